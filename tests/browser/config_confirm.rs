@@ -40,7 +40,7 @@ fn what_loosens_protection_asks_for_the_token_again() {
     page.until(
         "a dialog names the key in words and has the focus",
         "/Type the access token again/.test(all('dialog').at(-1).innerText) && \
-         /mark_untrusted_content[^]*marker of untrusted content/.test(all('dialog').at(-1).innerText) && \
+         /mark_untrusted_content[^]*marked as untrusted/.test(all('dialog').at(-1).innerText) && \
          document.activeElement.type === 'password'",
     );
     let field = "dialog input[type=password]";

@@ -4,11 +4,12 @@
 //! In a file, the owner sees both and decides. Through the API only one of them is seen, so a changed address loses its key,
 //! unless the same change names the key again.
 
+use aethon_core::provider::Provider;
 use aethon_core::secret::Secret;
 use url::Url;
 
 use crate::path::KeyPath;
-use crate::schema::{Config, Email, Model};
+use crate::schema::{Channels, Config, Email};
 
 /// An address, and the keys that are sent there.
 #[derive(Clone, Debug, PartialEq)]
@@ -24,6 +25,28 @@ pub(crate) struct AddressedKeys {
 }
 
 impl AddressedKeys {
+    /// A service with a `host`; without one, the address is the provider's own.
+    fn of_service(section: KeyPath, provider: &str, host: &str, is_keyed: bool) -> Self {
+        let is_own = host.trim().is_empty();
+        Self {
+            address_key: section.key("host").to_string(),
+            address: if is_own { format!("the own one of {provider}") } else { origin(host) },
+            keys: vec![section.key("api_key")],
+            is_keyed,
+        }
+    }
+
+    /// A service with an `api_base`.
+    fn of_base(section: &[&str], base: &str, keys: &[(&str, &Secret)]) -> Self {
+        let section = KeyPath::of(section);
+        Self {
+            address_key: section.key("api_base").to_string(),
+            address: origin(base),
+            keys: keys.iter().map(|(key, _)| section.key(key)).collect(),
+            is_keyed: keys.iter().any(|(_, secret)| !secret.is_empty()),
+        }
+    }
+
     /// Returns whether this sends keys elsewhere than before.
     pub(crate) fn are_sent_elsewhere(&self, before: &[Self]) -> bool {
         let same = before.iter().find(|other| other.address_key == self.address_key);
@@ -56,71 +79,46 @@ pub(crate) fn is_nameable(key: &KeyPath) -> bool {
 
 /// Returns every address of the configuration that keys may be sent to.
 pub(crate) fn addressed_keys(config: &Config) -> Vec<AddressedKeys> {
-    let (channels, tools) = (&config.channels, &config.tools);
-    let (embedding, transcription) = (&config.memory.embedding, &config.transcription);
-    let service = |section: &[&str], provider: Option<&str>, host: &str, keys: (&Secret, &Secret)| {
-        let section = KeyPath::of(section);
-        let (own, usual) = keys;
-        AddressedKeys {
-            address_key: section.key("host").to_string(),
-            address: address(host, provider.unwrap_or_default()),
-            keys: vec![section.key("api_key")],
-            is_keyed: !own.is_empty() || (!host.trim().is_empty() && !usual.is_empty()),
-        }
-    };
-    let messenger = |name: &str, base: &str, keys: &[(&str, &Secret)]| {
-        let section = KeyPath::of(["channels", name]);
-        AddressedKeys {
-            address_key: section.key("api_base").to_string(),
-            address: origin(base),
-            keys: keys.iter().map(|(key, _)| section.key(key)).collect(),
-            is_keyed: keys.iter().any(|(_, secret)| !secret.is_empty()),
-        }
-    };
-    let search = &tools.web_search;
+    let (channels, tools, telemetry) = (&config.channels, &config.tools, &config.telemetry);
+    let (model, embedding, spoken) = (&config.model, &config.memory.embedding, &config.transcription);
+    let (search, github) = (&tools.web_search, &tools.github);
+    let region = model.region.as_deref().unwrap_or_default();
+    let name = |provider: Option<Provider>| provider.map_or("", |provider| provider.name());
     let mut all = vec![
-        of_model(&config.model),
-        service(
-            &["memory", "embedding"],
-            embedding.provider.map(|provider| provider.name()),
+        AddressedKeys::of_service(
+            KeyPath::of(["model"]),
+            &format!("{} {region}", model.provider.name()),
+            &model.host,
+            has_key(&model.host, &model.api_key, &model.environment_key),
+        ),
+        AddressedKeys::of_service(
+            KeyPath::of(["memory", "embedding"]),
+            name(embedding.provider),
             &embedding.host,
-            (&embedding.api_key, &embedding.environment_key),
+            has_key(&embedding.host, &embedding.api_key, &embedding.environment_key),
         ),
-        service(
-            &["transcription"],
-            transcription.provider.map(|provider| provider.name()),
-            &transcription.host,
-            (&transcription.api_key, &transcription.environment_key),
+        AddressedKeys::of_service(
+            KeyPath::of(["transcription"]),
+            name(spoken.provider),
+            &spoken.host,
+            has_key(&spoken.host, &spoken.api_key, &spoken.environment_key),
         ),
-        service(
-            &["tools", "web_search"],
-            Some(&format!("{:?}", search.provider)),
+        AddressedKeys::of_service(
+            KeyPath::of(["tools", "web_search"]),
+            &format!("{:?}", search.provider),
             &search.host,
-            (&search.api_key, &Secret::default()),
+            !search.api_key.is_empty(),
         ),
-        AddressedKeys {
-            address_key: "tools.github.api_base".to_owned(),
-            address: origin(&tools.github.api_base),
-            keys: vec![KeyPath::of(["tools", "github", "token"])],
-            is_keyed: !tools.github.token.is_empty(),
-        },
-        messenger("telegram", &channels.telegram.api_base, &[("token", &channels.telegram.token)]),
-        messenger("discord", &channels.discord.api_base, &[("token", &channels.discord.token)]),
-        messenger(
-            "slack",
-            &channels.slack.api_base,
-            &[("bot_token", &channels.slack.bot_token), ("app_token", &channels.slack.app_token)],
-        ),
-        messenger("whatsapp", &channels.whatsapp.api_base, &[("token", &channels.whatsapp.token)]),
-        messenger("matrix", &channels.matrix.api_base, &[("token", &channels.matrix.token)]),
+        AddressedKeys::of_base(&["tools", "github"], &github.api_base, &[("token", &github.token)]),
         of_mail(&channels.email),
         AddressedKeys {
             address_key: "telemetry.otlp_endpoint".to_owned(),
-            address: origin(&config.telemetry.otlp_endpoint),
+            address: origin(&telemetry.otlp_endpoint),
             keys: vec![KeyPath::of(["telemetry", "otlp_headers"])],
-            is_keyed: config.telemetry.otlp_headers.values().any(|secret| !secret.is_empty()),
+            is_keyed: telemetry.otlp_headers.values().any(|secret| !secret.is_empty()),
         },
     ];
+    all.extend(of_messengers(channels));
     all.extend(config.mcp.servers.iter().map(|(name, server)| {
         let section = KeyPath::of(["mcp", "servers", name]);
         AddressedKeys {
@@ -133,16 +131,22 @@ pub(crate) fn addressed_keys(config: &Config) -> Vec<AddressedKeys> {
     all
 }
 
-fn of_model(model: &Model) -> AddressedKeys {
-    let region = model.region.as_deref().unwrap_or_default();
-    // The usual key of a provider belongs to the provider's own address.
-    let has_usual = !model.host.trim().is_empty() && !model.environment_key.is_empty();
-    AddressedKeys {
-        address_key: "model.host".to_owned(),
-        address: address(&model.host, &format!("{} {region}", model.provider.name())),
-        keys: vec![KeyPath::of(["model", "api_key"])],
-        is_keyed: !model.api_key.is_empty() || has_usual,
-    }
+fn of_messengers(channels: &Channels) -> [AddressedKeys; 5] {
+    let (telegram, discord, slack) = (&channels.telegram, &channels.discord, &channels.slack);
+    let (whatsapp, matrix) = (&channels.whatsapp, &channels.matrix);
+    let messenger =
+        |name, base, keys: &[(&str, &Secret)]| AddressedKeys::of_base(&["channels", name], base, keys);
+    [
+        messenger("telegram", &telegram.api_base, &[("token", &telegram.token)]),
+        messenger("discord", &discord.api_base, &[("token", &discord.token)]),
+        messenger(
+            "slack",
+            &slack.api_base,
+            &[("bot_token", &slack.bot_token), ("app_token", &slack.app_token)],
+        ),
+        messenger("whatsapp", &whatsapp.api_base, &[("token", &whatsapp.token)]),
+        messenger("matrix", &matrix.api_base, &[("token", &matrix.token)]),
+    ]
 }
 
 fn of_mail(email: &Email) -> AddressedKeys {
@@ -160,12 +164,12 @@ fn of_mail(email: &Email) -> AddressedKeys {
     }
 }
 
-/// The address that a host stands for; without one it is the provider's own.
-fn address(host: &str, provider: &str) -> String {
-    if host.trim().is_empty() { format!("the own one of {provider}") } else { origin(host) }
+/// Returns whether a service gets a key. A provider's usual key belongs to the provider's own address.
+fn has_key(host: &str, own: &Secret, usual: &Secret) -> bool {
+    !own.is_empty() || (!host.trim().is_empty() && !usual.is_empty())
 }
 
-/// Scheme, host and port. What is no address is compared as it is written.
+/// Scheme, host and port. Text that is not an address is compared unchanged.
 fn origin(address: &str) -> String {
     match Url::parse(address.trim()) {
         Ok(url) if url.host().is_some() => url.origin().ascii_serialization(),

@@ -52,7 +52,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_value_after_an_option_that_says_so_is_a_secret() {
+    fn values_of_secret_options_are_secrets() {
         let check = |args: &[&str], expected: &[&str]| {
             let args: Vec<String> = args.iter().map(|&arg| arg.to_owned()).collect();
             assert_eq!(found(&args), expected, "{args:?}");

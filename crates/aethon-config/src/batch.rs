@@ -2,11 +2,14 @@
 //!
 //! Edits from the page go through here. Secrets do not: they belong in `credentials/`, and the page only ever sees a mask.
 //! Everything but the changed values stays as it is in the file, comments and order included. Which of the changes loosen
-//! protection is judged here (`guard`), by what is in force and by the file alone: a variable may hide a key of the file today
-//! and be gone tomorrow.
+//! protection is judged here (`guard`), both with the values in force and with the file alone: a variable that hides a key of the
+//! file today may be gone tomorrow.
+
+use std::time::Duration;
 
 use aethon_core::secret::MASK;
 use serde_json::Value;
+use similar::TextDiff;
 use toml_edit::{Array, DocumentMut, InlineTable, Value as Toml};
 
 use crate::addressed_keys::{AddressedKeys, addressed_keys, is_nameable};
@@ -21,12 +24,12 @@ use crate::path::KeyPath;
 use crate::schema::Config;
 use crate::sources::Sources;
 
-/// What is wrong with one change.
+/// A fault of one change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EditFault {
     /// The key.
     pub key: String,
-    /// What is wrong with it, and the remedy.
+    /// The fault, and the remedy.
     pub message: String,
 }
 
@@ -58,44 +61,33 @@ pub fn edit(
     changes: &[(String, Value)],
 ) -> Result<Edited, Vec<EditFault>> {
     let file = sources.config_file();
-    let mut document: DocumentMut =
+    let document: DocumentMut =
         before.parse().map_err(|_| vec![fault("", format!("{} is no TOML", file.display()))])?;
-    let (mut faults, mut paths) = (Vec::new(), Vec::new());
-    for (key, value) in changes {
-        match changed(&document, key, value) {
-            Ok((path, next)) => {
-                document = next;
-                paths.push(path);
-            }
-            Err(message) => faults.push(fault(key, message)),
-        }
-    }
-    if !faults.is_empty() {
-        return Err(faults);
-    }
-    let earlier = Layers::read_with(sources, before.clone()).map_err(|error| told(&error))?;
+    let (mut document, paths) = applied(document, changes)?;
+    let earlier = Layers::read_with(sources, before.clone()).map_err(|error| faults_of(&error))?;
     let mut after = document.to_string();
-    let mut layers = Layers::read_with(sources, after.clone()).map_err(|error| told(&error))?;
+    let mut layers = Layers::read_with(sources, after.clone()).map_err(|error| faults_of(&error))?;
     let (was, faulty) = forgiving(&earlier, sources);
+    // Keys of moved addresses are removed first, so that the rest judges the file as it would be written.
     let (cleared, misdirected) = {
         let known = addressed_keys(&was);
         let moved = moved(&forgiving(&layers, sources).0, &known, &paths);
         let cleared = clear(&mut document, &moved);
         if !cleared.is_empty() {
             after = document.to_string();
-            layers = Layers::read_with(sources, after.clone()).map_err(|error| told(&error))?;
+            layers = Layers::read_with(sources, after.clone()).map_err(|error| faults_of(&error))?;
         }
         let left = self::moved(&forgiving(&layers, sources).0, &known, &paths);
         (cleared, left.iter().map(|keys| still_keyed(keys, &layers)).collect())
     };
-    let loaded = finish(&layers, sources).map_err(|error| told(&error))?;
+    let loaded = finish(&layers, sources).map_err(|error| faults_of(&error))?;
     let mut loosened = guard::loosened(&was, &loaded.config, &paths);
     let alone = |text: &str| {
-        let layers = Layers::of_file(&file, text.to_owned()).map_err(|error| told(&error))?;
+        let layers = Layers::of_file(&file, text.to_owned()).map_err(|error| faults_of(&error))?;
         Ok::<Config, Vec<EditFault>>(forgiving(&layers, sources).0)
     };
     loosened.extend(guard::loosened(&alone(&before)?, &alone(&after)?, &paths));
-    // What a secret was is not compared; and what a wrong value protected is not known.
+    // Values of secrets are not compared, and the protection of an invalid value is unknown.
     let is_unsure = |path: &&KeyPath| {
         let is_faulty = faulty.iter().any(|fault| fault.is_within(path) || path.is_within(fault));
         known(path) == Some(true) || (is_faulty && !guard::is_free(path))
@@ -119,7 +111,25 @@ pub fn edit(
     })
 }
 
-/// The configuration of these layers without what is wrong in it, and where that is.
+/// The document with all changes, and the changed keys.
+fn applied(
+    mut document: DocumentMut,
+    changes: &[(String, Value)],
+) -> Result<(DocumentMut, Vec<KeyPath>), Vec<EditFault>> {
+    let (mut faults, mut paths) = (Vec::new(), Vec::new());
+    for (key, value) in changes {
+        match changed(&document, key, value) {
+            Ok((path, next)) => {
+                document = next;
+                paths.push(path);
+            }
+            Err(message) => faults.push(fault(key, message)),
+        }
+    }
+    if faults.is_empty() { Ok((document, paths)) } else { Err(faults) }
+}
+
+/// The configuration of these layers without its wrong values, and the keys of those.
 fn forgiving(layers: &Layers, sources: &Sources) -> (Config, Vec<KeyPath>) {
     let credentials = sources.credentials_directory();
     let references = load::references(sources, &credentials);
@@ -173,7 +183,7 @@ fn changed(document: &DocumentMut, key: &str, value: &Value) -> Result<(KeyPath,
     if is_masked(value) && !is_credential(value) {
         return Err("holds a masked value or the name of a secret; edit the file for it".to_owned());
     }
-    // What the reference resolves to would show wherever the value does: in the dump, in the status, at the model's service.
+    // The resolved text would show wherever the value does: in the dump, in the status, at the model's service.
     if !is_secret && has_reference(value) {
         return Err(
             "has a reference (`${NAME}`), which is written into the file only; write `$$` for a dollar sign"
@@ -198,7 +208,7 @@ fn is_credential(value: &Value) -> bool {
     value.is_null() || value.as_str().is_some_and(is_name)
 }
 
-/// Returns whether a value, or what is in it, refers to a variable or a credential.
+/// Returns whether a value, or a part of it, refers to a variable or a credential.
 fn has_reference(value: &Value) -> bool {
     let is_reference = |text: &str| text.replace("$$", "").contains("${");
     match value {
@@ -247,84 +257,25 @@ fn fault(key: &str, message: impl Into<String>) -> EditFault {
     EditFault { key: key.to_owned(), message: message.into() }
 }
 
-fn told(error: &crate::problem::Error) -> Vec<EditFault> {
+fn faults_of(error: &crate::problem::Error) -> Vec<EditFault> {
     let problems = error.problems().iter();
     problems
         .map(|problem| fault(&problem.key, format!("found {}; allowed: {}", problem.found, problem.allowed)))
         .collect()
 }
 
-/// Returns a unified diff of two texts, with two lines of context.
+/// Returns a unified diff of two texts, with two lines of context, and a line of dots between distant changes.
 pub fn difference(before: &str, after: &str) -> String {
-    const AROUND: usize = 2;
+    const CONTEXT: usize = 2;
+    /// A longer comparison ends early, with a larger change than necessary.
+    const MAX_DIFF: Duration = Duration::from_secs(1);
     let (old, new): (Vec<&str>, Vec<&str>) = (before.lines().collect(), after.lines().collect());
-    let steps = steps(&old, &new);
-    let is_near = |place: usize| {
-        let near = place.saturating_sub(AROUND)..(place + AROUND + 1).min(steps.len());
-        steps[near].iter().any(|(mark, _)| *mark != ' ')
-    };
-    let (mut text, mut is_apart) = (String::new(), false);
-    for (place, (mark, line)) in steps.iter().enumerate() {
-        if is_near(place) {
-            if std::mem::take(&mut is_apart) && !text.is_empty() {
-                text.push_str("...\n");
-            }
-            text.push_str(&format!("{mark}{line}\n"));
-        } else {
-            is_apart = true;
-        }
-    }
-    text
-}
-
-/// The lines of both texts in order, each kept, removed or added. The common ends are set aside, and the middle is compared by
-/// its longest common subsequence; a middle too long for that is replaced as a whole.
-fn steps<'t>(old: &[&'t str], new: &[&'t str]) -> Vec<(char, &'t str)> {
-    const MAX_LEN: usize = 2_000;
-    let head = old.iter().zip(new).take_while(|(one, other)| one == other).count();
-    let (old_rest, new_rest) = (&old[head..], &new[head..]);
-    let tail =
-        old_rest.iter().rev().zip(new_rest.iter().rev()).take_while(|(one, other)| one == other).count();
-    let (old_middle, new_middle) = (&old_rest[..old_rest.len() - tail], &new_rest[..new_rest.len() - tail]);
-    let mut steps: Vec<(char, &str)> = old[..head].iter().map(|line| (' ', *line)).collect();
-    if old_middle.len().max(new_middle.len()) > MAX_LEN {
-        steps.extend(old_middle.iter().map(|line| ('-', *line)));
-        steps.extend(new_middle.iter().map(|line| ('+', *line)));
-    } else {
-        steps.extend(compared(old_middle, new_middle));
-    }
-    steps.extend(old_rest[old_rest.len() - tail..].iter().map(|line| (' ', *line)));
-    steps
-}
-
-fn compared<'t>(old: &[&'t str], new: &[&'t str]) -> Vec<(char, &'t str)> {
-    let width = new.len() + 1;
-    let mut common = vec![0_u16; (old.len() + 1) * width];
-    for i in (0..old.len()).rev() {
-        for j in (0..new.len()).rev() {
-            common[i * width + j] = if old[i] == new[j] {
-                common[(i + 1) * width + j + 1] + 1
-            } else {
-                common[(i + 1) * width + j].max(common[i * width + j + 1])
-            };
-        }
-    }
-    let (mut i, mut j, mut steps) = (0, 0, Vec::new());
-    while i < old.len() || j < new.len() {
-        let takes_old =
-            j == new.len() || (i < old.len() && common[(i + 1) * width + j] >= common[i * width + j + 1]);
-        if i < old.len() && j < new.len() && old[i] == new[j] {
-            steps.push((' ', old[i]));
-            (i, j) = (i + 1, j + 1);
-        } else if takes_old {
-            steps.push(('-', old[i]));
-            i += 1;
-        } else {
-            steps.push(('+', new[j]));
-            j += 1;
-        }
-    }
-    steps
+    let diff = TextDiff::configure().timeout(MAX_DIFF).diff_slices(&old, &new);
+    let hunks = diff.grouped_ops(CONTEXT).into_iter().map(|hunk| {
+        let changes = hunk.iter().flat_map(|op| diff.iter_changes(op));
+        changes.map(|change| format!("{}{}\n", change.tag(), change.value())).collect()
+    });
+    hunks.collect::<Vec<String>>().join("...\n")
 }
 
 #[cfg(test)]
@@ -346,7 +297,7 @@ mod tests {
     const TEXT: &str = "# mine\n[agent]\nloop_limit = 4 # not more\n\n[logging]\nlevel = \"info\"\n";
 
     #[test]
-    fn a_reference_is_written_by_hand_only() {
+    fn references_are_refused_in_changes() {
         let (_folder, sources) = sources(TEXT);
         let check = |key: &str, value: Value, is_taken: bool| {
             let outcome = edit(&sources, TEXT.to_owned(), &[(key.to_owned(), value)]);
@@ -388,7 +339,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_said_of_each_key() {
+    fn each_faulty_key_gets_its_own_message() {
         let (_folder, sources) = sources(TEXT);
         let check = |key: &str, value: Value, expected: &str| {
             let faults = edit(&sources, TEXT.to_owned(), &[(key.to_owned(), value)]).unwrap_err();
@@ -405,7 +356,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_environment_sets_is_told() {
+    fn keys_overridden_by_the_environment_are_reported() {
         let (_folder, mut sources) = sources(TEXT);
         sources.environment.push(("AETHON_AGENT__LOOP_LIMIT".into(), "9".into()));
         let edited = edit(&sources, TEXT.to_owned(), &[("agent.loop_limit".to_owned(), json!(6))]).unwrap();

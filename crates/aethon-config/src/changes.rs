@@ -1,5 +1,4 @@
-//! Lists the keys that differ between two configurations, secrets included, so that a reload can say what it applies and what
-//! it does not.
+//! Lists the keys that differ between two configurations, secrets included, so that a reload can report which it applies.
 
 use std::collections::BTreeSet;
 
@@ -45,7 +44,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_differs_is_named_and_secrets_are_compared_by_their_values() {
+    fn changed_keys_are_listed_and_secrets_compared_by_value() {
         let check = |change: fn(&mut Config), expected: &[&str]| {
             let mut old = Config::default();
             old.dashboard.auth_token = Secret::new("old");

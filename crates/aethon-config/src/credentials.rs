@@ -33,7 +33,7 @@ pub fn list(directory: &Path) -> io::Result<Vec<String>> {
         let entry = entry?;
         if let Some(name) = entry.file_name().to_str()
             && is_name(name)
-            // What a killed writer left.
+            // Left by a writer that was killed.
             && !name.starts_with('.')
             && entry.path().is_file()
         {
@@ -102,7 +102,7 @@ fn require_name(name: &str) -> io::Result<()> {
     ))
 }
 
-/// Reads a credential without its trailing newline; the error is what was found and what is allowed.
+/// Reads a credential without its trailing newline; the error names the problem and the allowed form.
 pub(crate) fn read(directory: &Path, name: &str) -> Result<String, (String, String)> {
     if !is_name(name) {
         return Err((
@@ -139,7 +139,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_stored_value_is_told_with_its_long_parts() {
+    fn stored_values_are_listed_with_their_long_parts() {
         let home = tempfile::tempdir().unwrap();
         fs::write(home.path().join("plain"), "hunter2hunter2\n").unwrap();
         fs::write(
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn only_names_that_stay_in_the_directory_are_names() {
+    fn names_that_leave_the_directory_are_refused() {
         let check = |name: &str, expected: bool| assert_eq!(is_name(name), expected, "{name:?}");
         check("openai", true);
         check("OPENAI_API-KEY.v2", true);
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn one_trailing_newline_is_dropped_and_no_more() {
+    fn a_single_trailing_newline_is_dropped() {
         let home = tempfile::tempdir().unwrap();
         let check = |content: &str, expected: &str| {
             fs::write(home.path().join("key"), content).unwrap();

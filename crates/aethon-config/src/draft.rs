@@ -1,8 +1,8 @@
-//! A draft: the copy of the configuration file that somebody has in an editor.
+//! A draft: a copy of the configuration file that is open in an editor.
 //!
-//! Beside it lies the text that it was made from. So when it is saved, what others changed in the file meanwhile is not
+//! Beside it lies the text that it was made from. So when it is saved, changes that others made meanwhile are not
 //! undone: changes of different keys are merged, and a draft that changes the same key is refused and kept. A draft that
-//! was refused because it is wrong is opened again the next time, with what has changed since.
+//! was refused for its faults is opened again the next time, with later changes.
 
 use std::fs;
 use std::io;
@@ -38,25 +38,25 @@ pub struct Draft {
 pub enum Resumed {
     /// There was none.
     Nothing,
-    /// It goes on.
+    /// It continues.
     Earlier,
-    /// It changed what others have changed since, so it is kept in this file, and the new draft begins with the file as it is.
+    /// It conflicts with later changes of others, so it is kept in this file, and the new draft begins with the current file.
     SetAside(PathBuf),
 }
 
-/// What came of an edited draft.
+/// The outcome of an edited draft.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Saved {
-    /// It says what it said before, so nothing was changed.
+    /// It is unchanged, so nothing was written.
     Unchanged,
     /// It is in the file.
     Replaced,
-    /// It is in the file, together with what others changed there meanwhile.
+    /// It is in the file, together with changes that others made meanwhile.
     Merged,
 }
 
 impl Draft {
-    /// Makes a copy of the file, or goes on with the one that was refused before.
+    /// Makes a copy of the file, or continues the one that was refused before.
     pub fn open(sources: &Sources) -> Result<Self, Error> {
         let file = sources.config_file();
         let failed = |error: io::Error| failed(&file, &error);
@@ -87,7 +87,7 @@ impl Draft {
         &self.resumed
     }
 
-    /// Removes the copy, unless it holds work: it was changed, or it goes on with an earlier one.
+    /// Removes the copy, unless it holds work: it was changed, or it continues an earlier one.
     pub fn discard(self) -> io::Result<()> {
         let is_kept = self.resumed == Resumed::Earlier || fs::read_to_string(&self.path)? != self.opened;
         if is_kept { Ok(()) } else { self.remove() }
@@ -131,13 +131,13 @@ impl Draft {
     }
 
     fn remove(self) -> io::Result<()> {
-        // The copy first: without it, what it was made from means nothing.
+        // The copy first: without it, its base means nothing.
         fs::remove_file(&self.path)?;
         fs::remove_file(&self.base_path)
     }
 }
 
-/// With what a draft begins.
+/// How a draft begins.
 struct Beginning {
     /// The text of the file.
     now: String,
@@ -170,12 +170,12 @@ impl Beginning {
         Ok(Self { now, opened, resumed })
     }
 
-    /// What to write, in this order: the program may end after each step, and then no change of others may look like one that the
+    /// The writes in their order: the program may end after each step, and then no change of others may look like one that the
     /// draft takes back.
     fn steps<'a>(&'a self, path: &'a Path, base_path: &'a Path) -> Vec<FileStep<'a>> {
         let (draft, base) = (FileStep::Write(path, &self.opened), FileStep::Write(base_path, &self.now));
         match self.resumed {
-            // The merged draft has what others have changed, so it may lie beside the base of before. The earlier draft lacks
+            // The merged draft has the changes of others, so it may lie beside the earlier base. The earlier draft lacks
             // it, so it must not lie beside the new base.
             Resumed::Earlier => vec![draft, base],
             // A new draft has nothing to do with the base of before; and without a draft, a base means nothing.
@@ -194,7 +194,7 @@ impl FileStep<'_> {
     }
 }
 
-/// A draft that does not fit what others wrote meanwhile.
+/// A draft that conflicts with changes that others made meanwhile.
 fn refused(file: &Path, conflict: &Conflict, difference: &str, kept: &Path) -> Error {
     let what = match conflict.keys.is_empty() {
         true => {
@@ -221,7 +221,7 @@ mod tests {
     const DRAFT: &str = "[agent]\nloop_limit = \"many\"\n";
     const NOW: &str = "[agent]\nloop_limit = 4\n\n[budget]\ndaily_usd = 7\n";
 
-    /// Ends the program after so many steps of opening a draft, then others write `later`. Returns what the next draft begins with.
+    /// Ends the program after so many steps of opening a draft, then others write `later`. Returns how the next draft begins.
     fn reopened(base: &str, draft: Option<&str>, steps: usize, later: &str) -> (Resumed, String) {
         let home = tempfile::tempdir().unwrap();
         let (file, path) = (home.path().join("config.toml"), home.path().join("config.toml.edit"));
@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn a_program_that_ends_while_it_goes_on_with_a_draft_undoes_no_change_of_others() {
+    fn interrupted_continuation_of_a_draft_keeps_changes_of_others() {
         for steps in 0..=2 {
             for later in [NOW, "[agent]\nloop_limit = 4\n\n[budget]\ndaily_usd = 7\nmonthly_usd = 50\n"] {
                 let (resumed, text) = reopened(BASE, Some(DRAFT), steps, later);
@@ -251,12 +251,12 @@ mod tests {
     }
 
     #[test]
-    fn a_program_that_ends_while_it_begins_a_draft_undoes_no_change_of_others() {
-        // The earlier draft changes what others have changed too; without one, its base may still be there.
+    fn interrupted_start_of_a_draft_keeps_changes_of_others() {
+        // The earlier draft conflicts with changes of others; without one, its base may still be there.
         let conflicting = "[agent]\nloop_limit = 4\n\n[budget]\ndaily_usd = 0\n";
         for draft in [None, Some(conflicting)] {
             for steps in 0..=3 {
-                // Others go back to what the earlier base says.
+                // Others restore the earlier base.
                 let (_, text) = reopened(BASE, draft, steps, BASE);
                 let is_earlier = draft.is_some() && steps == 0;
                 assert_eq!(text, if is_earlier { conflicting } else { BASE }, "{draft:?} {steps}");

@@ -1,9 +1,9 @@
 //! Shows a rejected value so that its writer recognises it, without giving away a key that was pasted in the wrong place.
 //!
-//! Messages reach terminals, logs and pages, and whoever mistypes a name or swaps two lines may have put a key there. Words,
+//! Messages reach terminals, logs and pages, and a mistyped name or two swapped lines may have put a key there. Words,
 //! numbers, addresses and near misses of an allowed word are shown; of what might be a key, only its length and how it begins.
 
-use crate::hint::edits;
+use strsim::osa_distance;
 
 /// The longest text that is shown whole, in characters; addresses and paths may be longer.
 const MAX_WORDS: usize = 24;
@@ -17,7 +17,7 @@ const MIN_ANYTHING: usize = 21;
 /// How many characters of what might be a key are shown at most.
 const MAX_HINT: usize = 3;
 
-/// Describes a rejected text, knowing what is allowed in its place.
+/// Describes a rejected text, given the values allowed in its place.
 pub(crate) fn described(text: &str, allowed: &str) -> String {
     if is_plain(text) || is_near(text, allowed) {
         return format!("the string {text:?}");
@@ -57,7 +57,9 @@ fn is_near(text: &str, allowed: &str) -> bool {
     let length = text.chars().count();
     let words = allowed.split(|c: char| !(c.is_alphanumeric() || c == '_' || c == '-'));
     length <= MAX_WORDS
-        && words.filter(|word| word.len() > 2).any(|word| edits(&text.to_lowercase(), word) <= word.len() / 3)
+        && words
+            .filter(|word| word.len() > 2)
+            .any(|word| osa_distance(&text.to_lowercase(), word) <= word.len() / 3)
 }
 
 #[cfg(test)]
@@ -91,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_meant_is_recognised() {
+    fn harmless_values_are_shown() {
         for text in [
             "",
             "abc",

@@ -1,5 +1,5 @@
 //! The configuration file while a program changes it: read, changed and replaced under one lock, so that of two programs
-//! that change it at the same time neither loses what the other wrote.
+//! that change it at the same time neither loses the changes of the other.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -42,7 +42,7 @@ impl HeldFile {
         self.text.is_some()
     }
 
-    /// Replaces the file. Refused if it is no longer what was read, because an editor waits for no lock.
+    /// Replaces the file. Refused if it has changed since it was read, because an editor takes no lock.
     pub fn replace(&mut self, text: &str) -> io::Result<()> {
         if read(&self.path)? != self.text {
             let sentence = "it was changed meanwhile, by something that does not wait for others; try again";
@@ -57,8 +57,8 @@ impl HeldFile {
 /// The largest text that is read: far more than anybody configures.
 const MAX_BYTES: usize = 64 << 20;
 
-/// Reads a text; `None` if there is no file. What is no file is refused instead of waited for: a FIFO says nothing until
-/// somebody writes to it, and whoever waits for that holds the lock.
+/// Reads a text; `None` if there is no file. Anything but a regular file is refused: reading a FIFO blocks until it is
+/// written to, and the reader would hold the lock meanwhile.
 pub(crate) fn read(path: &Path) -> io::Result<Option<String>> {
     let Some(contents) = aethon_files::read_given(path, MAX_BYTES).map_err(Refusal::into_io)? else {
         return Ok(None);
@@ -80,7 +80,7 @@ mod tests {
 
     #[test]
     #[expect(clippy::disallowed_methods, reason = "a test makes a FIFO")]
-    fn a_fifo_in_the_place_of_the_file_is_refused_and_waited_for_by_no_one() {
+    fn a_fifo_in_place_of_the_file_is_refused_without_waiting() {
         let home = tempfile::tempdir().unwrap();
         let sources = Sources { home: home.path().to_owned(), ..Sources::default() };
         let made = std::process::Command::new("mkfifo").arg(sources.config_file()).status().unwrap();

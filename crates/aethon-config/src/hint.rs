@@ -1,5 +1,7 @@
 //! Suggests the known key that an unknown one was probably meant to be.
 
+use strsim::osa_distance;
+
 use crate::json_schema::NAME;
 use crate::path::{KeyPath, Step};
 
@@ -37,28 +39,8 @@ fn spelled(steps: &[&str], unknown: &KeyPath) -> KeyPath {
 fn distance_to(wanted: &str, candidate: &str) -> usize {
     match candidate.strip_suffix(wanted) {
         Some(section) if section.ends_with('.') => 1,
-        _ => edits(wanted, candidate),
+        _ => osa_distance(wanted, candidate),
     }
-}
-
-/// The number of characters to insert, remove, replace or swap with a neighbour (the Damerau-Levenshtein distance).
-pub(crate) fn edits(from: &str, to: &str) -> usize {
-    let (from, to): (Vec<char>, Vec<char>) = (from.chars().collect(), to.chars().collect());
-    let mut before_last: Vec<usize> = Vec::new();
-    let mut last: Vec<usize> = (0..=to.len()).collect();
-    for row in 1..=from.len() {
-        let mut current = vec![row];
-        for column in 1..=to.len() {
-            let replaced = last[column - 1] + usize::from(from[row - 1] != to[column - 1]);
-            let mut least = replaced.min(last[column] + 1).min(current[column - 1] + 1);
-            if row > 1 && column > 1 && from[row - 1] == to[column - 2] && from[row - 2] == to[column - 1] {
-                least = least.min(before_last[column - 2] + 1);
-            }
-            current.push(least);
-        }
-        before_last = std::mem::replace(&mut last, current);
-    }
-    last[to.len()]
 }
 
 #[cfg(test)]
@@ -67,21 +49,7 @@ mod tests {
     use crate::json_schema::known_keys;
 
     #[test]
-    fn edits_are_counted() {
-        let check =
-            |from: &str, to: &str, expected: usize| assert_eq!(edits(from, to), expected, "{from} {to}");
-        check("", "", 0);
-        check("a", "", 1);
-        check("", "ab", 2);
-        check("host", "host", 0);
-        check("hsot", "host", 1);
-        check("prot", "port", 1);
-        check("provder", "provider", 1);
-        check("kitten", "sitting", 3);
-    }
-
-    #[test]
-    fn a_slip_is_near_and_another_word_is_not() {
+    fn misspelled_keys_are_near_and_other_words_are_not() {
         let near = |unknown: &str, key: &str| is_near(&KeyPath::parse(unknown).unwrap(), key);
         assert!(near("dashbord.auth_token", "dashboard.auth_token"));
         assert!(near("auth_token", "dashboard.auth_token"));

@@ -39,7 +39,7 @@ pub fn schema() -> Value {
 pub struct KnownKey {
     /// The full key, with [`NAME`] for an owner-chosen name.
     pub name: String,
-    /// What it means.
+    /// Its description.
     pub description: String,
     /// Its built-in value.
     pub default: Value,
@@ -60,29 +60,33 @@ pub(crate) fn secret(_: &mut SchemaGenerator) -> Schema {
     json_schema!({ "type": "string", "format": "password", "writeOnly": true })
 }
 
-/// The schema of a provider's name.
-pub(crate) fn provider(_: &mut SchemaGenerator) -> Schema {
-    words(&Provider::names())
+/// Generates the schemas of keys that take one of several words.
+macro_rules! words {
+    ($($(#[$doc:meta])* $name:ident: $words:expr;)*) => {$(
+        $(#[$doc])*
+        pub(crate) fn $name(_: &mut SchemaGenerator) -> Schema {
+            json_schema!({ "type": "string", "enum": $words })
+        }
+    )*};
 }
 
-/// The schema of the embedding provider.
-pub(crate) fn embedding_provider(_: &mut SchemaGenerator) -> Schema {
-    words(&offers::embedding::words())
-}
-
-/// The schema of the transcription provider.
-pub(crate) fn transcription_provider(_: &mut SchemaGenerator) -> Schema {
-    words(&offers::transcription::words())
-}
-
-/// The schema of OpenAI's API variant.
-pub(crate) fn openai_api(_: &mut SchemaGenerator) -> Schema {
-    words(&OpenAiApi::NAMES)
-}
-
-/// The schema of Anthropic's API version.
-pub(crate) fn anthropic_version(_: &mut SchemaGenerator) -> Schema {
-    words(&AnthropicVersion::NAMES)
+words! {
+    /// The schema of a provider's name.
+    provider: Provider::names();
+    /// The schema of the embedding provider.
+    embedding_provider: offers::embedding::words();
+    /// The schema of the transcription provider.
+    transcription_provider: offers::transcription::words();
+    /// The schema of OpenAI's API variant.
+    openai_api: OpenAiApi::NAMES;
+    /// The schema of Anthropic's API version.
+    anthropic_version: AnthropicVersion::NAMES;
+    /// The schema of the sandbox of shell commands.
+    sandbox: Sandbox::NAMES;
+    /// The schema of the database's durability.
+    synchronous: Synchronous::NAMES;
+    /// The schema of a log level.
+    level: Level::ALL.map(Level::as_str);
 }
 
 /// The schema of an optional effort.
@@ -90,29 +94,10 @@ pub(crate) fn effort(_: &mut SchemaGenerator) -> Schema {
     json_schema!({ "type": ["string", "null"], "enum": Effort::ALL.map(Effort::as_str) })
 }
 
-fn words(allowed: &[&str]) -> Schema {
-    json_schema!({ "type": "string", "enum": allowed })
-}
-
 /// The schema of a table of secrets.
 pub(crate) fn secrets(generator: &mut SchemaGenerator) -> Schema {
     let values = secret(generator);
     json_schema!({ "type": "object", "additionalProperties": values })
-}
-
-/// The schema of the sandbox of shell commands.
-pub(crate) fn sandbox(_: &mut SchemaGenerator) -> Schema {
-    json_schema!({ "type": "string", "enum": Sandbox::NAMES })
-}
-
-/// The schema of the database's durability.
-pub(crate) fn synchronous(_: &mut SchemaGenerator) -> Schema {
-    json_schema!({ "type": "string", "enum": Synchronous::NAMES })
-}
-
-/// The schema of a log level.
-pub(crate) fn level(_: &mut SchemaGenerator) -> Schema {
-    json_schema!({ "type": "string", "enum": Level::ALL.map(Level::as_str) })
 }
 
 fn number(value: f64) -> Value {

@@ -39,7 +39,7 @@ pub(crate) enum Origin {
     Variable {
         /// Its name.
         name: String,
-        /// What it sets.
+        /// The key and text that it sets.
         assignment: Assignment,
     },
     /// A `--set`.

@@ -3,7 +3,7 @@
 //! The layers, where later ones win: built-in defaults, `config.toml`, environment (`AETHON_DASHBOARD__AUTH_TOKEN`), `--set`.
 //! [`load()`] merges them with figment, resolves references such as `${credential:NAME}`, decodes the result into [`Config`]
 //! and checks what types cannot express. It reports all problems at once, each with its file and line, variable or flag, the
-//! key, what was found and what is allowed. An unknown key is a warning that suggests the closest known one, or a problem where
+//! key, the value found and the values allowed. An unknown key is a warning that suggests the closest known one, or a problem where
 //! ignoring it may leave something unprotected.
 //!
 //! Secrets are a type, so [`dump`], which others may see, needs no list of them. [`schema()`] describes every key for editors
@@ -34,6 +34,7 @@ mod origins;
 mod path;
 mod problem;
 mod reference;
+mod remark;
 mod secrets;
 mod secrets_in_file;
 mod sources;

@@ -116,7 +116,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_range_says_what_it_contains() {
+    fn ranges_describe_their_bounds() {
         let check = |range: Range, words: &str, inside: &[f64], outside: &[f64]| {
             assert_eq!(range.to_string(), words);
             assert!(inside.iter().all(|&number| range.contains(number)), "{words}");

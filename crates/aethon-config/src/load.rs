@@ -8,10 +8,11 @@ use crate::not_built;
 use crate::path::KeyPath;
 use crate::problem::{Error, Problem, Warning};
 use crate::reference::References;
+use crate::remark::Remark;
 use crate::schema::Config;
 use crate::sources::Sources;
 use crate::unknown::UnknownKeys;
-use crate::validate::{self, Remark};
+use crate::validate;
 
 /// A valid configuration, and the warnings about it.
 #[derive(Clone, Debug)]
@@ -26,12 +27,12 @@ pub struct Loaded {
     pub file: Option<PathBuf>,
     /// Whether any layer chooses a model, or there is a key for the default one.
     pub names_a_model: bool,
-    /// Which limits of what is stored the owner has set.
+    /// The storage limits that the owner has set.
     pub limits_set: LimitsSet,
 }
 
-/// Which limits of what is stored the owner has set in the file, the environment or on the command line. The others are defaults,
-/// which wait after an upgrade.
+/// The storage limits that the owner has set in the file, the environment or on the command line. The others are defaults, which
+/// wait after an upgrade.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LimitsSet {
     /// `storage.max_mb`.
@@ -120,20 +121,20 @@ fn is_set(layers: &Layers, section: &str, name: &str) -> bool {
     origin.is_some_and(|origin| !matches!(origin, Origin::Default))
 }
 
-/// Warns if an empty variable or `--set` switches off a protection. It overrides the file like any other value, but somebody who
-/// forgot to fill in the variable must learn that the door is open.
+/// Warns if an empty variable or `--set` switches off a protection. It overrides the file like any other value, but an owner
+/// who forgot to fill in the variable must learn that the protection is off.
 fn switched_off(layers: &Layers, config: &Config) -> Vec<Warning> {
-    let doors = [
+    let protections = [
         (["dashboard", "auth_token"], config.dashboard.auth_token.is_empty()),
         (["webhook", "secret"], config.webhook.secret.is_empty()),
     ];
     let mut warnings = Vec::new();
-    for (keys, is_empty) in doors {
+    for (keys, is_empty) in protections {
         let key = KeyPath::of(keys);
         if let Some(origin @ (Origin::Variable { .. } | Origin::Set(_))) = layers.origin_of(&key)
             && is_empty
         {
-            let message = "empty: it turns this protection off, whatever the file says".to_owned();
+            let message = "empty: this turns the protection off, regardless of the file".to_owned();
             warnings.push(Warning { place: origin.place(&key), key: key.to_string(), message });
         }
     }

@@ -1,7 +1,7 @@
 //! The configuration in a form that others may see.
 //!
-//! Secrets mask themselves: [`Secret`](aethon_core::secret::Secret) serialises to its mask. This module masks what the owner
-//! put where no type can know it: the specification's six names inside free-form tables, a credential inside an argument, a
+//! Secrets mask themselves: [`Secret`](aethon_core::secret::Secret) serialises to its mask. This module masks secrets
+//! that the owner put where no type can mark them: the specification's six names inside free-form tables, a credential inside an argument, a
 //! password inside an address.
 
 use aethon_core::secret::MASK;

@@ -1,6 +1,6 @@
 //! Merges two changes of one text of the configuration, key by key.
 //!
-//! Somebody edits the file in an editor while a program sets a key. Both began with the same text; if they changed
+//! An editor has the file open while a program sets a key. Both began with the same text; if they changed
 //! different keys, both changes hold, and comments and order stay as they were written. Nothing is merged that would lose
 //! anything: not even a comment.
 
@@ -79,9 +79,7 @@ fn same(one: &Option<Value>, other: &Option<Value>) -> bool {
 }
 
 fn text(value: &Value) -> String {
-    let mut value = value.clone();
-    value.decor_mut().clear();
-    value.to_string()
+    plain(value).to_string()
 }
 
 /// The values of a document by their keys; `None` if it has a list of tables, which is not merged.
@@ -161,14 +159,14 @@ mod tests {
     }
 
     #[test]
-    fn one_change_alone_is_taken_as_it_is() {
+    fn a_single_change_is_taken_unchanged() {
         assert_eq!(merged(BASE, "no toml =", BASE), Ok("no toml =".to_owned()));
         assert_eq!(merged(BASE, BASE, "x = 1\n"), Ok("x = 1\n".to_owned()));
         assert_eq!(merged(BASE, "x = 1\n", "x = 1\n"), Ok("x = 1\n".to_owned()));
     }
 
     #[test]
-    fn what_both_changed_is_refused_by_its_key() {
+    fn conflicting_keys_are_named() {
         let (five, six) = (BASE.replace("= 4", "= 5"), BASE.replace("= 4", "= 6"));
         assert_eq!(merged(BASE, &five, &six), conflict(&["agent.loop_limit"]));
         let gone = BASE.replace("loop_limit = 4 # not more\n", "");

@@ -1,18 +1,17 @@
-//! What the schema accepts but this version does not implement: one table, and the resulting warnings.
+//! Keys that the schema accepts but this version does not implement: one table, and the resulting warnings.
 //!
 //! Keys of future features keep their place in the schema, so that a file written for a later version loads here. An owner who
-//! sets one must not believe that it works. Whoever implements a feature deletes its row, and nothing else.
+//! sets one must not believe that it works. Implementing a feature means deleting its row, and nothing else.
 
 use serde_json::Value;
 
-use crate::json_schema::NAME;
 use crate::layers::{Layers, Origin};
 use crate::mask;
 use crate::path::KeyPath;
 use crate::problem::Warning;
 use crate::schema::Config;
 
-/// A key or section (`NAME` stands for any name in it), and what exists instead.
+/// A key or section, and the existing alternative.
 const NOT_BUILT: &[(&str, &str)] = &[(
     "security.require_approval",
     "the key is reserved; set approval.enabled and approval.requires_approval",
@@ -21,31 +20,16 @@ const NOT_BUILT: &[(&str, &str)] = &[(
 /// Returns a warning for each unimplemented feature that the owner has switched on.
 pub(crate) fn warnings(layers: &Layers, config: &Config) -> Vec<Warning> {
     let (set, default) = (mask::to_value(config), mask::to_value(&Config::default()));
-    let mut warnings = Vec::new();
-    for (pattern, message) in NOT_BUILT {
-        for key in keys(pattern, &set) {
-            let is_set = layers.origin_of(&key).is_some_and(|origin| !matches!(origin, Origin::Default));
-            if is_set && is_switched_on(value(&set, &key), value(&default, &key)) {
-                let message = format!("not available in this version: {message}");
-                warnings.push(Warning { place: layers.place(&key), key: key.to_string(), message });
-            }
-        }
-    }
-    warnings
-}
-
-/// The keys that match a pattern.
-fn keys(pattern: &str, set: &Value) -> Vec<KeyPath> {
-    let Some(section) = pattern.strip_suffix(NAME).and_then(|section| section.strip_suffix('.')) else {
-        return vec![KeyPath::of(pattern.split('.'))];
+    let warning = |(name, message): &(&str, &str)| {
+        let key = KeyPath::of(name.split('.'));
+        let is_set = layers.origin_of(&key).is_some_and(|origin| !matches!(origin, Origin::Default));
+        (is_set && is_switched_on(key.find(&set), key.find(&default))).then(|| Warning {
+            place: layers.place(&key),
+            key: key.to_string(),
+            message: format!("not available in this version: {message}"),
+        })
     };
-    let section = KeyPath::of(section.split('.'));
-    let names = value(set, &section).and_then(Value::as_object).into_iter().flatten();
-    names.map(|(name, _)| section.key(name)).collect()
-}
-
-fn value<'v>(whole: &'v Value, key: &KeyPath) -> Option<&'v Value> {
-    key.keys().try_fold(whole, |value, key| value.get(key))
+    NOT_BUILT.iter().filter_map(warning).collect()
 }
 
 /// Returns whether the owner switched it on: a section with a switch follows the switch; anything else is on if it differs

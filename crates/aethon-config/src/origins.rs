@@ -35,7 +35,7 @@ pub fn origins(sources: &Sources, config: &Config) -> Result<Vec<ConfigKey>, Err
                 place,
                 description: known.description.clone(),
                 default: known.default.clone(),
-                value: at(&dump, &key).cloned().unwrap_or_default(),
+                value: key.find(&dump).cloned().unwrap_or_default(),
                 words: known.words.clone(),
                 secret: is_secret,
                 needs_restart: true,
@@ -64,10 +64,6 @@ fn keys(steps: &[&str], value: &Value) -> Vec<KeyPath> {
     found.into_iter().map(|(path, _)| path).collect()
 }
 
-fn at<'v>(whole: &'v Value, key: &KeyPath) -> Option<&'v Value> {
-    key.keys().try_fold(whole, |value, key| value.get(key))
-}
-
 /// Returns whether a full key is or contains a secret; `None` for an unknown key.
 pub(crate) fn known(key: &KeyPath) -> Option<bool> {
     let whole = schema();
@@ -75,8 +71,8 @@ pub(crate) fn known(key: &KeyPath) -> Option<bool> {
     part(&whole, &steps).map(|part| holds_secret(&whole, part, 0))
 }
 
-/// Recognises secrets on a command line. Words come first, because it is asked at every start; the schema is looked at for
-/// other keys only, and once.
+/// Recognises secrets on a command line. Words are tried first, because this runs at every start; the schema is read once,
+/// and for other keys only.
 #[derive(Debug, Default)]
 pub struct SecretKeys {
     schema: OnceCell<Value>,
@@ -158,7 +154,7 @@ mod tests {
     use crate::load::load;
 
     #[test]
-    fn each_value_says_where_it_came_from() {
+    fn each_value_has_its_origin() {
         let folder = tempfile::tempdir().unwrap();
         let text = "[budget.pricing.\"gpt-5.1\"]\ninput = 1\noutput = 2\n\n[agent]\nloop_limit = 4\n";
         std::fs::write(folder.path().join("config.toml"), text).unwrap();

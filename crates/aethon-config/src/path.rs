@@ -1,9 +1,11 @@
-//! The dotted name of a key, and the position in the tree during a walk.
+//! The dotted name of a key.
 //!
 //! Names of models and hosts contain dots and slashes, so a step may be quoted as in TOML:
 //! `budget.pricing."gpt-5.1".input`.
 
 use std::fmt;
+
+use serde_json::Value;
 
 use crate::echo::shown;
 
@@ -62,6 +64,11 @@ impl KeyPath {
         })
     }
 
+    /// The value at this path of table keys.
+    pub(crate) fn find<'v>(&self, whole: &'v Value) -> Option<&'v Value> {
+        self.keys().try_fold(whole, |value, key| value.get(key))
+    }
+
     /// Returns whether it names the whole configuration.
     pub(crate) fn is_root(&self) -> bool {
         self.0.is_empty()
@@ -108,36 +115,6 @@ impl fmt::Display for KeyPath {
 
 fn is_bare(key: &str) -> bool {
     !key.is_empty() && key.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-')
-}
-
-/// The position of a walk. Lives on the stack and becomes a [`KeyPath`] only on demand.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Trail<'a> {
-    /// At the root.
-    Root,
-    /// Below a table.
-    Key(&'a Trail<'a>, &'a str),
-    /// In a list.
-    Index(&'a Trail<'a>, usize),
-}
-
-impl Trail<'_> {
-    /// The position as a path.
-    pub(crate) fn path(&self) -> KeyPath {
-        match self {
-            Self::Root => KeyPath::default(),
-            Self::Key(parent, key) => parent.path().key(key),
-            Self::Index(parent, index) => parent.path().join(Step::Index(*index)),
-        }
-    }
-
-    /// The number of steps from the root.
-    pub(crate) fn depth(&self) -> usize {
-        match self {
-            Self::Root => 0,
-            Self::Key(parent, _) | Self::Index(parent, _) => parent.depth() + 1,
-        }
-    }
 }
 
 #[cfg(test)]

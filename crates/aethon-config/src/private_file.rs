@@ -54,7 +54,7 @@ pub fn write_numbered(path: &Path, ending: &str, content: &[u8]) -> io::Result<P
 }
 
 /// Opens a file with these options, creating it if necessary, and makes it private whatever the umask. If that fails because
-/// somebody else owns it, it is opened all the same.
+/// another user owns it, it is opened all the same.
 pub fn open(path: &Path, options: &OpenOptions) -> io::Result<File> {
     let file = options.clone().create(true).mode(PRIVATE).open(path)?;
     let _ = file.set_permissions(fs::Permissions::from_mode(PRIVATE));

@@ -5,16 +5,16 @@
 
 use std::fmt;
 
-/// A problem: where, which key, what was found and what is allowed.
+/// A problem: the source, the key, the value found and the values allowed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
     /// The source: file and line, environment variable, or `--set`.
     pub place: String,
     /// The full key; empty if the source as a whole is at fault.
     pub key: String,
-    /// What was found.
+    /// The value found.
     pub found: String,
-    /// What is allowed.
+    /// The values allowed.
     pub allowed: String,
 }
 
@@ -35,7 +35,7 @@ pub struct Warning {
     pub place: String,
     /// The full key.
     pub key: String,
-    /// What the owner should know.
+    /// The warning.
     pub message: String,
 }
 

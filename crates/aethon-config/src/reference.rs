@@ -36,7 +36,7 @@ pub(crate) struct Expanded<'t> {
 pub(crate) struct Unresolved {
     /// The reference and its problem.
     pub(crate) found: String,
-    /// What is allowed.
+    /// The values allowed.
     pub(crate) allowed: String,
 }
 
@@ -124,7 +124,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_form_of_reference_resolves_or_says_why_not() {
+    fn references_resolve_or_explain_the_failure() {
         let home = tempfile::tempdir().unwrap();
         std::fs::write(home.path().join("key"), "s3cret\n").unwrap();
         let environment = [("NAME", "value"), ("EMPTY", ""), ("OTHER", "${NAME}")]

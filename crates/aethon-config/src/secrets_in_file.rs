@@ -1,6 +1,6 @@
 //! Which secrets stand in the configuration file itself instead of being referred to.
 //!
-//! Whoever copies the file copies them too, and should know.
+//! Copies of the file contain them too.
 
 use std::path::Path;
 

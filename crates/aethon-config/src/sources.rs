@@ -1,5 +1,5 @@
-//! The inputs of the configuration. Only this module reads the environment of the process; everything else gets what it needs
-//! as a value.
+//! The inputs of the configuration. Only this module reads the environment of the process; everything else gets its
+//! inputs as values.
 
 use std::path::{Path, PathBuf};
 

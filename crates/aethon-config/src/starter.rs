@@ -34,7 +34,7 @@ impl Caution {
         Self::ALL.into_iter().find(|caution| caution.name() == name)
     }
 
-    /// Says what it means.
+    /// Describes it.
     pub fn describe(self) -> &'static str {
         match self {
             Self::Open => {

@@ -14,7 +14,7 @@ use crate::problem::{Problem, Warning};
 /// The sections in which a key that is ignored may leave something unprotected.
 const PROTECTING: [&str; 6] = ["approval", "budget", "dashboard", "household", "security", "webhook"];
 
-/// What is wrong with the unknown keys of a configuration.
+/// The findings about the unknown keys of a configuration.
 #[derive(Default)]
 pub(crate) struct UnknownKeys {
     /// Those that refuse it.
@@ -86,13 +86,13 @@ pub(crate) fn refuse_at(path: &KeyPath, layers: &Layers, unknown: &[KeyPath]) ->
     let known = known_names();
     let problem = |key: &&KeyPath| {
         let nearest = hint::nearest(key, &known).unwrap_or_default();
-        refused(layers.place(key), key, &nearest, "; --force writes it all the same")
+        refused(layers.place(key), key, &nearest, "; --force writes it anyway")
     };
     at_path.iter().map(problem).collect()
 }
 
 fn refused(place: String, key: &KeyPath, nearest: &str, more: &str) -> Problem {
-    let allowed = format!("a known key; the nearest is {nearest}: correct the name, or take it out{more}");
+    let allowed = format!("a known key; the nearest is {nearest}: correct the name, or remove it{more}");
     Problem { place, key: key.shown(), found: "an unknown key".to_owned(), allowed }
 }
 

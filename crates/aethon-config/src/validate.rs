@@ -14,32 +14,12 @@ mod tools;
 use crate::limits::LIMITS;
 use crate::mask;
 use crate::path::{KeyPath, Step};
+use crate::remark::{Remark, Remarks};
 use crate::schema::{Config, Fallback, Model};
-
-/// A remark about a key.
-#[derive(Debug)]
-pub(crate) enum Remark {
-    /// The configuration is rejected.
-    Problem {
-        /// The key.
-        key: KeyPath,
-        /// What was found.
-        found: String,
-        /// What is allowed.
-        allowed: String,
-    },
-    /// The configuration is accepted.
-    Warning {
-        /// The key.
-        key: KeyPath,
-        /// What the owner should know.
-        message: String,
-    },
-}
 
 /// Checks the whole configuration.
 pub(crate) fn check(config: &Config) -> Vec<Remark> {
-    let mut remarks = Remarks(Vec::new());
+    let mut remarks = Remarks::default();
     ranges(config, &mut remarks);
     model(&KeyPath::of(["model"]), &config.model, &mut remarks);
     for (index, fallback) in config.model.fallbacks.iter().enumerate() {
@@ -71,19 +51,6 @@ pub(crate) fn check(config: &Config) -> Vec<Remark> {
     remarks.0
 }
 
-/// The remarks so far.
-struct Remarks(Vec<Remark>);
-
-impl Remarks {
-    fn problem(&mut self, key: KeyPath, found: impl Into<String>, allowed: impl Into<String>) {
-        self.0.push(Remark::Problem { key, found: found.into(), allowed: allowed.into() });
-    }
-
-    fn warning(&mut self, key: KeyPath, message: impl Into<String>) {
-        self.0.push(Remark::Warning { key, message: message.into() });
-    }
-}
-
 fn model(key: &KeyPath, model: &Model, remarks: &mut Remarks) {
     address::model_host(key, &model.host, model.allow_http, remarks);
 }
@@ -92,7 +59,7 @@ fn ranges(config: &Config, remarks: &mut Remarks) {
     let whole = mask::to_value(config);
     for (name, range) in LIMITS {
         let path = KeyPath::of(name.split('.'));
-        let mut places = vec![(path.clone(), find(&whole, path.keys()))];
+        let mut places = vec![(path.clone(), path.find(&whole))];
         // A fallback has the keys of [model] and their ranges.
         if let Some(inner) = name.strip_prefix("model.") {
             for (index, fallback) in whole["model"]["fallbacks"].as_array().into_iter().flatten().enumerate()
@@ -109,15 +76,4 @@ fn ranges(config: &Config, remarks: &mut Remarks) {
             }
         }
     }
-}
-
-fn find<'v, 'k>(
-    whole: &'v serde_json::Value,
-    keys: impl Iterator<Item = &'k str>,
-) -> Option<&'v serde_json::Value> {
-    let mut value = whole;
-    for key in keys {
-        value = value.get(key)?;
-    }
-    Some(value)
 }

@@ -95,7 +95,7 @@ fn a_change_that_would_not_load_is_refused_and_changes_nothing() {
 }
 
 #[test]
-fn a_problem_that_was_there_before_does_not_stand_in_the_way_of_mending_another() {
+fn existing_problems_do_not_prevent_other_corrections() {
     let home = Home::with("[model]\nprovider = \"nope\"\n[agent]\nloop_limit = 0\n");
     set(&home, "model.provider", "echo").unwrap();
     assert_eq!(home.load().unwrap_err().problems().len(), 1);
@@ -144,7 +144,7 @@ fn the_changed_file_is_private() {
 }
 
 #[test]
-fn the_first_file_loads_without_a_word_and_says_what_was_chosen() {
+fn the_first_file_loads_without_warnings_and_has_the_choices() {
     let check = |choice: Starter| {
         let home = Home::with(&starter(&choice)).credential("key", "k").credential("door", "d");
         let loaded = home.load().unwrap();
@@ -171,7 +171,7 @@ fn the_first_file_loads_without_a_word_and_says_what_was_chosen() {
 }
 
 #[test]
-fn each_caution_of_the_first_file_asks_what_it_says() {
+fn each_caution_level_requires_its_approvals() {
     for (caution, is_enabled, asks_outbound) in
         [(Caution::Open, false, false), (Caution::Ask, true, false), (Caution::Guarded, true, true)]
     {
@@ -185,7 +185,7 @@ fn each_caution_of_the_first_file_asks_what_it_says() {
 }
 
 #[test]
-fn what_the_first_file_shows_in_comments_is_right_as_well() {
+fn commented_settings_of_the_first_file_are_valid() {
     let text = starter(&Starter::default());
     let shown: String = text
         .lines()

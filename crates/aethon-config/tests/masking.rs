@@ -32,7 +32,7 @@ fn secret_keys() -> Vec<String> {
 }
 
 #[test]
-fn a_canary_in_every_secret_is_nowhere_to_be_seen_and_listed_for_redaction() {
+fn secrets_are_masked_everywhere_and_listed_for_redaction() {
     let keys = secret_keys();
     assert!(keys.len() > 13 && keys.contains(&"mcp.servers.entry.env.entry".to_owned()), "{keys:?}");
     let mut home = Home::with("").sets(&[

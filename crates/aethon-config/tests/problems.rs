@@ -1,4 +1,4 @@
-//! What is refused and how it is said; what is only remarked on.
+//! Refusals with their messages, and warnings.
 #![expect(clippy::unwrap_used, reason = "a test may fail")]
 
 mod common;
@@ -67,7 +67,7 @@ fn a_wrong_value_in_the_file_names_line_key_found_and_allowed() {
 }
 
 #[test]
-fn a_way_to_show_replies_that_a_messenger_lacks_is_told_with_those_it_has() {
+fn unsupported_streaming_modes_are_refused_with_the_supported_ones() {
     let check = |file: &str, expected: &[&str]| assert_eq!(problems(&Home::with(file)), expected, "{file}");
     let refused = [
         ("discord", "draft", "edit, off"),
@@ -160,7 +160,7 @@ fn a_wrong_value_elsewhere_names_its_source() {
 }
 
 #[test]
-fn all_problems_come_at_once() {
+fn all_problems_are_reported_at_once() {
     let home =
         Home::with("[model]\nprovider = 1\nhost = \"ftp://x\"\nmax_retries = -1\n[agent]\nloop_limit = 0\n")
             .environment(&[("AETHON_WEBHOOK__ENABLED", "maybe")])
@@ -332,7 +332,7 @@ fn variables_that_describe_a_service_are_no_slips_of_keys() {
 }
 
 #[test]
-fn what_stands_where_a_table_of_secrets_belongs_is_not_repeated() {
+fn values_in_place_of_a_table_of_secrets_are_not_shown() {
     for set in [
         "mcp.servers.x.env=hunter",
         "mcp.servers.x.headers=hunter",
@@ -351,7 +351,7 @@ fn what_stands_where_a_table_of_secrets_belongs_is_not_repeated() {
 }
 
 #[test]
-fn values_that_need_judgement_are_judged() {
+fn invalid_values_are_refused_with_the_allowed_ones() {
     let check = |set: &str, expected: Option<&str>| {
         let found = problems(&Home::with("").sets(&[set]));
         match expected {
@@ -403,7 +403,7 @@ fn values_that_need_judgement_are_judged() {
     check("security.sandbox=podman", Some("one of none, docker"));
     check("security.sandbox_memory=lots", Some("a size such as 512m"));
     check("security.sandbox_cpus=0", Some("above 0"));
-    check("security.sandbox_network=--privileged", Some("a name that docker knows"));
+    check("security.sandbox_network=--privileged", Some("a Docker name without spaces"));
     check("security.blocked_commands=[\" \"]", Some("which every command contains"));
     check("storage.synchronous=off", Some("one of normal, full"));
     check("logging.level=loud", Some("one of trace, debug, info, warn, error"));
@@ -428,7 +428,7 @@ fn values_that_need_judgement_are_judged() {
 }
 
 #[test]
-fn what_cannot_run_yet_and_what_stands_open_is_remarked_on() {
+fn incomplete_channels_and_open_settings_cause_warnings() {
     let check = |home: Home, key: &str| {
         let loaded = home.load().unwrap();
         assert!(loaded.warnings.iter().any(|warning| warning.key == key), "{key}: {:?}", loaded.warnings);
@@ -452,7 +452,7 @@ fn what_cannot_run_yet_and_what_stands_open_is_remarked_on() {
 }
 
 #[test]
-fn what_is_set_and_not_built_is_told_with_its_key() {
+fn unimplemented_keys_cause_warnings() {
     let told = |file: &str| -> Vec<String> {
         let warnings = Home::with(file).load().unwrap().warnings;
         warnings
@@ -480,7 +480,7 @@ fn what_is_set_and_not_built_is_told_with_its_key() {
 }
 
 #[test]
-fn an_owner_that_can_be_nobody_is_refused() {
+fn owners_that_match_no_sender_are_refused() {
     let check = |owner: &str, is_right: bool| {
         let found = problems(&Home::with(&format!("[security]\nowners = [\"telegram:1\", \"{owner}\"]\n")));
         assert_eq!(found.is_empty(), is_right, "{owner:?}: {found:?}");

@@ -106,7 +106,7 @@ fn a_secret_that_a_reference_empties_is_refused() {
 }
 
 #[test]
-fn what_a_reference_resolved_to_is_not_repeated_in_a_problem() {
+fn resolved_references_are_not_shown_in_problems() {
     let home = Home::with(
         "[model]\nprovider = \"${KEY}\"\ntimeout_seconds = \"${credential:key}\"\nhost = \"${NAME}\"\n",
     )

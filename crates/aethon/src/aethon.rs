@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use aethon_agent::{Engine, Meter};
+use aethon_agent::Engine;
 use aethon_config::Config;
 use aethon_core::agents::AgentBoard;
 use aethon_core::approval::PendingApprovals;
@@ -16,7 +16,6 @@ use aethon_core::event::EventBus;
 use aethon_core::feature::Feature;
 use aethon_core::ids::SessionId;
 use aethon_core::ledger::Ledger;
-use aethon_core::live::Live;
 use aethon_core::memory::Memory;
 use aethon_core::message::{Inbound, Reply};
 use aethon_core::model::ModelProvider;
@@ -26,7 +25,6 @@ use aethon_core::session::{SessionQuery, Transcripts};
 use aethon_core::sop::{SopCatalog, SopRunner};
 use aethon_core::storage::Storage;
 use aethon_core::surface::Unattended;
-use aethon_core::transcribe::Transcriber;
 use aethon_core::usage::UsageReport;
 use aethon_core::work::WorkBook;
 use aethon_http::deps::Chat;
@@ -38,20 +36,19 @@ use aethon_workflows::schedule::{Scheduler, SchedulerParts};
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
-use crate::builder::{Prepared, Shared, Source};
 use crate::containers::ContainerTask;
 use crate::error::{Error, Result};
-use crate::features::MachineFacts;
 use crate::home::Home;
 use crate::memory::{GuardedMemory, VectorTask};
+use crate::opening::{self, ModelParts, Stored};
+use crate::prepared::{Prepared, Shared, Source};
 use crate::reach::Reach;
 use crate::telemetry::{Collector, TelemetryTask};
 use crate::wiring;
 use crate::wiring::channels::Deliveries;
-use crate::wiring::model::AgentModels;
 use crate::wiring::recorder::Recorded;
 use crate::wiring::tools::Tools;
-use crate::wiring::workflows::{WorkflowParts, Workflows};
+use crate::wiring::workflows::Workflows;
 
 /// How long shutdown waits for interrupted calls to be booked.
 const LAST_BOOKINGS: Duration = Duration::from_secs(5);
@@ -75,18 +72,10 @@ pub struct Aethon {
     pub(crate) approvals: PendingApprovals,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) deliveries: Deliveries,
-    /// Sentences describing what the assistant can read and run.
+    /// Sentences describing the assistant's access to files and commands.
     pub(crate) reach: Arc<[String]>,
     /// The sources of its tools.
     pub(crate) tools: Tools,
-}
-
-/// The models and services that are called, and the meter that books the calls.
-pub(crate) struct ModelParts {
-    pub(crate) meter: Meter,
-    pub(crate) provider: Arc<dyn ModelProvider>,
-    pub(crate) embedder: Option<Arc<dyn Embedder>>,
-    pub(crate) transcriber: Option<Arc<dyn Transcriber>>,
 }
 
 /// The background tasks.
@@ -98,107 +87,75 @@ struct Background {
     _containers: ContainerTask,
 }
 
-/// The channels of a program running beside the daemon: they send and never receive.
-fn guest_channels(
-    prepared: &Prepared,
-    door: Arc<dyn Assistant>,
-    deps: &wiring::messengers::MessengerDeps,
-) -> Result<Channels> {
-    let hub = Arc::new(Hub::new(prepared.clock()));
-    let others = wiring::messengers::with_brought(&prepared.config, deps, &prepared.parts.channels);
-    wiring::channels::channels(&prepared.config, door, hub, &others)
-        .map_err(|error| Error::refused(error.to_string()).because(error))
-}
-
 /// The memory, and the task that computes its vectors.
 struct MemoryParts {
     memory: GuardedMemory,
     vectors: VectorTask,
 }
 
+impl Background {
+    fn start(prepared: &Prepared, mode: OpenMode, stored: &Stored, memory: Option<GuardedMemory>) -> Self {
+        let (shared, telemetry) = (&prepared.shared, &prepared.config.telemetry);
+        // Computing missing vectors is the daemon's job; a guest would do the work twice.
+        let is_daemon = mode == OpenMode::Daemon;
+        let memory = memory.map(|memory| MemoryParts { vectors: memory.start(is_daemon), memory });
+        shared.bus.telemetry().keep(telemetry.enabled);
+        let (log, redactor) = (stored.storage.telemetry.clone(), shared.redactor.clone());
+        Self {
+            memory,
+            telemetry: TelemetryTask::start(log, shared.bus.clone(), redactor, Collector::of(telemetry)),
+            recorded: stored.recorded.clone(),
+            _containers: ContainerTask::start(shared),
+        }
+    }
+}
+
+impl Prepared {
+    /// Opens the storage and starts the engine.
+    pub async fn open(self) -> Result<Aethon> {
+        Aethon::open(self, OpenMode::Guest).await
+    }
+}
+
 impl Aethon {
     pub(crate) async fn open(prepared: Prepared, mode: OpenMode) -> Result<Self> {
-        prepared.home.prepare()?;
-        let clock = prepared.clock();
-        let recorded = Recorded::open(&prepared).await?;
-        let storage = recorded.watch(wiring::store::storage(&prepared, mode)?);
-        let models = AgentModels::of(&prepared, wiring::store::learned(&storage).await);
-        let meter = wiring::prices::meter(&prepared, &storage);
-        let provider = models.models.leading().clone();
-        let (approvals, deliveries) = (PendingApprovals::default(), Deliveries::default());
-        let embedder = wiring::embedding::embedder(&prepared, &storage, meter.clone());
-        let guard = wiring::memory::guard(&prepared)?;
-        let memory = wiring::memory::memory(&prepared, &storage, embedder.clone())?;
-        let shared_memory = memory.clone().map(|memory| Arc::new(memory) as Arc<dyn Memory>);
-        let tools = Tools::of(&prepared, &storage, &deliveries, shared_memory.clone());
-        let workflow_parts = WorkflowParts::of(&prepared, &storage);
-        let facts = MachineFacts::of(&prepared).await;
-        crate::features::offer(&prepared.shared.features, Live::new(prepared.config.clone()), facts);
-        crate::features::offer_parts(&prepared.shared, &provider, &storage);
-        prepared.shared.features.offer(wiring::tools::features(tools.sets.clone()));
-        if mode == OpenMode::Daemon {
-            wiring::tools::outputs(&prepared).sweep();
-        }
-        if let Some(memory) = memory.clone() {
-            let config = Live::new(prepared.config.clone());
-            crate::features::offer_memory(&prepared.shared.features, config, memory);
-        }
-        recorded.offer(&prepared.shared.features, Live::new(prepared.config.clone()));
-        crate::mcp::offer(&prepared.shared.features, &tools.servers);
-        let common = wiring::agent::Common {
-            models,
-            meter: meter.clone(),
-            approvals: &approvals,
-            wake: &deliveries.wake,
-            tools: tools.sources(&prepared, &workflow_parts),
-            sops: (workflow_parts.sops.hook(), workflow_parts.limits.clone()),
-            board: workflow_parts.board.clone(),
-            folder: workflow_parts.specialists.clone(),
-            guard,
-            memory: shared_memory,
-            instructions: wiring::changes::instructions(&workflow_parts, &tools),
-            recorder: recorded.hook(),
-        };
-        let engine = wiring::agent::engine(&prepared, &storage, common);
-        workflow_parts.sops.load().await?;
-        let workflows = workflow_parts.in_front_of(engine.clone());
-        if mode == OpenMode::Guest {
-            // The daemon, not this program, recovers first and streams recovered turns to watchers.
-            engine.watch(|_| Arc::new(Unattended));
-            // Guest channels never receive, so they have nothing to listen on.
-            let programs = (&tools.programs, None);
-            let own = (&clock, &prepared.shared.allowed_senders);
-            let deps = wiring::messengers::deps(&storage, &approvals, &deliveries, programs, own);
-            deliveries.channels.set(guest_channels(&prepared, workflows.entry.clone(), &deps)?);
-        }
-        // Computing missing vectors is the daemon's job; a guest would do the work twice.
-        let (is_daemon, bus) = (mode == OpenMode::Daemon, prepared.shared.bus.clone());
-        let memory = memory.map(|memory| MemoryParts { vectors: memory.start(is_daemon), memory });
-        let containers = ContainerTask::start(&prepared.shared);
-        bus.telemetry().keep(prepared.config.telemetry.enabled);
-        let collector = Collector::of(&prepared.config.telemetry);
-        let (log, redactor) = (storage.telemetry.clone(), prepared.shared.redactor.clone());
-        let telemetry = TelemetryTask::start(log, bus, redactor, collector);
-        let reach = prepared.reach().iter().map(Reach::sentence).collect();
-        let transcriber = wiring::transcription::transcriber(&prepared, &meter);
-        let Prepared { home, config, is_demo, source, shared, .. } = prepared;
-        Ok(Self {
-            home,
-            config,
-            is_demo,
-            source,
-            shared,
-            storage,
+        let stored = opening::storage(&prepared, mode).await?;
+        let (agent_models, models) = opening::models(&prepared, &stored.storage).await;
+        let parts = opening::tools(&prepared, &stored, &models).await?;
+        let meter = models.meter.clone();
+        let (engine, workflows) = opening::engine(&prepared, &stored, agent_models, meter, &parts).await?;
+        let aethon = Self {
+            background: Background::start(&prepared, mode, &stored, parts.memory),
+            clock: prepared.clock(),
+            reach: prepared.reach().iter().map(Reach::sentence).collect(),
+            home: prepared.home,
+            config: prepared.config,
+            is_demo: prepared.is_demo,
+            source: prepared.source,
+            shared: prepared.shared,
+            storage: stored.storage,
             engine,
             workflows,
-            models: ModelParts { meter, provider, embedder, transcriber },
-            background: Background { memory, telemetry, recorded, _containers: containers },
-            approvals,
-            clock,
-            deliveries,
-            reach,
-            tools,
-        })
+            models,
+            approvals: stored.approvals,
+            deliveries: stored.deliveries,
+            tools: parts.tools,
+        };
+        if mode == OpenMode::Guest {
+            // The daemon, not this program, recovers first and streams recovered turns to watchers.
+            aethon.engine.watch(|_| Arc::new(Unattended));
+            let hub = Arc::new(Hub::new(aethon.clock.clone()));
+            aethon.deliveries.channels.set(aethon.channels(aethon.workflows.entry.clone(), hub)?);
+        }
+        Ok(aethon)
+    }
+
+    /// The channels. Those of a program running beside the daemon send and never receive.
+    pub(crate) fn channels(&self, assistant: Arc<dyn Assistant>, hub: Arc<Hub>) -> Result<Channels> {
+        let brought = &self.source.parts.channels;
+        let others = wiring::messengers::with_brought(&self.config, &self.messenger_deps(), brought);
+        wiring::channels::channels(&self.config, assistant, hub, &others)
+            .map_err(|error| Error::refused(error.to_string()).because(error))
     }
 
     /// Sends a message to a session (`channel:name`) and waits for the reply. Approval requests are denied.
@@ -304,7 +261,7 @@ impl Aethon {
         self.models.embedder.clone()
     }
 
-    /// Sentences describing what the assistant can read and run.
+    /// Sentences describing the assistant's access to files and commands.
     pub fn reach(&self) -> &[String] {
         &self.reach
     }
@@ -373,7 +330,7 @@ impl Aethon {
 
     /// Records an action of the terminal in the audit log.
     pub async fn note(&self, action: AuditAction, subject: &str, outcome: &str) -> Result<()> {
-        crate::audit::record(&*self.storage.audit, &*self.clock, (action, subject, outcome)).await
+        crate::audit::record(&*self.storage.audit, &*self.clock, action, subject, outcome).await
     }
 
     /// The conversations as the HTTP application serves them, with live updates through this hub.
@@ -391,7 +348,7 @@ impl Aethon {
         self.chat(Arc::new(Hub::new(self.clock.clone())))
     }
 
-    /// Lets running turns finish within `grace`, stores what they produced so far, and closes the storage.
+    /// Lets running turns finish within `grace`, stores their output so far, and closes the storage.
     pub async fn shutdown(&self, grace: Duration) {
         self.engine.shutdown(grace).await;
         self.close().await;
@@ -406,7 +363,7 @@ impl Aethon {
         self.tools.servers.stop().await;
         // A failing storage blocks these bookings; the next start books the amounts it finds reserved.
         if timeout(LAST_BOOKINGS, self.models.meter.ended()).await.is_err() {
-            tracing::error!("some model calls could not be written down before the end");
+            tracing::error!("some model calls could not be booked before the end");
         }
         if let Some(docker) = &self.shared.docker
             && timeout(LAST_CONTAINERS, docker.close()).await.is_err()

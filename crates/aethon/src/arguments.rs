@@ -1,7 +1,7 @@
 //! Keeps secrets of the command line out of the list of processes, which every user of the machine can read.
 //!
 //! `--set dashboard.auth_token=...` is convenient, and its text stays readable for as long as the process lives: a program
-//! cannot change its own arguments. But it can begin anew with others. So a program whose arguments hold a secret starts
+//! cannot change its own arguments. But it can start again with others. So a program whose arguments hold a secret starts
 //! itself again, in the same process, with stars in their place, and gets the real ones through a pipe. This takes a few
 //! milliseconds, and happens only then. Until it has happened the secret can be seen, so a file or a variable is better.
 
@@ -27,13 +27,12 @@ const MAX_BYTES: u64 = 60_000;
 const DESCRIPTORS: &str = "/dev/fd";
 
 /// Returns the arguments that count, given those of this process, its own name first. If they hold a secret, the process
-/// begins anew without it, and this does not return. Call it before any thread is started and before
+/// starts again without it, and this does not return. Call it before any thread is started and before
 /// [`crate::harden_process`].
 pub fn without_secrets(all: Vec<OsString>) -> Result<Vec<OsString>> {
     let descriptor = all.get(1).and_then(|first| first.to_str()?.strip_prefix(HANDED_OVER));
     if let Some(descriptor) = descriptor {
-        let failed =
-            |error| Error::failed("the arguments of the program were not handed over").because(error);
+        let failed = |error| Error::failed("the program's arguments were not passed on").because(error);
         return handed_over(&all[0], descriptor).map_err(failed);
     }
     if let Some(masked) = masked(&all).filter(|_| Path::new(DESCRIPTORS).exists()) {
@@ -43,7 +42,7 @@ pub fn without_secrets(all: Vec<OsString>) -> Result<Vec<OsString>> {
     Ok(all)
 }
 
-/// Reads the real arguments. What is there is taken out, so that nobody else finds them.
+/// Reads the real arguments, and removes them so that no other code finds them.
 fn handed_over(name: &OsStr, descriptor: &str) -> io::Result<Vec<OsString>> {
     let number: u32 = descriptor.parse().map_err(|_| io::Error::from(io::ErrorKind::InvalidInput))?;
     let mut bytes = Vec::new();

@@ -1,4 +1,4 @@
-//! Stores the audit log: what the entry points report, and what the terminal does.
+//! Stores the audit log: reports of the entry points, and actions of the terminal.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -29,20 +29,20 @@ pub(crate) async fn keep(mut rows: Receiver<AuditEntry>, log: Arc<dyn AuditLog>,
         };
         let Some(row) = row else { return };
         if let Err(error) = log.record(row).await {
-            tracing::warn!(%error, "a row of the audit is in the log only");
+            tracing::warn!(%error, "an audit entry could not be stored; it is only in the log");
         }
     }
 }
 
-/// Records what a command did to files of a home that it does not otherwise open. Returns `false` for a home without a
+/// Records a command's action on files of a home that it does not otherwise open. Returns `false` for a home without a
 /// database: it has nothing to audit yet, and none is created.
 pub async fn note(home: &Home, action: AuditAction, subject: &str, outcome: &str) -> Result<bool> {
     let database = home.database();
     if !database.exists() {
         return Ok(false);
     }
-    let store = wiring::store::beside(&database)?;
-    let stored = record(&store, &SystemClock, (action, subject, outcome)).await;
+    let store = wiring::store_check::beside(&database)?;
+    let stored = record(&store, &SystemClock, action, subject, outcome).await;
     store.close().await;
     stored.map(|()| true)
 }
@@ -51,7 +51,9 @@ pub async fn note(home: &Home, action: AuditAction, subject: &str, outcome: &str
 pub(crate) async fn record(
     log: &dyn AuditLog,
     clock: &dyn Clock,
-    (action, subject, outcome): (AuditAction, &str, &str),
+    action: AuditAction,
+    subject: &str,
+    outcome: &str,
 ) -> Result<()> {
     tracing::info!(action = action.as_str(), subject, outcome, by = TERMINAL, "audit");
     let entry = AuditEntry::new(clock.now(), action, subject, outcome).by(TERMINAL);

@@ -1,7 +1,7 @@
 //! Removes the containers of the Docker sandbox: those of sessions that were cleared or deleted, and those idle for too long.
 //! Also watches whether the daemon still answers.
 //!
-//! It listens to session events, so neither the engine nor whoever clears a session needs to know about sandboxes. Missed
+//! It listens to session events, so neither the engine nor the code that clears a session needs to know about sandboxes. Missed
 //! events do no harm: the container goes when it has been idle for long enough, or at shutdown.
 
 use std::time::Duration;
@@ -15,7 +15,7 @@ use tokio::sync::broadcast::error::RecvError;
 use tokio::task::JoinHandle;
 use tokio::time::{MissedTickBehavior, interval};
 
-use crate::builder::Shared;
+use crate::prepared::Shared;
 
 /// The interval between searches for idle containers and for the daemon.
 const LOOK: Duration = Duration::from_secs(30);
@@ -88,7 +88,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_a_conversation_that_is_emptied_or_removed_is_over() {
+    fn containers_end_with_emptied_or_removed_conversations() {
         let session = SessionId::of("webchat", "a").unwrap();
         let check = |change: SessionChange, expected: bool| {
             assert_eq!(

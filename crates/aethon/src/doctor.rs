@@ -1,29 +1,32 @@
 //! Diagnoses an installation and says how to fix it.
 //!
-//! Every check yields a finding, even if all is well, so the reader sees what was checked. Nothing is changed.
+//! Every check yields a finding, even if all is well, so the reader sees every check. Nothing is changed.
 
 use std::net::SocketAddr;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::time::Duration;
 
+use aethon_agent::Learned;
 use aethon_config::schema::Unpriced;
 use aethon_core::feature::FeatureState;
 use aethon_core::model::{ModelProvider, Readiness};
 use aethon_core::sandbox::Sandbox;
 use aethon_providers::Catalog;
 use aethon_tools::{Protection, PullPolicy};
-use serde::Serialize;
 
-use crate::builder::{Builder, Prepared};
+use crate::builder::Builder;
+pub use crate::finding::{Finding, Health};
+use crate::prepared::Prepared;
 use crate::quota::Quota;
 use crate::wiring;
-use crate::wiring::store::Trouble;
+use crate::wiring::model::AgentModels;
+use crate::wiring::store_check::Trouble;
 
-/// What to do about a problem with which the server does not start.
-const REFUSED_START: &str = "change what is named above; aethon-server refuses to start like this";
+/// The remedy for a problem that prevents a start.
+const REFUSED_START: &str = "change the keys named above; aethon-server does not start until then";
 
-/// What to do about default limits that will hold soon.
+/// The remedy for default limits that take effect soon.
 const SET_LIMITS: &str = "set session.oneshot_keep, session.oneshot_max_mb and storage.max_mb";
 
 /// How long a model service may take to answer the reachability probe.
@@ -33,71 +36,26 @@ const MODEL_TIMEOUT: Duration = Duration::from_secs(10);
 const SMALL_WINDOW: u64 = 8_192;
 
 /// Points to the thorough test, which costs a little and is therefore never run here.
-const DEEPER: &str = "; `aethon-cli model test` tries chat, streaming, tools and pictures";
+const DEEPER: &str = "; `aethon-cli model test` tests chat, streaming, tools and images";
 
-/// The outcome of one check.
-#[derive(Debug, Clone, Serialize)]
-pub struct Finding {
-    /// What was checked: `config`, `home`, `database`, `model`, `port`, ...
-    pub area: &'static str,
-    /// The result.
-    pub health: Health,
-    /// What was found.
-    pub message: String,
-    /// What to do about it.
-    pub fix: Option<String>,
-}
-
-/// The health of the thing that was checked.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Health {
-    /// It works as it should.
-    Ok,
-    /// It is as configured, and worth knowing: neither praise nor a fault, so `--strict` does not count it.
-    Note,
-    /// It works, but deserves a look.
-    Warning,
-    /// It does not work.
-    Broken,
-}
-
-impl Finding {
-    pub(crate) fn ok(area: &'static str, message: impl Into<String>) -> Self {
-        Self { area, health: Health::Ok, message: message.into(), fix: None }
-    }
-
-    pub(crate) fn note(area: &'static str, message: impl Into<String>) -> Self {
-        Self { area, health: Health::Note, message: message.into(), fix: None }
-    }
-
-    pub(crate) fn warning(area: &'static str, message: impl Into<String>, fix: impl Into<String>) -> Self {
-        Self { area, health: Health::Warning, message: message.into(), fix: Some(fix.into()) }
-    }
-
-    pub(crate) fn broken(area: &'static str, message: impl Into<String>, fix: impl Into<String>) -> Self {
-        Self { area, health: Health::Broken, message: message.into(), fix: Some(fix.into()) }
-    }
-}
-
-/// What the server that runs on the home says of itself. It knows best whether its storage works, and its database is left to
+/// The state that the running server reports about itself. It knows best whether its storage works, and its database is left to
 /// it.
 #[derive(Debug, Clone)]
 pub struct RunningServer {
     /// Its address.
     pub address: String,
-    /// Why it takes no messages, or why it could not be asked.
+    /// Why it takes no messages, or why it could not be reached.
     pub trouble: Option<String>,
-    /// What limits will do that came with an upgrade and do not hold yet.
+    /// The effect of limits that came with an upgrade and do not hold yet.
     pub outlook: Option<String>,
 }
 
-/// Checks everything that a start needs. `server` is what a server says that runs already.
+/// Checks everything that a start needs. `server` is the report of a server that is already running.
 pub async fn examine(builder: Builder, server: Option<RunningServer>) -> Vec<Finding> {
     let prepared = match builder.load() {
         Ok(prepared) => prepared,
         Err(error) => {
-            let fix = "mend the keys named above; `aethon-cli config schema` describes them all";
+            let fix = "correct the keys named above; `aethon-cli config schema` describes all keys";
             return vec![Finding::broken("config", error.to_string(), fix)];
         }
     };
@@ -148,10 +106,10 @@ async fn sandbox(prepared: &Prepared) -> Vec<Finding> {
             findings.push(match (prepared.config.security.sandbox, proof.proved) {
                 (Sandbox::None, _) | (_, None) => Finding::note("sandbox", recommended(prepared).await),
                 (Sandbox::Kernel, Some(proved)) => {
-                    Finding::ok("sandbox", format!("commands run in the sandbox of the kernel, and {proved}"))
+                    Finding::ok("sandbox", format!("commands run in the kernel sandbox, and {proved}"))
                 }
                 (Sandbox::Docker, Some(proved)) => {
-                    let message = "commands run in docker, in a container for each conversation";
+                    let message = "commands run in Docker, with one container per conversation";
                     Finding::ok("sandbox", format!("{message}: {proved}"))
                 }
             });
@@ -163,7 +121,7 @@ async fn sandbox(prepared: &Prepared) -> Vec<Finding> {
         }
     };
     let concerns = concerns.into_iter().chain(crate::sandbox_reach::warnings(&prepared.config).await);
-    let fix = "docs/sandboxes.md says what it means and what to do about it";
+    let fix = "see docs/sandboxes.md";
     findings.extend(concerns.map(|concern| Finding::warning("sandbox", concern, fix)));
     findings
 }
@@ -173,13 +131,13 @@ async fn recommended(prepared: &Prepared) -> String {
     let docker = wiring::sandbox::docker_at(&prepared.config, &prepared.flags, &prepared.home);
     match wiring::sandbox::kernel(prepared).await {
         Ok(_) => {
-            "commands run on this machine itself; recommended, and possible here: security.sandbox = \"kernel\"".to_owned()
+            "commands run on this machine without a sandbox; recommended, and available here: security.sandbox = \"kernel\"".to_owned()
         }
         Err(_) if wiring::sandbox::docker_survey(&docker).await.is_ok() => {
-            "commands run on this machine itself; recommended, and possible here: security.sandbox = \"docker\"".to_owned()
+            "commands run on this machine without a sandbox; recommended, and available here: security.sandbox = \"docker\"".to_owned()
         }
         Err(why) => format!(
-            "commands run on this machine itself; a sandbox is recommended, but the kernel's does not work here ({why})"
+            "commands run on this machine without a sandbox; one is recommended, but the kernel sandbox does not work here ({why})"
         ),
     }
 }
@@ -207,13 +165,13 @@ fn self_protection() -> Finding {
     if protection.missing().is_empty() {
         return Finding::ok("self-protection", message);
     }
-    let fix = "run a kernel that has Landlock turned on (`lsm=landlock,...`), in a container that permits it";
+    let fix = "run a kernel with Landlock enabled (`lsm=landlock,...`), in a container that permits it";
     Finding::warning("self-protection", message, fix)
 }
 
 /// Reports whether the budget can be enforced, that is, whether the models' prices are known.
 fn budget(prepared: &Prepared) -> Finding {
-    let (budget, unpriced) = (&prepared.config.budget, prepared.unpriced());
+    let (budget, unpriced) = (&prepared.config.budget, wiring::unpriced::models(prepared));
     let message = crate::preflight::budget(budget, &unpriced);
     let keys: Vec<String> = unpriced.iter().map(|model| aethon_agent::pricing_key(model)).collect();
     let fix = format!("set {} to its price in USD per million tokens", keys.join(" and "));
@@ -225,7 +183,7 @@ fn budget(prepared: &Prepared) -> Finding {
 }
 
 fn configuration(prepared: &Prepared) -> Vec<Finding> {
-    let warning = |text: &String| Finding::warning("config", text.clone(), "mend or remove the key");
+    let warning = |text: &String| Finding::warning("config", text.clone(), "correct or remove the key");
     let mut findings: Vec<Finding> = prepared.warnings.iter().map(warning).collect();
     let file = prepared.home.config();
     if findings.is_empty() {
@@ -241,9 +199,9 @@ fn home(prepared: &Prepared) -> Vec<Finding> {
         let message = format!("{} does not exist yet", home.path().display());
         if let Err(error) = can_be_made(home.path()) {
             let fix = "choose another home with --home or AETHON_HOME, or let this user write there";
-            return vec![Finding::broken("home", format!("{message}, and cannot be made: {error}"), fix)];
+            return vec![Finding::broken("home", format!("{message}, and cannot be created: {error}"), fix)];
         }
-        return vec![Finding::ok("home", format!("{message}; the first start makes it"))];
+        return vec![Finding::ok("home", format!("{message}; the first start creates it"))];
     }
     let mut findings = Vec::new();
     for path in [
@@ -260,7 +218,7 @@ fn home(prepared: &Prepared) -> Vec<Finding> {
         findings.extend(secrets.flatten().filter_map(|entry| exposed(&entry.path())));
     }
     if findings.is_empty() {
-        findings.push(Finding::ok("home", format!("{} is there and private", home.path().display())));
+        findings.push(Finding::ok("home", format!("{} exists and is private", home.path().display())));
     }
     findings
 }
@@ -275,7 +233,11 @@ fn exposed(path: &Path) -> Option<Finding> {
     let mode = std::fs::metadata(path).ok()?.permissions().mode() & 0o777;
     (mode & 0o077 != 0).then(|| {
         let fix = format!("chmod go= {}", path.display());
-        Finding::warning("home", format!("{} can be read by others (mode {mode:o})", path.display()), fix)
+        Finding::warning(
+            "home",
+            format!("{} is readable by other users (mode {mode:o})", path.display()),
+            fix,
+        )
     })
 }
 
@@ -283,21 +245,19 @@ fn exposed(path: &Path) -> Option<Finding> {
 async fn database(prepared: &Prepared, server: Option<&RunningServer>) -> Vec<Finding> {
     if let Some(RunningServer { address, trouble, outlook }) = server {
         let finding = match (trouble, outlook) {
-            (None, None) => {
-                Finding::ok("database", format!("aethon-server at {address} stores what it is sent"))
-            }
+            (None, None) => Finding::ok("database", format!("aethon-server at {address} accepts messages")),
             (None, Some(outlook)) => Finding::warning("database", outlook.clone(), SET_LIMITS),
             (Some(why), _) => Finding::broken(
                 "database",
-                format!("aethon-server at {address} takes no messages: {why}"),
-                "do what the server says; GET /api/ready answers 200 once it takes messages again",
+                format!("aethon-server at {address} accepts no messages: {why}"),
+                "follow the server's message; GET /api/ready answers 200 once it accepts messages again",
             ),
         };
         return std::iter::once(finding).chain(crate::upgrade::copies_finding(&prepared.home)).collect();
     }
     let path = prepared.home.database();
     if !path.exists() {
-        return vec![Finding::ok("database", "there is none yet; the first start makes it")];
+        return vec![Finding::ok("database", "none yet; the first start creates it")];
     }
     let finding = match crate::upgrade::finding(&prepared.home) {
         Ok(Some(due)) => due,
@@ -309,7 +269,7 @@ async fn database(prepared: &Prepared, server: Option<&RunningServer>) -> Vec<Fi
 
 async fn intact_database(prepared: &Prepared, path: &Path) -> Finding {
     let quota = Quota::of(&prepared.config, &prepared.home, prepared.shared.limits_set);
-    match wiring::store::check(path, &quota).await {
+    match wiring::store_check::check(path, &quota).await {
         Ok((report, Some(outlook))) => {
             Finding::warning("database", format!("{report}; {outlook}"), SET_LIMITS)
         }
@@ -324,7 +284,7 @@ async fn intact_database(prepared: &Prepared, path: &Path) -> Finding {
 }
 
 fn broken_database(Trouble { problem, remedy }: Trouble) -> Finding {
-    let fix = remedy.unwrap_or_else(|| "the log of aethon-server has more".to_owned());
+    let fix = remedy.unwrap_or_else(|| "see the log of aethon-server".to_owned());
     Finding::broken("database", problem, fix)
 }
 
@@ -350,13 +310,13 @@ fn port(prepared: &Prepared) -> Finding {
         Err(error) => Finding::broken(
             "port",
             format!("{address} cannot be bound: {error}"),
-            "stop what uses it, or set channels.webchat.port to another port",
+            "stop the program that uses it, or set channels.webchat.port to another port",
         ),
     }
 }
 
 async fn model(prepared: &Prepared) -> Finding {
-    let models = prepared.models();
+    let models = AgentModels::of(prepared, Learned::default()).models;
     let capabilities = models.capabilities();
     let name = format!("{} by {}", capabilities.model, capabilities.provider);
     if let Readiness::NotConfigured(hint) = models.readiness() {
@@ -373,11 +333,11 @@ async fn model(prepared: &Prepared) -> Finding {
     }
 }
 
-/// Checks `models.json`, and reports what is known of the configured models.
+/// Checks `models.json`, and reports the known facts about the configured models.
 fn models(prepared: &Prepared) -> Vec<Finding> {
     let mut findings = Vec::new();
     if let Some(fault) = &prepared.catalog_fault {
-        let fix = "mend or remove the file, or install a table with `aethon-cli model update FILE`";
+        let fix = "correct or remove the file, or install a table with `aethon-cli model update FILE`";
         findings.push(Finding::warning("models", fault.clone(), fix));
     }
     let concerns = wiring::model::concerns(prepared).into_iter();
@@ -387,7 +347,7 @@ fn models(prepared: &Prepared) -> Vec<Finding> {
             0 => String::new(),
             count => format!(", and {count} of models.json"),
         };
-        let message = format!("the built-in table holds (of {}){own}", Catalog::source());
+        let message = format!("using the built-in table (of {}){own}", Catalog::source());
         findings.push(Finding::ok("models", message));
     }
     findings
@@ -400,19 +360,18 @@ async fn able(prepared: &Prepared, provider: &dyn ModelProvider, answers: &str) 
     let capabilities = provider.capabilities();
     let window = capabilities.context_window;
     let can = |ability, name| if ability { format!(", {name}") } else { format!(", no {name}") };
-    let (tools, images) = (can(capabilities.tools, "tools"), can(capabilities.images, "pictures"));
+    let (tools, images) = (can(capabilities.tools, "tools"), can(capabilities.images, "images"));
     let message = format!("{answers}; {window} tokens{tools}{images}{DEEPER}");
     let is_small =
         told.is_some_and(|told| told < SMALL_WINDOW) && prepared.config.model.context_window.is_none();
     if is_small && capabilities.provider == "ollama" {
-        let fix =
-            "set model.context_window, which Ollama gets as num_ctx, or start it with OLLAMA_CONTEXT_LENGTH";
-        return Finding::warning("model", format!("{message}; that is little for an assistant"), fix);
+        let fix = "set model.context_window, which is sent to Ollama as num_ctx, or start Ollama with OLLAMA_CONTEXT_LENGTH";
+        return Finding::warning("model", format!("{message}; that is too small for an assistant"), fix);
     }
     Finding::ok("model", message)
 }
 
-/// Reports what the memory does, and how much it holds.
+/// Reports how memories are found, and their number.
 async fn memory(prepared: &Prepared, server: Option<&RunningServer>) -> Finding {
     let sentence = wiring::memory::sentence(prepared);
     let database = prepared.home.database();
@@ -423,13 +382,13 @@ async fn memory(prepared: &Prepared, server: Option<&RunningServer>) -> Finding 
     if !matches!(crate::upgrade::plan(&prepared.home), Ok(None)) {
         return Finding::ok("memory", sentence);
     }
-    match wiring::store::memory(&database).await {
+    match wiring::store_check::memory(&database).await {
         Ok(amount) => Finding::ok("memory", format!("{amount}; {sentence}")),
-        Err(error) => Finding::broken("memory", error.to_string(), "see what is said of the database"),
+        Err(error) => Finding::broken("memory", error.to_string(), "see the finding about the database"),
     }
 }
 
-/// Checks the embedder, if one is configured. A free one is asked to embed one word; for any other only the setup is checked,
+/// Checks the embedder, if one is configured. A free one embeds one word; for any other only the setup is checked,
 /// because every request costs money.
 async fn embedding(prepared: &Prepared) -> Option<Finding> {
     let (embedder, price) = wiring::embedding::service(prepared)?;
@@ -438,13 +397,16 @@ async fn embedding(prepared: &Prepared) -> Option<Finding> {
         return Some(Finding::broken("embedding", format!("{name} is not set up"), hint));
     }
     if price.is_none_or(|price| price.input > 0.0) {
-        return Some(Finding::ok("embedding", format!("{name} is set up; not asked, because that costs")));
+        return Some(Finding::ok(
+            "embedding",
+            format!("{name} is set up; not tested, because requests cost money"),
+        ));
     }
     let asked = tokio::time::timeout(MODEL_TIMEOUT, embedder.embed(&["word"])).await;
     Some(match asked {
         Ok(Ok(vectors)) => {
             let length = vectors.first().map_or(0, Vec::len);
-            Finding::ok("embedding", format!("{name}: vectors of {length} numbers"))
+            Finding::ok("embedding", format!("{name}: vectors of length {length}"))
         }
         Ok(Err(error)) => Finding::broken("embedding", format!("{name} cannot be used"), error.to_string()),
         Err(_) => Finding::broken(
@@ -463,6 +425,6 @@ fn transcription(prepared: &Prepared) -> Option<Finding> {
         Readiness::NotConfigured(hint) => {
             Finding::broken("transcription", format!("{name} is not set up"), hint)
         }
-        Readiness::Ready => Finding::ok("transcription", format!("{name} is set up; not asked")),
+        Readiness::Ready => Finding::ok("transcription", format!("{name} is set up; not tested")),
     })
 }

@@ -2,7 +2,7 @@
 //!
 //! Texts seen before are answered from the cache; the others go to the service in one batch, without duplicates, through the
 //! meter. Vectors can wait, since search falls back to words, so they stop as early as other background work: at
-//! `budget.warn_ratio` of the ceiling. [`Embedder`] does not report token counts, so what is booked is an estimate on the
+//! `budget.warn_ratio` of the ceiling. [`Embedder`] does not report token counts, so the booked amount is an estimate on the
 //! high side.
 
 use std::collections::HashSet;
@@ -55,8 +55,8 @@ impl CachedEmbedder {
             // cancelled meanwhile. The service's time-out bounds it.
             let made = tokio::spawn(async move { parts.make(some).await }).await;
             let made = made.unwrap_or_else(|error| {
-                tracing::error!(error = &error as &dyn std::error::Error, "an embedder broke off");
-                let message = "The embedding broke off because of a fault in the program; the log has more.";
+                tracing::error!(error = &error as &dyn std::error::Error, "the embedder failed");
+                let message = "The embedding failed because of an internal error; see the log.";
                 Err(ModelError::new(ModelErrorKind::InvalidRequest, message))
             })?;
             for (key, fresh) in made {
@@ -102,7 +102,7 @@ impl Parts {
             Ok(_) => vec![None; keys.len()],
             Err(error) => {
                 let error = &error as &dyn std::error::Error;
-                tracing::warn!(error, "kept vectors could not be read; the service is asked");
+                tracing::warn!(error, "cached vectors could not be read; requesting them from the service");
                 vec![None; keys.len()]
             }
         }
@@ -128,7 +128,7 @@ impl Parts {
         let vectors: Vec<_> = texts.iter().map(|(key, _)| *key).zip(made?).collect();
         if let Err(error) = self.cache.put(self.service.model(), vectors.clone()).await {
             let error = &error as &dyn std::error::Error;
-            tracing::warn!(error, "vectors could not be kept; they will be asked for again");
+            tracing::warn!(error, "vectors could not be cached; they will be requested again");
         }
         Ok(vectors)
     }

@@ -1,4 +1,4 @@
-//! What the assistant can do right now, as rows for `/api/features` and `doctor`.
+//! The abilities of the assistant right now, as rows for `/api/features` and `doctor`.
 //!
 //! [`configured`] derives each feature's row from the configuration and the machine; `doctor` shows these, because nothing
 //! runs there. In a running assistant, parts that know better report to the same board, and their row replaces the one with
@@ -17,11 +17,11 @@ use aethon_core::storage::{Storage, StorageHealth};
 use aethon_core::tool::ToolSource;
 use aethon_tools::Protection;
 
-use crate::builder::{Prepared, Shared};
 use crate::memory::GuardedMemory;
+use crate::prepared::{Prepared, Shared};
 use crate::wiring;
 
-/// What the machine and the rest of the program add to the configuration.
+/// Facts about the machine and the program beyond the configuration.
 #[derive(Debug, Clone)]
 pub(crate) struct MachineFacts {
     /// Whether only this machine reaches the listener.
@@ -34,7 +34,11 @@ impl MachineFacts {
     pub(crate) async fn of(prepared: &Prepared) -> Self {
         let host = &prepared.config.channels.webchat.host;
         let is_near = matches!(aethon_http::is_loopback_host(host).await, Ok(true));
-        Self { is_near, protection: Protection::of_this_machine(), unpriced: prepared.unpriced() }
+        Self {
+            is_near,
+            protection: Protection::of_this_machine(),
+            unpriced: wiring::unpriced::models(prepared),
+        }
     }
 }
 
@@ -68,7 +72,7 @@ pub(crate) fn configured(config: &Config, facts: &MachineFacts) -> Vec<Feature> 
     rows
 }
 
-/// Puts the configured features on the board; they are derived anew on each look.
+/// Puts the configured features on the board; they are derived again each time the board is read.
 pub(crate) fn offer(board: &Features, config: Live<Config>, facts: MachineFacts) {
     board.offer(move || configured(&config.get(), &facts));
 }
@@ -102,6 +106,11 @@ pub(crate) fn offer_channels(board: &Features, channels: &Channels) {
     });
 }
 
+/// A row that follows a switch.
+fn switch(id: &str, title: &str, is_on: bool, detail: impl Into<String>, key: &str) -> Feature {
+    Feature::new((id, title), FeatureState::of_switch(is_on), detail, key)
+}
+
 fn model(config: &Config) -> Feature {
     let (provider, model) = (config.model.provider, &config.model.model_id);
     let model = if model.is_empty() { provider.default_model() } else { model };
@@ -127,8 +136,8 @@ fn telemetry(config: &Config) -> Feature {
     let days = config.telemetry.keep_days;
     let state = FeatureState::of_switch(config.telemetry.enabled);
     let detail = match config.telemetry.enabled {
-        true => format!("what was measured is kept for {days} days"),
-        false => "nothing that is measured is kept; /metrics counts all the same".to_owned(),
+        true => format!("kept for {days} days"),
+        false => "not kept; /metrics still counts".to_owned(),
     };
     let detail = match config.telemetry.enabled && !config.telemetry.otlp_endpoint.trim().is_empty() {
         true => format!("{detail}, and exported to telemetry.otlp_endpoint"),
@@ -139,9 +148,8 @@ fn telemetry(config: &Config) -> Feature {
 
 fn scheduler(config: &Config) -> Feature {
     let jobs = config.scheduler.jobs.len();
-    let detail = format!("{jobs} in the configuration, besides those that were added while it ran");
-    let state = FeatureState::of_switch(config.scheduler.enabled);
-    Feature::new(("scheduler", "Scheduled jobs"), state, detail, "scheduler.enabled")
+    let detail = format!("{jobs} in the configuration, plus those created at run time");
+    switch("scheduler", "Scheduled jobs", config.scheduler.enabled, detail, "scheduler.enabled")
 }
 
 fn budget(config: &Config, facts: &MachineFacts) -> Feature {
@@ -157,7 +165,7 @@ fn storage(health: Option<&StorageHealth>) -> Feature {
     let row = Feature::on(
         "storage",
         "Storage",
-        "what was said is stored before it is answered",
+        "messages are stored before they are answered",
         "storage.synchronous",
     );
     match health.and_then(StorageHealth::fault) {
@@ -169,23 +177,22 @@ fn storage(health: Option<&StorageHealth>) -> Feature {
 fn memory(config: &Config) -> Feature {
     let memory = &config.memory;
     let found = match memory.embedding.provider {
-        None => "found by words",
-        Some(_) => "found by words and by meaning",
+        None => "full-text search",
+        Some(_) => "full-text search and search by meaning",
     };
     let recall = if memory.auto_recall {
-        "recalled by itself where it clearly fits"
+        "recalled automatically where clearly relevant"
     } else {
-        "not recalled by itself"
+        "not recalled automatically"
     };
-    let state = FeatureState::of_switch(memory.enabled);
-    Feature::new(("memory", "Long-term memory"), state, format!("{found}, {recall}"), "memory.enabled")
+    switch("memory", "Long-term memory", memory.enabled, format!("{found}, {recall}"), "memory.enabled")
 }
 
 /// Reports on the board when memories are waiting for their vectors.
 pub(crate) fn offer_memory(board: &Features, config: Live<Config>, memory: GuardedMemory) {
     board.offer(move || {
         let waiting = |why| {
-            self::memory(&config.get()).but(FeatureState::Degraded, format!("found by words only: {why}"))
+            self::memory(&config.get()).but(FeatureState::Degraded, format!("full-text search only: {why}"))
         };
         memory.trouble().map(waiting).into_iter().collect()
     });
@@ -196,7 +203,7 @@ fn shell(config: &Config, facts: &MachineFacts) -> Feature {
     match config.security.sandbox {
         Sandbox::None => {
             let detail = format!(
-                "commands run on this machine as the person who started it; {}",
+                "commands run on this machine with the rights of the user who started it; {}",
                 facts.protection.describe()
             );
             Feature::new(name, FeatureState::Off, detail, "security.sandbox")
@@ -204,48 +211,47 @@ fn shell(config: &Config, facts: &MachineFacts) -> Feature {
         Sandbox::Docker => Feature::on(
             name.0,
             name.1,
-            "docker, a container for each conversation and each server of tools",
+            "Docker, with one container per conversation and per MCP server",
             "security.sandbox",
         ),
-        Sandbox::Kernel => {
-            Feature::on(name.0, name.1, "namespaces and walls of the kernel", "security.sandbox")
-        }
+        Sandbox::Kernel => Feature::on(name.0, name.1, "kernel namespaces and Landlock", "security.sandbox"),
     }
 }
 
 fn runtime_tools(config: &Config) -> Feature {
     let is_on = config.runtime_tools.enabled;
     let detail = if is_on {
-        "the model can make tools, which always run in a sandbox"
+        "the model can create tools, which always run in a sandbox"
     } else {
-        "the model cannot make tools of its own"
+        "the model cannot create tools"
     };
-    let state = FeatureState::of_switch(is_on);
-    Feature::new(("runtime_tools", "Tools made at run time"), state, detail, "runtime_tools.enabled")
+    switch("runtime_tools", "Tools created at run time", is_on, detail, "runtime_tools.enabled")
 }
 
 fn specialists(config: &Config) -> Feature {
     let there: Vec<String> = wiring::specialists::enabled(config).map(|one| one.name.to_string()).collect();
-    let made = if config.agent.dynamic_specialists { "; the model can make more" } else { "" };
-    let detail = if there.is_empty() { "none is switched on".to_owned() } else { there.join(", ") } + made;
-    let state = FeatureState::of_switch(!there.is_empty() || config.agent.dynamic_specialists);
-    Feature::new(("specialists", "Specialists"), state, detail, "agent.specialists.coder.enabled")
+    let made = if config.agent.dynamic_specialists { "; the model can create more" } else { "" };
+    let detail = if there.is_empty() { "none is enabled".to_owned() } else { there.join(", ") } + made;
+    switch(
+        "specialists",
+        "Specialists",
+        !there.is_empty() || config.agent.dynamic_specialists,
+        detail,
+        "agent.specialists.coder.enabled",
+    )
 }
 
 fn work(config: &Config) -> Feature {
     let work = &config.work;
     let detail = if work.enabled {
         let (turns, minutes) = (work.max_iterations, work.max_minutes);
-        format!("planned work is done in the background, within {turns} turns and {minutes} minutes each")
+        format!(
+            "planned work is carried out in the background, each piece within {turns} turns and {minutes} minutes"
+        )
     } else {
-        "nothing is worked on beyond a turn".to_owned()
+        "work ends with its turn".to_owned()
     };
-    Feature::new(
-        ("work", "Work of several turns"),
-        FeatureState::of_switch(work.enabled),
-        detail,
-        "work.enabled",
-    )
+    Feature::new(("work", "Multi-turn work"), FeatureState::of_switch(work.enabled), detail, "work.enabled")
 }
 
 fn verification(config: &Config) -> Feature {
@@ -262,9 +268,9 @@ fn verification(config: &Config) -> Feature {
         (false, _) => row,
         (true, "") if !wiring::verification::may_detect(config) => row.but(
             FeatureState::Degraded,
-            "commands need an approval and run in no sandbox, so only verification.command is run, and it is empty",
+            "commands need approval and have no sandbox, so only verification.command would run, and it is empty",
         ),
-        (true, "") => row.but(state, format!("by what the project's files suggest{strict}")),
+        (true, "") => row.but(state, format!("with a command derived from the project's files{strict}")),
         (true, command) => row.but(state, format!("with `{command}`{strict}")),
     }
 }
@@ -273,34 +279,33 @@ fn ambient(config: &Config) -> Feature {
     let (work, idle) = (&config.work, &config.work.ambient);
     let is_on = work.enabled && idle.enabled;
     let detail = match (is_on, idle.enabled) {
-        (true, _) => format!("used after {} minutes in which nobody needs the assistant", idle.idle_minutes),
-        (false, true) => "work.enabled is off, so there is nothing to do".to_owned(),
+        (true, _) => format!("used after {} minutes without activity", idle.idle_minutes),
+        (false, true) => "work.enabled is off, so no work is done".to_owned(),
         (false, false) => "idle time is not used".to_owned(),
     };
-    Feature::new(("ambient", "Idle time"), FeatureState::of_switch(is_on), detail, "work.ambient.enabled")
+    switch("ambient", "Idle time", is_on, detail, "work.ambient.enabled")
 }
 
 fn approvals(config: &Config) -> Feature {
     let approval = &config.approval;
     let detail = match (approval.enabled, approval.requires_approval.as_slice()) {
-        (false, _) => "the assistant asks nobody before it acts".to_owned(),
-        (true, []) => "approval.requires_approval is empty, so it asks nobody".to_owned(),
+        (false, _) => "no action needs approval".to_owned(),
+        (true, []) => "approval.requires_approval is empty, so no tool needs approval".to_owned(),
         (true, tools) => {
             let named = |tool: &String| match tool.as_str() {
                 OUTBOUND => "outbound (every tool that sends something out of this machine)".to_owned(),
                 _ => tool.clone(),
             };
-            format!("it asks before these: {}", tools.iter().map(named).collect::<Vec<_>>().join(", "))
+            format!("needed for: {}", tools.iter().map(named).collect::<Vec<_>>().join(", "))
         }
     };
-    let state = FeatureState::of_switch(approval.enabled);
-    Feature::new(("approvals", "Approvals"), state, detail, "approval.enabled")
+    switch("approvals", "Approvals", approval.enabled, detail, "approval.enabled")
 }
 
 fn webchat(config: &Config) -> Feature {
     let webchat = &config.channels.webchat;
     let state = FeatureState::of_switch(webchat.enabled);
-    let detail = if webchat.enabled { "chat in the browser" } else { "nothing listens" };
+    let detail = if webchat.enabled { "chat in the browser" } else { "no listener" };
     Feature::new(("webchat", "Browser chat"), state, detail, "channels.webchat.enabled")
 }
 
@@ -311,8 +316,7 @@ fn dashboard(config: &Config) -> Feature {
         (true, true) => "open, because dashboard.auth_token is empty",
         (true, false) => "opens with the token",
     };
-    let state = FeatureState::of_switch(is_on);
-    Feature::new(("dashboard", "Dashboard"), state, detail, "dashboard.enabled")
+    switch("dashboard", "Dashboard", is_on, detail, "dashboard.enabled")
 }
 
 fn webhooks(config: &Config, facts: &MachineFacts) -> Feature {
@@ -321,12 +325,11 @@ fn webhooks(config: &Config, facts: &MachineFacts) -> Feature {
         (true, false) => "every request must be signed with webhook.secret",
         (true, true) => "requests from this machine need no signature, because webhook.secret is empty",
         (false, true) if config.webhook.enabled && config.channels.webchat.enabled => {
-            "webhook.secret is empty on an address that others reach"
+            "webhook.secret is empty, and other machines reach the address"
         }
         (false, _) => "not served",
     };
-    let state = FeatureState::of_switch(is_on);
-    Feature::new(("webhooks", "Webhooks"), state, detail, "webhook.enabled")
+    switch("webhooks", "Webhooks", is_on, detail, "webhook.enabled")
 }
 
 fn channel(name: &str, status: ChannelStatus) -> Feature {
@@ -338,7 +341,7 @@ fn channel(name: &str, status: ChannelStatus) -> Feature {
     let (state, word) = match status.state {
         ChannelState::Running => (FeatureState::On, "running"),
         ChannelState::Connecting => (FeatureState::On, "connecting"),
-        ChannelState::Degraded => (FeatureState::Degraded, "it does not work"),
+        ChannelState::Degraded => (FeatureState::Degraded, "failing"),
         ChannelState::Off => (FeatureState::Off, "off"),
     };
     let detail = match (status.detail.is_empty(), status.account.is_empty()) {
@@ -369,9 +372,9 @@ mod tests {
             assert!(row.state == state && row.detail.contains(word), "{row:?}");
             assert!(row.config_key.contains('.') && !row.title.is_empty(), "{row:?}");
         };
-        check("approvals", |_| {}, FeatureState::Off, "asks nobody");
+        check("approvals", |_| {}, FeatureState::Off, "no action needs approval");
         check("approvals", |config| config.approval.enabled = true, FeatureState::On, "shell");
-        check("budget", |_| {}, FeatureState::Off, "no ceiling");
+        check("budget", |_| {}, FeatureState::Off, "no daily limit");
         check("budget", |config| config.budget.daily_usd = 1.0, FeatureState::Degraded, "refused");
         check("webhooks", |_| {}, FeatureState::Off, "webhook.secret");
         check("dashboard", |config| config.dashboard.enabled = false, FeatureState::Off, "not served");
@@ -382,7 +385,7 @@ mod tests {
     }
 
     #[test]
-    fn a_storage_that_fails_is_told() {
+    fn a_failing_storage_is_degraded() {
         let health = StorageHealth::default();
         assert_eq!(storage(Some(&health)).state, FeatureState::On);
         health.failed("the disk is full");

@@ -54,7 +54,7 @@ impl Home {
         for folder in folders.iter().chain([&self.logs(), &self.run()]) {
             make_private(folder).map_err(|source| {
                 let folder = folder.display();
-                Error::refused(format!("the folder {folder} cannot be made or used: {source}; choose another home with --home or AETHON_HOME, or mend its permissions"))
+                Error::refused(format!("the folder {folder} cannot be created or used: {source}; choose another home with --home or AETHON_HOME, or correct its permissions"))
             })?;
         }
         // Whatever else lies there leads elsewhere or is a mistake; it must not keep the assistant from starting, and what it
@@ -135,7 +135,7 @@ impl Home {
         };
         let taken = || {
             Error::refused(format!(
-                "another aethon-server runs on the home {}; stop it first, or give this one a home of its own with --home",
+                "another aethon-server is running on the home {}; stop it first, or choose another home with --home",
                 self.0.display()
             ))
         };
@@ -182,7 +182,7 @@ impl Home {
         let made =
             random_text().and_then(|key| private_file::write(&path, key.expose().as_bytes()).map(|()| key));
         made.unwrap_or_else(|error| {
-            tracing::warn!(%error, path = %path.display(), "the key of sign-ins cannot be kept, so a restart signs browsers out");
+            tracing::warn!(%error, path = %path.display(), "the sign-in key cannot be stored, so a restart signs browsers out");
             Secret::default()
         })
     }
@@ -194,7 +194,7 @@ impl Home {
         let opened = private_file::open(&path, OpenOptions::new().read(true).append(true));
         opened
             .inspect_err(|error| {
-                tracing::warn!(%error, path = %path.display(), "the register of sign-ins cannot be kept");
+                tracing::warn!(%error, path = %path.display(), "the list of sign-ins cannot be stored");
             })
             .ok()
     }
@@ -293,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn one_daemon_at_a_time() {
+    fn a_second_daemon_is_refused() {
         let folder = tempfile::tempdir().unwrap();
         let home = Home::at(folder.path());
         home.prepare().unwrap();
@@ -336,7 +336,7 @@ mod tests {
     }
 
     #[test]
-    fn those_who_look_never_keep_a_daemon_from_starting() {
+    fn checking_for_a_daemon_never_prevents_a_start() {
         let folder = tempfile::tempdir().unwrap();
         let home = Home::at(folder.path());
         home.prepare().unwrap();

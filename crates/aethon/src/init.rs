@@ -23,7 +23,7 @@ const PASSED_ON: [(fn() -> SignalKind, Signal); 6] = [
     (SignalKind::user_defined2, Signal::USR2),
 ];
 
-/// If this is process 1, runs the program with these arguments (its own name first) in a child, looks after everything that
+/// If this is process 1, runs the program with these arguments (its own name first) in a child, manages everything that
 /// ends, and returns the program's exit code. Call this early in `main`, with what [`crate::without_secrets`] returned: the
 /// arguments in the list of processes no longer hold the secrets.
 pub fn run_as_init(arguments: &[OsString]) -> Option<ExitCode> {
@@ -60,7 +60,7 @@ fn supervise(arguments: &[OsString]) -> io::Result<ExitCode> {
     })
 }
 
-/// Starts the program in a process group of its own: what a terminal sends to the group reaches it once, through process 1.
+/// Starts the program in a process group of its own: signals from a terminal to the group reach it once, through process 1.
 #[expect(clippy::disallowed_methods, reason = "process 1 starts the very program that it is")]
 fn start(arguments: &[OsString]) -> io::Result<Pid> {
     let mut command = Command::new("/proc/self/exe");
@@ -88,5 +88,5 @@ fn collect(program: Pid) -> io::Result<Option<ExitCode>> {
 
 #[expect(clippy::print_stderr, reason = "there is no log yet, and process 1 has nobody else to tell")]
 fn complain(error: &io::Error) {
-    eprintln!("aethon: process 1 cannot look after its container: {error}");
+    eprintln!("aethon: process 1 cannot manage its container: {error}");
 }

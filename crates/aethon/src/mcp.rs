@@ -1,7 +1,7 @@
 //! Serves the assistant's tools over MCP, for `aethon-mcp` and `aethon-cli mcp`.
 //!
-//! It works beside a daemon on the same home and takes no lock. Every call passes the same guards as in a chat; there is nobody
-//! to ask, so calls that need approval are denied.
+//! It works beside a daemon on the same home and takes no lock. Every call passes the same guards as in a chat; no one
+//! can be asked, so calls that need approval are denied.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,8 +17,8 @@ use tokio::io::{AsyncRead, AsyncWrite};
 mod health;
 mod prompts;
 
-use crate::builder::Prepared;
 use crate::error::{Error, Result};
+use crate::prepared::Prepared;
 pub(crate) use health::{configured, findings, offer};
 use prompts::SopPrompts;
 

@@ -100,11 +100,11 @@ impl GuardedMemory {
                 Some(QueryVector { model: vectors.embedder.model().to_owned(), numbers })
             }
             Ok(Err(error)) => {
-                tracing::debug!(%error, "a question to the memory has no vector; it is asked by its words");
+                tracing::debug!(%error, "no vector for a memory search; using full-text search");
                 None
             }
             Err(_) => {
-                tracing::debug!("the embedder is slow; the memory is asked by words alone");
+                tracing::debug!("the embedder is slow; using full-text search");
                 None
             }
         }
@@ -164,7 +164,7 @@ impl Vectors {
                 if pause == FIRST_PAUSE {
                     tracing::warn!(
                         error,
-                        "memories get their vectors later; until then they are found by their words"
+                        "memory vectors are computed later; until then, only full-text search finds these memories"
                     );
                 }
                 self.note(Some(error));
@@ -218,7 +218,7 @@ impl VectorTask {
         let task = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(task) = task {
             task.abort();
-            // The task was told to end; its result does not matter.
+            // The task is ending; its result does not matter.
             let _ = task.await;
         }
     }
@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn secrets_get_in_by_no_way() {
+    async fn secrets_are_refused_by_every_write() {
         let (store, memory) = guarded(0);
         assert!(memory.store(fact("my password is hunter2")).await.unwrap_err().is_secret());
         let filed = NewMemory::new("fine", "password: hunter2", "api").unwrap();
@@ -300,7 +300,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn what_was_there_before_gets_vectors_at_the_start() {
+    async fn existing_memories_get_vectors_at_startup() {
         let (store, memory) = guarded(0);
         store.store(fact("The cat is called Momo.")).await.unwrap();
         let task = memory.start(true);

@@ -1,164 +1,12 @@
-//! The owner's view of the messengers: their state, whether their credentials work, and who is paired.
+//! The configuration of the messengers for the owner: permitted senders, missing settings, and rows on the feature board.
 
-use std::sync::Arc;
-
-use aethon_channels::Check;
-use aethon_channels::pairing;
 use aethon_config::Config;
-use aethon_core::channel::{ChannelRecords, ChannelState};
-use aethon_core::clock::Clock;
 use aethon_core::feature::{Feature, FeatureState};
 use aethon_core::messenger::Pairing as PairingWay;
-use aethon_core::pairing::{PairedSender, PairingCode, Pairings};
-use async_trait::async_trait;
-use jiff::Timestamp;
-use serde::Serialize;
 
-use crate::aethon::Aethon;
-use crate::builder::Prepared;
-use crate::doctor::Finding;
-use crate::error::{Error, Result};
+use crate::finding::Finding;
 use crate::wiring::household;
-use crate::wiring::messengers::{self, MessengerDeps, NAMES};
-
-/// The result of testing a messenger.
-#[derive(Debug, Clone, Serialize)]
-pub struct ChannelTest {
-    /// The messenger's name.
-    pub name: String,
-    /// Whether all checks passed.
-    pub ok: bool,
-    /// The checks.
-    pub checks: Vec<Check>,
-}
-
-impl Aethon {
-    /// Tests whether a messenger accepts the credentials, without sending or consuming messages. `None` if the name is unknown.
-    pub async fn test_channel(&self, name: &str) -> Option<ChannelTest> {
-        let messenger = messengers::messenger(&self.config, name, &self.messenger_deps())?;
-        let checks = match messengers::is_enabled(&self.config, name) {
-            true => messenger.inspect().await,
-            false => {
-                vec![Check::new("enabled", false, format!("it is off; set channels.{name}.enabled = true"))]
-            }
-        };
-        Some(ChannelTest { name: name.to_owned(), ok: checks.iter().all(|check| check.ok), checks })
-    }
-
-    /// Creates a code; whoever sends it to this messenger is paired.
-    pub async fn pair(&self, name: &str) -> Result<PairingCode> {
-        known(name)?;
-        Ok(self.pairings().invite(name).await?)
-    }
-
-    /// Revokes a pairing. Returns `false` if there was none.
-    pub async fn revoke_pairing(&self, name: &str, sender: &str) -> Result<bool> {
-        known(name)?;
-        Ok(self.pairings().revoke(name, sender).await?)
-    }
-
-    /// The paired senders.
-    pub fn pairings(&self) -> Arc<dyn Pairings> {
-        Arc::new(KeptPairings {
-            records: self.storage.channel_records.clone(),
-            clock: self.clock.clone(),
-            ways: NAMES.map(|name| messengers::pairing(&self.config, name).unwrap_or_default()),
-        })
-    }
-
-    pub(crate) fn messenger_deps(&self) -> MessengerDeps {
-        messengers::deps(
-            &self.storage,
-            &self.approvals,
-            &self.deliveries,
-            (&self.tools.programs, self.models.transcriber.as_ref()),
-            (&self.clock, &self.shared.allowed_senders),
-        )
-    }
-}
-
-/// The pairings in the database.
-struct KeptPairings {
-    records: Arc<dyn ChannelRecords>,
-    clock: Arc<dyn Clock>,
-    /// How strangers can be admitted, by messenger in the order of `NAMES`.
-    ways: [PairingWay; NAMES.len()],
-}
-
-#[async_trait]
-impl Pairings for KeptPairings {
-    async fn invite(&self, channel: &str) -> aethon_core::error::Result<PairingCode> {
-        let Some(at) = NAMES.iter().position(|name| *name == channel) else {
-            let names = NAMES.join(", ");
-            let message = format!("there is no channel {channel:?} that can be paired; there are: {names}");
-            return Err(aethon_core::error::Error::not_found(message));
-        };
-        // A code that the channel would not accept is worse than none.
-        if let Some(remedy) = no_invitation(channel, self.ways[at]) {
-            return Err(aethon_core::error::Error::invalid(remedy));
-        }
-        pairing::invite(&*self.records, &*self.clock, channel).await
-    }
-
-    async fn paired(&self) -> aethon_core::error::Result<Vec<PairedSender>> {
-        let mut all = Vec::new();
-        for channel in NAMES {
-            let senders = pairing::paired(&*self.records, channel).await?;
-            all.extend(
-                senders.into_iter().map(|sender| PairedSender { channel: channel.to_owned(), sender }),
-            );
-        }
-        Ok(all)
-    }
-
-    async fn approve(&self, code: &str) -> aethon_core::error::Result<Option<PairedSender>> {
-        for channel in NAMES {
-            if let Some(sender) = pairing::approve(&*self.records, channel, code).await? {
-                return Ok(Some(PairedSender { channel: channel.to_owned(), sender }));
-            }
-        }
-        Ok(None)
-    }
-
-    async fn revoke(&self, channel: &str, sender: &str) -> aethon_core::error::Result<bool> {
-        pairing::revoke(&*self.records, channel, sender).await
-    }
-}
-
-/// A channel according to the configuration, in the fields of `GET /api/channels`, for programs that run no channels.
-#[derive(Debug, Clone, Serialize)]
-pub struct ConfiguredChannel {
-    name: &'static str,
-    enabled: bool,
-    state: ChannelState,
-    detail: String,
-    account: Option<String>,
-    last_inbound: Option<Timestamp>,
-    last_outbound: Option<Timestamp>,
-    pending: u64,
-}
-
-impl Prepared {
-    /// The channels according to the configuration, for programs that run none.
-    pub fn channels(&self) -> Vec<ConfiguredChannel> {
-        let webchat = ("webchat", self.config.channels.webchat.enabled);
-        let messengers = NAMES.iter().map(|name| (*name, messengers::is_enabled(&self.config, name)));
-        let row = |(name, enabled)| ConfiguredChannel {
-            name,
-            enabled,
-            state: ChannelState::Off,
-            detail: match enabled {
-                true => "no aethon-server runs on this home".to_owned(),
-                false => format!("set channels.{name}.enabled"),
-            },
-            account: None,
-            last_inbound: None,
-            last_outbound: None,
-            pending: 0,
-        };
-        std::iter::once(webchat).chain(messengers).map(row).collect()
-    }
-}
+use crate::wiring::messengers::{self, NAMES};
 
 /// How the first person is admitted.
 fn way_in(config: &Config, name: &str) -> String {
@@ -168,8 +16,8 @@ fn way_in(config: &Config, name: &str) -> String {
         .unwrap_or_else(|| format!("{invitation}, or list ids in security.allowed_senders.{name}"))
 }
 
-/// Why a pairing code from the owner could admit nobody, and what to set; `None` if it works.
-fn no_invitation(name: &str, way: PairingWay) -> Option<String> {
+/// Why a pairing code from the owner would not work, and the remedy; `None` if it works.
+pub(crate) fn no_invitation(name: &str, way: PairingWay) -> Option<String> {
     let key = format!("channels.{name}.pairing");
     match way {
         PairingWay::Invite => None,
@@ -180,16 +28,6 @@ fn no_invitation(name: &str, way: PairingWay) -> Option<String> {
             "{key} is \"request\", so whoever writes gets a code and `aethon-cli channels approve CODE` lets them in; set it to \"invite\" to hand codes out"
         )),
     }
-}
-
-fn known(name: &str) -> Result<()> {
-    if NAMES.contains(&name) {
-        return Ok(());
-    }
-    Err(Error::refused(format!(
-        "there is no channel {name:?} that can be paired; there are: {}",
-        NAMES.join(", ")
-    )))
 }
 
 /// The row of each messenger according to the configuration.
@@ -232,7 +70,7 @@ fn lists_group(config: &Config, name: &str) -> bool {
     listed.is_some_and(|listed| listed.iter().any(|entry| entry.starts_with(['-', '!'])))
 }
 
-/// Findings about messengers where anybody who joins a listed group can approve what the assistant does.
+/// Findings about messengers where every member of a listed group can approve what the assistant does.
 fn open_groups(config: &Config) -> impl Iterator<Item = Finding> + '_ {
     let on = NAMES.iter().filter(|name| messengers::is_enabled(config, name));
     let open = on.filter(|name| household::owners(config, name).is_none() && lists_group(config, name));
@@ -278,7 +116,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_way_in_is_named_that_leads_nowhere() {
+    fn unusable_ways_of_pairing_are_not_suggested() {
         let mut config = Config::default();
         config.channels.telegram.enabled = true;
         for (way, word) in [(PairingWay::Off, "off"), (PairingWay::Request, "request")] {
@@ -291,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_told_that_an_empty_list_of_owners_makes_a_group_one() {
+    fn members_of_a_listed_group_are_owners_without_owners() {
         let mut config = Config::default();
         config.channels.telegram.enabled = true;
         let listed = ["1", "-700"].map(str::to_owned).to_vec();

@@ -1,5 +1,5 @@
 //! Whether the model answers: a hook records how the last request ended, for the feature board. Without it, a model whose key
-//! was revoked would be shown as "on" for ever.
+//! was revoked would always be shown as "on".
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -36,14 +36,14 @@ impl Hook for ModelHealth {
         }
         match outcome {
             Ok(_) => *self.lock() = None,
-            Err(failure) if is_the_services(&failure.code) => *self.lock() = Some(failure.message.clone()),
+            Err(failure) if is_service_fault(&failure.code) => *self.lock() = Some(failure.message.clone()),
             Err(_) => {}
         }
     }
 }
 
 /// Returns whether a failure is the service's fault rather than the request's.
-fn is_the_services(reason: &EndReason) -> bool {
+fn is_service_fault(reason: &EndReason) -> bool {
     use ModelErrorKind::{Auth, Malformed, Network, NotFound, Overloaded, Quota, RateLimit, Timeout};
     let EndReason::Model(kind) = reason else { return false };
     matches!(kind, Auth | Quota | RateLimit | Overloaded | Network | Timeout | NotFound | Malformed)

@@ -1,4 +1,4 @@
-//! Tests what the configured models really do: chat, streaming, tools, pictures, speed and context window.
+//! Tests the actual abilities of the configured models: chat, streaming, tools, pictures, speed and context window.
 //!
 //! Each model gets at most three short requests, each with a time-out; together they take a few hundred tokens. The calls
 //! belong to no session. They are paid for like any other, and the report shows the cost.
@@ -17,13 +17,11 @@ use serde::Serialize;
 use serde_json::json;
 use tokio::time::timeout;
 
-use self::question::{ModelAnswer, Questions};
-use crate::builder::Prepared;
+use self::question::{ModelAnswer, Questions, TIMEOUT};
 use crate::error::Result;
+use crate::prepared::Prepared;
 use crate::wiring;
 
-/// The time limit for each step.
-const TIMEOUT: Duration = Duration::from_secs(30);
 /// The longest answer requested. Reasoning models spend part of it on thinking.
 const MAX_TOKENS: u32 = 1_024;
 
@@ -53,7 +51,7 @@ pub struct ModelReport {
     pub tokens_per_second: Option<f64>,
     /// The size of the context window.
     pub context_window: Window,
-    /// What the test cost.
+    /// The cost of the test.
     pub spent: Spent,
 }
 
@@ -64,7 +62,7 @@ pub struct Check {
     pub ability: &'static str,
     /// The outcome.
     pub outcome: Outcome,
-    /// What was observed, as a sentence.
+    /// The observation, as a sentence.
     pub message: String,
 }
 
@@ -89,7 +87,7 @@ pub struct Window {
     pub tokens: u64,
     /// The source of that number.
     pub source: WindowSource,
-    /// What the service reports, if anything.
+    /// The value that the service reports, if any.
     pub told: Option<u64>,
 }
 
@@ -134,7 +132,9 @@ impl ModelReport {
 pub async fn examine(prepared: &Prepared) -> Result<Vec<ModelReport>> {
     prepared.home.prepare()?;
     let storage = wiring::store::storage(prepared, OpenMode::Guest)?;
-    let (meter, prices) = (wiring::prices::meter(prepared, &storage), wiring::prices::prices(prepared));
+    let prices = wiring::prices::prices(&prepared.config, &prepared.catalog);
+    let (ledger, bus) = (storage.ledger.clone(), prepared.shared.bus.clone());
+    let meter = wiring::prices::meter(&prepared.config.budget, prices.clone(), ledger, prepared.clock(), bus);
     let mut reports = Vec::new();
     for (source, provider) in models(prepared) {
         let questions = Questions::new(provider.clone(), meter.clone(), prepared.clock())?;
@@ -147,14 +147,14 @@ pub async fn examine(prepared: &Prepared) -> Result<Vec<ModelReport>> {
         reports.push(report);
     }
     meter.ended().await;
-    if prepared.parts.storage.is_none() {
+    if prepared.source.parts.storage.is_none() {
         storage.upkeep.close().await;
     }
     Ok(reports)
 }
 
 fn models(prepared: &Prepared) -> Vec<(WindowSource, Arc<dyn ModelProvider>)> {
-    if let Some(model) = &prepared.parts.model {
+    if let Some(model) = &prepared.source.parts.model {
         return vec![(WindowSource::Program, model.clone())];
     }
     let source = |model: &aethon_config::schema::Model| match model.context_window {
@@ -245,7 +245,7 @@ impl Trial {
             let message = format!("{} pieces, the first after {first} ms", answer.pieces);
             self.note("streaming", Outcome::Ok, message);
         } else {
-            let message = "the answer came in one piece; whoever asks sees nothing until it is complete";
+            let message = "the answer came in one piece; nothing is shown until it is complete";
             self.note("streaming", Outcome::Partly, message.into());
         }
         Some(answer)
@@ -253,7 +253,7 @@ impl Trial {
 
     async fn tools(&mut self) {
         if !self.provider.capabilities().tools {
-            return self.skip(&["tools"], "the model is known to call no tools, so it is offered none");
+            return self.skip(&["tools"], "the model is known not to support tools");
         }
         let is_fake = self.provider.capabilities().provider == "fake";
         let text = format!("{CALL}{}", if is_fake { CALL_OF_FAKE } else { "" });
@@ -267,14 +267,14 @@ impl Trial {
             false => self.note(
                 "tools",
                 Outcome::Failed,
-                "the service refuses tools with this model; it is asked without".into(),
+                "the service refuses tools with this model; requests are sent without".into(),
             ),
         }
     }
 
     async fn images(&mut self) {
         if !self.provider.capabilities().images {
-            return self.skip(&["images"], "the model is known to see no pictures, so it is sent none");
+            return self.skip(&["images"], "the model is known not to support images");
         }
         let picture = Block::Image { mime: "image/png".into(), data: RED_SQUARE.into() };
         let answer = self.questions.ask(vec![picture, Block::text(LOOK)], Vec::new()).await;

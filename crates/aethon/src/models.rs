@@ -38,7 +38,7 @@ pub(crate) struct Concern {
     pub(crate) fix: String,
 }
 
-/// Loads the catalogue of a home, and reports what is wrong with its file.
+/// Loads the catalogue of a home, and reports problems of its file.
 pub(crate) fn load(home: &Home) -> (Catalog, Option<String>) {
     let path = home.models();
     match read(&path, MAX_BYTES) {
@@ -52,7 +52,7 @@ pub(crate) fn load(home: &Home) -> (Catalog, Option<String>) {
 }
 
 fn ignored(path: &Path, fault: &str) -> String {
-    format!("{} is ignored, and the built-in table of models holds: {fault}", path.display())
+    format!("{} is ignored, and the built-in model table is used: {fault}", path.display())
 }
 
 /// Reads a text file, which the owner may have linked; `None` if it does not exist.
@@ -64,9 +64,9 @@ fn read(path: &Path, most: usize) -> Result<Option<String>, String> {
         Err(_) => return Err("it is not a file".to_owned()),
     };
     if !contents.is_whole {
-        return Err(format!("it has more than {most} bytes"));
+        return Err(format!("it is larger than {most} bytes"));
     }
-    String::from_utf8(contents.bytes).map(Some).map_err(|_| "it is not text in UTF-8".to_owned())
+    String::from_utf8(contents.bytes).map(Some).map_err(|_| "it is not valid UTF-8".to_owned())
 }
 
 /// Checks a table and installs the part that Aethon reads as `HOME/models.json`, keeping the previous file as
@@ -83,7 +83,7 @@ pub fn install(home: &Home, table: &Path) -> Result<Installed> {
     home.prepare()?;
     let path = home.models();
     let fail = |error| Error::failed(format!("{} cannot be written", path.display())).because(error);
-    // From the comparison on: what is kept as the previous file is the one that is replaced.
+    // From the comparison on, so that the file kept as the previous one is the file that is replaced.
     let _lock = Lock::take(&home.run(), "models").map_err(fail)?;
     let installed = compare(&load(home).0, &new);
     if let Ok(Some(old)) = read(&path, MAX_TABLE_BYTES) {
@@ -114,7 +114,7 @@ fn compare(old: &Catalog, new: &Catalog) -> Installed {
     installed
 }
 
-/// What an owner should know before using a model today: that it is being retired, or that nothing is known of it.
+/// Concerns about using a model today: it is being retired, or it is unknown.
 pub(crate) fn concerns(name: &str, facts: &ModelFacts, is_described: bool, today: Date) -> Vec<Concern> {
     let mut concerns = Vec::new();
     let soon = today.saturating_add(NOTICE.days());
@@ -130,9 +130,9 @@ pub(crate) fn concerns(name: &str, facts: &ModelFacts, is_described: bool, today
     if !facts.is_known && !is_described {
         let (window, output) = (facts.context_window, facts.max_output);
         let message = format!(
-            "{name} is in no table of models: a window of {window} tokens and answers of up to {output} are assumed"
+            "{name} is an unknown model: assuming a context window of {window} tokens and answers of up to {output}"
         );
-        let fix = "set model.context_window to what it takes and budget.pricing to what it costs, or install a newer \
+        let fix = "set model.context_window to its size and budget.pricing to its price, or install a newer \
                    table with `aethon-cli model update FILE`";
         concerns.push(Concern { message, fix: fix.to_owned() });
     }
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_of_the_home_is_read_and_a_broken_one_is_ignored_aloud() {
+    fn broken_model_files_are_ignored_with_a_warning() {
         let (_folder, home) = home();
         let check = |text: &[u8], expected: Option<&str>| {
             std::fs::write(home.models(), text).unwrap();
@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn an_end_is_told_two_months_before() {
+    fn end_of_life_is_announced_two_months_before() {
         let check = |facts: ModelFacts, today: Date, expected: &str| {
             let found = concerns("m", &facts, false, today);
             let found: Vec<_> = found.iter().map(|concern| concern.message.as_str()).collect();
@@ -220,7 +220,7 @@ mod tests {
         check(gpt5, day(2027, 12, 11), "ended it on 2026-12-11");
         check(Catalog::built_in().facts(Provider::OpenAi, "gpt-6-sol", ""), day(2026, 12, 11), "");
         let unknown = Catalog::built_in().facts(Provider::OpenAi, "unheard-of", "");
-        check(unknown, day(2026, 12, 11), "a window of 128000 tokens");
+        check(unknown, day(2026, 12, 11), "a context window of 128000 tokens");
         assert!(concerns("m", &unknown, true, day(2026, 12, 11)).is_empty());
     }
 }

@@ -20,7 +20,7 @@ const FIRST_PERSON: u32 = if cfg!(target_os = "macos") { 501 } else { 1_000 };
 /// How many names are shown.
 const MAX_SHOWN: usize = 3;
 
-/// Returns a warning if other people have accounts on this machine and may use the assistant, and what to set.
+/// Returns a warning if other people have accounts on this machine and may use the assistant, with the remedy.
 pub(crate) fn warning(config: &Config) -> Option<String> {
     let webchat = &config.channels.webchat;
     let is_open = config.dashboard.auth_token.is_empty();
@@ -30,7 +30,7 @@ pub(crate) fn warning(config: &Config) -> Option<String> {
     sentence(&of_this_machine())
 }
 
-/// What to set.
+/// The remedy.
 pub(crate) const FIX: &str = "set dashboard.auth_token, or serve on a socket of your own: channels.webchat.socket = \"aethon.sock\" \
                               with channels.webchat.port = -1";
 
@@ -52,7 +52,7 @@ fn sentence(others: &BTreeSet<String>) -> Option<String> {
 fn of_this_machine() -> BTreeSet<String> {
     let own = rustix::process::getuid().as_raw();
     let mut list = String::new();
-    // A list that cannot be read names nobody.
+    // A list that cannot be read has no names.
     let _ = File::open("/etc/passwd").and_then(|file| file.take(MAX_LIST).read_to_string(&mut list));
     let mut others = listed(&list, own);
     let folders = ["/home", "/Users"].into_iter().filter_map(|place| std::fs::read_dir(place).ok());
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn they_are_told_only_where_they_can_use_the_assistant() {
+    fn other_accounts_are_reported_where_they_can_use_the_assistant() {
         let others = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect::<BTreeSet<String>>();
         assert_eq!(sentence(&others(&[])), None);
         let said = sentence(&others(&["a", "b", "c", "d", "e"])).unwrap();

@@ -5,16 +5,16 @@ use std::path::{Path, PathBuf};
 use aethon_core::sandbox::Sandbox;
 use aethon_tools::{Protection, SocketProtection, opened_places};
 
-use crate::builder::Prepared;
-use crate::doctor::Finding;
+use crate::finding::Finding;
+use crate::prepared::Prepared;
 use crate::wiring;
 
 /// How many places are named at most.
 const MAX_NAMED: usize = 12;
 
-/// Says what of the protected places is open, and why.
+/// Reports which protected places are open, and why.
 pub(crate) fn findings(prepared: &Prepared) -> Vec<Finding> {
-    let options = wiring::tools::options(prepared);
+    let options = wiring::tool_options::options(prepared);
     let opened = opened_places(&options);
     let mut findings = Vec::new();
     if options.user_home.is_none() && options.places.account_home.is_none() {
@@ -30,11 +30,7 @@ pub(crate) fn findings(prepared: &Prepared) -> Vec<Finding> {
         if !places.is_empty() {
             let message =
                 format!("security.allowed_paths lets tools and commands {can} {}", named(places, home));
-            findings.push(Finding::warning(
-                "places",
-                message,
-                "take out of the list what you do not need there",
-            ));
+            findings.push(Finding::warning("places", message, "remove entries that you do not need"));
         }
     }
     if !opened.names.is_empty() {
@@ -46,7 +42,7 @@ pub(crate) fn findings(prepared: &Prepared) -> Vec<Finding> {
     if is_open_to_commands {
         let message = "on this machine commands can read credential places and change start-up places (~/.ssh, \
                        ~/.bashrc, autostart); file tools cannot";
-        let fix = "run a kernel that has Landlock turned on, or set security.sandbox = \"docker\"";
+        let fix = "run a kernel with Landlock enabled, or set security.sandbox = \"docker\"";
         findings.push(Finding::warning("places", message, fix));
     }
     findings.extend(sockets(prepared));

@@ -3,8 +3,6 @@
 //! Problems visible in the configuration alone are rejected when it is loaded. This module checks the machine and the
 //! combination of settings: a public address without a token, a sandbox that is not there.
 
-use std::path::PathBuf;
-
 use aethon_agent::pricing_key;
 use aethon_config::Config;
 use aethon_config::schema::{Budget, Unpriced};
@@ -18,40 +16,11 @@ use aethon_http::options::Network;
 use aethon_tools::Protection;
 use jiff::tz::TimeZone;
 
+use crate::flags::Flags;
 use crate::sandbox_reach;
 
 /// The shortest token or secret that counts as hard to guess, in characters.
 const MIN_SECRET_LENGTH: usize = 16;
-pub(crate) const DOCKER_SOCKET: &str = "unix:///var/run/docker.sock";
-
-/// The command-line flags and environment variables that the program depends on.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Flags {
-    /// `--insecure-bind`: the operator's own authenticating proxy stands in front.
-    pub(crate) insecure_bind: bool,
-    /// The path of this program, for the kernel sandbox.
-    pub(crate) launcher: Option<PathBuf>,
-    /// `DOCKER_HOST`, if set.
-    pub(crate) docker_host: Option<String>,
-    /// `HOME`: the user's home directory, in which file tools may read.
-    pub(crate) user_home: Option<PathBuf>,
-    /// The home directory of the account, whatever the environment says.
-    pub(crate) account_home: Option<PathBuf>,
-    /// The variables that say where sockets are.
-    pub(crate) socket_variables: Vec<(String, String)>,
-    /// The variables that move places of a home elsewhere.
-    pub(crate) place_variables: Vec<(String, String)>,
-    /// `PATH`: where commands find programs.
-    pub(crate) path: Option<String>,
-    /// `LANG`: the language and the encoding of commands.
-    pub(crate) lang: Option<String>,
-    /// `LC_ALL` and the like: the rest of the locale, for programs that run beside the assistant.
-    pub(crate) locale: Vec<(String, String)>,
-    /// Whether another assistant started this one, directly or through a command.
-    pub(crate) is_nested: bool,
-    /// `TMPDIR`: where commands put temporary files.
-    pub(crate) tmpdir: Option<String>,
-}
 
 /// Collects every reason not to start, one sentence each, naming the key, the value and the remedy.
 pub(crate) async fn problems(config: &Config, flags: &Flags) -> Vec<String> {
@@ -62,13 +31,13 @@ pub(crate) async fn problems(config: &Config, flags: &Flags) -> Vec<String> {
     for proxy in &config.server.trusted_proxies {
         if Network::parse(proxy).is_none() {
             problems.push(format!(
-                "server.trusted_proxies has {:?}, which is no address or network; write it like \"10.0.0.2\" or \"10.0.0.0/8\"",
+                "server.trusted_proxies has {:?}, which is not an address or network; write it as \"10.0.0.2\" or \"10.0.0.0/8\"",
                 aethon_config::shown(proxy)
             ));
         }
     }
     if let Err(error) = MemoryGuard::new(Live::default(), &config.memory.guard_patterns) {
-        problems.push(format!("memory.guard_patterns: {error}; correct it or take it out"));
+        problems.push(format!("memory.guard_patterns: {error}; correct or remove it"));
     }
     problems.extend(sandbox_reach::problems(config).await);
     problems.extend(crate::backup::problem(config));
@@ -112,13 +81,13 @@ pub(crate) async fn warnings(config: &Config) -> Vec<String> {
     }
     if config.dashboard.auth_token.is_empty() {
         warnings.push(format!(
-            "{:?} can be reached by others and there is no token: only a proxy that asks for one keeps them out",
+            "{:?} is reachable from other machines and there is no token: only an authenticating proxy protects it",
             webchat.host
         ));
     }
     if config.webhook.enabled && config.webhook.secret.is_empty() {
         warnings.push(
-            "there are no webhooks, because webhook.secret is empty on an address that others reach".into(),
+            "webhooks are off, because webhook.secret is empty and other machines reach the address".into(),
         );
     }
     warnings
@@ -127,7 +96,7 @@ pub(crate) async fn warnings(config: &Config) -> Vec<String> {
 /// Describes in a few words how the daily ceiling treats models without a known price.
 pub(crate) fn budget(budget: &Budget, unpriced: &[String]) -> String {
     if budget.daily_usd <= 0.0 {
-        return "no ceiling".into();
+        return "no daily limit".into();
     }
     let ceiling = format!("{} USD a day", budget.daily_usd);
     match unpriced_models(budget, unpriced) {
@@ -136,7 +105,7 @@ pub(crate) fn budget(budget: &Budget, unpriced: &[String]) -> String {
     }
 }
 
-/// Explains what happens to models without a known price, and what to set. `None` without such models.
+/// Explains how models without a known price are treated, with the keys to set. `None` without such models.
 pub(crate) fn unpriced_models(budget: &Budget, unpriced: &[String]) -> Option<String> {
     let keys: Vec<String> = unpriced.iter().map(|model| pricing_key(model)).collect();
     if keys.is_empty() {
@@ -145,10 +114,12 @@ pub(crate) fn unpriced_models(budget: &Budget, unpriced: &[String]) -> Option<St
     let (models, keys) = (unpriced.join(", "), keys.join(", "));
     Some(match budget.unpriced {
         Unpriced::Refuse => format!(
-            "calls to {models} are refused, because the price is not known: set {keys}, or budget.unpriced = \"allow\""
+            "calls to {models} are refused, because the price is unknown: set {keys}, or budget.unpriced = \"allow\""
         ),
         Unpriced::Allow => {
-            format!("calls to {models} cost what nobody counts, because the price is not known: set {keys}")
+            format!(
+                "the price of {models} is unknown, so its calls do not count against the budget: set {keys}"
+            )
         }
     })
 }
@@ -161,9 +132,9 @@ async fn exposed_bind(config: &Config, flags: &Flags) -> Option<String> {
         // A short token causes a warning, not a refusal: the specification asks for a token of any length.
         Ok(false) if !config.dashboard.auth_token.is_empty() => None,
         Ok(false) => Some(format!(
-            "channels.webchat.host is {host:?}, which others can reach, and dashboard.auth_token is empty: set a token \
+            "channels.webchat.host is {host:?}, which other machines can reach, and dashboard.auth_token is empty: set a token \
              (for example `aethon-cli secrets set dashboard` and dashboard.auth_token = \"${{credential:dashboard}}\"), \
-             or bind 127.0.0.1, or start with --insecure-bind behind an authenticating proxy of your own"
+             or bind 127.0.0.1, or start with --insecure-bind behind your own authenticating proxy"
         )),
         Err(_) => Some(format!(
             "channels.webchat.host is {host:?}, which does not resolve to an address of this machine; use 127.0.0.1, or 0.0.0.0 with a dashboard.auth_token"
@@ -204,7 +175,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_short_token_is_told_and_does_not_keep_the_service_from_starting() {
+    async fn a_short_token_is_a_warning_and_does_not_prevent_a_start() {
         let short = |config: &mut Config| config.dashboard.auth_token = Secret::new("fifteen letters");
         let mut config = Config::default();
         short(&mut config);
@@ -222,7 +193,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn all_problems_are_told_at_once() {
+    async fn startup_reports_every_problem() {
         let refusal = problems_of(
             |config| {
                 config.channels.webchat.host = "::".into();

@@ -1,9 +1,9 @@
 //! Limits the size of the database, and the number and size of one-shot sessions, and warns before the first two are reached.
 //!
 //! The storage itself keeps the size of the database: at its limit it removes one-shot sessions first and then refuses
-//! writes. It also removes one-shot sessions that grow too large together; what is checked here is what it cannot notice.
+//! writes. It also removes one-shot sessions that grow too large together; this module checks the rest.
 //!
-//! After an upgrade, limits that are new defaults wait for a week of uptime, and here the owner is warned of what they will do. A
+//! After an upgrade, limits that are new defaults wait for a week of uptime, and this module warns the owner of their effects. A
 //! limit that the owner has set holds at once.
 
 use std::path::PathBuf;
@@ -39,11 +39,11 @@ pub(crate) struct Quota {
     looked_at: Option<Instant>,
     /// When the owner was last warned of limits that wait.
     warned_of_wait: Option<Instant>,
-    /// What the board says of limits that wait.
+    /// The notice on the board about limits that wait.
     notice: Notice,
 }
 
-/// What the board says of default limits that wait since an upgrade, if they will remove or refuse something.
+/// The notice on the board about default limits that wait since an upgrade, if they will remove or refuse something.
 #[derive(Clone, Default)]
 pub(crate) struct Notice(Arc<Mutex<Option<String>>>);
 
@@ -106,7 +106,7 @@ impl Quota {
         if found.removed > 0 {
             tracing::warn!(
                 removed = found.removed,
-                "one-shot sessions beyond `session.oneshot_keep` or `session.oneshot_max_mb`; those of webhooks and the longest unused went"
+                "one-shot sessions beyond `session.oneshot_keep` or `session.oneshot_max_mb`; removed those of webhooks and the longest unused"
             );
         }
         if let Some(left) = wait {
@@ -120,7 +120,7 @@ impl Quota {
             tracing::warn!(
                 sessions = found.left,
                 most,
-                "one-shot sessions come near `session.oneshot_keep`; beyond it the longest unused ones are removed"
+                "one-shot sessions are close to `session.oneshot_keep`; beyond it, the longest unused are removed"
             );
         }
         self.warned.1 = is_near;
@@ -146,7 +146,7 @@ impl Quota {
         self.notice.set(message);
     }
 
-    /// What the limits that wait would remove or refuse now.
+    /// Describes what limits that wait would remove or refuse now.
     fn coming(&self, limit: OneshotLimit, found: &Oneshots) -> Vec<String> {
         let mut coming = Vec::new();
         let surplus = found.left.saturating_sub(limit.sessions.into());
@@ -158,7 +158,7 @@ impl Quota {
         }
         if found.bytes > limit.bytes && self.owner_bytes.is_none_or(|own| own > limit.bytes) {
             let (size, most) = (found.bytes >> 20, limit.bytes >> 20);
-            // What the owner has set is not the key to set.
+            // A key that the owner has already set is not the remedy.
             let key = if self.set.oneshot_max_mb { "storage.max_mb" } else { "session.oneshot_max_mb" };
             coming.push(format!(
                 "one-shot sessions will be removed until those {size} MiB are {most} MiB (`{key}`)"
@@ -176,7 +176,7 @@ impl Quota {
         // Counts, and removes nothing.
         let found = storage.limit_oneshots(OneshotLimit::of(u32::MAX).with_bytes(u64::MAX)).await?;
         let coming = self.coming(limit, &found);
-        let what = if coming.is_empty() { "nothing is beyond them".to_owned() } else { coming.join(", ") };
+        let what = if coming.is_empty() { "nothing exceeds them".to_owned() } else { coming.join(", ") };
         Ok(Some(ahead(left, &what)))
     }
 
@@ -195,7 +195,7 @@ impl Quota {
     }
 }
 
-/// Says when default limits hold that wait, and what they will do then.
+/// Describes when waiting default limits take effect, and how.
 fn ahead(left: Duration, what: &str) -> String {
     format!("in {} of uptime, default limits hold that came with the upgrade: {what}", hours(left))
 }
@@ -218,7 +218,7 @@ mod tests {
 
     use super::*;
 
-    /// A storage with 12 one-shot sessions that was upgraded, and what is done to it.
+    /// A storage with 12 one-shot sessions that was upgraded, and the calls made to it.
     struct Upgraded {
         left: Mutex<Option<Duration>>,
         limits: Mutex<Vec<OneshotLimit>>,
@@ -291,7 +291,7 @@ mod tests {
     }
 
     /// A quota of an upgraded home of 12 GiB of one-shot sessions, in which the owner set these keys. Returns the limit that
-    /// holds at once, in MiB, and what is announced.
+    /// holds at once, in MiB, and the announcement.
     async fn of_owner(max_mb: Option<u64>, oneshot_max_mb: Option<u64>) -> (Option<u64>, String) {
         let mut config = Config::default();
         let set = LimitsSet {
@@ -333,7 +333,7 @@ mod tests {
     }
 
     #[test]
-    fn a_database_near_its_limit_is_told() {
+    fn a_database_near_its_limit_causes_a_warning() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("aethon.db");
         let quota = |most| Quota { database: Some((path.clone(), most)), ..Quota::default() };

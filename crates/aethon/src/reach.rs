@@ -1,7 +1,7 @@
-//! Describes to the owner what the assistant can read and run as configured, and how to restrict it.
+//! Describes to the owner which files and commands the assistant can use as configured, and how to restrict it.
 //!
 //! The sentences are derived from the configuration, so that the page, `init`, `doctor` and `--check` describe this
-//! installation and not what a manual remembers.
+//! installation and not a manual's.
 
 use std::path::Path;
 
@@ -15,7 +15,7 @@ use aethon_core::tool::fits;
 pub struct Reach {
     /// The ability, as a clause.
     pub says: String,
-    /// What to set to allow less; `None` if it cannot be restricted further.
+    /// The key to set to allow less; `None` if it cannot be restricted further.
     pub narrower: Option<&'static str>,
     /// Whether it acts on the machine or beyond it and nothing but the model holds it back. That is the default, and no
     /// fault, but nothing to be called fine.
@@ -35,20 +35,20 @@ fn files(config: &Config, user_home: Option<&Path>) -> Reach {
     match user_home {
         Some(home) if !config.security.workspace_only => Reach {
             says: format!(
-                "It can read every file under {} but those in known places of keys and passwords{}",
+                "It can read every file under {} except known locations of keys and passwords{}",
                 home.display(),
                 match config.security.sandbox {
                     Sandbox::None => {
-                        ", and change them, except for what programs run when they start (~/.bashrc, autostart and the like)"
+                        ", and change them, except files that programs run at startup (~/.bashrc, autostart and the like)"
                     }
                     Sandbox::Kernel | Sandbox::Docker => "; it changes files in its workspace only",
                 }
             ),
-            narrower: Some("security.workspace_only = true keeps it to the workspace"),
+            narrower: Some("security.workspace_only = true confines it to the workspace"),
             is_open: false,
         },
         _ => Reach {
-            says: "It can read the files of its workspace and no others".into(),
+            says: "It can read only the files of its workspace".into(),
             narrower: None,
             is_open: false,
         },
@@ -57,7 +57,7 @@ fn files(config: &Config, user_home: Option<&Path>) -> Reach {
 
 fn commands(config: &Config) -> Reach {
     let ask = asks_before_commands(config);
-    let wider = "approval.enabled = true has it ask you first";
+    let wider = "approval.enabled = true makes it ask you first";
     let says = match (config.security.sandbox, ask) {
         (Sandbox::Docker, true) => "It asks you before it runs a command, in a container of its own".into(),
         (Sandbox::Docker, false) => {
@@ -65,16 +65,16 @@ fn commands(config: &Config) -> Reach {
              of this machine"
                 .into()
         }
-        (Sandbox::Kernel, true) => "It asks you before it runs a command, in a sandbox of the kernel".into(),
+        (Sandbox::Kernel, true) => "It asks you before it runs a command, in the kernel sandbox".into(),
         (Sandbox::Kernel, false) => {
-            "It runs commands in a sandbox of the kernel, without asking; they can change its workspace and nothing else \
+            "It runs commands in the kernel sandbox, without asking; they can change its workspace and nothing else \
              of this machine"
                 .into()
         }
         (Sandbox::None, true) => "It asks you before it runs a command on this machine".into(),
         (Sandbox::None, false) => {
             "It runs commands on this machine as you, without asking; a command can read and change almost \
-             everything that you can, except for keys, passwords and what programs run when they start"
+             everything that you can, except keys, passwords and files that programs run at startup"
                 .into()
         }
     };
@@ -89,9 +89,9 @@ fn sending(config: &Config) -> Reach {
                     or schedules a job";
         return Reach { says: says.into(), narrower: None, is_open: false };
     }
-    let says = "It opens web pages, writes messages and schedules jobs without asking, and so can send out what it reads";
+    let says = "It opens web pages, writes messages and schedules jobs without asking, and can therefore send out what it reads";
     let wider =
-        "`outbound` in approval.requires_approval, with approval.enabled = true, has it ask you first";
+        "`outbound` in approval.requires_approval, with approval.enabled = true, makes it ask you first";
     Reach { says: says.into(), narrower: Some(wider), is_open: true }
 }
 
@@ -99,17 +99,17 @@ fn sending(config: &Config) -> Reach {
 fn questions(config: &Config) -> Reach {
     let approval = &config.approval;
     if approval.requires_approval.is_empty() {
-        let says = "It asks you before nothing, because approval.requires_approval is empty".into();
+        let says = "It never asks you, because approval.requires_approval is empty".into();
         return Reach { says, narrower: None, is_open: true };
     }
     let says = format!(
-        "It asks you before it uses {}; where nobody can answer, such as in a webhook, that is a no",
+        "It asks you before it uses {}; where no one can answer, such as in a webhook, the call is denied",
         approval.requires_approval.join(", ")
     );
     Reach { says, narrower: None, is_open: false }
 }
 
-/// Returns whether a person is asked before a command runs.
+/// Returns whether a person must approve commands.
 pub(crate) fn asks_before_commands(config: &Config) -> bool {
     let security = &config.security;
     let is_way_out = security.sandbox == Sandbox::None || security.sandbox_network != "none";
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nothing_holds_back_is_open() {
+    fn unrestricted_abilities_are_open() {
         let check = |change: fn(&mut Config), expected: [bool; 2]| {
             let mut config = Config::default();
             change(&mut config);

@@ -20,8 +20,8 @@ use aethon_http::App;
 use aethon_http::deps::Setup;
 
 use crate::aethon::Aethon;
-use crate::builder::{Prepared, Shared, Source};
 use crate::error::{Error, Result};
+use crate::prepared::{Prepared, Shared, Source};
 use crate::wiring;
 
 /// The subject of an audit row that names no key.
@@ -94,24 +94,16 @@ impl Reload {
         match &reloaded {
             Ok(Reloaded { taken_over, need_restart }) => {
                 if taken_over.is_empty() {
-                    tracing::info!(
-                        "the configuration was read again; nothing that could be taken over has changed"
-                    );
+                    tracing::info!("configuration reloaded; no applicable changes");
                 } else {
-                    tracing::info!(
-                        keys = taken_over.join(", "),
-                        "the configuration was read again and taken over"
-                    );
+                    tracing::info!(keys = taken_over.join(", "), "configuration reloaded and applied");
                 }
                 if !need_restart.is_empty() {
-                    tracing::warn!(
-                        keys = need_restart.join(", "),
-                        "these keys have changed and need a restart"
-                    );
+                    tracing::warn!(keys = need_restart.join(", "), "changed keys that need a restart");
                 }
             }
             Err(error) => {
-                tracing::error!(%error, "the configuration is not taken over; the one before stays in force")
+                tracing::error!(%error, "the configuration was rejected; the previous one stays in force")
             }
         }
         reloaded
@@ -144,7 +136,7 @@ impl Reload {
         let models = wiring::model::AgentModels::of(&prepared, learned);
         let provider = models.models.leading().clone();
         let budget = wiring::prices::limits(&prepared.config.budget);
-        self.meter.reload(wiring::prices::prices(&prepared), budget);
+        self.meter.reload(wiring::prices::prices(&prepared.config, &prepared.catalog), budget);
         self.engine.set_models(AgentModels { models: models.models, small: models.small }, facts);
         self.config.set(prepared.config.clone());
         let (taken_over, needs_restart) = (reloaded.taken_over.clone(), reloaded.need_restart.clone());
@@ -152,7 +144,7 @@ impl Reload {
             let options = wiring::http::options(&prepared.config, prepared.is_demo);
             app.reload(&options, Setup { provider, ..setup.clone() });
         }
-        // Last, because dashboards ask at once for what is in force now.
+        // Last, because dashboards request the values in force at once.
         self.bus.publish(|| Event::Config(Arc::new(ConfigNews { taken_over, needs_restart })));
         Ok(reloaded)
     }

@@ -10,12 +10,12 @@ use crate::backup::{DatabaseExchange, in_use};
 use crate::error::{Error, Result};
 use crate::home::Home;
 
-/// What was done.
+/// The result of a repair.
 #[derive(Debug, Clone, Serialize)]
 pub struct Repaired {
     /// One sentence for people.
     pub message: String,
-    /// What is lost, one sentence a table.
+    /// The losses, one sentence per table.
     pub lost: Vec<String>,
     /// Where the damaged file is now, if it was replaced.
     pub moved_to: Option<PathBuf>,
@@ -32,14 +32,14 @@ pub fn repair(home: &Home, now: Timestamp) -> Result<Repaired> {
     let exchange = DatabaseExchange::new(&database, "damaged", now);
     let target = exchange.new_file();
     let repaired = aethon_store::repair::repair(&database, &target).map_err(|error| {
-        // What was begun is of no use.
+        // The incomplete file is of no use.
         let _ = std::fs::remove_file(&target);
         Error::refused(format!("the database could not be repaired: {error}")).because(error)
     })?;
     Ok(match repaired {
         Repair::Intact => outcome("the database is intact; nothing was changed".to_owned()),
         Repair::Rebuilt(faults) => outcome(format!(
-            "the indexes of the database were damaged and are rebuilt; nothing is lost ({})",
+            "the database indexes were damaged and have been rebuilt; nothing is lost ({})",
             faults.join("; ")
         )),
         Repair::Salvaged(Salvaged { file, kept, lost }) => {

@@ -38,7 +38,7 @@ pub(crate) async fn problems(config: &Config) -> Vec<String> {
     ways(config).await.iter().map(refusal).collect()
 }
 
-/// What the owner should know of networks that only the token guards.
+/// Warnings about networks that only the token guards.
 pub(crate) async fn warnings(config: &Config) -> Vec<String> {
     if config.dashboard.auth_token.is_empty() {
         return Vec::new();
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_runs_in_no_container_is_not_meant() {
+    async fn commands_outside_containers_are_not_concerned() {
         for sandbox in [Sandbox::None, Sandbox::Kernel] {
             let (problems, warnings) = told(|config| {
                 config.security.sandbox = sandbox;

@@ -22,18 +22,20 @@ use aethon_http::{Deps, Options, Server};
 use aethon_store::OpenMode;
 use aethon_tools::{DockerSandbox, PullPolicy};
 use aethon_workflows::schedule::{Scheduler, SchedulerParts};
+use aethon_workflows::work::WorkRunner;
 use jiff::Timestamp;
 use tokio::sync::mpsc::Sender;
 use tokio::task::JoinHandle;
 
 use crate::aethon::Aethon;
 use crate::backup::BackupTask;
-use crate::builder::Prepared;
 use crate::channels::ChannelTasks;
 use crate::error::{Error, Result};
 use crate::home::HomeLock;
+use crate::prepared::Prepared;
 use crate::quota::Quota;
 use crate::reload::Reload;
+use crate::upkeep::UpkeepTask;
 use crate::view::{MaskedConfig, ReloadRequest};
 use crate::wiring;
 
@@ -69,54 +71,42 @@ impl Service {
     pub async fn start(prepared: Prepared) -> Result<Self> {
         prepared.preflight().await?;
         prepared.home.prepare()?;
-        for warning in crate::preflight::warnings(&prepared.config).await {
-            tracing::warn!("{warning}");
-        }
-        if let Some(warning) = crate::other_accounts::warning(&prepared.config) {
-            tracing::warn!("{warning}; {}", crate::other_accounts::FIX);
-        }
+        log_warnings(&prepared.config).await;
         let lock = prepared.home.lock()?;
-        let sign_ins = (prepared.home.sign_in_key(), prepared.home.sign_ins());
+        let sign_ins = SignIns { key: prepared.home.sign_in_key(), register: prepared.home.sign_ins() };
         if let Some(docker) = &prepared.shared.docker {
             tokio::join!(remove_stale_containers(docker), prove_sandbox(&prepared)).1?;
         }
-        // The home is locked by us, so whatever an earlier daemon was doing is over.
+        // This process holds the lock of the home, so no earlier daemon is working there.
         let aethon = Aethon::open(prepared, OpenMode::Daemon).await?;
-        tell_what_answers(&aethon);
+        warn_without_model(&aethon);
         let (trigger, shutdown) = ShutdownTrigger::pair();
         let hub = Arc::new(Hub::new(aethon.clock.clone()).numbering_after(latest(&aethon.storage).await));
-        let brought = &aethon.source.parts.channels;
-        let others = wiring::messengers::with_brought(&aethon.config, &aethon.messenger_deps(), brought);
-        let channels = wiring::channels::channels(&aethon.config, aethon.assistant(), hub.clone(), &others)
-            .map_err(|error| Error::refused(error.to_string()).because(error))?;
+        let channels = aethon.channels(aethon.assistant(), hub.clone())?;
         aethon.deliveries.channels.set(channels.clone());
-        // Recovery starts before new messages are accepted; whoever reopens the chat can watch it.
+        // Recovery starts before new messages are accepted, and can be watched in a reopened chat.
         recover(&aethon, &hub, &channels).await?;
         aethon.engine.tell(hub.clone());
         let config = Live::new(aethon.config.clone());
         let (reload, reloads) = crate::view::reload_requests();
         let backups = backups(&aethon, &config);
-        let setup = setup(&aethon, config.clone(), reload, (channels.clone(), backups.clone()));
+        let shared_backups = backups.clone().map(|backups| Arc::new(backups) as Arc<dyn Backups>);
+        let setup = setup(&aethon, config.clone(), reload, channels.clone(), shared_backups);
         crate::features::offer_channels(&setup.features, &channels);
         let (trail, rows) = AuditTrail::new();
-        let server = listen(&aethon, hub, setup.clone(), shutdown.clone(), (sign_ins, trail)).await?;
+        let deps = deps(&aethon, hub, setup.clone(), trail, shutdown.clone());
+        let server = listen(&aethon, sign_ins, deps).await?;
         let greeting = greeting(server.as_ref(), &lock);
         let application = server.as_ref().map(|server| (server.app(), setup.clone()));
         let reloading = crate::view::grant(reloads, Reload::new(&aethon, config.clone(), application));
         let scheduler = scheduler(&aethon, &channels).await?;
-        let tasks = {
-            let watched = (&aethon.clock, &aethon.shared.bus);
-            ChannelTasks::start(&channels, &aethon.assistant(), watched, &shutdown)
-        };
-        let (outbox, wake) = (aethon.storage.outbox.clone(), aethon.deliveries.wake.clone());
-        let work = wiring::work::runner(&aethon, &channels);
-        let worker = outbox::Worker::new(outbox, channels, aethon.clock.clone(), wake)
-            .telling(aethon.shared.bus.clone());
+        let watched = (&aethon.clock, &aethon.shared.bus);
+        let tasks = ChannelTasks::start(&channels, &aethon.assistant(), watched, &shutdown);
         Ok(Self {
             channels: tasks,
-            worker: tokio::spawn(worker.run(shutdown.clone())),
+            worker: tokio::spawn(delivery(&aethon, channels.clone()).run(shutdown.clone())),
             scheduler: tokio::spawn(scheduler.run(shutdown.clone())),
-            work: tokio::spawn(work.run(shutdown.clone())),
+            work: tokio::spawn(work(&aethon, channels).run(shutdown.clone())),
             audit: tokio::spawn(crate::audit::keep(rows, aethon.storage.audit.clone(), shutdown.clone())),
             upkeep: tokio::spawn(upkeep(&aethon, backups, &shutdown)),
             reloading: tokio::spawn(reloading),
@@ -171,23 +161,55 @@ impl Service {
     }
 }
 
+/// The sign-ins of browsers, which outlive a restart.
+struct SignIns {
+    /// Signs the cookies.
+    key: Secret,
+    /// The list of sign-ins, if it can be stored.
+    register: Option<File>,
+}
+
+/// Logs the warnings about a configuration.
+async fn log_warnings(config: &Config) {
+    for warning in crate::preflight::warnings(config).await {
+        tracing::warn!("{warning}");
+    }
+    if let Some(warning) = crate::other_accounts::warning(config) {
+        tracing::warn!("{warning}; {}", crate::other_accounts::FIX);
+    }
+}
+
+/// The worker that delivers stored messages to the channels.
+fn delivery(aethon: &Aethon, channels: Channels) -> outbox::Worker {
+    let (outbox, wake) = (aethon.storage.outbox.clone(), aethon.deliveries.wake.clone());
+    outbox::Worker::new(outbox, channels, aethon.clock.clone(), wake).telling(aethon.shared.bus.clone())
+}
+
+/// The runner of multi-turn work.
+fn work(aethon: &Aethon, channels: Channels) -> WorkRunner {
+    let parts = &aethon.workflows.parts;
+    let (works, limits) = (parts.works.clone(), parts.limits.clone());
+    wiring::work::runner(&aethon.config.work, works, limits, aethon.assistant(), channels)
+}
+
 /// The task that makes backups. `None` if the embedding program brought a storage of its own.
 fn backups(aethon: &Aethon, config: &Live<Config>) -> Option<BackupTask> {
     let is_ours = aethon.source.parts.storage.is_none();
     is_ours.then(|| {
-        let place = (aethon.home.clone(), aethon.source.sources().config_file());
+        let place = (aethon.home.clone(), aethon.source.sources.config_file());
         let task = BackupTask::new(place, config.clone(), aethon.clock.clone(), aethon.storage.audit.clone());
         task.offer(&aethon.shared.features);
         task
     })
 }
 
-/// What the application shows of the running parts.
+/// The running parts as the application shows them.
 fn setup(
     aethon: &Aethon,
     config: Live<Config>,
     reload: Sender<ReloadRequest>,
-    (channels, backups): (Channels, Option<BackupTask>),
+    channels: Channels,
+    backups: Option<Arc<dyn Backups>>,
 ) -> Setup {
     Setup {
         config: Arc::new(MaskedConfig {
@@ -204,7 +226,7 @@ fn setup(
         pairings: aethon.pairings(),
         reach: aethon.reach.clone(),
         features: aethon.shared.features.clone(),
-        backups: backups.map(|backups| Arc::new(backups) as Arc<dyn Backups>),
+        backups,
     }
 }
 
@@ -216,11 +238,13 @@ fn upkeep(
 ) -> impl Future<Output = ()> + Send + 'static + use<> {
     let quota =
         Quota::of(&aethon.config, &aethon.home, aethon.shared.limits_set).showing(&aethon.shared.features);
-    let upkeep = crate::upkeep::run(
-        (aethon.storage.upkeep.clone(), aethon.clock.clone()),
-        (wiring::store::retention(&aethon.config), quota),
-        shutdown.clone(),
-    );
+    let upkeep = UpkeepTask {
+        storage: aethon.storage.upkeep.clone(),
+        clock: aethon.clock.clone(),
+        retention: wiring::store::retention(&aethon.config),
+        quota,
+    };
+    let upkeep = upkeep.run(shutdown.clone());
     let shutdown = shutdown.clone();
     async move {
         let backups = async {
@@ -233,23 +257,22 @@ fn upkeep(
 }
 
 /// Warns if no model is configured, or if the offline model answers in its place.
-fn tell_what_answers(aethon: &Aethon) {
+fn warn_without_model(aethon: &Aethon) {
     if let Readiness::NotConfigured(hint) = aethon.models.provider.readiness() {
         tracing::warn!(
-            "nothing can be answered yet: {hint} `--demo` lets the offline model answer meanwhile."
+            "messages cannot be answered yet: {hint} Meanwhile, `--demo` answers with the offline model."
         );
     }
     if aethon.is_demo {
-        tracing::warn!("this is a demonstration: no model is configured, and the offline model answers");
+        tracing::warn!("demonstration mode: no model is configured, so the offline model answers");
     }
 }
 
-/// Returns the line that announces the daemon and its address, and publishes the address under `run/`.
-/// What a started daemon says.
+/// The announcement of a started daemon.
 struct Greeting {
     /// The line to print.
     line: String,
-    /// The address, if other programs could not be told it yet.
+    /// The address, if it could not be published yet.
     unpublished: Option<String>,
 }
 
@@ -273,7 +296,7 @@ fn greeting(server: Option<&Server>, lock: &HomeLock) -> Greeting {
     let unpublished = lock.publish_address(&address).err().map(|error| {
         tracing::error!(
             %error,
-            "the address cannot be written under the home's run/; until it can, terminals do not find this server"
+            "the address could not be published in the home's run/; until it is, terminals cannot find this server"
         );
         address.clone()
     });
@@ -287,7 +310,7 @@ async fn publish_later(lock: Arc<HomeLock>, address: String) {
     }
 }
 
-/// Runs the trial container of the docker sandbox, and logs what the owner should know.
+/// Runs the trial container of the docker sandbox, and logs concerns about it.
 async fn prove_sandbox(prepared: &Prepared) -> Result<()> {
     let proof = wiring::sandbox::proof(prepared, PullPolicy::Missing).await.map_err(Error::refused)?;
     if let Some(proved) = proof.proved {
@@ -300,54 +323,41 @@ async fn prove_sandbox(prepared: &Prepared) -> Result<()> {
 /// Removes containers left over from an earlier run.
 async fn remove_stale_containers(docker: &DockerSandbox) {
     let reaped = tokio::time::timeout(MAX_REAP, docker.reap()).await;
-    match reaped.unwrap_or_else(|_| Err("the daemon took too long".into())) {
+    match reaped.unwrap_or_else(|_| Err("the Docker daemon did not answer in time".into())) {
         Ok(0) => {}
         Ok(removed) => {
-            tracing::info!(removed, "containers that an earlier run left over were removed")
+            tracing::info!(removed, "leftover containers of an earlier run were removed")
         }
-        Err(error) => tracing::warn!(error, "containers of an earlier run could not be looked for"),
+        Err(error) => tracing::warn!(error, "could not search for containers of an earlier run"),
     }
 }
 
-/// Creates the scheduler with the jobs of the configuration.
-/// Looks after the turns that an earlier daemon left. What cannot be read is looked for again later; everything else is there to
-/// be read, and to say what is wrong.
+/// Recovers the turns that an earlier daemon left. If they cannot be read, the engine tries again later; the rest of the service
+/// runs meanwhile and reports the problem.
 async fn recover(aethon: &Aethon, hub: &Arc<Hub>, channels: &Channels) -> Result<()> {
     let (watch, theirs) = (hub.clone(), channels.clone());
     match aethon.engine.recover(move |record| watcher(&watch, &theirs, record)).await {
         Err(error) if error.is_unavailable() => {
-            tracing::error!(%error, "interrupted turns could not be looked for; trying again later");
+            tracing::error!(%error, "could not search for interrupted turns; trying again later");
         }
         recovered => drop(recovered?),
     }
     Ok(())
 }
 
+/// Creates the scheduler with the jobs of the configuration.
 async fn scheduler(aethon: &Aethon, channels: &Channels) -> Result<Scheduler> {
     // A full disk must not prevent the start: the stored jobs run, and the next start syncs the new ones.
     if let Err(error) = aethon.take_over_jobs().await {
-        tracing::error!(%error, "the jobs of the configuration were not taken over");
+        tracing::error!(%error, "the jobs of the configuration could not be synced");
     }
     let book = aethon.workflows.parts.book.clone();
     Ok(Scheduler::new(SchedulerParts { book, assistant: aethon.assistant(), channels: channels.clone() }))
 }
 
-async fn listen(
-    aethon: &Aethon,
-    hub: Arc<Hub>,
-    setup: Setup,
-    shutdown: Shutdown,
-    ((sign_in_key, register), trail): ((Secret, Option<File>), AuditTrail),
-) -> Result<Option<Server>> {
-    if !aethon.config.channels.webchat.enabled {
-        return Ok(None);
-    }
-    let sign_ins = register.map(Arc::new);
-    let mut options =
-        Options { sign_in_key, sign_ins, ..wiring::http::options(&aethon.config, aethon.is_demo) };
-    options.listen.socket = wiring::http::socket(&aethon.config, &aethon.home);
-    let (host, port) = (options.listen.host.clone(), options.listen.port.unwrap_or_default());
-    let deps = Deps {
+/// The parts of the assistant that the HTTP application serves.
+fn deps(aethon: &Aethon, hub: Arc<Hub>, setup: Setup, trail: AuditTrail, shutdown: Shutdown) -> Deps {
+    Deps {
         chat: aethon.chat(hub),
         activity: Activity {
             bus: aethon.shared.bus.clone(),
@@ -372,11 +382,25 @@ async fn listen(
         },
         setup,
         runtime: Runtime { clock: aethon.clock.clone(), health: aethon.storage.health.clone(), shutdown },
+    }
+}
+
+/// Binds the listener, if the configuration has one.
+async fn listen(aethon: &Aethon, sign_ins: SignIns, deps: Deps) -> Result<Option<Server>> {
+    if !aethon.config.channels.webchat.enabled {
+        return Ok(None);
+    }
+    let mut options = Options {
+        sign_in_key: sign_ins.key,
+        sign_ins: sign_ins.register.map(Arc::new),
+        ..wiring::http::options(&aethon.config, aethon.is_demo)
     };
+    options.listen.socket = wiring::http::socket(&aethon.config, &aethon.home);
+    let (host, port) = (options.listen.host.clone(), options.listen.port.unwrap_or_default());
     match Server::bind(options, deps).await {
         Ok(server) => Ok(Some(server)),
         Err(error) if error.is_address_in_use() => Err(Error::refused(format!(
-            "the address {host}:{port} is in use: stop the program that has it, or set channels.webchat.port to another port (0 takes a free one)"
+            "the address {host}:{port} is in use: stop the program that uses it, or set channels.webchat.port to another port (0 takes a free one)"
         ))
         .because(error)),
         Err(error) => {
@@ -386,8 +410,8 @@ async fn listen(
     }
 }
 
-/// The surface on which to show a recovered turn: that of its session if somebody can watch it there, else none; nobody can
-/// be asked for approval then.
+/// The surface on which to show a recovered turn: that of its session if it can be watched there, else one that
+/// denies approvals.
 fn watcher(hub: &Arc<Hub>, channels: &Channels, record: &TurnRecord) -> Arc<dyn Surface> {
     let session = &record.inbound.session;
     if session.channel() == "webchat" {

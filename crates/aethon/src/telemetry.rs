@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn what_was_measured_is_stored_without_secrets_when_the_program_ends() {
+    async fn telemetry_is_stored_without_secrets_at_shutdown() {
         let (store, bus) = (Arc::new(MemoryStore::default()), EventBus::default());
         let redactor = Live::new(Redactor::new([Secret::new("hunter2-hunter2")]));
         let task = TelemetryTask::start(store.clone(), bus.clone(), redactor, None);

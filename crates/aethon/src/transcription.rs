@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_counted_is_what_was_written() {
+    fn uncounted_usage_is_estimated_from_the_text() {
         let check = |text: &str, told: u64, expected: (u64, u64)| {
             let usage = Usage { input_tokens: told, ..Usage::default() };
             let usage = counted(&Transcript { text: text.into(), usage });

@@ -1,6 +1,6 @@
 //! Upgrading a home whose database has an older format.
 //!
-//! The storage does it; here is who may, and what the owner is told before and after. [`plan`] says what would happen and
+//! The storage does it; this module decides who may, and informs the owner before and after. [`plan`] says what would happen and
 //! changes nothing. Only the daemon's start and [`run`] upgrade, both with the lock of the home.
 
 use std::fs;
@@ -10,32 +10,29 @@ use aethon_store::copy::{self, FORMAT, OldCopy};
 use aethon_store::{Options, Store, Upgrade};
 use serde::Serialize;
 
-use crate::doctor::Finding;
 use crate::error::{Error, Result};
+use crate::finding::Finding;
 use crate::home::Home;
 use crate::wiring;
 
 /// What each format brought, for owners. Every format behind the first released one has a row.
 const CHANGES: &[(i64, &str)] = &[
-    (6, "what is learned about models is kept over restarts"),
+    (6, "learned model facts survive restarts"),
     (7, "messages to messengers carry files"),
     (8, "interrupted model calls are booked at an estimate"),
     (9, "several programs may use the home at the same time"),
     (10, "text from outside is marked as such"),
-    (
-        11,
-        "upkeep is remembered over restarts; `session.oneshot_keep` and `storage.max_mb` limit what is stored",
-    ),
+    (11, "upkeep times survive restarts; `session.oneshot_keep` and `storage.max_mb` limit what is stored"),
     (12, "long-term memory"),
-    (13, "an audit log of what was allowed, refused, removed and changed"),
+    (13, "an audit log of approvals, refusals, removals and changes"),
     (14, "scheduled jobs and SOPs"),
     (15, "telemetry, kept for `telemetry.keep_days`"),
-    (16, "messengers, and what they remember"),
-    (17, "specialists and work that takes several turns"),
+    (16, "messengers and their state"),
+    (17, "specialists and multi-turn work"),
     (18, "the write-ahead log is tied to its database; `session.oneshot_max_mb` limits one-shot sessions"),
 ];
 
-/// What an upgrade of a home would do.
+/// The plan of a home's upgrade.
 #[derive(Debug, Clone, Serialize)]
 pub struct Plan {
     /// The database.
@@ -59,7 +56,7 @@ pub struct Plan {
 /// An upgrade that was done.
 #[derive(Debug, Clone, Serialize)]
 pub struct Done {
-    /// What was planned.
+    /// The plan.
     #[serde(flatten)]
     pub plan: Plan,
     /// The size of the copy in bytes.
@@ -92,7 +89,7 @@ impl Plan {
     }
 }
 
-/// Says what an upgrade would do; `None` if the database is current, or there is none. Refuses a database that this program must
+/// Plans an upgrade; `None` if the database is current, or there is none. Refuses a database that this program must
 /// not open. Not for a process that has the home open.
 pub fn plan(home: &Home) -> Result<Option<Plan>> {
     let database = home.database();
@@ -151,7 +148,7 @@ fn obstacle_to_removal(home: &Home) -> Result<Option<String>> {
         ),
         Some(FORMAT) => {
             let problems = copy::verify(&database).map_err(refused)?.problems;
-            let damage = "is damaged, `aethon-cli doctor --repair` mends it";
+            let damage = "is damaged, `aethon-cli doctor --repair` repairs it";
             (!problems.is_empty()).then(|| format!("{damage} ({})", problems.join("; ")))
         }
         Some(older) => Some(format!("still has format {older}, and is to be upgraded first")),
@@ -238,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn every_format_since_the_first_release_says_what_it_brought() {
+    fn every_format_since_the_first_release_has_a_description() {
         let formats: Vec<i64> = CHANGES.iter().map(|(format, _)| *format).collect();
         assert_eq!(formats, (6..=FORMAT).collect::<Vec<_>>());
     }

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use aethon_core::clock::Clock;
+use aethon_core::error::Result;
 use aethon_core::shutdown::Shutdown;
 use aethon_core::storage::{Retention, Upkeep};
 use jiff::Timestamp;
@@ -29,38 +30,46 @@ const MAX_WAIT: Duration = Duration::from_secs(15 * 60);
 /// The shortest wait, after a run that failed or that lies in the future.
 const MIN_WAIT: Duration = Duration::from_secs(60);
 
-/// Runs the upkeep whenever it is due, until shutdown.
-pub(crate) async fn run(
-    (storage, clock): (Arc<dyn Upkeep>, Arc<dyn Clock>),
-    (retention, mut quota): (Retention, Quota),
-    mut shutdown: Shutdown,
-) {
-    let mut wait = AFTER_START;
-    loop {
-        tokio::select! {
-            () = shutdown.requested() => return,
-            () = sleep(wait) => {}
-        }
-        let looked = async {
-            quota.look(&*storage).await?;
-            let last = storage.marks().await?.maintained_at;
-            if let Some(left) = left(last, clock.now()) {
-                return Ok(left);
+/// Runs the upkeep of a storage.
+pub(crate) struct UpkeepTask {
+    pub(crate) storage: Arc<dyn Upkeep>,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) retention: Retention,
+    pub(crate) quota: Quota,
+}
+
+impl UpkeepTask {
+    /// Runs the upkeep whenever it is due, until shutdown.
+    pub(crate) async fn run(mut self, mut shutdown: Shutdown) {
+        let mut wait = AFTER_START;
+        loop {
+            tokio::select! {
+                () = shutdown.requested() => return,
+                () = sleep(wait) => {}
             }
-            let removed = storage.maintain(retention).await?;
-            tracing::debug!(?removed, "the upkeep of the storage is done");
-            Ok::<_, aethon_core::error::Error>(INTERVAL)
-        };
-        // A step may wait for a failing storage; shutdown does not.
-        let looked = tokio::select! {
-            () = shutdown.requested() => return,
-            looked = looked => looked,
-        };
-        wait = looked.unwrap_or_else(|error| {
-            tracing::warn!(error = &error as &dyn std::error::Error, "old rows could not be removed");
-            MAX_WAIT
-        });
-        wait = wait.clamp(MIN_WAIT, MAX_WAIT);
+            // A step may wait for a failing storage; shutdown does not.
+            let done = tokio::select! {
+                () = shutdown.requested() => return,
+                done = self.step() => done,
+            };
+            wait = done.unwrap_or_else(|error| {
+                tracing::warn!(error = &error as &dyn std::error::Error, "old rows could not be removed");
+                MAX_WAIT
+            });
+            wait = wait.clamp(MIN_WAIT, MAX_WAIT);
+        }
+    }
+
+    /// Checks the limits, and runs the upkeep if it is due. Returns the time until the next run.
+    async fn step(&mut self) -> Result<Duration> {
+        self.quota.look(&*self.storage).await?;
+        let last = self.storage.marks().await?.maintained_at;
+        if let Some(left) = left(last, self.clock.now()) {
+            return Ok(left);
+        }
+        let removed = self.storage.maintain(self.retention).await?;
+        tracing::debug!(?removed, "the upkeep of the storage is done");
+        Ok(INTERVAL)
     }
 }
 
@@ -84,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_due_every_six_hours_and_after_a_wrong_clock() {
+    fn upkeep_is_due_every_six_hours_and_after_a_wrong_clock() {
         let check = |last: Option<i64>, expected: Option<u64>| {
             assert_eq!(left(last.map(at), at(0)), expected.map(Duration::from_secs), "{last:?}");
         };
@@ -97,15 +106,16 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn it_runs_soon_after_a_start_only_when_it_is_due() {
+    async fn upkeep_runs_soon_after_a_start_only_when_due() {
         let clock = Arc::new(ManualClock::at(at(0)));
         let storage: Storage = MemoryStore::storage(clock.clone());
         let retention = Retention::of_oneshots(1);
         // Runs the program for ten seconds, and returns when the storage says the upkeep last ran.
         let runs = async || {
             let (trigger, shutdown) = ShutdownTrigger::pair();
-            let parts = (storage.upkeep.clone(), clock.clone() as Arc<dyn Clock>);
-            let task = tokio::spawn(run(parts, (retention, Quota::default()), shutdown));
+            let (rows, clock) = (storage.upkeep.clone(), clock.clone());
+            let upkeep = UpkeepTask { storage: rows, clock, retention, quota: Quota::default() };
+            let task = tokio::spawn(upkeep.run(shutdown));
             sleep(Duration::from_secs(10)).await;
             trigger.trigger();
             task.await.unwrap();

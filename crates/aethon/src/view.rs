@@ -20,11 +20,11 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 
-use crate::builder::{Prepared, Shared, Source};
 use crate::home::Home;
+use crate::prepared::{Prepared, Shared, Source};
 use crate::reload::{Reload, Reloaded, take_over};
 
-/// How long the running service may take to reload what was written.
+/// How long the running service may take to reload the written file.
 const TIMEOUT: Duration = Duration::from_secs(20);
 
 /// How many reload requests may be queued.
@@ -69,7 +69,7 @@ impl ConfigView for MaskedConfig {
     }
 
     async fn keys(&self) -> Result<Vec<ConfigKey>> {
-        let (sources, config) = (self.source.sources().clone(), self.config.get());
+        let (sources, config) = (self.source.sources.clone(), self.config.get());
         let read = spawn_blocking(move || aethon_config::origins(&sources, &config)).await;
         let origins = read
             .map_err(|error| Error::internal("the configuration could not be read").because(error))?
@@ -81,7 +81,7 @@ impl ConfigView for MaskedConfig {
     async fn on_file(&self) -> Result<ConfigOnFile> {
         let (source, home) = (self.source.clone(), self.home.clone());
         let read = move || {
-            let sources = source.sources();
+            let sources = &source.sources;
             let text =
                 aethon_config::file_text(sources).map_err(|error| Error::invalid(error.to_string()))?;
             let config = aethon_config::load(sources).map(|loaded| aethon_config::dump(&loaded.config));
@@ -92,14 +92,14 @@ impl ConfigView for MaskedConfig {
     }
 
     async fn edit(&self, edit: ConfigEdit) -> Result<ConfigEdited, ConfigRefusal> {
-        // Held until the file is written: what was compared and checked is what is replaced.
+        // Held until the file is written, so that the text compared and checked is the one replaced.
         let (held, edited) = self.checked(&edit).await?;
         let running = self.config.get();
         let (mut reached, wanted) = ((*running).clone(), edited.config.clone());
         take_over(&mut reached, &wanted);
         let redactor = self.redactor.get();
         let diff = difference(&edited.before, &edited.after);
-        // What the change brings in is not among the secrets of the running configuration.
+        // Secrets that the change introduces are not among those of the running configuration.
         let brought = Redactor::new(wanted.secrets().into_iter().cloned());
         let diff = brought.redact(&redactor.redact(&diff)).into_owned();
         let keys = edited.loosened.clone();
@@ -128,7 +128,7 @@ impl ConfigView for MaskedConfig {
             Ok(reloaded) => {
                 (outcome.taken_over, outcome.needs_restart) = (reloaded.taken_over, reloaded.need_restart);
             }
-            Err(why) => outcome.warnings.push(format!("the file is written, but not taken over yet: {why}")),
+            Err(why) => outcome.warnings.push(format!("the file is written, but not applied yet: {why}")),
         }
         Ok(outcome)
     }
@@ -137,7 +137,7 @@ impl ConfigView for MaskedConfig {
 impl MaskedConfig {
     /// The edited file, if it can be read.
     async fn checked(&self, edit: &ConfigEdit) -> Result<(Option<HeldFile>, Edited), ConfigRefusal> {
-        let (sources, home, edit) = (self.source.sources().clone(), self.home.clone(), edit.clone());
+        let (sources, home, edit) = (self.source.sources.clone(), self.home.clone(), edit.clone());
         let done = spawn_blocking(move || {
             let unread = |error| Error::unavailable("the file cannot be read and held").because(error);
             let held = (!edit.is_dry_run).then(|| HeldFile::open(&sources)).transpose().map_err(unread)?;
@@ -182,13 +182,13 @@ impl MaskedConfig {
         let entry = AuditEntry::new(self.clock.now(), AuditAction::Config, keys, outcome_word);
         let entry = entry.by(&edit.by).with_detail(&outcome.diff);
         if let Err(error) = self.audit.record(entry).await {
-            tracing::warn!(%error, "a row of the audit could not be stored");
+            tracing::warn!(%error, "an audit entry could not be stored");
         }
     }
 
     async fn reloaded(&self) -> std::result::Result<Reloaded, String> {
         let (request, granted) = oneshot::channel();
-        let busy = || "the service is busy; restart it to take the file over".to_owned();
+        let busy = || "the service is busy; restart it to apply the file".to_owned();
         self.reload.try_send(request).map_err(|_| busy())?;
         timeout(TIMEOUT, granted).await.map_err(|_| busy())?.map_err(|_| busy())?
     }

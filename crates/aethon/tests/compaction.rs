@@ -45,7 +45,7 @@ fn is_for_summary(request: &ModelRequest) -> bool {
     request.system.starts_with("You write summaries")
 }
 
-/// What the model does: it keeps every fact that a summary asks for, looks up what it is told to look up, and says `ok`.
+/// A model that keeps every fact that a summary asks for, looks up what a message tells it to, and says `ok`.
 fn ideal(request: &ModelRequest) -> Option<Vec<Step>> {
     let said = |text: &str| Some(vec![Step::say(text), Step::finish(StopReason::End)]);
     let last = request.messages.last()?;
@@ -80,7 +80,7 @@ async fn open(home: &Path, window: u64) -> (Aethon, Arc<ScriptedModel>) {
 
 const NAMES: [&str; 6] = ["heron", "kestrel", "osprey", "curlew", "plover", "dunlin"];
 
-/// What is planted, by number: a word that is its own and a value that nobody can guess.
+/// The planted fact by number: a unique word and an unguessable value.
 fn fact(n: usize) -> (String, String) {
     (format!("{} of yard {n}", NAMES[n % NAMES.len()]), format!("{}", 700_000 + n * 7_919))
 }
@@ -120,7 +120,7 @@ async fn a_history_of_sixty_thousand_tokens_moves_to_a_window_of_eight_thousand(
     });
     let (messages, from, to, summary) = block.unwrap();
 
-    // Every message that left was before a summariser, whole, and what the block says is just that.
+    // A summariser saw every removed message in full, and the summary contains just that.
     let last: i64 = to.parse().unwrap();
     let left = transcript.iter().filter(|message| message.id.0 <= last).count();
     assert_eq!((messages, &from), (left as u64, &transcript[0].id.0.to_string()));

@@ -32,7 +32,7 @@ async fn an_assistant_that_is_dropped_ends_its_threads() {
         assert_eq!(reply.text, "hello");
         drop(assistant);
     }
-    // They finish what was queued, so it takes them a moment.
+    // They finish queued work, so it takes them a moment.
     let begun = Instant::now();
     while own_threads() > before {
         assert!(begun.elapsed() < Duration::from_secs(20), "{} threads are left", own_threads() - before);

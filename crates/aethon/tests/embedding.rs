@@ -44,7 +44,7 @@ async fn there_is_no_embedder_unless_one_is_configured() {
 }
 
 #[tokio::test]
-async fn doctor_tells_how_the_embedder_is() {
+async fn doctor_reports_the_state_of_the_embedder() {
     let home = tempfile::tempdir().unwrap();
     let check = async |provider: &str, setting: &str, expected: Option<(Health, &str)>| {
         let findings = examine(builder(home.path(), provider).set(setting), None).await;
@@ -56,8 +56,8 @@ async fn doctor_tells_how_the_embedder_is() {
     };
     let timeout = "memory.embedding.timeout_seconds=5";
     check("none", timeout, None).await;
-    check("fake", timeout, Some((Health::Ok, "8 numbers"))).await;
+    check("fake", timeout, Some((Health::Ok, "length 8"))).await;
     let unsendable = "memory.embedding.api_key=\"a\\u0007b\"";
     check("mistral", unsendable, Some((Health::Broken, "memory.embedding.api_key"))).await;
-    check("openai", "memory.embedding.api_key=sk-x", Some((Health::Ok, "not asked"))).await;
+    check("openai", "memory.embedding.api_key=sk-x", Some((Health::Ok, "not tested"))).await;
 }

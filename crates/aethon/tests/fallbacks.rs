@@ -58,7 +58,7 @@ async fn open(home: &std::path::Path, host: &str) -> Aethon {
     builder.load().unwrap().open().await.unwrap()
 }
 
-/// Asks, and returns the reply, the text that was shown, and the models that were told.
+/// Asks, and returns the reply, the text that was shown, and the reported models.
 async fn converse(assistant: &Aethon, text: &str) -> (Arc<Reply>, String, Vec<(String, String)>) {
     let surface = Arc::new(CollectingSurface::default());
     let inbound = Inbound::say(SessionId::parse("webchat:default").unwrap(), text);

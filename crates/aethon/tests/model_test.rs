@@ -1,4 +1,4 @@
-//! `aethon::model_test`: what is seen of models that do what they should, and of such that do not.
+//! `aethon::model_test`: reports about working and faulty models.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "in tests a failed expectation is the result")]
 
@@ -37,7 +37,7 @@ fn outcomes(report: &ModelReport) -> Vec<(&'static str, Outcome)> {
 }
 
 #[tokio::test]
-async fn a_model_that_does_all_of_it() {
+async fn a_fully_working_model_passes_every_check() {
     let report = report_of(vec![said(&["one, ", "two"]), called(), said(&["Red."])]).await;
     let all = ["reachable", "chat", "streaming", "tools", "images"].map(|ability| (ability, Outcome::Ok));
     assert_eq!(outcomes(&report), all);
@@ -53,7 +53,7 @@ async fn a_model_that_does_all_of_it() {
 }
 
 #[tokio::test]
-async fn what_works_halfway_is_told_as_that() {
+async fn partly_working_abilities_are_reported_as_such() {
     let call = r#"{"name": "report_colour", "arguments": {"colour": "blue"}}"#;
     let report = report_of(vec![said(&["one, two"]), said(&[call]), said(&["A cat."])]).await;
     assert_eq!(outcome(&report, "chat").0, Outcome::Ok);
@@ -65,7 +65,7 @@ async fn what_works_halfway_is_told_as_that() {
 }
 
 #[tokio::test]
-async fn what_does_not_work_is_told_with_its_reason() {
+async fn failing_abilities_are_reported_with_their_reason() {
     let refused = ModelError::new(ModelErrorKind::InvalidRequest, "no pictures here");
     let report = report_of(vec![said(&["one, ", "two"]), said(&["Blue!"]), vec![Step::Fail(refused)]]).await;
     assert_eq!(outcome(&report, "tools"), (Outcome::Failed, "no: it answered “Blue!”".to_owned()));

@@ -173,7 +173,7 @@ fn a_home_that_a_server_of_an_older_version_holds_is_not_upgraded() {
     lock.lock().unwrap();
     for output in [cli(&home, &["upgrade"]), run_server(home.path(), &[])] {
         assert_eq!(output.status.code(), Some(2), "{}", text(&output));
-        assert!(text(&output).contains("another aethon-server runs"), "{}", text(&output));
+        assert!(text(&output).contains("another aethon-server is running"), "{}", text(&output));
     }
     let mcp = program("aethon-mcp", home.path()).stdin(Stdio::null()).output().unwrap();
     assert_eq!(mcp.status.code(), Some(2));

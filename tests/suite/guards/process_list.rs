@@ -83,7 +83,7 @@ fn a_program_that_begins_anew_keeps_its_arguments_and_its_exit_status() {
         let mut command = Command::new(program("aethon-server", home.path()).get_program());
         let output = run(command.arg(nothing), None);
         assert_eq!(output.status.code(), Some(1), "{output:?}");
-        assert!(String::from_utf8_lossy(&output.stderr).contains("handed over"), "{output:?}");
+        assert!(String::from_utf8_lossy(&output.stderr).contains("passed on"), "{output:?}");
     }
     assert!(began.elapsed() < aethon_tests::http::TIMEOUT);
     let written = std::fs::read_to_string(home.path().join("config.toml")).unwrap();

@@ -530,7 +530,7 @@ fn names_that_open_nothing_are_told_by_the_check() {
     assert!(!said.contains("security.guest_tools"), "{said}");
     for (name, expected) in [
         ("shel", "no such tool is known yet"),
-        ("update_context", "never open"),
+        ("update_context", "reserved for the owner"),
         ("none__x", "no MCP server"),
     ] {
         let said = check(&[name]);

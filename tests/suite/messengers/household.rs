@@ -190,7 +190,7 @@ fn one_person_may_have_one_conversation_and_mistakes_are_refused() {
     let refused = run_server(home.path(), &arguments);
     let errors = String::from_utf8_lossy(&refused.stderr).into_owned();
     assert_eq!(refused.status.code(), Some(2), "{errors}");
-    for part in ["household.people.ben.senders", "ada already", "pigeon"] {
+    for part in ["household.people.ben.senders", "already assigned to ada", "pigeon"] {
         assert!(errors.contains(part), "{part}: {errors}");
     }
 }

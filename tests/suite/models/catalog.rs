@@ -112,7 +112,7 @@ fn a_model_that_ends_soon_or_that_no_table_has_is_told() {
     };
     check("ended", "2020-01-01");
     check("lasting", "");
-    check("unheard-of", "in no table");
+    check("unheard-of", "unknown model");
     check("gpt-6-sol", "");
 }
 

@@ -83,7 +83,7 @@ fn doctor_says_what_ollama_gives_a_model() {
     let output = run_cli(home.path(), &arguments, None);
     let findings: Value = serde_json::from_slice(&output.stdout).unwrap();
     let text = findings.to_string();
-    assert!(text.contains("4096 tokens, no tools, no pictures"), "{text}");
+    assert!(text.contains("4096 tokens, no tools, no images"), "{text}");
     assert!(text.contains("num_ctx"), "{text}");
 }
 

@@ -34,7 +34,7 @@ fn get(server: &Server, target: &str, token: &str) -> (u16, Value) {
     (answer.status, serde_json::from_str(&answer.text()).unwrap_or_default())
 }
 
-const TAKEN: &str = "taken over";
+const TAKEN: &str = "configuration reloaded";
 const REFUSED: &str = "stays in force";
 
 #[test]

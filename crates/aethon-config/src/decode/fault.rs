@@ -1,21 +1,19 @@
-//! The decoder's error: which key, what was found, what is allowed.
+//! The decoder's error: the key, the value found and the values allowed.
 
 use std::fmt;
 
 use serde::de;
 
-use super::Node;
 use crate::path::KeyPath;
-use crate::reference::Unresolved;
 
 /// Why a value was rejected.
 #[derive(Debug, Default)]
 pub(super) struct Fault {
     /// The key; `None` until the fault reaches a node that knows it.
     pub(super) key: Option<KeyPath>,
-    /// What was found.
+    /// The value found.
     pub(super) found: String,
-    /// What is allowed.
+    /// The values allowed.
     pub(super) allowed: String,
     /// Whether the value has the wrong type, as opposed to the wrong content.
     is_kind: bool,
@@ -23,26 +21,13 @@ pub(super) struct Fault {
 
 impl Fault {
     /// A value of the wrong type or content.
-    pub(super) fn wrong(node: &Node<'_>, found: String, allowed: &str) -> Self {
-        Self { key: Some(node.trail.path()), found, allowed: allowed.to_owned(), is_kind: false }
+    pub(super) fn wrong(key: &KeyPath, found: String, allowed: &str) -> Self {
+        Self { key: Some(key.clone()), found, allowed: allowed.to_owned(), is_kind: false }
     }
 
     /// A value of the wrong type where a string was expected.
-    pub(super) fn wrong_kind(node: &Node<'_>, found: String, allowed: &str) -> Self {
-        Self { is_kind: true, ..Self::wrong(node, found, allowed) }
-    }
-
-    /// A reference that cannot be resolved.
-    pub(super) fn unresolved(node: &Node<'_>, reference: Unresolved) -> Self {
-        Self::wrong(node, reference.found, &reference.allowed)
-    }
-
-    /// Adds the key and the value found to a fault of a visitor, which knows neither.
-    pub(super) fn or_at(self, node: &Node<'_>) -> Self {
-        match self.key {
-            Some(_) => self,
-            None => Self::wrong(node, node.described(&self.allowed), &self.allowed),
-        }
+    pub(super) fn wrong_kind(key: &KeyPath, found: String, allowed: &str) -> Self {
+        Self { is_kind: true, ..Self::wrong(key, found, allowed) }
     }
 
     /// Narrows "a string" to the words allowed there.

@@ -3,7 +3,7 @@
 use figment::value::Value;
 
 use super::fault::Fault;
-use super::{DATE, Node};
+use super::node::{DATE, Node};
 use crate::echo;
 use crate::limits;
 use crate::origins;
@@ -17,15 +17,17 @@ impl Node<'_> {
             (_, Some(text)) => text,
             (Value::Dict(_, entries), None) => match entries.get(DATE).and_then(Value::as_str) {
                 Some(date) => date,
-                None => return Err(Fault::wrong_kind(self, self.kind().to_owned(), "a string in quotes")),
+                None => {
+                    return Err(Fault::wrong_kind(&self.key, self.kind().to_owned(), "a string in quotes"));
+                }
             },
-            _ => return Err(Fault::wrong_kind(self, self.kind().to_owned(), "a string in quotes")),
+            _ => return Err(Fault::wrong_kind(&self.key, self.kind().to_owned(), "a string in quotes")),
         };
-        let expanded =
-            self.scope.references.expand(text).map_err(|reference| Fault::unresolved(self, reference))?;
+        let expanded = self.scope.references.expand(text);
+        let expanded = expanded.map_err(|broken| Fault::wrong(&self.key, broken.found, &broken.allowed))?;
         if self.is_secret && expanded.is_referenced && expanded.text.trim().is_empty() {
             return Err(Fault::wrong(
-                self,
+                &self.key,
                 format!("{}, which resolves to nothing", echo::quoted(text)),
                 "a reference with a value, so that protection is never turned off by accident; \
                  to turn it off, leave the key out or set it to \"\"",
@@ -70,7 +72,7 @@ impl Node<'_> {
             None => self.text()?.and_then(|text| text.parse().ok()),
         };
         number.and_then(|number| T::try_from(number).ok()).ok_or_else(|| {
-            let allowed = limits::range(&self.trail.path().to_string())
+            let allowed = limits::range(&self.key.to_string())
                 .map_or_else(|| whole_range(least, most), |range| format!("a whole number {range}"));
             self.wrong(&allowed)
         })
@@ -83,7 +85,7 @@ impl Node<'_> {
             None => self.text()?.and_then(|text| text.parse().ok()),
         };
         number.filter(|number| number.is_finite()).ok_or_else(|| {
-            let allowed = limits::range(&self.trail.path().to_string())
+            let allowed = limits::range(&self.key.to_string())
                 .map_or_else(|| "a number".to_owned(), |range| format!("a number {range}"));
             self.wrong(&allowed)
         })
@@ -94,19 +96,19 @@ impl Node<'_> {
         self.value.to_i128().or_else(|| self.value.to_u128().and_then(|number| i128::try_from(number).ok()))
     }
 
-    /// Creates a fault for this value, with what is allowed instead.
+    /// Creates a fault for this value, with the values allowed instead.
     pub(super) fn wrong(&self, allowed: &str) -> Fault {
-        Fault::wrong(self, self.described(allowed), allowed)
+        Fault::wrong(&self.key, self.described(allowed), allowed)
     }
 
-    /// Describes the value for a message. Never shows the result of a reference, nor what is or might be a secret.
+    /// Describes the value for a message. Never shows the result of a reference, nor a possible secret.
     pub(super) fn described(&self, allowed: &str) -> String {
         if self.is_secret {
             return self.kind().to_owned();
         }
         match self.value {
             // A table of secrets is no secret itself, but what stands in its place may be one.
-            Value::String(..) if origins::known(&self.trail.path()) == Some(true) => self.kind().to_owned(),
+            Value::String(..) if origins::known(&self.key) == Some(true) => self.kind().to_owned(),
             Value::String(_, text) => echo::described(text, allowed),
             Value::Bool(_, value) => value.to_string(),
             Value::Num(..) => match (self.integer_value(), self.value.to_f64()) {

@@ -11,9 +11,9 @@ pub(super) enum Rule {
     Any,
     /// A table of entries: each is judged by its own keys, and removing one is free.
     Entries,
-    /// When a switch goes on.
+    /// When a switch is turned on.
     TurnedOn,
-    /// When a switch goes off.
+    /// When a switch is turned off.
     TurnedOff,
     /// When a list has an item that it had not.
     Added,
@@ -25,7 +25,7 @@ pub(super) enum Rule {
     Raised,
     /// The same, where 0 is no limit.
     RaisedOrZero,
-    /// When a number shrinks: less is kept, and what is too much is removed at once.
+    /// When a number shrinks: less is kept, and the excess is removed at once.
     Lowered,
     /// The same, where 0 is no limit.
     LoweredFromZero,

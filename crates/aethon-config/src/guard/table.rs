@@ -1,6 +1,6 @@
-//! What a change of each key means for protection: one row for every key, and the only list of this kind.
+//! When a change of a key loosens protection: every key has one row, and this is the only list of its kind.
 //!
-//! A key without a row counts as [`Rule::Any`], and a test names it, so that nobody forgets a new one.
+//! A key without a row counts as [`Rule::Any`], and a test reports it, so that none is forgotten.
 
 use super::rule::Rule::{self, *};
 
@@ -13,7 +13,7 @@ const UNPRICED: &[(&str, u8)] = &[("refuse", 0), ("allow", 1)];
 const GROUPS: &[(&str, u8)] = &[("off", 0), ("mention", 1), ("all", 2)];
 const PAIRINGS: &[(&str, u8)] = &[("off", 0), ("invite", 1), ("request", 2)];
 
-/// The rows: the key, with `NAME` for a name of the owner's, and its rule.
+/// The rows: the key, with `NAME` for any one step, and its rule.
 pub(super) const RULES: &[(&str, Rule)] = &[
     // The model: where keys and conversations go. Which model answers there, and how, is free.
     ("model.provider", Any),
@@ -36,72 +36,36 @@ pub(super) const RULES: &[(&str, Rule)] = &[
     // A proxy may take an address or a key in there.
     ("model.extra", Any),
     // Ways in.
-    ("channels.webchat.enabled", TurnedOn),
     ("channels.webchat.host", Ranked(LOOPBACK)),
     ("channels.webchat.port", Left("-1")),
     ("channels.webchat.socket", Any),
     ("channels.webchat.allowed_origins", Added),
     ("channels.webchat.allowed_hosts", AddedOrEmptied),
-    ("channels.telegram.enabled", TurnedOn),
-    ("channels.telegram.api_base", Any),
+    // The keys that messengers share.
+    ("channels.NAME.enabled", TurnedOn),
+    ("channels.NAME.api_base", Any),
+    ("channels.NAME.streaming", Free),
+    ("channels.NAME.group_mode", Ranked(GROUPS)),
+    ("channels.NAME.pairing", Ranked(PAIRINGS)),
+    ("channels.NAME.strangers", Free),
+    // The recipient of everything meant for the owner.
+    ("channels.NAME.home", Any),
+    ("channels.NAME.max_file_mb", Free),
+    ("channels.NAME.stale_minutes", Free),
     ("channels.telegram.token", Any),
-    ("channels.telegram.streaming", Free),
     ("channels.telegram.rich", Free),
     ("channels.telegram.messages_a_second", Free),
-    ("channels.telegram.group_mode", Ranked(GROUPS)),
-    ("channels.telegram.pairing", Ranked(PAIRINGS)),
-    ("channels.telegram.strangers", Free),
-    // Who hears what is meant for the owner.
-    ("channels.telegram.home", Any),
-    ("channels.telegram.max_file_mb", Free),
-    ("channels.telegram.stale_minutes", Free),
-    ("channels.discord.enabled", TurnedOn),
-    ("channels.discord.api_base", Any),
     ("channels.discord.token", Any),
     ("channels.discord.message_content", Free),
-    ("channels.discord.streaming", Free),
-    ("channels.discord.group_mode", Ranked(GROUPS)),
-    ("channels.discord.pairing", Ranked(PAIRINGS)),
-    ("channels.discord.strangers", Free),
-    ("channels.discord.home", Any),
-    ("channels.discord.max_file_mb", Free),
-    ("channels.discord.stale_minutes", Free),
-    ("channels.slack.enabled", TurnedOn),
-    ("channels.slack.api_base", Any),
     ("channels.slack.bot_token", Any),
     ("channels.slack.app_token", Any),
-    ("channels.slack.streaming", Free),
-    ("channels.slack.group_mode", Ranked(GROUPS)),
-    ("channels.slack.pairing", Ranked(PAIRINGS)),
-    ("channels.slack.strangers", Free),
-    ("channels.slack.home", Any),
-    ("channels.slack.max_file_mb", Free),
-    ("channels.slack.stale_minutes", Free),
-    ("channels.whatsapp.enabled", TurnedOn),
-    ("channels.whatsapp.api_base", Any),
     ("channels.whatsapp.api_version", Free),
     ("channels.whatsapp.phone_number_id", Free),
     ("channels.whatsapp.token", Any),
     ("channels.whatsapp.secret", Any),
     ("channels.whatsapp.verify_token", Any),
-    ("channels.whatsapp.pairing", Ranked(PAIRINGS)),
-    ("channels.whatsapp.strangers", Free),
-    ("channels.whatsapp.home", Any),
-    ("channels.whatsapp.max_file_mb", Free),
-    ("channels.whatsapp.stale_minutes", Free),
-    ("channels.matrix.enabled", TurnedOn),
-    ("channels.matrix.api_base", Any),
     ("channels.matrix.user_id", Free),
     ("channels.matrix.token", Any),
-    ("channels.matrix.streaming", Free),
-    ("channels.matrix.group_mode", Ranked(GROUPS)),
-    ("channels.matrix.pairing", Ranked(PAIRINGS)),
-    ("channels.matrix.strangers", Free),
-    ("channels.matrix.home", Any),
-    ("channels.matrix.max_file_mb", Free),
-    ("channels.matrix.stale_minutes", Free),
-    ("channels.email.enabled", TurnedOn),
-    ("channels.email.api_base", Any),
     ("channels.email.imap_host", Any),
     ("channels.email.imap_port", Any),
     ("channels.email.smtp_host", Any),
@@ -112,16 +76,11 @@ pub(super) const RULES: &[(&str, Rule)] = &[
     ("channels.email.oauth_command", Any),
     ("channels.email.oauth_token", Any),
     ("channels.email.from", Free),
-    // Whose word counts for who has written a mail.
+    // Which statements about the sender of a mail are trusted.
     ("channels.email.authserv_id", Any),
     ("channels.email.trust_from", TurnedOn),
     ("channels.email.poll_seconds", Free),
     ("channels.email.folder", Free),
-    ("channels.email.pairing", Ranked(PAIRINGS)),
-    ("channels.email.strangers", Free),
-    ("channels.email.home", Any),
-    ("channels.email.max_file_mb", Free),
-    ("channels.email.stale_minutes", Free),
     ("dashboard.enabled", Any),
     ("dashboard.auth_token", Any),
     ("webhook.enabled", TurnedOn),
@@ -137,13 +96,13 @@ pub(super) const RULES: &[(&str, Rule)] = &[
     ("security.allowed_senders", Entries),
     ("security.allowed_senders.NAME", Added),
     ("security.owners", AddedOrEmptied),
-    // With the last person gone, everybody who may write is the owner.
+    // Without people, every permitted sender is the owner.
     ("household.people", Any),
     ("household.people.NAME.senders", Any),
     ("household.people.NAME.conversation", Any),
     ("household.people.NAME.tools", Any),
     ("security.guest_tools", Added),
-    // What the assistant may touch, and where its commands run.
+    // Which files the assistant may touch, and where its commands run.
     ("security.mark_untrusted_content", TurnedOff),
     ("security.workspace_only", TurnedOff),
     ("security.blocked_commands", Removed),
@@ -164,7 +123,7 @@ pub(super) const RULES: &[(&str, Rule)] = &[
     // No answer is a denial, so waiting longer allows nothing.
     ("approval.timeout_seconds", Free),
     ("memory.guard_patterns", Removed),
-    // What may be spent.
+    // Spending.
     ("budget.daily_usd", RaisedOrZero),
     ("budget.warn_ratio", Free),
     ("budget.unpriced", Ranked(UNPRICED)),
@@ -175,7 +134,7 @@ pub(super) const RULES: &[(&str, Rule)] = &[
     ("budget.pricing.NAME.cached_input", Any),
     ("budget.pricing.NAME.cache_write", Any),
     ("budget.pricing.NAME.minute", Any),
-    // Programs that run, and servers that are spoken to.
+    // Programs that run, and servers that are contacted.
     ("mcp.servers", Entries),
     ("mcp.servers.NAME.enabled", TurnedOn),
     ("mcp.servers.NAME.command", Any),
@@ -204,21 +163,9 @@ pub(super) const RULES: &[(&str, Rule)] = &[
     ("verification.strict", Free),
     ("runtime_tools.enabled", TurnedOn),
     ("agent.dynamic_specialists", TurnedOn),
-    ("agent.specialists.coder.enabled", Free),
-    ("agent.specialists.coder.model", Free),
-    ("agent.specialists.coder.tools", Any),
-    ("agent.specialists.researcher.enabled", Free),
-    ("agent.specialists.researcher.model", Free),
-    ("agent.specialists.researcher.tools", Any),
-    ("agent.specialists.analyst.enabled", Free),
-    ("agent.specialists.analyst.model", Free),
-    ("agent.specialists.analyst.tools", Any),
-    ("agent.specialists.planner.enabled", Free),
-    ("agent.specialists.planner.model", Free),
-    ("agent.specialists.planner.tools", Any),
-    ("agent.specialists.scout.enabled", Free),
-    ("agent.specialists.scout.model", Free),
-    ("agent.specialists.scout.tools", Any),
+    ("agent.specialists.NAME.enabled", Free),
+    ("agent.specialists.NAME.model", Free),
+    ("agent.specialists.NAME.tools", Any),
     ("tools.max_shells", Free),
     ("tools.web_search.provider", Any),
     // It may be reached although its address is not public.
@@ -253,7 +200,7 @@ pub(super) const RULES: &[(&str, Rule)] = &[
     ("agent.loop_limit", Free),
     ("session.max_context_share", Free),
     ("session.keep_recent", Free),
-    // Who keeps less removes what was stored.
+    // Keeping less removes stored data.
     ("session.oneshot_keep_days", Lowered),
     ("session.oneshot_keep", Lowered),
     ("session.oneshot_max_mb", Lowered),
@@ -277,7 +224,7 @@ pub(super) const RULES: &[(&str, Rule)] = &[
     ("backup.dir", Any),
     ("backup.recipient", Any),
     ("backup.with_secrets", TurnedOn),
-    // Jobs and work: whoever may send a message or add a job here may also write these.
+    // Jobs and work: a client that may send a message or add a job may also write these.
     ("scheduler.enabled", Free),
     ("scheduler.default_channel", Free),
     ("scheduler.max_stranger_jobs", Raised),

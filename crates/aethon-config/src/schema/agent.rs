@@ -9,17 +9,17 @@ use super::specialists::Specialists;
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Agent {
-    /// How many model calls a turn may make.
+    /// The maximum number of model calls in a turn.
     pub max_iterations: u32,
-    /// Longer tool output is cut before the model sees it, in characters.
+    /// The maximum length of a tool's output, in characters; longer output is truncated for the model.
     pub max_tool_output_chars: usize,
-    /// How long a turn may take.
+    /// The maximum duration of a turn, in seconds.
     pub turn_timeout_seconds: u64,
-    /// How often the same call with the same result, or two calls in alternation, may repeat before the turn ends.
+    /// How often the same call with the same result, or two alternating calls, may repeat before the turn ends.
     pub loop_limit: u32,
-    /// Registers `manage_specialists`.
+    /// Whether the model may create specialists: registers the tool `manage_specialists`.
     pub dynamic_specialists: bool,
-    /// The agents that the main one asks for a part of its work.
+    /// The specialists, to which the main agent delegates parts of its work.
     pub specialists: Specialists,
 }
 

@@ -1,4 +1,4 @@
-//! `[approval]`: approval by a person before an action.
+//! `[approval]`: actions that wait for a person's approval.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -7,13 +7,13 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Approval {
-    /// Whether the listed actions wait for a person.
+    /// Whether the listed tools wait for approval.
     pub enabled: bool,
-    /// The tools that need approval. `file_write` stands for every tool that writes files, and `outbound` for every tool that
-    /// sends something out of the machine: web pages and searches, messages, jobs, tools of MCP servers, and commands that
-    /// reach a network. `*` stands for any part of a name.
+    /// The tools that need approval. `file_write` means every tool that writes files, and `outbound` every tool that sends
+    /// something out of the machine: web pages and searches, messages, jobs, tools of MCP servers, and commands that reach a
+    /// network. `*` matches any part of a name.
     pub requires_approval: Vec<String>,
-    /// How long an answer is waited for; none is a denial.
+    /// Seconds to wait for an answer. Without one, the action is denied.
     pub timeout_seconds: u64,
 }
 

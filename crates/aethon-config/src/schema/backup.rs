@@ -1,22 +1,23 @@
-//! `[backup]`: backups that the service makes by itself.
+//! `[backup]`: scheduled backups.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Backups that the service makes by itself.
+/// Scheduled backups.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Backup {
-    /// When a backup is made, as five cron fields or `@daily` and its like, in the machine's time zone. Empty: never. One that
-    /// was missed is made soon after the next start.
+    /// When to make a backup, as five cron fields or a word such as `@daily`, in the machine's time zone. Empty: never. A missed
+    /// backup is made soon after the next start.
     pub schedule: String,
-    /// The folder of backups; a relative path begins at the home. Empty: `backups` in the home. Another disk is better.
+    /// The folder of backups; a relative path begins at the home. Empty: `backups` in the home. A different disk is safer.
     pub dir: String,
-    /// How many of the newest backups in that folder are kept.
+    /// The number of newest backups to keep in that folder.
     pub keep: u32,
-    /// An `age` recipient, such as `age1...`. Backups are encrypted to it, and only its identity opens them.
+    /// The `age` recipient, such as `age1...`, to which backups are encrypted. Only its identity decrypts them. Empty: not
+    /// encrypted.
     pub recipient: String,
-    /// Whether the stored secrets are part of these backups. Requires `backup.recipient`.
+    /// Whether backups contain the stored secrets. Requires `backup.recipient`.
     pub with_secrets: bool,
 }
 

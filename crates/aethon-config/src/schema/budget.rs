@@ -1,21 +1,21 @@
-//! `[budget]`: what may be spent in a day, and what models cost.
+//! `[budget]`: the daily spending limit, and the prices of models.
 
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What may be spent.
+/// Spending on models.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Budget {
-    /// The ceiling of a day in USD; 0 is no ceiling.
+    /// The most to spend in a day, in USD. 0: no limit.
     pub daily_usd: f64,
-    /// The share of the ceiling at which the owner is warned.
+    /// The share of the daily limit at which the owner is warned.
     pub warn_ratio: f64,
-    /// What becomes of calls to a model whose price is not known, while there is a ceiling.
+    /// Whether models without a known price may be called while there is a daily limit.
     pub unpriced: Unpriced,
-    /// Prices by model id.
+    /// Your own prices by model id. They take precedence over the built-in table.
     pub pricing: BTreeMap<String, Price>,
 }
 
@@ -25,29 +25,29 @@ impl Default for Budget {
     }
 }
 
-/// What becomes of calls whose price is not known.
+/// How calls to models without a known price are treated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Unpriced {
-    /// They are not made, and the refusal says what to set.
+    /// They are refused, with the key to set.
     #[default]
     Refuse,
-    /// They are made, and the ceiling does not hold for them.
+    /// They are made, and do not count against the limit.
     Allow,
 }
 
-/// What a model costs, in USD per million tokens.
+/// The price of a model, in USD per million tokens.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Price {
-    /// Tokens read.
+    /// Input tokens.
     pub input: f64,
-    /// Tokens written.
+    /// Output tokens.
     pub output: f64,
-    /// Tokens read from the provider's cache. Unset: the same as `input`.
+    /// Input tokens read from the provider's cache. Unset: the price of `input`.
     pub cached_input: Option<f64>,
-    /// Tokens put into the provider's cache. Unset: the same as `input`.
+    /// Input tokens written to the provider's cache. Unset: the price of `input`.
     pub cache_write: Option<f64>,
-    /// A minute of audio, for models that write down what is said and are billed by time; stands in the place of the others.
+    /// Price per minute of audio in USD, for transcription models billed by time. Replaces the token prices.
     pub minute: Option<f64>,
 }

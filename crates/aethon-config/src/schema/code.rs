@@ -6,16 +6,16 @@ use aethon_core::secret::Secret;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Language servers, which the assistant asks about code.
+/// Language servers for questions about code.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Lsp {
-    /// Whether there is the tool `lsp`, and edits are looked at by a language server.
+    /// Whether the tool `lsp` exists and language servers check edits.
     pub enabled: bool,
-    /// How long an answer may take.
+    /// Seconds to wait for an answer.
     pub timeout_seconds: u64,
-    /// Servers by name, besides the usual ones for Rust (`rust`), Python (`python`), TypeScript and JavaScript (`typescript`), Go
-    /// (`go`) and C (`c`). One with such a name replaces it.
+    /// Servers by name, besides the default ones for Rust (`rust`), Python (`python`), TypeScript and JavaScript (`typescript`),
+    /// Go (`go`) and C (`c`). A server with one of these names replaces the default.
     pub servers: BTreeMap<String, LspServer>,
 }
 
@@ -23,14 +23,14 @@ pub struct Lsp {
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct LspServer {
-    /// The program, which talks over its pipes.
+    /// The program, which communicates over standard input and output.
     pub command: String,
     /// Its arguments.
     pub args: Vec<String>,
-    /// Its environment.
+    /// Its environment variables.
     #[schemars(schema_with = "crate::json_schema::secrets")]
     pub env: BTreeMap<String, Secret>,
-    /// The endings of its files, such as `py`.
+    /// The extensions of its files, such as `py`.
     pub extensions: Vec<String>,
 }
 
@@ -44,9 +44,9 @@ impl Default for Lsp {
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct RepoMap {
-    /// Whether there is the tool `repo_map`.
+    /// Whether the tool `repo_map` exists.
     pub enabled: bool,
-    /// How many characters a map has at most.
+    /// The maximum length of a map, in characters.
     pub max_chars: usize,
 }
 

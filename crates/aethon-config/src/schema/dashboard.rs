@@ -8,9 +8,9 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Dashboard {
-    /// Whether the dashboard and its interface exist.
+    /// Whether the dashboard and its API exist.
     pub enabled: bool,
-    /// The shared access token. Empty means no authentication, which only a loopback bind permits.
+    /// The access token for all pages and APIs. Empty: no authentication, which is permitted only on a loopback address.
     #[schemars(schema_with = "crate::json_schema::secret")]
     pub auth_token: Secret,
 }

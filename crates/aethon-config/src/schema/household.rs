@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Household {
-    /// Each person by a name of lower-case letters, digits, `-` and `_`; `owner` is the owner. As soon as there is one, a
-    /// sender who is nobody here is a guest, who shares nothing with anybody.
+    /// The people by name, each of lower-case letters, digits, `-` and `_`; `owner` is the owner. As soon as one is listed,
+    /// senders not listed here are guests and share nothing with anyone.
     pub people: BTreeMap<String, HouseholdPerson>,
 }
 
@@ -18,12 +18,11 @@ pub struct Household {
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct HouseholdPerson {
-    /// The senders who are this person, each `CHANNEL:SENDER`. Being named here lets nobody in: see
-    /// `security.allowed_senders`.
+    /// The senders who are this person, each as `CHANNEL:SENDER`. This does not admit them: see `security.allowed_senders`.
     pub senders: Vec<String>,
-    /// A name for one conversation in which the private messages of all these senders go on. People who give the same name
-    /// share it. Empty: each chat is a conversation of its own.
+    /// The name of one conversation for the private messages of all these senders. People with the same name share it. Empty:
+    /// each chat is a separate conversation.
     pub conversation: String,
-    /// The tools that this person may use in private, beyond those of everybody and of `security.guest_tools`.
+    /// The tools that this person may use in private chats, besides those for everyone and those in `security.guest_tools`.
     pub tools: Vec<String>,
 }

@@ -8,10 +8,10 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Logging {
-    /// How much is logged: this and all that is more serious.
+    /// The least severe level that is logged.
     #[schemars(schema_with = "crate::json_schema::level")]
     pub level: Level,
-    /// How many daily files are kept.
+    /// The number of daily log files to keep.
     pub keep_files: u32,
 }
 

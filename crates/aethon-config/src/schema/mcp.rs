@@ -1,4 +1,4 @@
-//! `[mcp]`: servers whose tools the assistant borrows.
+//! `[mcp]`: servers whose tools the assistant uses.
 
 use std::collections::BTreeMap;
 
@@ -18,28 +18,28 @@ pub struct Mcp {
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct McpServer {
-    /// Whether it is used.
+    /// Whether the server is used.
     pub enabled: bool,
     /// The program to start.
     pub command: Option<String>,
     /// Its arguments.
     pub args: Vec<String>,
-    /// Its environment.
+    /// Its environment variables.
     #[schemars(schema_with = "crate::json_schema::secrets")]
     pub env: BTreeMap<String, Secret>,
-    /// Whether the program runs in the sandbox that `security.sandbox` names. `false` for one that needs your home; it then runs
-    /// inside the usual walls.
+    /// Whether the program runs in the sandbox that `security.sandbox` names. Set `false` for a program that needs your home
+    /// directory; it then runs with the usual confinement.
     pub sandbox: bool,
-    /// The docker image that has the program, where `security.sandbox` is `docker`; else `security.sandbox_image`.
+    /// The Docker image with the program, if `security.sandbox` is `docker`. Unset: `security.sandbox_image`.
     pub image: Option<String>,
-    /// Its network in the sandbox; else `security.sandbox_network`.
+    /// Its Docker network mode. Unset: `security.sandbox_network`.
     pub network: Option<String>,
-    /// Whether you vouch for what the server says of its tools. Otherwise its descriptions count as text from outside, which
-    /// matters with `security.taint_requires_approval`. What its tools return counts as that in any case.
+    /// Whether you trust the server's descriptions of its tools. Otherwise they count as text from outside, which matters with
+    /// `security.taint_requires_approval`. The results of its tools always do.
     pub trusted: bool,
-    /// The address of a server that runs elsewhere.
+    /// The address of a remote server.
     pub url: Option<String>,
-    /// Headers sent to that address.
+    /// Headers for requests to that address.
     #[schemars(schema_with = "crate::json_schema::secrets")]
     pub headers: BTreeMap<String, Secret>,
 }

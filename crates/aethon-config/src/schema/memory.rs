@@ -1,23 +1,23 @@
-//! `[memory]`: what the assistant remembers across conversations.
+//! `[memory]`: long-term memory across conversations.
 
 use aethon_core::provider::Provider;
 use aethon_core::secret::Secret;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Long-term memory. Full-text search needs nothing; vectors need `memory.embedding.provider`.
+/// Long-term memory. Full-text search needs no further settings; search by meaning needs `memory.embedding.provider`.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Memory {
     /// Whether there is a long-term memory.
     pub enabled: bool,
-    /// Whether fitting memories are shown to the model without being asked for.
+    /// Whether relevant memories are shown to the model automatically.
     pub auto_recall: bool,
-    /// How many memories are recalled.
+    /// The maximum number of memories recalled automatically.
     pub recall_top_k: usize,
-    /// How long recalled memories may be together, in characters.
+    /// The maximum length of all memories recalled together, in characters.
     pub recall_max_chars: usize,
-    /// What must not be remembered besides secrets, as regular expressions in either case, such as `\bACME-\d+\b`.
+    /// Case-insensitive regular expressions for text that must not be stored, such as `\bACME-\d+\b`. Secrets are never stored.
     pub guard_patterns: Vec<String>,
     /// Vectors for search by meaning.
     pub embedding: Embedding,
@@ -40,20 +40,20 @@ impl Default for Memory {
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Embedding {
-    /// Who turns text into vectors. `none`: nobody, and memories are found by their words only.
+    /// The embedding provider. `none`: full-text search only.
     #[serde(with = "super::offers::embedding")]
     #[schemars(schema_with = "crate::json_schema::embedding_provider")]
     pub provider: Option<Provider>,
-    /// The embedding model's name at the provider. Empty: the provider's usual one.
+    /// The model's name at the provider. Empty: the provider's default.
     pub model_id: String,
-    /// The key. Empty: the provider's usual environment variable.
+    /// The API key. Empty: the provider's usual environment variable.
     #[schemars(schema_with = "crate::json_schema::secret")]
     pub api_key: Secret,
     /// The base address. Empty: the provider's own.
     pub host: String,
-    /// Permits plain http to an address that is not loopback.
+    /// Whether plain http is permitted to addresses other than loopback.
     pub allow_http: bool,
-    /// The length of a vector. Unset: the model's own.
+    /// The length of a vector. Unset: the model's default.
     pub dimensions: Option<u32>,
     /// Seconds to wait for the next byte.
     pub timeout_seconds: u64,
@@ -79,7 +79,7 @@ impl Default for Embedding {
 }
 
 impl Embedding {
-    /// The key to use: `api_key`, else what the provider's usual environment variable held at load.
+    /// The key to use: `api_key`, else the value of the provider's usual environment variable at load.
     pub fn key(&self) -> &Secret {
         if self.api_key.is_empty() { &self.environment_key } else { &self.api_key }
     }

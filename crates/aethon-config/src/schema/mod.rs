@@ -75,13 +75,13 @@ pub use aethon_core::storage::Synchronous;
 pub struct Config {
     /// The model that answers.
     pub model: Model,
-    /// Where people talk to the assistant.
+    /// The browser chat and the messengers.
     pub channels: Channels,
     /// The dashboard and its access token.
     pub dashboard: Dashboard,
     /// Inbound webhooks.
     pub webhook: Webhook,
-    /// What the assistant may touch, and who may talk to it.
+    /// Access to files and commands, and who may talk to the assistant.
     pub security: Security,
     /// The people who share the assistant.
     pub household: Household,
@@ -89,13 +89,13 @@ pub struct Config {
     pub approval: Approval,
     /// One turn of the assistant.
     pub agent: Agent,
-    /// Conversations and how they are kept short.
+    /// Conversations, and how they are kept short.
     pub session: Session,
     /// Long-term memory.
     pub memory: Memory,
-    /// Voice messages into words.
+    /// Transcription of voice messages.
     pub transcription: Transcription,
-    /// What may be spent.
+    /// Spending on models.
     pub budget: Budget,
     /// Scheduled jobs.
     pub scheduler: Scheduler,
@@ -103,7 +103,7 @@ pub struct Config {
     pub work: Work,
     /// Checks after edits.
     pub verification: Verification,
-    /// Language servers, which the assistant asks about code.
+    /// Language servers for questions about code.
     pub lsp: Lsp,
     /// A map of the source files of a folder.
     pub repo_map: RepoMap,
@@ -111,7 +111,7 @@ pub struct Config {
     pub mcp: Mcp,
     /// Services that tools use.
     pub tools: Tools,
-    /// Tools made while running.
+    /// Tools created at run time.
     pub runtime_tools: RuntimeTools,
     /// Recordings of sessions.
     pub session_recorder: SessionRecorder,
@@ -123,7 +123,7 @@ pub struct Config {
     pub server: Server,
     /// The database.
     pub storage: Storage,
-    /// Backups that the service makes by itself.
+    /// Scheduled backups.
     pub backup: Backup,
     /// Credentials that were put into strings which are not secrets by type, such as an argument of an MCP server.
     #[serde(skip)]

@@ -1,4 +1,4 @@
-//! `[model]`: which model answers, where it is, and how it is asked.
+//! `[model]`: the model that answers, its address and its parameters.
 
 use std::fmt;
 
@@ -10,54 +10,54 @@ use serde::de::value::MapAccessDeserializer;
 use serde::de::{Error, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
-/// Which model answers. The same keys describe a fallback.
+/// The model that answers. A fallback takes the same keys.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Model {
-    /// Who serves the model.
+    /// The provider of the model.
     #[schemars(schema_with = "crate::json_schema::provider")]
     pub provider: Provider,
-    /// The model's name at the provider. Empty: the provider's usual one.
+    /// The model's name at the provider. Empty: the provider's default.
     // Absent means empty here, not the default provider's default; the loader fills it in afterwards.
     #[serde(default)]
     pub model_id: String,
-    /// The key. Empty: the provider's usual environment variable, such as `OPENAI_API_KEY`.
+    /// The API key. Empty: the provider's usual environment variable, such as `OPENAI_API_KEY`.
     #[schemars(schema_with = "crate::json_schema::secret")]
     pub api_key: Secret,
     /// The base address, as the provider's own SDK takes it. Empty: the provider's own.
     pub host: String,
-    /// Permits plain http to an address that is not loopback. Keys and conversations travel unencrypted.
+    /// Whether plain http is permitted to addresses other than loopback. Keys and conversations are then sent unencrypted.
     pub allow_http: bool,
-    /// The form of OpenAI's interface. `auto`: responses on OpenAI's own host where the model takes tools nowhere else, chat
-    /// completions otherwise.
+    /// The API of OpenAI and compatible servers. `auto`: Responses on OpenAI's own host where the model accepts tools nowhere
+    /// else, otherwise Chat Completions.
     #[schemars(schema_with = "crate::json_schema::openai_api")]
     pub api: OpenAiApi,
-    /// The revision of Anthropic's interface.
+    /// The revision of Anthropic's API.
     #[schemars(schema_with = "crate::json_schema::anthropic_version")]
     pub api_version: AnthropicVersion,
-    /// The longest reply, in tokens. Unset: the provider decides.
+    /// The maximum length of a reply, in tokens. Unset: the provider's default.
     pub max_tokens: Option<u32>,
     /// Sampling temperature. Unset: not sent.
     pub temperature: Option<f64>,
     /// Nucleus sampling. Unset: not sent.
     pub top_p: Option<f64>,
-    /// The region, for Bedrock.
+    /// The AWS region, for Bedrock.
     pub region: Option<String>,
-    /// What the model can take in, in tokens. Unset: what is known of the model.
+    /// The size of the context window, in tokens. Unset: the known size of the model.
     pub context_window: Option<u32>,
-    /// How much a model that reasons is to think: `none`, `low`, `medium` or `high`. Unset: as its provider thinks is usual.
+    /// The reasoning effort: `none`, `low`, `medium` or `high`. Unset: the provider's default.
     #[schemars(schema_with = "crate::json_schema::effort")]
     pub effort: Option<Effort>,
-    /// Seconds to wait for the next byte. Unset: 120, and 600 for models that reason, which may be silent for minutes.
+    /// Seconds to wait for the next byte. Unset: 120, or 600 for reasoning models, which may be silent for minutes.
     pub timeout_seconds: Option<u64>,
-    /// How often a request that failed before any output is tried again.
+    /// How often a request is retried that failed before any output.
     pub max_retries: u32,
-    /// Tried in order when the model fails: a model id of the same provider and host, or a table with the keys of
+    /// Models to try in order when the model fails: a model id of the same provider and host, or a table with the keys of
     /// `[model]`.
     pub fallbacks: Vec<Fallback>,
-    /// The model for summaries, of the same provider and host, which may be a smaller one. Empty: the model itself.
+    /// The model for summaries, of the same provider and host; usually a smaller one. Empty: the model itself.
     pub small: String,
-    /// Passed into the request body as it is.
+    /// Additional fields for the request body, sent unchanged.
     pub extra: serde_json::Map<String, serde_json::Value>,
     /// The key found in the provider's usual environment variable.
     #[serde(skip)]
@@ -92,8 +92,8 @@ impl Default for Model {
 }
 
 impl Model {
-    /// The key to use: `api_key`, else what the provider's usual environment variable held when the configuration was
-    /// loaded. May be empty; the service then starts and says what to set.
+    /// The key to use: `api_key`, else the value of the provider's usual environment variable at load. May be empty; the service
+    /// then starts and names the key to set.
     pub fn key(&self) -> &Secret {
         if self.api_key.is_empty() { &self.environment_key } else { &self.api_key }
     }
@@ -108,8 +108,8 @@ impl Model {
         std::iter::once(alone.clone()).chain(others).collect()
     }
 
-    /// The model for summaries, complete in itself, if it is another one. What is set for the sizes and the sampling of the
-    /// model itself does not hold for it.
+    /// The model for summaries, complete in itself, if it is a different one. Sizes and sampling set for the main model do not
+    /// apply to it.
     pub fn small_one(&self) -> Option<Model> {
         let model_id = self.small.trim();
         (!model_id.is_empty() && model_id != self.model_id).then(|| Model {
@@ -155,7 +155,7 @@ impl Model {
 pub enum Fallback {
     /// Another model of the same provider and host.
     ModelId(String),
-    /// A model of its own; what it does not set has the default of `[model]`.
+    /// A model of its own; keys that are not set have the defaults of `[model]`.
     Model(Box<Model>),
 }
 

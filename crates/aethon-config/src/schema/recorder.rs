@@ -11,9 +11,9 @@ pub struct SessionRecorder {
     pub enabled: bool,
     /// Minutes without a turn after which a recording ends.
     pub idle_minutes: u32,
-    /// How many recordings are kept; 0 keeps all.
+    /// The number of newest recordings to keep. 0: all.
     pub keep: u32,
-    /// Days after which a recording is removed; 0 is never.
+    /// Days after which a recording is removed. 0: never.
     pub max_age_days: u32,
 }
 

@@ -3,10 +3,10 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Tools made while running.
+/// Tools created at run time.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct RuntimeTools {
-    /// Registers `manage_tools`.
+    /// Whether the model may create tools: registers the tool `manage_tools`.
     pub enabled: bool,
 }

@@ -9,12 +9,12 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Scheduler {
-    /// Whether jobs run.
+    /// Whether scheduled jobs run.
     pub enabled: bool,
-    /// Where a job without a channel delivers.
+    /// The channel for results of jobs that name none.
     pub default_channel: String,
-    /// How many jobs may be made within a day, all together, by turns that the owner's own words did not begin: webhooks,
-    /// guests, household members who are no owners, and their jobs. Ten times as many may exist.
+    /// The maximum number of jobs created per day by turns that the owner did not begin: webhooks, guests, other household
+    /// members, and their jobs. Ten times as many may exist.
     pub max_stranger_jobs: u32,
     /// Jobs by name.
     pub jobs: BTreeMap<String, Job>,
@@ -31,11 +31,11 @@ impl Default for Scheduler {
     }
 }
 
-/// What happens to a run whose time passed while the service was down.
+/// How a run is treated whose time passed while the service was down.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Missed {
-    /// It is marked as missed and left out.
+    /// It is marked as missed and skipped.
     #[default]
     Skip,
     /// It runs once at the next start, however often it was missed.
@@ -46,23 +46,23 @@ pub enum Missed {
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Job {
-    /// Whether it runs.
+    /// Whether the job runs.
     pub enabled: bool,
-    /// When, as five cron fields or `@daily` and its like.
+    /// The schedule, as five cron fields or a word such as `@daily`.
     pub cron: String,
     /// The SOP to run.
     pub sop_name: Option<String>,
     /// The prompt to run, or the input of the SOP.
     pub prompt: Option<String>,
-    /// Where the result goes. Unset: `scheduler.default_channel`.
+    /// The channel for the result. Unset: `scheduler.default_channel`.
     pub channel: Option<String>,
-    /// To whom it goes on that channel.
+    /// The recipient on that channel. Unset: its default recipient.
     pub recipient: Option<String>,
     /// The time zone of `cron`, such as `Europe/Berlin`. Unset: the machine's.
     pub timezone: Option<String>,
-    /// What happens to a run whose time passed while the service was down.
+    /// How a run is treated whose time passed while the service was down.
     pub missed: Missed,
-    /// How often a run that failed is tried again; each is a run of its own.
+    /// How often a failed run is retried; each retry is a separate run.
     pub retries: u32,
 }
 

@@ -1,4 +1,4 @@
-//! `[security]`: what the assistant may touch, who may talk to it, and where its commands run.
+//! `[security]`: which files and commands are allowed, who may write, and where commands run.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -8,55 +8,55 @@ use schemars::JsonSchema;
 use serde::de::{Error, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
-/// What the assistant may touch, and who may talk to it.
+/// Access to files and commands, and who may talk to the assistant.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Security {
-    /// Wraps external content and webhook payloads in the marker of untrusted content.
+    /// Whether text from outside and webhook payloads are marked as untrusted for the model.
     pub mark_untrusted_content: bool,
-    /// Confines the file tools to the workspace directory.
+    /// Whether the file tools are confined to the workspace directory.
     pub workspace_only: bool,
-    /// Shell commands containing any of these are refused. An own list replaces this one; the built-in danger list
-    /// stays.
+    /// Shell commands that contain one of these texts are refused. Your list replaces the default; the built-in danger list
+    /// always applies.
     pub blocked_commands: Vec<String>,
-    /// Places (`~/diary`, `/srv/keys`) and names (`*.tax`) that tools do not open, besides the built-in list of keys,
-    /// credentials, password stores, wallets, browser profiles and histories.
+    /// Paths (`~/diary`, `/srv/keys`) and names (`*.tax`) that tools do not open, besides the built-in list of keys, credentials,
+    /// password stores, wallets, browser profiles and histories.
     pub blocked_paths: Vec<String>,
-    /// Places and names of that list that tools may open after all, such as `~/.ssh` or `*.pem`. The assistant's own files
-    /// stay closed.
+    /// Paths and names from the built-in list that tools may open nevertheless, such as `~/.ssh` or `*.pem`. The assistant's own
+    /// files stay closed.
     pub allowed_paths: Vec<String>,
-    /// Sockets that commands may connect to after all: kinds (`ssh-agent`, `gpg-agent`, `docker`, `dbus`, `wayland`, `x11`,
-    /// `sound`, `terminals`) and paths (`/run/user/1000/bus`). Each is a key to what listens there.
+    /// Sockets that commands may connect to: kinds (`ssh-agent`, `gpg-agent`, `docker`, `dbus`, `wayland`, `x11`, `sound`,
+    /// `terminals`) and paths (`/run/user/1000/bus`). Each gives commands full access to the service behind it.
     pub allowed_sockets: Vec<String>,
-    /// The senders that may write, by channel. On the messaging bots an empty list rejects everyone.
+    /// The senders that may write, by channel. On messengers, an empty list admits only paired senders.
     #[serde(deserialize_with = "sender_lists")]
     pub allowed_senders: BTreeMap<String, Vec<String>>,
-    /// The senders whose words count as the owner's, each `CHANNEL:SENDER`. Empty: everybody who is allowed to write, the
-    /// members of a listed group included. What others write reaches the model marked as untrusted, and they approve nothing.
+    /// The senders who are the owner, each as `CHANNEL:SENDER`. Empty: every permitted sender, including the members of a listed
+    /// group. Messages from others are marked as untrusted, and they cannot approve actions.
     pub owners: Vec<String>,
-    /// The tools that guests and household members who are no owners may use beyond those of the workspace, the public web
-    /// and their own memories and jobs, such as `shell` or `mail__*`. What changes the assistant itself is never among them.
-    /// Tools of MCP servers that are programs on this machine are opened to turns that text from outside began, too.
+    /// The tools that guests and household members other than the owner may use besides those of the workspace, the public web
+    /// and their own memories and jobs, such as `shell` or `mail__*`. Tools that change the assistant itself are never included.
+    /// Tools of local MCP servers listed here may also be called in turns that text from outside began.
     pub guest_tools: Vec<String>,
     /// Where shell commands run.
     #[schemars(schema_with = "crate::json_schema::sandbox")]
     pub sandbox: Sandbox,
-    /// The docker image of the sandbox.
+    /// The Docker image of the sandbox.
     pub sandbox_image: String,
-    /// Memory of the sandbox, such as `512m` or `2g`.
+    /// The sandbox's memory limit, such as `512m` or `2g`.
     pub sandbox_memory: String,
-    /// Processors of the sandbox.
+    /// The sandbox's CPU limit, in processors.
     pub sandbox_cpus: f64,
-    /// Processes in the sandbox.
+    /// The maximum number of processes in the sandbox.
     pub sandbox_pids_limit: u32,
-    /// Network mode of the sandbox.
+    /// The sandbox's Docker network mode.
     pub sandbox_network: String,
-    /// Asks a person before something is sent out, run, written to a file or scheduled in a turn that text from outside has
-    /// entered, with approvals on or off. Where nobody can answer, such a call is refused.
+    /// Whether a person is asked before something is sent, run, written to a file or scheduled in a turn that contains text
+    /// from outside, even if approvals are off. Where no one can answer, such a call is refused.
     pub taint_requires_approval: bool,
-    /// Hosts that the web tools may reach although their address is not public: `nas.local`, `192.168.1.5:8080`.
+    /// Hosts that the web tools may reach although their address is not public, such as `nas.local` or `192.168.1.5:8080`.
     pub egress_allowed_hosts: Vec<String>,
-    /// Reserved, not enforced.
+    /// Reserved; has no effect.
     pub require_approval: serde_json::Value,
 }
 

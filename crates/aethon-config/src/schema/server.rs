@@ -7,19 +7,19 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Server {
-    /// The largest request body, in bytes.
+    /// The maximum size of a request body, in bytes.
     pub max_body_bytes: usize,
-    /// How many connections are open at once.
+    /// The maximum number of open connections.
     pub max_connections: usize,
-    /// How long the head of a request may take.
+    /// Seconds in which the head of a request must arrive.
     pub header_timeout_seconds: u64,
-    /// How long the body of a request may take.
+    /// Seconds in which the body of a request must arrive.
     pub body_timeout_seconds: u64,
-    /// Seconds that running turns get to finish when the service stops.
+    /// Seconds that running turns have to finish when the service stops.
     pub shutdown_grace: u64,
-    /// How long a webhook waits for its reply.
+    /// Seconds that a webhook waits for its reply.
     pub webhook_timeout_seconds: u64,
-    /// Addresses or networks of proxies that may set `X-Forwarded-*`.
+    /// Addresses or networks of proxies whose `X-Forwarded-*` headers are trusted.
     pub trusted_proxies: Vec<String>,
 }
 

@@ -3,20 +3,20 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Conversations and how they are kept short.
+/// Conversations, and how they are kept short.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Session {
-    /// The share of the model's context at which older messages are folded into a summary.
+    /// The share of the model's context window at which older messages are summarised.
     pub max_context_share: f64,
-    /// How many of the newest messages stay verbatim.
+    /// The number of newest messages that are never summarised.
     pub keep_recent: usize,
-    /// Days after which sessions of single webhook calls are removed.
+    /// Days after which one-shot sessions, those of single webhook calls, are removed.
     pub oneshot_keep_days: u32,
-    /// How many sessions of single webhook calls are kept; the longest unused go first. You are warned at four fifths.
+    /// The maximum number of one-shot sessions; the longest unused are removed first. You are warned at 80 %.
     pub oneshot_keep: u32,
-    /// How large all of them may be together, in MiB; at most a quarter of `storage.max_mb`. Those of webhooks and the longest
-    /// unused go first.
+    /// The maximum size of all one-shot sessions, in MiB; at most a quarter of `storage.max_mb`. Those of webhooks and the
+    /// longest unused are removed first.
     pub oneshot_max_mb: u64,
 }
 

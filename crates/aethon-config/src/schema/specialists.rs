@@ -1,21 +1,21 @@
-//! `[agent.specialists]`: the agents to which the main one delegates.
+//! `[agent.specialists]`: the specialists to which the main agent delegates.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The agents that the main one asks for a part of its work.
+/// The specialists, to which the main agent delegates parts of its work.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Specialists {
     /// Writes and changes code.
     pub coder: Specialist,
-    /// Finds things out.
+    /// Researches questions.
     pub researcher: Specialist,
-    /// Works through data.
+    /// Analyses data.
     pub analyst: Specialist,
     /// Makes plans.
     pub planner: Specialist,
-    /// Takes a quick look.
+    /// Answers quick questions about files and projects.
     pub scout: Specialist,
 }
 
@@ -23,11 +23,11 @@ pub struct Specialists {
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Specialist {
-    /// Whether it can be asked.
+    /// Whether the main agent can delegate to it.
     pub enabled: bool,
-    /// The model that it asks, of the same provider and host. Empty: the models of `[model]`.
+    /// Its model, of the same provider and host. Empty: the models of `[model]`.
     pub model: String,
-    /// The tools that it may use, by name; a `*` stands for any part of one. Empty: its usual ones.
+    /// The tools that it may use, by name; `*` matches any part of one. Empty: its default tools.
     pub tools: Vec<String>,
 }
 

@@ -8,11 +8,11 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Storage {
-    /// What an acknowledged message survives: `normal` a crash of the process, `full` a loss of power.
+    /// How durable an acknowledged message is: `normal` survives a crash of the process, `full` a power failure.
     #[schemars(schema_with = "crate::json_schema::synchronous")]
     pub synchronous: Synchronous,
-    /// How large the database may become, in MiB; 0 for no limit. Beyond it new messages are refused as on a full disk. You are
-    /// warned at four fifths.
+    /// The maximum size of the database, in MiB. 0: no limit. Once it is reached, new messages are refused as on a full disk. You
+    /// are warned at 80 %.
     pub max_mb: u64,
 }
 

@@ -10,13 +10,13 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Telemetry {
-    /// Whether the history is kept.
+    /// Whether the history is stored.
     pub enabled: bool,
-    /// Days after which it is removed; 0 is never.
+    /// Days after which entries are removed. 0: never.
     pub keep_days: u32,
-    /// The address of an OpenTelemetry collector (OTLP over HTTP), such as http://127.0.0.1:4318; empty exports nothing.
+    /// The address of an OpenTelemetry collector (OTLP over HTTP), such as `http://127.0.0.1:4318`. Empty: no export.
     pub otlp_endpoint: String,
-    /// Headers sent to it.
+    /// Headers for requests to the collector.
     #[schemars(schema_with = "crate::json_schema::secrets")]
     pub otlp_headers: BTreeMap<String, Secret>,
 }

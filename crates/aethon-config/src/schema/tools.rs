@@ -1,18 +1,19 @@
-//! `[tools]`: how much tools may do at once, and the services they use, with their keys.
+//! `[tools]`: limits of tools, and the services that they use with their keys.
 
 use aethon_core::secret::Secret;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What tools may do at once, and services that they use. A tool whose service is not set up is absent.
+/// Limits of tools, and the services that they use. A tool whose service is not set up is absent.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Tools {
-    /// How many commands run at once. What comes on top waits for a minute; webhooks leave a quarter of the places to you.
+    /// The maximum number of commands running at once. Further ones wait for up to a minute; a quarter of the places is never
+    /// used by webhooks.
     pub max_shells: usize,
-    /// Searching the web.
+    /// Web search.
     pub web_search: WebSearch,
-    /// GitHub's GraphQL interface.
+    /// GitHub's GraphQL API.
     pub github: GitHub,
 }
 
@@ -22,15 +23,15 @@ impl Default for Tools {
     }
 }
 
-/// Who searches the web.
+/// The provider of web search.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum SearchProvider {
-    /// Nobody: there is no `web_search`.
+    /// No web search: the tool `web_search` is absent.
     #[default]
     #[serde(alias = "")]
     None,
-    /// A SearXNG instance; `tools.web_search.host` says which.
+    /// A SearXNG instance at `tools.web_search.host`.
     SearXng,
     /// Brave Search.
     Brave,
@@ -38,25 +39,25 @@ pub enum SearchProvider {
     Tavily,
 }
 
-/// Searching the web.
+/// Web search.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct WebSearch {
-    /// Who searches.
+    /// The search provider.
     pub provider: SearchProvider,
-    /// The base address. Empty: the provider's own, which SearXNG has none of. What is set here may be reached although its
-    /// address is not public.
+    /// The base address, which SearXNG requires. Empty: the provider's own. An address set here may be reached although it is not
+    /// public.
     pub host: String,
-    /// The key. SearXNG needs none.
+    /// The API key. SearXNG needs none.
     #[schemars(schema_with = "crate::json_schema::secret")]
     pub api_key: Secret,
 }
 
-/// GitHub's GraphQL interface.
+/// GitHub's GraphQL API.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct GitHub {
-    /// The token, which decides what the assistant sees and changes there. Empty: there is no `github` tool.
+    /// The access token, whose permissions limit what the assistant can see and change. Empty: the tool `github` is absent.
     #[schemars(schema_with = "crate::json_schema::secret")]
     pub token: Secret,
     /// The base address; `/graphql` is appended to it. For GitHub Enterprise Server: `https://HOST/api`.

@@ -5,25 +5,25 @@ use aethon_core::secret::Secret;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Voice messages into words.
+/// Transcription of voice messages.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Transcription {
-    /// Who writes down what is said. `none`: nobody, and voice messages are not heard. `openai` is every server that speaks
-    /// its dialect, such as Groq or a whisper server of your own.
+    /// The transcription provider. `none`: voice messages are not transcribed. `openai` includes every compatible server, such as
+    /// Groq or a whisper server of your own.
     #[serde(with = "super::offers::transcription")]
     #[schemars(schema_with = "crate::json_schema::transcription_provider")]
     pub provider: Option<Provider>,
-    /// The model's name at the provider. Empty: the provider's usual one.
+    /// The model's name at the provider. Empty: the provider's default.
     pub model_id: String,
-    /// The key. Empty: the provider's usual environment variable.
+    /// The API key. Empty: the provider's usual environment variable.
     #[schemars(schema_with = "crate::json_schema::secret")]
     pub api_key: Secret,
     /// The base address. Empty: the provider's own.
     pub host: String,
-    /// Permits plain http to an address that is not loopback.
+    /// Whether plain http is permitted to addresses other than loopback.
     pub allow_http: bool,
-    /// The language that is mostly spoken, as two letters such as `en`. Empty: the model finds out.
+    /// The expected language, as two letters such as `en`. Empty: the model detects it.
     pub language: String,
     /// Seconds to wait for the next byte.
     pub timeout_seconds: u64,
@@ -49,7 +49,7 @@ impl Default for Transcription {
 }
 
 impl Transcription {
-    /// The key to use: `api_key`, else what the provider's usual environment variable held at load.
+    /// The key to use: `api_key`, else the value of the provider's usual environment variable at load.
     pub fn key(&self) -> &Secret {
         if self.api_key.is_empty() { &self.environment_key } else { &self.api_key }
     }

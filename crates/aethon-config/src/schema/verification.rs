@@ -7,15 +7,13 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Verification {
-    /// Whether files that were edited are checked, and the outcome is told to the model with the edit.
+    /// Whether edited files are checked and the model sees the result with the edit.
     pub enabled: bool,
-    /// The command that checks, run in the folder of the project. Empty: what the project's files suggest, such as
-    /// `cargo check`.
+    /// The check command, run in the project's folder. Empty: derived from the project's files, such as `cargo check`.
     pub command: String,
-    /// How long a check may take.
+    /// The maximum duration of a check, in seconds.
     pub timeout_seconds: u64,
-    /// Whether an edit whose check fails is a failed call, and an answer that claims success without evidence is sent back
-    /// once more.
+    /// Whether an edit fails when its check fails, and a claim of success without evidence is returned to the model once.
     pub strict: bool,
 }
 

@@ -10,7 +10,8 @@ use serde::{Deserialize, Serialize};
 pub struct Webhook {
     /// Whether the webhook routes exist.
     pub enabled: bool,
-    /// With it set, every request must be signed. Empty beyond loopback, the routes do not exist.
+    /// The secret with which every request must be signed. Empty: requests need no signature, and the routes exist only on a
+    /// loopback address.
     #[schemars(schema_with = "crate::json_schema::secret")]
     pub secret: Secret,
 }

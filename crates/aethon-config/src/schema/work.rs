@@ -1,27 +1,27 @@
-//! `[work]`: multi-turn work, and what is done while nobody needs the assistant.
+//! `[work]`: multi-turn work, and the use of idle time.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Work that takes more than one turn: planned as tasks, and worked on to its end.
+/// Work that takes more than one turn: planned as tasks and carried out in the background.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Work {
-    /// Registers `tasks`, and has planned work done in the background.
+    /// Whether the tool `tasks` exists and planned work is carried out in the background.
     pub enabled: bool,
-    /// Whether a person must approve a plan before it is worked on.
+    /// Whether a person must approve a plan before it is carried out.
     pub approve_plan: bool,
-    /// How many turns a piece of work may take.
+    /// The maximum number of turns for a piece of work.
     pub max_iterations: u32,
-    /// How often one task may be tried.
+    /// The maximum number of attempts at one task.
     pub max_attempts: u32,
-    /// How long a piece of work may be worked on, in minutes.
+    /// The maximum working time of a piece of work, in minutes.
     pub max_minutes: u32,
-    /// What a piece of work may cost, in USD. 0: the daily budget alone counts.
+    /// The maximum cost of a piece of work, in USD. 0: only the daily budget applies.
     pub max_usd: f64,
-    /// How often the conversation is told how it goes, in minutes. 0: only when it is over.
+    /// Minutes between progress reports to the conversation. 0: only a final report.
     pub pulse_minutes: u32,
-    /// Using idle time.
+    /// The use of idle time.
     pub ambient: Ambient,
 }
 
@@ -40,17 +40,17 @@ impl Default for Work {
     }
 }
 
-/// Using idle time, under the limits of `[work]`.
+/// The use of idle time, within the limits of `[work]`.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Ambient {
-    /// Whether work that was planned for idle time is done. Needs `work.enabled`.
+    /// Whether work planned for idle time is carried out. Needs `work.enabled`.
     pub enabled: bool,
-    /// How long nothing must have happened before that, in minutes.
+    /// Minutes without activity after which idle time begins.
     pub idle_minutes: u32,
-    /// What to do in idle time when nothing is planned. Empty: nothing.
+    /// The prompt to run in idle time when no work is planned. Empty: none.
     pub prompt: String,
-    /// How long after that it is done again at the earliest, in minutes.
+    /// The minimum time between two runs of the prompt, in minutes.
     pub every_minutes: u32,
 }
 

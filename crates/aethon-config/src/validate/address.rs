@@ -4,9 +4,9 @@ use std::net::IpAddr;
 
 use url::{Host, Url};
 
-use super::Remarks;
 use crate::echo::quoted;
 use crate::path::KeyPath;
+use crate::remark::Remarks;
 
 /// Requires `host` below `section` to be an http or https address, with plain http only on this machine unless permitted.
 pub(super) fn model_host(section: &KeyPath, host: &str, is_http_allowed: bool, remarks: &mut Remarks) {
@@ -30,13 +30,13 @@ pub(super) fn service(key: KeyPath, address: &str, remarks: &mut Remarks) {
     match parse(address) {
         Err(found) => remarks.problem(key, found, "an address such as https://service.example"),
         Ok(url) if url.scheme() == "http" && !is_loopback(&url) => {
-            remarks.warning(key, "plain http: tokens and messages travel unencrypted");
+            remarks.warning(key, "plain http: tokens and messages are sent unencrypted");
         }
         Ok(_) => {}
     }
 }
 
-/// Parses an http or https address, or says what is wrong with it without repeating a password.
+/// Parses an http or https address, or describes its fault without repeating a password.
 fn parse(address: &str) -> Result<Url, String> {
     let shown = if address.contains('@') { "an address".to_owned() } else { quoted(address) };
     let url = Url::parse(address.trim()).map_err(|error| format!("{shown} ({error})"))?;
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn hosts_origins_and_networks_are_told_apart() {
+    fn hosts_origins_and_networks_are_distinguished() {
         let check = |text: &str, host: bool, origin: bool, network: bool| {
             assert_eq!((is_host(text), is_origin(text), is_network(text)), (host, origin, network), "{text}");
         };

@@ -2,9 +2,9 @@
 
 use aethon_core::jiff::tz::TimeZone;
 
-use super::Remarks;
 use super::entries::cron;
 use crate::path::KeyPath;
+use crate::remark::Remarks;
 use crate::schema::Config;
 
 pub(super) fn check(config: &Config, remarks: &mut Remarks) {

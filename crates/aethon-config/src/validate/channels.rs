@@ -3,9 +3,10 @@
 use aethon_core::messenger::Streaming;
 use aethon_core::secret::Secret;
 
-use super::{Remarks, address, household};
+use super::{address, household};
 use crate::echo::quoted;
 use crate::path::{KeyPath, Step};
+use crate::remark::Remarks;
 use crate::schema::{Config, Email, WhatsApp};
 
 pub(super) fn check(config: &Config, remarks: &mut Remarks) {

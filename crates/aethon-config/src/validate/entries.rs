@@ -5,9 +5,10 @@ use aethon_core::jiff::tz::TimeZone;
 use aethon_core::schedule::{Cron, JobId, zone};
 use aethon_core::sop::SopName;
 
-use super::{Remarks, address};
+use super::address;
 use crate::echo::{quoted, shown};
 use crate::path::{KeyPath, Step};
+use crate::remark::Remarks;
 use crate::schema::{Config, Job, McpServer};
 
 /// The highest accepted price of a million tokens in USD: a dollar per token. Anything above is a typing error.
@@ -32,7 +33,11 @@ pub(super) fn check(config: &Config, remarks: &mut Remarks) {
             remarks.problem(key.key("command"), "nothing", "a program");
         }
         if server.extensions.iter().all(|ending| ending.trim_matches(['.', ' ']).is_empty()) {
-            remarks.problem(key.key("extensions"), "nothing", "the endings of its files, such as [\"py\"]");
+            remarks.problem(
+                key.key("extensions"),
+                "nothing",
+                "the extensions of its files, such as [\"py\"]",
+            );
         }
     }
     for (model, price) in &config.budget.pricing {
@@ -89,7 +94,7 @@ fn job(name: &str, key: &KeyPath, job: &Job, remarks: &mut Remarks) {
     }
 }
 
-/// What is wrong with an expression. The reason quotes it.
+/// Describes the fault of an expression. The reason quotes it.
 fn unreadable(text: &str, why: &str) -> String {
     format!("{} ({})", quoted(text), why.replace(text.trim(), shown(text.trim())))
 }
@@ -103,7 +108,11 @@ pub(super) fn cron(key: KeyPath, text: &str, zone: &TimeZone, remarks: &mut Rema
         Err(error) => remarks.problem(key, unreadable(text, &error.to_string()), ALLOWED),
         // Whether the job ever runs does not depend on where the search begins.
         Ok(cron) if cron.next_after(Timestamp::UNIX_EPOCH, zone).is_none() => {
-            remarks.problem(key, format!("{}, which never comes", quoted(text)), "an expression that comes");
+            remarks.problem(
+                key,
+                format!("{}, which never occurs", quoted(text)),
+                "an expression that occurs",
+            );
         }
         Ok(_) => {}
     }
@@ -115,13 +124,13 @@ fn mcp_server(name: &str, server: &McpServer, remarks: &mut Remarks) {
     let is_name = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
     if name.is_empty() || name.len() > 32 || name.contains("__") || !name.bytes().all(is_name) {
         let allowed =
-            "a name of up to 32 letters, digits, - and _ (no __), which begins the names of its tools";
+            "a name of up to 32 letters, digits, - and _ (no __), which becomes the prefix of its tools";
         remarks.problem(key.clone(), format!("the name {:?}", shown(name)), allowed);
     }
     for (name, text) in [("image", &server.image), ("network", &server.network)] {
         if let Some(text) = text.as_deref().filter(|text| !is_dockers(text)) {
             let found = quoted(text);
-            remarks.problem(key.key(name), found, "a name that docker knows");
+            remarks.problem(key.key(name), found, "a Docker name without spaces that does not begin with -");
         }
     }
     let command = server.command.as_deref().unwrap_or_default();
@@ -150,13 +159,17 @@ fn sandbox(config: &Config, remarks: &mut Remarks) {
         [("sandbox_image", &security.sandbox_image), ("sandbox_network", &security.sandbox_network)]
     {
         if !is_dockers(text) {
-            remarks.problem(key.key(name), quoted(text), "a name that docker knows");
+            remarks.problem(
+                key.key(name),
+                quoted(text),
+                "a Docker name without spaces that does not begin with -",
+            );
         }
     }
     for (index, entry) in security.blocked_commands.iter().enumerate() {
         if entry.trim().is_empty() {
             let key = key.key("blocked_commands").join(Step::Index(index));
-            remarks.problem(key, "nothing, which every command contains", "a part of a command");
+            remarks.problem(key, "nothing, which every command contains", "part of a command");
         }
     }
 }

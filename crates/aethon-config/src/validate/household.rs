@@ -1,13 +1,13 @@
-//! Checks the household: names, senders assigned to one person, and senders who belong to nobody.
+//! Checks the household: names, senders assigned to one person, and permitted senders without a person.
 
 use std::collections::BTreeMap;
 
 use aethon_core::ids::SessionId;
 use aethon_core::person::Person;
 
-use super::Remarks;
 use crate::echo::{quoted, shown};
 use crate::path::{KeyPath, Step};
+use crate::remark::Remarks;
 use crate::schema::Config;
 
 /// The channels that distinguish senders.
@@ -27,7 +27,7 @@ pub(super) fn check(config: &Config, remarks: &mut Remarks) {
             remarks.problem(key.clone(), format!("the name {:?}", shown(name)), allowed);
         }
         if person.senders.is_empty() {
-            remarks.warning(key.key("senders"), "empty: nobody is this person");
+            remarks.warning(key.key("senders"), "no senders: this person can never be matched");
         }
         for (index, sender) in person.senders.iter().enumerate() {
             let key = key.key("senders").join(Step::Index(index));
@@ -36,11 +36,13 @@ pub(super) fn check(config: &Config, remarks: &mut Remarks) {
                 continue;
             };
             if let Some(other) = known.insert(same(sender), name) {
-                let found = format!("{}, which is {other} already", quoted(sender));
+                let found = format!("{}, which is already assigned to {other}", quoted(sender));
                 remarks.problem(key, found, "each sender once");
             } else if !is_enabled(config, channel) {
-                remarks
-                    .warning(key, format!("channels.{channel}.enabled is off, so nobody writes from there"));
+                remarks.warning(
+                    key,
+                    format!("channels.{channel}.enabled is off, so no messages arrive from there"),
+                );
             }
         }
         let conversation = person.conversation.trim();
@@ -67,8 +69,10 @@ fn guests(config: &Config, known: &BTreeMap<String, &str>, remarks: &mut Remarks
             // A group is not a sender.
             if CHANNELS.contains(&channel.as_str()) && !is_somebody && !sender.starts_with('-') {
                 let key = KeyPath::of(["security", "allowed_senders", channel]).join(Step::Index(index));
-                remarks
-                    .warning(key, "is nobody in household.people, and so a guest with a memory of their own");
+                remarks.warning(
+                    key,
+                    "is not listed in household.people, and is therefore a guest with a separate memory",
+                );
             }
         }
     }
@@ -132,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_are_told_with_their_key() {
+    fn mistakes_are_reported_with_their_key() {
         let check = |people: &[(&str, &[&str], &str)], expected: &[&str]| {
             let said = said(people, |_| {});
             assert_eq!(said.len(), expected.len(), "{said:?}");
@@ -150,13 +154,13 @@ mod tests {
         check(&[("ben", &["matrix:@b:x"], "")], &["warning .. channels.matrix.enabled"]);
         check(
             &[("ada", &["telegram:@Ada"], ""), ("ben", &["telegram:@ada"], "")],
-            &["problem household.people.ben .. ada already"],
+            &["problem household.people.ben .. already assigned to ada"],
         );
         check(&[("ben", &["telegram:1"], "a~2")], &["problem household.people.ben.conversation"]);
     }
 
     #[test]
-    fn who_may_write_and_is_nobody_is_told_as_a_guest() {
+    fn permitted_senders_outside_the_household_are_reported_as_guests() {
         let allow = |config: &mut Config| {
             let senders = ["1", "2", "3", "-100"].map(str::to_owned).to_vec();
             config.security.allowed_senders.insert("telegram".to_owned(), senders);

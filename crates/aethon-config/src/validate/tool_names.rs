@@ -3,10 +3,9 @@
 //! A name that is no tool's protects, opens or gives nothing, without a sign of it. It is only a warning: an MCP server, the
 //! assistant or an embedding program may bring a tool of this name while the program runs.
 
-use super::Remarks;
 use crate::echo::quoted;
-use crate::hint;
 use crate::path::{KeyPath, Step};
+use crate::remark::Remarks;
 use crate::schema::Config;
 
 /// The built-in tools that can be opened to guests, and those that everybody has anyway.
@@ -45,7 +44,7 @@ const TOOLS: [&str; 32] = [
     "web_search",
 ];
 
-/// Those that are never open to others, because they change the assistant itself or run what a project's files say.
+/// Tools reserved for the owner, because they change the assistant itself or run commands from a project's files.
 const OWNERS: [&str; 5] = ["lsp", "manage_specialists", "manage_tools", "record_learning", "update_context"];
 
 /// The built-in specialists.
@@ -89,7 +88,7 @@ fn lists<'c>(config: &'c Config, remarks: &mut Remarks) -> Vec<List<'c>> {
         if name != "owner" {
             lists.push(List { key, names: &person.tools, purpose: Purpose::Guests });
         } else if !person.tools.is_empty() {
-            remarks.warning(key, "the owner has every tool anyway");
+            remarks.warning(key, "unnecessary: the owner may use every tool");
         }
     }
     let (guests, approval) = (&config.security.guest_tools, &config.approval.requires_approval);
@@ -110,7 +109,7 @@ fn fault(config: &Config, entry: &str, purpose: Purpose) -> Option<String> {
     let name = entry.trim();
     let is_owners = OWNERS.contains(&name);
     if is_owners && purpose == Purpose::Guests {
-        return Some(format!("`{name}` is never open to others than the owner"));
+        return Some(format!("`{name}` is reserved for the owner"));
     }
     let is_group = purpose == Purpose::Approval && name == OUTBOUND;
     if is_group || is_owners || name.contains('*') || name.starts_with("ask_") || TOOLS.contains(&name) {
@@ -122,7 +121,7 @@ fn fault(config: &Config, entry: &str, purpose: Purpose) -> Option<String> {
         None => {
             let groups = [OUTBOUND].into_iter().filter(|_| purpose == Purpose::Approval);
             let known = TOOLS.into_iter().chain(OWNERS).chain(groups);
-            let nearest = known.min_by_key(|known| hint::edits(name, known)).unwrap_or_default();
+            let nearest = known.min_by_key(|known| strsim::osa_distance(name, known)).unwrap_or_default();
             Some(format!(
                 "no such tool is known yet: {}; the nearest known name is {nearest}. Unless the assistant makes a tool of this \
                  name, the entry has no effect",
@@ -139,7 +138,7 @@ mod tests {
     use crate::validate::Remark;
 
     #[test]
-    fn names_that_open_no_tool_to_guests_are_told() {
+    fn names_without_effect_for_guests_are_reported() {
         let check = |name: &str, expected: Option<&str>| {
             let mut config = Config::default();
             config.mcp.servers.insert("mail".to_owned(), Default::default());
@@ -164,13 +163,13 @@ mod tests {
         }
         check("shel", Some("the nearest known name is shell"));
         check("male__send", Some("no MCP server"));
-        check("update_context", Some("never open"));
+        check("update_context", Some("reserved for the owner"));
         check("outbound", Some("no such tool is known yet"));
         check("", Some("no such tool is known yet"));
     }
 
     #[test]
-    fn names_that_ask_for_approval_of_no_tool_are_reported_with_the_nearest() {
+    fn unknown_tools_in_approvals_are_reported_with_the_nearest() {
         let check = |name: &str, expected: Option<&str>| {
             let mut config = Config::default();
             config.mcp.servers.insert("mail".to_owned(), Default::default());

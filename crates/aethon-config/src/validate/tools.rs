@@ -2,9 +2,10 @@
 
 use aethon_core::egress::HostRule;
 
-use super::{Remarks, address};
+use super::address;
 use crate::echo::quoted;
 use crate::path::{KeyPath, Step};
+use crate::remark::Remarks;
 use crate::schema::{Config, SearchProvider};
 
 /// The kinds of sockets that `security.allowed_sockets` can open.
@@ -43,7 +44,7 @@ pub(super) fn check(config: &Config, remarks: &mut Remarks) {
         SearchProvider::None => None,
     };
     if let Some(missing) = missing {
-        let message = format!("there is no web_search until {} is set", key.key(missing));
+        let message = format!("web_search is unavailable until {} is set", key.key(missing));
         remarks.warning(key.key("provider"), message);
     }
     address::service(KeyPath::of(["tools", "github", "api_base"]), &config.tools.github.api_base, remarks);

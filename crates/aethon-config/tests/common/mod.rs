@@ -45,7 +45,7 @@ impl Home {
         self
     }
 
-    /// What to load.
+    /// The sources to load.
     pub(crate) fn sources(&self) -> Sources {
         Sources {
             home: self.directory.path().to_owned(),

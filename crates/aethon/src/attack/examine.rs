@@ -5,27 +5,27 @@ use aethon_config::schema::Config;
 use super::wire::Target;
 use super::{AREA, flood, probes};
 use crate::builder::Builder;
-use crate::doctor::Finding;
+use crate::finding::Finding;
 
 /// Attacks the daemon running on this home.
 pub async fn examine(builder: Builder) -> Vec<Finding> {
     let prepared = match builder.load() {
         Ok(prepared) => prepared,
-        Err(error) => return vec![Finding::broken(AREA, error.to_string(), "mend the configuration first")],
+        Err(error) => {
+            return vec![Finding::broken(AREA, error.to_string(), "correct the configuration first")];
+        }
     };
     let Some(base) = prepared.home().running_daemon() else {
         return vec![Finding::broken(
             AREA,
             "no daemon runs on this home, so there is nothing to attack",
-            "start `aethon-server`, then ask again",
+            "start `aethon-server`, then run this again",
         )];
     };
     if base.starts_with("unix:") {
         return vec![Finding::ok(
             AREA,
-            format!(
-                "the daemon serves on {base} only, which nobody but you can reach; there is no port to attack"
-            ),
+            format!("the daemon serves only on {base}, which only you can reach; there is no port to attack"),
         )];
     }
     let Some(target) = Target::parse(&base) else {
@@ -47,7 +47,7 @@ pub async fn examine(builder: Builder) -> Vec<Finding> {
 fn credentials(config: &Config, target: &Target) -> Finding {
     let is_open = config.dashboard.auth_token.is_empty();
     match (is_open, target.is_loopback()) {
-        (false, _) => Finding::ok(AREA, "the token is asked for"),
+        (false, _) => Finding::ok(AREA, "a token is required"),
         (true, true) => Finding::ok(AREA, "no token is set, and only this machine reaches the listener"),
         (true, false) => Finding::broken(
             AREA,
@@ -62,10 +62,10 @@ mod tests {
     use aethon_core::secret::Secret;
 
     use super::*;
-    use crate::doctor::Health;
+    use crate::finding::Health;
 
     #[test]
-    fn who_reaches_the_listener_is_told_by_the_published_address() {
+    fn the_published_address_decides_whether_a_token_is_needed() {
         let check = |base: &str, token: &str, expected: Health| {
             let mut config = Config::default();
             config.dashboard.auth_token = Secret::new(token);

@@ -10,7 +10,7 @@ use tokio::time::timeout;
 use super::AREA;
 use super::probes::held;
 use super::wire::{NO_HEADERS, TIMEOUT, Target};
-use crate::doctor::Finding;
+use crate::finding::Finding;
 
 /// How many connections are opened: enough to be felt, and below the default limit of open files.
 const CONNECTIONS: usize = 400;
@@ -39,9 +39,9 @@ pub(super) async fn all(target: &Target, config: &Config) -> Vec<Finding> {
 /// A request that is sent so slowly that it never ends.
 struct Trickle {
     what: &'static str,
-    /// What is sent at once.
+    /// The part that is sent at once.
     first: Vec<u8>,
-    /// What is sent again and again after it.
+    /// The part that is sent repeatedly after it.
     again: &'static [u8],
     /// The key that says how long the server waits, and its value in seconds.
     key: &'static str,
@@ -119,7 +119,7 @@ async fn half_sent(target: &Target, config: &Config) -> Finding {
     let mut open: Vec<TcpStream> = Vec::new();
     for _ in 0..HALF_SENT {
         let Ok(mut stream) = target.connect().await else { break };
-        // What the server leaves unread stays with its sender.
+        // Bytes that the server does not read stay with the sender.
         let _ = timeout(Duration::from_millis(20), stream.write_all(&bytes)).await;
         open.push(stream);
     }
@@ -133,7 +133,7 @@ async fn half_sent(target: &Target, config: &Config) -> Finding {
                 return Finding::broken(
                     AREA,
                     format!("came through: {what} (with {} open, {path} was not answered)", open.len()),
-                    "update Aethon: what strangers send takes the share of the owner",
+                    "update Aethon: strangers use up the capacity reserved for the owner",
                 );
             }
         }
@@ -159,7 +159,7 @@ async fn crowd(target: &Target) -> Finding {
         }
         _ => Finding::broken(
             AREA,
-            format!("came through: {what} (with {} open nobody else was served)", open.len()),
+            format!("came through: {what} (with {} open, no other client was served)", open.len()),
             "raise server.max_connections, and the limit of open files of the service",
         ),
     }
@@ -186,4 +186,4 @@ async fn guesses(target: &Target) -> Finding {
     )
 }
 
-const UNANSWERED: &str = "look whether `aethon-server` still answers";
+const UNANSWERED: &str = "check whether `aethon-server` still answers";

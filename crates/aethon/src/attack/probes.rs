@@ -8,7 +8,7 @@ use tokio::time::timeout;
 
 use super::AREA;
 use super::wire::{NO_HEADERS, RawAnswer, Target};
-use crate::doctor::Finding;
+use crate::finding::Finding;
 
 /// A site that no configuration allows.
 const SITE: &str = "rebind.attacker.example";
@@ -222,7 +222,7 @@ impl Attacker<'_> {
         judge(what, &answer, &[404], "set webhook.secret")
     }
 
-    /// Announces a large body without a signature and sends none of it. Whoever waits for it first holds what strangers send.
+    /// Announces a large body without a signature and sends none of it. A server that waits for it first holds data of strangers.
     async fn unsigned_body(&self) -> Finding {
         let what = "a large webhook body that has no signature";
         if self.config.webhook.secret.is_empty() {
@@ -233,7 +233,7 @@ impl Attacker<'_> {
         }
         let headers = ["Content-Type: application/json", "Content-Length: 1000000"];
         let answer = timeout(PROMPTLY, self.target.ask("POST /webhook/attack", &headers)).await;
-        let fix = "update Aethon: bodies are waited for before their signature";
+        let fix = "update Aethon: it waits for bodies before it checks their signature";
         match answer {
             Ok(answer) => judge(what, &answer, &[403, 404, 413], fix),
             Err(_) => {
@@ -242,7 +242,7 @@ impl Attacker<'_> {
         }
     }
 
-    /// Asks what changes would do whose values refer to variables and credentials. Their values would show in the answer.
+    /// Tries changes whose values refer to variables and credentials. Their values would show in the answer.
     async fn references(&self) -> Finding {
         let own = format!("Host: {}", self.target);
         let confirm = format!("X-Aethon-Confirm: {}", self.config.dashboard.auth_token.expose().trim());
@@ -265,7 +265,7 @@ impl Attacker<'_> {
         judge_all("references to secrets in values of a change", &answers, &[403, 404, 422], fix)
     }
 
-    /// Looks for the secrets of the configuration in what the API shows its owner.
+    /// Searches the API's answers to the owner for secrets of the configuration.
     async fn shown_secrets(&self) -> Finding {
         let what = "the secrets of the configuration in what the API shows";
         let secrets = self.config.secrets();
@@ -287,14 +287,14 @@ impl Attacker<'_> {
                 Ok(_) => {}
                 Err(error) => {
                     let message = format!("could not be tried: {what} ({error})");
-                    return Finding::broken(AREA, message, "look whether `aethon-server` still answers");
+                    return Finding::broken(AREA, message, "check whether `aethon-server` still answers");
                 }
             }
         }
         held(what, "none is shown")
     }
 
-    /// Asks what a change would do that lets a foreign site in. A dry run is refused like the change itself.
+    /// Tries a change that would admit a foreign site. A dry run is refused like the change itself.
     async fn loosening(&self) -> Finding {
         let body = format!("{{\"channels.webchat.allowed_origins\": [\"https://{SITE}\"]}}");
         let own = format!("Host: {}", self.target);
@@ -316,7 +316,7 @@ impl Attacker<'_> {
                 .await,
         ];
         judge_all(
-            "requests that two servers would read in two ways",
+            "requests that two servers would parse differently (smuggling)",
             &answers,
             &[0, 400, 403, 404, 415],
             "update Aethon",
@@ -330,11 +330,11 @@ impl Attacker<'_> {
             self.target.ask("POST /api/memory/search", &length).await,
             self.target.ask("GET /health", &[&long]).await,
         ];
-        judge_all("bodies and headers without measure", &answers, &[0, 400, 404, 413, 431], "update Aethon")
+        judge_all("oversized bodies and headers", &answers, &[0, 400, 404, 413, 431], "update Aethon")
     }
 
     async fn headers(&self) -> Finding {
-        let what = "the page forbids foreign code, frames and guesses at types";
+        let what = "the page forbids foreign code, framing and content sniffing";
         let answer = self.target.ask("GET /", &NO_HEADERS).await;
         let Ok(answer) = &answer else { return judge(what, &answer, &[200], "start `aethon-server` again") };
         let has_all = [
@@ -362,7 +362,7 @@ pub(super) fn held(what: &str, how: impl std::fmt::Display) -> Finding {
     Finding::ok(AREA, format!("held: {what} ({how})"))
 }
 
-/// Reports whether an attack was answered with one of these statuses; 0 stands for a closed connection.
+/// Reports whether an attack was answered with one of these statuses; 0 is a closed connection.
 pub(super) fn judge(what: &str, answer: &io::Result<RawAnswer>, expected: &[u16], fix: &str) -> Finding {
     judge_all(what, std::slice::from_ref(answer), expected, fix)
 }
@@ -378,7 +378,7 @@ fn judge_all(what: &str, answers: &[io::Result<RawAnswer>], expected: &[u16], fi
             }
             Err(error) => {
                 let message = format!("could not be tried: {what} ({error})");
-                return Finding::broken(AREA, message, "look whether `aethon-server` still answers");
+                return Finding::broken(AREA, message, "check whether `aethon-server` still answers");
             }
         }
     }

@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn a_listener_on_all_addresses_is_not_only_this_machines() {
+    fn a_listener_on_all_addresses_is_not_loopback() {
         let check = |base: &str, expected: bool| {
             assert_eq!(Target::parse(base).unwrap().is_loopback(), expected, "{base}");
         };
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_line_tells_the_status() {
+    fn the_status_is_read_from_the_first_line() {
         assert_eq!(status(b"HTTP/1.1 421 Misdirected Request\r\n"), 421);
         assert_eq!(status(b""), 0);
         assert_eq!(status(b"HTTP/1.1 2"), 0);

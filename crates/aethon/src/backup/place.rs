@@ -11,8 +11,10 @@ use jiff::tz::TimeZone;
 use rustix::fs::{CWD, OFlags, RenameFlags, renameat_with};
 use rustix::io::Errno;
 
-use super::room::Space;
 use crate::error::{Error, Result};
+
+/// At most this much of a disk stays free; of a small one a tenth.
+const MAX_RESERVE: u64 = 256 << 20;
 
 /// The ending of a file that is not complete.
 pub(super) const PARTIAL: &str = ".partial";
@@ -154,6 +156,22 @@ pub(super) fn parent_of(path: &Path) -> PathBuf {
 /// Creates the folder of backups if it is missing.
 pub(super) fn create_folder(folder: &Path) -> Result<()> {
     private_file::create_directory(folder).map_err(failed("created", folder))
+}
+
+/// The space of a disk.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Space {
+    /// What is free for us.
+    pub(super) free: u64,
+    /// All of it.
+    pub(super) all: u64,
+}
+
+impl Space {
+    /// What stays free for everything else that writes there.
+    pub(super) fn reserve(self) -> u64 {
+        (self.all / 10).min(MAX_RESERVE)
+    }
 }
 
 /// Returns the space of a folder's disk; `None` if the file system cannot tell.

@@ -6,11 +6,8 @@ use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use super::place;
+use super::place::{self, Space};
 use crate::error::{Error, Result};
-
-/// At most this much of a disk stays free; of a small one a tenth.
-const MAX_RESERVE: u64 = 256 << 20;
 
 /// How many files an error names.
 const NAMED: usize = 3;
@@ -88,22 +85,6 @@ impl Room {
             Some(space) if space.free < space.reserve() => Err(io::ErrorKind::StorageFull.into()),
             _ => Ok(()),
         }
-    }
-}
-
-/// The space of a disk.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Space {
-    /// What is free for us.
-    pub(super) free: u64,
-    /// All of it.
-    pub(super) all: u64,
-}
-
-impl Space {
-    /// What stays free for everything else that writes there.
-    fn reserve(self) -> u64 {
-        (self.all / 10).min(MAX_RESERVE)
     }
 }
 

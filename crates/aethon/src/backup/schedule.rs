@@ -28,10 +28,10 @@ use tokio::time::sleep;
 
 use super::create::{DatabaseUse, Request, create};
 use super::shelf;
-use crate::builder::Prepared;
-use crate::doctor::Finding;
 use crate::error::{Error, Result};
+use crate::finding::Finding;
 use crate::home::Home;
+use crate::prepared::Prepared;
 
 /// How long a backup that is due stays out of the way of a start.
 const AFTER_START: Duration = Duration::from_secs(5);

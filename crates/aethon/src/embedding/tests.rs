@@ -1,4 +1,4 @@
-//! What is requested, cached and booked, with the deterministic embedder and the real storage.
+//! Requests, caching and booking of vectors, with the deterministic embedder and the real storage.
 
 use std::sync::Mutex;
 
@@ -182,7 +182,7 @@ async fn vectors_that_do_not_fit_any_more_are_asked_for_again() {
 }
 
 #[tokio::test]
-async fn a_cache_that_fails_keeps_nobody_from_vectors() {
+async fn a_failing_cache_does_not_prevent_embedding() {
     let bench = Bench::new(0.0);
     let (service, embedder) = bench.embedder(8, None, Some(Arc::new(Broken)));
     for _ in 0..2 {
@@ -192,7 +192,7 @@ async fn a_cache_that_fails_keeps_nobody_from_vectors() {
 }
 
 #[tokio::test]
-async fn what_was_asked_for_is_kept_when_nobody_waits_for_it_any_more() {
+async fn vectors_of_a_dropped_request_are_cached() {
     let bench = Bench::new(100.0);
     let [asked, answer] = [Arc::new(Notify::new()), Arc::new(Notify::new())];
     let inner = aethon_providers::embedder(Options::new(Provider::Fake, "words"), Some(8));

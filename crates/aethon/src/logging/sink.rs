@@ -1,6 +1,6 @@
 //! The log file: one per day, at most `logging.keep_files`, the oldest removed first.
 //!
-//! What others do is logged as well, so a file has a largest size. One that reaches it becomes the day's earlier file, in
+//! Actions of strangers are logged as well, so a file has a maximum size. One that reaches it becomes the day's earlier file, in
 //! place of the one before, and a new one begins: the newest records are always there.
 //!
 //! It is opened at the first record, so that startup pays nothing, and with mode 0600, because logs reveal what the owner
@@ -95,7 +95,7 @@ impl LogFile {
         files.sort();
         let surplus = files.len().saturating_sub(self.keep);
         for path in files.drain(..surplus) {
-            // A file that somebody else removed first is gone, as intended.
+            // A file that another program removed first is gone, as intended.
             let _ = std::fs::remove_file(path);
         }
     }
@@ -103,7 +103,7 @@ impl LogFile {
     fn report(&mut self, error: &std::io::Error) {
         if !std::mem::replace(&mut self.broken, true) {
             let folder = self.folder.display();
-            // The last resort: if stderr fails too, nobody is left to tell.
+            // The last resort: if stderr fails too, the record is lost.
             let _ = writeln!(std::io::stderr(), "the log file in {folder} cannot be written: {error}");
         }
     }
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_said_before_the_home_is_there_is_not_lost() {
+    fn records_before_the_home_exists_are_not_lost() {
         let home = tempfile::tempdir().unwrap();
         let folder = home.path().join("logs");
         let mut file = LogFile::new(folder.clone(), 2);

@@ -8,8 +8,8 @@ use aethon_core::feature::{Feature, FeatureState, Features};
 use aethon_mcp::client::{ServerState, Servers};
 use tokio::time::timeout;
 
-use crate::builder::Prepared;
-use crate::doctor::Finding;
+use crate::finding::Finding;
+use crate::prepared::Prepared;
 use crate::wiring;
 
 /// How long `doctor` waits for the servers. One that is fetched from a registry takes its time.
@@ -57,11 +57,11 @@ pub(crate) async fn findings(prepared: &Prepared) -> Vec<Finding> {
 
 fn finding(name: &str, state: &ServerState) -> Finding {
     let message = format!("{name}: {state}");
-    let fix = format!("look at mcp.servers.{name}, and try its command or address by hand");
+    let fix = format!("check mcp.servers.{name}, and try its command or address by hand");
     match state {
         ServerState::Connected { left_out: 0, .. } => Finding::ok("mcp", message),
         ServerState::Connected { .. } => {
-            let fix = "the log names the tools that are left out, and says why";
+            let fix = "see the log for the tools that were left out and why";
             Finding::warning("mcp", message, fix)
         }
         ServerState::Failing { .. } => Finding::broken("mcp", message, fix),
@@ -77,7 +77,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_that_fails_is_told_with_the_others() {
+    fn a_failing_server_is_reported_with_the_others() {
         let connected = ServerState::Connected { tools: 3, left_out: 1 };
         let failing = ServerState::Failing { why: "it ended with exit status 1".into() };
         let check = |states: &[ServerState], state: FeatureState, detail: &str| {

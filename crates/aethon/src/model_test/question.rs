@@ -14,8 +14,10 @@ use aethon_core::model::{
 use aethon_core::tool::ToolSpec;
 use tokio::time::{Instant, timeout};
 
-use super::TIMEOUT;
 use crate::error::{Error, Result};
+
+/// The time limit for each step.
+pub(super) const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The upper bound of tokens in the longest request, the one with the picture.
 const MAX_QUESTION: u64 = 2_000;
@@ -122,7 +124,7 @@ async fn read(
         }
     }
     answer.took = start.elapsed();
-    // An answer cut off by what was left of the daily budget says nothing about the model.
+    // An answer cut off by the remaining daily budget says nothing about the model.
     call.budget_cut_reason().await.map_or(Ok(answer), |failure| Err(CallError::Money(failure)))
 }
 

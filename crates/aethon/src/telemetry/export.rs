@@ -51,7 +51,7 @@ impl Collector {
             return None;
         }
         let exchange = aethon_providers::exchange(base, TIMEOUT)
-            // The configuration was checked, so this reports what the check missed.
+            // The configuration was checked, so this reports a gap of the check.
             .inspect_err(|error| tracing::error!(%error, "telemetry.otlp_endpoint cannot be used"))
             .ok()?;
         let mut headers = vec![("content-type".to_owned(), "application/json".to_owned())];
@@ -93,9 +93,7 @@ impl Exporter {
     pub(crate) fn offer(&mut self, batch: &[TelemetryEvent]) {
         let is_taken = self.sender.try_send(batch.to_vec()).is_ok();
         if !is_taken && self.told.is_due() {
-            tracing::warn!(
-                "telemetry.otlp_endpoint does not keep up: what was measured is not exported, but kept here"
-            );
+            tracing::warn!("telemetry.otlp_endpoint is too slow: some telemetry is only stored locally");
         }
     }
 
@@ -116,7 +114,7 @@ async fn run(collector: Collector, mut receiver: Receiver<Vec<TelemetryEvent>>) 
             && told.is_due()
         {
             // Not logged as an error: errors are telemetry events, so this would feed itself.
-            tracing::warn!(why, "telemetry.otlp_endpoint does not take what was measured; it is kept here");
+            tracing::warn!(why, "telemetry.otlp_endpoint rejects telemetry; it is only stored locally");
         }
     }
 }

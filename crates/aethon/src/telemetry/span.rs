@@ -4,7 +4,7 @@
 //! half of it as its id. Spans within the turn name that span as their parent before it is sent, so no state is needed
 //! between batches.
 //!
-//! What leaves the machine is what was done, how long it took and how it ended. Error messages and session names can contain
+//! Exported spans carry only the kind, duration and outcome of an action. Error messages and session names can contain
 //! files, hosts and people, so an error is reduced to its class, and a session to a number that means nothing elsewhere.
 //! Encoding and names:
 //! <https://opentelemetry.io/docs/specs/otlp/#json-protobuf-encoding> and
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn what_happened_in_a_turn_is_below_its_span() {
+    fn actions_of_a_turn_are_children_of_its_span() {
         let turn = TurnId::fresh();
         let mut call = ModelFacts::new("gemini", "gemini-x", WorkKind::Turn);
         call.input_tokens = 7;
@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn neither_who_nor_what_is_exported() {
+    fn sessions_and_contents_are_not_exported() {
         let session = SessionId::parse("whatsapp:15551234567").unwrap();
         let mut events = Vec::new();
         for kind in TelemetryKind::ALL {

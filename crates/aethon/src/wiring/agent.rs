@@ -10,8 +10,7 @@ use aethon_agent::hooks::{
 use aethon_agent::outbox::DeliveryWake;
 use aethon_agent::prompt::{Prompt, PromptOptions};
 use aethon_agent::{Agent, Audit, Engine, Hooks, Meter, OpenQuestions, Options, Services};
-use aethon_config::Config;
-use aethon_core::agents::AgentBoard;
+use aethon_config::{Config, schema};
 use aethon_core::approval::PendingApprovals;
 use aethon_core::hook::{Hook, Review};
 use aethon_core::instructions::Instructions;
@@ -19,107 +18,114 @@ use aethon_core::memory::{Memory, MemoryGuard};
 use aethon_core::storage::Storage;
 use aethon_core::tool::ToolSource;
 use aethon_tools::VerifyEdits;
-use aethon_workflows::specialists::SpecialistFolder;
-use aethon_workflows::work::WorkLimits;
 
 use super::model::AgentModels;
-use crate::builder::Prepared;
+use super::workflows::WorkflowParts;
+use crate::prepared::Prepared;
 
-/// What the engine shares with the rest of the program.
-pub(crate) struct Common<'s> {
+/// The parts that the engine shares with the rest of the program.
+pub(crate) struct EngineParts<'s> {
     pub(crate) models: AgentModels,
     pub(crate) meter: Meter,
     pub(crate) approvals: &'s PendingApprovals,
     pub(crate) wake: &'s DeliveryWake,
     /// The tool sources.
     pub(crate) tools: Vec<Arc<dyn ToolSource>>,
+    /// SOPs, jobs, specialists and multi-turn work.
+    pub(crate) workflows: &'s WorkflowParts,
+    pub(crate) memory: Option<Arc<dyn Memory>>,
     /// Keeps secrets out of long-term memory.
     pub(crate) guard: MemoryGuard,
-    pub(crate) memory: Option<Arc<dyn Memory>>,
-    /// The hook that updates SOP runs, and the limits that end multi-turn work.
-    pub(crate) sops: (Arc<dyn Hook>, WorkLimits),
-    /// The board of what each agent is doing.
-    pub(crate) board: AgentBoard,
-    /// The folder of specialists created at run time.
-    pub(crate) folder: Option<Arc<SpecialistFolder>>,
-    /// What instructs the model besides pages, for telling the owner of changes.
+    /// Further instructions of the model whose changes are reported to the owner.
     pub(crate) instructions: Vec<Arc<dyn Instructions>>,
     /// Records turns, if enabled.
     pub(crate) recorder: Option<Arc<dyn Hook>>,
 }
 
-pub(crate) fn engine(prepared: &Prepared, storage: &Storage, common: Common<'_>) -> Arc<Engine> {
-    let Common { models, meter, approvals, wake, tools, guard, memory, sops, board, folder, .. } = common;
-    let (instructions, recorder) = (common.instructions, common.recorder);
+pub(crate) fn engine(prepared: &Prepared, storage: &Storage, parts: EngineParts<'_>) -> Arc<Engine> {
     let prompt = Arc::new(Prompt::new(PromptOptions {
         name: "Aethon".into(),
         workspace: prepared.home.workspace(),
         persona: None,
     }));
-    prepared.shared.features.offer(crate::features::tools(tools.clone()));
-    let crew = super::specialists::crew(prepared, &models, (&tools, folder));
-    let agent = Agent::main(models.models, prompt.clone()).with_small(models.small).with_tools(tools);
-    let (log, owners) = (storage.turns.clone(), storage.owners.clone());
-    let transcripts = storage.transcripts.clone();
-    let mut services = Services::new(log, owners, transcripts, meter, prepared.clock());
-    services.health = storage.health.clone();
-    services.learned = models.learned;
-    services.changes = Some(super::changes::changes(prepared, prompt, instructions));
+    let (shared, board) = (&prepared.shared, &parts.workflows.board);
+    shared.features.offer(crate::features::tools(parts.tools.clone()));
+    let folder = parts.workflows.specialists.clone();
+    let crew = super::specialists::crew(prepared, &parts.models, &parts.tools, folder);
     let verify = super::verification::hook(prepared);
-    services.review = verify.clone().map(|verify| verify as Arc<dyn Review>);
-    services.hooks = hooks(prepared, (guard, verify), memory, (sops, board.clone()), recorder);
-    services.board = board;
-    services.questions = OpenQuestions::new(approvals.clone(), storage.channel_records.clone());
-    let (log, redactor) = (storage.audit.clone(), prepared.shared.redactor.clone());
-    services.audit = Audit { log, redactor };
-    services.bus = prepared.shared.bus.clone();
-    services.wake = wake.clone();
+    let hooks = HookParts {
+        guard: parts.guard,
+        verify: verify.clone(),
+        memory: parts.memory,
+        workflows: parts.workflows,
+        recorder: parts.recorder,
+    };
+    let (log, owners) = (storage.turns.clone(), storage.owners.clone());
+    let mut services = Services::new(log, owners, storage.transcripts.clone(), parts.meter, prepared.clock());
+    services.hooks = hooks.in_order(prepared);
+    services.health = storage.health.clone();
+    services.learned = parts.models.learned;
+    services.changes = Some(super::changes::changes(&prepared.home, prompt.clone(), parts.instructions));
+    services.review = verify.map(|verify| verify as Arc<dyn Review>);
+    services.board = board.clone();
+    services.questions = OpenQuestions::new(parts.approvals.clone(), storage.channel_records.clone());
+    services.audit = Audit { log: storage.audit.clone(), redactor: shared.redactor.clone() };
+    services.bus = shared.bus.clone();
+    services.wake = parts.wake.clone();
+    let agent =
+        Agent::main(parts.models.models, prompt).with_small(parts.models.small).with_tools(parts.tools);
     Arc::new(Engine::with_specialists(agent, crew, services, options(&prepared.config)))
 }
 
-/// All hooks in their fixed order: first those that may refuse, then those that change output, then the embedder's, and
-/// the recorder last.
-fn hooks(
-    prepared: &Prepared,
-    (guard, verify): (MemoryGuard, Option<Arc<VerifyEdits>>),
+/// The parts of the hooks that do not come from the configuration.
+struct HookParts<'s> {
+    /// Keeps secrets out of long-term memory.
+    guard: MemoryGuard,
+    /// Checks edits.
+    verify: Option<Arc<VerifyEdits>>,
     memory: Option<Arc<dyn Memory>>,
-    ((sops, work), board): ((Arc<dyn Hook>, WorkLimits), AgentBoard),
+    workflows: &'s WorkflowParts,
     recorder: Option<Arc<dyn Hook>>,
-) -> Hooks {
-    let approval = &prepared.config.approval;
-    let blocked = &prepared.config.security.blocked_commands;
-    let built_in: [Arc<dyn Hook>; 10] = [
-        Arc::new(prepared.shared.model_health.clone()),
-        Arc::new(WatchAgents(board.clone())),
-        Arc::new(InputLimits::default()),
-        Arc::new(work),
-        Arc::new(CommandRules::new(blocked, prepared.flags.user_home.as_deref())),
-        Arc::new(NoSecretsKept(guard)),
-        Arc::new(ApprovalRule {
-            enabled: approval.enabled,
-            requires_approval: approval.requires_approval.clone(),
-        }),
-        Arc::new(RedactOutput(prepared.shared.redactor.clone())),
-        Arc::new(OutputCap::keeping(Arc::new(super::tools::outputs(prepared)))),
-        sops,
-    ];
-    // Before `Unmarked`, which removes the markers that `Taint` looks for.
-    let taint = (prepared.config.security.taint_requires_approval)
-        .then(|| Arc::new(Taint::with_board(board.clone())) as Arc<dyn Hook>);
-    let unmarked =
-        (!prepared.config.security.mark_untrusted_content).then(|| Arc::new(Unmarked) as Arc<dyn Hook>);
-    let last = [taint, unmarked, recall(prepared, memory)].into_iter().flatten();
-    // Before the hooks that redact and truncate output, because the output of a check needs both.
-    let verify = verify.map(|verify| verify as Arc<dyn Hook>);
-    let brought = prepared.parts.hooks.iter().cloned();
-    // The recorder must see the results of all others.
-    let hooks = verify.into_iter().chain(built_in).chain(last).chain(brought).chain(recorder);
-    Hooks::new(hooks.collect()).with_bounds(super::household::bounds(&prepared.config))
+}
+
+impl HookParts<'_> {
+    /// All hooks in their fixed order: first those that may refuse, then those that change output, then the embedder's, and
+    /// the recorder last.
+    fn in_order(self, prepared: &Prepared) -> Hooks {
+        let (approval, security) = (&prepared.config.approval, &prepared.config.security);
+        let board = &self.workflows.board;
+        let built_in: [Arc<dyn Hook>; 10] = [
+            Arc::new(prepared.shared.model_health.clone()),
+            Arc::new(WatchAgents(board.clone())),
+            Arc::new(InputLimits::default()),
+            Arc::new(self.workflows.limits.clone()),
+            Arc::new(CommandRules::new(&security.blocked_commands, prepared.flags.user_home.as_deref())),
+            Arc::new(NoSecretsKept(self.guard)),
+            Arc::new(ApprovalRule {
+                enabled: approval.enabled,
+                requires_approval: approval.requires_approval.clone(),
+            }),
+            Arc::new(RedactOutput(prepared.shared.redactor.clone())),
+            Arc::new(OutputCap::keeping(Arc::new(super::tools::outputs(prepared)))),
+            self.workflows.sops.hook(),
+        ];
+        // Before `Unmarked`, which removes the markers that `Taint` looks for.
+        let taint = security
+            .taint_requires_approval
+            .then(|| Arc::new(Taint::with_board(board.clone())) as Arc<dyn Hook>);
+        let unmarked = (!security.mark_untrusted_content).then(|| Arc::new(Unmarked) as Arc<dyn Hook>);
+        let last = [taint, unmarked, recall(&prepared.config.memory, self.memory)].into_iter().flatten();
+        // Before the hooks that redact and truncate output, because the output of a check needs both.
+        let verify = self.verify.map(|verify| verify as Arc<dyn Hook>);
+        let brought = prepared.source.parts.hooks.iter().cloned();
+        // The recorder must see the results of all others.
+        let hooks = verify.into_iter().chain(built_in).chain(last).chain(brought).chain(self.recorder);
+        Hooks::new(hooks.collect()).with_bounds(super::household::bounds(&prepared.config))
+    }
 }
 
 /// The hook that shows relevant memories to the model, if enabled.
-fn recall(prepared: &Prepared, memory: Option<Arc<dyn Memory>>) -> Option<Arc<dyn Hook>> {
-    let options = &prepared.config.memory;
+fn recall(options: &schema::Memory, memory: Option<Arc<dyn Memory>>) -> Option<Arc<dyn Hook>> {
     let memory = memory.filter(|_| options.auto_recall)?;
     Some(Arc::new(AutoRecall::new(memory, options.recall_top_k, options.recall_max_chars)))
 }

@@ -1,5 +1,5 @@
-//! Builds what tells the owner of changes to what instructs the model: the pages, the SOPs, the specialists in files, and
-//! what MCP servers say of their tools.
+//! Builds the report of changes to the model's instructions: pages, SOPs, specialists in files, and the tool descriptions of
+//! MCP servers.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -13,15 +13,11 @@ use aethon_workflows::digest;
 
 use super::tools::Tools;
 use super::workflows::WorkflowParts;
-use crate::builder::Prepared;
+use crate::home::Home;
 
-/// What the owner is told of.
-pub(crate) fn changes(
-    prepared: &Prepared,
-    prompt: Arc<Prompt>,
-    others: Vec<Arc<dyn Instructions>>,
-) -> Arc<Changes> {
-    let (workspace, kept_in) = (prepared.home.workspace(), prepared.home.run());
+/// Reports changes of instructions to the owner.
+pub(crate) fn changes(home: &Home, prompt: Arc<Prompt>, others: Vec<Arc<dyn Instructions>>) -> Arc<Changes> {
+    let (workspace, kept_in) = (home.workspace(), home.run());
     Arc::new(Changes::new(Sources { workspace, kept_in, prompt, others }))
 }
 
@@ -31,7 +27,7 @@ pub(crate) fn instructions(workflows: &WorkflowParts, tools: &Tools) -> Vec<Arc<
     workflows.instructions.iter().cloned().chain([words]).collect()
 }
 
-/// What the connected MCP servers say of their tools.
+/// The tool descriptions of the connected MCP servers.
 struct ServerWords {
     servers: Arc<Servers>,
     last: Mutex<Option<(u64, Arc<Observations>)>>,

@@ -1,7 +1,7 @@
 //! The channels of an assistant, and the way by which a running turn sends to them.
 //!
 //! Channels need the assistant, and its tools need the channels; so the tools hold a cell that is filled once the channels
-//! exist. A program beside the daemon fills its cell with the same channels: the daemon delivers what it stores.
+//! exist. A program beside the daemon fills its cell with the same channels: the daemon delivers the messages that it stores.
 
 use std::sync::Arc;
 

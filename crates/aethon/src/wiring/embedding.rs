@@ -10,8 +10,8 @@ use aethon_core::ledger::Price;
 use aethon_core::storage::Storage;
 use aethon_providers::{AwsEnvironment, Options, Provider, TextKeys};
 
-use crate::builder::Prepared;
 use crate::embedding::{CachedEmbedder, Parts};
+use crate::prepared::Prepared;
 
 /// The bare service and its price, if configured: without cache and without booking.
 pub(crate) fn service(prepared: &Prepared) -> Option<(Arc<dyn Embedder>, Option<Price>)> {
@@ -20,7 +20,7 @@ pub(crate) fn service(prepared: &Prepared) -> Option<(Arc<dyn Embedder>, Option<
     let embedder =
         aethon_providers::embedder(options(embedding, provider, &prepared.aws), embedding.dimensions);
     let model = embedder.model().split_once('/').map_or("", |(_, model)| model);
-    let price = super::prices::prices(prepared)(provider.name(), model, None);
+    let price = super::prices::prices(&prepared.config, &prepared.catalog)(provider.name(), model, None);
     Some((embedder, price))
 }
 

@@ -67,8 +67,8 @@ pub(crate) fn bounds(config: &Config) -> StrangerBounds {
 pub(crate) fn sentence(config: &Config) -> String {
     let names: Vec<&str> = config.household.people.keys().map(String::as_str).collect();
     match names.as_slice() {
-        [] => "nobody is named; whoever may write shares the owner's memory".to_owned(),
-        names => format!("{} with memories of their own, and a shared one", names.join(", ")),
+        [] => "no people are listed; all permitted senders share the owner's memory".to_owned(),
+        names => format!("{}, with separate memories and a shared one", names.join(", ")),
     }
 }
 

@@ -7,8 +7,8 @@ use aethon_config::Config;
 use aethon_http::options::{Limits, Listen, Network, Options, Webhooks};
 use aethon_tools::Workspace;
 
-use crate::builder::Prepared;
 use crate::home::Home;
+use crate::prepared::Prepared;
 
 /// How much longer connections live than turns at shutdown, so that a turn stopped at the end of the grace can report it.
 const LAST_WORDS: Duration = Duration::from_secs(2);
@@ -27,7 +27,7 @@ pub(crate) fn socket(config: &Config, home: &Home) -> Option<PathBuf> {
 pub(crate) fn socket_problem(prepared: &Prepared) -> Option<String> {
     let path =
         socket(&prepared.config, &prepared.home).filter(|_| prepared.config.channels.webchat.enabled)?;
-    let tools = Workspace::new(&super::tools::options(prepared));
+    let tools = Workspace::new(&super::tool_options::options(prepared));
     // The run/ of a new home is not there yet, so what climbs out of it is judged as written, too.
     let is_open = [&path, &as_written(&path)].into_iter().any(|path| tools.may_write(path));
     is_open.then(|| {

@@ -6,7 +6,7 @@ use std::time::Duration;
 use aethon_core::sandbox::Sandbox;
 use aethon_tools::{ConfinedPrograms, LanguageServer, LanguageServers, LspOptions};
 
-use crate::builder::Prepared;
+use crate::prepared::Prepared;
 
 /// The default servers, by file extension.
 const USUAL: [(&str, &str, &[&str], &[&str]); 5] = [
@@ -51,7 +51,7 @@ pub(crate) fn servers(prepared: &Prepared) -> Option<Arc<LanguageServers>> {
         servers,
         workspace_only: prepared.config.security.sandbox == Sandbox::Docker,
     };
-    let tools = super::tools::options(prepared);
+    let tools = super::tool_options::options(prepared);
     let programs = Arc::new(ConfinedPrograms::new(&tools, &prepared.flags.locale));
     Some(Arc::new(LanguageServers::new(options, programs, &tools)))
 }

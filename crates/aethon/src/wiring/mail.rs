@@ -9,10 +9,7 @@ use aethon_config::schema::Email;
 use aethon_core::messenger::{GroupMode, Streaming};
 use aethon_core::program::Program;
 
-use super::messengers::{MessengerDeps, common};
-
-/// The channel's name.
-pub(super) const NAME: &str = "email";
+use super::messenger_parts::{EMAIL, MessengerDeps, common, lowered};
 
 pub(super) fn channel(config: &Config, deps: &MessengerDeps) -> Option<Messenger> {
     let section = &config.channels.email;
@@ -32,14 +29,9 @@ pub(super) fn channel(config: &Config, deps: &MessengerDeps) -> Option<Messenger
     };
     // A mail cannot be edited, so the reply is sent when it is complete.
     let common = common!(section, GroupMode::Off, Streaming::Off);
-    let rules = common.rules(NAME, config, deps);
+    let rules = common.rules(EMAIL, config, deps);
     let rules = Rules { owners: rules.owners.map(lowered), ..rules };
     Some(email::channel(options, rules, deps.services.clone()))
-}
-
-/// Normalises a list of addresses to the form in which senders arrive.
-pub(super) fn lowered(list: Vec<String>) -> Vec<String> {
-    list.into_iter().map(|entry| entry.trim().to_lowercase()).collect()
 }
 
 /// The source of access tokens, if the account signs in with them instead of a password.

@@ -9,8 +9,8 @@ use aethon_core::secret::Secret;
 use aethon_mcp::client::{Address, Options, ServerOptions, Servers};
 use aethon_tools::ConfinedPrograms;
 
-use super::tools;
-use crate::builder::Prepared;
+use super::tool_options;
+use crate::prepared::Prepared;
 
 /// The longest duration of a call, whatever the limit of a turn.
 const MAX_CALL: Duration = Duration::from_secs(300);
@@ -20,12 +20,12 @@ const SILENCE: Duration = Duration::from_secs(600);
 /// The configured servers. None is started yet.
 pub(crate) fn servers(prepared: &Prepared) -> Servers {
     let config = &prepared.config;
-    let programs = ConfinedPrograms::new(&tools::options(prepared), &prepared.flags.locale);
+    let programs = ConfinedPrograms::new(&tool_options::options(prepared), &prepared.flags.locale);
     let enabled = config.mcp.servers.iter().filter(|(_, server)| server.enabled);
     let mut servers: Vec<_> = enabled.filter_map(|(name, server)| entry(name, server)).collect();
     if prepared.flags.is_nested && !servers.is_empty() {
         // A server may be this very program on another home with MCP servers of its own, and so on without end.
-        tracing::warn!("another assistant started this one, so it starts no MCP servers");
+        tracing::warn!("started by another assistant, so MCP servers are not started");
         servers.clear();
     }
     Servers::new(Options {

@@ -2,44 +2,45 @@
 
 use std::sync::Arc;
 
+use aethon_config::schema;
 use aethon_core::embed::Embedder;
+use aethon_core::live::Live;
 use aethon_core::memory::{Memory, MemoryGuard, Reach};
+use aethon_core::redact::Redactor;
 use aethon_core::storage::Storage;
 
-use crate::builder::Prepared;
 use crate::error::{Error, Result};
 use crate::memory::GuardedMemory;
+use crate::prepared::Prepared;
 
 /// The guard that keeps secrets out. The owner's patterns were checked before the start.
-pub(crate) fn guard(prepared: &Prepared) -> Result<MemoryGuard> {
-    let patterns = &prepared.config.memory.guard_patterns;
-    MemoryGuard::new(prepared.shared.redactor.clone(), patterns)
+pub(crate) fn guard(options: &schema::Memory, redactor: Live<Redactor>) -> Result<MemoryGuard> {
+    MemoryGuard::new(redactor, &options.guard_patterns)
         .map_err(|error| Error::refused(format!("memory.guard_patterns: {error}")).because(error))
 }
 
 /// The memory, if enabled.
 pub(crate) fn memory(
-    prepared: &Prepared,
+    options: &schema::Memory,
     storage: &Storage,
+    guard: MemoryGuard,
     embedder: Option<Arc<dyn Embedder>>,
-) -> Result<Option<GuardedMemory>> {
-    let guard = guard(prepared)?;
-    let is_on = prepared.config.memory.enabled;
-    Ok(is_on.then(|| GuardedMemory::new(storage.memory.clone(), guard, embedder)))
+) -> Option<GuardedMemory> {
+    options.enabled.then(|| GuardedMemory::new(storage.memory.clone(), guard, embedder))
 }
 
-/// Describes what the memory does.
+/// Describes how memories are found and recalled.
 pub(crate) fn sentence(prepared: &Prepared) -> String {
     let memory = &prepared.config.memory;
     if !memory.enabled {
         return "off (memory.enabled)".to_owned();
     }
     let found = match super::embedding::service(prepared) {
-        Some((embedder, _)) => format!("found by words and by meaning ({})", embedder.model()),
-        None => "found by words".to_owned(),
+        Some((embedder, _)) => format!("full-text search and search by meaning ({})", embedder.model()),
+        None => "full-text search".to_owned(),
     };
     let recall = if memory.auto_recall && memory.recall_top_k > 0 && memory.recall_max_chars > 0 {
-        format!("up to {} that fit are recalled by themselves", memory.recall_top_k)
+        format!("up to {} relevant ones are recalled automatically", memory.recall_top_k)
     } else {
         "recalled only when the model searches".to_owned()
     };
@@ -49,5 +50,5 @@ pub(crate) fn sentence(prepared: &Prepared) -> String {
 /// Counts the memories, for `doctor`.
 pub(crate) async fn amount(memory: &dyn Memory) -> Result<String> {
     let stats = memory.stats(&Reach::All).await?;
-    Ok(format!("{} memories, {} of them with a vector", stats.entries, stats.with_vector))
+    Ok(format!("{} memories, {} with a vector", stats.entries, stats.with_vector))
 }

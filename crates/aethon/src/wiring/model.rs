@@ -11,23 +11,23 @@ use aethon_core::provider::Provider;
 use aethon_providers::{AwsEnvironment, ModelFacts, Options};
 use jiff::tz::TimeZone;
 
-use crate::builder::Prepared;
 use crate::models::{self, Concern};
+use crate::prepared::Prepared;
 
-/// The models of an agent, and what is known of them.
+/// The models of an agent, and the facts known about them.
 pub(crate) struct AgentModels {
     /// The models in order of preference.
     pub(crate) models: Models,
     /// The model for summaries, if it is a different one.
     pub(crate) small: Option<Models>,
-    /// What was learned about them before.
+    /// Facts learned about them earlier.
     pub(crate) learned: Learned,
 }
 
 impl AgentModels {
     /// The models of the assistant: those of the embedding program, else those in the configuration.
     pub(crate) fn of(prepared: &Prepared, learned: Learned) -> Self {
-        if let Some(own) = prepared.parts.model.clone() {
+        if let Some(own) = prepared.source.parts.model.clone() {
             return Self { models: Models::one(own), small: None, learned };
         }
         let model = &prepared.config.model;
@@ -58,7 +58,7 @@ pub(crate) fn each_in_short(prepared: &Prepared, most_tokens: u32) -> Vec<(Model
 pub(crate) fn by_id(prepared: &Prepared) -> impl Fn(&str) -> Option<Models> + Send + Sync + use<> {
     let (model, aws, catalog) =
         (prepared.config.model.clone(), prepared.aws.clone(), prepared.catalog.clone());
-    let has_own = prepared.parts.model.is_some();
+    let has_own = prepared.source.parts.model.is_some();
     move |id| {
         let mut usual = model.clone();
         id.clone_into(&mut usual.small);
@@ -83,14 +83,14 @@ fn build(prepared: &Prepared, model: &Model, learned: &[(ModelKey, ModelFact)]) 
     aethon_providers::build(options)
 }
 
-/// What is known or assumed of a model.
+/// The known or assumed facts about a model.
 pub(crate) fn facts(prepared: &Prepared, model: &Model) -> ModelFacts {
     prepared.catalog.facts(model.provider, &model.model_id, &model.host)
 }
 
-/// What an owner should know about the configured models before using them.
+/// Concerns about the configured models.
 pub(crate) fn concerns(prepared: &Prepared) -> Vec<Concern> {
-    if prepared.parts.model.is_some() {
+    if prepared.source.parts.model.is_some() {
         return Vec::new();
     }
     let today = prepared.clock().now().to_zoned(TimeZone::UTC).date();

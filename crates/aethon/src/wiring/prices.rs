@@ -6,24 +6,23 @@ use std::sync::Arc;
 use aethon_agent::{Meter, Prices};
 use aethon_config::Config;
 use aethon_config::schema::{Budget, Price as Said, Unpriced};
-use aethon_core::ledger::Price;
+use aethon_core::clock::Clock;
+use aethon_core::event::EventBus;
+use aethon_core::ledger::{Ledger, Price};
 use aethon_core::provider::Provider;
-use aethon_core::storage::Storage;
 use aethon_core::transcribe::TOKENS_A_SECOND;
 use aethon_core::usage;
 use aethon_providers::Catalog;
 
-use crate::builder::Prepared;
-
 /// The meter that pays for every call of the assistant.
-pub(crate) fn meter(prepared: &Prepared, storage: &Storage) -> Meter {
-    Meter::new(
-        storage.ledger.clone(),
-        prices(prepared),
-        limits(&prepared.config.budget),
-        prepared.clock(),
-        prepared.shared.bus.clone(),
-    )
+pub(crate) fn meter(
+    budget: &Budget,
+    prices: Prices,
+    ledger: Arc<dyn Ledger>,
+    clock: Arc<dyn Clock>,
+    bus: EventBus,
+) -> Meter {
+    Meter::new(ledger, prices, limits(budget), clock, bus)
 }
 
 /// The daily spending limits.
@@ -35,14 +34,11 @@ pub(crate) fn limits(budget: &Budget) -> usage::Budget {
     }
 }
 
-pub(crate) fn prices(prepared: &Prepared) -> Prices {
-    of(&prepared.config, prepared.catalog.clone())
-}
-
 /// Prices in order of precedence: the owner's, the service's, the table's. The table's price depends on the address, which
 /// is that of the configured model of the same provider.
-fn of(config: &Config, catalog: Catalog) -> Prices {
-    let (said, models) = (config.budget.pricing.clone(), config.model.candidates());
+pub(crate) fn prices(config: &Config, catalog: &Catalog) -> Prices {
+    let (catalog, said) = (catalog.clone(), config.budget.pricing.clone());
+    let models = config.model.candidates();
     Arc::new(move |provider: &str, name: &str, told: Option<Price>| {
         let listed = || {
             let provider = Provider::from_name(provider)?;
@@ -79,10 +75,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_owner_knows_better_than_the_table() {
+    fn prices_of_the_owner_precede_the_table() {
         let mut config = Config::default();
         config.budget.pricing.insert("gpt-5".into(), Said { input: 7.0, output: 8.0, ..Said::default() });
-        let prices = of(&config, Catalog::built_in());
+        let prices = prices(&config, &Catalog::built_in());
         let input = |provider: &str, model: &str| prices(provider, model, None).map(|price| price.input);
         assert_eq!(input("openai", "gpt-5"), Some(7.0));
         assert_eq!(input("openai", "gpt-5-2025-08-07"), Some(7.0));

@@ -12,8 +12,8 @@ use aethon_core::storage::Storage;
 use aethon_recorder::{Keep, Library, Options, Recorder, Seal};
 use tokio::time::timeout;
 
-use crate::builder::Prepared;
 use crate::error::{Error, Result};
+use crate::prepared::Prepared;
 
 /// How long a start waits to finish interrupted recordings; the rest are finished in the background.
 const MAX_RECOVERY: Duration = Duration::from_secs(3);
@@ -29,21 +29,21 @@ pub(crate) struct Recorded {
 }
 
 impl Recorded {
-    /// Finishes what an earlier run left incomplete, and starts the recorder.
+    /// Finishes recordings that an earlier run left incomplete, and starts the recorder.
     pub(crate) async fn open(prepared: &Prepared) -> Result<Self> {
         let seal = seal(prepared);
         let library = Library::sealed(prepared.home.recordings(), prepared.shared.bus.clone(), seal.clone());
         let finishing = library.clone();
         let recovery = tokio::spawn(async move { finishing.recover().await });
         if timeout(MAX_RECOVERY, recovery).await.is_err() {
-            tracing::info!("recordings that were broken off are being finished");
+            tracing::info!("finishing interrupted recordings in the background");
         }
         let options = &prepared.config.session_recorder;
         let recorder = if options.enabled { Some(start(prepared, seal)?) } else { None };
         Ok(Self { library, recorder })
     }
 
-    /// Wraps the storage so that the recorder sees what is stored.
+    /// Wraps the storage so that the recorder sees everything that is stored.
     pub(crate) fn watch(&self, storage: Storage) -> Storage {
         match &self.recorder {
             Some(recorder) => recorder.watch(storage),
@@ -96,7 +96,7 @@ pub(crate) fn feature(config: &Config) -> Feature {
     Feature::new(("session_recorder", "Session recordings"), state, detail, "session_recorder.enabled")
 }
 
-/// The key by which the home recognises its own recordings. Without one every recording counts as somebody else's.
+/// The key by which the home recognises its own recordings. Without one every recording counts as foreign.
 fn seal(prepared: &Prepared) -> Option<Seal> {
     let file = prepared.home.run().join("recordings.key");
     let seal = match prepared.config.session_recorder.enabled {
@@ -104,7 +104,7 @@ fn seal(prepared: &Prepared) -> Option<Seal> {
         false => Seal::load(&file),
     };
     seal.unwrap_or_else(|error| {
-        tracing::warn!(%error, "recordings are not sealed, so they count as somebody else's when they are resumed");
+        tracing::warn!(%error, "recordings are not signed, so resumed ones count as foreign");
         None
     })
 }

@@ -7,23 +7,15 @@ use aethon_config::Config;
 use aethon_core::sandbox::Sandbox;
 use aethon_core::storage::Storage;
 use aethon_core::tool::ToolSource;
-use aethon_tools::{DockerSandbox, DynamicTools, KernelSandbox, Options, PullPolicy, SandboxLimits, Trial};
+use aethon_tools::{DockerSandbox, DynamicTools, KernelSandbox, Options, PullPolicy, Trial};
 
-use crate::builder::Prepared;
+use super::tool_options;
+use crate::flags::Flags;
 use crate::home::Home;
-use crate::preflight::{DOCKER_SOCKET, Flags};
+use crate::prepared::Prepared;
 
-/// The limits of a sandbox.
-pub(crate) fn limits(config: &Config) -> SandboxLimits {
-    let security = &config.security;
-    let mut limits = SandboxLimits::default();
-    limits.image = security.sandbox_image.clone();
-    limits.memory = bytes(&security.sandbox_memory).unwrap_or(limits.memory);
-    limits.cpus = security.sandbox_cpus;
-    limits.processes = security.sandbox_pids_limit;
-    limits.network = security.sandbox_network.clone();
-    limits
-}
+/// Where docker listens unless `DOCKER_HOST` says otherwise.
+const DOCKER_SOCKET: &str = "unix:///var/run/docker.sock";
 
 /// The Docker sandbox, if commands run in Docker. Docker is not contacted yet.
 pub(crate) fn docker(config: &Config, flags: &Flags, home: &Home) -> Option<DockerSandbox> {
@@ -39,7 +31,7 @@ pub(crate) fn docker_at(config: &Config, flags: &Flags, home: &Home) -> DockerSa
     options.user_home = flags.user_home.clone();
     options.places.account_home = flags.account_home.clone();
     options.places.allowed = config.security.allowed_paths.clone();
-    options.shell.limits = limits(config);
+    options.shell.limits = tool_options::limits(config);
     DockerSandbox::new(host, &options)
 }
 
@@ -63,20 +55,20 @@ fn without_kernel(why: &str) -> String {
         false => "",
     };
     format!(
-        "security.sandbox is \"kernel\" but this machine cannot have it: {why}{inside}; allow unprivileged user namespaces and \
-         turn Landlock on, or set security.sandbox = \"docker\" or \"none\""
+        "security.sandbox is \"kernel\" but it does not work on this machine: {why}{inside}; allow unprivileged user namespaces and \
+         enable Landlock, or set security.sandbox = \"docker\" or \"none\""
     )
 }
 
 fn without_docker(docker: &DockerSandbox, why: &str) -> String {
     format!(
-        "security.sandbox is \"docker\" but docker at {} cannot provide it: {why}; change what is named, start docker, set \
+        "security.sandbox is \"docker\" but docker at {} cannot provide it: {why}; correct this, start Docker, set \
          DOCKER_HOST, or set security.sandbox = \"none\"",
         docker.host()
     )
 }
 
-/// Asks the docker daemon what it can do.
+/// Checks the abilities of the Docker daemon.
 pub(crate) async fn docker_survey(docker: &DockerSandbox) -> Result<(), String> {
     check_address(docker)?;
     docker.survey().await
@@ -84,15 +76,15 @@ pub(crate) async fn docker_survey(docker: &DockerSandbox) -> Result<(), String> 
 
 fn check_address(docker: &DockerSandbox) -> Result<(), String> {
     let is_understood = ["unix://", "tcp://"].iter().any(|scheme| docker.host().starts_with(scheme));
-    if is_understood { Ok(()) } else { Err("only unix:// and tcp:// addresses are understood".into()) }
+    if is_understood { Ok(()) } else { Err("only unix:// and tcp:// addresses are supported".into()) }
 }
 
-/// What trying the sandbox of commands has shown.
+/// The result of trying the sandbox of commands.
 #[derive(Debug, Default)]
 pub(crate) struct Proof {
-    /// What was proved; `None` without a sandbox.
+    /// The property proved; `None` without a sandbox.
     pub(crate) proved: Option<String>,
-    /// What the owner should know of it.
+    /// Concerns about it.
     pub(crate) concerns: Vec<String>,
 }
 
@@ -127,9 +119,9 @@ async fn tried(prepared: &Prepared, docker: &DockerSandbox, pull: PullPolicy) ->
     docker.try_out(pull).await
 }
 
-/// Checks whether the kernel sandbox works here. Returns what the owner should know of it; the error says what is missing.
+/// Checks whether the kernel sandbox works here. Returns concerns about it; the error names the missing feature.
 pub(crate) async fn kernel(prepared: &Prepared) -> Result<Vec<String>, String> {
-    let sandbox = KernelSandbox::new(&super::tools::options(prepared));
+    let sandbox = KernelSandbox::new(&tool_options::options(prepared));
     let checked = tokio::task::spawn_blocking(move || sandbox.check()).await;
     checked.unwrap_or_else(|error| Err(error.to_string()))
 }
@@ -147,32 +139,4 @@ pub(crate) fn dynamic(
     let (audit, clock) = (storage.audit.clone(), prepared.clock());
     let (folder, redactor) = (prepared.home.tools(), prepared.shared.redactor.clone());
     Some(Arc::new(DynamicTools::open(folder, options, taken, audit, clock, redactor)))
-}
-
-/// Parses a size such as `512m` into bytes.
-fn bytes(text: &str) -> Option<u64> {
-    let unit = match text.chars().last()? {
-        'k' | 'K' => 1 << 10,
-        'm' | 'M' => 1 << 20,
-        'g' | 'G' => 1 << 30,
-        _ => 1,
-    };
-    let digits = text.trim_end_matches(|last: char| last.is_ascii_alphabetic());
-    digits.parse::<u64>().ok()?.checked_mul(unit)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn sizes_are_read_in_their_units() {
-        let check = |text: &str, expected: Option<u64>| assert_eq!(bytes(text), expected, "{text:?}");
-        check("512m", Some(512 << 20));
-        check("2G", Some(2 << 30));
-        check("64k", Some(64 << 10));
-        check("1048576", Some(1 << 20));
-        check("100b", Some(100));
-        check("", None);
-    }
 }

@@ -11,7 +11,7 @@ use aethon_workflows::specialists::{ChosenTools, Definition, SpecialistFolder, b
 
 use super::model::AgentModels;
 use super::specialist_roster::{Recipe, SpecialistRoster};
-use crate::builder::Prepared;
+use crate::prepared::Prepared;
 
 /// The enabled built-in specialists with the owner's settings.
 pub(crate) fn enabled(config: &Config) -> impl Iterator<Item = Definition> {
@@ -39,7 +39,8 @@ pub(crate) fn folder(prepared: &Prepared) -> Option<Arc<SpecialistFolder>> {
 pub(crate) fn crew(
     prepared: &Prepared,
     models: &AgentModels,
-    (tools, folder): (&[Arc<dyn ToolSource>], Option<Arc<SpecialistFolder>>),
+    tools: &[Arc<dyn ToolSource>],
+    folder: Option<Arc<SpecialistFolder>>,
 ) -> Arc<SpecialistRoster> {
     let fixed: Vec<Definition> = enabled(&prepared.config).collect();
     let usual = (models.models.clone(), models.small.clone());

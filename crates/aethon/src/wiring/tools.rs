@@ -1,7 +1,6 @@
-//! Builds the tools: what they may access, what they need, and the sources through which the engine finds them.
+//! Builds the tools: their access, their services, and the sources through which the engine finds them.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use aethon_core::feature::{Feature, FeatureSource, FeatureState};
 use aethon_core::memory::Memory;
@@ -9,11 +8,12 @@ use aethon_core::program::Programs;
 use aethon_core::storage::Storage;
 use aethon_core::tool::{FixedTools, ToolSource};
 use aethon_mcp::client::Servers;
-use aethon_tools::{ConfinedPrograms, DesktopOptions, KeptOutputs, Needs, Options, ShellOptions, ToolSet};
+use aethon_tools::{ConfinedPrograms, KeptOutputs, Needs, ToolSet};
 
 use super::channels::Deliveries;
+use super::tool_options;
 use super::workflows::WorkflowParts;
-use crate::builder::Prepared;
+use crate::prepared::Prepared;
 
 /// The tool sources.
 pub(crate) struct Tools {
@@ -36,10 +36,11 @@ impl Tools {
         memory: Option<Arc<dyn Memory>>,
     ) -> Self {
         let sets = sets(prepared, storage, deliveries, memory);
-        let own = aethon_tools::tools(&sets).into_iter().chain(prepared.parts.tools.iter().cloned());
+        let own = aethon_tools::tools(&sets).into_iter().chain(prepared.source.parts.tools.iter().cloned());
         let taken = own.map(|tool| tool.spec().name.clone()).collect();
-        let dynamic = super::sandbox::dynamic(prepared, storage, &options(prepared), taken);
-        let programs = Arc::new(ConfinedPrograms::new(&options(prepared), &prepared.flags.locale));
+        let dynamic = super::sandbox::dynamic(prepared, storage, &tool_options::options(prepared), taken);
+        let programs =
+            Arc::new(ConfinedPrograms::new(&tool_options::options(prepared), &prepared.flags.locale));
         Self { sets, servers: Arc::new(super::mcp::servers(prepared)), dynamic, programs }
     }
 
@@ -48,7 +49,7 @@ impl Tools {
         let fixed = [
             ("built-in", aethon_tools::tools(&self.sets)),
             ("workflows", workflows.tools(prepared)),
-            ("embedder", prepared.parts.tools.clone()),
+            ("embedder", prepared.source.parts.tools.clone()),
         ];
         let fixed = fixed.into_iter().map(|(name, tools)| Arc::new(FixedTools::new(name, tools)) as _);
         fixed.chain(self.dynamic.clone()).chain([self.servers.source()]).collect()
@@ -68,7 +69,7 @@ fn sets(
     needs.outputs = Some(outputs(prepared));
     needs.lsp = prepared.shared.lsp.clone();
     needs.courier = Some(deliveries.courier(storage.outbox.clone()));
-    aethon_tools::sets(&options(prepared), &needs).into()
+    aethon_tools::sets(&tool_options::options(prepared), &needs).into()
 }
 
 /// One row for each tool set, with the tools available and those that are not, and why.
@@ -96,70 +97,12 @@ pub(crate) fn outputs(prepared: &Prepared) -> KeptOutputs {
     KeptOutputs::new(prepared.home.outputs(), prepared.clock())
 }
 
-/// What the tools may access.
-pub(crate) fn options(prepared: &Prepared) -> Options {
-    let home = &prepared.home;
-    let folders =
-        [home.credentials(), home.run(), home.recordings(), home.logs(), home.outputs(), home.tools()];
-    let own = [home.config(), home.database()].into_iter().chain(folders);
-    let (webchat, security) = (&prepared.config.channels.webchat, &prepared.config.security);
-    let mut options = Options::default();
-    options.home = Some(home.path().to_owned());
-    options.workspace = home.workspace();
-    options.user_home = prepared.flags.user_home.clone();
-    options.places.account_home = prepared.flags.account_home.clone();
-    options.places.variables = prepared.flags.place_variables.clone();
-    options.workspace_only = security.workspace_only;
-    // Whoever reads a backup reads the home.
-    let backups = crate::backup::folder(&prepared.config.backup, home);
-    options.own = own.chain(prepared.file.clone()).chain([backups]).collect();
-    options.places.blocked = security.blocked_paths.clone();
-    options.places.allowed = security.allowed_paths.clone();
-    options.places.allowed_sockets = security.allowed_sockets.clone();
-    options.places.socket_variables = prepared.flags.socket_variables.clone();
-    options.port = webchat.tcp_port().filter(|_| webchat.enabled);
-    options.address_file = Some(home.address_file());
-    options.shell = shell(prepared);
-    options.docker = prepared.shared.docker.clone();
-    let map = &prepared.config.repo_map;
-    options.map_chars = if map.enabled { map.max_chars } else { 0 };
-    options.commands = prepared.shared.commands.clone();
-    options.desktop = desktop(prepared);
-    options.web = super::web::options(&prepared.config);
-    options
-}
-
-/// Access to the user's desktop: the variables that locate it, as they were at startup.
-fn desktop(prepared: &Prepared) -> DesktopOptions {
-    let mut options = DesktopOptions::default();
-    options.path = prepared.flags.path.clone();
-    options.variables = prepared.source.desktop_variables();
-    options
-}
-
-/// The environment of commands: what the user's own shell would have, and nothing else from this program.
-fn shell(prepared: &Prepared) -> ShellOptions {
-    let mut options = ShellOptions::default();
-    let (config, flags) = (&prepared.config, &prepared.flags);
-    let longest = Duration::from_secs(config.agent.turn_timeout_seconds);
-    options.sandbox = config.security.sandbox;
-    options.limits = super::sandbox::limits(config);
-    options.launcher = flags.launcher.clone();
-    options.timeout = options.timeout.min(longest);
-    options.max_timeout = longest;
-    options.home = flags.user_home.clone();
-    options.path = flags.path.clone();
-    options.lang = flags.lang.clone();
-    options.tmpdir = flags.tmpdir.clone();
-    options
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn the_kinds_of_sockets_in_the_configuration_are_those_of_the_walls() {
+    fn configured_socket_kinds_match_the_confinement() {
         let mut config = aethon_config::Config::default();
         config.security.allowed_sockets = aethon_tools::socket_kinds().map(str::to_owned).collect();
         assert_eq!(config.security.allowed_sockets.len(), 8);
@@ -169,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_absent_says_why() {
+    fn absent_tools_are_listed_with_the_reason() {
         let set = ToolSet::new("desktop", "The desktop");
         let bare = feature(&set.clone().lacking(&["open", "notify"], "there is no desktop"));
         assert_eq!((bare.id.as_str(), bare.state), ("tools_desktop", FeatureState::Unavailable));

@@ -11,7 +11,6 @@ use aethon_core::model::Readiness;
 use aethon_core::transcribe::Transcriber;
 use aethon_providers::{Catalog, Options};
 
-use crate::builder::Prepared;
 use crate::transcription::MeteredTranscriber;
 
 /// The bare service, if configured: its cost is not booked.
@@ -26,9 +25,9 @@ pub(crate) fn service(config: &Config) -> Option<Arc<dyn Transcriber>> {
 }
 
 /// The service behind the meter.
-pub(crate) fn transcriber(prepared: &Prepared, meter: &Meter) -> Option<Arc<dyn Transcriber>> {
-    let service = service(&prepared.config)?;
-    let price = listed(&prepared.config, &prepared.catalog, service.model());
+pub(crate) fn transcriber(config: &Config, catalog: &Catalog, meter: &Meter) -> Option<Arc<dyn Transcriber>> {
+    let service = service(config)?;
+    let price = listed(config, catalog, service.model());
     Some(Arc::new(MeteredTranscriber { service, meter: meter.clone(), price }))
 }
 
@@ -44,11 +43,9 @@ pub(crate) fn feature(config: &Config) -> Feature {
     let row = ("transcription", "Voice messages");
     let key = "transcription.provider";
     match service(config) {
-        None => Feature::new(row, FeatureState::Off, "voice messages are not heard", key),
+        None => Feature::new(row, FeatureState::Off, "voice messages are not transcribed", key),
         Some(service) => match service.readiness() {
-            Readiness::Ready => {
-                Feature::on(row.0, row.1, format!("written down by {}", service.model()), key)
-            }
+            Readiness::Ready => Feature::on(row.0, row.1, format!("transcribed by {}", service.model()), key),
             Readiness::NotConfigured(hint) => Feature::new(
                 row,
                 FeatureState::Degraded,
@@ -64,7 +61,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_is_sold_has_a_list_price() {
+    fn local_models_have_no_list_price() {
         let is_listed = |host: &str, model: &str| {
             let mut config = Config::default();
             config.transcription.provider = Some(aethon_providers::Provider::OpenAi);

@@ -7,7 +7,7 @@ use aethon_config::Config;
 use aethon_core::sandbox::Sandbox;
 use aethon_tools::{VerifyEdits, VerifyOptions};
 
-use crate::builder::Prepared;
+use crate::prepared::Prepared;
 
 /// The hook that checks edits, if enabled.
 pub(crate) fn hook(prepared: &Prepared) -> Option<Arc<VerifyEdits>> {
@@ -25,7 +25,7 @@ pub(crate) fn hook(prepared: &Prepared) -> Option<Arc<VerifyEdits>> {
         lsp: prepared.shared.lsp.clone(),
     };
     let redactor = prepared.shared.redactor.clone();
-    Some(Arc::new(VerifyEdits::new(&super::tools::options(prepared), redactor, options)))
+    Some(Arc::new(VerifyEdits::new(&super::tool_options::options(prepared), redactor, options)))
 }
 
 /// Returns whether a check may be derived from a project's files. Such a check executes files that the model can write, so not

@@ -1,11 +1,11 @@
-//! Builds the web tools: what they may reach, which services they use, and their rows on the feature board.
+//! Builds the web tools: the hosts they may reach, the services they use, and their rows on the feature board.
 
 use aethon_config::Config;
 use aethon_config::schema::{SearchProvider, WebSearch};
 use aethon_core::feature::{Feature, FeatureState};
 use aethon_tools::{GitHubOptions, SearchOptions, SearchService, WebOptions};
 
-/// What the web tools may reach.
+/// The hosts and services of the web tools.
 pub(crate) fn options(config: &Config) -> WebOptions {
     let (security, tools) = (&config.security, &config.tools);
     WebOptions::default().with(|options| {
@@ -39,11 +39,11 @@ pub(crate) fn features(config: &Config) -> Vec<Feature> {
         hosts => format!("public addresses, and these hosts: {}", hosts.join(", ")),
     };
     let has_token = !tools.github.token.is_empty();
-    let github = if has_token { "reads with the token; changes are asked about" } else { "no token is set" };
+    let github = if has_token { "reads with the token; changes need approval" } else { "no token is set" };
     let asks = security.taint_requires_approval;
     let taint = match asks {
-        true => "once text from outside is before the model, sending and running are asked about",
-        false => "text from outside is marked, and nobody is asked because of it",
+        true => "sending and running need approval once a turn contains text from outside",
+        false => "text from outside is marked, and needs no approval",
     };
     let taint_key = "security.taint_requires_approval";
     vec![
@@ -51,7 +51,7 @@ pub(crate) fn features(config: &Config) -> Vec<Feature> {
         searching(&tools.web_search),
         Feature::new(("github", "GitHub"), FeatureState::of_switch(has_token), github, "tools.github.token"),
         Feature::new(
-            ("taint", "Asking about text from outside"),
+            ("taint", "Approval after text from outside"),
             FeatureState::of_switch(asks),
             taint,
             taint_key,
@@ -62,7 +62,7 @@ pub(crate) fn features(config: &Config) -> Vec<Feature> {
 fn searching(search: &WebSearch) -> Feature {
     let (host, key) = (search.host.trim(), &search.api_key);
     let (state, detail) = match search.provider {
-        SearchProvider::None => (FeatureState::Off, "nobody searches".to_owned()),
+        SearchProvider::None => (FeatureState::Off, "no provider is set".to_owned()),
         SearchProvider::SearXng if host.is_empty() => {
             (FeatureState::Degraded, "tools.web_search.host is not set".to_owned())
         }

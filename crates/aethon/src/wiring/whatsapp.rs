@@ -5,7 +5,7 @@ use aethon_channels::whatsapp::{self, Options};
 use aethon_config::Config;
 use aethon_core::messenger::{GroupMode, Streaming};
 
-use super::messengers::{MessengerDeps, SILENCE, common, exchange};
+use super::messenger_parts::{MessengerDeps, SILENCE, common, exchange};
 
 pub(super) fn channel(config: &Config, deps: &MessengerDeps) -> Option<Messenger> {
     let section = &config.channels.whatsapp;

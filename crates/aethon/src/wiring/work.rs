@@ -3,17 +3,15 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use aethon_config::Config;
+use aethon_config::schema::Work;
+use aethon_core::assistant::Assistant;
 use aethon_core::channel::Channels;
 use aethon_core::clock::Clock;
 use aethon_core::storage::Storage;
-use aethon_workflows::work::{Idle, WorkOptions, WorkRunner, Works};
-
-use crate::aethon::Aethon;
+use aethon_workflows::work::{Idle, WorkLimits, WorkOptions, WorkRunner, Works};
 
 /// The ledger with its settings.
-pub(crate) fn works(config: &Config, storage: &Storage, clock: Arc<dyn Clock>) -> Works {
-    let work = &config.work;
+pub(crate) fn works(work: &Work, storage: &Storage, clock: Arc<dyn Clock>) -> Works {
     let options = WorkOptions {
         is_enabled: work.enabled,
         is_ambient: work.enabled && work.ambient.enabled,
@@ -27,8 +25,13 @@ pub(crate) fn works(config: &Config, storage: &Storage, clock: Arc<dyn Clock>) -
 }
 
 /// The runner that carries out the work, for a daemon.
-pub(crate) fn runner(aethon: &Aethon, channels: &Channels) -> WorkRunner {
-    let (work, parts) = (&aethon.config.work, &aethon.workflows.parts);
+pub(crate) fn runner(
+    work: &Work,
+    works: Works,
+    limits: WorkLimits,
+    assistant: Arc<dyn Assistant>,
+    channels: Channels,
+) -> WorkRunner {
     let minutes = |minutes: u32| Duration::from_secs(u64::from(minutes) * 60);
     let idle = Idle {
         after: minutes(work.ambient.idle_minutes),
@@ -36,6 +39,5 @@ pub(crate) fn runner(aethon: &Aethon, channels: &Channels) -> WorkRunner {
         every: minutes(work.ambient.every_minutes),
         pulse: (work.pulse_minutes > 0).then(|| minutes(work.pulse_minutes)),
     };
-    let (works, limits) = (parts.works.clone(), parts.limits.clone());
-    WorkRunner::new(works, limits, aethon.assistant(), channels.clone(), idle)
+    WorkRunner::new(works, limits, assistant, channels, idle)
 }

@@ -19,7 +19,7 @@ use aethon_workflows::specialists::{ManageSpecialists, SpecialistFolder};
 use aethon_workflows::work::{Tasks, WorkCommands, WorkLimits, Works};
 
 use super::messengers::{NAMES, home, is_enabled};
-use crate::builder::Prepared;
+use crate::prepared::Prepared;
 
 /// SOPs and jobs before the engine exists.
 #[derive(Clone)]
@@ -30,7 +30,7 @@ pub(crate) struct WorkflowParts {
     pub(crate) board: AgentBoard,
     /// The folder of specialists created at run time.
     pub(crate) specialists: Option<Arc<SpecialistFolder>>,
-    /// The files of SOPs and specialists, as instructions whose changes the owner is told of.
+    /// The files of SOPs and specialists, as instructions whose changes are reported to the owner.
     pub(crate) instructions: Vec<Arc<dyn Instructions>>,
     /// Multi-turn work.
     pub(crate) works: Works,
@@ -62,7 +62,7 @@ impl WorkflowParts {
         let options = BookOptions {
             is_enabled: scheduler.enabled,
             default_channel: scheduler.default_channel.clone(),
-            channels: channels(&prepared.config, &prepared.parts.channels),
+            channels: channels(&prepared.config, &prepared.source.parts.channels),
             without_home: without_home(&prepared.config),
         };
         let board = AgentBoard::new(bus.clone(), clock.clone(), storage.workflows.agent_runs.clone());
@@ -74,7 +74,7 @@ impl WorkflowParts {
             bus: bus.clone(),
             clock: clock.clone(),
         });
-        let works = super::work::works(&prepared.config, storage, clock.clone());
+        let works = super::work::works(&prepared.config.work, storage, clock.clone());
         let limits = WorkLimits::new(board.clone(), works.clone());
         let strangers = StrangerJobs::new(storage.channel_records.clone(), scheduler.max_stranger_jobs);
         let book = BookParts {

@@ -11,6 +11,8 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// The crates subject to this rule, with the folder of sources it applies to: all of `src/`, or one below it.
 const AREAS: &[(&str, &str)] = &[
+    ("crates/aethon", "src/"),
+    ("crates/aethon-config", "src/"),
     ("crates/aethon-http", "src/"),
     ("crates/aethon-agent", "src/engine/"),
     ("crates/aethon-files", "src/"),

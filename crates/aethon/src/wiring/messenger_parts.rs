@@ -1,0 +1,141 @@
+//! The parts that all messengers share: their common settings, the lists of allowed senders, and the services that they use.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use aethon_channels::{ChannelServices, Rules};
+use aethon_config::Config;
+use aethon_core::exchange::Exchange;
+use aethon_core::live::Live;
+use aethon_core::messenger::{GroupMode, Pairing, Strangers, Streaming};
+
+/// The name of the mail channel, whose senders are compared without case.
+pub(super) const EMAIL: &str = "email";
+/// How long a service may be silent before it answers.
+pub(super) const SILENCE: Duration = Duration::from_secs(30);
+/// A megabyte.
+const MB: u64 = 1 << 20;
+
+/// Extracts the keys that the sections of all messengers have.
+macro_rules! common {
+    ($section:expr) => {
+        $crate::wiring::messenger_parts::common!($section, $section.group_mode, $section.streaming)
+    };
+    ($section:expr, $groups:expr, $streaming:expr) => {
+        $crate::wiring::messenger_parts::Common {
+            groups: $groups,
+            streaming: $streaming,
+            pairing: $section.pairing,
+            strangers: $section.strangers,
+            home: &$section.home,
+            max_file_mb: $section.max_file_mb,
+            stale_minutes: $section.stale_minutes,
+        }
+    };
+}
+pub(super) use common;
+
+/// The parts of the program that messengers use.
+pub(crate) struct MessengerDeps {
+    pub(crate) services: ChannelServices,
+    pub(crate) allowed: AllowLists,
+}
+
+/// The allow lists by channel, replaced when the configuration is reloaded.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct AllowLists(Arc<Mutex<Lists>>);
+
+type Lists = BTreeMap<&'static str, Live<Vec<String>>>;
+
+impl AllowLists {
+    fn of(&self, channel: &'static str, config: &Config) -> Live<Vec<String>> {
+        self.lists().entry(channel).or_insert_with(|| Live::new(listed(channel, config))).clone()
+    }
+
+    /// Applies the current configuration.
+    pub(crate) fn reload(&self, config: &Config) {
+        self.lists().iter().for_each(|(channel, list)| list.set(listed(channel, config)));
+    }
+
+    fn lists(&self) -> MutexGuard<'_, Lists> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn listed(channel: &str, config: &Config) -> Vec<String> {
+    let list = config.security.allowed_senders.get(channel).cloned().unwrap_or_default();
+    // Mail addresses are compared without case, and senders arrive in lower case.
+    if channel == EMAIL { lowered(list) } else { list }
+}
+
+pub(super) fn exchange(channel: &str, address: &str, silence: Duration) -> Option<Arc<dyn Exchange>> {
+    match aethon_providers::exchange(address, silence) {
+        Ok(exchange) => Some(Arc::new(exchange)),
+        Err(error) => {
+            // The configuration was checked, so this reports a gap of the check.
+            tracing::error!(channel, %error, "a channel cannot be used");
+            None
+        }
+    }
+}
+
+/// The settings that all messengers share.
+pub(super) struct Common<'c> {
+    pub(super) groups: GroupMode,
+    pub(super) streaming: Streaming,
+    pub(super) pairing: Pairing,
+    pub(super) strangers: Strangers,
+    pub(super) home: &'c str,
+    pub(super) max_file_mb: u32,
+    pub(super) stale_minutes: u32,
+}
+
+impl Common<'_> {
+    pub(super) fn rules(&self, channel: &'static str, config: &Config, deps: &MessengerDeps) -> Rules {
+        let security = &config.security;
+        Rules {
+            channel,
+            allowed: deps.allowed.of(channel, config),
+            owners: super::household::owners(config, channel),
+            people: super::household::members(config, channel),
+            groups: self.groups,
+            pairing: self.pairing,
+            strangers: self.strangers,
+            streams: self.streaming != Streaming::Off,
+            home: Some(self.home.trim().to_owned()).filter(|home| !home.is_empty()),
+            max_file_bytes: u64::from(self.max_file_mb) * MB,
+            stale_after: Duration::from_secs(u64::from(self.stale_minutes) * 60),
+            marks_others: security.mark_untrusted_content && !security.owners.is_empty(),
+        }
+    }
+}
+
+/// Normalises a list of addresses to the form in which senders arrive.
+pub(super) fn lowered(list: Vec<String>) -> Vec<String> {
+    list.into_iter().map(|entry| entry.trim().to_lowercase()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reload_replaces_who_may_write() {
+        let with = |channel: &str, sender: &str| {
+            let mut config = Config::default();
+            config.security.allowed_senders.insert(channel.into(), vec![sender.into()]);
+            config
+        };
+        let lists = AllowLists::default();
+        let (telegram, mail) =
+            (lists.of("telegram", &with("telegram", "1")), lists.of("email", &Config::default()));
+        assert_eq!((telegram.get().as_slice(), mail.get().len()), (&["1".to_owned()][..], 0));
+        lists.reload(&with("email", " Ada@X.example"));
+        assert!(telegram.get().is_empty(), "who is no longer listed is not heard any more");
+        assert_eq!(*mail.get(), ["ada@x.example"], "senders come in lower case");
+        // Asking again for a channel's list must not change it.
+        let again = lists.of("telegram", &with("telegram", "1"));
+        assert!(again.get().is_empty());
+    }
+}
