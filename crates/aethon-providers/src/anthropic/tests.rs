@@ -1,15 +1,14 @@
 //! The codec against recorded streams and documented facts of the wire format.
 
-use aethon_core::message::{Block, Opaque, Role, ToolCall};
+use aethon_core::message::{Block, Opaque, Role};
 use aethon_core::model::{Effort, ModelErrorKind, ModelEvent, ModelRequest, StopReason, Usage};
-use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::{stream, wire};
 use crate::options::{Options, Provider};
 use crate::policy::RequestPolicy;
 use crate::restrictions::LearnedRestriction;
-use crate::stream::replay::{Outcome, replay, survive, survive_damage};
+use crate::stream::replay::{Outcome, decoder_survives, replay, survive_damage, tool_call};
 use crate::stream::{Decoder, Framing};
 use crate::testing::{call, conversation, message, policy, request, result, service, tool, two_steps};
 
@@ -25,10 +24,6 @@ macro_rules! recording {
 
 fn play(recording: &str) -> Outcome {
     replay(Framing::Events, &reader, recording)
-}
-
-fn tool_call(id: &str, name: &str, input: Value) -> ModelEvent {
-    ModelEvent::ToolCall(ToolCall { id: id.into(), name: name.into(), input, opaque: None })
 }
 
 fn ended(outcome: Outcome, stop: StopReason, usage: (u64, u64, u64)) -> Vec<ModelEvent> {
@@ -137,21 +132,7 @@ fn a_whole_message_is_an_answer_too() {
     assert_eq!(events[1], tool_call("toolu_1", "file_read", json!({"path": "a"})));
 }
 
-proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
-    #[test]
-    fn no_bytes_can_make_it_panic(pieces in proptest::collection::vec(proptest::collection::vec(any::<u8>(), 0..100), 0..8)) {
-        survive(Framing::Events, reader(), &pieces);
-    }
-
-    #[test]
-    fn a_damaged_recording_ends_in_an_answer_or_an_error(at in 0_usize..3000, byte in any::<u8>()) {
-        let mut bytes = recording!("thinking.sse").as_bytes().to_vec();
-        let at = at % bytes.len();
-        bytes[at] = byte;
-        survive(Framing::Events, reader(), &[bytes]);
-    }
-}
+decoder_survives!(Framing::Events, reader, recording!("thinking.sse"));
 
 fn body(options: &Options, request: &ModelRequest) -> Value {
     let policy = policy(options);

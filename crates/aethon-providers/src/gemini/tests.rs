@@ -2,12 +2,11 @@
 
 use aethon_core::message::{Block, Opaque, Role, ToolCall};
 use aethon_core::model::{Effort, ModelErrorKind, ModelEvent, ModelRequest, StopReason, Usage};
-use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::{DIALECT, stream, wire};
 use crate::options::{Options, Provider};
-use crate::stream::replay::{Outcome, replay, survive, survive_damage};
+use crate::stream::replay::{Outcome, decoder_survives, replay, survive_damage};
 use crate::stream::{CallIds, Decoder, Framing};
 use crate::testing::{call, conversation, message, policy, request, result, service, tool, two_steps};
 
@@ -127,21 +126,7 @@ fn a_whole_response_is_an_answer_too() {
     ended(replay(Framing::Whole, &reader, whole.to_string()), StopReason::End, (3, 4, 0));
 }
 
-proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
-    #[test]
-    fn no_bytes_can_make_it_panic(pieces in proptest::collection::vec(proptest::collection::vec(any::<u8>(), 0..100), 0..8)) {
-        survive(Framing::Events, reader(), &pieces);
-    }
-
-    #[test]
-    fn a_damaged_recording_ends_in_an_answer_or_an_error(at in 0_usize..3000, byte in any::<u8>()) {
-        let mut bytes = recording!("two_tools.sse").as_bytes().to_vec();
-        let at = at % bytes.len();
-        bytes[at] = byte;
-        survive(Framing::Events, reader(), &[bytes]);
-    }
-}
+decoder_survives!(Framing::Events, reader, recording!("two_tools.sse"));
 
 fn body(options: &Options, request: &ModelRequest) -> Value {
     let policy = policy(options);

@@ -1,13 +1,12 @@
 //! The codec against recorded streams and documented facts of the wire format.
 
-use aethon_core::message::{Block, Role, ToolCall};
+use aethon_core::message::{Block, Role};
 use aethon_core::model::{Effort, ModelErrorKind, ModelEvent, ModelRequest, StopReason, Usage};
-use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::{stream, wire};
 use crate::options::{Options, Overrides, Provider};
-use crate::stream::replay::{Outcome, replay, survive, survive_damage};
+use crate::stream::replay::{Outcome, decoder_survives, replay, survive_damage, tool_call};
 use crate::stream::{CallIds, Decoder, Framing};
 use crate::testing::{conversation, message, policy, request, service, tool};
 
@@ -24,10 +23,6 @@ macro_rules! recording {
 
 fn play(recording: &str) -> Outcome {
     replay(Framing::Lines, &reader, recording)
-}
-
-fn tool_call(id: &str, name: &str, input: Value) -> ModelEvent {
-    ModelEvent::ToolCall(ToolCall { id: id.into(), name: name.into(), input, opaque: None })
 }
 
 fn ended(outcome: Outcome, stop: StopReason, usage: (u64, u64)) -> Vec<ModelEvent> {
@@ -76,21 +71,7 @@ fn errors_and_cuts_come_after_the_text_so_far() {
     check(recording!("cut.ndjson"), ModelErrorKind::Network);
 }
 
-proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
-    #[test]
-    fn no_bytes_can_make_it_panic(pieces in proptest::collection::vec(proptest::collection::vec(any::<u8>(), 0..100), 0..8)) {
-        survive(Framing::Lines, reader(), &pieces);
-    }
-
-    #[test]
-    fn a_damaged_recording_ends_in_an_answer_or_an_error(at in 0_usize..800, byte in any::<u8>()) {
-        let mut bytes = recording!("two_tools.ndjson").as_bytes().to_vec();
-        let at = at % bytes.len();
-        bytes[at] = byte;
-        survive(Framing::Lines, reader(), &[bytes]);
-    }
-}
+decoder_survives!(Framing::Lines, reader, recording!("two_tools.ndjson"));
 
 fn body(options: &Options, request: &ModelRequest) -> Value {
     let policy = policy(options);

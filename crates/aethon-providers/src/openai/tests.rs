@@ -1,8 +1,7 @@
 //! The codec against recorded streams and documented facts of the wire format.
 
-use aethon_core::message::{Block, Opaque, Role, ToolCall};
-use aethon_core::model::{Effort, ModelErrorKind, ModelEvent, ModelRequest, StopReason, Usage};
-use proptest::prelude::*;
+use aethon_core::message::{Block, Opaque, Role};
+use aethon_core::model::{Effort, ModelErrorKind, ModelEvent, ModelRequest, StopReason};
 use serde_json::{Value, json};
 
 use super::profile::{CallIdForm, OPENAI, Profile};
@@ -13,7 +12,7 @@ use crate::policy::RequestPolicy;
 use crate::prompt;
 use crate::remote::Dialect;
 use crate::restrictions::LearnedRestriction;
-use crate::stream::replay::{Outcome, replay, survive, survive_damage};
+use crate::stream::replay::{self, Outcome, decoder_survives, replay, survive_damage, tool_call};
 use crate::stream::{CallIds, Decoder, Framing};
 use crate::testing::{
     call, conversation, message, policy, policy_of, request, result, service, tool, two_steps,
@@ -34,19 +33,10 @@ fn play(recording: &str) -> Outcome {
     replay(Framing::Events, &reader, recording)
 }
 
-fn tool_call(id: &str, name: &str, input: Value) -> ModelEvent {
-    ModelEvent::ToolCall(ToolCall { id: id.into(), name: name.into(), input, opaque: None })
-}
-
 /// Asserts the end, and returns the events before it.
 fn ended(outcome: Outcome, stop: StopReason, usage: (u64, u64, u64), model: &str) -> Vec<ModelEvent> {
     assert!(outcome.error.is_none(), "{outcome:?}");
-    let (input_tokens, output_tokens, cached_tokens) = usage;
-    let usage = Usage { input_tokens, output_tokens, cached_tokens, ..Usage::default() };
-    let mut events = outcome.events;
-    let end = ModelEvent::Finished { stop, usage, model: Some(model.into()) };
-    assert_eq!(events.pop(), Some(end), "{events:?}");
-    events
+    outcome.ended(stop, replay::usage(usage.0, usage.1, usage.2), Some(model))
 }
 
 const GPT: &str = "gpt-5-2025-08-07";
@@ -160,22 +150,7 @@ fn a_whole_completion_is_an_answer_too() {
     assert_eq!(outcome.error.unwrap().kind(), ModelErrorKind::Malformed);
 }
 
-proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
-    #[test]
-    fn no_bytes_can_make_it_panic(pieces in proptest::collection::vec(proptest::collection::vec(any::<u8>(), 0..100), 0..8)) {
-        survive(Framing::Events, reader(), &pieces);
-    }
-
-    #[test]
-    fn a_damaged_recording_ends_in_an_answer_or_an_error(at in 0_usize..1800, byte in any::<u8>(), cut in 0_usize..1800) {
-        let mut bytes = recording!("two_tools.sse").as_bytes().to_vec();
-        let at = at % bytes.len();
-        bytes[at] = byte;
-        let (first, second) = bytes.split_at(cut % bytes.len());
-        survive(Framing::Events, reader(), &[first.to_vec(), second.to_vec()]);
-    }
-}
+decoder_survives!(Framing::Events, reader, recording!("two_tools.sse"));
 
 fn body(options: &Options, profile: &Profile, request: &ModelRequest) -> Value {
     body_on(&policy(options), profile, request)

@@ -1,7 +1,7 @@
 //! The codec against recorded streams and documented facts of the wire format.
 
-use aethon_core::message::{Block, Opaque, Role, ToolCall};
-use aethon_core::model::{Effort, ModelErrorKind, ModelEvent, ModelRequest, StopReason, Usage};
+use aethon_core::message::{Block, Opaque, Role};
+use aethon_core::model::{Effort, ModelErrorKind, ModelEvent, ModelRequest, StopReason};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -11,7 +11,7 @@ use crate::policy::RequestPolicy;
 use crate::prompt;
 use crate::remote::Dialect;
 use crate::restrictions::LearnedRestriction;
-use crate::stream::replay::{Outcome, replay, survive, survive_damage};
+use crate::stream::replay::{self, Outcome, decoder_survives, replay, survive, survive_damage, tool_call};
 use crate::stream::{CallIds, Decoder, Framing};
 use crate::testing::{call, conversation, message, policy, policy_of, request, result, service, tool};
 
@@ -30,18 +30,9 @@ fn play(recording: &str) -> Outcome {
     replay(Framing::Events, &reader, recording)
 }
 
-fn tool_call(id: &str, name: &str, input: Value) -> ModelEvent {
-    ModelEvent::ToolCall(ToolCall { id: id.into(), name: name.into(), input, opaque: None })
-}
-
 fn ended(outcome: Outcome, stop: StopReason, usage: (u64, u64, u64)) -> Vec<ModelEvent> {
     assert!(outcome.error.is_none(), "{outcome:?}");
-    let (input_tokens, output_tokens, cached_tokens) = usage;
-    let usage = Usage { input_tokens, output_tokens, cached_tokens, ..Usage::default() };
-    let mut events = outcome.events;
-    let end = ModelEvent::Finished { stop, usage, model: Some("gpt-5-2025-08-07".into()) };
-    assert_eq!(events.pop(), Some(end), "{events:?}");
-    events
+    outcome.ended(stop, replay::usage(usage.0, usage.1, usage.2), Some("gpt-5-2025-08-07"))
 }
 
 fn thought(summary: &[&str]) -> Opaque {
@@ -150,21 +141,10 @@ fn a_whole_response_is_an_answer_too() {
     assert_eq!(events[1], ModelEvent::Text("Whole.".into()));
 }
 
+decoder_survives!(Framing::Events, reader, recording!("two_tools.sse"));
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
-    #[test]
-    fn no_bytes_can_make_it_panic(pieces in proptest::collection::vec(proptest::collection::vec(any::<u8>(), 0..100), 0..8)) {
-        survive(Framing::Events, reader(), &pieces);
-    }
-
-    #[test]
-    fn a_damaged_recording_ends_in_an_answer_or_an_error(at in 0_usize..9000, byte in any::<u8>()) {
-        let mut bytes = recording!("two_tools.sse").as_bytes().to_vec();
-        let at = at % bytes.len();
-        bytes[at] = byte;
-        survive(Framing::Events, reader(), &[bytes]);
-    }
-
     #[test]
     fn events_in_any_order_end_in_an_answer_or_an_error(order in proptest::collection::vec(0_usize..40, 0..60)) {
         let events: Vec<&str> = recording!("reasoning.sse").split_inclusive("\n\n").collect();

@@ -1,6 +1,8 @@
 //! Plays recorded responses to decoders in tests: whole, cut at every byte, and byte by byte.
 
-use aethon_core::model::{ModelError, ModelEvent};
+use aethon_core::message::ToolCall;
+use aethon_core::model::{ModelError, ModelEvent, StopReason, Usage};
+use serde_json::Value;
 
 use super::{Decoder, Decoding, Events, Framing};
 
@@ -20,6 +22,24 @@ impl Outcome {
         };
         self.events.iter().filter_map(text).collect()
     }
+
+    /// Asserts that the response ended like this, and returns the events before.
+    pub(crate) fn ended(mut self, stop: StopReason, usage: Usage, model: Option<&str>) -> Vec<ModelEvent> {
+        assert!(self.error.is_none(), "{self:?}");
+        let end = ModelEvent::Finished { stop, usage, model: model.map(str::to_owned) };
+        assert_eq!(self.events.pop(), Some(end), "{:?}", self.events);
+        self.events
+    }
+}
+
+/// Returns the usage of a response that wrote nothing to a cache.
+pub(crate) fn usage(input_tokens: u64, output_tokens: u64, cached_tokens: u64) -> Usage {
+    Usage { input_tokens, output_tokens, cached_tokens, ..Usage::default() }
+}
+
+/// Returns the event of a call.
+pub(crate) fn tool_call(id: &str, name: &str, input: Value) -> ModelEvent {
+    ModelEvent::ToolCall(ToolCall { id: id.into(), name: name.into(), input, opaque: None })
 }
 
 /// Plays `pieces`.
@@ -66,3 +86,31 @@ pub(crate) fn survive_damage(framing: Framing, decoder: fn() -> Box<dyn Decoder>
     survive(framing, decoder(), &[first.to_vec(), second.to_vec()]);
     survive(framing, decoder(), &[input.to_vec()]);
 }
+
+/// Defines the tests that every decoder has to pass: whatever arrives, the response ends with an answer or an error.
+macro_rules! decoder_survives {
+    ($framing:expr, $decoder:expr, $recording:expr) => {
+        proptest::proptest! {
+            #![proptest_config(proptest::prelude::ProptestConfig::with_cases(64))]
+            #[test]
+            fn arbitrary_bytes_end_in_an_answer_or_an_error(
+                pieces in proptest::collection::vec(
+                    proptest::collection::vec(proptest::prelude::any::<u8>(), 0..100), 0..8)
+            ) {
+                $crate::stream::replay::survive($framing, $decoder(), &pieces);
+            }
+
+            #[test]
+            fn a_damaged_recording_ends_in_an_answer_or_an_error(
+                at in 0_usize..1 << 20, byte in proptest::prelude::any::<u8>(), cut in 0_usize..1 << 20
+            ) {
+                let mut bytes: Vec<u8> = $recording.into();
+                let length = bytes.len();
+                bytes[at % length] = byte;
+                let (first, second) = bytes.split_at(cut % length);
+                $crate::stream::replay::survive($framing, $decoder(), &[first.to_vec(), second.to_vec()]);
+            }
+        }
+    };
+}
+pub(crate) use decoder_survives;
