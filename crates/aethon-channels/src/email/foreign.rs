@@ -6,6 +6,8 @@
 //! do not. A shape that is not quite certain counts all the same: text of the sender that is taken for somebody else's is
 //! still read, while the reverse would let a stranger speak as the owner.
 
+use super::phrases::{FROM, REPEATED, SENT, SUBJECT};
+
 /// What begins at a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Beginning {
@@ -21,117 +23,6 @@ pub(super) enum Beginning {
         certain: bool,
     },
 }
-
-/// Words in the line above the mail that a reply repeats, in the forms of common programs.
-const REPEATED: [&str; 14] = [
-    "original message",
-    "original appointment",
-    "ursprüngliche nachricht",
-    "message d'origine",
-    "mensaje original",
-    "mensagem original",
-    "messaggio originale",
-    "oorspronkelijk bericht",
-    "ursprungligt meddelande",
-    "oprindelig meddelelse",
-    "oryginalna wiadomość",
-    "исходное сообщение",
-    "原始邮件",
-    "元のメッセージ",
-];
-
-/// The header names by which programs introduce another mail: author, date, subject.
-const FROM: [&str; 28] = [
-    "from",
-    "von",
-    "de",
-    "da",
-    "van",
-    "från",
-    "fra",
-    "od",
-    "od kogo",
-    "feladó",
-    "lähettäjä",
-    "kimden",
-    "gönderen",
-    "от",
-    "от кого",
-    "від",
-    "από",
-    "din",
-    "de la",
-    "dari",
-    "từ",
-    "发件人",
-    "寄件者",
-    "差出人",
-    "送信者",
-    "보낸 사람",
-    "מאת",
-    "من",
-];
-const SENT: [&str; 32] = [
-    "sent",
-    "date",
-    "gesendet",
-    "datum",
-    "envoyé",
-    "enviado",
-    "enviado el",
-    "enviada em",
-    "enviado em",
-    "inviato",
-    "data",
-    "fecha",
-    "verzonden",
-    "skickat",
-    "sendt",
-    "wysłano",
-    "envoyé le",
-    "odesláno",
-    "elküldve",
-    "lähetetty",
-    "gönderildi",
-    "tarih",
-    "дата",
-    "отправлено",
-    "надіслано",
-    "στάλθηκε",
-    "发送时间",
-    "日期",
-    "寄件日期",
-    "送信日時",
-    "日時",
-    "보낸 날짜",
-];
-const SUBJECT: [&str; 25] = [
-    "subject",
-    "betreff",
-    "objet",
-    "asunto",
-    "assunto",
-    "oggetto",
-    "onderwerp",
-    "ämne",
-    "emne",
-    "temat",
-    "předmět",
-    "predmet",
-    "tárgy",
-    "aihe",
-    "konu",
-    "тема",
-    "относно",
-    "θέμα",
-    "subiect",
-    "主题",
-    "主旨",
-    "件名",
-    "제목",
-    "נושא",
-    "الموضوع",
-];
 
 /// How many lines after the first header the others may be.
 const MAX_HEADING: usize = 12;

@@ -2,8 +2,8 @@
 //!
 //! `dial` connects, `imap` talks to the mailbox and `frame` delimits its responses, `watch` reads incoming mail,
 //! `head` and `proof` decide whether the sender is proven, `letter` converts a mail, `body` separates what others
-//! wrote (recognised by `foreign` and `subject`), `files` caches attachments, `thread` remembers threads, `reply` composes a mail and `smtp` sends it,
-//! `token` provides access tokens in place of a password.
+//! wrote (recognised by `foreign` and `subject`, by the `phrases` of many languages), `files` caches attachments,
+//! `thread` remembers threads, `reply` composes a mail and `smtp` sends it, `token` provides access tokens in place of a password.
 //!
 //! Anyone can put any name in a mail. So a mail is accepted only if the owner's mail server vouches for the sender,
 //! and nothing can be approved by mail.
@@ -20,6 +20,7 @@ mod imap;
 mod languages;
 mod letter;
 mod options;
+mod phrases;
 mod platform;
 mod proof;
 mod reply;
