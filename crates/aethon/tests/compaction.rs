@@ -45,7 +45,7 @@ fn is_for_summary(request: &ModelRequest) -> bool {
     request.system.starts_with("You write summaries")
 }
 
-/// A model that keeps every fact that a summary asks for, looks up what a message tells it to, and says `ok`.
+/// A model that keeps every fact that a summary asks for, follows requests to search, and says `ok`.
 fn ideal(request: &ModelRequest) -> Option<Vec<Step>> {
     let said = |text: &str| Some(vec![Step::say(text), Step::finish(StopReason::End)]);
     let last = request.messages.last()?;

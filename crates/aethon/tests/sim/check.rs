@@ -13,7 +13,7 @@ use crate::history::{History, Said};
 use crate::program::Program;
 use crate::world::{World, session};
 
-/// What is still under way, if anything is.
+/// Describes work in progress, if any.
 pub async fn unrest(world: &World, programs: &[Program], sessions: usize) -> Option<String> {
     for program in programs {
         if let Some(turn) = program.activity().first() {
@@ -38,7 +38,7 @@ pub async fn unrest(world: &World, programs: &[Program], sessions: usize) -> Opt
     RunLog::next_due(&**store).await.unwrap().map(|at| format!("a job that is due at {at}"))
 }
 
-/// Holds what is stored against what was seen.
+/// Checks the storage against the observations of the clients.
 pub async fn check(world: &World, sessions: usize) {
     let history = world.history(std::mem::take);
     for number in 0..sessions {
@@ -54,7 +54,7 @@ pub async fn check(world: &World, sessions: usize) {
 
 async fn check_session(world: &World, history: &History, session: &SessionId) {
     let transcript = world.store.transcript(session);
-    // What is posted or withdrawn may stand between a call and its result; a model is never shown that.
+    // A posted or withdrawn message may be stored between a call and its result; requests to models never contain it there.
     let mut turns: BTreeMap<&TurnId, Vec<&Message>> = BTreeMap::new();
     for message in &transcript {
         message.turn.iter().for_each(|turn| turns.entry(turn).or_default().push(message));
@@ -93,7 +93,7 @@ async fn check_session(world: &World, history: &History, session: &SessionId) {
     }
 }
 
-/// What was posted is there once, unless something in its session was taken away since.
+/// Checks that each posted message is stored once, unless something in its session was removed since.
 fn check_posted(world: &World, history: &History, session: &SessionId, transcript: &[Message]) {
     for posted in history.posted.iter().filter(|posted| posted.session == *session) {
         let count = transcript.iter().filter(|message| message.text() == posted.text).count();
@@ -120,7 +120,7 @@ async fn is_excused(world: &World, history: &History, one: &Said) -> bool {
             && target.is_some_and(reaches)
             && edit.acknowledged.unwrap_or(u64::MAX) > one.began
     });
-    // A correction of something that is gone, or that nobody could answer, changes nothing.
+    // A correction of a message that is gone, or that could not be answered, changes nothing.
     is_cleared || is_cut || (one.replaces.is_some() && !is_answered(world, one).await)
 }
 
@@ -138,7 +138,7 @@ fn is_removed(history: &History, one: &Said) -> bool {
         .any(|cleared| cleared.is_sure && cleared.session == one.session && cleared.began > acknowledged)
 }
 
-/// What a correction replaced is gone, with all that came after it.
+/// Checks that a corrected message is gone, with all that followed it.
 fn check_edit(world: &World, history: &History, edit: &Said, texts: &[String]) {
     let Some(target) = edit.replaces.map(|place| &history.said[place]) else { return };
     let is_replaced = |said: &&Said| {

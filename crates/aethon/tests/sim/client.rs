@@ -1,5 +1,5 @@
-//! A client: it says things one after the other, corrects them, stops and empties, posts as a job does, and hands in again what nobody has
-//! acknowledged, as the doors of the real programs do.
+//! A client: it sends messages one after the other, corrects them, stops and clears, posts as a job does, and sends
+//! unacknowledged messages again, as the real programs do.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -30,7 +30,7 @@ pub struct Client {
 /// What became of a message.
 enum Handed {
     Acknowledged(Submitted, Program, u64),
-    /// Its program died, and nobody can ask again.
+    /// Its program died, so the outcome cannot be queried.
     Lost,
     Refused(Error),
 }
@@ -165,7 +165,7 @@ impl Client {
         Some(record.phase == TurnPhase::Done)
     }
 
-    /// Waits for a reply, which must be stored when it is there; whoever watched has seen the end by then.
+    /// Waits for a reply. It must be stored by then, and watchers must have seen the end.
     fn wait(
         &self,
         submitted: Submitted,
@@ -250,7 +250,7 @@ impl Client {
         });
     }
 
-    /// Has the assistant say something by itself, twice by the same key where nobody knows whether the first came through.
+    /// Posts a message of the assistant, and again with the same key if it is unknown whether the first post succeeded.
     async fn post(&self, session: &SessionId, number: usize) {
         let text = format!("p{}.{number}", self.sender);
         let place = self.world.history(|history| {

@@ -91,7 +91,7 @@ pub struct FaultyModel {
     pub life: Arc<Life>,
 }
 
-/// What it does next.
+/// The next action.
 enum Next {
     Send(ModelEvent),
     Pause(Duration),
@@ -185,7 +185,7 @@ impl ModelProvider for FaultyModel {
     }
 }
 
-/// What is wrong with the calls of a conversation, if anything is.
+/// Describes the first call without exactly one result after it, if there is one.
 pub fn unpaired(messages: &[&Message]) -> Option<String> {
     let results = |message: &&Message| -> Vec<String> {
         let result = |block: &Block| match block {
@@ -268,7 +268,7 @@ impl Channel for FaultyChannel {
     }
 }
 
-/// Somebody who watches a turn, and knows what must be true when its end is shown.
+/// A watcher of a turn, which checks the invariants that must hold when its end is shown.
 pub struct Watcher {
     pub world: Arc<World>,
     pub life: Arc<Life>,

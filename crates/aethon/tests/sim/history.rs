@@ -1,4 +1,4 @@
-//! What clients did and saw, as they saw it: what the checks hold the storage against.
+//! The actions and observations of clients, which the checks compare with the storage.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -32,7 +32,7 @@ pub struct Cleared {
     pub is_sure: bool,
 }
 
-/// What was put into a session beside its turns.
+/// A message posted to a session outside its turns.
 #[derive(Debug, Clone)]
 pub struct Posted {
     pub session: SessionId,
@@ -42,7 +42,7 @@ pub struct Posted {
     pub is_sure: bool,
 }
 
-/// What reached somebody through a channel.
+/// A message delivered through a channel.
 #[derive(Debug, Clone)]
 pub struct Arrived {
     pub id: i64,

@@ -1,5 +1,5 @@
-//! Planted mutants: what a storage or an engine with a fault would do. Each breaks one promise, and the simulation has to
-//! find it; without one, every function here does what it is asked.
+//! Planted mutants: the behaviour of a storage or an engine with a fault. Each breaks one promise, and the simulation has
+//! to find it; without a mutant, every function here works.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use aethon_core::version::Expected;
 
 use crate::store::FaultyStore;
 
-/// What is wrong.
+/// The planted fault.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mutant {
     /// A message is acknowledged before it is stored.
@@ -28,7 +28,7 @@ pub enum Mutant {
     DropsRetry,
     /// Of two messages that wait, the second comes first.
     ReordersTwo,
-    /// What was reserved for a call is never given back.
+    /// The reservation of a call is never released.
     ForgetsSettlement,
     /// Turns are taken from a program that lives.
     SkipsLease,

@@ -1,5 +1,5 @@
 //! A program of the home: an engine over the faulty storage, and for a daemon its outbox and its schedule. A supervisor
-//! starts it again whenever it has died or was told to end.
+//! starts it again whenever it has died or was shut down.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -88,7 +88,7 @@ impl Program {
     ) {
         let pigeon = FaultyChannel { world: world.clone(), life: self.life.clone() };
         let channels = Channels::new([Arc::new(pigeon) as Arc<dyn Channel>]).unwrap();
-        // One each: those who wait at the same are told in an order that no seed decides.
+        // One each: those that wait for the same one wake in an order that no seed decides.
         let ((one, shutdown), (other, end)) = (ShutdownTrigger::pair(), ShutdownTrigger::pair());
         let worker = Worker::new(store.clone(), channels.clone(), world.clock.clone(), wake);
         tokio::spawn(worker.run(shutdown));
@@ -113,7 +113,7 @@ impl Program {
         self.engine.shutdown(Duration::from_secs(3)).await;
     }
 
-    /// What still goes on in it.
+    /// The turns in progress.
     pub fn activity(&self) -> Vec<String> {
         let told = |turn: aethon_core::assistant::ActiveTurn| format!("{} {}", turn.turn, turn.state);
         self.engine.activity().into_iter().map(told).collect()
@@ -131,7 +131,7 @@ pub fn job_options() -> BookOptions {
 
 /// Keeps a program running in its place.
 pub async fn supervise(world: Arc<World>, place: usize, slot: Arc<Slot>) {
-    // Some are told to end after a while.
+    // Some are shut down after a while.
     let mut polite_ends = world.below(3);
     for generation in 0.. {
         if !world.violations().is_empty() {
@@ -176,8 +176,8 @@ async fn end(world: &Arc<World>, program: &Program) {
     }
 }
 
-/// What the storage does when it is opened after a program that is gone: its reservations are spent as far as is known. A
-/// daemon knows that the one before it is gone; of others only the lease tells.
+/// Does as the storage does when it is opened after a dead program: counts its reservations as spent, as far as is known.
+/// A daemon knows that the one before it is dead; of others only the lease says so.
 async fn bury(world: &Arc<World>, life: &Life) {
     world.history(|history| history.deaths += 1);
     for id in world.left_by(life) {

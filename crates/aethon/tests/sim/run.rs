@@ -23,7 +23,7 @@ use crate::world::World;
 const MAX_STORM: Duration = Duration::from_secs(600);
 const MAX_CALM: Duration = Duration::from_secs(3_600);
 
-/// What came of a seed.
+/// The result of a seed.
 pub struct Outcome {
     pub violations: Vec<String>,
     pub digest: u64,
@@ -109,7 +109,7 @@ async fn settle_down(world: &Arc<World>, slots: &[Arc<Slot>], (sessions, waits):
     sleep(Duration::from_secs(5)).await;
 }
 
-/// Jobs that are due once, soon, whoever runs then.
+/// Adds jobs that are due once, soon, whichever program runs then.
 async fn add_jobs(world: &Arc<World>) {
     let book = JobBook::new(BookParts {
         jobs: world.store.clone(),

@@ -53,8 +53,8 @@ impl FaultyStore {
         done
     }
 
-    /// Notes whose a turn is from now on. Nobody takes it from a program that lives and has not let go of it, as long as that
-    /// can say so.
+    /// Notes the new owner of a turn. A turn must not be taken from a program that lives, has not released it and can renew
+    /// its lease.
     fn taken(&self, turn: &TurnId) {
         let before = self.world.holds(turn, &self.life);
         let is_taken_away =

@@ -1,4 +1,4 @@
-//! The world that a seed makes: chance, time, faults, and what is written down of all that happens.
+//! The world that a seed makes: chance, time, faults, and the record of all that happens.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::future::pending;
@@ -31,12 +31,12 @@ pub struct Odds {
     pub slow: u64,
 }
 
-/// A program that lives, until it is killed. What it awaits after that never comes: nothing of it runs on, and, as after
-/// `kill -9`, none of its destructors either.
+/// A program, until it is killed. After that its waits never end: as after `kill -9`, none of its code runs, not even its
+/// destructors.
 pub struct Life {
     pub number: usize,
     is_dead: AtomicBool,
-    /// It ends, and has given up what it had not finished: others may take that while it is still about.
+    /// It is ending and has released its unfinished turns: others may take them while it is still running.
     has_released_turns: AtomicBool,
     /// Wakes in the order of the waits; a `watch` of tokio wakes in one that no seed decides.
     died: Notify,

@@ -220,8 +220,8 @@ async fn after_a_crash_finished_tasks_stay_done_and_running_ones_are_joined() {
     runner.await.unwrap();
 }
 
-/// Kills the program while the second call of a task waits, 40 seconds after the first one began. What the next process
-/// finds in the ledger, and that process with these limits of money and time.
+/// Kills the program while the second call of a task waits, 40 seconds after the first one began. Returns the work that the
+/// next process finds in the ledger, and that process with these limits of money and time.
 async fn killed(limits: fn(&Work) -> WorkOptions, then: Vec<Vec<Step>>) -> (Work, Stage) {
     let priced = || Setup { price: Some(Price::new(1.0, 1.0)), ..Setup::default() };
     let gates = [Gate::default(), Gate::default()];
