@@ -9,7 +9,6 @@ mod bench;
 mod catalog;
 mod ci;
 mod docs;
-mod fuzz;
 mod howto;
 mod process;
 mod proof;
@@ -46,8 +45,6 @@ enum Chore {
     Docs,
     /// Make the built-in catalogue of models from LiteLLM's table
     Catalog(catalog::Options),
-    /// Hold the shell rules against bash: command lines at random, and bytes that mean nothing
-    FuzzShell(fuzz::Options),
     /// Run the engine in simulated worlds of many seeds: faults, crashes, any order of steps
     Sim(proof::SimOptions),
     /// Have every write, sync, truncation and read of a run fail once under the real store
@@ -101,7 +98,6 @@ fn run(arguments: Arguments) -> Result<()> {
         Chore::Howto => howto::run(root),
         Chore::Docs => docs::run(root),
         Chore::Catalog(options) => catalog::run(root, &options),
-        Chore::FuzzShell(options) => fuzz::run(root, &options),
         Chore::Sim(options) => proof::sim(root, &options),
         Chore::IoFaults => proof::io_faults(root),
         Chore::Torture(options) => proof::torture(root, &options),

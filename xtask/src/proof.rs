@@ -98,7 +98,7 @@ const TARGETS: [&[&str]; 7] = [
     &["-p", "aethon-http", "--test", "heads"],
     &["-p", "aethon-recorder", "--lib"],
     &["-p", "aethon-config", "--lib"],
-    &["-p", "aethon-agent", "--test", "shell"],
+    &["-p", "aethon-guard", "--test", "shell"],
     &["-p", "aethon-workflows", "--test", "fuzz"],
 ];
 

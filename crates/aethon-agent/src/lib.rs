@@ -3,7 +3,7 @@
 //!
 //! The modules: `admission` (what is admitted, and in which form), `dispatcher` (which turn runs when), `engine` (one
 //! turn), `models` (which one is asked, in which order), `meter` (what that costs), `window` (what a model sees of a
-//! conversation), `hooks` (one file per concern), `shell_rules` (which commands are refused), `prompt` (the system
+//! conversation), `hooks` (one file per concern), `prompt` (the system
 //! prompt), `changes` (reports changes of the model's instructions to the owner), `outbox` (delivers replies elsewhere),
 //! `roster` (the agents that the main one asks). Models, tools and storage are traits of the core; this crate knows no
 //! other leaf. Workflows (SOPs, jobs, multi-turn work) are in front of it, in `aethon-workflows`.
@@ -25,7 +25,6 @@ pub mod prompt;
 mod random;
 mod roster;
 mod services;
-pub mod shell_rules;
 mod tasks;
 mod toolbox;
 mod window;

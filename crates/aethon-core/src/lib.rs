@@ -49,7 +49,6 @@ pub mod person;
 pub mod program;
 pub mod provider;
 pub mod recording;
-pub mod redact;
 pub mod reported;
 pub mod sandbox;
 pub mod schedule;

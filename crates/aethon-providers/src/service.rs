@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use aethon_core::redact::Redactor;
 use aethon_core::secret::Secret;
+use aethon_guard::redact::Redactor;
 
 use crate::catalog::ModelFacts;
 use crate::endpoint::Endpoint;

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use aethon_core::ids::SessionId;
-use aethon_core::redact::Redactor;
 use aethon_core::time::text;
 use aethon_core::tool::ToolSpec;
+use aethon_guard::redact::Redactor;
 use jiff::Timestamp;
 use serde::Serialize;
 

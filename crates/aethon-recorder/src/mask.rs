@@ -4,8 +4,8 @@
 
 use std::cell::Cell;
 
-use aethon_core::redact::Redactor;
 use aethon_core::secret::MASK;
+use aethon_guard::redact::Redactor;
 use serde::ser::{
     Serialize, SerializeMap, SerializeSeq, SerializeStruct, SerializeStructVariant, SerializeTuple,
     SerializeTupleStruct, SerializeTupleVariant, Serializer,

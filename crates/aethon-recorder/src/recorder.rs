@@ -11,9 +11,9 @@ use aethon_core::hook::Hook;
 use aethon_core::ids::{SessionId, TurnId};
 use aethon_core::live::Live;
 use aethon_core::message::{Block, Inbound, Message, Reply};
-use aethon_core::redact::Redactor;
 use aethon_core::session::{Begin, Begun};
 use aethon_core::storage::Storage;
+use aethon_guard::redact::Redactor;
 use tokio::sync::oneshot;
 use tokio::time::timeout;
 

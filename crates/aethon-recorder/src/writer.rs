@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use aethon_core::event::{Event, RecordingChange, RecordingNews};
 use aethon_core::ids::SessionId;
-use aethon_core::redact::Redactor;
+use aethon_guard::redact::Redactor;
 use jiff::Timestamp;
 
 use crate::event::{EventData, SessionEvent};

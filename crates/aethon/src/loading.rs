@@ -1,6 +1,6 @@
 //! Reads the configuration and checks it, which yields a [`Prepared`]. Nothing is opened or written.
 
-use aethon_core::redact::Redactor;
+use aethon_guard::redact::Redactor;
 use aethon_providers::AwsEnvironment;
 use aethon_tools::CommandSlots;
 

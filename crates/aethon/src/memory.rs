@@ -10,11 +10,11 @@ use std::time::Duration;
 use aethon_core::embed::Embedder;
 use aethon_core::error::Result;
 use aethon_core::memory::{
-    Correction, Memory, MemoryEntry, MemoryGuard, MemoryHit, MemoryId, MemoryListing, MemoryPage,
-    MemoryQuery, MemoryRecord, MemoryStats, MemoryStorage, MemoryVector, NewMemory, Purpose, QueryVector,
-    Reach, Stored,
+    Correction, Memory, MemoryEntry, MemoryHit, MemoryId, MemoryListing, MemoryPage, MemoryQuery,
+    MemoryRecord, MemoryStats, MemoryStorage, MemoryVector, NewMemory, Purpose, QueryVector, Reach, Stored,
 };
 use aethon_core::version::Expected;
+use aethon_guard::MemoryGuard;
 use async_trait::async_trait;
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;

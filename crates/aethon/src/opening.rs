@@ -6,10 +6,11 @@ use aethon_agent::{Engine, Meter};
 use aethon_core::approval::PendingApprovals;
 use aethon_core::embed::Embedder;
 use aethon_core::live::Live;
-use aethon_core::memory::{Memory, MemoryGuard};
+use aethon_core::memory::Memory;
 use aethon_core::model::ModelProvider;
 use aethon_core::storage::Storage;
 use aethon_core::transcribe::Transcriber;
+use aethon_guard::MemoryGuard;
 use aethon_store::OpenMode;
 
 use crate::error::Result;

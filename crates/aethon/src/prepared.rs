@@ -12,10 +12,10 @@ use aethon_core::hook::Hook;
 use aethon_core::live::Live;
 use aethon_core::log::{LogBook, LogFormat};
 use aethon_core::model::ModelProvider;
-use aethon_core::redact::Redactor;
 use aethon_core::secret::Secret;
 use aethon_core::storage::Storage;
 use aethon_core::tool::Tool;
+use aethon_guard::redact::Redactor;
 use aethon_providers::{AwsEnvironment, Catalog};
 use aethon_tools::{CommandSlots, DockerSandbox, LanguageServers};
 

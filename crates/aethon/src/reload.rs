@@ -13,9 +13,9 @@ use aethon_core::audit::{AuditAction, AuditEntry};
 use aethon_core::clock::Clock;
 use aethon_core::event::{ConfigNews, Event, EventBus};
 use aethon_core::live::Live;
-use aethon_core::redact::Redactor;
 use aethon_core::secret::Secret;
 use aethon_core::storage::Storage;
+use aethon_guard::redact::Redactor;
 use aethon_http::App;
 use aethon_http::deps::Setup;
 

@@ -11,9 +11,9 @@ use std::time::Duration;
 
 use aethon_core::event::{Event, EventBus};
 use aethon_core::live::Live;
-use aethon_core::redact::Redactor;
 use aethon_core::shutdown::{Shutdown, ShutdownTrigger};
 use aethon_core::telemetry::{Telemetry, TelemetryEvent, TelemetryLog};
+use aethon_guard::redact::Redactor;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 

@@ -8,11 +8,11 @@ use aethon_core::audit::{AuditAction, AuditEntry, AuditLog};
 use aethon_core::clock::Clock;
 use aethon_core::error::{Error, Result};
 use aethon_core::live::Live;
-use aethon_core::redact::Redactor;
 use aethon_core::service::{
     ConfigEdit, ConfigEdited, ConfigKey, ConfigOnFile, ConfigRefusal, ConfigView, UnconfirmedChange,
 };
 use aethon_core::version::Version;
+use aethon_guard::redact::Redactor;
 use aethon_workflows::digest;
 use async_trait::async_trait;
 use serde_json::Value;

@@ -10,6 +10,8 @@ pub(crate) enum Floor {
     Core,
     /// `crates/aethon-files`: how files are opened.
     Files,
+    /// `crates/aethon-guard`: what is refused, and what is masked. It sees only the core.
+    Guard,
     /// `web`: the embedded pages.
     Web,
     /// The other crates: each sees only the core, and how files are opened.
@@ -30,6 +32,7 @@ impl Floor {
         match folder {
             "crates/aethon-core" => Some(Self::Core),
             "crates/aethon-files" => Some(Self::Files),
+            "crates/aethon-guard" => Some(Self::Guard),
             "crates/aethon" => Some(Self::Facade),
             "web" => Some(Self::Web),
             "xtask" => Some(Self::Chores),

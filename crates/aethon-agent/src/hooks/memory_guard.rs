@@ -7,10 +7,10 @@
 use std::path::Path;
 
 use aethon_core::hook::{Hook, ToolDecision};
-use aethon_core::memory::MemoryGuard;
 use aethon_core::message::ToolCall;
 use aethon_core::shaping::PAGES;
 use aethon_core::tool::{ArgumentRole, ToolContext, ToolSpec};
+use aethon_guard::MemoryGuard;
 use async_trait::async_trait;
 use serde_json::Value;
 

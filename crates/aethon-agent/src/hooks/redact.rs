@@ -5,8 +5,8 @@ use std::borrow::Cow;
 use aethon_core::hook::Hook;
 use aethon_core::live::Live;
 use aethon_core::message::{ToolCall, ToolResult};
-use aethon_core::redact::Redactor;
 use aethon_core::tool::{OutputBlock, ToolContext};
+use aethon_guard::redact::Redactor;
 use async_trait::async_trait;
 
 /// Masks secrets in tool output.

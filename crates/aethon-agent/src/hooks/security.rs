@@ -1,6 +1,6 @@
 //! Refuses commands that the owner has blocked, and those that nobody would want an assistant to run.
 //!
-//! The rules are in `shell_rules`; this hook finds the commands among a call's arguments, by their role.
+//! The rules are in `aethon_guard`; this hook finds the commands among a call's arguments, by their role.
 
 use std::path::Path;
 
@@ -10,7 +10,7 @@ use aethon_core::tool::{ArgumentRole, ToolContext, ToolSpec};
 use async_trait::async_trait;
 use serde_json::Value;
 
-use crate::shell_rules::ShellRules;
+use aethon_guard::shell_rules::ShellRules;
 
 /// Checks every command that a tool is about to run.
 #[derive(Debug, Clone)]

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use aethon_core::audit::{AuditEntry, AuditLog};
 use aethon_core::live::Live;
-use aethon_core::redact::Redactor;
+use aethon_guard::redact::Redactor;
 use tokio::time::timeout;
 
 /// How long storing a row may take.

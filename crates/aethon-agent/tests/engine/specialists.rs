@@ -11,13 +11,13 @@ use aethon_core::approval::Decision;
 use aethon_core::assistant::Assistant;
 use aethon_core::ids::{AgentName, SessionId};
 use aethon_core::ledger::{Price, WorkKind};
-use aethon_core::memory::MemoryGuard;
 use aethon_core::message::{Block, TurnEnd};
 use aethon_core::model::StopReason;
 use aethon_core::session::SessionQuery;
 use aethon_core::testkit::{CollectingSurface, Gate, ScriptedModel, Step};
 use aethon_core::tool::{ArgumentRole, FixedTools, Tool, ToolSpec};
 use aethon_core::usage::Budget;
+use aethon_guard::MemoryGuard;
 use serde_json::{Value, json};
 use tokio::sync::Barrier;
 

@@ -5,12 +5,11 @@
 //! every lookup states its [`Reach`], so that no person sees the memories of another.
 //!
 //! [`Memory`] is what tools, doors and hooks use. A backend implements [`MemoryStorage`], which adds the vectors that
-//! are made in the background. The facade sits between the two and refuses secrets ([`MemoryGuard`]) on every way in.
+//! are made in the background. The facade sits between the two and refuses secrets on every way in.
 
 mod contract;
 mod entry;
 mod fingerprint;
-pub mod guard;
 mod query;
 mod reach;
 
@@ -20,6 +19,5 @@ pub use entry::{
     Scope, Stored,
 };
 pub use fingerprint::fingerprint;
-pub use guard::MemoryGuard;
 pub use query::{MemoryHit, MemoryListing, MemoryPage, MemoryQuery, MemoryStats, Purpose, QueryVector};
 pub use reach::Reach;

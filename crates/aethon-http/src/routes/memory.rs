@@ -166,11 +166,10 @@ mod tests {
     use std::sync::Arc;
 
     use aethon_core::error::Result;
-    use aethon_core::memory::{
-        MemoryEntry, MemoryGuard, MemoryHit, MemoryPage, MemoryRecord, MemoryStats, Stored,
-    };
+    use aethon_core::memory::{MemoryEntry, MemoryHit, MemoryPage, MemoryRecord, MemoryStats, Stored};
     use aethon_core::testkit::MemoryStore;
     use aethon_core::version::Expected;
+    use aethon_guard::MemoryGuard;
     use async_trait::async_trait;
     use serde_json::{Value, json};
 

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use aethon_core::audit::AuditLog;
 use aethon_core::clock::Clock;
 use aethon_core::live::Live;
-use aethon_core::redact::Redactor;
 use aethon_core::sandbox::Sandbox;
 use aethon_core::tool::{Tool, ToolSnapshot, ToolSource};
+use aethon_guard::redact::Redactor;
 
 use super::manage::ManageTools;
 use super::program::Executor;

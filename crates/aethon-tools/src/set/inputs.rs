@@ -7,8 +7,8 @@ use aethon_core::clock::Clock;
 use aethon_core::history::History;
 use aethon_core::live::Live;
 use aethon_core::memory::Memory;
-use aethon_core::redact::Redactor;
 use aethon_core::session::Transcripts;
+use aethon_guard::redact::Redactor;
 
 use crate::files::Workspace;
 use crate::lsp::LanguageServers;

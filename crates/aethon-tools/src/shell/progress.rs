@@ -4,8 +4,8 @@
 use std::time::Duration;
 
 use aethon_core::live::Live;
-use aethon_core::redact::Redactor;
 use aethon_core::tool::ToolContext;
+use aethon_guard::redact::Redactor;
 
 use super::output::HeadTailBuffer;
 

@@ -8,10 +8,10 @@ use std::time::Duration;
 
 use aethon_core::ids::SessionId;
 use aethon_core::live::Live;
-use aethon_core::redact::Redactor;
 use aethon_core::sandbox::Sandbox;
 use aethon_core::tool::{Effect, ToolContext};
 use aethon_core::turn::Trust;
+use aethon_guard::redact::Redactor;
 use tokio::time::Instant;
 
 use super::output::HeadTailBuffer;

@@ -7,9 +7,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use aethon_core::live::Live;
-use aethon_core::redact::Redactor;
 use aethon_core::sandbox::Sandbox;
 use aethon_core::tool::{ArgumentRole, Tool, ToolContext, ToolError, ToolOutput, ToolSpec};
+use aethon_guard::redact::Redactor;
 use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::Deserialize;

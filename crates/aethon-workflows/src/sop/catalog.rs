@@ -10,13 +10,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use aethon_core::error::{Error, Result};
 use aethon_core::live::Live;
-use aethon_core::memory::MemoryGuard;
-use aethon_core::redact::Redactor;
 use aethon_core::sop::{
     BrokenSop, Sop, SopCatalog, SopDraft, SopFault, SopName, SopOrigin, SopRefusal, SopVersion,
 };
 use aethon_core::version::{Expected, Version};
 use aethon_files::{Contents, Directory, Lock, Refusal, Stamp, Subdirectory};
+use aethon_guard::MemoryGuard;
+use aethon_guard::redact::Redactor;
 use async_trait::async_trait;
 
 use super::builtin;

@@ -14,9 +14,10 @@ use aethon_config::{Config, schema};
 use aethon_core::approval::PendingApprovals;
 use aethon_core::hook::{Hook, Review};
 use aethon_core::instructions::Instructions;
-use aethon_core::memory::{Memory, MemoryGuard};
+use aethon_core::memory::Memory;
 use aethon_core::storage::Storage;
 use aethon_core::tool::ToolSource;
+use aethon_guard::MemoryGuard;
 use aethon_tools::VerifyEdits;
 
 use super::model::AgentModels;

@@ -5,9 +5,10 @@ use std::sync::Arc;
 use aethon_config::schema;
 use aethon_core::embed::Embedder;
 use aethon_core::live::Live;
-use aethon_core::memory::{Memory, MemoryGuard, Reach};
-use aethon_core::redact::Redactor;
+use aethon_core::memory::{Memory, Reach};
 use aethon_core::storage::Storage;
+use aethon_guard::MemoryGuard;
+use aethon_guard::redact::Redactor;
 
 use crate::error::{Error, Result};
 use crate::memory::GuardedMemory;

@@ -16,6 +16,7 @@ const AREAS: &[(&str, &str)] = &[
     ("crates/aethon-http", "src/"),
     ("crates/aethon-agent", "src/engine/"),
     ("crates/aethon-files", "src/"),
+    ("crates/aethon-guard", "src/"),
     ("crates/aethon-workflows", "src/"),
     ("crates/aethon-mcp", "src/"),
     ("crates/aethon-providers", "src/"),

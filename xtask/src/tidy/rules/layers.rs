@@ -66,8 +66,9 @@ fn allowed(from: &Manifest, floor: Floor, to: &Manifest) -> bool {
     }
     let below: &[Floor] = match floor {
         Floor::Core | Floor::Files | Floor::Web | Floor::Chores => &[],
-        Floor::Leaf => &[Floor::Core, Floor::Files],
-        Floor::Facade => &[Floor::Core, Floor::Files, Floor::Leaf, Floor::Web],
+        Floor::Guard => &[Floor::Core],
+        Floor::Leaf => &[Floor::Core, Floor::Files, Floor::Guard],
+        Floor::Facade => &[Floor::Core, Floor::Files, Floor::Guard, Floor::Leaf, Floor::Web],
         Floor::Program | Floor::Suite => &[Floor::Core, Floor::Facade],
     };
     to.floor.is_some_and(|floor| below.contains(&floor))
@@ -103,9 +104,14 @@ mod tests {
         let server = ("bins/aethon-server", "aethon-server");
         let config = ("crates/aethon-config", "aethon-config");
         let files = ("crates/aethon-files", "aethon-files");
+        let guard = ("crates/aethon-guard", "aethon-guard");
         for (from, to, expected) in [
             (agent, files, 0),
             (facade, files, 0),
+            (agent, guard, 0),
+            (guard, core, 0),
+            (guard, files, 1),
+            (guard, store, 1),
             (files, core, 1),
             (core, files, 1),
             (server, files, 1),
