@@ -5,18 +5,37 @@
 pub struct Limits {
     /// Maximum number of entries.
     pub max_entries: u64,
-    /// Maximum unpacked size of an archive that takes no space itself.
+    /// Maximum unpacked size of all entries together.
+    pub max_unpacked: u64,
+    /// Maximum unpacked size of an archive, or of an entry, that takes no space itself.
     pub free_bytes: u64,
     /// How many unpacked bytes each packed one may add to that.
     pub max_ratio: u64,
+    /// Whether the ratio of each entry counts, and not only that of the whole.
+    pub judges_entries: bool,
     /// Maximum length of a name.
     pub max_name: usize,
 }
 
 impl Limits {
     /// The limits of backups. [`crate::ArchiveWriter`] keeps to half of the ratio, whatever it is given.
-    pub const BACKUP: Self =
-        Self { max_entries: 1_000_000, free_bytes: 1 << 30, max_ratio: 200, max_name: 4096 };
+    pub const BACKUP: Self = Self {
+        max_entries: 1_000_000,
+        max_unpacked: u64::MAX,
+        free_bytes: 1 << 30,
+        max_ratio: 200,
+        judges_entries: false,
+        max_name: 4096,
+    };
+    /// The limits of recordings, of which strangers send some. Text does not reach a tenth of the ratio.
+    pub const RECORDING: Self = Self {
+        max_entries: 5_000,
+        max_unpacked: 256 << 20,
+        free_bytes: 64 << 10,
+        max_ratio: 200,
+        judges_entries: true,
+        max_name: 255,
+    };
 
     /// Returns whether so much out of so little looks like a bomb.
     pub(crate) fn is_too_dense(&self, unpacked: u64, packed: u64) -> bool {

@@ -6,6 +6,7 @@
 
 use std::collections::HashSet;
 use std::io::{self, Read, Seek, SeekFrom};
+use std::sync::Arc;
 
 use jiff::Timestamp;
 use zip::{CompressionMethod, ZipArchive};
@@ -31,10 +32,11 @@ const LARGE_LOCATOR: &[u8; 4] = b"PK\x06\x07";
 const LARGE_LOCATOR_BYTES: usize = 20;
 const LARGE_END: &[u8; 4] = b"PK\x06\x06";
 
-/// A ZIP whose directory was checked.
+/// A ZIP whose directory was checked. A clone shares the directory, so that several entries can be read at a time.
+#[derive(Debug, Clone)]
 pub struct Archive<Source> {
     zip: ZipArchive<Source>,
-    entries: Vec<Entry>,
+    entries: Arc<[Entry]>,
 }
 
 /// An entry of the directory.
@@ -86,13 +88,19 @@ impl<Source: Read + Seek> Archive<Source> {
             entries.push(entry(&zip, index, &limits)?);
         }
         let unpacked = entries.iter().fold(0_u64, |sum, entry| sum.saturating_add(entry.size));
-        if limits.is_too_dense(unpacked, size) {
+        if unpacked > limits.max_unpacked {
+            return Err(Error::bad(format!(
+                "it would be larger than {} bytes unpacked",
+                limits.max_unpacked
+            )));
+        }
+        if !limits.judges_entries && limits.is_too_dense(unpacked, size) {
             return Err(Error::bad(format!(
                 "it would unpack {size} bytes to {unpacked}, which no honest archive does"
             )));
         }
         check_paths(&entries)?;
-        Ok(Self { zip, entries })
+        Ok(Self { zip, entries: entries.into() })
     }
 
     /// Returns the entries in the order of the directory.
@@ -143,7 +151,13 @@ fn count(source: &mut (impl Read + Seek), size: u64) -> Result<u64> {
     source.seek(SeekFrom::Start(size - span))?;
     let mut tail = Vec::new();
     source.by_ref().take(span).read_to_end(&mut tail)?;
-    let at = tail.windows(END_BYTES).rposition(|window| window.starts_with(END)).ok_or_else(none)?;
+    // Its comment, and nothing else, follows the end record.
+    let ends = |window: &[u8], at: usize| {
+        let comment = usize::from(u16::from_le_bytes([window[20], window[21]]));
+        window.starts_with(END) && at + END_BYTES + comment == tail.len()
+    };
+    let ends = tail.windows(END_BYTES).enumerate().filter(|(at, window)| ends(window, *at));
+    let at = ends.map(|(at, _)| at).last().ok_or_else(none)?;
     let small = u64::from(u16::from_le_bytes([tail[at + 10], tail[at + 11]]));
     let locator = at.checked_sub(LARGE_LOCATOR_BYTES).map(|from| &tail[from..at]);
     let Some(locator) = locator.filter(|bytes| bytes.starts_with(LARGE_LOCATOR)) else { return Ok(small) };
@@ -187,6 +201,9 @@ fn entry<Source: Read + Seek>(zip: &ZipArchive<Source>, index: usize, limits: &L
     };
     if kind == Kind::Folder && about.size() > 0 {
         return Err(refused("is a folder with content"));
+    }
+    if limits.judges_entries && limits.is_too_dense(about.size(), about.compressed_size()) {
+        return Err(refused("unpacks to far more than its size, as only bombs do"));
     }
     Ok(Entry {
         name: name.trim_end_matches('/').to_owned(),

@@ -4,7 +4,7 @@
 //! that would make the archive look like a bomb to its own reader (a disk image of zeros, say) is stored as it is.
 
 use std::collections::BTreeMap;
-use std::io::{self, Read, Write};
+use std::io::{self, BufWriter, Read, Write};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -51,6 +51,16 @@ pub struct ArchiveWriter<Sink: Write> {
     unpacked: u64,
     packed: Arc<AtomicU64>,
     entries: u64,
+    last: Option<Last>,
+    bombs: Vec<String>,
+}
+
+/// The last entry of [`ArchiveWriter::add_written`].
+struct Last {
+    name: String,
+    bytes: u64,
+    /// How many bytes of the archive precede its content.
+    begun: u64,
 }
 
 impl<Sink: Write> ArchiveWriter<Sink> {
@@ -59,7 +69,16 @@ impl<Sink: Write> ArchiveWriter<Sink> {
         let packed = Arc::new(AtomicU64::new(0));
         let sink = Counted { sink, written: packed.clone(), has_failed: Arc::default() };
         let zip = ZipWriter::new_stream(sink);
-        Self { zip, sums: BTreeMap::new(), limits, unpacked: 0, packed, entries: 0 }
+        Self {
+            zip,
+            sums: BTreeMap::new(),
+            limits,
+            unpacked: 0,
+            packed,
+            entries: 0,
+            last: None,
+            bombs: Vec::new(),
+        }
     }
 
     /// Adds a file. Reads at most `about.size` bytes and returns how many there were.
@@ -73,10 +92,7 @@ impl<Sink: Write> ArchiveWriter<Sink> {
             true => CompressionMethod::Stored,
             false => CompressionMethod::Deflated,
         };
-        let level = (method == CompressionMethod::Deflated).then_some(LEVEL);
-        let mut options = SimpleFileOptions::default()
-            .compression_method(method)
-            .compression_level(level)
+        let mut options = options(method)
             .large_file(about.size >= LARGE)
             .unix_permissions(if about.is_executable { 0o700 } else { 0o600 });
         if let Some(time) = about.modified.and_then(to_zip) {
@@ -102,6 +118,45 @@ impl<Sink: Write> ArchiveWriter<Sink> {
         Ok(size)
     }
 
+    /// Adds a file whose content `write` produces, and returns its SHA-256 in hexadecimal.
+    pub fn add_written(
+        &mut self,
+        name: &str,
+        packing: Packing,
+        write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+    ) -> Result<String> {
+        self.check(name)?;
+        let method = match packing {
+            Packing::Stored => CompressionMethod::Stored,
+            Packing::Deflated => CompressionMethod::Deflated,
+        };
+        self.zip.start_file(name, options(method).unix_permissions(0o600))?;
+        // The entry before is complete only now.
+        let begun = self.packed.load(Ordering::Relaxed);
+        self.note_last(begun);
+        let mut out = Hashed {
+            out: BufWriter::with_capacity(BUFFER, &mut self.zip),
+            hash: Sha256::default(),
+            bytes: 0,
+        };
+        write(&mut out)?;
+        out.flush()?;
+        let (bytes, sha256) = (out.bytes, std::mem::take(&mut out.hash).finish());
+        drop(out);
+        self.unpacked += bytes;
+        self.entries += 1;
+        self.last = Some(Last { name: name.to_owned(), bytes, begun });
+        Ok(sha256)
+    }
+
+    /// Notes whether the last entry compressed so well that a reader with the same limits takes it for a bomb.
+    fn note_last(&mut self, end: u64) {
+        let Some(last) = self.last.take() else { return };
+        if self.limits.is_too_dense(last.bytes, end - last.begun) {
+            self.bombs.push(last.name);
+        }
+    }
+
     /// Adds a folder, for those without files. `name` ends with a slash.
     pub fn add_folder(&mut self, name: &str) -> Result<()> {
         self.check(name)?;
@@ -125,6 +180,19 @@ impl<Sink: Write> ArchiveWriter<Sink> {
         Ok(self.zip.finish()?.into_inner().sink)
     }
 
+    /// Does the same, and returns the entries of [`Self::add_written`] that a reader would take for bombs. Then the archive has
+    /// to be written anew, with these stored.
+    pub fn finish_judged(mut self) -> Result<(Sink, Vec<String>)> {
+        let out = self.zip.finish()?.into_inner();
+        // The directory counts in favour of the last entry, which is therefore better a small one.
+        if let Some(last) = self.last
+            && self.limits.is_too_dense(last.bytes, self.packed.load(Ordering::Relaxed) - last.begun)
+        {
+            self.bombs.push(last.name);
+        }
+        Ok((out.sink, self.bombs))
+    }
+
     fn check(&self, name: &str) -> Result<()> {
         if let Some(fault) = names::fault(name, self.limits.max_name) {
             return Err(Error::bad(format!("the name {name:?} {fault}")));
@@ -134,6 +202,40 @@ impl<Sink: Write> ArchiveWriter<Sink> {
             return Err(Error::bad(format!("there are more than {max} files")));
         }
         Ok(())
+    }
+}
+
+/// How an entry is packed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Packing {
+    /// As it is.
+    Stored,
+    /// Compressed.
+    Deflated,
+}
+
+fn options(method: CompressionMethod) -> SimpleFileOptions {
+    let level = (method == CompressionMethod::Deflated).then_some(LEVEL);
+    SimpleFileOptions::default().compression_method(method).compression_level(level)
+}
+
+/// Hashes and counts what passes.
+struct Hashed<Out> {
+    out: Out,
+    hash: Sha256,
+    bytes: u64,
+}
+
+impl<Out: Write> Write for Hashed<Out> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.out.write(bytes)?;
+        self.hash.update(&bytes[..written]);
+        self.bytes += written as u64;
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
     }
 }
 

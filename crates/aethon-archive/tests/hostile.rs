@@ -7,7 +7,14 @@ use aethon_archive::{About, Archive, ArchiveWriter, Limits};
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipWriter};
 
-const SMALL: Limits = Limits { max_entries: 5, free_bytes: 100_000, max_ratio: 20, max_name: 100 };
+const SMALL: Limits = Limits {
+    max_entries: 5,
+    max_unpacked: 10_000_000,
+    free_bytes: 100_000,
+    max_ratio: 20,
+    judges_entries: false,
+    max_name: 100,
+};
 
 fn options() -> SimpleFileOptions {
     SimpleFileOptions::default().compression_method(CompressionMethod::Deflated)

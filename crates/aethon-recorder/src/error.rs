@@ -49,6 +49,15 @@ impl Error {
     }
 }
 
+impl From<aethon_archive::Error> for Error {
+    fn from(error: aethon_archive::Error) -> Self {
+        match error.io_kind() {
+            Some(kind) => Self::io("the recording cannot be read", io::Error::new(kind, error)),
+            None => Self::bad(error.to_string()),
+        }
+    }
+}
+
 impl From<Error> for CoreError {
     fn from(error: Error) -> Self {
         let message = error.to_string();

@@ -1,19 +1,26 @@
 //! An opened recording: first its structure is checked, then, unless done before, every digest and every line.
 
-use std::io::{BufRead, BufReader, Read};
+use std::collections::HashSet;
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
+use aethon_archive::{Archive, Entry, Limits, Sha256};
 use aethon_core::recording::{
     EventPage, EventQuery, RecordedEvent, RecordedState, RecordingEntry, SnapshotSummary,
 };
-use ring::digest::{Context, SHA256};
+use rustix::fs::OFlags;
+use rustix::io::Errno;
 
 use crate::error::{Error, Result};
-use crate::hex::hex;
 use crate::journal::MAX_RECORD;
 use crate::pack::{EVENTS, MANIFEST, snapshot_entry};
+use crate::positioned::Positioned;
 use crate::record::{EventHead, FORMAT, SnapshotHead, StoredManifest, StoredSnapshot};
-use crate::zip::{Archive, Entry, MAX_ENTRIES, unpacking};
+
+/// Maximum size of a file, in bytes.
+const MAX_FILE: u64 = 256 << 20;
 
 /// Maximum size of a manifest.
 const MAX_MANIFEST: u64 = 4 << 20;
@@ -24,18 +31,25 @@ const MAX_WORD: usize = 1_000;
 /// A recording with a valid structure.
 #[derive(Debug)]
 pub(crate) struct Opened {
-    archive: Archive,
+    file: Positioned,
+    archive: Archive<Positioned>,
     pub(crate) manifest: StoredManifest,
 }
 
 impl Opened {
     /// Opens a file and checks its structure: the directory, the manifest, and that the two agree.
     pub(crate) fn open(path: &Path) -> Result<Self> {
-        let archive = Archive::open(path)?;
-        let entry = archive.entry(MANIFEST).ok_or_else(|| Error::bad("it has no manifest.json"))?;
-        let manifest: StoredManifest = serde_json::from_slice(&archive.whole(entry, MAX_MANIFEST)?)
+        let file = Positioned::new(file(path)?);
+        let archive = Archive::open(file.clone(), Limits::RECORDING)?;
+        // On case-insensitive file systems two such names are one.
+        let mut names = HashSet::new();
+        if let Some(entry) = archive.entries().iter().find(|entry| !names.insert(entry.name.to_lowercase())) {
+            return Err(Error::bad(format!("the name {:?} stands in it twice", entry.name)));
+        }
+        let manifest = whole(&archive, MANIFEST, MAX_MANIFEST)?;
+        let manifest: StoredManifest = serde_json::from_slice(&manifest)
             .map_err(|error| Error::bad(format!("its manifest.json cannot be read: {error}")))?;
-        let opened = Self { archive, manifest };
+        let opened = Self { file, archive, manifest };
         opened.check_manifest()?;
         Ok(opened)
     }
@@ -51,10 +65,10 @@ impl Opened {
         if manifest.session_id.len() > MAX_WORD || manifest.version.len() > MAX_WORD {
             return Err(Error::bad("its manifest has a name that is too long"));
         }
-        if manifest.snapshots_count > MAX_ENTRIES as u64 {
+        if manifest.snapshots_count > Limits::RECORDING.max_entries {
             return Err(Error::bad("its manifest tells of more snapshots than a recording has"));
         }
-        if let Some(missing) = manifest.entries.keys().find(|name| self.archive.entry(name).is_none()) {
+        if let Some(missing) = manifest.entries.keys().find(|name| self.entry(name).is_none()) {
             return Err(Error::bad(format!("{missing:?} is in its manifest, and not in the file")));
         }
         let is_ours = |name: &str| name == EVENTS || snapshot_number(name).is_some();
@@ -82,13 +96,13 @@ impl Opened {
     /// Verifies everything: each digest, each event, each snapshot.
     pub(crate) fn check(&self) -> Result<()> {
         for (name, expected) in &self.manifest.entries {
-            let entry = self.entry(name)?;
-            let mut content = Summed::new(self.archive.read(entry));
+            let mut archive = self.archive.clone();
+            let mut content = Summed { source: read(&mut archive, name)?, hash: Sha256::default() };
             if name == EVENTS {
                 self.check_events(&mut content)?;
             }
             std::io::copy(&mut content, &mut std::io::sink()).map_err(unpacking)?;
-            if !content.sum().eq_ignore_ascii_case(expected) {
+            if !content.hash.finish().eq_ignore_ascii_case(expected) {
                 return Err(Error::bad(format!("{name:?} has another checksum than the manifest says")));
             }
         }
@@ -115,7 +129,7 @@ impl Opened {
     /// Returns the entries that the manifest names.
     pub(crate) fn entries(&self) -> Vec<RecordingEntry> {
         let entry = |(name, sum): (&String, &String)| {
-            let size = self.archive.entry(name)?.size;
+            let size = self.entry(name)?.size;
             Some(RecordingEntry { name: name.clone(), size, sha256: sum.to_ascii_lowercase() })
         };
         self.manifest.entries.iter().filter_map(entry).collect()
@@ -123,7 +137,8 @@ impl Opened {
 
     /// Returns a page of events.
     pub(crate) fn events(&self, query: &EventQuery) -> Result<EventPage> {
-        let mut lines = Lines::of(self.archive.read(self.entry(EVENTS)?));
+        let mut archive = self.archive.clone();
+        let mut lines = Lines::of(read(&mut archive, EVENTS)?);
         let mut page = EventPage::default();
         while let Some(line) = lines.next()? {
             let unreadable = |error| Error::bad(format!("an event cannot be read: {error}"));
@@ -183,19 +198,58 @@ impl Opened {
     }
 
     /// Returns the file itself.
-    pub(crate) fn into_file(self) -> Result<std::fs::File> {
-        self.archive.into_file().map_err(|error| Error::io("the recording cannot be read", error))
+    pub(crate) fn into_file(self) -> Result<File> {
+        self.file.into_file().map_err(unreadable)
     }
 
-    fn entry(&self, name: &str) -> Result<&Entry> {
-        self.archive.entry(name).ok_or_else(|| Error::bad(format!("it has no {name}")))
+    fn entry(&self, name: &str) -> Option<&Entry> {
+        self.archive.position(name).map(|place| &self.archive.entries()[place])
     }
 
     fn snapshot_file<Stored: serde::de::DeserializeOwned>(&self, n: u64) -> Result<Stored> {
-        let content = self.archive.whole(self.entry(&snapshot_entry(n))?, MAX_RECORD as u64)?;
+        let content = whole(&self.archive, &snapshot_entry(n), MAX_RECORD as u64)?;
         serde_json::from_slice(&content)
             .map_err(|error| Error::bad(format!("snapshot {n} cannot be read: {error}")))
     }
+}
+
+/// Opens a file. A symlink in the folder must not expose files elsewhere, and opening a pipe must not block.
+fn file(path: &Path) -> Result<File> {
+    let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
+    let is_link = |error: &io::Error| error.raw_os_error() == Some(Errno::LOOP.raw_os_error());
+    let file = File::options().read(true).custom_flags(flags).open(path).map_err(|error| match error {
+        error if is_link(&error) => Error::bad("the file is a link"),
+        error if error.kind() == io::ErrorKind::NotFound => Error::not_found("there is no such recording"),
+        error => unreadable(error),
+    })?;
+    let about = file.metadata().map_err(unreadable)?;
+    if !about.is_file() {
+        return Err(Error::bad("it is not a file"));
+    }
+    if about.len() > MAX_FILE {
+        return Err(Error::bad(format!("the file is larger than {} MiB", MAX_FILE >> 20)));
+    }
+    Ok(file)
+}
+
+fn unreadable(error: io::Error) -> Error {
+    Error::io("the recording cannot be read", error)
+}
+
+fn unpacking(error: io::Error) -> Error {
+    aethon_archive::unpacking(error).into()
+}
+
+/// Returns a reader of an entry, which fails if size or checksum differ from the directory.
+fn read<'a>(archive: &'a mut Archive<Positioned>, name: &str) -> Result<impl Read + use<'a>> {
+    let place = archive.position(name).ok_or_else(|| Error::bad(format!("it has no {name}")))?;
+    Ok(archive.read(place)?)
+}
+
+/// Reads an entry of at most `max` bytes.
+fn whole(archive: &Archive<Positioned>, name: &str, max: u64) -> Result<Vec<u8>> {
+    let place = archive.position(name).ok_or_else(|| Error::bad(format!("it has no {name}")))?;
+    Ok(archive.clone().read_whole(place, max)?)
 }
 
 /// Replaces a value if the snapshot has a new one.
@@ -250,23 +304,13 @@ impl<Source: Read> Lines<Source> {
 /// Hashes what is read through it.
 struct Summed<Source: Read> {
     source: Source,
-    context: Context,
-}
-
-impl<Source: Read> Summed<Source> {
-    fn new(source: Source) -> Self {
-        Self { source, context: Context::new(&SHA256) }
-    }
-
-    fn sum(self) -> String {
-        hex(self.context.finish().as_ref())
-    }
+    hash: Sha256,
 }
 
 impl<Source: Read> Read for Summed<Source> {
     fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
         let read = self.source.read(into)?;
-        self.context.update(&into[..read]);
+        self.hash.update(&into[..read]);
         Ok(read)
     }
 }

@@ -1,12 +1,13 @@
 //! Packs a journal into its ZIP: written beside it, synced, renamed, and only then is the journal removed. Wherever
 //! this is interrupted, either the journal still exists or the ZIP is complete.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::io;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
+use aethon_archive::{ArchiveWriter, Limits, Packing};
 use jiff::Timestamp;
 
 use crate::event::EventData;
@@ -14,7 +15,6 @@ use crate::journal::{Journal, Kind, private};
 use crate::names::ZIP;
 use crate::record::{EventHead, FORMAT, Head, NewEvent, StoredManifest};
 use crate::seal::Seal;
-use crate::zip::ZipWriter;
 
 /// Entry name of the manifest.
 pub(crate) const MANIFEST: &str = "manifest.json";
@@ -93,47 +93,78 @@ fn time(text: &str) -> io::Result<Timestamp> {
     text.parse().map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
 }
 
+/// Writes the ZIP. Entries that compress so well that readers would take them for bombs are stored the second time.
 fn write(journal: &Journal, content: &Content, seal: Option<&Seal>, path: &Path) -> io::Result<()> {
-    let file = File::options().write(true).create(true).truncate(true).mode(0o600).open(path)?;
-    private(&file)?;
-    let mut zip = ZipWriter::new(file);
-    let mut entries = BTreeMap::new();
-    let closing = content.closing()?;
-    let written = zip.add(EVENTS, |out| {
-        let mut records = journal.records();
-        while let Some((kind, json)) = records.next()? {
-            if kind == Kind::Event {
-                out.write_all(&json)?;
-                out.write_all(b"\n")?;
+    let mut stored = BTreeSet::new();
+    loop {
+        let file = File::options().write(true).create(true).truncate(true).mode(0o600).open(path)?;
+        private(&file)?;
+        let mut zip =
+            Zip { writer: ArchiveWriter::new(file, Limits::RECORDING), stored, sums: BTreeMap::new() };
+        zip.add_all(journal, content, seal)?;
+        let (file, bombs) = zip.writer.finish_judged().map_err(io::Error::other)?;
+        if bombs.is_empty() {
+            return file.sync_all();
+        }
+        stored = zip.stored;
+        stored.extend(bombs);
+    }
+}
+
+/// The ZIP of a recording that is being written.
+struct Zip {
+    writer: ArchiveWriter<File>,
+    /// The entries that are not compressed.
+    stored: BTreeSet<String>,
+    sums: BTreeMap<String, String>,
+}
+
+impl Zip {
+    fn add_all(&mut self, journal: &Journal, content: &Content, seal: Option<&Seal>) -> io::Result<()> {
+        let closing = content.closing()?;
+        self.add(EVENTS, |out| {
+            let mut records = journal.records();
+            while let Some((kind, json)) = records.next()? {
+                if kind == Kind::Event {
+                    out.write_all(&json)?;
+                    out.write_all(b"\n")?;
+                }
+            }
+            closing.iter().try_for_each(|line| out.write_all(line).and_then(|()| out.write_all(b"\n")))
+        })?;
+        let (mut records, mut number) = (journal.records(), 0);
+        while number < content.snapshots
+            && let Some((kind, json)) = records.next()?
+        {
+            if kind == Kind::Snapshot {
+                number += 1;
+                self.add(&snapshot_entry(number), |out| out.write_all(&json))?;
             }
         }
-        closing.iter().try_for_each(|line| out.write_all(line).and_then(|()| out.write_all(b"\n")))
-    })?;
-    entries.insert(EVENTS.to_owned(), written.sha256);
-    let (mut records, mut number) = (journal.records(), 0);
-    while number < content.snapshots
-        && let Some((kind, json)) = records.next()?
-    {
-        if kind == Kind::Snapshot {
-            number += 1;
-            let name = snapshot_entry(number);
-            let written = zip.add(&name, |out| out.write_all(&json))?;
-            entries.insert(name, written.sha256);
-        }
+        let mut manifest = StoredManifest {
+            format_version: FORMAT,
+            session_id: content.head.session_id.clone(),
+            started_at: time(&content.head.started_at)?,
+            ended_at: time(&content.last.ts)?,
+            version: content.head.version.clone(),
+            events_count: content.events + u64::from(closing.is_some()),
+            snapshots_count: number,
+            entries: self.sums.clone(),
+            seal: None,
+        };
+        manifest.seal = seal.map(|seal| seal.sign(&manifest)).transpose()?;
+        let manifest = serde_json::to_vec_pretty(&manifest)?;
+        self.add(MANIFEST, |out| out.write_all(&manifest))
     }
-    let mut manifest = StoredManifest {
-        format_version: FORMAT,
-        session_id: content.head.session_id.clone(),
-        started_at: time(&content.head.started_at)?,
-        ended_at: time(&content.last.ts)?,
-        version: content.head.version.clone(),
-        events_count: content.events + u64::from(closing.is_some()),
-        snapshots_count: number,
-        entries,
-        seal: None,
-    };
-    manifest.seal = seal.map(|seal| seal.sign(&manifest)).transpose()?;
-    let manifest = serde_json::to_vec_pretty(&manifest)?;
-    zip.add(MANIFEST, |out| out.write_all(&manifest))?;
-    zip.finish()?.sync_all()
+
+    fn add(
+        &mut self,
+        name: &str,
+        write: impl FnOnce(&mut dyn io::Write) -> io::Result<()>,
+    ) -> io::Result<()> {
+        let packing = if self.stored.contains(name) { Packing::Stored } else { Packing::Deflated };
+        let sum = self.writer.add_written(name, packing, write).map_err(io::Error::other)?;
+        self.sums.insert(name.to_owned(), sum);
+        Ok(())
+    }
 }

@@ -10,7 +10,7 @@ pub(crate) enum Floor {
     Core,
     /// `crates/aethon-files`: how files are opened.
     Files,
-    /// `crates/aethon-guard`: what is refused, and what is masked. It sees only the core.
+    /// `crates/aethon-guard` and `crates/aethon-archive`: refusing and masking, and ZIP files. They see only the core.
     Guard,
     /// `web`: the embedded pages.
     Web,
@@ -32,7 +32,7 @@ impl Floor {
         match folder {
             "crates/aethon-core" => Some(Self::Core),
             "crates/aethon-files" => Some(Self::Files),
-            "crates/aethon-guard" => Some(Self::Guard),
+            "crates/aethon-guard" | "crates/aethon-archive" => Some(Self::Guard),
             "crates/aethon" => Some(Self::Facade),
             "web" => Some(Self::Web),
             "xtask" => Some(Self::Chores),

@@ -2,11 +2,11 @@
 
 use std::path::PathBuf;
 
+use aethon_archive::{ArchiveWriter, Packing};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use super::*;
-use crate::zip::ZipWriter;
 
 /// A recording that a test can tamper with before it is written.
 struct Draft {
@@ -53,19 +53,21 @@ impl Draft {
         let folder = TempDir::new().unwrap();
         let path: PathBuf = folder.path().join("a.zip");
         let file = std::fs::File::options().read(true).write(true).create_new(true).open(&path).unwrap();
-        let mut zip = ZipWriter::new(file);
+        let mut zip = ArchiveWriter::new(file, Limits::RECORDING);
         let mut sums = serde_json::Map::new();
         for (name, content) in &self.entries {
-            let written = zip.add(name, |out| out.write_all(content)).unwrap();
-            if !name.ends_with('/') {
-                sums.insert(name.clone(), json!(written.sha256));
+            if name.ends_with('/') {
+                zip.add_folder(name).unwrap();
+            } else {
+                let sum = zip.add_written(name, Packing::Stored, |out| out.write_all(content)).unwrap();
+                sums.insert(name.clone(), json!(sum));
             }
         }
         let mut manifest = self.manifest.clone();
         manifest["entries"] = Value::Object(sums);
         change(&mut manifest);
         let manifest = manifest.to_string();
-        zip.add(MANIFEST, |out| out.write_all(manifest.as_bytes())).unwrap();
+        zip.add_written(MANIFEST, Packing::Deflated, |out| out.write_all(manifest.as_bytes())).unwrap();
         zip.finish().unwrap();
         let opened = Opened::open(&path)?;
         opened.check()?;

@@ -15,6 +15,7 @@ const AREAS: &[(&str, &str)] = &[
     ("crates/aethon-config", "src/"),
     ("crates/aethon-http", "src/"),
     ("crates/aethon-agent", "src/engine/"),
+    ("crates/aethon-archive", "src/"),
     ("crates/aethon-files", "src/"),
     ("crates/aethon-guard", "src/"),
     ("crates/aethon-workflows", "src/"),
