@@ -1,38 +1,36 @@
-//! Who watches a turn and may be asked: a browser tab, a terminal, nobody.
+//! Those who watch a turn and answer its approval requests: a browser tab, a terminal, or no one.
 //!
-//! A surface travels with the turn, so "nobody can answer here: denied" is a value ([`Unattended`]) and not a branch
+//! A surface travels with the turn, so "no one can answer here: denied" is a value ([`Unattended`]) and not a branch
 //! somewhere in the engine. Events are for showing; nothing of the turn depends on their arrival.
 
 use std::sync::Arc;
 
-use async_trait::async_trait;
 use serde_json::Value;
 
-use crate::approval::{ApprovalRequest, Decision, Resolution};
+use crate::approval::{ApprovalRequest, Resolution};
 use crate::ids::{SessionId, TurnId};
 use crate::message::Reply;
 use crate::model::Usage;
 use crate::tool::OutputBlock;
 
 /// The near end of a turn.
-#[async_trait]
 pub trait Surface: Send + Sync {
-    /// Shows what happens. Must not block; may drop what nobody reads.
+    /// Shows an event. Must not block; may drop events that are not read.
     fn emit(&self, turn: &TurnId, event: TurnEvent);
 
-    /// Puts a question to the person and waits for the answer. `None`: nobody can answer here, which denies at once. A
-    /// surface whose people answer through [`PendingApprovals`](crate::approval::PendingApprovals) never resolves. The
-    /// engine bounds the wait and drops the future when the turn ends, or when an answer arrives there, first.
-    async fn decide(&self, request: &ApprovalRequest) -> Option<Decision>;
+    /// Returns whether a person can answer approval requests here, through
+    /// [`PendingApprovals`](crate::approval::PendingApprovals). If not, they are denied at once.
+    fn is_attended(&self) -> bool;
 }
 
-/// Those who look at sessions, whoever speaks in them. A turn that another program has run told them nothing.
-pub trait Onlookers: Send + Sync {
-    /// Whether anybody looks at any session.
-    fn is_anybody_there(&self) -> bool;
+/// The watchers of sessions. They saw nothing of a turn that another program has run.
+pub trait SessionWatchers: Send + Sync {
+    /// Returns whether any session is being watched.
+    fn has_watchers(&self) -> bool;
 
-    /// Who is to hear of the end of a turn that another program ran; `None` where nobody looks, or it was told already.
-    fn of_ended(&self, session: &SessionId, turn: &TurnId) -> Option<Arc<dyn Surface>>;
+    /// Returns the surface for the end of a turn that another program ran; `None` if the session is not watched, or the end
+    /// was shown already.
+    fn watcher_of(&self, session: &SessionId, turn: &TurnId) -> Option<Arc<dyn Surface>>;
 }
 
 /// What happens in a turn, in order.
@@ -49,11 +47,11 @@ pub enum TurnEvent {
     },
     /// More of the answer, Markdown.
     Text(String),
-    /// More of what the model thinks.
+    /// More of the reasoning of the model.
     Reasoning(String),
     /// A tool call changed its state.
     Tool(ToolState),
-    /// Somebody is asked. `/api/approvals` can answer too.
+    /// An approval is requested. `/api/approvals` can answer too.
     Approval(ApprovalRequest),
     /// The question is settled.
     ApprovalDone {
@@ -132,15 +130,14 @@ impl ToolPhase {
     }
 }
 
-/// Nobody watches and nobody can answer: webhooks, jobs, the plain WebSocket.
+/// No one watches or can answer: webhooks, jobs, the plain WebSocket.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Unattended;
 
-#[async_trait]
 impl Surface for Unattended {
     fn emit(&self, _turn: &TurnId, _event: TurnEvent) {}
 
-    async fn decide(&self, _request: &ApprovalRequest) -> Option<Decision> {
-        None
+    fn is_attended(&self) -> bool {
+        false
     }
 }

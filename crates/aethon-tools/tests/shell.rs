@@ -16,14 +16,12 @@ use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use aethon_core::approval::{ApprovalRequest, Decision};
 use aethon_core::ids::TurnId;
 use aethon_core::message::ToolCall;
 use aethon_core::sandbox::Sandbox;
 use aethon_core::surface::{Surface, ToolState, TurnEvent};
 use aethon_core::tool::{Tool, ToolContext, ToolError};
 use aethon_tools::{CommandSlots, Options, ShellOptions};
-use async_trait::async_trait;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -35,7 +33,6 @@ const LONG: &str = "1000";
 #[derive(Default)]
 struct Recorded(Mutex<Vec<ToolState>>);
 
-#[async_trait]
 impl Surface for Recorded {
     fn emit(&self, _turn: &TurnId, event: TurnEvent) {
         if let TurnEvent::Tool(state) = event {
@@ -43,8 +40,8 @@ impl Surface for Recorded {
         }
     }
 
-    async fn decide(&self, _request: &ApprovalRequest) -> Option<Decision> {
-        None
+    fn is_attended(&self) -> bool {
+        false
     }
 }
 

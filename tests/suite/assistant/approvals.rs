@@ -157,7 +157,7 @@ fn where_the_assistant_works_by_itself_it_is_denied_at_once() {
     assert_eq!((rows.len(), of("work:").len()), (3, 2), "each asked once: {rows:?}");
     for row in &rows {
         assert_eq!((&row["subject"], &row["outcome"]), (&json!("file_read"), &json!("deny")), "{row}");
-        assert!(row["by"].as_str().unwrap().contains("nobody can give one here"), "{row}");
+        assert!(row["by"].as_str().unwrap().contains("this channel cannot ask for one"), "{row}");
     }
     assert_eq!(server.get("/api/approvals").json()["approvals"], json!([]));
     // What the job and the work told the owner holds nothing of the file.

@@ -212,7 +212,7 @@ fn only_the_owner_approves_in_a_household_and_the_others_are_never_asked() {
     let settings: Vec<&str> = settings.iter().map(String::as_str).collect();
     let server = Server::start_in(home.clone(), &settings);
     telegram.await_poll();
-    let denied = "nobody can give one here";
+    let denied = "this channel cannot ask for one";
     let command = |name: &str| format!("!tool shell {}", json!({"command": format!("touch {name}")}));
     for (person, call) in [
         (BEN, command("bens-canary")),

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use aethon::Aethon;
 use aethon::Prepared;
-use aethon::core::approval::{AnswerError, ApprovalRequest, Decision};
+use aethon::core::approval::AnswerError;
 use aethon::core::ids::{SessionId, TurnId};
 use aethon::core::message::Inbound;
 use aethon::core::model::Effort;
@@ -113,7 +113,6 @@ struct Terminal {
     sender: UnboundedSender<BackendEvent>,
 }
 
-#[async_trait]
 impl Surface for Terminal {
     fn emit(&self, turn: &TurnId, event: TurnEvent) {
         for mut frame in aethon::frames_of(&event) {
@@ -125,7 +124,7 @@ impl Surface for Terminal {
         }
     }
 
-    async fn decide(&self, _request: &ApprovalRequest) -> Option<Decision> {
-        std::future::pending().await
+    fn is_attended(&self) -> bool {
+        true
     }
 }

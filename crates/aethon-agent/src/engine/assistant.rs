@@ -9,7 +9,7 @@ use aethon_core::ids::{SessionId, TurnId};
 use aethon_core::learned::{ModelFact, ModelKey};
 use aethon_core::message::Inbound;
 use aethon_core::session::{Clear, TurnRecord};
-use aethon_core::surface::{Onlookers, Surface};
+use aethon_core::surface::{SessionWatchers, Surface};
 use aethon_core::tool::Toolbox;
 use async_trait::async_trait;
 use tokio::time::timeout;
@@ -90,7 +90,7 @@ impl Engine {
     }
 
     /// Tells those who look on, until [`Self::shutdown`], how the turns end that other programs run on the same storage.
-    pub fn tell(&self, onlookers: Arc<dyn Onlookers>) {
+    pub fn tell(&self, onlookers: Arc<dyn SessionWatchers>) {
         self.0.start_announcing(onlookers);
     }
 

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use aethon_core::ids::MessageId;
 use aethon_core::session::TurnRecord;
-use aethon_core::surface::{Onlookers, Surface};
+use aethon_core::surface::{SessionWatchers, Surface};
 use tokio::sync::Semaphore;
 
 use crate::tasks::BackgroundTask;
@@ -17,7 +17,7 @@ pub(super) type Watchers = dyn Fn(&TurnRecord) -> Arc<dyn Surface> + Send + Sync
 
 /// What is known of the turns of other programs.
 pub(super) struct Elsewhere {
-    pub(super) onlookers: OnceLock<Arc<dyn Onlookers>>,
+    pub(super) onlookers: OnceLock<Arc<dyn SessionWatchers>>,
     /// One poll at a time, so that whoever waits for one knows that everything before it was announced.
     pub(super) polling: Semaphore,
     /// Up to which message the ends of turns are known.

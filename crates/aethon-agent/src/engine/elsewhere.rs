@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use aethon_core::error::Result;
 use aethon_core::ids::{SessionId, TurnId};
-use aethon_core::surface::{Onlookers, TurnEvent};
+use aethon_core::surface::{SessionWatchers, TurnEvent};
 use tokio::time::sleep;
 
 use super::beside::SIGNS;
@@ -21,7 +21,7 @@ const POLL: Duration = Duration::from_millis(500);
 
 impl Shared {
     /// Announces from now on to these onlookers what other programs have said.
-    pub(super) fn start_announcing(self: &Arc<Self>, onlookers: Arc<dyn Onlookers>) {
+    pub(super) fn start_announcing(self: &Arc<Self>, onlookers: Arc<dyn SessionWatchers>) {
         let seldom = self.services.owners.lease() / SIGNS;
         if self.elsewhere.onlookers.set(onlookers).is_ok() {
             self.elsewhere.task.start(|| poll(Arc::downgrade(self), seldom));
@@ -37,10 +37,10 @@ impl Shared {
         if let Err(error) = self.announce_ended(&**onlookers).await {
             log_storage("what other programs have said could not be looked for; trying again", &error);
         }
-        onlookers.is_anybody_there()
+        onlookers.has_watchers()
     }
 
-    async fn announce_ended(&self, onlookers: &dyn Onlookers) -> Result<()> {
+    async fn announce_ended(&self, onlookers: &dyn SessionWatchers) -> Result<()> {
         let ended = self.services.owners.ended_elsewhere(self.elsewhere.through()).await?;
         for (session, turn) in &ended.turns {
             self.announce_end_of(onlookers, session, turn).await?;
@@ -51,11 +51,11 @@ impl Shared {
 
     async fn announce_end_of(
         &self,
-        onlookers: &dyn Onlookers,
+        onlookers: &dyn SessionWatchers,
         session: &SessionId,
         turn: &TurnId,
     ) -> Result<()> {
-        let Some(surface) = onlookers.of_ended(session, turn) else { return Ok(()) };
+        let Some(surface) = onlookers.watcher_of(session, turn) else { return Ok(()) };
         let reply = self.services.log.turn(turn).await?.and_then(|record| record.reply);
         if let Some(reply) = reply {
             surface.emit(turn, TurnEvent::Done(Arc::new(reply)));
@@ -67,8 +67,8 @@ impl Shared {
 async fn poll(shared: Weak<Shared>, seldom: Duration) {
     loop {
         let Some(engine) = shared.upgrade() else { return };
-        let is_anybody_there = engine.poll_other_programs().await;
+        let has_watchers = engine.poll_other_programs().await;
         drop(engine);
-        sleep(if is_anybody_there { POLL.min(seldom) } else { seldom }).await;
+        sleep(if has_watchers { POLL.min(seldom) } else { seldom }).await;
     }
 }

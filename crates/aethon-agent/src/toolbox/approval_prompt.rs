@@ -1,6 +1,6 @@
 //! The only place at which a person is asked before a tool runs.
 //!
-//! The question carries the exact arguments that will be used and, if the tool can tell, what they would change. It is
+//! The request carries the exact arguments that will be used and, if the tool can tell, what they would change. It is
 //! answered once, from the pending approvals or through the turn's own surface, and counts as denied if nobody answers in
 //! time or nobody can. A person may change the arguments; the changed ones pass every rule again before the answer
 //! counts. What a person has allowed for the rest of the conversation is not asked again, provided that somebody could
@@ -19,7 +19,6 @@ use aethon_core::message::ToolCall;
 use aethon_core::surface::TurnEvent;
 use aethon_core::telemetry::{TelemetryEvent, TelemetryKind, TelemetryStatus};
 use aethon_core::tool::{Tool, ToolContext, ToolSpec};
-use futures_util::FutureExt as _;
 use jiff::SignedDuration;
 use serde_json::Value;
 use std::sync::Arc;
@@ -44,7 +43,7 @@ pub(super) struct ApprovalPrompt {
 }
 
 /// A call that needs approval.
-pub(super) struct Question<'q> {
+pub(super) struct GatedCall<'q> {
     pub(super) context: &'q ToolContext,
     pub(super) tool: &'q dyn Tool,
     pub(super) call: &'q ToolCall,
@@ -52,7 +51,7 @@ pub(super) struct Question<'q> {
     pub(super) reason: &'q str,
 }
 
-impl Question<'_> {
+impl GatedCall<'_> {
     fn spec(&self) -> &ToolSpec {
         self.tool.spec()
     }
@@ -61,77 +60,73 @@ impl Question<'_> {
 impl ApprovalPrompt {
     /// Waits for a person's answer. Returns the arguments if the person changed them; `Err` says why the call must not
     /// run.
-    pub(super) async fn ask(&self, question: &Question<'_>) -> Result<Option<Value>, String> {
-        let context = question.context;
-        let pattern = Pattern::of(question.spec(), &question.call.input);
-        let request = self.request(question, &pattern);
+    pub(super) async fn ask(&self, gated: &GatedCall<'_>) -> Result<Option<Value>, String> {
+        let context = gated.context;
+        let pattern = Pattern::of(gated.spec(), &gated.call.input);
+        let request = self.request(gated, &pattern);
         let grants = self.approvals.questions.pending.grants();
-        if grants.covers(&context.session, &pattern, question.reason) {
+        if grants.covers(&context.session, &pattern, gated.reason) {
             // The grant was given by somebody in this conversation. If nobody can be asked, nobody is there.
-            return match context.surface.decide(&request).now_or_never() {
-                Some(None) => Err(refusal(question, UNATTENDED)),
-                _ => {
-                    self.note(question, "approve", "allowed for this conversation", None).await;
-                    Ok(None)
-                }
-            };
+            if !context.surface.is_attended() {
+                return Err(refusal(gated, UNATTENDED));
+            }
+            self.note(gated, "approve", "allowed for this conversation", None).await;
+            return Ok(None);
         }
         let asked_at = Instant::now();
         let questions = &self.approvals.questions;
-        questions.open(&context.turn, question.call, request.created_at).await;
-        let (answer, resolution, why) = self.put(question, request).await;
-        let settled = questions.settle(&context.turn, question.call).await;
-        self.measure(question, resolution, asked_at.elapsed());
+        questions.open(&context.turn, gated.call, request.created_at).await;
+        let (answer, resolution, why) = self.put(gated, request).await;
+        let settled = questions.settle(&context.turn, gated.call).await;
+        self.measure(gated, resolution, asked_at.elapsed());
         let outcome = if resolution.decision == Decision::Approve { "approve" } else { "deny" };
         let by = match resolution.reason {
             ResolutionReason::User => answer.by.as_str(),
             ResolutionReason::Timeout | ResolutionReason::Stopped => why,
         };
-        self.note(question, outcome, by, answer.input.as_ref()).await;
+        self.note(gated, outcome, by, answer.input.as_ref()).await;
         if let Err(error) = settled {
-            return Err(refusal(question, &error.to_string()));
+            return Err(refusal(gated, &error.to_string()));
         }
         match resolution.decision {
             Decision::Approve => {
-                self.remember(question, &answer).await;
+                self.remember(gated, &answer).await;
                 Ok(answer.input)
             }
-            Decision::Deny => Err(refusal(question, why)),
+            Decision::Deny => Err(refusal(gated, why)),
         }
     }
 
-    /// Shows the question and waits until it is settled.
+    /// Shows the gated and waits until it is settled.
     async fn put(
         &self,
-        question: &Question<'_>,
+        gated: &GatedCall<'_>,
         mut request: ApprovalRequest,
     ) -> (Answer, Resolution, &'static str) {
-        let context = question.context;
-        request.preview = preview(question).await;
+        let context = gated.context;
+        request.preview = preview(gated).await;
         let Some(mut ticket) = self.approvals.questions.pending.open_for(context.trust(), request.clone())
         else {
             let resolution = Resolution { decision: Decision::Deny, reason: ResolutionReason::Timeout };
             return (Answer::new(Decision::Deny), resolution, CROWDED);
         };
-        // Dropped last, so that the question is no longer pending when its settlement is announced.
+        // Dropped last, so that the gated is no longer pending when its settlement is announced.
         let mut open = Open { prompt: self, context, id: request.id.clone(), settled: None, edited: None };
         let _asking = self.approvals.board.asks(&context.turn);
         context.surface.emit(&context.turn, TurnEvent::Approval(request.clone()));
         self.approvals.bus.publish(|| Event::ApprovalOpened(Arc::new(request.clone())));
         let deadline = Instant::now() + self.approvals.timeout;
-        let mut surface = context.surface.decide(&request);
         let (answer, reason, why) = loop {
             tokio::select! {
                 biased;
                 asked = ticket.answer() => {
-                    if let Some(answer) = self.judged(question, asked).await {
+                    if let Some(answer) = self.judged(gated, asked).await {
                         break (answer, ResolutionReason::User, DENIED);
                     }
                 }
-                decision = &mut surface => break match decision {
-                    Some(decision) => (Answer::new(decision), ResolutionReason::User, DENIED),
-                    None => (Answer::new(Decision::Deny), ResolutionReason::Timeout, UNATTENDED),
-                },
+                () = std::future::ready(()), if !context.surface.is_attended() => {
+                    break (Answer::new(Decision::Deny), ResolutionReason::Timeout, UNATTENDED);
+                }
                 () = sleep_until(deadline) => {
                     break (Answer::new(Decision::Deny), ResolutionReason::Timeout, TOO_LATE);
                 }
@@ -145,11 +140,11 @@ impl ApprovalPrompt {
 
     /// Returns the answer, unless its changed arguments break a rule: then the person is told, and the answer does not
     /// count.
-    async fn judged(&self, question: &Question<'_>, asked: ProposedAnswer) -> Option<Answer> {
+    async fn judged(&self, gated: &GatedCall<'_>, asked: ProposedAnswer) -> Option<Answer> {
         let ProposedAnswer { answer, verdict } = asked;
         let judged = match &answer.input {
             None => Ok(()),
-            Some(input) => timeout(MAX_LOOK, self.check(question, input))
+            Some(input) => timeout(MAX_LOOK, self.check(gated, input))
                 .await
                 .unwrap_or_else(|_| Err("the rules took too long over these arguments".to_owned())),
         };
@@ -160,27 +155,27 @@ impl ApprovalPrompt {
     }
 
     /// Checks changed arguments: an edit bypasses no rule.
-    async fn check(&self, question: &Question<'_>, input: &Value) -> Result<(), String> {
-        arguments::check(question.spec(), input)?;
-        arguments::check_types(question.spec(), input)?;
-        let call = ToolCall { input: input.clone(), ..question.call.clone() };
-        match self.hooks.before_tool(question.context, question.spec(), &call).await {
+    async fn check(&self, gated: &GatedCall<'_>, input: &Value) -> Result<(), String> {
+        arguments::check(gated.spec(), input)?;
+        arguments::check_types(gated.spec(), input)?;
+        let call = ToolCall { input: input.clone(), ..gated.call.clone() };
+        match self.hooks.before_tool(gated.context, gated.spec(), &call).await {
             ToolDecision::Deny(reason) => Err(reason),
             ToolDecision::Allow | ToolDecision::Ask(_) => Ok(()),
         }
     }
 
-    fn request(&self, question: &Question<'_>, pattern: &Pattern) -> ApprovalRequest {
-        let Question { context, call, .. } = question;
+    fn request(&self, gated: &GatedCall<'_>, pattern: &Pattern) -> ApprovalRequest {
+        let GatedCall { context, call, .. } = gated;
         let created_at = self.approvals.clock.now();
         let wait = SignedDuration::try_from(self.approvals.timeout).unwrap_or(SignedDuration::ZERO);
         ApprovalRequest {
             id: unique(),
-            tool: question.spec().name.clone(),
+            tool: gated.spec().name.clone(),
             input: call.input.clone(),
-            summary: arguments::summary(question.spec(), call),
+            summary: arguments::summary(gated.spec(), call),
             preview: None,
-            reason: question.reason.to_owned(),
+            reason: gated.reason.to_owned(),
             session_scope: pattern.describe(),
             session_id: context.session.clone(),
             turn: context.turn.clone(),
@@ -190,25 +185,25 @@ impl ApprovalPrompt {
     }
 
     /// Remembers what was allowed for the rest of the conversation: the arguments that run, including any changes.
-    async fn remember(&self, question: &Question<'_>, answer: &Answer) {
+    async fn remember(&self, gated: &GatedCall<'_>, answer: &Answer) {
         if answer.scope != Scope::Session {
             return;
         }
-        let context = question.context;
-        let input = answer.input.as_ref().unwrap_or(&question.call.input);
-        let pattern = Pattern::of(question.spec(), input);
-        let entry = self.entry(question, AuditAction::Grant, "approve").by(&answer.by);
+        let context = gated.context;
+        let input = answer.input.as_ref().unwrap_or(&gated.call.input);
+        let pattern = Pattern::of(gated.spec(), input);
+        let entry = self.entry(gated, AuditAction::Grant, "approve").by(&answer.by);
         self.approvals.audit.record(entry.with_detail(&pattern.describe())).await;
-        self.approvals.questions.pending.grants().allow(&context.session, pattern, question.reason);
+        self.approvals.questions.pending.grants().allow(&context.session, pattern, gated.reason);
     }
 
     /// Measures how long a person took, and what the outcome was.
-    fn measure(&self, question: &Question<'_>, resolution: Resolution, took: Duration) {
+    fn measure(&self, gated: &GatedCall<'_>, resolution: Resolution, took: Duration) {
         let status = match resolution.decision {
             Decision::Approve => TelemetryStatus::Ok,
             Decision::Deny => TelemetryStatus::Denied,
         };
-        let (name, context) = (&question.spec().name, question.context);
+        let (name, context) = (&gated.spec().name, gated.context);
         let detail = match resolution.reason {
             ResolutionReason::User => "a person decided",
             ResolutionReason::Timeout => "nobody decided in time",
@@ -219,26 +214,26 @@ impl ApprovalPrompt {
         self.approvals.bus.record(event.with_detail(detail));
     }
 
-    async fn note(&self, question: &Question<'_>, outcome: &str, by: &str, edited: Option<&Value>) {
-        let asked = &question.call.input;
+    async fn note(&self, gated: &GatedCall<'_>, outcome: &str, by: &str, edited: Option<&Value>) {
+        let asked = &gated.call.input;
         let detail = match edited {
             None => asked.to_string(),
             Some(edited) => format!("{edited}, changed by the person from {asked}"),
         };
-        let entry = self.entry(question, AuditAction::Approval, outcome).by(by).with_detail(&detail);
+        let entry = self.entry(gated, AuditAction::Approval, outcome).by(by).with_detail(&detail);
         self.approvals.audit.record(entry).await;
     }
 
-    fn entry(&self, question: &Question<'_>, action: AuditAction, outcome: &str) -> AuditEntry {
-        let Question { context, .. } = question;
-        AuditEntry::new(self.approvals.clock.now(), action, &question.spec().name, outcome)
+    fn entry(&self, gated: &GatedCall<'_>, action: AuditAction, outcome: &str) -> AuditEntry {
+        let GatedCall { context, .. } = gated;
+        AuditEntry::new(self.approvals.clock.now(), action, &gated.spec().name, outcome)
             .within(&context.session, &context.turn)
     }
 }
 
 /// What a call would change, if the tool says so in time.
-async fn preview(question: &Question<'_>) -> Option<String> {
-    let asked = caught(question.tool.preview(question.context, &question.call.input));
+async fn preview(gated: &GatedCall<'_>) -> Option<String> {
+    let asked = caught(gated.tool.preview(gated.context, &gated.call.input));
     let preview = timeout(PREVIEW_TIMEOUT, asked).await.ok()?.ok()??;
     match preview.char_indices().nth(MAX_PREVIEW) {
         None => Some(preview),
@@ -246,16 +241,16 @@ async fn preview(question: &Question<'_>) -> Option<String> {
     }
 }
 
-fn refusal(question: &Question<'_>, why: &str) -> String {
-    format!("`{}` was not run: {why} ({})", question.spec().name, question.reason)
+fn refusal(gated: &GatedCall<'_>, why: &str) -> String {
+    format!("`{}` was not run: {why} ({})", gated.spec().name, gated.reason)
 }
 
 const DENIED: &str = "the person denied it";
-const UNATTENDED: &str = "it needs an approval, and nobody can give one here";
+const UNATTENDED: &str = "it needs approval, and this channel cannot ask for one";
 const CROWDED: &str = "it needs an approval, and too many other calls wait for one already";
-const TOO_LATE: &str = "nobody approved it in time (`approval.timeout_seconds`)";
+const TOO_LATE: &str = "it was not approved in time (`approval.timeout_seconds`)";
 
-/// An open question. However it ends, even if the turn is stopped, everybody who was shown it is told.
+/// An open gated. However it ends, even if the turn is stopped, everybody who was shown it is told.
 struct Open<'a> {
     prompt: &'a ApprovalPrompt,
     context: &'a ToolContext,

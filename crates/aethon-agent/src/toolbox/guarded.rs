@@ -15,7 +15,7 @@ use aethon_core::tool::{Tool, ToolContext, ToolError, ToolSource, ToolSpec, Tool
 use async_trait::async_trait;
 use tokio::time::{Instant, timeout};
 
-use super::approval_prompt::{ApprovalPrompt, Question};
+use super::approval_prompt::{ApprovalPrompt, GatedCall};
 use super::arguments;
 use super::audit::Audit;
 use super::returned::Returned;
@@ -78,8 +78,8 @@ impl GuardedToolbox {
                 return Err(ToolError::denied(reason));
             }
             ToolDecision::Ask(reason) => {
-                let question = Question { context, tool: &**tool, call, reason: &reason };
-                edited = self.prompt.ask(&question).await.map_err(ToolError::denied)?;
+                let gated = GatedCall { context, tool: &**tool, call, reason: &reason };
+                edited = self.prompt.ask(&gated).await.map_err(ToolError::denied)?;
             }
         }
         if let Some(input) = &edited {

@@ -37,9 +37,9 @@ async fn ask(harness: &House, surface: Arc<dyn Surface>) {
 }
 
 #[tokio::test]
-async fn it_runs_when_the_surface_approves() {
+async fn an_approved_call_runs() {
     let (harness, tool) = harness();
-    let surface = Arc::new(CollectingSurface::answering(Some(Decision::Approve)));
+    let surface = Arc::new(CollectingSurface::answering(&harness.approvals, Decision::Approve));
     ask(&harness, surface.clone()).await;
     assert_eq!((tool.ran(), result(&harness).output.as_str()), (1, "ran"));
     let expected = ["shell running", "asked shell", "settled Approve User", "shell ok"];
@@ -47,9 +47,9 @@ async fn it_runs_when_the_surface_approves() {
 }
 
 #[tokio::test]
-async fn it_does_not_run_when_the_surface_denies() {
+async fn a_denied_call_does_not_run() {
     let (harness, tool) = harness();
-    let surface = Arc::new(CollectingSurface::answering(Some(Decision::Deny)));
+    let surface = Arc::new(CollectingSurface::answering(&harness.approvals, Decision::Deny));
     ask(&harness, surface.clone()).await;
     assert!(result(&harness).denied);
     assert_eq!(tool.ran(), 0);

@@ -176,7 +176,10 @@ async fn a_question_of_a_specialist_reaches_whoever_watches_its_caller() {
         let model = scripted([calls(&["shell"]), says("tried")]);
         let plan = Plan { ask_for: vec!["shell".into()], ..Plan::default() };
         let house = house_with(specialist("coder", model, vec![tool.clone()]), plan);
-        let surface = Arc::new(CollectingSurface::answering(decision));
+        let surface = Arc::new(match decision {
+            Some(decision) => CollectingSurface::answering(&house.approvals, decision),
+            None => CollectingSurface::default(),
+        });
         let inbound = aethon_core::message::Inbound::say(session("a"), "please");
         house.submit(inbound, surface.clone()).await.reply.wait().await.unwrap();
         let shown = shown(&surface);

@@ -14,11 +14,10 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use aethon_core::approval::{ApprovalRequest, Decision, Resolution};
+use aethon_core::approval::{ApprovalRequest, Resolution};
 use aethon_core::ids::TurnId;
 use aethon_core::message::TurnEnd;
 use aethon_core::surface::{Surface, TurnEvent, Unattended};
-use async_trait::async_trait;
 use jiff::SignedDuration;
 use serde_json::Value;
 use tokio::sync::{Notify, watch};
@@ -78,14 +77,14 @@ struct StreamState {
     is_after_tool: bool,
     /// Whether there is text that was not shown yet.
     is_dirty: bool,
-    prompts: Vec<Ask>,
+    prompts: Vec<PromptUpdate>,
     /// Whether nothing more is to be shown.
     is_closed: bool,
     /// Whether a person stopped the turn, so that its reply is not delivered.
     is_stopped: bool,
 }
 
-enum Ask {
+enum PromptUpdate {
     Open(Box<ApprovalRequest>),
     Settled(String, Resolution, Option<Value>),
 }
@@ -186,10 +185,10 @@ impl Streams {
             let (asks, has_grown, is_closed) = stream.take();
             for ask in asks {
                 match ask {
-                    Ask::Open(request) => {
+                    PromptUpdate::Open(request) => {
                         self.prompts.ask((&stream.chat, &stream.asked.sender), &request).await;
                     }
-                    Ask::Settled(id, resolution, edited) => {
+                    PromptUpdate::Settled(id, resolution, edited) => {
                         self.prompts.settled(&id, resolution, edited.as_ref()).await;
                     }
                 }
@@ -401,7 +400,7 @@ impl Stream {
     }
 
     /// Returns the prompts to show, whether there is something to show, and whether the stream is closed.
-    fn take(&self) -> (Vec<Ask>, bool, bool) {
+    fn take(&self) -> (Vec<PromptUpdate>, bool, bool) {
         let mut state = lock(&self.state);
         (std::mem::take(&mut state.prompts), state.is_dirty, state.is_closed)
     }
@@ -424,7 +423,6 @@ struct ChatSurface {
     is_owner: bool,
 }
 
-#[async_trait]
 impl Surface for ChatSurface {
     fn emit(&self, turn: &TurnId, event: TurnEvent) {
         if let TurnEvent::Done(reply) = &event {
@@ -446,21 +444,17 @@ impl Surface for ChatSurface {
             }),
             TurnEvent::Tool(_) => lock(&stream.state).is_after_tool = true,
             TurnEvent::Approval(request) if self.is_owner => {
-                stream.change(|state| state.prompts.push(Ask::Open(Box::new(request))));
+                stream.change(|state| state.prompts.push(PromptUpdate::Open(Box::new(request))));
             }
             TurnEvent::ApprovalDone { id, resolution, edited } => {
-                stream.change(|state| state.prompts.push(Ask::Settled(id, resolution, edited)));
+                stream.change(|state| state.prompts.push(PromptUpdate::Settled(id, resolution, edited)));
             }
             _ => {}
         }
     }
 
-    async fn decide(&self, _request: &ApprovalRequest) -> Option<Decision> {
-        if !self.is_owner {
-            return None;
-        }
-        // Answers go to `PendingApprovals`.
-        std::future::pending().await
+    fn is_attended(&self) -> bool {
+        self.is_owner
     }
 }
 

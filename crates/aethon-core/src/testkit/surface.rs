@@ -2,24 +2,23 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use async_trait::async_trait;
 use tokio::sync::Notify;
 
-use crate::approval::{ApprovalRequest, Decision};
+use crate::approval::{Decision, PendingApprovals};
 use crate::ids::TurnId;
 use crate::surface::{Surface, TurnEvent};
 
-/// A surface that collects every event and gives every question the same answer.
-#[derive(Debug, Default)]
+/// A surface that collects every event, and is unattended or gives every request for approval the same answer.
+#[derive(Default)]
 pub struct CollectingSurface {
     log: EventLog,
-    answer: Option<Decision>,
+    answer: Option<(PendingApprovals, Decision)>,
 }
 
 impl CollectingSurface {
-    /// Answers every question with this; `None` means that nobody can answer.
-    pub fn answering(answer: Option<Decision>) -> Self {
-        Self { log: EventLog::default(), answer }
+    /// Answers every request for approval with this decision.
+    pub fn answering(approvals: &PendingApprovals, decision: Decision) -> Self {
+        Self { log: EventLog::default(), answer: Some((approvals.clone(), decision)) }
     }
 
     /// Returns what was shown so far.
@@ -33,18 +32,20 @@ impl CollectingSurface {
     }
 }
 
-#[async_trait]
 impl Surface for CollectingSurface {
     fn emit(&self, turn: &TurnId, event: TurnEvent) {
+        if let (Some((approvals, decision)), TurnEvent::Approval(request)) = (&self.answer, &event) {
+            approvals.decide(&request.id, *decision);
+        }
         self.log.push(turn, event);
     }
 
-    async fn decide(&self, _request: &ApprovalRequest) -> Option<Decision> {
-        self.answer
+    fn is_attended(&self) -> bool {
+        self.answer.is_some()
     }
 }
 
-/// A surface that collects every event and whose questions are answered only through `PendingApprovals`.
+/// An attended surface that collects every event; the test answers through `PendingApprovals`.
 #[derive(Debug, Default)]
 pub struct DeskSurface {
     log: EventLog,
@@ -62,14 +63,13 @@ impl DeskSurface {
     }
 }
 
-#[async_trait]
 impl Surface for DeskSurface {
     fn emit(&self, turn: &TurnId, event: TurnEvent) {
         self.log.push(turn, event);
     }
 
-    async fn decide(&self, _request: &ApprovalRequest) -> Option<Decision> {
-        std::future::pending().await
+    fn is_attended(&self) -> bool {
+        true
     }
 }
 

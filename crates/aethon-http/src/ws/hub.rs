@@ -13,7 +13,7 @@ use aethon_core::assistant::Posting;
 use aethon_core::channel::made_of;
 use aethon_core::clock::Clock;
 use aethon_core::ids::{SessionId, TurnId};
-use aethon_core::surface::{Onlookers, Surface};
+use aethon_core::surface::{SessionWatchers, Surface};
 use jiff::Timestamp;
 use tokio::time::Instant;
 
@@ -156,12 +156,12 @@ impl Hub {
     }
 }
 
-impl Onlookers for Hub {
-    fn is_anybody_there(&self) -> bool {
+impl SessionWatchers for Hub {
+    fn has_watchers(&self) -> bool {
         self.lock().by_session.values().any(|room| room.is_watched())
     }
 
-    fn of_ended(&self, session: &SessionId, turn: &TurnId) -> Option<Arc<dyn Surface>> {
+    fn watcher_of(&self, session: &SessionId, turn: &TurnId) -> Option<Arc<dyn Surface>> {
         let room = self.lock().by_session.get(session).cloned()?;
         room.misses_end(turn).then(|| TurnSurface::open(&room) as _)
     }

@@ -7,11 +7,9 @@ use std::borrow::Cow;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
-use aethon_core::approval::{ApprovalRequest, Decision};
 use aethon_core::ids::TurnId;
 use aethon_core::message::Reply;
 use aethon_core::surface::{Surface, TurnEvent};
-use async_trait::async_trait;
 
 use super::frames::Body;
 use super::room::{CatchUp, Room};
@@ -296,7 +294,6 @@ impl Drop for TurnSurface {
     }
 }
 
-#[async_trait]
 impl Surface for TurnSurface {
     fn emit(&self, turn: &TurnId, event: TurnEvent) {
         let mut state = self.lock();
@@ -306,7 +303,7 @@ impl Surface for TurnSurface {
         }
     }
 
-    async fn decide(&self, _request: &ApprovalRequest) -> Option<Decision> {
-        std::future::pending().await
+    fn is_attended(&self) -> bool {
+        true
     }
 }

@@ -104,10 +104,8 @@ impl Turn {
         };
         self.emit(TurnEvent::Approval(request.clone()));
         let mut ticket = self.desk.open(request.clone());
-        let decision = tokio::select! {
-            asked = ticket.answer() => asked.answer.decision,
-            decision = self.surface.decide(&request) => decision.unwrap_or(Decision::Deny),
-        };
+        let decision =
+            if self.surface.is_attended() { ticket.answer().await.answer.decision } else { Decision::Deny };
         let resolution = Resolution { decision, reason: ResolutionReason::User };
         self.emit(TurnEvent::ApprovalDone { id: request.id, resolution, edited: None });
         self.say(if decision == Decision::Approve { "approved" } else { "denied" });

@@ -6,7 +6,6 @@ use std::future::pending;
 use std::sync::Arc;
 use std::time::Duration;
 
-use aethon_core::approval::{ApprovalRequest, Decision};
 use aethon_core::channel::{Channel, Delivery, DeliveryError};
 use aethon_core::error::Result;
 use aethon_core::ids::TurnId;
@@ -277,7 +276,6 @@ pub struct Watcher {
     pub since: u64,
 }
 
-#[async_trait]
 impl Surface for Watcher {
     fn emit(&self, turn: &TurnId, event: TurnEvent) {
         let TurnEvent::Done(reply) = event else { return };
@@ -303,7 +301,7 @@ impl Surface for Watcher {
         }
     }
 
-    async fn decide(&self, _request: &ApprovalRequest) -> Option<Decision> {
-        None
+    fn is_attended(&self) -> bool {
+        false
     }
 }

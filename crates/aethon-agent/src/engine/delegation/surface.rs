@@ -3,11 +3,10 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use aethon_core::approval::{ApprovalRequest, Decision};
+use aethon_core::approval::ApprovalRequest;
 use aethon_core::ids::{AgentName, TurnId};
 use aethon_core::surface::{Surface, ToolPhase, ToolState, TurnEvent};
 use aethon_core::tool::ToolContext;
-use async_trait::async_trait;
 
 /// How many lines about its activity are shown.
 const MAX_LINES: usize = 12;
@@ -59,7 +58,6 @@ impl DelegatedSurface {
     }
 }
 
-#[async_trait]
 impl Surface for DelegatedSurface {
     fn emit(&self, _turn: &TurnId, event: TurnEvent) {
         match event {
@@ -73,8 +71,7 @@ impl Surface for DelegatedSurface {
         }
     }
 
-    async fn decide(&self, request: &ApprovalRequest) -> Option<Decision> {
-        let request = self.in_the_callers_name(request.clone());
-        self.caller.surface.decide(&request).await
+    fn is_attended(&self) -> bool {
+        self.caller.surface.is_attended()
     }
 }
