@@ -76,10 +76,28 @@ impl Socket {
         }
     }
 
-    /// Waits for the next frame as JSON.
+    /// Waits for the next frame but for `resumed`, for which [`Self::resumed`] waits.
     pub fn frame(&mut self) -> Value {
-        let text = self.text();
-        serde_json::from_str(&text).unwrap_or_else(|error| panic!("not JSON ({error}): {text}"))
+        loop {
+            let text = self.text();
+            let frame: Value =
+                serde_json::from_str(&text).unwrap_or_else(|error| panic!("not JSON ({error}): {text}"));
+            if frame["type"] != "resumed" {
+                return frame;
+            }
+        }
+    }
+
+    /// Reads the frames of a replay, and the one that ends it.
+    pub fn resumed(&mut self) -> (Vec<Value>, Value) {
+        let mut replayed = Vec::new();
+        loop {
+            let frame: Value = serde_json::from_str(&self.text()).expect("JSON");
+            if frame["type"] == "resumed" {
+                return (replayed, frame);
+            }
+            replayed.push(frame);
+        }
     }
 
     /// Reads frames up to and including the first of this type.

@@ -82,7 +82,9 @@ fn a_resume_after_the_end_brings_nothing() {
     let mut chat = server.chat("default");
     let last = seq(chat.say("m1", "!say hello").last().unwrap());
     let mut chat = resumed(&server, "default", last);
-    assert!(chat.is_silent(std::time::Duration::from_millis(400)));
+    let (replayed, end) = chat.resumed();
+    assert!(replayed.is_empty(), "{replayed:?}");
+    assert_eq!(end, json!({"type": "resumed", "session": "default", "seq": last}));
     let next = chat.say("m2", "!say next");
     assert!(seq(&next[0]) > last);
 }

@@ -166,13 +166,10 @@ impl Remote {
         let transcript = transcript.await.map_err(Broken::lost)?;
         let after = transcript.as_ref().map_or(0, |transcript| transcript.seq);
         socket.send(&json!({"type": "resume", "session": self.session, "after": after})).await?;
-        // The answer to a question that nobody asked comes behind everything that the resume brings, so that live frames
-        // that overtook it are put in their place.
-        let mark = unique();
-        socket.send(&json!({"type": "approval", "id": mark, "decision": "deny"})).await?;
+        // Live frames may have overtaken the replay, so they are sorted once it is complete.
         loop {
             let frame = socket.next().await?;
-            if frame["id"] == mark.as_str() {
+            if frame["type"] == "resumed" {
                 break;
             }
             if frame["code"] == "resume_gap" {

@@ -68,12 +68,14 @@ struct Subscription {
     wake: Arc<Notify>,
     /// The last frame that was sent or can be skipped.
     reached: u64,
+    /// Whether the end of a replay is to be announced.
+    is_resuming: bool,
 }
 
 impl Subscription {
     fn take(room: Arc<Room>, wake: &Arc<Notify>) -> Self {
         let reached = room.enter(wake);
-        Self { room, wake: Arc::clone(wake), reached }
+        Self { room, wake: Arc::clone(wake), reached, is_resuming: false }
     }
 }
 
@@ -148,6 +150,10 @@ impl ChatConnection<'_> {
                         socket.send_all(texts).await?;
                     }
                 }
+            }
+            if std::mem::take(&mut subscription.is_resuming) {
+                let session = subscription.room.session().name();
+                socket.send(frames::resumed(session, subscription.reached)).await?;
             }
         }
         Ok(None)
@@ -285,6 +291,7 @@ impl ChatConnection<'_> {
         match subscription.room.resume_point(resume.after) {
             Ok(point) => {
                 subscription.reached = point;
+                subscription.is_resuming = true;
                 Ok(())
             }
             Err(newest) => {

@@ -192,6 +192,17 @@ pub(super) fn ready(session: &str, version: &str) -> Utf8Bytes {
     json(&Ready { r#type: "ready", session, version })
 }
 
+/// Builds the frame that ends a replay: all frames up to `seq` were sent.
+pub(super) fn resumed(session: &str, seq: u64) -> Utf8Bytes {
+    #[derive(Serialize)]
+    struct Resumed<'a> {
+        r#type: &'a str,
+        session: &'a str,
+        seq: u64,
+    }
+    json(&Resumed { r#type: "resumed", session, seq })
+}
+
 /// Builds a notice outside a turn.
 pub(super) fn notice(code: &str, message: &str) -> Utf8Bytes {
     json(&Body::Notice { code, message })

@@ -1,32 +1,25 @@
 //! The frames of a session, newest last, for those who read them live and those who come back.
 //!
-//! The log is bounded. When it is full, the newest frames stay as they are, and of the others goes first what later frames
-//! say again; then neighbouring parts of an answer are joined, and remember where each of them ended, so that a reader who
-//! has seen some of them still gets exactly the rest. What a running tool has put out is replaced by the next frame of its
-//! call at once: of each call the log holds one of them at most.
+//! The log is bounded. When it is full, frames whose content a later one repeats go first, and then the oldest: a reader who
+//! comes back for those gets a gap, and loads the transcript. Of the output of a running call only the newest frame is kept.
 
 use std::collections::VecDeque;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use aethon_core::ids::TurnId;
 use aethon_core::weight;
-use serde::Deserialize;
 use tokio_tungstenite::tungstenite::Utf8Bytes;
 
 use super::frames::{self, Body};
 
 /// How many frames a log holds.
-const MAX_FRAMES: usize = 4096;
+const MAX_FRAMES: usize = 16_384;
 /// How many bytes of frames a log holds.
 const MAX_BYTES: usize = 4 << 20;
-/// How many frames may fill the log to the brim, so that a single long reply is no gap for those who keep up.
-const NEWEST: usize = 8;
 /// How far back the output of a call is looked for.
 const LOOKED_BACK: usize = 256;
 /// How many frames and bytes a reader takes at once.
 const BATCH: (usize, usize) = (64, 256 << 10);
-/// The longest text that parts of an answer are joined to when the log is full.
-const MAX_JOINED: usize = 32 << 10;
 /// The newest frames and their bytes, which stay as they are when the log is full: those who keep up get every one.
 const FRESH: (usize, usize) = (512, 1 << 20);
 
@@ -44,34 +37,22 @@ pub(super) struct Log {
 }
 
 struct Entry {
-    /// The newest frame that it stands for.
     seq: u64,
-    /// The frames that were joined to it, each with where its text ends; none where nothing was.
-    parts: Vec<(u64, usize)>,
     turn: TurnId,
     kind: Kind,
     text: Utf8Bytes,
 }
 
 impl Entry {
-    /// What it takes in memory, with its place in the log. The frames of a turn share its id.
+    /// Its size in memory, with its place in the log. The frames of a turn share its id.
     fn size(&self) -> usize {
-        let own = weight::allocation(self.text.len()) + SHARED;
-        size_of::<Self>() + own + weight::list::<(u64, usize)>(self.parts.capacity())
-    }
-
-    /// The frame for a reader who has seen everything up to `seq`: what is left of it where that is within.
-    fn after(&self, seq: u64) -> Utf8Bytes {
-        let seen = self.parts.iter().take_while(|(part, _)| *part <= seq).last().map(|(_, end)| *end);
-        let rest = seen.and_then(|end| self.kind.words(&self.text)?.get(end..).map(str::to_owned));
-        rest.map_or_else(|| self.text.clone(), |rest| self.kind.frame(self.seq, &self.turn, &rest))
+        size_of::<Self>() + weight::allocation(self.text.len()) + SHARED
     }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Delta,
-    Reasoning,
     Blocks {
         from: usize,
     },
@@ -91,29 +72,12 @@ impl Kind {
     fn of(body: &Body<'_>) -> Self {
         match body {
             Body::Delta { .. } => Self::Delta,
-            Body::Reasoning { .. } => Self::Reasoning,
             Body::Blocks { from, .. } => Self::Blocks { from: *from },
             Body::Tool(tool) if tool.is_output() => Self::Output { call: stand_in(tool.call()) },
             Body::Tool(tool) => Self::Call { call: stand_in(tool.call()) },
             Body::Done { .. } => Self::Done,
             _ => Self::Other,
         }
-    }
-
-    /// The words of a frame whose neighbours go on with them; `None` for others.
-    fn words(self, frame: &str) -> Option<String> {
-        #[derive(Deserialize)]
-        struct Words {
-            text: String,
-        }
-        let has_words = matches!(self, Self::Delta | Self::Reasoning);
-        has_words.then(|| serde_json::from_str::<Words>(frame).ok().map(|words| words.text)).flatten()
-    }
-
-    /// A frame with these words.
-    fn frame(self, seq: u64, turn: &TurnId, text: &str) -> Utf8Bytes {
-        let body = if self == Self::Reasoning { Body::Reasoning { text } } else { Body::Delta { text } };
-        frames::of_turn(seq, turn, &body)
     }
 }
 
@@ -145,7 +109,7 @@ impl Log {
         let text = frames::of_turn(self.newest, turn, body);
         let kind = Kind::of(body);
         self.replace_output(turn, kind);
-        let entry = Entry { seq: self.newest, parts: Vec::new(), turn: turn.clone(), kind, text };
+        let entry = Entry { seq: self.newest, turn: turn.clone(), kind, text };
         self.bytes += entry.size();
         self.entries.push_back(entry);
         self.make_room();
@@ -175,7 +139,7 @@ impl Log {
             }
             bytes += entry.text.len();
             reached = entry.seq;
-            texts.push(entry.after(seq));
+            texts.push(entry.text.clone());
         }
         Batch::Frames(texts, reached)
     }
@@ -225,22 +189,15 @@ impl Log {
         self.entries.len() > MAX_FRAMES || self.bytes > MAX_BYTES
     }
 
-    /// Keeps the log within bounds: of all but the newest frames first what later ones say again goes, then neighbours
-    /// are joined, then what the end of a turn said again goes, and at last the oldest are forgotten.
+    /// Keeps the log within bounds. With some slack, so that not every frame from now on tidies up again.
     fn make_room(&mut self) {
         if !self.is_over() {
             return;
         }
-        let fresh = self.entries.split_off(self.entries.len() - self.fresh());
-        let older = std::mem::take(&mut self.entries);
-        self.entries = joined(without_superseded_blocks(older, &fresh));
-        self.entries.extend(fresh);
-        self.count();
-        if self.is_large() {
-            self.drop_what_done_says();
-            self.count();
-        }
-        while self.is_large() {
+        self.drop_repeated();
+        self.bytes = self.entries.iter().map(Entry::size).sum();
+        let (frames, bytes) = (MAX_FRAMES / 4 * 3, MAX_BYTES / 4 * 3);
+        while self.entries.len() > 1 && (self.entries.len() > frames || self.bytes > bytes) {
             let Some(entry) = self.entries.pop_front() else { break };
             self.bytes -= entry.size();
             self.floor = entry.seq;
@@ -257,108 +214,37 @@ impl Log {
         self.entries.iter().rev().take(FRESH.0).take_while(is_within).count()
     }
 
-    /// With some slack, so that not every frame from now on tidies up again.
-    fn is_large(&self) -> bool {
-        match self.entries.len() {
-            0 | 1 => false,
-            2..=NEWEST => self.bytes > MAX_BYTES,
-            frames => frames > MAX_FRAMES / 4 * 3 || self.bytes > MAX_BYTES / 4 * 3,
-        }
-    }
-
-    fn count(&mut self) {
-        self.bytes = self.entries.iter().map(Entry::size).sum();
-    }
-
-    /// The end of a turn says again what its texts and blocks said.
-    fn drop_what_done_says(&mut self) {
-        let ended = |entry: &&Entry| entry.kind == Kind::Done;
-        let done: Vec<TurnId> = self.entries.iter().filter(ended).map(|entry| entry.turn.clone()).collect();
-        let is_said = |kind| matches!(kind, Kind::Delta | Kind::Blocks { .. });
-        let older = self.entries.len() - self.fresh();
-        let mut at = 0;
-        self.entries.retain(|entry| {
-            at += 1;
-            at > older || !is_said(entry.kind) || !done.contains(&entry.turn)
-        });
-    }
-}
-
-/// Blocks are said again by later ones of the same turn from the same block or an earlier one on.
-fn without_superseded_blocks(older: VecDeque<Entry>, fresh: &VecDeque<Entry>) -> VecDeque<Entry> {
-    let mut rendered: Vec<(TurnId, usize)> = Vec::new();
-    let mut is_superseded = |entry: &Entry| {
-        let Kind::Blocks { from } = entry.kind else { return false };
-        match rendered.iter_mut().find(|(turn, _)| *turn == entry.turn) {
-            Some((_, later)) if *later <= from => true,
-            Some((_, later)) => {
-                *later = from;
-                false
-            }
-            None => {
-                rendered.push((entry.turn.clone(), from));
-                false
-            }
-        }
-    };
-    for entry in fresh.iter().rev() {
-        is_superseded(entry);
-    }
-    let mut kept = VecDeque::with_capacity(older.len());
-    for entry in older.into_iter().rev() {
-        if !is_superseded(&entry) {
-            kept.push_front(entry);
-        }
-    }
-    kept
-}
-
-/// Neighbouring parts of an answer become one, which remembers where each part ended.
-fn joined(entries: VecDeque<Entry>) -> VecDeque<Entry> {
-    let mut joined: VecDeque<Entry> = VecDeque::with_capacity(entries.len());
-    let mut run: Option<(Entry, String)> = None;
-    for entry in entries {
-        let words = entry.kind.words(&entry.text);
-        run = match (run, words) {
-            (Some((before, said)), Some(words))
-                if before.turn == entry.turn
-                    && before.kind == entry.kind
-                    && said.len() + words.len() <= MAX_JOINED =>
-            {
-                Some(join(before, said, entry, &words))
-            }
-            (before, words) => {
-                joined.extend(before.map(rewritten));
-                if let Some(words) = words {
-                    Some((entry, words))
-                } else {
-                    joined.push_back(entry);
-                    None
+    /// Drops frames, but for the newest, whose content a later one repeats: blocks that later ones of the turn replace, and
+    /// the texts and blocks of turns whose end is here.
+    fn drop_repeated(&mut self) {
+        let fresh = self.fresh();
+        let mut ended: Vec<TurnId> = Vec::new();
+        let mut rendered: Vec<(TurnId, usize)> = Vec::new();
+        let mut kept = VecDeque::with_capacity(self.entries.len());
+        for (back, entry) in std::mem::take(&mut self.entries).into_iter().rev().enumerate() {
+            let is_repeated = match entry.kind {
+                Kind::Done => {
+                    ended.push(entry.turn.clone());
+                    false
                 }
+                Kind::Delta => ended.contains(&entry.turn),
+                Kind::Blocks { from } => {
+                    let later = rendered.iter_mut().find(|(turn, _)| *turn == entry.turn);
+                    let is_replaced = later.as_ref().is_some_and(|(_, later)| *later <= from);
+                    match later {
+                        Some((_, later)) => *later = from.min(*later),
+                        None => rendered.push((entry.turn.clone(), from)),
+                    }
+                    is_replaced || ended.contains(&entry.turn)
+                }
+                _ => false,
+            };
+            if back < fresh || !is_repeated {
+                kept.push_front(entry);
             }
-        };
+        }
+        self.entries = kept;
     }
-    joined.extend(run.map(rewritten));
-    joined
-}
-
-fn join(before: Entry, mut said: String, entry: Entry, words: &str) -> (Entry, String) {
-    let start = said.len();
-    let own =
-        |entry: &Entry, length| if entry.parts.is_empty() { vec![(entry.seq, length)] } else { Vec::new() };
-    let mut parts = own(&before, start);
-    parts.extend(&before.parts);
-    parts.extend(own(&entry, words.len()).iter().chain(&entry.parts).map(|(seq, end)| (*seq, start + end)));
-    said.push_str(words);
-    (Entry { parts, ..entry }, said)
-}
-
-/// The frame that stands for a run of parts.
-fn rewritten((mut entry, said): (Entry, String)) -> Entry {
-    if !entry.parts.is_empty() {
-        entry.text = entry.kind.frame(entry.seq, &entry.turn, &said);
-    }
-    entry
 }
 
 #[cfg(test)]
@@ -409,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn of_what_a_running_call_puts_out_the_newest_is_kept() {
+    fn the_newest_output_of_a_running_call_is_kept() {
         let tool = |call: &str, phase, output: Option<String>| ToolState {
             call: call.into(),
             name: "shell".into(),
@@ -437,62 +323,49 @@ mod tests {
         assert_eq!(log.bytes, log.entries.iter().map(Entry::size).sum::<usize>());
     }
 
-    #[test]
-    fn a_full_log_keeps_what_a_reader_needs() {
-        let mut log = Log::new(1000);
-        for number in 0..6000 {
-            log.push(&turn("t"), &Body::Delta { text: &format!("{number} ") });
-            if number % 10 == 0 {
-                log.push(&turn("t"), &Body::Blocks { from: 0, html: &[format!("<p>{number}</p>")] });
-            }
-        }
-        let frames = read(&log, 1000).expect("no gap from the start of the turn");
-        assert!(frames.len() < 4200, "{}", frames.len());
-        let said: String = frames
-            .iter()
-            .filter(|frame| frame["type"] == "delta")
-            .filter_map(|frame| frame["text"].as_str())
-            .collect();
-        assert_eq!(said, (0..6000).map(|number| format!("{number} ")).collect::<String>());
-        let blocks = frames.iter().rfind(|frame| frame["type"] == "blocks").unwrap();
-        assert_eq!(blocks["html"][0], "<p>5990</p>");
-        let seqs: Vec<_> = frames.iter().map(|frame| frame["seq"].as_u64().unwrap()).collect();
-        assert!(seqs.windows(2).all(|pair| pair[0] < pair[1]));
-        // Whoever has seen a part of what was joined gets the rest of it.
-        let seqs = log.entries.iter().find(|entry| !entry.parts.is_empty()).map(|entry| entry.parts.clone());
-        for (seq, end) in seqs.unwrap().into_iter().step_by(211) {
-            let rest: String = read(&log, seq)
-                .unwrap()
-                .iter()
-                .filter(|frame| frame["type"] == "delta")
-                .filter_map(|frame| frame["text"].as_str())
-                .collect();
-            assert_eq!(rest, said[end..], "after {seq}");
-        }
+    /// The texts of deltas in frames.
+    fn spoken<'f>(frames: impl Iterator<Item = &'f serde_json::Value>) -> String {
+        let deltas = frames.filter(|frame| frame["type"] == "delta");
+        deltas.filter_map(|frame| frame["text"].as_str()).collect()
     }
 
     #[test]
-    fn who_keeps_up_gets_every_frame_however_much_is_said() {
+    fn a_long_reply_is_replayed_from_its_start() {
         let mut log = Log::new(1000);
-        let (mut seen, mut said, mut heard) = (1000, String::new(), String::new());
-        for number in 0..30_000 {
+        for number in 0..12_000 {
+            log.push(&turn("t"), &Body::Delta { text: &format!("{number} ") });
+            if number % 10 == 0 {
+                log.push(
+                    &turn("t"),
+                    &Body::Blocks { from: 0, html: &[format!("<p>{number}</p>").repeat(50)] },
+                );
+            }
+        }
+        let frames = read(&log, 1000).expect("no gap from the start of the turn");
+        assert_eq!(spoken(frames.iter()), (0..12_000).map(|number| format!("{number} ")).collect::<String>());
+        let blocks = frames.iter().rfind(|frame| frame["type"] == "blocks").unwrap();
+        assert!(blocks["html"][0].as_str().unwrap().starts_with("<p>11990</p>"));
+        let seqs: Vec<_> = frames.iter().map(|frame| frame["seq"].as_u64().unwrap()).collect();
+        assert!(seqs.windows(2).all(|pair| pair[0] < pair[1]));
+    }
+
+    #[test]
+    fn a_reader_that_keeps_up_gets_every_frame() {
+        let mut log = Log::new(1000);
+        let (mut seen, mut expected, mut received) = (1000, String::new(), String::new());
+        for number in 0..60_000 {
             let word = format!("{number} ");
             log.push(&turn(&format!("t{}", number / 700)), &Body::Delta { text: &word });
-            said.push_str(&word);
+            expected.push_str(&word);
             if number % 700 == 699 {
                 done(&mut log, &format!("t{}", number / 700), "all of it");
             }
-            // A moment behind, by a different distance each time.
+            // A moment behind.
             if number % 97 == 0 {
-                while seen < log.newest() {
-                    let Batch::Frames(texts, reached) = log.read_after(seen) else {
-                        panic!("a gap at {seen}")
-                    };
-                    let deltas = texts.iter().filter(|text| text.contains("delta"));
-                    heard.extend(deltas.filter_map(|text| Kind::Delta.words(text)));
-                    seen = reached;
-                }
-                assert!(said == heard, "{} {}", heard.len(), said.len());
+                let frames = read(&log, seen).unwrap_or_else(|| panic!("a gap at {seen}"));
+                seen = log.newest();
+                received.push_str(&spoken(frames.iter()));
+                assert!(expected == received, "{} {}", received.len(), expected.len());
             }
             assert!(log.entries.len() <= MAX_FRAMES + 1);
         }
@@ -507,7 +380,7 @@ mod tests {
     }
 
     #[test]
-    fn what_logs_are_counted_at_is_what_they_take() {
+    fn the_counted_size_of_logs_is_their_memory() {
         let Some(before) = resident_bytes() else { return };
         let logs: Vec<Log> = (0..60)
             .map(|number| {

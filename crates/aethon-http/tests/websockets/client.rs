@@ -91,7 +91,24 @@ impl Client {
     }
 
     pub(crate) async fn json(&mut self) -> Value {
-        serde_json::from_str(&self.text().await).unwrap()
+        loop {
+            let frame: Value = serde_json::from_str(&self.text().await).unwrap();
+            if frame["type"] != "resumed" {
+                return frame;
+            }
+        }
+    }
+
+    /// The frames of a replay, and the one that ends it.
+    pub(crate) async fn resumed(&mut self) -> (Vec<Value>, Value) {
+        let mut replayed = Vec::new();
+        loop {
+            let frame: Value = serde_json::from_str(&self.text().await).unwrap();
+            if frame["type"] == "resumed" {
+                return (replayed, frame);
+            }
+            replayed.push(frame);
+        }
     }
 
     /// The frames up to and with the first of this type.

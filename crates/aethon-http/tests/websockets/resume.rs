@@ -29,6 +29,27 @@ async fn a_replay_goes_on_live_from_any_point() {
 }
 
 #[tokio::test]
+async fn a_replay_ends_with_resumed_before_live_frames() {
+    let stage = Stage::open().await;
+    let mut first = stage.v1("/ws/chat").await;
+    first.send_json(json!({"type": "message", "id": "m1", "text": "a b\n!gate\nc"})).await;
+    let mut told = first.until("ack").await;
+    while told.iter().filter(|frame| frame["type"] == "delta").count() < 2 {
+        told.push(first.json().await);
+    }
+    let mut second = stage.v1("/ws/chat").await;
+    second.send_json(json!({"type": "resume", "session": "default", "after": told[0]["seq"]})).await;
+    let (replayed, end) = second.resumed().await;
+    assert_eq!(replayed[..told.len() - 1], told[1..]);
+    assert_eq!(end, json!({"type": "resumed", "session": "default", "seq": replayed.last().unwrap()["seq"]}));
+    // A second one on the same connection begins anew.
+    second.send_json(json!({"type": "resume", "session": "default", "after": told[0]["seq"]})).await;
+    assert_eq!(second.resumed().await, (replayed, end));
+    stage.assistant.gate.notify_one();
+    assert_eq!(second.until("done").await.last().unwrap()["text"], "a bc");
+}
+
+#[tokio::test]
 async fn resuming_while_frames_pour_in_loses_and_doubles_nothing() {
     let stage = Stage::open().await;
     let mut first = stage.v1("/ws/chat").await;

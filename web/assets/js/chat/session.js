@@ -24,7 +24,6 @@ import { birthsSoFar, oldestFirst } from "./turn.js";
  */
 
 const page = 60;
-const settleMs = 80;
 const ackPatienceMs = 12000;
 /** How long a message that could not be stored waits before it is resent. */
 const holdMs = 4000;
@@ -41,6 +40,7 @@ export class Session {
   #isLoadingOlder = false;
   /** Whether its name is new, so that there is no transcript to load. */ #isFresh;
   #gapAt = 0;
+  /** What to do once the server has replayed what was missed. @type {(() => void) | null} */ #whenResumed = null;
   /** The turn to stop as soon as the server is reachable. */ #toStop = "";
   /** @type {Map<string, {turn: string, text: string}>} Unacknowledged edits by the id of the request. */ #edits = new Map();
   /** @type {Map<string, number>} Messages that the server could not store, and when it said that. */ #held = new Map();
@@ -169,6 +169,7 @@ export class Session {
   async synchronise() {
     this.#generation += 1;
     const generation = this.#generation;
+    this.#whenResumed = null;
     this.#order.hold();
     const unsent = this.#outbox.unsent(this.name);
     for (const entry of unsent) {
@@ -186,15 +187,19 @@ export class Session {
       this.#order.startAfter(detail.seq ?? 0);
     }
     this.isLoaded ||= !problem;
-    this.#socket.send({ type: "resume", session: this.name, after: this.#order.after });
-    this.#stopLate();
-    setTimeout(() => {
-      if (generation !== this.#generation) return;
+    this.#whenResumed = () => {
       this.#order.release();
       if (problem) this.#watcher.failed(problem);
       else this.#watcher.loaded();
-      this.#watcher.changed();
-    }, settleMs);
+    };
+    this.#socket.send({ type: "resume", session: this.name, after: this.#order.after });
+    this.#stopLate();
+  }
+
+  /** Shows what was held back, now that the replay is complete. */
+  #resumed() {
+    this.#whenResumed?.();
+    this.#whenResumed = null;
   }
 
   /** @returns {Promise<{detail?: import("./types.js").SessionDetail, problem?: Problem}>} */
@@ -215,6 +220,8 @@ export class Session {
   #receive(frame) {
     if (frame.type === "ready") {
       void this.synchronise();
+    } else if (frame.type === "resumed") {
+      this.#resumed();
     } else if (frame.type === "ack") {
       this.#acknowledge(frame);
     } else if (frame.type === "error" && !frame.turn) {
@@ -257,7 +264,7 @@ export class Session {
     if (code === "storage_unavailable" && this.#hold(id, message)) return;
     if (code === "resume_gap") {
       // The transcript has what the replay lacks, at the latest once the turn has ended; retrying at once is useless.
-      if (Date.now() - this.#gapAt < 10000) return;
+      if (Date.now() - this.#gapAt < 10000) return this.#resumed();
       this.#gapAt = Date.now();
       void this.synchronise();
       return;
