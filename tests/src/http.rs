@@ -1,4 +1,4 @@
-//! A raw HTTP/1.1 client: sends exactly the bytes given, and only parses what comes back.
+//! A raw HTTP/1.1 client: sends exactly the bytes given, and only parses the response.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::{SocketAddr, TcpStream};

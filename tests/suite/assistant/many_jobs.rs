@@ -83,7 +83,7 @@ fn a_person_is_answered_while_a_thousand_jobs_are_due() {
         assert!(Instant::now() < end, "{:?} of the jobs have run", counts(&server));
         thread::sleep(Duration::from_millis(500));
     }
-    // Each ran once: what a job says arrives once.
+    // Each ran once: a job's message arrives once.
     let arrived = || -> String { server.said("webchat:results").into_iter().map(|(_, text)| text).collect() };
     while arrived().matches("ran ").count() < JOBS {
         assert!(Instant::now() < end, "{} results have arrived", arrived().matches("ran ").count());

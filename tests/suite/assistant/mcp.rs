@@ -70,7 +70,7 @@ impl Tools {
         (text.to_owned(), answer["result"]["isError"] == true)
     }
 
-    /// Closes its input, and returns its exit status and what it still wrote.
+    /// Closes its input, and returns its exit status and remaining output.
     fn end(mut self) -> (Option<i32>, String) {
         self.input = None;
         let mut rest = String::new();

@@ -13,7 +13,7 @@ enum Way {
     Streams,
 }
 
-/// What a server remembers: the session that is open, and how many there were.
+/// The server's state: the open session, and how many there were.
 #[derive(Default)]
 struct Sessions {
     open: Option<String>,

@@ -4,7 +4,7 @@ use aethon_tests::socket::spoken;
 use aethon_tests::{Random, Server, Socket, eventually};
 use serde_json::{Value, json};
 
-/// A new connection that goes on after a frame.
+/// A new connection that resumes after a frame.
 fn resumed(server: &Server, session: &str, after: u64) -> Socket {
     let mut chat = server.chat(session);
     chat.send_json(&json!({"type": "resume", "session": session, "after": after}));

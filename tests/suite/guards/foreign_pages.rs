@@ -1,4 +1,4 @@
-//! What a foreign page in the owner's browser can do, which is nothing: INTERFACE section 4 "State-changing requests",
+//! A foreign page in the owner's browser can change nothing: INTERFACE section 4 "State-changing requests",
 //! SECURITY "cross-site requests".
 
 use aethon_tests::{Request, Response, Server};

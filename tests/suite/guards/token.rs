@@ -152,7 +152,7 @@ fn the_first_carrier_that_is_present_decides() {
     check(None, Some("Bearer wrong"), &right, 401);
     check(None, Some(bearer), wrong, 200);
     check(None, None, wrong, 401);
-    // What is empty is not there.
+    // An empty value counts as absent.
     check(Some("aethon_dash="), Some(bearer), wrong, 200);
     check(Some("other=x"), Some("Bearer "), &right, 200);
     check(Some("aethon_dash="), Some("Bearer"), "?token=", 401);

@@ -82,7 +82,7 @@ fn a_long_conversation_is_folded_and_loses_nothing() {
     assert!(kinds.collect::<BTreeSet<_>>().contains("compaction"), "{usage}");
 }
 
-/// A service of OpenAI's dialect that gives the same answer to everything, with this count of what it was sent.
+/// A service of OpenAI's dialect that gives the same answer to everything, with this count of the input tokens.
 fn service(answer: &str, prompt_tokens: u64) -> Stub {
     let chunks = [
         json!({"choices": [{"index": 0, "delta": {"role": "assistant", "content": answer}, "finish_reason": null}]}),

@@ -121,7 +121,7 @@ fn an_approval_may_be_changed_first_or_hold_for_the_conversation() {
     terminal.wait_for_text("anything else denies: ");
     terminal.press("e\r");
     terminal.wait_for_text("(empty to go back): ");
-    // An edit gets round no rule: the person hears why, and is asked again.
+    // An edit gets round no rule: the person reads why, and gets the prompt again.
     terminal.press("sudo ls\r");
     let refused = plain(&terminal.wait_for_text("anything else denies: "));
     assert!(refused.contains("security.blocked_commands") && refused.contains("run it?"), "{refused}");
