@@ -1,4 +1,4 @@
-//! Agents, specialists and work of several turns from end to end: specification 4.3 (`/api/agents`), INTERFACE section 4.
+//! Agents, specialists and work of several turns from end to end (docs/specialists.md, docs/work.md).
 
 use aethon_tests::server::run_cli;
 use aethon_tests::{Server, eventually};

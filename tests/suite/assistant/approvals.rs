@@ -1,4 +1,4 @@
-//! Approvals: INTERFACE sections 3 (`approval.*`), 4 (`/api/approvals*`) and 5; SECURITY "approval".
+//! Approvals: `approval.*`, `/api/approvals*` and their frames (docs/approvals.md).
 
 use std::time::{Duration, Instant};
 

@@ -1,5 +1,5 @@
 //! The built-in SOPs from end to end with a scripted model: each leaves the promised files, and a killed one continues where it
-//! was. Specification 4.3; INTERFACE section 9; issue 9.
+//! was (docs/sops.md).
 
 use aethon_tests::{Server, eventually};
 use serde_json::{Value, json};

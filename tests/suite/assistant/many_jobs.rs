@@ -1,4 +1,4 @@
-//! A thousand jobs that are due at once, and a person who talks meanwhile: issue 9, "1,000 due jobs at one minute".
+//! A thousand jobs that are due at once, and a person who talks meanwhile (docs/schedule.md).
 
 use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};

@@ -1,4 +1,4 @@
-//! MCP both ways: INTERFACE sections 1, 3 (`mcp.servers.NAME`) and 10; specification 1 and 7.
+//! MCP both ways: as a server and as a client of `mcp.servers.NAME` (docs/mcp.md).
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;

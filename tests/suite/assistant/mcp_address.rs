@@ -1,4 +1,4 @@
-//! Servers of tools behind an address, over real sockets: INTERFACE section 3 (`mcp.servers.NAME.url`), specification 1 and 7.
+//! MCP servers behind an address (`mcp.servers.NAME.url`), over real sockets (docs/mcp.md).
 
 use std::sync::{Arc, Mutex};
 

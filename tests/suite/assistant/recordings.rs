@@ -1,4 +1,4 @@
-//! Recordings of sessions from end to end: specification 1 and 3; INTERFACE sections 1, 4 and 8.
+//! Recordings of sessions from end to end (docs/recordings.md).
 
 use std::path::Path;
 

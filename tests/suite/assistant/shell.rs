@@ -1,5 +1,4 @@
-//! The shell: specification 2.6 (`security.blocked_commands`, `security.sandbox`, `approval.*`) and 5.3, INTERFACE sections
-//! 5 and 7, SECURITY "shell".
+//! The shell tool: `security.blocked_commands`, `security.sandbox` and `approval.*` (docs/tools.md).
 
 use std::path::Path;
 use std::time::{Duration, Instant};

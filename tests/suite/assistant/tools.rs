@@ -1,6 +1,5 @@
 //! The tools as a person uses them through the built programs: files are written, edited and found, the output of a running
-//! command is shown, long output is kept, and a message goes to another conversation (issue 8, items 1 and 7; INTERFACE
-//! sections 5 and 7).
+//! command is shown, long output is kept, and a message goes to another conversation (docs/tools.md).
 
 use std::os::unix::fs::PermissionsExt;
 

@@ -1,4 +1,4 @@
-//! SOPs and scheduled jobs from end to end: specification 1, 2.3, 4.3, 4.4; INTERFACE sections 4, 6, 9 and 11.
+//! SOPs and scheduled jobs from end to end (docs/sops.md, docs/schedule.md).
 
 use aethon_tests::server::run_cli;
 use aethon_tests::{Request, Server, eventually};

@@ -1,4 +1,4 @@
-//! Backups of a home and the way back: INTERFACE sections 4 (`/api/backups`) and 14.
+//! Backups of a home and their restoration (docs/backup.md).
 
 use std::collections::BTreeSet;
 use std::fs;

@@ -1,5 +1,5 @@
-//! Starts on a disk that is full or read-only: reading works, messages are refused, and everybody names the cause and the remedy.
-//! INTERFACE section 4 `/api/ready`, docs/behaviour.md "Storage".
+//! Starts on a disk that is full or read-only: reading works, messages are refused, and every surface names the cause and the
+//! remedy (docs/behaviour.md, "Storage").
 
 use std::fs::File;
 use std::io::Write as _;

@@ -1,4 +1,4 @@
-//! Nothing acknowledged is lost and nothing is doubled: "storage" and "done when" of the issue, INTERFACE section 5 `ack`.
+//! Nothing acknowledged is lost and nothing is doubled, whenever the daemon is killed (docs/behaviour.md).
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;

@@ -1,5 +1,5 @@
-//! A disk that fails for seconds, a file that goes away, an end in the middle of a turn: issue "storage that fails", and
-//! INTERFACE section 4 `/api/ready`.
+//! A disk that fails for seconds, a database file that goes away, an end in the middle of a turn, and `/api/ready` through all
+//! of it.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};

@@ -1,4 +1,4 @@
-//! Deliveries that were given up, tried again and removed by hand: CHANNELS.md section 1 (`/api/outbox`, `aethon-cli outbox`).
+//! Deliveries that were given up, tried again and removed by hand (`/api/outbox`, `aethon-cli outbox`; docs/channels.md).
 
 use aethon_tests::telegram::Telegram;
 use aethon_tests::{Request, Server, eventually, home, run_cli};

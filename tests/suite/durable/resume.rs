@@ -1,4 +1,4 @@
-//! Reconnecting: INTERFACE section 5 `resume` and `seq`, "loses and doubles nothing" of the issue.
+//! Reconnecting with `resume` and `seq` loses and doubles nothing (docs/api.md).
 
 use aethon_tests::socket::spoken;
 use aethon_tests::{Random, Server, Socket, eventually};

@@ -1,4 +1,4 @@
-//! Several programs on one home: issue item 10. A question without a daemon runs in the terminal's own process, a guest.
+//! Several programs on one home. A question without a daemon runs in the terminal's own process, a guest.
 
 use std::path::Path;
 use std::process::{Child, Output, Stdio};

@@ -1,7 +1,7 @@
-//! Planted secrets appear in nothing that is written: SECURITY "secrets", issue 8. One long session over every surface, with tools
-//! that do their best to bring the secrets out, and then a search through all that there is: responses, frames, the database,
-//! logs, recordings, telemetry, exports, output of the terminal and MCP, messages of the messengers. All six messengers are on,
-//! fail now and then, and one of them has its token in every address.
+//! Planted secrets appear in nothing that is written. One long session over every surface, with tools that do their best to
+//! bring the secrets out, and then a search through all that there is: responses, frames, the database, logs, recordings,
+//! telemetry, exports, output of the terminal and MCP, messages of the messengers. All six messengers are on, fail now and
+//! then, and one of them has its token in every address.
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! Programs that are talked to, in containers: SECURITY "docker sandbox" (nothing that runs code goes round it), decision 0105.
+//! MCP and language servers in containers: nothing that runs code goes round the docker sandbox (decision 0105).
 //!
 //! The daemon is a stand-in that runs what it is given, so this tests the requests to docker and the conversation.
 //! Results with a real daemon are in `docs/verification.md`.

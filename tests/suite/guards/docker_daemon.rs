@@ -1,6 +1,5 @@
-//! The docker sandbox on a real daemon: specification 5.3 and 8 ("resource caps", "a disposable per-session container"),
-//! SECURITY "docker sandbox". Where no daemon can run, these tests say so and pass; the strict stand-in of
-//! `crates/aethon-tools/tests/docker.rs` knows the same cases.
+//! The docker sandbox on a real daemon: limits, and a disposable container per session (docs/sandboxes.md). Where no daemon can
+//! run, these tests say so and pass; the strict fake of `crates/aethon-tools/tests/docker.rs` knows the same cases.
 
 use std::path::PathBuf;
 use std::process::Command;

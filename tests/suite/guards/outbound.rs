@@ -1,4 +1,4 @@
-//! Ways out as one group: INTERFACE section 13 (`outbound` in `approval.requires_approval`), SECURITY "ways out".
+//! Ways out as one group: `outbound` in `approval.requires_approval` (docs/approvals.md).
 
 use aethon_tests::socket::of_type;
 use aethon_tests::stub::{Seen, Stub, ok};

@@ -1,5 +1,4 @@
-//! The sandbox of the kernel: specification 5.3 and 8, SECURITY "shell" and "docker sandbox"; tools that are made while the
-//! program runs (INTERFACE section 3, `runtime_tools.enabled`).
+//! The sandbox of the kernel (docs/sandboxes.md), and tools that are made at run time (`runtime_tools.enabled`).
 //!
 //! Where the kernel of the machine does not permit it, the test covers the refusal to start, and the rest says that it was
 //! left out.

@@ -1,5 +1,5 @@
-//! Start-up places: files that a program runs or obeys at its next start are not written by a turn, whatever its tool,
-//! its sandbox and its origin. SECURITY "what acts later" and "whose home".
+//! Start-up places: files that a program runs or obeys at its next start are not written by a turn, whatever its tool, its
+//! sandbox and its origin (docs/reach.md).
 
 use std::fs;
 use std::path::{Path, PathBuf};

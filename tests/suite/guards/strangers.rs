@@ -1,6 +1,6 @@
-//! The rights of turns that the owner did not begin (docs/household.md, "Turns that others begin"; INTERFACE
-//! section 13): a webhook's, a guest's, and what such a turn asks for: its job, its work, its specialist. It leaves nothing
-//! behind that acts later and sees nothing of the owner's memory, with approvals and taint on or off.
+//! The rights of turns that the owner did not begin (docs/household.md, "Turns that others begin"): a webhook's, a guest's, and
+//! those of their jobs, work and specialists. Such a turn leaves nothing behind that acts later and sees nothing of the owner's
+//! memory, with approvals and taint on or off.
 
 use std::path::Path;
 

@@ -1,5 +1,5 @@
-//! What taints a turn (`security.taint_requires_approval`): INTERFACE sections 3, 5, 8 and 10; SECURITY "ways out" and "untrusted
-//! content". Whatever brings foreign text into a turn makes its commands wait for a person.
+//! The sources that taint a turn (`security.taint_requires_approval`): whatever brings foreign text into a turn makes its
+//! commands wait for a person.
 
 use std::sync::Arc;
 

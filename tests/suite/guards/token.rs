@@ -1,4 +1,4 @@
-//! The access token: specification 5.1, INTERFACE section 4 "Token" and "401", SECURITY "token" and "deny by default".
+//! The access token: required by default, and refused in every wrong form.
 
 use std::thread;
 

@@ -1,4 +1,4 @@
-//! Payloads from outside are marked: specification 2.6, INTERFACE sections 6 and 7, SECURITY "untrusted content".
+//! Payloads from outside are marked as data.
 
 use aethon_tests::stub::{Seen, Stub, ok};
 use aethon_tests::{Server, eventually};

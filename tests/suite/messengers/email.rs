@@ -1,4 +1,4 @@
-//! The owner by mail: CHANNELS.md, sections 1 and 7, against an IMAP and an SMTP server that keep to their protocols.
+//! The owner by mail (docs/channels.md), against an IMAP and an SMTP server that keep to their protocols.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! The owner on Slack and on Discord: CHANNELS.md, sections 1, 3 and 4, over real sockets.
+//! The owner on Slack and on Discord (docs/channels.md), over real sockets.
 
 use aethon_tests::gateways::{Gateway, Kind, TOKENS};
 use aethon_tests::{Server, eventually, home, run_cli};

@@ -1,4 +1,4 @@
-//! The owner on Telegram: CHANNELS.md, sections 1 and 2, against a Bot API that is as strict as the real one.
+//! The owner on Telegram (docs/channels.md), against a Bot API that is as strict as the real one.
 
 use std::path::Path;
 use std::sync::Arc;

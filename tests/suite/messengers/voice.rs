@@ -1,4 +1,4 @@
-//! Voice messages on Telegram: CHANNELS.md, section 1, against a service that writes them down and is as strict as OpenAI's.
+//! Voice messages on Telegram (docs/channels.md), against a transcription service as strict as OpenAI's.
 
 use std::path::Path;
 use std::sync::Arc;

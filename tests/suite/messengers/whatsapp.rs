@@ -1,5 +1,5 @@
-//! The owner on WhatsApp: CHANNELS.md, sections 1 and 5. A Graph API that keeps to Meta's rules stands behind the built server, and
-//! the test calls `/webhook/whatsapp` as Meta does.
+//! The owner on WhatsApp (docs/channels.md). A Graph API that keeps to Meta's rules stands behind the built server, and the
+//! test calls `/webhook/whatsapp` as Meta does.
 
 use std::sync::{Arc, Mutex};
 use std::time::{SystemTime, UNIX_EPOCH};

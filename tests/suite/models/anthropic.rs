@@ -1,4 +1,4 @@
-//! Anthropic and Ollama through the whole program, against stand-ins: INTERFACE section 3 `model.*`, issue item 5.
+//! Anthropic and Ollama through the whole program, against fake services.
 
 use aethon_tests::Server;
 use aethon_tests::socket::{of_type, spoken};

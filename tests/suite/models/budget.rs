@@ -1,4 +1,4 @@
-//! The ceiling of a day: INTERFACE section 3 `budget.*`, section 5 `budget_warning`, section 6 `budget_exceeded`.
+//! The daily ceiling: `budget.*`, `budget_warning` and `budget_exceeded` (docs/context-and-budget.md).
 
 use aethon_tests::socket::of_type;
 use aethon_tests::{Request, Server};

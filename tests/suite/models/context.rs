@@ -1,5 +1,5 @@
-//! Conversations longer than the model can hold: INTERFACE section 5 `folded`, USERS "the conversation dies of its own
-//! length" and "a prompt whose prefix changes each turn".
+//! Conversations longer than the model's window: the oldest turns are folded, and the prompt keeps its prefix
+//! (docs/context-and-budget.md).
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

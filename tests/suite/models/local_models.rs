@@ -1,5 +1,4 @@
-//! Models that run on one's own machines: INTERFACE section 3 `model.context_window`, WIRE "Ollama" and "Local servers",
-//! USERS "local models: context sizes are wrong".
+//! Models on one's own machines: `model.context_window`, Ollama and other local servers.
 
 use aethon_tests::stub::{Seen, failure, ok};
 use aethon_tests::{Server, Stub, home, run_cli};

@@ -1,4 +1,4 @@
-//! `aethon-cli model test`: issue item 9.
+//! `aethon-cli model test`: a first request to each configured model.
 
 use aethon_tests::stub::{Stub, failure, ok};
 use aethon_tests::{home, run_cli};

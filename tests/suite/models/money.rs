@@ -1,5 +1,4 @@
-//! The bills of a service, against the ceiling and the ledger: INTERFACE section 3 `budget.*`, section 4 `/api/usage`,
-//! issue section B.
+//! The bills of a service, against the ceiling and the ledger (docs/context-and-budget.md).
 //!
 //! The service of these tests counts by its own rule everything that reached it and everything that it produced. However a
 //! call goes, its bill stays below the ceiling and one step of a reservation, and the ledger has the whole of it.

@@ -1,4 +1,4 @@
-//! The OpenAI dialect through the whole program, against a stand-in: INTERFACE section 3 `model.*`, issue item 5.
+//! The OpenAI dialect through the whole program, against a fake service.
 
 use std::time::{Duration, Instant};
 

@@ -1,4 +1,4 @@
-//! Token usage of the models: INTERFACE sections 1 (`usage`), 3 (`[budget]`), 4 (`/api/usage`) and 5 (topic `usage`).
+//! Token usage of the models: `aethon-cli usage`, `[budget]`, `/api/usage` and the topic `usage` (docs/context-and-budget.md).
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! Today's models as their providers serve them: INTERFACE section 3 `model.*`, issue items A2 to A5.
+//! Today's models in their providers' own wire formats.
 //!
 //! The other side is `aethon_tests::strict`, which refuses whatever the real services refuse.
 

@@ -1,4 +1,4 @@
-//! Answering again and branching: INTERFACE section 5 `retry` and `edit`.
+//! Answering again and branching: the frames `retry` and `edit` (docs/api.md).
 
 use aethon_tests::socket::of_type;
 use aethon_tests::{Server, Socket};

@@ -1,4 +1,4 @@
-//! Configuration: INTERFACE section 3 (layers, references, wrong values, unknown keys, defaults), specification 2.6.
+//! Configuration: layers, references, wrong values, unknown keys, defaults.
 
 use std::path::Path;
 use std::process::Output;

@@ -1,4 +1,4 @@
-//! Connections: INTERFACE section 4 (keep-alive, pipelining, limits and time-outs), "bad input" of the issue.
+//! Connections: keep-alive, pipelining, limits, time-outs and garbage on the wire.
 
 use std::io::{BufReader, Read, Write};
 use std::net::{Shutdown, TcpStream};

@@ -1,4 +1,4 @@
-//! `/ws/dashboard`: INTERFACE section 5.
+//! `/ws/dashboard`: its frames and topics (docs/api.md).
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! The Host header: INTERFACE section 4 "Host", SECURITY "Origin and Host".
+//! The Host header: which names the server answers to, and which origins it trusts.
 
 use aethon_tests::http::exchange;
 use aethon_tests::{Request, Response, Server, Socket, signature};

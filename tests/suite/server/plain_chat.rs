@@ -1,4 +1,4 @@
-//! `/ws/chat` without a subprotocol: specification 4.2, INTERFACE section 5.
+//! `/ws/chat` without a subprotocol: text in, text out (docs/api.md).
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

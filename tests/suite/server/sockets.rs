@@ -1,4 +1,4 @@
-//! Both sockets: who may open them, and how they are closed. Specification 5.1.7, INTERFACE section 5, SECURITY "Origin".
+//! Both sockets: who may open them, and how they are closed (docs/api.md).
 
 use std::io::Write;
 

@@ -1,4 +1,4 @@
-//! Starting: INTERFACE section 1, specification 5.1.2 and 7, SECURITY "start-up".
+//! Starting: options, the ready line, and configurations that refuse to start.
 
 use std::net::{TcpListener, TcpStream};
 use std::process::Output;

@@ -1,4 +1,4 @@
-//! `aethon-cli` as a client: INTERFACE section 1 (`ask`, `sessions`, attaching, `NO_COLOR`), issue item 10.
+//! `aethon-cli` as a client: `ask`, `sessions`, attaching, `NO_COLOR`.
 
 use std::path::Path;
 use std::process::Output;

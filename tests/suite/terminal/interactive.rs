@@ -1,4 +1,4 @@
-//! `aethon-cli` where a person sits: INTERFACE section 1 (colour, hidden input, questions), issue item 10.
+//! `aethon-cli` at a real terminal: colour, hidden input, questions.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! `aethon-cli` as the operator's tool: INTERFACE section 1 (`config`, `secrets`, `init`, `doctor`) and section 2.
+//! `aethon-cli` as the operator's tool: `config`, `secrets`, `init`, `doctor`.
 
 use std::path::Path;
 use std::process::Output;

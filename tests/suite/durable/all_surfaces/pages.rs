@@ -1,5 +1,5 @@
-//! People at real browsers. They say one or two things at once, wait until the page shows the answers, and scroll up for the turns
-//! while the page was away and is more than it fetches at a time.
+//! People at real browsers. They say one or two things at once, wait until the page shows the answers, and scroll up for turns
+//! that came while the page was away and are more than it fetches at a time.
 
 use std::time::{Duration, Instant};
 
