@@ -8,7 +8,7 @@ use crate::page::Page;
 
 const AXE: &str = include_str!("vendor/axe-core/axe.min.js");
 
-/// Runs axe-core on what the page shows, once it has come to rest: a dialog that is still fading in has paler colours than its own.
+/// Runs axe-core on the page once it has settled: a dialog that is still fading in has paler colours than its own.
 pub(crate) fn assert_no_barriers(browser: &Browser, what: &str) {
     browser.until(
         "nothing moves that comes to an end",
@@ -127,7 +127,7 @@ fn the_dashboard_and_the_sign_in_have_no_barriers() {
     page.assert_clean();
 }
 
-/// Everything that the dashboard shows of a server that was used, on a screen or a phone. What is open stays open as the theme
+/// Every view of the dashboard of a used server, on a screen or a phone. Open views stay open as the theme
 /// changes.
 fn assert_no_barriers_anywhere(is_phone: bool, is_asked: impl Fn(&View) -> bool) {
     let words = [

@@ -1,4 +1,4 @@
-//! The owner is asked before a tool runs, sees exactly what would run, and decides.
+//! The owner decides before a tool runsand sees exactly the command that would run.
 
 use aethon_tests::browser::keys::ENTER;
 use serde_json::json;

@@ -18,7 +18,7 @@ fn words() -> Vec<String> {
     vec!["Plans for the garden".to_owned(), "Rent is due".to_owned()]
 }
 
-/// The panels by themselves, and what has an address of its own in them.
+/// The panels, and their items with an address of their own.
 fn panels(lived_in: &LivedIn) -> impl Iterator<Item = &View> {
     lived_in.views.iter().filter(|view| {
         !view.address.contains('?') && !view.address.contains("/new") && view.address != "nowhere"
@@ -72,7 +72,7 @@ fn a_server_that_is_gone_is_told_on_every_panel_and_its_return_is_noticed() {
             "shown(one('.banner')) && one('.panel-body').classList.contains('is-stale') && /Not live|Reconnecting|Offline/i.test(one('.panel-link').innerText)",
         );
         assert!(page.browser.is(&ready), "{address} keeps what it showed");
-        // A question asked meanwhile is answered in words too, and what was shown stays.
+        // A question asked meanwhile gets an error message too, and the content shown stays.
         let other = if address == "features" { "logs" } else { "features" };
         page.browser.run(&format!("one('a[data-panel={other}]').click()"), &[]);
         page.until("another panel says so", "shown(one('.banner')) && !one('.skeleton')");

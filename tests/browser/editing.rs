@@ -1,4 +1,4 @@
-//! An edit changes what one wants changed: the files stay, and can be taken off.
+//! An edit changes the text only: the files stay, and can be taken off.
 
 use std::path::PathBuf;
 

@@ -1,5 +1,5 @@
-//! What others change, delete or decide while it is open here: it is said, nothing is overwritten unasked, and nothing that was
-//! typed is lost.
+//! Changes, deletions and decisions made elsewhere while the item is open here: the page reports them, overwrites nothing
+//! unasked, and no typed text is lost.
 
 use aethon_tests::browser::keys::{ENTER, ESCAPE};
 use aethon_tests::http::Request;
@@ -155,7 +155,7 @@ fn a_sop_that_was_deleted_elsewhere_can_be_kept_as_a_new_one() {
     page.assert_clean();
 }
 
-/// Has these changes made by another program right before the page sends its next one: after what it last read.
+/// Has another program make these changes right before the page sends its next one, after its last read.
 fn before_the_next_change(page: &Page, changes: &Value) {
     let script = "const own = window.fetch; const changes = arguments[0];
         window.fetch = async (path, options) => {

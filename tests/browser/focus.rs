@@ -1,4 +1,4 @@
-//! Whoever works by keyboard is never thrown back to the top of the page: what goes away hands the focus on.
+//! Keyboard users are never thrown back to the top of the page: a removed element hands the focus on.
 
 use aethon_tests::browser::keys::{ENTER, ESCAPE};
 use serde_json::json;
@@ -11,9 +11,9 @@ struct Press {
     /// The element that has the focus before.
     on: &'static str,
     key: char,
-    /// What is true when the press has done its work.
+    /// The condition that holds after the press.
     done: &'static str,
-    /// A selector of what has the focus then.
+    /// A selector of the element that has the focus then.
     then: &'static str,
 }
 
@@ -81,7 +81,7 @@ fn what_goes_away_hands_the_focus_on() {
         press(&page, row);
     }
 
-    // While somebody else writes, a button under a reply keeps it.
+    // While another client writes, a button under a reply keeps it.
     page.browser.run("all('.reply [aria-label=\"Copy reply\"]').at(-1).focus()", &[]);
     page.server().chat("default").say("m1", "!say from elsewhere");
     page.until("it is there", "all('.turn').length === 5 && !one('[data-live]')");

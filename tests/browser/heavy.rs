@@ -1,4 +1,4 @@
-//! Replies that would keep a page busy for ever or for long: the page goes on answering, and ordinary code gets its colours.
+//! Replies that would block a page for long: the page stays responsive, and ordinary code gets its colours.
 
 use serde_json::{Value, json};
 

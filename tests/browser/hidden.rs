@@ -1,4 +1,4 @@
-//! Text in which something hides is shown as what it is, on every card and in every line, however many there are.
+//! Text with hidden characters is shown with them made visible, on every card and in every line, however many there are.
 
 use aethon_tests::http::Request;
 use serde_json::json;

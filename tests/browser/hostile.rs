@@ -10,7 +10,7 @@ use serde_json::json;
 use crate::lived_in::LivedIn;
 use crate::page::Page;
 
-/// A place on this machine that nobody may ask.
+/// An address on this machine that must not be requested.
 struct Canary(TcpListener);
 
 impl Canary {
@@ -88,7 +88,7 @@ fn what_is_said_and_answered_stays_text() {
     let Some(page) = Page::open(&[]) else { return };
     let canary = Canary::new();
     let payloads = canary.payloads();
-    // As what the person says, and as Markdown of the model, each alone and all in one reply.
+    // As the person's message, and as Markdown of the model, each alone and all in one reply.
     let all: Vec<String> =
         payloads.iter().map(|payload| format!("!say {}\n!say ", payload.replace('\n', "\n!say "))).collect();
     for text in all.iter().chain([&all.join("\n")]) {
@@ -157,7 +157,7 @@ fn tools_titles_and_names_stay_text() {
         let job = json!({"cron": "@yearly", "prompt": payload});
         page.server().post("/api/scheduler/jobs", &job);
     }
-    // The dashboard shows what waits, what was logged, and what is kept.
+    // The dashboard shows pending items, logs and stored data.
     for (panel, title) in [
         ("overview", "Overview"),
         ("company", "Live Company"),

@@ -1,4 +1,4 @@
-//! What was written, attached or asked for is not thrown away: not by a lost connection, not by a look elsewhere.
+//! Drafts, attachments and requests survive a lost connection and a visit to another page.
 
 use aethon_tests::browser::keys::{CONTROL, ENTER, ESCAPE, UP};
 use serde_json::json;

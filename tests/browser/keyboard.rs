@@ -5,7 +5,7 @@ use aethon_tests::browser::keys::{DOWN, ENTER, ESCAPE, SHIFT, TAB};
 use crate::page::Page;
 
 /// Numbers every control that can be seen, so that it can be recognised when it has the focus. Beside the document, because
-/// the page compares what it shows with what it would show.
+/// the page compares the rendered state with the next one.
 const MARK: &str = "window.controls = all('a[href], button, input, textarea, select, summary, [tabindex]')
         .filter((e) => shown(e) && !e.disabled && e.tabIndex >= 0);
     return window.controls.length;";
@@ -18,7 +18,7 @@ const FOCUSED: &str = "const e = document.activeElement;
     const number = window.controls.indexOf(e);
     return [number < 0 ? null : String(number), Boolean(seen), e.outerHTML.slice(0, 160)];";
 
-/// Tabs through the whole page once and returns what was not reached, and what was reached unseen.
+/// Tabs through the whole page once and returns the elements not reached, and those reached without a visible focus.
 fn walk(page: &Page) -> (Vec<String>, Vec<String>) {
     let browser = &page.browser;
     let count = browser.run(MARK, &[]).as_u64().unwrap();

@@ -24,7 +24,7 @@ const SETTINGS: [&str; 10] = [
     "model.max_retries=0",
 ];
 
-/// The server, a browser beside it, and what is on it.
+/// The server, a browser, and the data of the server.
 pub(crate) struct LivedIn {
     /// The browser, with nothing opened yet.
     pub(crate) page: Page,
@@ -43,14 +43,14 @@ pub(crate) struct LivedIn {
 pub(crate) struct View {
     /// Its address below `#/`.
     pub(crate) address: String,
-    /// What is true once it is there.
+    /// The condition that shows it is loaded.
     pub(crate) ready: &'static str,
-    /// What is pressed in it, and what is true thereafter.
+    /// The buttons pressed in it, and the condition thereafter.
     pub(crate) press: Press,
 }
 
 impl LivedIn {
-    /// Lives in one, using these words wherever something is said or named.
+    /// Fills a server, using these words for every message and name.
     pub(crate) fn open(words: &[String]) -> Option<Self> {
         let telegram = Arc::new(Telegram::start());
         let (home, own) = (home(), telegram.settings());
@@ -86,7 +86,7 @@ impl LivedIn {
         self.page.start_server_with(home, &all);
     }
 
-    /// Opens a view, waits until it is there, and presses what is to be pressed in it.
+    /// Opens a view, waits until it is loaded, and presses its buttons.
     pub(crate) fn visit(&self, view: &View) {
         self.load(view);
         let page = &self.page;
@@ -235,12 +235,12 @@ fn ask(server: &Server, words: &[String]) -> Socket {
 
 const LISTED: &str = "one('main .data-table tr[data-key]')";
 const DRAWER: &str = "shown(one('dialog[open]')) && one('dialog[open]').innerText.length > 40";
-/// What is pressed in a view, and what is true thereafter.
+/// The buttons pressed in a view, and the condition thereafter.
 type Press = Option<(&'static str, &'static str)>;
 
 const OPEN_ROW: Press = Some(("one('main .data-table .row-link').click()", DRAWER));
 
-/// The views that every such server has: the address, what is true once it is there, what is pressed.
+/// The views that every such server has: the address, the condition of being loaded, the presses.
 const FIXED: &[(&str, &str, Press)] = &[
     (
         "overview",

@@ -1,5 +1,5 @@
 //! A conversation of 2,000 messages: it opens with its newest ones only, older ones come when they are scrolled to, and it
-//! stays usable. How fast that is depends on the machine, so what is asserted is how much the page does.
+//! stays usable. How fast that is depends on the machine, so the assertions count the page's work.
 
 use aethon_tests::Server;
 
@@ -32,7 +32,7 @@ fn two_thousand_messages_open_fast_and_scroll_smoothly() {
     assert!(browser.is("all('.turn').length < 200"), "not all of it at once");
     assert!(browser.is("one('.transcript').scrollHeight - one('.transcript').scrollTop - one('.transcript').clientHeight < 60"));
 
-    // Back to the beginning, page by page; what is in view stays in view.
+    // Back to the beginning, page by page; the visible part stays in view.
     browser.run(
         "const view = one('.transcript'), count = () => all('.turn').length, until = performance.now() + 20000;
         for (let before = 0; before < 1000 && performance.now() < until;) {

@@ -1,4 +1,4 @@
-//! The chat page as a person sees it: what is said, what is answered, which buttons there are.
+//! The chat page as a person sees it: messages, answers and buttons.
 
 use std::sync::Arc;
 
@@ -18,13 +18,13 @@ pub(crate) struct Page {
 /// An exchange on the page.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Turn {
-    /// What the person said.
+    /// The person's message.
     pub(crate) said: String,
-    /// What was answered, tools and notes left out.
+    /// The answer without tools and notes.
     pub(crate) reply: String,
     /// What stands under the message and under the reply.
     pub(crate) state: String,
-    /// Whether the reply goes on.
+    /// Whether the reply is still streaming.
     pub(crate) is_live: bool,
 }
 
@@ -121,7 +121,7 @@ impl Page {
         self.settled()
     }
 
-    /// Waits until no reply goes on, and returns the last turn.
+    /// Waits until no reply streams, and returns the last turn.
     pub(crate) fn settled(&self) -> Turn {
         self.until("every reply has ended", "all('.turn').length > 0 && !one('.turn[data-live]')");
         self.turns().pop().expect("there is a turn")
@@ -168,7 +168,7 @@ impl Page {
         self.browser.run(script, &[]).as_str().unwrap_or_default().to_owned()
     }
 
-    /// Every test ends with this: nobody but the server was asked for anything, no script failed, and nothing had to be
+    /// Every test ends with this: all requests went to the server, no script failed, and nothing had to be
     /// stopped by the policy.
     pub(crate) fn assert_clean(&self) {
         assert_eq!(self.browser.alert(), None, "a dialog of a script is open");

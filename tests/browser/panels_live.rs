@@ -1,14 +1,14 @@
-//! The panels that follow what happens: Live Company, the monitor, approvals with what was decided.
+//! The live panels: Live Company, the monitor, approvals with their decisions.
 
 use serde_json::{Value, json};
 
 use crate::page::Page;
 
 const ASKED: [&str; 2] = ["approval.enabled=true", "approval.requires_approval=[\"file_read\"]"];
-/// What a stranger might send to a page that shows it carelessly.
+/// Text of an unknown sender that breaks a careless page.
 const HOSTILE: &str = "<img src=x onerror=alert(1)>\"'><script>alert(2)</script>";
 
-/// What the list beside the office says of the main agent.
+/// The main agent's entry in the list beside the office.
 const DOING: &str = "(one('#agent-main .company-doing')?.innerText ?? '')";
 
 fn send(socket: &mut aethon_tests::Socket, id: &str, text: &str) {
@@ -85,7 +85,7 @@ fn the_monitor_has_what_was_and_what_comes() {
     );
     page.browser.run("one('dialog[open]').close()", &[]);
 
-    // While it is paused nothing moves, and what came is told.
+    // While it is paused nothing moves, and the number of new events is shown.
     page.browser.click_words("Pause");
     stranger.say("m3", "!tool current_time {}");
     page.until("it is told", "/1 new entry/.test(one('.live-fresh')?.innerText)");

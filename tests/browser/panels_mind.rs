@@ -1,4 +1,4 @@
-//! Memory, features and configuration: what is kept, what works, and what is set.
+//! Memory, features and configuration.
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! Recordings and agents: what was, looked into and gone on with.
+//! Recordings and agents: inspected and continued.
 
 use crate::page::Page;
 

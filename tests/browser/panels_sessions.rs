@@ -1,4 +1,4 @@
-//! The sessions panel: found, read, renamed, taken away, emptied, deleted; and it keeps up with what is said meanwhile.
+//! The sessions panel: search, read, rename, archive, empty, delete; and it follows new messages.
 
 use serde_json::json;
 
@@ -39,7 +39,7 @@ fn a_session_is_found_read_renamed_emptied_and_deleted() {
     assert_eq!(browser.text("one('.panel-tools a').getAttribute('href')"), "/#/garden");
 
     let menu = |item: &str| {
-        // It scrolls along with what is said; the driver would stop scrolling with the button below the sticky line.
+        // It scrolls along with new messages; the driver would stop scrolling with the button below the sticky line.
         browser.run("scrollTo(0, 0)", &[]);
         browser.click(".panel-tools button");
         browser.click(&format!("//button[@role='menuitem'][normalize-space()='{item}']"));

@@ -94,7 +94,7 @@ fn the_overview_says_problems_first_and_its_figures_survive_a_reload() {
     page.until("the failed job stands there with its reason", "/The job .watch. failed/.test(one('.attention').innerText) && /wrong key/.test(one('.attention').innerText)");
     page.server().chat("figures").say("m1", "hello");
     page.until("what it cost is counted", "/Cost\\n\\$0\\.\\d/.test(all('.cards')[1].innerText)");
-    // What is measured of turns is stored in batches, so only what is booked is the same at every moment.
+    // Turn measurements are stored in batches, so only booked amounts are the same at every moment.
     let booked = "all('.cards')[1].innerText.match(/Model calls[^]*(?=Turns)/)[0]";
     page.until("the message is counted", "/Messages\\n1\\n/.test(all('.cards')[1].innerText)");
     page.until(

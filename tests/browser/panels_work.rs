@@ -107,7 +107,7 @@ fn work_is_seen_paused_gone_on_with_and_cancelled() {
     let task = json!({"title": "wait", "detail": "!sleep 60000", "acceptance": ["it is late"]});
     let planned = server.post("/api/work", &json!({"goal": "A long wait", "tasks": [task]})).json();
     let work = || server.get(&format!("/api/work/{}", planned["work_id"].as_str().unwrap())).json();
-    // Nobody presses anything: its turn begins, and the panel hears of that.
+    // Without a press: its turn begins, and the panel gets the event.
     let says = |words: &str| format!("/{words}/.test(one('.work-list .data-table')?.innerText)");
     page.until("it is listed", &says("A long wait[^]*Running"));
     assert_no_barriers(browser, "the work");

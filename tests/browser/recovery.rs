@@ -51,7 +51,7 @@ fn a_server_killed_in_mid_reply_is_waited_for_and_the_reply_ends_once() {
 fn two_pages_of_one_conversation_show_the_same() {
     let Some(page) = Page::open(&[]) else { return };
     page.ask("!say from the page");
-    // Somebody else, such as another tab or the terminal.
+    // Another client, such as a tab or the terminal.
     let mut other = page.server().chat("default");
     other.say("m1", "!say from elsewhere");
     page.until("both are there", "all('.turn').length === 2 && !one('.turn[data-live]')");

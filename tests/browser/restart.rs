@@ -1,5 +1,5 @@
 //! The service goes away and comes back, by a kill or politely, in the middle of a reply and with messages that wait. The
-//! pages say so in calm words, keep what was written, and show what happened meanwhile.
+//! pages say so calmly, keep drafts, and show the missed events.
 
 use aethon_tests::Server;
 
@@ -64,7 +64,7 @@ fn through_a_restart(end: End) {
     );
     assert!(turns.iter().all(|turn| turn.state.is_empty()), "{turns:?}");
     assert_eq!(page.server().said("webchat:default").len(), 4, "nothing is doubled");
-    // What was written is still there, and goes out now.
+    // The draft is still there, and is sent now.
     assert_eq!(page.browser.text("one('#message').value"), "half a thought");
     page.fill("#message", "!say a whole one");
     page.browser.click(".send");

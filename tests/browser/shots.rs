@@ -36,7 +36,7 @@ impl Look {
     fn shoot(self, page: &Page, folder: &Path, scene: &str) {
         let size = if self.is_phone { "phone" } else { "desktop" };
         page.until("fonts are there", "document.fonts.status === 'loaded'");
-        // Two frames, so that what was changed last is drawn.
+        // Two frames, so that the last change is drawn.
         page.browser.run(
             "await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))",
             &[],

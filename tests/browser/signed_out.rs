@@ -41,7 +41,7 @@ fn signed_in(setting: &str) -> Option<Page> {
 const CHAT: &str = "location.hash === '#/garden' && one('.reply .prose')?.innerText === 'kept'";
 const LOGS: &str = "location.hash === '#/logs' && one('h1')?.innerText === 'Logs' && /Live/.test(one('.panel-top').innerText)";
 
-/// Opens both pages anew, and then signs in on each of them while it is open.
+/// Reloads both pages, and then signs in on each of them while it is open.
 fn assert_both_pages_sign_in(page: &mut Page, change: &mut dyn FnMut(&mut Page)) {
     for (address, there) in [("/#/garden", CHAT), ("/dashboard#/logs", LOGS)] {
         page.go(address);

@@ -1,4 +1,4 @@
-//! A message that waits can be taken back. It stays where it was said, marked, and can still be answered.
+//! A message that waits can be taken back. It stays in its place, marked, and can still be answered.
 
 use aethon_tests::http::Request;
 
@@ -26,7 +26,7 @@ fn a_message_that_is_taken_back_stays_marked_in_its_place() {
     let is_marked = format!("all('.turn')[1]?.innerText.includes('{MARK}')");
     page.until("it is marked", &is_marked);
     assert_no_barriers(browser, "a message that was taken back");
-    // While the first reply goes on, it is in no place of the transcript yet; the page has it all the same.
+    // While the first reply streams, it is in no place of the transcript yet; the page has it all the same.
     browser.reload();
     page.until("all are there again", "all('.turn').length === 3 && one('.turn[data-live] .prose')");
     page.until("with the mark", &is_marked);

@@ -8,7 +8,7 @@ const MAX_SHIFT: f64 = 0.02;
 /// The most bytes that the first view of the dashboard may take, as they are sent.
 const MAX_BYTES: f64 = 400_000.0;
 
-/// How much was moved since the page was opened, without what the person did.
+/// How much the layout shifted since the page was opened, without the person's own actions.
 const SHIFT: &str = "return await new Promise((done) => {
     let sum = 0;
     const moved = [];
@@ -78,7 +78,7 @@ fn the_first_view_of_the_dashboard_is_small() {
     assert!(count > 20 && sum > 50_000.0, "it was not measured: {sizes}");
     assert!(sum < MAX_BYTES, "{sum} bytes");
     assert_eq!(sizes[2], serde_json::json!([]), "not compressed");
-    // What only events keep up to date is asked for again when the connection stands: one in between would be missing.
+    // Data that only events keep up to date is requested again when the connection stands: one in between would be missing.
     page.until(
         "it has asked for the questions again",
         "performance.getEntriesByType('resource').filter(({name}) => name.endsWith('/api/approvals')).length > 1",

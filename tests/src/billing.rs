@@ -117,7 +117,7 @@ impl Billing {
         std::thread::spawn(move || {
             for connection in listener.incoming().flatten() {
                 let (record, script) = (record.clone(), script.clone());
-                // A client may leave mid-answer; what was produced is billed.
+                // A client may leave mid-answer; the tokens produced are billed.
                 std::thread::spawn(move || serve(&connection, dialect, &record, &*script));
             }
         });

@@ -314,7 +314,7 @@ impl Browser {
     }
 
     /// Errors reported since the start: failed scripts and policy violations. Error responses do not count, nor does a blocked
-    /// confirmation when leaving a page that nobody has touched.
+    /// confirmation when leaving an untouched page.
     pub fn complaints(&self) -> Vec<String> {
         for entry in self.log("browser") {
             if entry["level"] == "SEVERE"

@@ -1,5 +1,5 @@
 //! Discord on loopback: a gateway whose sessions outlive their sockets, and a REST API that enforces rate limits, deduplicates
-//! messages by nonce for some minutes, and refuses what the real one refuses.
+//! messages by nonce for some minutes, and refuses the same requests as the real one.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::io::Write;

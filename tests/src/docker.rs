@@ -21,9 +21,9 @@ pub struct Docker {
 #[derive(Default)]
 struct State {
     containers: Mutex<BTreeMap<String, Container>>,
-    /// What the trial of the sandbox was answered, by the id of its command.
+    /// The results of the sandbox trial, by the id of its command.
     probes: Mutex<Vec<String>>,
-    /// What the daemon says of itself, beyond the usual.
+    /// Additional fields of the daemon's `GET /info`.
     info: Mutex<Value>,
     changed: Condvar,
 }
@@ -49,7 +49,7 @@ impl Docker {
         std::thread::spawn(move || {
             for connection in listener.incoming().flatten() {
                 let state = shared.clone();
-                // A client that hangs up has got what it wanted.
+                // A client that hangs up is satisfied.
                 std::thread::spawn(move || state.serve(connection));
             }
         });
@@ -61,7 +61,7 @@ impl Docker {
         format!("tcp://{}", self.address)
     }
 
-    /// Changes what the daemon says of itself; keys as in `GET /info`.
+    /// Changes the daemon's description of itself; keys as in `GET /info`.
     pub fn describe(&self, info: Value) {
         *self.state.info.lock().unwrap_or_else(PoisonError::into_inner) = info;
     }
@@ -134,7 +134,7 @@ impl State {
         info
     }
 
-    /// Prepares what the trial of the sandbox sees in a container; no other command is run.
+    /// Prepares the results of the sandbox trial in a container; no other command is run.
     fn probe(&self, id: &str, wanted: &Value) -> (u16, Value) {
         let (words, document) = (&wanted["Cmd"], self.lock()[id].document.clone());
         let (user, group) =

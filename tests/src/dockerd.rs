@@ -1,4 +1,4 @@
-//! A real docker daemon with a data folder of its own, for what a stand-in cannot prove. It needs root, Debian's `docker.io`
+//! A real docker daemon with a data folder of its own, where a fake proves nothing. It needs root, Debian's `docker.io`
 //! and `busybox-static`; where it cannot run, tests that need it say so and pass.
 
 use std::fs;
@@ -106,7 +106,7 @@ impl Dockerd {
         list.iter().filter_map(|one| Some(one["Id"].as_str()?.to_owned())).collect()
     }
 
-    /// Kills a container, as somebody else might.
+    /// Kills a container from outside.
     pub fn kill(&self, id: &str) {
         let (status, answer) =
             self.request("POST", &format!("/containers/{id}/kill"), &[]).expect("the daemon answers");

@@ -1,4 +1,4 @@
-//! A raw HTTP/1.1 client: sends exactly the bytes given, and only parses what comes back.
+//! A raw HTTP/1.1 client: sends exactly the bytes given, and only parses the response.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -142,7 +142,7 @@ impl Response {
             .unwrap_or_else(|error| panic!("not JSON ({error}): {}", self.text()))
     }
 
-    /// Panics unless the headers required on every answer are present (INTERFACE section 4).
+    /// Panics unless the headers required on every answer are present.
     pub fn assert_guarded(&self) {
         let policy = self.header("content-security-policy").unwrap_or_default();
         for rule in ["default-src 'none'", "frame-ancestors 'none'"] {

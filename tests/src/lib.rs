@@ -1,7 +1,7 @@
 //! Shared parts of the black-box tests: the built programs on their own homes, a raw HTTP client, a WebSocket client.
 //!
 //! The tests know the programs only from outside: arguments, exit status, output, files, and the bytes on their port. So the
-//! client uses a bare socket; a convenient library would hide what is sent. Every wait has a deadline, the system picks every
+//! client uses a bare socket; a convenient library would hide the bytes sent. Every wait has a deadline, the system picks every
 //! port, and every home is new.
 
 #![allow(

@@ -1,6 +1,6 @@
 //! A mail host on loopback, as strict as real ones: IMAP with UIDs, IDLE and literals, and SMTP with authentication and dots.
 //!
-//! Tests put mails into the mailbox and check what was sent. It supports only what the channel needs, in the form that the
+//! Tests put mails into the mailbox and check the mails sent. It supports only what the channel needs, in the form that the
 //! standards prescribe; anything else is refused and recorded as a fault for the test to find.
 
 use std::io::{BufRead, BufReader, Write};
@@ -75,7 +75,7 @@ impl MailHost {
         self.put_raw(&letter(number, from, &format!("{proof}{fields}"), text));
     }
 
-    /// Delivers a mail that nobody vouches for.
+    /// Delivers a mail without authentication results.
     pub fn put_unproven(&self, number: u32, from: &str, text: &str) {
         self.put_raw(&letter(number, from, "", text));
     }

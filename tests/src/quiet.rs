@@ -15,7 +15,7 @@ pub struct Slack {
     pub address: SocketAddr,
 }
 
-/// Meta's Graph API, as far as a WhatsApp number needs it that nobody writes to.
+/// Meta's Graph API, as far as an idle WhatsApp number needs it.
 pub struct Graph {
     /// The address it listens on.
     pub address: SocketAddr,

@@ -2,7 +2,7 @@
 //!
 //! Updates are long-polled and confirmed by an offset; a second poller gets the waiting one rejected with 409. Texts are checked
 //! for length and entities, edits for an actual change, drafts for a private chat, and rich messages for length. Tests script
-//! what people write and press, and check what is in the chats.
+//! messages and button presses, and check the chats.
 
 use std::collections::{HashMap, VecDeque};
 use std::io::Write;

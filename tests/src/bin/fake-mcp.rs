@@ -1,4 +1,4 @@
-//! A small MCP server for the black-box tests, over standard input and output. Its tools report what it received, and end it.
+//! A small MCP server for the black-box tests, over standard input and output. Its tools report the input received, and end it.
 //!
 //! With the argument `storm` it lists 20,000 tools, and announces that they have changed after each time.
 

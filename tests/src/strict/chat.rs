@@ -122,7 +122,7 @@ impl Provider for Chat {
     }
 }
 
-/// The proxy's own table and its owner's settings, in the proxy's format: `null` for what is not set.
+/// The proxy's own table and its owner's settings, in the proxy's format: `null` for unset values.
 fn litellm_models() -> Value {
     let entry = |name: &str, behind: &str, window: u64| {
         json!({

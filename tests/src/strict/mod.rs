@@ -1,6 +1,6 @@
 //! Model services as strict as the real ones of late 2026.
 //!
-//! Each file imitates one provider: it parses a request, refuses what the provider refuses with the provider's messages, and
+//! Each file imitates one provider: it parses a request, makes the provider's refusals with the provider's messages, and
 //! streams an answer in the provider's format. The model behaves the same everywhere, depending only on the conversation:
 //! asked to look at the clock `once` or `twice`, it calls `current_time` that often, with a thought before each call that must
 //! be sent back unchanged; shown a picture, it says so; otherwise it chats.

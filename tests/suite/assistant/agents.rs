@@ -1,4 +1,4 @@
-//! Agents, specialists and work of several turns from end to end: specification 4.3 (`/api/agents`), INTERFACE section 4.
+//! Agents, specialists and work of several turns from end to end (docs/specialists.md, docs/work.md).
 
 use aethon_tests::server::run_cli;
 use aethon_tests::{Server, eventually};
@@ -59,7 +59,7 @@ fn a_specialist_works_is_watched_and_kept_in_the_history() {
     assert_eq!((&listed["count"], &listed["sessions"][0]["sender"]), (&json!(2), &json!("webchat:team")));
     assert_eq!(server.get("/api/sessions?channel=webchat").json()["count"], 1);
 
-    // It survives a restart, and the chat goes on with the scout that it had asked before.
+    // It survives a restart, and the chat continues with the same scout.
     let first = of("scout")["session_id"].as_str().unwrap().to_owned();
     let server = Server::start_in(server.kill(), &[]);
     assert_eq!(agents(&server)["history"].as_array().unwrap().len(), 3);
@@ -93,7 +93,7 @@ fn what_a_specialist_runs_needs_the_same_word_as_what_its_caller_runs() {
     assert!(!ask("m1", "deny"));
     assert!(ask("m2", "approve"));
     std::fs::remove_file(&ran).unwrap();
-    // Where nobody can be asked, it is denied.
+    // Without a person to ask, it is denied.
     let answer = server.post("/webhook/trigger", &json!({"text": delegate}));
     assert_eq!(answer.status, 200);
     assert!(!ran.exists(), "{}", answer.text());
@@ -244,7 +244,7 @@ fn an_edit_that_breaks_a_check_is_told_in_the_same_turn() {
     let write =
         |content: &str| format!("!tool file_write {}", json!({"path": "script.sh", "content": content}));
     let mut chat = server.socket("/ws/chat?session=default");
-    // The second call of the same turn mends what the result of the first one has told.
+    // The second call of the same turn mends the fault reported by the first.
     chat.send(
         &[write("if true; then\n"), "!then".into(), write("true\n"), "!then".into(), "!say mended".into()]
             .join("\n"),

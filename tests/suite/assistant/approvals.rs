@@ -1,4 +1,4 @@
-//! Approvals: INTERFACE sections 3 (`approval.*`), 4 (`/api/approvals*`) and 5; SECURITY "approval".
+//! Approvals: `approval.*`, `/api/approvals*` and their frames (docs/approvals.md).
 
 use std::time::{Duration, Instant};
 
@@ -160,7 +160,7 @@ fn where_the_assistant_works_by_itself_it_is_denied_at_once() {
         assert!(row["by"].as_str().unwrap().contains("this channel cannot ask for one"), "{row}");
     }
     assert_eq!(server.get("/api/approvals").json()["approvals"], json!([]));
-    // What the job and the work told the owner holds nothing of the file.
+    // The job's and the work's messages to the owner hold nothing of the file.
     for session in server.get("/api/sessions?limit=100").json()["sessions"].as_array().unwrap() {
         let id = session["session_id"].as_str().unwrap();
         let kept = server.get(&format!("/api/sessions/{id}")).text();

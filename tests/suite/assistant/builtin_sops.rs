@@ -1,5 +1,5 @@
-//! The built-in SOPs from end to end with a scripted model: each leaves what it promises, and one that is killed goes on where it
-//! was. Specification 4.3; INTERFACE section 9; issue 9.
+//! The built-in SOPs from end to end with a scripted model: each leaves the promised files, and a killed one continues where it
+//! was (docs/sops.md).
 
 use aethon_tests::{Server, eventually};
 use serde_json::{Value, json};
@@ -51,7 +51,7 @@ const SCRIPTS: [Script; 3] = [
     ),
 ];
 
-/// The call of a SOP, and what the scripted model does in each step. In step `slow` it thinks for some seconds after it has begun.
+/// The call of a SOP, and the scripted model's action in each step. In step `slow` it thinks for some seconds after it has begun.
 fn message((name, parameters, steps): &Script, slow: Option<usize>) -> String {
     let mut lines = vec![format!("/{name} {parameters}")];
     let step =
@@ -88,7 +88,7 @@ fn each_runs_through_and_leaves_what_it_promises() {
     let server = Server::start(&[]);
     for script in &SCRIPTS {
         let (name, _, steps) = script;
-        // What the model is scripted to do is what the SOP itself says.
+        // The model's script follows the SOP's own text.
         let shown = server.get(&format!("/api/sops/{name}")).json()["content"].as_str().unwrap().to_owned();
         assert_eq!(shown.matches("\n### ").count(), steps.len(), "{name}");
         for artefact in steps.iter().copied().flatten().filter(|path| path.ends_with(".md")) {

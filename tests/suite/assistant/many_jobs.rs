@@ -1,4 +1,4 @@
-//! A thousand jobs that are due at once, and a person who talks meanwhile: issue 9, "1,000 due jobs at one minute".
+//! A thousand jobs that are due at once, and a person who talks meanwhile (docs/schedule.md).
 
 use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -83,7 +83,7 @@ fn a_person_is_answered_while_a_thousand_jobs_are_due() {
         assert!(Instant::now() < end, "{:?} of the jobs have run", counts(&server));
         thread::sleep(Duration::from_millis(500));
     }
-    // Each ran once: what a job says arrives once.
+    // Each ran once: a job's message arrives once.
     let arrived = || -> String { server.said("webchat:results").into_iter().map(|(_, text)| text).collect() };
     while arrived().matches("ran ").count() < JOBS {
         assert!(Instant::now() < end, "{} results have arrived", arrived().matches("ran ").count());

@@ -1,4 +1,4 @@
-//! MCP both ways: INTERFACE sections 1, 3 (`mcp.servers.NAME`) and 10; specification 1 and 7.
+//! MCP both ways: as a server and as a client of `mcp.servers.NAME` (docs/mcp.md).
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
@@ -70,7 +70,7 @@ impl Tools {
         (text.to_owned(), answer["result"]["isError"] == true)
     }
 
-    /// Closes its input, and returns its exit status and what it still wrote.
+    /// Closes its input, and returns its exit status and remaining output.
     fn end(mut self) -> (Option<i32>, String) {
         self.input = None;
         let mut rest = String::new();

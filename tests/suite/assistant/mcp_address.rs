@@ -1,4 +1,4 @@
-//! Servers of tools behind an address, over real sockets: INTERFACE section 3 (`mcp.servers.NAME.url`), specification 1 and 7.
+//! MCP servers behind an address (`mcp.servers.NAME.url`), over real sockets (docs/mcp.md).
 
 use std::sync::{Arc, Mutex};
 
@@ -13,7 +13,7 @@ enum Way {
     Streams,
 }
 
-/// What a server remembers: the session that is open, and how many there were.
+/// The server's state: the open session, and how many there were.
 #[derive(Default)]
 struct Sessions {
     open: Option<String>,

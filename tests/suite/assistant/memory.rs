@@ -1,4 +1,4 @@
-//! Long-term memory: INTERFACE sections 1 (`memory`), 4 (`/api/memory*`) and 7 (`manage_memory`), SECURITY row "memory".
+//! Long-term memory: `aethon-cli memory`, `/api/memory*` and the tool `manage_memory` (docs/memory.md).
 
 use std::path::Path;
 use std::process::Output;

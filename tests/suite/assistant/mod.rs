@@ -1,4 +1,4 @@
-//! What the assistant does: tools, approvals, memory, agents, workflows and recordings.
+//! The assistant: tools, approvals, memory, agents, workflows and recordings.
 
 mod agents;
 mod approvals;

@@ -1,4 +1,4 @@
-//! Recordings of sessions from end to end: specification 1 and 3; INTERFACE sections 1, 4 and 8.
+//! Recordings of sessions from end to end (docs/recordings.md).
 
 use std::path::Path;
 
@@ -41,7 +41,7 @@ fn a_recording_survives_a_kill_and_is_gone_on_with_from_each_turn() {
     chat.say("m2", "!tool current_time {}\n!then\n!say two, password=hunter2x");
     chat.say("m3", "!say three, Bearer abcdef1234567890");
     let whole = server.said(SESSION);
-    // Written by itself, a moment after the turn; nothing was asked to end.
+    // Written a moment after the turn, without an end of the session.
     eventually("the journal of three turns", || {
         let journal = std::fs::read_to_string(files(server.home().path(), ".journal").first()?).ok()?;
         (journal.matches("\"type\":\"turn_ended\"").count() == 3).then_some(())
@@ -130,7 +130,7 @@ fn a_recording_ends_with_its_session_and_hostile_files_are_refused_everywhere() 
     assert_eq!((listed.len(), &listed[0]["session_id"]), (1, &json!("webchat:gone")), "{listed:?}");
     let name = listed[0]["name"].as_str().unwrap().to_owned();
     let at = |name: &str, rest: &str| format!("/api/sessions/recordings/{name}{rest}");
-    // What came before the subscription was heard is of any topic.
+    // Events from before the subscription are of any topic.
     let frames = std::iter::from_fn(|| serde_json::from_str::<Value>(&news.text()).ok());
     let changes: Vec<Value> = frames.filter(|frame| frame["channel"] == "recordings").take(2).collect();
     assert_eq!([&changes[0]["data"]["change"], &changes[1]["data"]["change"]], ["began", "ended"]);

@@ -1,5 +1,4 @@
-//! The shell: specification 2.6 (`security.blocked_commands`, `security.sandbox`, `approval.*`) and 5.3, INTERFACE sections
-//! 5 and 7, SECURITY "shell".
+//! The shell tool: `security.blocked_commands`, `security.sandbox` and `approval.*` (docs/tools.md).
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -157,7 +156,7 @@ fn nothing_of_the_assistant_s_environment_reaches_a_command() {
     for present in ["PATH=", "HOME=", "LANG=C.UTF-8", "TERM=dumb"] {
         assert!(output.contains(present), "{present}: {output}");
     }
-    // What is configured is masked in what a command writes.
+    // Configured secrets are masked in a command's output.
     let tool = ran(&mut chat, "m2", "printf 'canary-5ecret-%s and more\\n' value");
     assert!(tool["output"].as_str().unwrap().starts_with("*** and"), "{tool}");
 }
@@ -177,7 +176,7 @@ fn it_asks_first_when_approvals_are_on() {
         assert_eq!(of_type(&frames, "tool").last().unwrap()["state"], state);
     }
     assert_eq!(std::fs::read_to_string(server.home().path().join("workspace/ran")).unwrap(), "ran\n");
-    // What is refused anyway is not asked about.
+    // A call that is refused anyway raises no approval.
     let frames = chat.say("m3", &running("sudo ls"));
     assert!(of_type(&frames, "approval").is_empty());
     assert_eq!(of_type(&frames, "tool").last().unwrap()["state"], "denied");

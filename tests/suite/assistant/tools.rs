@@ -1,6 +1,5 @@
 //! The tools as a person uses them through the built programs: files are written, edited and found, the output of a running
-//! command is shown, long output is kept, and a message goes to another conversation (issue 8, items 1 and 7; INTERFACE
-//! sections 5 and 7).
+//! command is shown, long output is kept, and a message goes to another conversation (docs/tools.md).
 
 use std::os::unix::fs::PermissionsExt;
 
@@ -48,7 +47,7 @@ fn files_are_written_edited_and_found_and_the_change_is_shown() {
 fn the_output_of_a_running_command_is_shown_and_long_output_is_kept() {
     let server = Server::start(&[]);
     let mut chat = server.chat("default");
-    // It ends when the test has seen what came before.
+    // It ends when the test has seen the output before.
     let command = "echo first line; until [ -e seen ]; do sleep 0.05; done; seq 1 20000";
     let text = format!("!tool shell {}", json!({"command": command}));
     chat.send_json(&json!({"type": "message", "id": "m1", "text": text}));
@@ -111,7 +110,7 @@ fn an_output_over_a_megabyte_is_kept_whole_and_of_a_gigabyte_it_is_said_what_is_
         kept(&server)
     );
 
-    // As much as nobody wants to keep: the beginning and the end are there, and what is gone is said.
+    // Too much to keep: the beginning and the end are there, and a note gives the omitted size.
     let before = server.most_resident();
     let command = "echo first; yes 0123456789abcde | head -c 1000000000; echo last";
     let (said, handle) =
@@ -174,7 +173,7 @@ fn an_absent_tool_says_in_features_why() {
         "{detail}"
     );
     assert!(missing.contains("no github: ") && missing.contains("`tools.github.token`"), "{detail}");
-    // Nobody sits in front of a service without a graphical session.
+    // A service without a graphical session has no desktop.
     let desktop = server.feature("tools_desktop");
     if cfg!(target_os = "linux") {
         assert_eq!(desktop["state"], "unavailable", "{desktop}");

@@ -1,5 +1,4 @@
-//! The web tools: INTERFACE sections 3 (`security.egress_allowed_hosts`, `security.taint_requires_approval`) and 6; SECURITY
-//! "egress by tools" and "untrusted content".
+//! The web tools: `security.egress_allowed_hosts` and `security.taint_requires_approval` (docs/web-tools.md).
 
 use aethon_tests::server::server_command;
 use aethon_tests::socket::of_type;

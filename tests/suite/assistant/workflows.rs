@@ -1,4 +1,4 @@
-//! SOPs and scheduled jobs from end to end: specification 1, 2.3, 4.3, 4.4; INTERFACE sections 4, 6, 9 and 11.
+//! SOPs and scheduled jobs from end to end (docs/sops.md, docs/schedule.md).
 
 use aethon_tests::server::run_cli;
 use aethon_tests::{Request, Server, eventually};
@@ -51,7 +51,7 @@ fn sops_are_listed_written_and_run_by_name_from_every_door() {
     assert_eq!((&listed["count"], listed["broken"].as_array().unwrap().len()), (&json!(5), 1));
     assert_eq!(delete(&server, "/api/sops/extra").status, 204);
 
-    // Missing parameters are asked for without a model call; the answer goes on.
+    // Missing parameters are requested without a model call; the answer continues the run.
     let mut chat = server.socket("/ws/chat?session=notes");
     chat.send("/notes");
     let asked = chat.text();

@@ -1,4 +1,4 @@
-//! What `file_read` may read: specification 5.3, SECURITY "workspace".
+//! The bounds of `file_read`: the workspace and nothing else.
 
 use std::os::unix::fs::symlink;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! Backups of a home and the way back: INTERFACE sections 4 (`/api/backups`) and 14.
+//! Backups of a home and their restoration (docs/backup.md).
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -25,7 +25,7 @@ fn said(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
-/// Runs a command that has to succeed; what it printed.
+/// Runs a command that has to succeed; returns its output.
 fn cli(home: &Path, arguments: &[&str], input: Option<&str>) -> String {
     let output = run_cli(home, arguments, input);
     assert!(output.status.success(), "{arguments:?}: {}", said(&output));
@@ -287,7 +287,7 @@ fn a_home_in_use_or_full_is_not_replaced_without_being_asked_and_never_lost() {
     fs::remove_dir_all(aside).unwrap();
 }
 
-/// The names of everything in a home but what a moment of use makes.
+/// The names of everything in a home but the files of a running server.
 fn listing(home: &Path) -> BTreeSet<String> {
     let names = fs::read_dir(home).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
     names.filter(|name| !name.starts_with("aethon.db-")).collect()

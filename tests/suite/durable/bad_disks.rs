@@ -1,5 +1,5 @@
-//! Starts on a disk that is full or read-only: reading works, messages are refused, and everybody names the cause and the remedy.
-//! INTERFACE section 4 `/api/ready`, docs/behaviour.md "Storage".
+//! Starts on a disk that is full or read-only: reading works, messages are refused, and every surface names the cause and the
+//! remedy (docs/behaviour.md, "Storage").
 
 use std::fs::File;
 use std::io::Write as _;
@@ -56,7 +56,7 @@ impl SmallDisk {
     }
 
     fn start(&self) -> Server {
-        // What the server prints goes to a file beside the disk.
+        // The server's output goes to a file beside the disk.
         Server::start_command(self.folder.clone(), server_command(&self.home(), &[]))
     }
 
@@ -82,7 +82,7 @@ impl Drop for SmallDisk {
     }
 }
 
-/// A home on the disk in which something was said, and no server.
+/// A home on the disk with one conversation, and no server.
 fn with_history(disk: &SmallDisk) {
     let server = disk.start();
     let said = server.post("/webhook/trigger", &json!({"text": "!say remembered"}));
@@ -128,7 +128,7 @@ fn a_server_on_a_full_disk_reads_and_refuses_until_there_is_room() {
     eventually("it is ready again", || (server.get("/api/ready").status == 200).then_some(()));
     let said = server.post("/webhook/trigger", &json!({"text": "!say again"}));
     assert_eq!(said.json()["response"], "again");
-    // What was written after it had been opened for reading is read.
+    // Data written after it had been opened for reading is read.
     assert_eq!(server.get("/api/sessions").json()["count"], 2);
     assert_eq!(server.terminate().code(), Some(0));
 }

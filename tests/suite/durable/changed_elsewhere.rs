@@ -1,5 +1,5 @@
-//! INTERFACE 4: what several clients may change carries an `ETag`, and a change that was meant for another version of it is
-//! refused with 412 and what is there now. Without `If-Match` the last writer wins.
+//! Shared resources carry an `ETag`, and a change meant for another version is refused with 412 and the current version.
+//! Without `If-Match` the last writer wins.
 
 use std::sync::Barrier;
 use std::thread;

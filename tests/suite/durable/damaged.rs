@@ -1,4 +1,4 @@
-//! A damaged database: the turn that meets the damage ends, and all others are told.
+//! A damaged database: the turn that meets the damage ends, and all others get an error.
 
 use std::os::unix::fs::FileExt as _;
 use std::path::Path;
@@ -70,7 +70,7 @@ fn a_turn_that_meets_damage_ends_and_all_callers_are_told() {
     destroy_pages_with(home.path(), "marker004 marker004");
     let mut onlooker = server.chat("other");
     let mut chat = server.chat("default");
-    // A retry reads the conversation anew.
+    // A retry reads the conversation again.
     chat.send_json(&json!({"type": "retry", "turn": last}));
     let frames = chat.until("done");
     let end = frames.last().expect("an end");

@@ -1,4 +1,4 @@
-//! Nothing acknowledged is lost and nothing is doubled: "storage" and "done when" of the issue, INTERFACE section 5 `ack`.
+//! Nothing acknowledged is lost and nothing is doubled, whenever the daemon is killed (docs/behaviour.md).
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -13,7 +13,7 @@ use tungstenite::Message;
 const TURNS: usize = 100;
 const SESSIONS: usize = 4;
 
-/// What the clients know: which messages were acknowledged, and as which turns.
+/// The clients' knowledge: which messages were acknowledged, and as which turns.
 #[derive(Default)]
 struct Known {
     acknowledged: BTreeMap<usize, String>,
@@ -33,7 +33,7 @@ fn message(number: usize) -> Value {
     json!({"type": "message", "id": format!("id-{number}"), "session": session(number), "text": text})
 }
 
-/// Notes what a frame tells.
+/// Records a frame.
 fn note(known: &mut Known, turns: &mut BTreeMap<String, usize>, frame: &Value) {
     let turn = frame["turn"].as_str().unwrap_or_default().to_owned();
     match frame["type"].as_str() {
@@ -54,7 +54,7 @@ fn note(known: &mut Known, turns: &mut BTreeMap<String, usize>, frame: &Value) {
     }
 }
 
-/// Sends what is not acknowledged yet and listens until the time is up or the connection breaks.
+/// Sends the unacknowledged messages and listens until the time is up or the connection breaks.
 fn talk(server: &Server, known: &mut Known, until: Instant) {
     let mut turns: BTreeMap<String, usize> =
         known.acknowledged.iter().map(|(number, turn)| (turn.clone(), *number)).collect();
@@ -76,7 +76,7 @@ fn talk(server: &Server, known: &mut Known, until: Instant) {
         chat.stream().set_read_timeout(Some(left)).expect("a time-out can be set");
         let Ok(Message::Text(text)) = chat.receive() else { return };
         let frame: Value = serde_json::from_str(&text).expect("a frame");
-        // Turns that a restart took up again are told here as well.
+        // Turns that a restart resumed are reported here as well.
         if frame["type"] == "done" {
             outstanding = outstanding.max(1) - 1;
         }
@@ -113,7 +113,7 @@ fn kill_9_at_random_moments_loses_nothing_acknowledged_and_doubles_nothing() {
     let mut kills = 0;
     while known.acknowledged.len() < TURNS {
         let server = Server::start_in(home.clone(), &[]);
-        // Now and then it dies while it takes up what the crash before left over.
+        // Now and then it dies while it resumes the turns of the crash before.
         let time = if random.between(0, 5) == 0 { random.between(1, 40) } else { wait_until_idle(&server) };
         let until = Instant::now() + Duration::from_millis(time + random.between(10, 80));
         talk(&server, &mut known, until);
@@ -136,8 +136,8 @@ fn kill_9_at_random_moments_loses_nothing_acknowledged_and_doubles_nothing() {
     assert!(notices <= TURNS / 10, "{notices} turns of {TURNS} were given up");
 }
 
-/// Asks what is left, one question after the other, until the connection breaks. A question whose turn died as often as a
-/// turn may begin is given up; its sender is told so, and to use a new key.
+/// Asks the remaining questions, one after the other, until the connection breaks. A question whose turn died as often as a
+/// turn may begin is given up; its sender gets an error that asks for a new key.
 fn ask_all(address: SocketAddr, left: &Mutex<Vec<usize>>, given_up: &Mutex<Vec<usize>>) {
     while let Some(number) = { left.lock().unwrap().pop() } {
         let text = format!("question {number}.");
@@ -185,13 +185,13 @@ fn senders_that_share_a_session_get_their_own_answers_whatever_dies() {
     for pair in said.chunks(2) {
         assert_eq!([pair[0].0.as_str(), pair[1].0.as_str()], ["user", "assistant"]);
         let is_given_up = given_up.iter().any(|number| pair[0].1.contains(&format!("question {number}.")));
-        // What was given up has a notice in the place of its answer.
+        // A question given up has a notice in the place of its answer.
         assert_eq!(pair[1].1.is_empty(), is_given_up, "{pair:?}");
         assert!(pair[0].1.contains(&pair[1].1), "{pair:?}");
     }
 }
 
-/// Waits until what a crash left over is done; returns 0, the time that is added then.
+/// Waits until the turns left by a crash are done; returns 0, the time that is added then.
 fn wait_until_idle(server: &Server) -> u64 {
     eventually("what was left over is done", || {
         let sessions = server.get("/api/sessions").json();

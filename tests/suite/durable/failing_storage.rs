@@ -1,5 +1,5 @@
-//! A disk that fails for seconds, a file that goes away, an end in the middle of a turn: issue "storage that fails", and
-//! INTERFACE section 4 `/api/ready`.
+//! A disk that fails for seconds, a database file that goes away, an end in the middle of a turn, and `/api/ready` through all
+//! of it.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -43,7 +43,7 @@ fn ask(chat: &mut Socket, id: &str, text: &str) -> String {
     }
 }
 
-/// What was said in a session, by assistants only.
+/// The assistant's messages of a session.
 fn answers(server: &Server, session: &str) -> Vec<String> {
     let said = server.said(session);
     said.into_iter().filter(|(role, _)| role == "assistant").map(|(_, text)| text).collect()
@@ -175,7 +175,7 @@ fn a_database_that_goes_away_is_noticed_and_nothing_is_written_beside_it() {
 fn a_database_that_cannot_be_written_is_a_refusal_to_start() {
     let home = home();
     let settings = ["--set", "channels.webchat.port=0", "--set", "model.provider=fake"];
-    // Nobody can write a folder as if it were a file.
+    // A folder in the place of the file makes every write fail.
     std::fs::create_dir(home.path().join("aethon.db-wal")).unwrap();
     std::fs::write(home.path().join("aethon.db"), "").unwrap();
     let ended = run_server(home.path(), &settings);

@@ -1,5 +1,5 @@
-//! INTERFACE 2 and 3: several programs change the configuration at the same time, or are killed while they do. What was
-//! answered is in the file, nobody brings back an older copy, and nothing is left lying about.
+//! Several programs change the configuration at the same time, or are killed while they do. Every acknowledged
+//! change is in the file, no older copy returns, and no temporary file is left.
 
 use std::path::{Path, PathBuf};
 use std::process::{Output, Stdio};
@@ -121,7 +121,7 @@ fn a_writer_that_is_killed_leaves_no_lock_and_no_litter() {
         let mut command = program("aethon-cli", home);
         command.args(["config", "set", &price(0, round as usize), "{ input = 1, output = 2 }"]);
         let mut writer = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-        // Where it is hit is chance; what it must never do is not.
+        // The moment of the kill is random; the guarantee is not.
         thread::sleep(Duration::from_millis(2 * round));
         writer.kill().unwrap();
         writer.wait().unwrap();
@@ -129,7 +129,7 @@ fn a_writer_that_is_killed_leaves_no_lock_and_no_litter() {
         let check = run_cli(home, &["config", "check"], None);
         assert!(check.status.success(), "{}", words(&check));
     }
-    // What was being written when its writer died.
+    // The temporary file of a dead writer.
     std::fs::write(home.join(".aethon-new-0123456789abcdef"), "half a fi").unwrap();
     assert!(run_cli(home, &["config", "set", "agent.loop_limit", "5"], None).status.success());
     assert_eq!(beside(home), ["config.toml"]);
@@ -171,7 +171,7 @@ fn an_editor_that_changes_nothing_brings_no_older_copy_back() {
     std::fs::write(home.join("config.toml"), "[agent]\nloop_limit = 4\n").unwrap();
     assert_eq!(edit(home, "editor.sh", "exit 3\n").status.code(), Some(1));
     assert_eq!(beside(home), ["config.toml"], "an editor that failed leaves nothing");
-    // What was refused goes on the next time, with what was set since.
+    // The refused change is applied the next time, with the values set since.
     let output = edit(home, "editor.sh", "sed -i 's/= 4/= \"many\"/' \"$1\"\n");
     assert_eq!(output.status.code(), Some(2), "{}", words(&output));
     assert!(run_cli(home, &["config", "set", "budget.daily_usd", "7"], None).status.success());
@@ -182,7 +182,7 @@ fn an_editor_that_changes_nothing_brings_no_older_copy_back() {
     assert!(output.status.success(), "{}", words(&output));
     assert!(text(home).contains("daily_usd = 7") && text(home).contains("loop_limit = 9"), "{}", text(home));
     assert_eq!(beside(home), ["config.toml"]);
-    // A copy of an earlier version, of which nobody knows what it was made from.
+    // A copy of an earlier version, of unknown origin.
     std::fs::write(home.join("config.toml.edit"), "[budget]\ndaily_usd = 0\n").unwrap();
     let output = edit(home, "editor.sh", "exit 0\n");
     assert!(words(&output).contains("config.toml.refused-1"), "{}", words(&output));

@@ -1,4 +1,4 @@
-//! The home directory: INTERFACE section 2 and "storage" of the issue, SECURITY "files".
+//! The home directory: its layout, file modes, lock and versions.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};

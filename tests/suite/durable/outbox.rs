@@ -1,4 +1,4 @@
-//! Deliveries that were given up, tried again and removed by hand: CHANNELS.md section 1 (`/api/outbox`, `aethon-cli outbox`).
+//! Deliveries that were given up, tried again and removed by hand (`/api/outbox`, `aethon-cli outbox`; docs/channels.md).
 
 use aethon_tests::telegram::Telegram;
 use aethon_tests::{Request, Server, eventually, home, run_cli};
@@ -10,7 +10,7 @@ fn failed(server: &Server) -> Vec<Value> {
     server.get("/api/outbox?state=failed").json()["deliveries"].as_array().unwrap().clone()
 }
 
-/// Sends a message that nobody takes, and returns the number of its delivery when it was given up.
+/// Sends a message that no server accepts, and returns the number of its delivery when it was given up.
 fn give_up(server: &Server, text: &str) -> String {
     let send = json!({"channel": "telegram", "recipient": OWNER.to_string(), "text": text});
     let answer = server.post("/webhook/trigger", &json!({"text": format!("!tool send_message {send}")}));
@@ -64,7 +64,7 @@ fn what_was_given_up_arrives_when_it_is_tried_again_and_never_when_it_is_removed
     assert!(!is_listed(&server, &fourth));
     assert!(!cli(&["outbox", "retry", &fourth]).status.success());
 
-    // And without one: what is due then is sent at the next start.
+    // And without one: a delivery due then is sent at the next start.
     telegram.block(true);
     let [fifth, sixth] = ["fifth", "sixth"].map(|text| give_up(&server, text));
     telegram.block(false);

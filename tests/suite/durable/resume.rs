@@ -1,10 +1,10 @@
-//! Reconnecting: INTERFACE section 5 `resume` and `seq`, "loses and doubles nothing" of the issue.
+//! Reconnecting with `resume` and `seq` loses and doubles nothing (docs/api.md).
 
 use aethon_tests::socket::spoken;
 use aethon_tests::{Random, Server, Socket, eventually};
 use serde_json::{Value, json};
 
-/// A new connection that goes on after a frame.
+/// A new connection that resumes after a frame.
 fn resumed(server: &Server, session: &str, after: u64) -> Socket {
     let mut chat = server.chat(session);
     chat.send_json(&json!({"type": "resume", "session": session, "after": after}));

@@ -1,4 +1,4 @@
-//! Several programs on one home: issue item 10. A question without a daemon runs in the terminal's own process, a guest.
+//! Several programs on one home. A question without a daemon runs in the terminal's own process, a guest.
 
 use std::path::Path;
 use std::process::{Child, Output, Stdio};
@@ -64,7 +64,7 @@ fn a_daemon_that_starts_beside_a_guest_lets_it_end_its_answer() {
     let home = home();
     let guest = guest(home.path(), "!sleep 4000\n!say by the guest");
     let server = Server::start_in(home.clone(), &[]);
-    // What comes to the daemon meanwhile waits for it.
+    // Messages to the daemon meanwhile wait for it.
     assert_eq!(answer(&run_cli(home.path(), &arguments("s", "!say by the daemon"), None)), "by the daemon");
     assert_eq!(answer(&guest.wait_with_output().unwrap()), "by the guest");
     assert_eq!(answers(&server), ["by the guest", "by the daemon"]);
@@ -89,11 +89,11 @@ fn a_guest_that_was_killed_is_taken_over_by_the_daemon() {
     };
     assert_eq!(messages.len(), 2);
     assert_eq!(messages[1]["content"][0]["code"], "interrupted", "{messages:?}");
-    // And the conversation goes on.
+    // And the conversation continues.
     assert_eq!(answer(&run_cli(server.home().path(), &arguments("s", "!say again"), None)), "again");
 }
 
-/// Ends the turn of a guest: it is told to stop, and stores that it was.
+/// Ends the turn of a guest: it receives a stop, and stores the cancellation.
 fn stop(guest: Child) {
     kill_process(Pid::from_child(&guest), Signal::INT).unwrap();
     assert_eq!(guest.wait_with_output().unwrap().stdout, b"Stopped.\n");
@@ -113,7 +113,7 @@ fn the_end_of_a_guests_turn_is_shown_to_whoever_is_connected_to_the_daemon() {
     let frames = page.until("done");
     assert_eq!(frames.last().unwrap()["text"], "Stopped.", "{frames:?}");
     terminal.wait_for_screen("the guest's turn", |screen| screen.contains("\u{2506} (stopped)"));
-    // What comes behind it comes in order, and nothing twice.
+    // Later messages arrive in order, and none twice.
     page.say("m1", "!say by the daemon");
     let screen =
         terminal.wait_for_screen("the daemon's answer", |screen| screen.contains("\u{2506} by the daemon"));

@@ -184,7 +184,7 @@ fn a_home_that_a_server_of_an_older_version_holds_is_not_upgraded() {
 
 #[test]
 fn an_upgrade_killed_at_any_point_leaves_a_home_that_upgrades() {
-    // What is there from that moment on; the home itself is there at once.
+    // The files made from that moment on; the home itself exists at once.
     for moment in ["", "run/server.lock", "aethon.db.bak-v5.partial", "aethon.db.bak-v5", "aethon.db-wal"] {
         let home = released(5);
         let mut child =
@@ -221,7 +221,7 @@ fn the_way_back_works_after_any_end_and_not_under_a_server() {
     assert!(restored.status.success(), "{}", text(&restored));
     assert_eq!(format_of(&home), 17);
     assert!(!home.path().join("aethon.db-wal").exists());
-    // And forward again, with what the copy holds.
+    // And forward again, with the data of the copy.
     assert!(cli(&home, &["upgrade"]).status.success());
     assert_complete(&home, 17);
 }

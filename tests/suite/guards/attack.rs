@@ -1,4 +1,4 @@
-//! `aethon-cli doctor --attack` and the audit: the program attacks itself, and what the doors see is written down.
+//! `aethon-cli doctor --attack` and the audit: the program attacks itself, and security events are logged.
 
 use std::path::Path;
 

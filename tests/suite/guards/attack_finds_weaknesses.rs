@@ -1,7 +1,7 @@
 //! `aethon-cli doctor --attack` against a listener that has one weakness at a time: each is found, and by its own probe only.
 //!
 //! The listener is the test's own and keeps the rules that the attack is about, as plainly as they can be written, except for
-//! the one that it is told to break.
+//! the one that it has to break.
 
 use std::fs::File;
 use std::io::{Read, Write};
@@ -16,7 +16,7 @@ use aethon_tests::{home, run_cli};
 use serde_json::Value;
 
 const TOKEN: &str = "the-owner-s-own-token";
-/// How long a head may take; the attack is told the same.
+/// How long a head may take; the attack uses the same value.
 const HEAD: Duration = Duration::from_secs(2);
 const SETTINGS: [&str; 2] = ["server.header_timeout_seconds=2", "server.body_timeout_seconds=2"];
 /// How long a body may take, likewise.
@@ -161,7 +161,7 @@ impl Listener {
         Some(String::from_utf8_lossy(&bytes).into_owned())
     }
 
-    /// Reads what comes, until the client is gone or, without patience, its time is over.
+    /// Reads until the client is gone or, without patience, its time is over.
     fn body(&self, stream: &mut TcpStream, is_patient: bool) {
         let begun = Instant::now();
         stream.set_read_timeout(Some(Duration::from_millis(100))).unwrap();
@@ -265,7 +265,7 @@ impl Listener {
     }
 }
 
-/// Has the program attack a listener with this weakness; its status, and what it found broken.
+/// Has the program attack a listener with this weakness; its status, and the faults it found.
 fn attack(weakness: Option<Weakness>, has_token: bool) -> (i32, Vec<String>) {
     let socket = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = socket.local_addr().unwrap();
@@ -298,7 +298,7 @@ fn attack(weakness: Option<Weakness>, has_token: bool) -> (i32, Vec<String>) {
     (output.status.code().unwrap(), broken)
 }
 
-/// Makes the home look as if a daemon ran on it, for as long as what is returned is kept.
+/// Makes the home look as if a daemon ran on it, for as long as the returned guard lives.
 fn pretend(home: &Path, address: SocketAddr) -> File {
     let run = home.join("run");
     std::fs::create_dir_all(&run).unwrap();

@@ -1,4 +1,4 @@
-//! What the terminal and signals change is in the audit, by name and never by value.
+//! Changes by terminal and signals are in the audit, by name and never by value.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use serde_json::Value;
 
 const VALUE: &str = "a-value-that-nobody-may-read";
 
-/// Runs a command that has to succeed; what it printed.
+/// Runs a command that has to succeed; returns its output.
 fn cli(home: &Path, arguments: &[&str], input: Option<&str>) -> String {
     let output = run_cli(home, arguments, input);
     let errors = String::from_utf8_lossy(&output.stderr);

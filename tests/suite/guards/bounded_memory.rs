@@ -1,4 +1,4 @@
-//! What one answer takes is bounded, and so is what many take: SECURITY "limits", issue 7 item 18.
+//! The memory of one answer is bounded, and so is that of many.
 
 use std::io::Write;
 use std::net::{SocketAddr, TcpListener, TcpStream};

@@ -1,7 +1,7 @@
-//! Planted secrets appear in nothing that is written: SECURITY "secrets", issue 8. One long session over every surface, with tools
-//! that do their best to bring the secrets out, and then a search through all that there is: responses, frames, the database,
-//! logs, recordings, telemetry, exports, what the terminal and MCP printed, what messengers were told. All six messengers are on,
-//! fail now and then, and one of them has its token in every address.
+//! Planted secrets appear in nothing that is written. One long session over every surface, with tools that do their best to
+//! bring the secrets out, and then a search through all that there is: responses, frames, the database, logs, recordings,
+//! telemetry, exports, output of the terminal and MCP, messages of the messengers. All six messengers are on, fail now and
+//! then, and one of them has its token in every address.
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
@@ -34,7 +34,7 @@ const WHATSAPP: &str = "EAAcnryOfTheGraphHs7Kd0";
 const META: &str = "cnry-app-secret-of-meta-Vn4xT9";
 const VERIFY: &str = "cnry-word-for-meta-Qb6yU1";
 
-/// What is in the configuration or behind it.
+/// Secrets in the configuration or behind it.
 const CONFIGURED: [&str; 14] = [
     TOKEN,
     WEBHOOK,
@@ -165,7 +165,7 @@ fn planted(platforms: &Platforms) -> Arc<TempDir> {
     write("credentials/webhook", &format!("{WEBHOOK}\n"));
     write("credentials/unused", &format!("{STORED}\n"));
     write(".ssh/id_ed25519", OWN_KEY);
-    // What the owner's secrets look like when they have got into a file of the work.
+    // The owner's secrets as they look in a file of the work.
     let notes: Vec<String> = CONFIGURED
         .iter()
         .flat_map(|secret| {
@@ -220,7 +220,7 @@ fn forms() -> Vec<(String, String)> {
     forms
 }
 
-/// What was written, and where.
+/// The data written, and its place.
 #[derive(Default)]
 struct Written(Vec<(String, Vec<u8>)>);
 
@@ -245,7 +245,7 @@ impl Written {
     fn assert_clean(&self) {
         let (forms, mut found) = (forms(), Vec::new());
         for (what, bytes) in &self.0 {
-            // What is looked for is all ASCII, and stays as it is.
+            // The canaries are all ASCII, and stay unchanged.
             let text = String::from_utf8_lossy(bytes);
             for (secret, form) in &forms {
                 if let Some(at) = text.find(form) {
@@ -316,7 +316,7 @@ fn planted_secrets_are_in_nothing_that_a_long_session_writes() {
         features.contains("fake: connected").then_some(())
     });
 
-    // The chat, with somebody who watches.
+    // The chat, with a watching client.
     let bearer_header = format!("Bearer {TOKEN}");
     let headers = [("Authorization", bearer_header.as_str())];
     let mut events = Socket::open(server.address, "/ws/dashboard", &headers);
@@ -427,7 +427,7 @@ fn from_the_terminal(home: &Path, written: &mut Written) {
         &["channels", "list", "--json"],
         &["channels", "pair", "telegram"],
     ];
-    // Each messenger as it is, and where nobody answers: an error likes to name the address.
+    // Each messenger, and one without a server behind it: an error likes to name the address.
     let nowhere = ["api_base=http://127.0.0.1:1", "imap_port=1"];
     let tests: Vec<Vec<String>> = MESSENGERS
         .iter()

@@ -1,5 +1,5 @@
-//! Changing the configuration through the API: INTERFACE section 4, `X-Aethon-Confirm`. What loosens protection needs the token
-//! once more, and without a token the terminal.
+//! Changing the configuration through the API with `X-Aethon-Confirm`: a change that loosens protection needs the token once
+//! more, and without a token the terminal.
 
 use std::path::Path;
 use std::process::Command;

@@ -1,7 +1,7 @@
-//! Programs that are talked to, in containers: SECURITY "docker sandbox" (nothing that runs code goes round it), decision 0105.
+//! MCP and language servers in containers: nothing that runs code goes round the docker sandbox (decision 0105).
 //!
-//! The daemon is a stand-in that runs what it is given, so this is about what is asked of docker and how the conversation goes.
-//! What a real daemon makes of it is in `docs/verification.md`.
+//! The daemon is a stand-in that runs what it is given, so this tests the requests to docker and the conversation.
+//! Results with a real daemon are in `docs/verification.md`.
 
 use std::time::{Duration, Instant};
 
@@ -11,7 +11,7 @@ use aethon_tests::server::server_command;
 use aethon_tests::{Server, eventually, home};
 use serde_json::{Value, json};
 
-/// What the features list says of the servers.
+/// The servers' rows of the features list.
 fn servers(server: &Server) -> String {
     server.feature("mcp")["detail"].as_str().unwrap_or_default().to_owned()
 }

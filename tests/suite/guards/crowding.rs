@@ -175,7 +175,7 @@ fn storage_that_strangers_have_filled_is_still_the_owners() {
     }
     let sessions = server.get("/api/sessions?limit=100").json()["sessions"].as_array().unwrap().len();
     assert!((1..10).contains(&sessions), "{sessions} of 16 are left");
-    // What is kept by name is refused at three quarters.
+    // State kept by name is refused at three quarters.
     let refused =
         (0..40).map(|n| server.send(&large_call(Some(format!("n{n}"))))).find(|answer| answer.status != 200);
     let refused = refused.expect("it is refused at some point");

@@ -1,6 +1,5 @@
-//! The docker sandbox on a real daemon: specification 5.3 and 8 ("resource caps", "a disposable per-session container"),
-//! SECURITY "docker sandbox". Where no daemon can run, these tests say so and pass; the strict stand-in of
-//! `crates/aethon-tools/tests/docker.rs` knows the same cases.
+//! The docker sandbox on a real daemon: limits, and a disposable container per session (docs/sandboxes.md). Where no daemon can
+//! run, these tests say so and pass; the strict fake of `crates/aethon-tools/tests/docker.rs` knows the same cases.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -38,7 +37,7 @@ fn ran(chat: &mut Socket, id: &str, command: &str, seconds: u64) -> String {
     output.expect("an output").to_owned()
 }
 
-/// What a program that refuses to start says.
+/// The message of a program that refuses to start.
 fn refused(mut command: Command) -> String {
     let outcome = run(&mut command, None);
     let words = String::from_utf8_lossy(&[outcome.stdout, outcome.stderr].concat()).into_owned();
@@ -200,7 +199,7 @@ fn commands_of_strangers_change_nothing_that_acts_later_and_leave_few_containers
     let told = ran(&mut chat, "m1", command, 20);
     assert!(told.contains("done") && read("SOUL.md") == "kinder\n", "{told}");
     assert_eq!(read("work/app/.envrc"), "mine\n");
-    // What was made since can be changed, in a container of the same conversation.
+    // Files made since can be changed, in a container of the same conversation.
     ask("/webhook/trigger", "echo fine > free/x");
     assert_eq!(read("free/x"), "fine\n");
     for number in 0..5 {
@@ -276,7 +275,7 @@ fn a_workspace_may_have_a_blank_in_its_path_and_something_mounted_in_it() {
     assert!(told.contains("Read-only") && told.contains("over"), "{told}");
     assert_eq!(std::fs::read_to_string(workspace.join("work/free/x")).unwrap(), "fine\n", "{told}");
     assert!(!workspace.join("work/data/x").exists(), "{told}");
-    // The owner's own commands see what is mounted.
+    // The owner's own commands see the mounts.
     let told = ran(&mut server.chat("default"), "m1", "cat work/data/kept", 20);
     assert!(told.contains("kept"), "{told}");
     drop(server);

@@ -1,5 +1,4 @@
-//! What a foreign page in the owner's browser can do, which is nothing: INTERFACE section 4 "State-changing requests",
-//! SECURITY "cross-site requests".
+//! A foreign page in the owner's browser can change nothing: cross-site requests are refused.
 
 use aethon_tests::{Request, Response, Server};
 use serde_json::json;

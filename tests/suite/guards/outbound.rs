@@ -1,4 +1,4 @@
-//! Ways out as one group: INTERFACE section 13 (`outbound` in `approval.requires_approval`), SECURITY "ways out".
+//! Ways out as one group: `outbound` in `approval.requires_approval` (docs/approvals.md).
 
 use aethon_tests::socket::of_type;
 use aethon_tests::stub::{Seen, Stub, ok};
@@ -60,7 +60,7 @@ fn ways_out(stub: &Stub) -> Vec<(&'static str, Value)> {
     ]
 }
 
-/// How a call ended if a person, who may be asked, denies it: whether they were asked, and the call's state.
+/// How a call ended if a person denies it: whether an approval was requested, and the call's state.
 fn denied(chat: &mut Socket, id: &str, tool: &str, input: &Value) -> (bool, String) {
     chat.send_json(&json!({"type": "message", "id": id, "text": format!("!tool {tool} {input}")}));
     let mut is_asked = false;
@@ -92,7 +92,7 @@ fn each_way_out_waits_for_a_person_once_outbound_is_listed_and_nothing_leaves_un
         let ended = denied(&mut chat, &format!("m{number}"), tool, &input);
         assert_eq!(ended, (true, "denied".to_owned()), "{tool}");
     }
-    // Where nobody can be asked it is a no.
+    // Without a person to ask it is denied.
     for (tool, input) in ways_out(&stub) {
         let answer =
             server.post("/webhook/trigger", &json!({"text": format!("!tool {tool} {input}")})).text();

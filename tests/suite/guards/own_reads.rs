@@ -1,5 +1,5 @@
-//! The program's own reads in the workspace: prompt pages, SOPs and specialists. What a link leads to is never read, nothing
-//! that lies there keeps the program from answering or ending, and the owner is told of changes.
+//! The program's own reads in the workspace: prompt pages, SOPs and specialists. The target of a link is never read, nothing
+//! that lies there keeps the program from answering or ending, and the owner is notified of changes.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -377,7 +377,7 @@ struct Plan {
 fn swapped(plan: &Plan) {
     let server =
         Server::start(&["agent.dynamic_specialists=true", "server.shutdown_grace=5", "logging.level=warn"]);
-    // It stays for as long as the swapping goes on.
+    // It stays until the swapping ends.
     let home = server.home();
     let workspace = home.path().join("workspace");
     fs::create_dir_all(workspace.join("agents")).unwrap();
@@ -396,7 +396,7 @@ fn swapped(plan: &Plan) {
         Some(server.holding()).filter(|after| after.threads <= before.threads + 2)
     });
     assert!(after.descriptors <= before.descriptors + 16, "{before:?} {after:?}");
-    // One more turn is under way when the end is asked for.
+    // One more turn is running at the shutdown.
     let mut last = server.chat("last");
     last.send_json(&json!({"type": "message", "id": "last", "text": "!sleep 60000"}));
     last.until("ack");

@@ -1,7 +1,7 @@
 //! The tables of docs/reach.md: what each kind of text can cause under each combination of settings. They are computed by
 //! trying everything on the built program, and compared with the page, so that neither can go stale.
 //!
-//! `AETHON_WRITE_TABLES=1` writes the page anew. Look at the difference before you commit it: a cell that changed is a
+//! `AETHON_WRITE_TABLES=1` rewrites the page. Look at the difference before you commit it: a cell that changed is a
 //! promise that changed.
 
 use std::fmt::Write as _;
@@ -20,7 +20,7 @@ const END: &str = "<!-- tables: end -->\n";
 const OWNER: i64 = 42;
 const GUEST: i64 = 43;
 
-/// What somebody might want to cause. The order is that of the columns.
+/// The effects that an attacker might want. The order is that of the columns.
 const ABILITIES: [(&str, &str); 14] = [
     ("R1", "read files of the workspace"),
     ("R2", "read documents elsewhere in the home"),
@@ -238,7 +238,7 @@ impl Position {
         }
     }
 
-    /// Makes all attempts in one turn. Returns the session, and the inputs of the calls that a person was asked about.
+    /// Makes all attempts in one turn. Returns the session, and the inputs of the calls that raised an approval.
     fn run(self, world: &World, attempts: &[Attempt]) -> (String, Vec<Value>) {
         let calls: Vec<String> =
             attempts.iter().map(|attempt| format!("!tool {} {}", attempt.tool, attempt.input)).collect();
@@ -265,7 +265,7 @@ impl Position {
     }
 }
 
-/// Says it in a chat, and denies every question. Returns what was asked about.
+/// Says it in a chat, and denies every question. Returns the calls of the approvals.
 fn deny_all(server: &Server, session: &str, text: &str) -> Vec<Value> {
     let mut chat = server.chat(session);
     chat.send_json(&json!({"type": "message", "id": "m", "text": text}));

@@ -1,6 +1,6 @@
-//! Walls that every way of running code keeps: the own port with the machine's network, sockets beyond the internet,
-//! temporary files within the memory limit, processes that nobody waits for, time zones without a database, and what is
-//! said where a wall is missing. Specification 5.3 and 8, SECURITY "self-protection".
+//! Walls that every way of running code keeps: the own port with the machine's network, sockets beyond the internet, temporary
+//! files within the memory limit, orphaned processes, time zones without a database, and the report of a missing wall
+//! (docs/sandboxes.md).
 
 use std::fs;
 use std::process::Command;

@@ -1,7 +1,6 @@
-//! The sandbox of the kernel: specification 5.3 and 8, SECURITY "shell" and "docker sandbox"; tools that are made while the
-//! program runs (INTERFACE section 3, `runtime_tools.enabled`).
+//! The sandbox of the kernel (docs/sandboxes.md), and tools that are made at run time (`runtime_tools.enabled`).
 //!
-//! Where the kernel of the machine does not permit it, the refusal to start is what is tested, and the rest says that it was
+//! Where the kernel of the machine does not permit it, the test covers the refusal to start, and the rest says that it was
 //! left out.
 
 use std::process::Command;
@@ -108,7 +107,7 @@ fn a_command_finds_its_workspace_and_nothing_else_to_change() {
     std::fs::write(workspace.join("there.txt"), "milk\n").unwrap();
     let mut chat = server.chat("default");
     let own = format!("/tmp/own-{}", server.home().path().file_name().unwrap().display());
-    // Builds link what they have made into another folder.
+    // Builds link their output into another folder.
     let first = format!(
         "cat there.txt; echo made > made.txt; mkdir deep && ln made.txt deep/linked.txt; pwd; echo x > {own} && cat {own}"
     );
@@ -127,7 +126,7 @@ fn a_command_finds_its_workspace_and_nothing_else_to_change() {
     assert!(!std::path::Path::new("/usr/made").exists() && !std::path::Path::new("/made").exists());
     assert!(!told.contains("SQLite format"), "{tool}");
 
-    // More processes than there may be: the bomb is contained, and the conversation goes on.
+    // More processes than there may be: the bomb is contained, and the conversation continues.
     let tool = ran(&mut chat, "m3", "bomb() { bomb | bomb & }; bomb; sleep 2; echo over");
     assert!(!output(&tool).is_empty(), "{tool}");
     let tool = ran(&mut chat, "m4", "echo still here");
@@ -219,7 +218,7 @@ fn a_server_of_tools_runs_in_the_sandbox_unless_its_owner_keeps_it_outside() {
     if !is_possible() {
         return;
     }
-    // It is no server: it says what it found and ends, and `/api/features` tells its last words.
+    // It is no server: it prints its findings and ends, and `/api/features` tells its last words.
     let probe = "mcp.servers.probe.command=sh";
     let words = "mcp.servers.probe.args=[\"-c\", \"touch made-by-$1; n=$(ls /proc | grep -c '^[0-9]'); \
                  [ $n -lt 10 ] && echo few processes >&2 || echo many processes >&2\", \"sh\", \"probe\"]";

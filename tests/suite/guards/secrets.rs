@@ -1,4 +1,4 @@
-//! Secrets appear nowhere: INTERFACE sections 3 and 4 (masking, redaction), specification 2.5, SECURITY "secrets".
+//! Secrets appear nowhere: masking and redaction of the configuration, logs and output.
 
 use std::path::Path;
 use std::sync::Arc;

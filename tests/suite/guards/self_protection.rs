@@ -1,4 +1,4 @@
-//! What a command that was approved does to get at the assistant: SECURITY "self-protection".
+//! Attempts of an approved command to reach the assistant itself (docs/security.md).
 //!
 //! The crate's own tests try each wall; here the built programs stand behind them.
 

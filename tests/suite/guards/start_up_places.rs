@@ -1,5 +1,5 @@
-//! Start-up places: what a program runs or obeys the next time that it starts is not written by a turn, whatever its tool,
-//! its sandbox and whoever began it. SECURITY "what acts later" and "whose home".
+//! Start-up places: files that a program runs or obeys at its next start are not written by a turn, whatever its tool, its
+//! sandbox and its origin (docs/reach.md).
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -400,7 +400,7 @@ fn a_webhook_s_turn_changes_nothing_that_shapes_the_assistant() {
     }
 }
 
-/// What is obeyed when a project of the workspace is opened or entered.
+/// The files obeyed when a project of the workspace is opened or entered.
 const OF_PROJECTS: &[&str] = &[
     "app/.git/hooks/pre-commit",
     "app/.git/config",
@@ -418,7 +418,7 @@ const OF_PROJECTS: &[&str] = &[
     ".envrc",
 ];
 
-/// A command that tries each place in several ways, and then what it may do.
+/// A command that tries each place in several ways, and then permitted changes.
 fn attack_on_projects(names: &[&str]) -> String {
     format!(
         "for it in {}; do\n\

@@ -1,6 +1,6 @@
-//! What a turn may do that the owner's own words did not begin (docs/household.md, "Turns that others begin"; INTERFACE
-//! section 13): a webhook's, a guest's, and what such a turn asks for: its job, its work, its specialist. It leaves nothing
-//! behind that acts later and sees nothing of the owner's memory, with approvals and taint on or off.
+//! The rights of turns that the owner did not begin (docs/household.md, "Turns that others begin"): a webhook's, a guest's, and
+//! those of their jobs, work and specialists. Such a turn leaves nothing behind that acts later and sees nothing of the owner's
+//! memory, with approvals and taint on or off.
 
 use std::path::Path;
 
@@ -15,7 +15,7 @@ const GUEST: i64 = 44;
 /// A word of the owner's that no stranger may learn.
 const CANARY: &str = "oolong";
 
-/// What is on in every combination: tools that change the assistant, and work.
+/// Switched on in every combination: tools that change the assistant, and work.
 const ALL_ON: [&str; 4] = [
     "agent.dynamic_specialists=true",
     "runtime_tools.enabled=true",
@@ -34,7 +34,7 @@ fn tool(name: &str, input: &Value) -> String {
     format!("!tool {name} {input}")
 }
 
-/// What the owner has: a memory, a job and a piece of work, each with the canary.
+/// The owner's data: a memory, a job and a piece of work, each with the canary.
 fn give_the_owner_things(server: &Server) -> String {
     let memory = json!({"content": format!("The owner drinks {CANARY} tea.")});
     assert_eq!(server.post("/api/memory", &memory).status, 201);
@@ -181,7 +181,7 @@ fn a_turn_from_outside_changes_nothing_that_acts_later_and_sees_no_memory_of_the
         settings.extend(switches.iter().map(String::as_str));
         let server = Server::start(&settings);
         let work = give_the_owner_things(&server);
-        // With taint on, a job or work needs somebody's approval already, and a webhook has nobody.
+        // With taint on, a job or work needs an approval already, and a webhook has no approver.
         let positions = if taint { &POSITIONS[..1] } else { &POSITIONS[..] };
         for (position, run) in positions {
             for script in forbidden(&work) {
@@ -189,11 +189,11 @@ fn a_turn_from_outside_changes_nothing_that_acts_later_and_sees_no_memory_of_the
                 let said = run(&server, &script);
                 assert_untouched(&server, &said, &at);
             }
-            // What a message mentions is not recalled either, and the owner's page is not taken along.
+            // Memories that a message mentions are not recalled either, and the owner's page is not taken along.
             let said = run(&server, "What tea does the owner drink?");
             assert_untouched(&server, &said, &format!("{position}: a question"));
         }
-        // Ordinary use goes on.
+        // Ordinary use continues.
         std::fs::write(workspace(&server).join("notes.txt"), "a note about juice\n").unwrap();
         let works = |script: String, expected: &str| {
             let said = by_webhook(&server, &script);
@@ -330,7 +330,7 @@ fn without_a_setting_it_is_twenty_and_zero_is_none() {
     assert!(!once(&Server::start(&["scheduler.max_stranger_jobs=0"])));
 }
 
-/// What the session of a person's chat holds of the turn that answers this.
+/// The turn that answers this, in the session of a person's chat.
 fn ask(telegram: &Telegram, server: &Server, person: i64, text: &str) -> String {
     let asked = telegram.say(person, text);
     telegram.await_message(person, text, |posted| posted.id > asked && !posted.text().is_empty());
@@ -368,7 +368,7 @@ fn household(extra: &[&str]) -> (Telegram, Server) {
     (telegram, server)
 }
 
-/// The calls of somebody who is not the owner that are refused, each with a word of the refusal.
+/// The refused calls of a person other than the owner, each with a word of the refusal.
 fn closed_to_guests(workspace: &Path) -> Vec<(String, &'static str)> {
     let marker = workspace.join("ran").display().to_string();
     vec![
@@ -438,7 +438,7 @@ fn guests_and_members_use_the_workspace_and_their_own_things_and_nothing_else() 
         say(&telegram, &server, person, &tool("schedule_task", &job), "is scheduled");
         let ran = run_job(&server, &format!("of-{person}"));
         assert!(ran.contains("not open to"), "{ran}");
-        // A specialist may do no more than whoever asks for it.
+        // A specialist may do no more than its caller.
         let task = tool("ask_analyst", &json!({"task": tool("shell", &json!({"command": "echo $((6*7))"}))}));
         say(&telegram, &server, person, &task, "not open to");
     }

@@ -1,5 +1,5 @@
-//! What taints a turn (`security.taint_requires_approval`): INTERFACE sections 3, 5, 8 and 10; SECURITY "ways out" and "untrusted
-//! content". Whatever brings somebody else's words into a turn makes its commands wait for a person.
+//! The sources that taint a turn (`security.taint_requires_approval`): whatever brings foreign text into a turn makes its
+//! commands wait for a person.
 
 use std::sync::Arc;
 
@@ -25,7 +25,7 @@ fn picture() -> Value {
     json!({"name": "a.png", "mime": "image/png", "data": PNG})
 }
 
-/// Whether a person is asked before the command of this message, which is then denied.
+/// Whether the command of this message raises an approval, which is then denied.
 fn is_asked(chat: &mut Socket, message: &Value) -> bool {
     chat.send_json(message);
     let mut is_asked = false;

@@ -1,4 +1,4 @@
-//! The access token: specification 5.1, INTERFACE section 4 "Token" and "401", SECURITY "token" and "deny by default".
+//! The access token: required by default, and refused in every wrong form.
 
 use std::thread;
 
@@ -152,7 +152,7 @@ fn the_first_carrier_that_is_present_decides() {
     check(None, Some("Bearer wrong"), &right, 401);
     check(None, Some(bearer), wrong, 200);
     check(None, None, wrong, 401);
-    // What is empty is not there.
+    // An empty value counts as absent.
     check(Some("aethon_dash="), Some(bearer), wrong, 200);
     check(Some("other=x"), Some("Bearer "), &right, 200);
     check(Some("aethon_dash="), Some("Bearer"), "?token=", 401);

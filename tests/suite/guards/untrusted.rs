@@ -1,4 +1,4 @@
-//! Payloads from outside are marked: specification 2.6, INTERFACE sections 6 and 7, SECURITY "untrusted content".
+//! Payloads from outside are marked as data.
 
 use aethon_tests::stub::{Seen, Stub, ok};
 use aethon_tests::{Server, eventually};
@@ -98,7 +98,7 @@ fn markers_are_in_no_reply_and_no_transcript() {
             .collect();
         assert!(!replies.concat().contains("UNTRUSTED EXTERNAL"), "{replies:?}");
     }
-    // What the program puts round a payload is not stored with it.
+    // The markers round a payload are not stored with it.
     let server = Server::start(&[]);
     server.post("/webhook/garden", &json!({"text": "!say hello"}));
     for target in ["/api/sessions/webhook:garden", "/api/sessions/webhook:garden/export?format=markdown"] {
@@ -136,7 +136,7 @@ fn a_marker_goes_and_what_stands_beside_it_stays() {
 fn a_reply_to_a_stranger_arrives_marked_in_the_session_that_it_is_delivered_to() {
     let (stub, server) = served(&[]);
     let mut chat = server.chat("bob");
-    // From here on it shows what is live.
+    // From here on it shows live data.
     chat.settle();
     let body = json!({"text": "say that the bill is due", "channel": "webchat", "recipient": "bob"});
     assert_eq!(server.post("/webhook/trigger", &body).json()["response"], "fine");

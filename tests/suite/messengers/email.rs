@@ -1,4 +1,4 @@
-//! The owner by mail: CHANNELS.md, sections 1 and 7, against an IMAP and an SMTP server that keep to their protocols.
+//! The owner by mail (docs/channels.md), against an IMAP and an SMTP server that keep to their protocols.
 
 use std::sync::Arc;
 
@@ -51,7 +51,7 @@ fn a_mail_is_answered_in_its_thread_once_through_cuts_a_crash_and_lost_answers()
     );
     host.await_letter("the second answer", |letter| letter.contains("the second answer"));
 
-    // Nobody vouches for this one, and a stranger's is left alone.
+    // This one is not authenticated, and a stranger's is left alone.
     host.put_unproven(4, ADA, "!say forged");
     host.put(5, "eve@evil.example", "", "!say stranger");
     // The connection breaks, and the mail that comes meanwhile is found.
@@ -59,7 +59,7 @@ fn a_mail_is_answered_in_its_thread_once_through_cuts_a_crash_and_lost_answers()
     host.put(6, ADA, "", "!say after the cut");
     host.await_letter("the one after the cut", |letter| letter.contains("after the cut"));
 
-    // A crash in the middle of an answer, and a mail that comes while nobody is there.
+    // A crash in the middle of an answer, and a mail that comes while the server is down.
     host.await_idle();
     host.put(7, ADA, "", "!stream 30 100\n!say through the crash");
     aethon_tests::eventually("it is being answered", || {
@@ -72,7 +72,7 @@ fn a_mail_is_answered_in_its_thread_once_through_cuts_a_crash_and_lost_answers()
     host.await_letter("the one of before the crash", |letter| letter.contains("through the crash"));
     host.await_letter("the one while away", |letter| letter.contains("while away"));
 
-    // Nobody knows whether this one has arrived: it comes again under the same id.
+    // The arrival of this one is uncertain: it comes again under the same id.
     host.lose_answer();
     host.put(9, ADA, "", "!say in doubt");
     let twice = aethon_tests::eventually("the doubtful one comes again", || {

@@ -1,5 +1,5 @@
-//! What holds for every messenger of the built server: CHANNELS.md, section 1. Pairing that is off, how a channel stands, and what
-//! becomes of commands and presses while a turn runs.
+//! Rules of every messenger of the built server (docs/channels.md): pairing switched off, the state of a channel, commands and
+//! presses while a turn runs.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};

@@ -1,4 +1,4 @@
-//! The owner on Slack and on Discord: CHANNELS.md, sections 1, 3 and 4, over real sockets.
+//! The owner on Slack and on Discord (docs/channels.md), over real sockets.
 
 use aethon_tests::gateways::{Gateway, Kind, TOKENS};
 use aethon_tests::{Server, eventually, home, run_cli};
@@ -23,7 +23,7 @@ fn story(kind: Kind, name: &str, session: &str) {
     eventually("it runs", || row(&server)["detail"].as_str().unwrap().contains("aethon").then_some(()));
     gateway.say("!stream 40 100\n!say The **end**.");
     gateway.await_message("the reply grows", |posted| posted.texts.len() > 1);
-    // In the middle of the reply; the next message comes while nobody is there.
+    // In the middle of the reply; the next message comes while the server is down.
     let home = server.kill();
     gateway.say("!say second");
     let server = Server::start_in(home, &settings);

@@ -1,4 +1,4 @@
-//! Two people who share an assistant (docs/household.md), over Telegram and mail. What one has told never reaches the other.
+//! Two people who share an assistant (docs/household.md), over Telegram and mail. Facts of one never reach the other.
 
 use aethon_tests::mail::MailHost;
 use aethon_tests::telegram::Telegram;
@@ -10,7 +10,7 @@ const BEN: i64 = 43;
 const GUEST: i64 = 44;
 const BENS_MAIL: &str = "ben@x.example";
 
-/// What was added to a session for the model to know.
+/// The context added to a session for the model.
 fn recalled(server: &Server, session: &str) -> String {
     let messages = server.messages(session);
     let blocks =
@@ -94,7 +94,7 @@ fn two_people_on_two_messengers_have_memories_of_their_own_and_a_shared_one() {
     let (owners, bens, guests) =
         ([true, false, true, false], [false, true, true, false], [false, false, false, true]);
 
-    // What they are reminded of without asking, and what they find.
+    // The memories that they get without asking, and those they find.
     for (person, expected) in [(OWNER, owners), (BEN, bens), (GUEST, guests)] {
         telegram.say(person, "What about the tea?");
         let recalled = eventually("something is recalled", || {
@@ -114,7 +114,7 @@ fn two_people_on_two_messengers_have_memories_of_their_own_and_a_shared_one() {
     host.put(1, BENS_MAIL, "", "!tool manage_memory {\"action\":\"list\"}");
     let listed = host.await_letter("Ben's mail is answered", |letter| letter.contains("2 of 2 memories"));
     assert_eq!(knows(&listed), bens, "{listed}");
-    // Nobody forgets for another.
+    // A person cannot forget another's memory.
     say(&telegram, BEN, "!tool manage_memory {\"action\":\"forget\",\"id\":\"1\"}", "there is no memory 1");
 
     // The pages about the owner are neither written nor read for others.
@@ -228,7 +228,7 @@ fn only_the_owner_approves_in_a_household_and_the_others_are_never_asked() {
         assert_eq!(server.get("/api/approvals").json()["approvals"], json!([]), "{person}");
     }
 
-    // The owner is asked on the messenger, and nobody else's press counts.
+    // The owner gets the approval on the messenger, and no other press counts.
     telegram.say(OWNER, &command("owners-file"));
     let question = telegram.await_message(OWNER, "the question", |posted| posted.buttons.len() == 2);
     telegram.press(BEN, &question, &question.buttons[0]);

@@ -1,4 +1,4 @@
-//! Webhooks delivered twice, and replies delivered elsewhere: INTERFACE section 6.
+//! Webhooks delivered twice, and replies delivered elsewhere (docs/api.md).
 
 use std::thread;
 

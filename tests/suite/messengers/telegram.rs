@@ -1,4 +1,4 @@
-//! The owner on Telegram: CHANNELS.md, sections 1 and 2, against a Bot API that is as strict as the real one.
+//! The owner on Telegram (docs/channels.md), against a Bot API that is as strict as the real one.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -23,7 +23,7 @@ fn allowed() -> [&'static str; 1] {
     ["security.allowed_senders.telegram=[42]"]
 }
 
-/// Everything below the home, and what the server said, without the token.
+/// Everything below the home, and the server's output, without the token.
 fn assert_no_token(home: &Path) {
     let found =
         std::process::Command::new("grep").args(["-rl", TOKEN]).arg(home).output().expect("grep runs");
@@ -49,11 +49,11 @@ fn a_message_is_answered_once_through_edits_repeats_and_a_crash() {
     telegram.say(OWNER, "!say second");
     telegram.await_message(OWNER, "the next is answered", |posted| posted.text() == "second");
     assert_eq!(telegram.chat(OWNER).len(), 2, "{:?}", telegram.chat(OWNER));
-    // A pace that is told is kept, and a reply is then sent once.
+    // A rate limit from the server is kept, and a reply is then sent once.
     telegram.refuse(1);
     telegram.say(OWNER, "!say third");
     telegram.await_message(OWNER, "the refused one comes", |posted| posted.text() == "third");
-    // Nobody knows whether this one has arrived: it is repeated, once.
+    // The arrival of this one is uncertain: it is repeated, once.
     telegram.lose_answer();
     telegram.say(OWNER, "!say fourth");
     eventually("the doubtful one comes again", || {
@@ -86,7 +86,7 @@ fn a_reply_grows_as_a_draft_and_one_with_a_table_is_a_rich_message_where_the_ser
     let calls = telegram.calls();
     assert!(!calls.contains(&"editMessageText".to_owned()), "{calls:?}");
     assert_eq!(telegram.chat(OWNER).len(), 2, "{:?}", telegram.chat(OWNER));
-    // An older server is asked once for each, and gets what it knows.
+    // An older server gets one attempt for each, and then the form it knows.
     telegram.age();
     for reply in 0..2 {
         telegram.say(OWNER, &format!("!stream 40 100\n!say # End of {reply}"));

@@ -1,4 +1,4 @@
-//! Voice messages on Telegram: CHANNELS.md, section 1, against a service that writes them down and is as strict as OpenAI's.
+//! Voice messages on Telegram (docs/channels.md), against a transcription service as strict as OpenAI's.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -25,7 +25,7 @@ fn start(telegram: &Telegram, whisper: &Whisper, home: &Arc<TempDir>, more: &[&s
     server
 }
 
-/// Everything below the home, and what the server said, without the key.
+/// Everything below the home, and the server's output, without the key.
 fn assert_no_key(home: &Path) {
     let found = std::process::Command::new("grep").args(["-rl", KEY]).arg(home).output().expect("grep runs");
     assert!(found.stdout.is_empty(), "{}", String::from_utf8_lossy(&found.stdout));
@@ -37,7 +37,7 @@ fn words(telegram: &Telegram, chat: i64) -> Vec<String> {
     telegram.chat(chat).iter().map(|posted| posted.text().to_owned()).collect()
 }
 
-/// What was written down of transcriptions.
+/// The stored records of transcriptions.
 fn booked(server: &Server) -> Vec<Value> {
     let rows = server.get("/api/usage?days=2").json()["rows"].clone();
     let rows = rows.as_array().cloned().unwrap_or_default();
@@ -48,7 +48,7 @@ fn booked(server: &Server) -> Vec<Value> {
 fn a_voice_message_is_answered_by_its_words_in_order_and_beside_others() {
     let (telegram, whisper, home) = (Telegram::start(), Whisper::start(), home());
     let server = start(&telegram, &whisper, &home, &["transcription.language=en"]);
-    // A busy service is asked again after the pause that it wants; other chats do not wait.
+    // A busy service gets a retry after the pause that it wants; other chats do not wait.
     whisper.refuse(&[429, 500]);
     telegram.speak(OWNER, SHORT, b"hm\n!say heard you");
     telegram.say(OWNER, "!say behind it");
@@ -58,7 +58,7 @@ fn a_voice_message_is_answered_by_its_words_in_order_and_beside_others() {
     telegram.await_message(OWNER, "what came behind", |posted| posted.text() == "behind it");
     assert_eq!(words(&telegram, OWNER), ["heard you", "behind it"]);
     assert_eq!(server.said("telegram:42")[0].1, "[voice message] hm\n!say heard you");
-    // What is spoken is no command.
+    // Spoken text is no command.
     telegram.speak(OWNER, SHORT, b"/new");
     eventually("it is said", || whisper.heard().contains(&"/new".to_owned()).then_some(()));
     telegram.say(OWNER, "!say last");
@@ -145,7 +145,7 @@ fn the_ceiling_holds_for_what_is_spoken() {
     assert_eq!(whisper.asked(), 0);
     drop(server);
 
-    // Ten cents a minute: what is too long for the day is not sent, what is short is heard and booked as it was counted.
+    // Ten cents a minute: a recording too long for the day is not sent, a short one is transcribed and booked as counted.
     let price = "budget.pricing.gpt-4o-mini-transcribe={minute=0.1}";
     let server = start(&telegram, &whisper, &home, &["budget.daily_usd=0.5", price]);
     telegram.speak(OWNER, (600, 20), b"hi");

@@ -1,4 +1,4 @@
-//! Webhooks: specification 2.3, 2.4, 4.4, 5.2; INTERFACE section 6.
+//! Webhooks: signatures, sessions, replies and refusals (docs/api.md).
 
 use std::time::{Duration, Instant};
 

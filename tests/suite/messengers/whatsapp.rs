@@ -1,5 +1,5 @@
-//! The owner on WhatsApp: CHANNELS.md, sections 1 and 5. A Graph API that keeps to Meta's rules stands behind the built server, and
-//! the test calls `/webhook/whatsapp` as Meta does.
+//! The owner on WhatsApp (docs/channels.md). A Graph API that keeps to Meta's rules stands behind the built server, and the
+//! test calls `/webhook/whatsapp` as Meta does.
 
 use std::sync::{Arc, Mutex};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -149,7 +149,7 @@ fn what_meta_brings_is_answered_once_through_forgeries_repeats_and_a_crash() {
     assert_eq!(call(&server, &hello, |body| format!("sha256={}", signature("other", body))).status, 403);
     assert!(server.get("/api/sessions").json()["count"] == 0);
 
-    // Meta repeats what it likes, one after the other and in one call.
+    // Meta repeats calls at will, one after the other and in one call.
     for _ in 0..3 {
         assert_eq!(call(&server, &hello, signed).status, 200);
     }
@@ -163,7 +163,7 @@ fn what_meta_brings_is_answered_once_through_forgeries_repeats_and_a_crash() {
     assert_eq!(call(&server, &[message("wamid.4", ADA, "!say after the pause")], signed).status, 200);
     graph.await_text("after the pause");
 
-    // A crash as soon as the call was answered, and in the middle of a turn: what was acknowledged is answered.
+    // A crash as soon as the call was answered, and in the middle of a turn: acknowledged messages are answered.
     let slow = [
         message("wamid.5", ADA, "!sleep 1500\n!say before the crash"),
         message("wamid.6", ADA, "!say behind it"),

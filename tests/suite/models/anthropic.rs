@@ -1,4 +1,4 @@
-//! Anthropic and Ollama through the whole program, against stand-ins: INTERFACE section 3 `model.*`, issue item 5.
+//! Anthropic and Ollama through the whole program, against fake services.
 
 use aethon_tests::Server;
 use aethon_tests::socket::{of_type, spoken};
@@ -150,7 +150,7 @@ fn failures_of_anthropic_are_told() {
         let frames = server.chat("default").say("m1", "hello");
         assert_eq!(of_type(&frames, "error")[0]["code"], code, "{status}");
     }
-    // An error in the middle of the stream, after something was said.
+    // An error in the middle of the stream, after some text.
     let text =
         json!({"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}});
     let delta =

@@ -1,4 +1,4 @@
-//! The ceiling of a day: INTERFACE section 3 `budget.*`, section 5 `budget_warning`, section 6 `budget_exceeded`.
+//! The daily ceiling: `budget.*`, `budget_warning` and `budget_exceeded` (docs/context-and-budget.md).
 
 use aethon_tests::socket::of_type;
 use aethon_tests::{Request, Server};
@@ -54,7 +54,7 @@ fn the_ceiling_holds_across_a_restart_and_says_why() {
     assert_eq!(chat.say("again", "!say a short answer").last().unwrap()["stop_reason"], "budget");
     assert_eq!(budget(&server)["spent_usd"], before["spent_usd"], "a refused call costs nothing");
 
-    // A session without a history is cheaper to answer: what is left may do for it, until it does for nobody.
+    // A session without a history is cheaper to answer: the rest of the budget suffices for it, until it suffices for none.
     let mut answered = 0;
     let (refused, spent) = loop {
         let spent = budget(&server)["spent_usd"].clone();

@@ -1,4 +1,4 @@
-//! The catalogue of models: INTERFACE sections 1 (`model list|update`), 2 (`models.json`) and 3 (`model.context_window`).
+//! The catalogue of models: `model list`, `model update`, `models.json` and `model.context_window`.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

@@ -1,5 +1,5 @@
-//! Conversations longer than the model can hold: INTERFACE section 5 `folded`, USERS "the conversation dies of its own
-//! length" and "a prompt whose prefix changes each turn".
+//! Conversations longer than the model's window: the oldest turns are folded, and the prompt keeps its prefix
+//! (docs/context-and-budget.md).
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -82,7 +82,7 @@ fn a_long_conversation_is_folded_and_loses_nothing() {
     assert!(kinds.collect::<BTreeSet<_>>().contains("compaction"), "{usage}");
 }
 
-/// A service of OpenAI's dialect that gives the same answer to everything, with this count of what it was sent.
+/// A service of OpenAI's dialect that gives the same answer to everything, with this count of the input tokens.
 fn service(answer: &str, prompt_tokens: u64) -> Stub {
     let chunks = [
         json!({"choices": [{"index": 0, "delta": {"role": "assistant", "content": answer}, "finish_reason": null}]}),

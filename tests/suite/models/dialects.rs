@@ -1,4 +1,4 @@
-//! Services that speak OpenAI's dialect with a difference, and the dates of `Retry-After`: INTERFACE section 3 `model.*`.
+//! Services that speak OpenAI's dialect with a difference, and the dates of `Retry-After`.
 
 use std::time::{Duration, Instant, SystemTime};
 

@@ -1,11 +1,10 @@
-//! Models that run on one's own machines: INTERFACE section 3 `model.context_window`, WIRE "Ollama" and "Local servers",
-//! USERS "local models: context sizes are wrong".
+//! Models on one's own machines: `model.context_window`, Ollama and other local servers.
 
 use aethon_tests::stub::{Seen, failure, ok};
 use aethon_tests::{Server, Stub, home, run_cli};
 use serde_json::{Value, json};
 
-/// What the person's messages of a chat request hold.
+/// The person's messages of a chat request.
 fn said(request: &Seen) -> String {
     let body = request.json();
     let messages = body["messages"].as_array().unwrap().iter().filter(|message| message["role"] == "user");
@@ -33,7 +32,7 @@ fn long() -> String {
     format!("The beginning. {}The end.", "Words that fill the window. ".repeat(2_000))
 }
 
-/// An Ollama that gives its model 4096 tokens and, like the real one, would cut what is longer without a word.
+/// An Ollama that gives its model 4096 tokens and, like the real one, would cut a longer prompt without a word.
 fn ollama() -> Stub {
     let answer = json!({
         "model": "homegrown", "message": {"role": "assistant", "content": "heard"}, "done": true,

@@ -1,4 +1,4 @@
-//! Models and what they cost.
+//! Models and their costs.
 
 mod anthropic;
 mod budget;

@@ -1,4 +1,4 @@
-//! `aethon-cli model test`: issue item 9.
+//! `aethon-cli model test`: a first request to each configured model.
 
 use aethon_tests::stub::{Stub, failure, ok};
 use aethon_tests::{home, run_cli};
@@ -88,7 +88,7 @@ fn a_service_is_asked_for_real() {
     assert_eq!(limit, Some(&json!(1024)), "{body}");
     assert_eq!(asked[2].json()["tools"][0]["function"]["name"], "report_colour");
 
-    // What is asked next in the same place is refused.
+    // The next call from the same place is refused.
     let (code, report) = test();
     assert_eq!((code, outcome(&report["models"][0], "chat")), (Some(1), "failed"), "{report}");
 }

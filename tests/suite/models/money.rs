@@ -1,5 +1,4 @@
-//! What a service bills, against the ceiling and the ledger: INTERFACE section 3 `budget.*`, section 4 `/api/usage`,
-//! issue section B.
+//! The bills of a service, against the ceiling and the ledger (docs/context-and-budget.md).
 //!
 //! The service of these tests counts by its own rule everything that reached it and everything that it produced. However a
 //! call goes, its bill stays below the ceiling and one step of a reservation, and the ledger has the whole of it.
@@ -13,7 +12,7 @@ use aethon_tests::stub::Seen;
 use aethon_tests::{Billing, Server, eventually, home, run, run_cli};
 use serde_json::{Value, json};
 
-/// What a million tokens cost, sent and received: a hundred tokens of an answer are a cent.
+/// The price of a million tokens, sent and received: a hundred tokens of an answer are a cent.
 const INPUT: f64 = 1.0;
 const OUTPUT: f64 = 100.0;
 const PRICE: &str = "budget.pricing.billed={input = 1.0, output = 100.0}";
@@ -55,7 +54,7 @@ fn rows(server: &Server) -> Vec<Value> {
     usage(server)["rows"].as_array().unwrap().clone()
 }
 
-/// What the ledger says was spent today, once nothing is reserved any more.
+/// The amount that the ledger shows as spent today, once nothing is reserved any more.
 fn spent(server: &Server) -> f64 {
     eventually("nothing is reserved", || {
         let budget = usage(server)["budget"].clone();
@@ -103,7 +102,7 @@ fn twenty(server: &Server, windows: &[Window]) -> Vec<Value> {
     })
 }
 
-/// The window of whoever asks.
+/// The caller's window.
 fn window_of(windows: &Arc<Vec<Window>>, seen: &Seen) -> Option<Window> {
     let said = asked(seen);
     let number = said.split_once("number <")?.1.split_once('>')?.0.parse::<usize>().ok()?;
@@ -281,7 +280,7 @@ fn a_model_without_a_price_is_refused_while_there_is_a_ceiling() {
 
 #[test]
 fn trying_out_a_model_is_paid_for_like_an_answer() {
-    // Whether the service is reached is asked with an empty request, which it refuses at no cost.
+    // Reachability is tested with an empty request, which it refuses at no cost.
     let service = Billing::start(Dialect::OpenAi, |seen| match seen.json()["messages"].is_array() {
         true => Play::say(70),
         false => Play::refuse("400 Bad Request"),
@@ -368,7 +367,7 @@ fn summaries_are_in_the_ledger_and_count() {
         }
     }
     assert_eq!(folds, 2, "it is never folded");
-    // What is prepared in the background is stopped with the server, and booked.
+    // Background preparation is stopped with the server, and booked.
     let settings = settings(&service, "billed", &[PRICE, small[0]]);
     let home = server.home();
     server.terminate();

@@ -1,4 +1,4 @@
-//! The models `echo` and `fake`: INTERFACE section 7.
+//! The offline models `echo` and `fake`.
 
 use std::time::{Duration, Instant};
 

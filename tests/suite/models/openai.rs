@@ -1,4 +1,4 @@
-//! The OpenAI dialect through the whole program, against a stand-in: INTERFACE section 3 `model.*`, issue item 5.
+//! The OpenAI dialect through the whole program, against a fake service.
 
 use std::time::{Duration, Instant};
 
@@ -226,7 +226,7 @@ fn the_features_say_whether_the_model_answers() {
     assert!(refused["detail"].as_str().unwrap().contains("model.api_key"), "{refused}");
     chat.say("m2", "hello again");
     assert_eq!(row()["state"], "on");
-    // What is wrong with a question says nothing about the service.
+    // A faulty request says nothing about the service.
     chat.say("m3", "and again");
     assert_eq!(row()["state"], "on");
 }
@@ -285,7 +285,7 @@ fn a_wait_that_the_service_asks_for_is_honoured() {
     assert_eq!(server.chat("default").say("m1", "hello").last().unwrap()["text"], "at last");
     assert!(begun.elapsed() >= Duration::from_millis(950) && stub.requests().len() == 2);
 
-    // Longer than what is left of the turn: it ends at once and says when to try again.
+    // Longer than the rest of the turn: it ends at once and says when to try again.
     let busy = failure("429 Too Many Requests", "Retry-After: 3000\r\n", "{}");
     let (stub, server) = served(vec![busy], &["agent.turn_timeout_seconds=60"]);
     let begun = Instant::now();

@@ -1,4 +1,4 @@
-//! What the models took: INTERFACE sections 1 (`usage`), 3 (`[budget]`), 4 (`/api/usage`) and 5 (topic `usage`).
+//! Token usage of the models: `aethon-cli usage`, `[budget]`, `/api/usage` and the topic `usage` (docs/context-and-budget.md).
 
 use std::path::Path;
 
@@ -180,7 +180,7 @@ fn a_call_that_a_crash_cut_off_before_its_first_word_counts_as_a_usual_answer() 
     let cut = told["rows"].as_array().unwrap().iter().find(|row| row["kind"] == "interrupted");
     let cut = cut.unwrap_or_else(|| panic!("{told}"));
     assert_eq!((&cut["requests"], &cut["failed"]), (&json!(1), &json!(1)));
-    // What was set aside has a margin above the estimate.
+    // A reservation has a margin above the estimate.
     let cost = amount(&cut["cost_usd"]);
     assert!(cost > 0.5 * reserved && cost <= reserved, "{cost} of {reserved}");
     assert!(amount(&told["budget"]["spent_usd"]) >= cost);

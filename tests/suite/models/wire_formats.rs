@@ -1,4 +1,4 @@
-//! Today's models as their providers serve them: INTERFACE section 3 `model.*`, issue items A2 to A5.
+//! Today's models in their providers' own wire formats.
 //!
 //! The other side is `aethon_tests::strict`, which refuses whatever the real services refuse.
 
@@ -50,7 +50,7 @@ fn bedrock(settings: &[&str]) -> (Strict, Server) {
     (strict, server)
 }
 
-/// Talks, calls once and twice, shows a picture, and goes on; all of it in one session, so that everything goes back.
+/// Talks, calls once and twice, shows a picture, and continues; all of it in one session, so that everything goes back.
 fn converse(what: &str, strict: &Strict, server: &Server, sees: bool) {
     let mut chat = server.chat("default");
     let mut say = |id: &str, text: &str, expected: &str, tools: usize| {
@@ -66,7 +66,7 @@ fn converse(what: &str, strict: &Strict, server: &Server, sees: bool) {
     let picture = json!([{"name": "dot.png", "mime": "image/png", "data": PNG}]);
     chat.send_json(&json!({"type": "message", "id": "m4", "text": "what is this?", "attachments": picture}));
     let done = chat.until("done").pop().expect("a turn ends");
-    // A model that is known to see nothing is told that there is a picture.
+    // A model without vision gets a note about the picture.
     let expected = if sees { "I see a picture." } else { "Done after 0 steps." };
     assert_eq!(done["text"], expected, "{what}: {:?}", strict.refusals());
     let done = chat.say("m5", "look at the clock once more").pop().expect("a turn ends");
@@ -179,7 +179,7 @@ fn a_litellm_proxy_says_what_its_model_takes() {
     let requests = strict.requests();
     let lines: Vec<&str> = requests.iter().map(|request| request.line.as_str()).collect();
     assert_eq!(lines, ["GET /v1/model/info", "POST /v1/chat/completions"]);
-    // The proxy's 6,000 tokens are fewer than what is assumed of a model that is in no table.
+    // The proxy's 6,000 tokens are fewer than the default of an unknown model.
     assert!(requests[1].body.len() < 4 * 6_000, "{} bytes", requests[1].body.len());
     assert_eq!(strict.refusals(), [""; 0]);
 }
@@ -309,7 +309,7 @@ fn thoughts_as_text_go_back_beside_their_calls() {
     );
 }
 
-/// Without the limits of the answer, which follow what the day has left.
+/// Without the limits of the answer, which follow the rest of the daily budget.
 fn without_limit(mut body: Value) -> Value {
     for name in ["max_tokens", "max_output_tokens", "max_completion_tokens"] {
         body.as_object_mut().expect("an object").remove(name);

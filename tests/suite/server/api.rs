@@ -1,5 +1,4 @@
-//! The rest of the API: INTERFACE section 4, rows `/api/status`, `/api/config*`, `/api/logs`, `/api/approvals*`, and
-//! the key `dashboard.enabled` of section 3.
+//! The rest of the API: `/api/status`, `/api/config*`, `/api/logs`, `/api/approvals*`, and the key `dashboard.enabled`.
 
 use aethon_tests::{Request, Server, eventually};
 use serde_json::json;

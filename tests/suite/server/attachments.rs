@@ -1,4 +1,4 @@
-//! Attachments: INTERFACE section 5 `attachments`.
+//! Attachments of chat messages (docs/api.md).
 
 use aethon_tests::{Server, Socket};
 use base64::Engine;

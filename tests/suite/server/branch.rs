@@ -1,4 +1,4 @@
-//! Answering again and branching: INTERFACE section 5 `retry` and `edit`.
+//! Answering again and branching: the frames `retry` and `edit` (docs/api.md).
 
 use aethon_tests::socket::of_type;
 use aethon_tests::{Server, Socket};
@@ -58,7 +58,7 @@ fn an_edit_branches_from_the_message() {
     assert_eq!(frames.last().unwrap()["text"], "edited");
     assert_eq!(texts(&server, "assistant"), ["answer 0", "edited"]);
     assert_eq!(texts(&server, "user").last().unwrap(), "!say edited");
-    // The conversation goes on from there, also after a restart.
+    // The conversation continues from there, also after a restart.
     chat.say("m9", "!say onward");
     let home = server.home();
     drop(chat);

@@ -1,4 +1,4 @@
-//! `/ws/chat` with `aethon.chat.v1`: the frames of INTERFACE section 5, one by one.
+//! `/ws/chat` with `aethon.chat.v1`: its frames, one by one (docs/api.md).
 
 use std::time::{Duration, Instant};
 

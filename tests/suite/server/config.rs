@@ -1,4 +1,4 @@
-//! Configuration: INTERFACE section 3 (layers, references, wrong values, unknown keys, defaults), specification 2.6.
+//! Configuration: layers, references, wrong values, unknown keys, defaults.
 
 use std::path::Path;
 use std::process::Output;
@@ -228,7 +228,7 @@ fn an_unknown_key_warns_with_the_nearest_one_and_starts() {
     let (status, stderr) = server.wait();
     assert_eq!(status.code(), Some(0));
     assert_names(&stderr, &["model.provder", "model.provider", "sesion", "session"]);
-    // Whoever wants none says so.
+    // An explicit empty value switches it off.
     let home = aethon_tests::home();
     write(home.path(), "[model]\nprovder = \"echo\"\n");
     for (name, lenient) in [("aethon-server", &["--check"][..]), ("aethon-cli", &["config", "check"])] {
@@ -291,7 +291,7 @@ fn an_unknown_key_that_may_leave_something_unprotected_is_refused_wherever_it_co
     let answer = server.send(&patch.body(json!({names[0]: "x"}).to_string()));
     assert_eq!(answer.status, 422, "{}", answer.text());
     assert!(!server.home().path().join("config.toml").exists());
-    // One that got into the file meanwhile: the next reload keeps what there is.
+    // One that got into the file meanwhile: the next reload keeps the current values.
     write(server.home().path(), text);
     server.signal(rustix::process::Signal::HUP);
     aethon_tests::eventually("the reload is refused", || {
@@ -443,7 +443,7 @@ fn the_file_is_changed_in_an_editor_and_never_lost() {
     assert_eq!(output.status.code(), Some(2));
     assert_names(&words(&output), &["agent.max_iterations", "kept in"]);
     assert_eq!(read(), "[agent]\nmax_iterations = 9\n", "what is wrong changes nothing");
-    // The next time goes on with what was refused.
+    // The next attempt includes the refused change.
     let output = edit("sed -i 's/\"many\"/11/' \"$1\"\n");
     assert_eq!(output.status.code(), Some(0), "{}", words(&output));
     assert_eq!(read(), "[agent]\nmax_iterations = 11\n");

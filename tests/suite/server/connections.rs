@@ -1,4 +1,4 @@
-//! Connections: INTERFACE section 4 (keep-alive, pipelining, limits and time-outs), "bad input" of the issue.
+//! Connections: keep-alive, pipelining, limits, time-outs and garbage on the wire.
 
 use std::io::{BufReader, Read, Write};
 use std::net::{Shutdown, TcpStream};
@@ -21,7 +21,7 @@ fn answers(server: &Server, bytes: &[u8]) -> Vec<Response> {
     answers
 }
 
-/// Whether the server has closed the connection; what it sent before is thrown away.
+/// Whether the server has closed the connection; earlier bytes are discarded.
 fn closes(connection: &mut TcpStream) -> bool {
     let mut rest = Vec::new();
     match connection.read_to_end(&mut rest) {

@@ -10,7 +10,7 @@ const ROUNDS: usize = 12;
 
 #[test]
 fn every_answer_is_one_that_the_document_tells() {
-    // Recordings and memory have something to show; nothing that is asked for here leaves the machine.
+    // Recordings and memory have something to show; no request here leaves the machine.
     let server =
         Server::start(&["session_recorder.enabled=true", "work.enabled=true", "logging.level=error"]);
     let mut chat = server.chat("default");

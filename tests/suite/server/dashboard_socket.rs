@@ -1,4 +1,4 @@
-//! `/ws/dashboard`: INTERFACE section 5.
+//! `/ws/dashboard`: its frames and topics (docs/api.md).
 
 use std::time::Duration;
 
@@ -138,7 +138,7 @@ fn a_reader_that_lags_is_told_how_much_it_missed() {
     assert!(slow.is_heard());
     let mut chat = server.chat("default");
     let before = server.resident();
-    // Texts fill what the system buffers, and then the events of many turns fill the queue.
+    // Texts fill the system's buffers, and then the events of many turns fill the queue.
     let text = "x".repeat(5000);
     for number in 0..400 {
         chat.say(&format!("m{number}"), &format!("!say {text}"));

@@ -1,4 +1,4 @@
-//! The Host header: INTERFACE section 4 "Host", SECURITY "Origin and Host".
+//! The Host header: which names the server answers to, and which origins it trusts.
 
 use aethon_tests::http::exchange;
 use aethon_tests::{Request, Response, Server, Socket, signature};
@@ -164,7 +164,7 @@ fn missing_doubled_and_malformed_hosts_are_400() {
             ".",
             "a..b",
         ] {
-            // An empty port is allowed by RFC 3986, so it may be served or refused, but never as somebody else's.
+            // An empty port is allowed by RFC 3986, so it may be served or refused, but never as another host's.
             let expected: &[u16] = if host == "localhost:" { &[200, 400] } else { &[400] };
             let found = status(&format!("Host: {host}\r\n"));
             assert!(expected.contains(&found), "{host:?}: {found}");

@@ -1,4 +1,4 @@
-//! `/ws/chat` without a subprotocol: specification 4.2, INTERFACE section 5.
+//! `/ws/chat` without a subprotocol: text in, text out (docs/api.md).
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -137,7 +137,7 @@ fn a_client_that_does_not_read_costs_little() {
     socket.send(&text);
     assert_eq!(socket.text().len(), text.len());
     let before = server.resident();
-    // Far more than all buffers of the system together, so that what is left would be the server's.
+    // Far more than all buffers of the system together, so that the rest would be the server's.
     let sent: usize = 200;
     let address = server.address;
     // The server stops reading from who does not read, so sending blocks: it happens in a thread.

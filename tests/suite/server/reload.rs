@@ -1,4 +1,4 @@
-//! SIGHUP: the configuration is read again, what can change is taken over, the rest is told.
+//! SIGHUP: the configuration is read again, changeable keys are applied, the rest is reported.
 
 use std::path::Path;
 

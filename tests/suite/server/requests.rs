@@ -1,4 +1,4 @@
-//! Requests that are wrong: INTERFACE section 4 "Errors" and the order of checks.
+//! Malformed requests: their error answers, and the order of the checks (docs/api.md).
 
 use std::io::{BufReader, Write};
 

@@ -1,4 +1,4 @@
-//! What every answer carries, and how pages and assets are served: INTERFACE section 4 "Headers" and "Public".
+//! The headers of every answer, and how pages and assets are served (docs/api.md).
 
 use std::io::Read;
 

@@ -1,4 +1,4 @@
-//! Sessions over the API: INTERFACE section 4, rows `/api/sessions*`; "stored text" of SECURITY.
+//! Sessions over the API: `/api/sessions*` (docs/api.md), and stored text that could harm a reader.
 
 use aethon_tests::{Request, Server, eventually};
 use serde_json::{Value, json};
@@ -206,7 +206,7 @@ fn a_reset_empties_and_a_delete_removes() {
     assert_eq!(server.get("/api/sessions/webchat:two").status, 404);
     assert_eq!(delete("webchat:two"), 404);
     assert_eq!(ids(&server.get("/api/sessions").json()), ["webchat:one"]);
-    // The session can be used again, and what was removed is found no more.
+    // The session can be used again, and the removed text is found no more.
     assert_eq!(server.chat("one").say("m1-again", "!say fresh").last().unwrap()["text"], "fresh");
     assert_eq!(server.said("webchat:one").len(), 2);
     assert_eq!(server.get("/api/sessions?q=pomegranate").json()["count"], 0);

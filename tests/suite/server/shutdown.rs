@@ -1,4 +1,4 @@
-//! Stopping: INTERFACE section 1 (SIGTERM, SIGINT, the grace, the second signal).
+//! Stopping: SIGTERM, SIGINT, the grace period, the second signal (docs/behaviour.md).
 
 use std::io::{BufRead as _, BufReader, Write};
 use std::net::TcpStream;

@@ -1,4 +1,4 @@
-//! Both sockets: who may open them, and how they are closed. Specification 5.1.7, INTERFACE section 5, SECURITY "Origin".
+//! Both sockets: who may open them, and how they are closed (docs/api.md).
 
 use std::io::Write;
 
@@ -194,7 +194,7 @@ fn pings_are_answered_and_a_close_is_returned() {
     let server = Server::start(&[]);
     let mut socket = server.socket("/ws/chat");
     socket.stream().write_all(&[0x89, 0x82, 0, 0, 0, 0, b'h', b'i']).unwrap();
-    // A pong is read past; the reply shows that the socket goes on.
+    // A pong is read past; the reply shows that the socket still works.
     socket.send("!say here");
     assert_eq!(socket.text(), "here");
     socket.stream().write_all(&[0x88, 0x82, 0, 0, 0, 0, 0x03, 0xe8]).unwrap();
@@ -243,7 +243,7 @@ fn every_socket_is_pinged_after_half_a_minute() {
     for socket in &mut sockets {
         let stream = socket.stream();
         stream.set_read_timeout(Some(std::time::Duration::from_secs(45))).unwrap();
-        // Nothing else is sent to who says nothing, so the first frame that comes is the ping. The dashboard may be told
+        // A silent client gets no other frame, so the first is the ping. The dashboard may be told
         // of log records, which are text frames.
         let mut head = [0; 2];
         stream.read_exact(&mut head).unwrap();

@@ -1,6 +1,6 @@
-//! A browser lives through changes of the server with its cookie. The cookie is judged first (specification 5.1), so one
-//! that has become stale is cleared with the 401 that it causes where a browser signs in; otherwise not even the right token
-//! would. Elsewhere it stays: such an answer may come late, when the browser has a new cookie.
+//! A browser keeps its cookie through changes of the server. The cookie is judged first, so a stale one is cleared with the 401
+//! that it causes where a browser signs in; otherwise not even the right token would help. Elsewhere it stays: such an answer
+//! may come late, when the browser has a new cookie.
 
 use aethon_tests::{Request, Response, Server};
 

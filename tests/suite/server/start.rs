@@ -1,4 +1,4 @@
-//! Starting: INTERFACE section 1, specification 5.1.2 and 7, SECURITY "start-up".
+//! Starting: options, the ready line, and configurations that refuse to start.
 
 use std::net::{TcpListener, TcpStream};
 use std::process::Output;
@@ -318,7 +318,7 @@ fn the_log_format_is_text_or_json_and_goes_to_stderr() {
 
 #[test]
 fn a_failure_while_it_runs_exits_1() {
-    // Its one line cannot be written: that is no refusal of what it was told, but a failure.
+    // Its one line cannot be written: that is no refusal of its options, but a failure.
     let home = home();
     let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
     let mut command = server_command(home.path(), &[]);

@@ -1,4 +1,4 @@
-//! Stopping a turn: INTERFACE section 5 `stop`, USERS "a session wedges".
+//! Stopping a turn: the frame `stop` (docs/api.md), and a session that would otherwise be stuck.
 
 use std::time::{Duration, Instant};
 

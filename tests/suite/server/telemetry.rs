@@ -1,4 +1,4 @@
-//! What was measured: over the API, and at a collector. docs/telemetry.md.
+//! Telemetry, over the API and at a collector. docs/telemetry.md.
 
 use aethon_tests::stub::{Stub, failure, ok};
 use aethon_tests::telegram::Telegram;
@@ -143,7 +143,7 @@ fn refusals_approvals_deliveries_jobs_channels_and_errors_leave_their_rows_and_a
         (summary["summary"]["today"]["total_turns"].as_u64() >= Some(4)).then_some(summary)
     });
     let today = &summary["summary"]["today"];
-    // Two in the chat and one by the webhook; what the job said to itself is no message.
+    // Two in the chat and one by the webhook; the job's own prompt is no message.
     assert_eq!((&today["total_messages"], &today["denied_tool_calls"]), (&json!(3), &json!(2)));
     let rate = today["error_rate"].as_f64().unwrap();
     assert!(rate > 0.0 && rate < 1.0, "{rate}");

@@ -1,4 +1,4 @@
-//! `aethon-cli` as a client: INTERFACE section 1 (`ask`, `sessions`, attaching, `NO_COLOR`), issue item 10.
+//! `aethon-cli` as a client: `ask`, `sessions`, attaching, `NO_COLOR`.
 
 use std::path::Path;
 use std::process::Output;
@@ -162,7 +162,7 @@ fn check_sessions(home: &Path) {
     let missing = cli(home, &["sessions", "show", "webchat:none"], None);
     assert_eq!(missing.status.code(), Some(1));
     assert!(words(&missing).contains("session"), "{}", words(&missing));
-    // Nobody can be asked here.
+    // There is no person to ask here.
     let refused = cli(home, &["sessions", "rm", "webchat:one"], Some("yes\n"));
     assert_ne!(refused.status.code(), Some(0));
     assert!(words(&refused).contains("--yes"), "{}", words(&refused));
@@ -336,7 +336,7 @@ fn completions_are_printed_for_each_shell() {
     }
 }
 
-/// Asks for a reply that takes long, sends a signal when the question is stored, and returns what was printed.
+/// Asks for a long reply, sends a signal when the question is stored, and returns the output.
 fn interrupted(home: &Path, session: &str, signal: rustix::process::Signal) -> String {
     use std::process::Stdio;
     let mut command = program("aethon-cli", home);

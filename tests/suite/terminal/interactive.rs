@@ -1,4 +1,4 @@
-//! `aethon-cli` where a person sits: INTERFACE section 1 (colour, hidden input, questions), issue item 10.
+//! `aethon-cli` at a real terminal: colour, hidden input, questions.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -121,7 +121,7 @@ fn an_approval_may_be_changed_first_or_hold_for_the_conversation() {
     terminal.wait_for_text("anything else denies: ");
     terminal.press("e\r");
     terminal.wait_for_text("(empty to go back): ");
-    // An edit gets round no rule: the person hears why, and is asked again.
+    // An edit gets round no rule: the person reads why, and gets the prompt again.
     terminal.press("sudo ls\r");
     let refused = plain(&terminal.wait_for_text("anything else denies: "));
     assert!(refused.contains("security.blocked_commands") && refused.contains("run it?"), "{refused}");

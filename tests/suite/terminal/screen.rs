@@ -1,4 +1,4 @@
-//! What a person sees in the terminal: INTERFACE section 1, issue 7, items 2, 5 and 29.
+//! The terminal chat as a person sees it.
 
 use aethon_tests::{Server, Terminal, home, program};
 
@@ -36,7 +36,7 @@ fn a_paste_of_several_lines_is_one_message() {
     terminal.press("\r");
     terminal.wait_for_prompt();
     assert_eq!(asked(&server), ["!say one\nsecond line\n\nfourth line"]);
-    // What is pasted while a reply comes in waits for the next prompt, in one piece.
+    // Text pasted during a reply waits for the next prompt, in one piece.
     terminal.press("!stream 30 20\r");
     terminal.wait_for_screen("the reply", |screen| screen.contains("token3"));
     terminal.paste("!say later\nas one");
@@ -168,7 +168,7 @@ fn what_is_approved_is_what_runs_every_time() {
             .unwrap_or_else(|| panic!("{screen}"));
         assert!(line.contains("a‹U+202E›gpj."), "{line}");
     }
-    // What was typed before the question is no answer to it.
+    // Input from before the question is no answer to it.
     terminal.press("!sleep 300\u{1b}\r");
     terminal.press(r#"!tool file_read {"path": "notes.txt"}"#);
     terminal.press("\ryes\r");
@@ -208,7 +208,7 @@ fn text_of_models_and_tools_does_not_drive_the_terminal() {
     );
 }
 
-/// Prints what there is to look at: `cargo xtask test gallery -- --run-ignored all --no-capture`.
+/// Prints the screens for a person to look at: `cargo xtask test gallery -- --run-ignored all --no-capture`.
 #[test]
 #[ignore = "for the eye"]
 fn gallery() {

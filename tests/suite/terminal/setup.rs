@@ -1,4 +1,4 @@
-//! `aethon-cli` as the operator's tool: INTERFACE section 1 (`config`, `secrets`, `init`, `doctor`) and section 2.
+//! `aethon-cli` as the operator's tool: `config`, `secrets`, `init`, `doctor`.
 
 use std::path::Path;
 use std::process::Output;
@@ -185,7 +185,7 @@ fn init_never_overwrites_silently() {
     assert!(refused.status.code().is_some_and(|code| code != 0));
     assert!(words(&refused).contains("config.toml"), "{}", words(&refused));
     assert_eq!(config(home.path()), mine);
-    // What it wrote starts a server.
+    // The written configuration starts a server.
     let server = Server::start_in(home, &[]);
     assert_eq!(server.get("/health").status, 200);
 }
@@ -197,7 +197,7 @@ fn init_asks_nobody_where_nobody_is() {
     assert!(words(&output).contains("--provider"), "{}", words(&output));
 }
 
-/// A person at a terminal chooses how much the assistant asks, and is told what is recommended: whoever just presses Enter
+/// A person at a terminal chooses how often the assistant asks, and sees the recommended level: just pressing Enter
 /// gets it.
 #[test]
 fn init_offers_three_levels_of_caution_to_a_person() {

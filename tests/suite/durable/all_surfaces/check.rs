@@ -10,7 +10,7 @@ use super::{Known, LONG, Plan, Stage, question};
 /// A conversation: the last line of each question, and its answer.
 pub(super) type Turns = Vec<(String, String)>;
 
-/// Holds what the clients know against what is stored. Returns the conversations.
+/// Compares the clients' records with the storage. Returns the conversations.
 pub(super) fn conversations(plan: &Plan, stage: &Stage, server: &Server) -> Vec<Turns> {
     let known = stage.known();
     let mut order = Vec::new();

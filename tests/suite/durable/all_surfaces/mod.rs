@@ -1,9 +1,9 @@
 //! Terminals, questions and pages in shared sessions, through kills and restarts of the daemon: every answer that is shown
 //! belongs to its question and is stored, nothing acknowledged is missing, doubled or out of order, and in the end each terminal
-//! and each page shows what the transcript says. Issue 7, "done when".
+//! and each page shows the transcript.
 //!
 //! `terminals` are `aethon-cli`, `pages` real browsers, `sockets` clients that speak the protocol of the page; `check` holds what
-//! they noted against what is stored. When the daemon ends, and how, follows from a seed; what comes between is up to the machine.
+//! they noted against the storage. When the daemon ends, and how, follows from a seed; the timing in between is up to the machine.
 
 mod check;
 mod pages;
@@ -56,7 +56,7 @@ const SETTINGS: [&str; 2] = ["budget.daily_usd=1000000", "budget.pricing.fake={i
 /// How long anybody waits for an answer that must come.
 const LONG: Duration = Duration::from_secs(150);
 
-/// What a question and its answer look like; the number is in both.
+/// The form of a question and its answer; the number is in both.
 fn question(number: usize) -> (String, String) {
     let answer = format!("answer-{number}.");
     let question = match number % 3 {
@@ -77,10 +77,10 @@ struct Stage {
     known: Mutex<Known>,
 }
 
-/// What the clients know, by the number of the question.
+/// The clients' knowledge, by the number of the question.
 #[derive(Default)]
 struct Known {
-    /// The session that it was asked in.
+    /// The session of the question.
     asked: BTreeMap<usize, usize>,
     /// The answers that were shown.
     printed: BTreeSet<usize>,
@@ -133,7 +133,7 @@ impl Stage {
     }
 }
 
-/// Ends the talk, also when something has failed: the others would go on for ever.
+/// Ends the talk, also after a failure: the others would never end.
 struct Ending<'a>(&'a Stage);
 
 impl Drop for Ending<'_> {
@@ -244,12 +244,12 @@ fn torment(plan: &Plan, seed: u64, stage: &Stage, mut server: Server) -> Server 
     server
 }
 
-/// For whoever runs it by hand, and for whoever looks at a failure.
+/// For runs by hand and the analysis of failures.
 fn tell(line: &str) {
     std::io::Write::write_all(&mut std::io::stderr(), format!("{line}\n").as_bytes()).unwrap();
 }
 
-/// The seed of the environment, for whoever runs it by hand.
+/// The seed of the environment, for runs by hand.
 fn seed() -> Option<u64> {
     std::env::var("AETHON_SOAK_SEED").ok()?.parse().ok()
 }

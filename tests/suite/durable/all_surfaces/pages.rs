@@ -1,5 +1,5 @@
-//! People at real browsers. They say one or two things at once, wait until the page shows the answers, and scroll up for what came
-//! while the page was away and is more than it fetches at a time.
+//! People at real browsers. They say one or two things at once, wait until the page shows the answers, and scroll up for turns
+//! that came while the page was away and are more than it fetches at a time.
 
 use std::time::{Duration, Instant};
 
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::{LONG, Stage, question};
 
-/// The turns on the page: the last line of what was said, and what was answered, or nothing while it is.
+/// The turns on the page: the last line of the question, and the answer, or nothing while it streams.
 const TURNS: &str = "const turns = () => all('.turn').map((turn) => [
         turn.querySelector('.said-text')?.textContent.trim().split('\\n').at(-1) ?? '',
         turn.hasAttribute('data-live') ? null
@@ -50,12 +50,12 @@ fn say(browser: &Browser, text: &str) {
     browser.chord(&[ENTER]);
 }
 
-/// Waits until the page shows the answer to a question, once. Returns whether it had to be said again, which puts it behind what was
-/// said after it.
+/// Waits until the page shows the answer to a question, once. Returns whether it had to be sent again, which puts it behind later
+/// messages.
 fn await_answer(browser: &Browser, number: usize) -> bool {
     let (question, answer) = question(number);
     let last_line = question.rsplit(" | ").next().unwrap_or_default();
-    // What has left the outbox and is not on the page lies further up.
+    // A message that left the outbox and is not on the page lies further up.
     let look = format!(
         "{TURNS}
         const found = turns().filter(([said]) => said === arguments[0]);
@@ -93,7 +93,7 @@ fn await_answer(browser: &Browser, number: usize) -> bool {
     }
 }
 
-/// Holds what a page shows against the conversation, which is quiet: its end at once, and all of it by scrolling; the end again after
+/// Compares a page with the conversation, which is quiet: its end at once, and all of it by scrolling; the end again after
 /// a reload.
 pub(super) fn compare(browser: &Browser, turns: &[(String, String)]) {
     let wanted: Vec<Value> = turns.iter().map(|(said, told)| json!([said, told])).collect();
@@ -104,7 +104,7 @@ pub(super) fn compare(browser: &Browser, turns: &[(String, String)]) {
         while (count() < arguments[0] && performance.now() < until) {{
             view.scrollTop = 0;
             await new Promise((done) => setTimeout(done, 30));
-            // Told anew that it is at the beginning, as when a hand goes on scrolling.
+            // A further scroll event at the beginning, as by hand.
             view.scrollTop = 1;
         }}
         return turns();"

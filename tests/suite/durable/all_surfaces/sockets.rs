@@ -18,13 +18,13 @@ pub(super) fn talk(stage: &Stage, number: usize, session: usize) {
     Client { stage, session, writer, unsent, refused, turns, open: 0 }.run();
 }
 
-/// A client: sends without waiting for answers, sends again what was not acknowledged, and notes what it hears.
+/// A client: sends without waiting for answers, repeats unacknowledged messages, and records the frames received.
 struct Client<'a> {
     stage: &'a Stage,
     session: usize,
     writer: String,
     unsent: Vec<usize>,
-    /// Refused at first, because too many messages wait. What was said behind it may be stored before it by then, and be
+    /// Refused at first, because too many messages wait. Messages behind it may be stored before it by then, and be
     /// acknowledged only on the next connection, behind it.
     refused: BTreeSet<usize>,
     turns: BTreeMap<String, usize>,
@@ -103,7 +103,7 @@ impl Client<'_> {
         socket.send(Message::text(frame.to_string())).is_ok()
     }
 
-    /// Notes what a frame tells; returns a question that was refused for now.
+    /// Records a frame; returns a question that was refused for now.
     fn hear(&mut self, frame: &Value) -> Option<usize> {
         let number = || {
             let id = frame["id"].as_str()?.strip_prefix(&self.writer)?;

@@ -41,7 +41,7 @@ pub(super) fn chat(stage: &Stage, home: &TempDir, writer: usize, session: usize)
     terminal
 }
 
-/// Types a question and waits for its answer; not, where too many messages wait, which is told and changes nothing.
+/// Types a question and waits for its answer; not, where too many messages wait, which is reported and changes nothing.
 fn is_answered(terminal: &mut Terminal, question: &str, answer: &str) -> bool {
     let before = terminal.length();
     // Several lines of one message, with Alt-Enter.
@@ -50,7 +50,7 @@ fn is_answered(terminal: &mut Terminal, question: &str, answer: &str) -> bool {
         .wait_for_screen_within("the question", LONG, |screen| screen.ends_with(&format!("!say {answer}")));
     terminal.press("\r");
     let deadline = Instant::now() + LONG;
-    // Looked for in what was printed: after a reconnection the turns of others may be more than a screen at once.
+    // Searched in the output: after a reconnection the turns of others may be more than a screen at once.
     loop {
         let lines = terminal.lines_since(before);
         if lines.iter().any(|line| line == answer) {
@@ -86,8 +86,8 @@ pub(super) fn ask(stage: &Stage, home: &TempDir, session: usize) {
     }
 }
 
-/// Holds what a chat has shown against the conversation, which is quiet: every turn in it, each once and in its order, but for the
-/// own ones, which are drawn while they grow, and may be told after later ones of others when a restart came between.
+/// Compares a chat's output with the conversation, which is quiet: every turn in it, each once and in its order, but for the
+/// own ones, which are drawn while they grow, and may be printed after later ones of others when a restart came between.
 pub(super) fn compare(mut terminal: Terminal, turns: &[(String, String)]) {
     let answers = |prefix: &str| -> Vec<String> {
         let lines = terminal.lines_since(0).into_iter();

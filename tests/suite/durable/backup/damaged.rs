@@ -14,7 +14,7 @@ fn killed_with_a_log(home: &std::sync::Arc<TempDir>) -> Vec<u8> {
     eventually("a log is left by a kill", || {
         let server = Server::start_in(home.clone(), &[]);
         let mut chat = server.chat("default");
-        // With this the database goes on from the copy; then the log begins anew.
+        // With this the database continues from the copy, with a new log.
         chat.say("k", "!say newer");
         let log = home.path().join("aethon.db-wal");
         eventually("the log is emptied", || fs::metadata(&log).is_ok_and(|log| log.len() == 0).then_some(()));
@@ -38,7 +38,7 @@ fn a_database_beside_a_log_that_is_not_its_own_is_refused_and_the_way_back_works
     fs::copy(&database, &older).unwrap();
     let log = killed_with_a_log(&home);
     let newer = fs::read(&database).unwrap();
-    // As somebody would put a copy back.
+    // As an owner would put a copy back.
     fs::copy(&older, &database).unwrap();
     let start =
         run_server(home.path(), &["--set", "channels.webchat.port=0", "--set", "model.provider=fake"]);

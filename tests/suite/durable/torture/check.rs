@@ -10,7 +10,7 @@ use super::Record;
 /// How long a session may take that has fallen behind.
 const LONG: Duration = Duration::from_secs(180);
 
-/// A session: its questions with what was answered, and where each question stands.
+/// A session: its questions with their answers, and the position of each question.
 struct Stored {
     turns: Vec<(String, Vec<String>)>,
     places: HashMap<String, Vec<usize>>,
@@ -37,7 +37,7 @@ impl Stored {
         Self { turns, places }
     }
 
-    /// Where a question stands, and what was answered; it stands there once, and was answered once.
+    /// The position of a question, and its answer; both occur once.
     fn turn(&self, question: &str, whose: &str) -> (usize, &str) {
         let found = self.places.get(question).map_or(&[][..], Vec::as_slice);
         let [place] = found else { panic!("{question:?} of {whose} is there {} times", found.len()) };
@@ -62,7 +62,7 @@ fn until_idle(server: &Server, session: &str) {
     }
 }
 
-/// Every conversation has what its writers were told. Each is read once, however many wrote there.
+/// Every conversation has all that its writers saw acknowledged. Each is read once, however many wrote there.
 pub(super) fn conversations(server: &Server, records: &[Record]) {
     let mut by_session: BTreeMap<&str, Vec<&Record>> = BTreeMap::new();
     for record in records {

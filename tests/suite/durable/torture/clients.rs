@@ -1,4 +1,4 @@
-//! The clients: each knows what it was told, sends again what was not acknowledged, and asks again where nobody answered.
+//! The clients: each records its acknowledgements, repeats unacknowledged messages, and retries unanswered requests.
 
 use std::net::TcpStream;
 use std::process::Stdio;
@@ -92,7 +92,7 @@ impl<'a> Page<'a> {
     }
 }
 
-/// Sends a request until somebody answers it.
+/// Sends a request until it is answered.
 pub(super) fn until_answered(stage: &Stage, request: &Request) -> Response {
     let deadline = Instant::now() + LONG;
     loop {
@@ -141,7 +141,7 @@ pub(super) fn page(stage: &Stage, number: usize, mut random: Random) -> Vec<Reco
     vec![record]
 }
 
-/// A page alone in its conversation: it corrects what it said, and knows what must be left.
+/// A page alone in its conversation: it corrects its messages, and knows which must be left.
 pub(super) fn editor(stage: &Stage, number: usize, mut random: Random) -> Vec<Record> {
     let (name, writer) = (format!("edited{number}"), format!("editor{number}"));
     let mut page = Page::new(stage, &name);
@@ -213,7 +213,7 @@ pub(super) fn hook(stage: &Stage, number: usize) -> Vec<Record> {
     vec![record]
 }
 
-/// `aethon-cli ask`, beside the daemon or without it. What it prints is the answer; what it gives up may be stored.
+/// `aethon-cli ask`, beside the daemon or without it. Its output is the answer; a question given up may be stored.
 pub(super) fn terminal(stage: &Stage, number: usize) -> Vec<Record> {
     let mut record =
         Record { writer: format!("ask{number}"), session: "webchat:shared".into(), ..Record::default() };

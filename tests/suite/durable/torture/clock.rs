@@ -1,5 +1,5 @@
 //! A clock that is wrong and right again, under a program that runs on and under one that is killed meanwhile: what waits is
-//! answered, and what is due every minute goes on.
+//! answered, and the job of every minute keeps running.
 //!
 //! The clock is that of `libfaketime` (Debian: faketime), which reads its offset from a file; the monotonic clock stays true.
 
@@ -82,7 +82,7 @@ impl Clocked {
         Server::start_command(self.home.clone(), command)
     }
 
-    /// Leaps to an offset and back; what is said on either side is answered, and the job of every minute goes on.
+    /// Leaps to an offset and back; messages on either side are answered, and the job of every minute keeps running.
     fn leap(&self, mut server: Server, offset: &str, fate: Fate) -> Server {
         let begun = Instant::now();
         self.set(offset);
@@ -117,7 +117,7 @@ impl Clocked {
         self.clock(&mut ask, &library());
         ask.args(["--set", "model.provider=fake", "ask", "--session", "default", CUT]);
         let mut running = ask.spawn().expect("aethon-cli starts");
-        // Nothing can be asked of a terminal; that it works is seen by the lock that it holds on the log.
+        // A terminal has no API; its lock on the log shows that it works.
         let log = self.home.path().join("aethon.db-wal");
         until("the terminal has stored its message", ANSWER, || {
             fs::metadata(&log).is_ok_and(|log| log.len() > 0)

@@ -1,5 +1,5 @@
 //! Two writers of the configuration through the kills, over the API and in a terminal. Each has a key of its own and counts it
-//! up; a value that was acknowledged never goes back, whoever else writes and whoever is killed meanwhile.
+//! up; an acknowledged value never goes back, despite other writers and kills.
 
 use std::process::Stdio;
 use std::time::Duration;
@@ -16,7 +16,7 @@ const FIRST: u64 = 12_000;
 /// The pause between the changes of one writer.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// What a writer did.
+/// The record of one writer.
 pub(super) struct Written {
     key: &'static str,
     acknowledged: u64,
@@ -53,7 +53,7 @@ fn count(stage: &Stage, key: &'static str, change: impl Fn(&str, u64) -> bool) -
     written
 }
 
-/// Compares what is in the file with what was acknowledged. Returns how many changes were.
+/// Compares the file with the acknowledged values. Returns how many changes were.
 pub(super) fn check(server: &Server, writers: &[Written]) -> u64 {
     if writers.is_empty() {
         return 0;

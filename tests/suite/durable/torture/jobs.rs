@@ -1,5 +1,5 @@
-//! Scheduled jobs: somebody makes one every second or two, due in the next seconds. Each has to run once, whenever the program was there
-//! next, and what it says has to arrive once.
+//! Scheduled jobs: a client makes one every second or two, due in the next seconds. Each has to run once, whenever the program was there
+//! next, and its message has to arrive once.
 
 use std::time::{Duration, Instant};
 
@@ -15,7 +15,7 @@ const LONG: Duration = Duration::from_secs(120);
 /// One that comes again and again.
 pub(super) const EVERY_MINUTE: &str = "scheduler.jobs.minute={cron=\"* * * * *\", prompt=\"!say minute.\", recipient=\"minutes\", missed=\"run_once\"}";
 
-/// Makes jobs while the torture goes on. Returns their names.
+/// Makes jobs until the torture ends. Returns their names.
 pub(super) fn maker(stage: &Stage, mut random: Random) -> Vec<String> {
     let (mut names, mut number) = (Vec::new(), 0);
     while !stage.is_over() {
@@ -26,7 +26,7 @@ pub(super) fn maker(stage: &Stage, mut random: Random) -> Vec<String> {
             "recipient": "jobs", "missed": "run_once",
         });
         let answer = until_answered(stage, &Request::post("/api/scheduler/jobs", &body));
-        // 409: an attempt before was cut off after it was stored. 422: by the time that somebody answered, it was in the past.
+        // 409: an attempt before was cut off after it was stored. 422: by the time of the answer it was in the past.
         assert!([201, 409, 422].contains(&answer.status), "{}: {}", answer.status, answer.text());
         number += 1;
         if answer.status != 422 {
@@ -70,7 +70,7 @@ pub(super) fn check(server: &Server, names: &[String]) -> usize {
     count
 }
 
-/// What they said has arrived, each once.
+/// Their messages have arrived, each once.
 fn delivered(server: &Server, names: &[String]) {
     let last = || server.exported("webchat:jobs").into_iter().map(|(_, text)| text).collect::<Vec<_>>();
     eventually("what the jobs said has arrived", || {

@@ -13,13 +13,13 @@ pub(super) trait Messenger: Sync {
     /// Its name.
     fn name(&self) -> &'static str;
 
-    /// Whether it shows once what is sent twice.
+    /// Whether it shows a repeated message once.
     fn knows_repetitions(&self) -> bool;
 
-    /// Somebody writes.
+    /// A person writes.
     fn say(&self, person: usize, text: &str);
 
-    /// Whether a message of the assistant to somebody ends like this.
+    /// Whether a message of the assistant to a person ends like this.
     fn shows(&self, person: usize, ending: &str) -> bool;
 
     /// What stands there of the assistant, oldest first.
@@ -68,7 +68,7 @@ impl Messengers {
         settings
     }
 
-    /// Waits until what is said counts: what was said before the first start is history to it.
+    /// Waits until messages count: those from before the first start are history.
     pub(super) fn await_all(&self) {
         self.telegram.await_poll();
         self.matrix.await_sync();

@@ -1,10 +1,10 @@
-//! Clients of every surface through kills of the daemon, and a checker over what they were told: nothing acknowledged is lost,
-//! doubled, out of order or unanswered, what was removed stays removed, every job ran once, and no money stays set aside.
+//! Clients of every surface through kills of the daemon, and a checker over their records: nothing acknowledged is lost,
+//! doubled, out of order or unanswered, removed data stays removed, every job ran once, and no money stays set aside.
 //!
-//! `configuration` are two writers of the configuration; `clients` are the pages, webhooks and terminals, `people` those who write over `messengers`, `jobs` makes scheduled jobs; `check`
-//! holds what they noted against what is stored. The order of kills follows from a seed, what the clients do from the same; what
-//! comes between is up to the machine. `chaos` is people alone, with connections that break besides; `steady` has no kills, and looks at
-//! what the daemon holds; `soak` looks at what it gives back.
+//! `configuration` are two writers of the configuration; `clients` are the pages, webhooks and terminals, `people` write over
+//! `messengers`, `jobs` makes scheduled jobs; `check` compares their records with the storage. The kills and the clients'
+//! actions follow from a seed; the timing in between is up to the machine. `chaos` is people alone, with broken connections
+//! besides; `steady` has no kills and watches the daemon's resources; `soak` checks that they are released.
 
 mod chaos;
 mod check;
@@ -69,7 +69,7 @@ impl Stage {
         self.next.load(Ordering::Relaxed)
     }
 
-    /// A question that nobody asked before, and its answer.
+    /// A new question, and its answer.
     fn question(&self) -> (String, String) {
         let number = self.next.fetch_add(1, Ordering::Relaxed);
         let answer = format!("answer-{number}.");
@@ -78,7 +78,7 @@ impl Stage {
     }
 }
 
-/// What a client was told.
+/// A client's record.
 #[derive(Default)]
 pub(crate) struct Record {
     writer: String,
@@ -130,7 +130,7 @@ fn with_clients(plan: &Plan, meanwhile: impl FnOnce(&Stage, &Messengers, Server)
         }
         let maker = scope.spawn(move || jobs::maker(stage, Random::new(plan.seed + 9)));
         let mut writers = Vec::new();
-        // Where nothing is killed, what the daemon holds is measured, and reloads would count.
+        // Without kills the daemon's resources are measured, and reloads would count.
         if plan.kills > 0 {
             writers.push(scope.spawn(move || configuration::over_the_api(stage)));
             writers.push(scope.spawn(move || configuration::in_a_terminal(stage)));
@@ -177,7 +177,7 @@ fn with_clients(plan: &Plan, meanwhile: impl FnOnce(&Stage, &Messengers, Server)
     ));
 }
 
-/// Kills the server again and again; now and then it is asked to end instead, as by an update in the middle of everything.
+/// Kills the server again and again; now and then it gets SIGTERM instead, as by an update in the middle of everything.
 fn torture(plan: &Plan) {
     with_clients(plan, |stage, messengers, mut server| {
         let (mut random, begun) = (Random::new(plan.seed), Instant::now());
@@ -203,7 +203,7 @@ fn ended(server: Server) -> Arc<TempDir> {
     home
 }
 
-/// For whoever runs it by hand.
+/// For runs by hand.
 fn tell(line: &str) {
     std::io::Write::write_all(&mut std::io::stderr(), format!("{line}\n").as_bytes()).unwrap();
 }

@@ -1,4 +1,4 @@
-//! People on messengers: they write while there are few questions open, and hold what stands in their chats against what they asked.
+//! People on messengers: they write while there are few questions open, and compare their chats with their questions.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -10,23 +10,23 @@ use super::messengers::Messengers;
 
 /// How many questions of a person are open at once.
 const MAX_OPEN: usize = 3;
-/// After this time a person goes on without an answer; the check has the last word.
+/// After this time a person continues without an answer; the check has the last word.
 const TIMEOUT: Duration = Duration::from_secs(60);
 /// How long deliveries that failed may wait for their next attempt.
 const LONG: Duration = Duration::from_secs(180);
-/// What a reply that grows ends with.
+/// The end of a growing reply.
 const GROWS: &str = "…";
-/// What is told of a turn that was cut off so often that it is given up (`agent.resume.attempts`).
+/// The notice of a turn that was interrupted so often that it is given up (`agent.resume.attempts`).
 const GIVEN_UP: &str = "The assistant was interrupted before it could answer";
 
-/// What somebody has asked, by the answers that must come, in their order.
+/// A person's questions, by the expected answers, in their order.
 pub(super) struct Talk {
     messenger: usize,
     person: usize,
     answers: Vec<String>,
 }
 
-/// What came of all talks.
+/// The outcome of all conversations.
 #[derive(Debug, Default)]
 pub(super) struct Outcome {
     pub(super) asked: usize,
@@ -36,11 +36,11 @@ pub(super) struct Outcome {
     pub(super) abandoned: usize,
     /// Answers that did not come, of which the deliveries are listed as failed.
     pub(super) failed: usize,
-    /// Those that did not come because their turn was cut off too often, which was told in the chat instead.
+    /// Those that did not come because their turn was cut off too often, which the chat reported instead.
     pub(super) given_up: usize,
 }
 
-/// Somebody who writes for as long as there is reason to.
+/// A person who writes until the end.
 pub(super) fn person(
     stage: &Stage,
     (messengers, messenger, person): (&Messengers, usize, usize),
@@ -67,8 +67,8 @@ pub(super) fn person(
     Talk { messenger, person, answers }
 }
 
-/// Everything was answered once and in its order, or is told as failed. Twice is allowed only where the program died, or the
-/// connection broke, while nobody knew whether the first had arrived, on a messenger that cannot tell (docs/channels.md).
+/// Everything was answered once and in its order, or is reported as failed. Twice is allowed only where the program died, or the
+/// connection broke, while the arrival of the first was uncertain, on a messenger that cannot tell (docs/channels.md).
 pub(super) fn check(server: &Server, messengers: &Messengers, talks: &[Talk]) -> Outcome {
     let mut outcome = Outcome::default();
     let deadline = Instant::now() + LONG;

@@ -1,5 +1,5 @@
-//! What is kept in memory of conversations: many turns in many sessions under dashboards and the recorder, then silence. At
-//! the end of it the daemon has given back what it held.
+//! The memory held for conversations: many turns in many sessions under dashboards and the recorder, then silence. At
+//! the end of it the daemon has released its memory.
 
 use std::sync::Mutex;
 use std::thread;

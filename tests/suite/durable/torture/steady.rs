@@ -1,4 +1,4 @@
-//! What the daemon holds while everything goes on for long: memory, files and threads do not grow with time.
+//! The daemon's resources under long load: memory, files and threads do not grow with time.
 
 use std::time::{Duration, Instant};
 
@@ -12,7 +12,7 @@ const LOOK: Duration = Duration::from_secs(1);
 const MORE_DESCRIPTORS: u64 = 24;
 /// How many threads more: those for blocking work come and go as well.
 const MORE_THREADS: u64 = 16;
-/// How much more memory, in KiB: what is kept of conversations is bounded, and full only after a while.
+/// How much more memory, in KiB: the cache of conversations is bounded, and full only after a while.
 const MORE_MEMORY: u64 = 32 << 10;
 
 /// The most of each.
@@ -25,7 +25,7 @@ fn most(seen: &[Holding]) -> Holding {
     }
 }
 
-/// Looks on for so long; returns what was held at each look.
+/// Watches for this long; returns the samples.
 fn watched(server: &Server, time: Duration) -> Vec<Holding> {
     let (begun, mut seen) = (Instant::now(), Vec::new());
     while begun.elapsed() < time {

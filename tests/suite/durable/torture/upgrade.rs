@@ -36,7 +36,7 @@ fn call(server: &Server, caller: usize, from: usize) -> usize {
     (from..MESSAGES).take_while(|message| answered(*message)).count()
 }
 
-/// All callers go on from where they are; the server is killed under them if that is asked for.
+/// All callers continue where they are; the server is killed under them on request.
 fn load(server: &Server, at: &mut [usize], kill_after: Option<Duration>) {
     std::thread::scope(|scope| {
         let callers: Vec<_> = (at.iter().copied().enumerate())
