@@ -9,18 +9,18 @@ mod commands;
 mod daemon;
 mod environment;
 mod render;
+mod setup;
 mod unix_socket;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
-use std::time::Duration;
 
-use aethon::config::{Caution, Sources};
-use aethon::{Builder, Home};
-use anyhow::{Context, Result};
+use aethon::config::Caution;
+use anyhow::Result;
 use clap::Parser;
 
-use args::{ChannelsCommand, Cli, Command, Common, ModelCommand, SopCommand};
+use args::{ChannelsCommand, Cli, Command, ModelCommand, SopCommand};
+use setup::finish;
 
 fn main() -> ExitCode {
     // A sandbox re-executes this program as one of its steps, and then it must do nothing else.
@@ -116,59 +116,4 @@ fn local_only(command: &Command) -> Option<&'static str> {
         | Command::Chat { .. }
         | Command::Ask { .. } => return None,
     })
-}
-
-/// The home that the common flags name, without its configuration.
-fn home(common: &Common) -> Result<Home> {
-    let sources = Sources::from_process(common.home.clone(), None, Vec::new())
-        .map_err(|error| aethon::Error::refused(error.to_string()))?;
-    Ok(Home::at(&sources.home))
-}
-
-/// Creates the builder from the common flags.
-fn builder(common: &Common) -> Builder {
-    let mut builder = Builder::new();
-    if let Ok(program) = std::env::current_exe() {
-        builder = builder.launcher(program);
-    }
-    if let Some(home) = &common.home {
-        builder = builder.home(home);
-    }
-    if let Some(file) = &common.config {
-        builder = builder.config_file(file);
-    }
-    let level = common.log_level.as_deref().map(|level| format!("logging.level={level}"));
-    common.sets.iter().cloned().chain(level).fold(builder, Builder::set)
-}
-
-/// Reads the configuration. Warnings go to stderr, and so does the log if `--log-level` asks for one.
-fn prepared(common: &Common) -> Result<aethon::Prepared> {
-    let prepared = builder(common).load()?;
-    for warning in prepared.warnings() {
-        eprintln!("warning: {warning}");
-    }
-    if common.log_level.is_some() {
-        let log = prepared.logging(common.log_format, false).subscriber();
-        tracing::subscriber::set_global_default(log).context("the log cannot be set up")?;
-    }
-    Ok(prepared)
-}
-
-/// How long what a command left to do in the background may take.
-const LAST_THINGS: Duration = Duration::from_secs(3);
-
-/// Runs a command to its end. A thread that still blocks then (on a disk that hangs, say) must not keep it from exiting.
-fn finish<T>(command: impl Future<Output = Result<T>>) -> Result<T> {
-    let runtime = runtime()?;
-    let outcome = runtime.block_on(command);
-    runtime.shutdown_timeout(LAST_THINGS);
-    outcome
-}
-
-fn runtime() -> Result<tokio::runtime::Runtime> {
-    tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(2)
-        .enable_all()
-        .build()
-        .context("the runtime cannot be started")
 }

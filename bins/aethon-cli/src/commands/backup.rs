@@ -22,7 +22,7 @@ use crate::args::{BackupArgs, Common};
 pub(crate) fn run(common: &Common, arguments: BackupArgs) -> Result<ExitCode> {
     let sources = Sources::from_process(common.home.clone(), common.config.clone(), Vec::new())
         .map_err(|error| aethon::Error::refused(error.to_string()))?;
-    let options = crate::builder(common).load().map(|prepared| prepared.config().backup.clone());
+    let options = crate::setup::builder(common).load().map(|prepared| prepared.config().backup.clone());
     let options = options.unwrap_or_else(|error| {
         eprintln!("warning: the configuration is not valid, so the keys of [backup] count as unset: {error}");
         Options::default()

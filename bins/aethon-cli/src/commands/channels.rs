@@ -20,7 +20,7 @@ use crate::daemon::Finder;
 const UNKNOWN: u8 = 2;
 
 pub(crate) async fn run(common: &Common, command: ChannelsCommand) -> Result<ExitCode> {
-    let prepared = crate::prepared(common)?;
+    let prepared = crate::setup::prepared(common)?;
     if let ChannelsCommand::List { json } = command {
         return list(&prepared, common, json).await;
     }

@@ -13,7 +13,7 @@ use crate::daemon::Finder;
 
 /// Loads the configuration and finds the daemon. Warns of flags that a running daemon ignores.
 fn way(common: &Common) -> Result<(Prepared, Finder)> {
-    let prepared = crate::prepared(common)?;
+    let prepared = crate::setup::prepared(common)?;
     let finder = Finder::new(&prepared, common.connect.as_deref());
     let daemon = finder.find()?;
     // The token is used to sign in to the daemon, so it does have an effect.

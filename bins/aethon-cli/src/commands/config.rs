@@ -18,9 +18,11 @@ pub(crate) fn run(common: &Common, command: ConfigCommand) -> Result<ExitCode> {
     match command {
         ConfigCommand::Path => print(&format!("{}\n", sources(common)?.config_file().display()))?,
         ConfigCommand::Schema => print_json(&schema())?,
-        ConfigCommand::Show { json: true } => print_json(&dump(crate::prepared(common)?.config()))?,
-        ConfigCommand::Show { json: false } => print(&as_toml(&dump(crate::prepared(common)?.config()))?)?,
-        ConfigCommand::Get { key } => match get(crate::prepared(common)?.config(), &key) {
+        ConfigCommand::Show { json: true } => print_json(&dump(crate::setup::prepared(common)?.config()))?,
+        ConfigCommand::Show { json: false } => {
+            print(&as_toml(&dump(crate::setup::prepared(common)?.config()))?)?
+        }
+        ConfigCommand::Get { key } => match get(crate::setup::prepared(common)?.config(), &key) {
             Some(serde_json::Value::String(text)) => print(&format!("{text}\n"))?,
             Some(value) => print_json(&value)?,
             None => bail!("there is no key {key:?}; `aethon-cli config show` lists them all"),
@@ -47,9 +49,9 @@ pub(crate) fn run(common: &Common, command: ConfigCommand) -> Result<ExitCode> {
         }
         ConfigCommand::Edit => edit(common)?,
         ConfigCommand::Check { strict } => {
-            let prepared = crate::prepared(common)?;
+            let prepared = crate::setup::prepared(common)?;
             // A configuration with which aethon-server would refuse to start is not fine.
-            crate::runtime()?.block_on(prepared.preflight())?;
+            crate::setup::runtime()?.block_on(prepared.preflight())?;
             if strict {
                 prepared.without_warnings()?;
             }
@@ -61,7 +63,7 @@ pub(crate) fn run(common: &Common, command: ConfigCommand) -> Result<ExitCode> {
 
 /// Prints warnings, so that a misspelt key is noticed now and not at the next start.
 fn warn(common: &Common) {
-    if let Ok(prepared) = crate::builder(common).load() {
+    if let Ok(prepared) = crate::setup::builder(common).load() {
         for warning in prepared.warnings() {
             eprintln!("warning: {warning}");
         }
@@ -90,7 +92,7 @@ fn edit(common: &Common) -> Result<()> {
         draft.discard()?;
         return Err(error);
     }
-    let was = crate::builder(common).load();
+    let was = crate::setup::builder(common).load();
     let saved = draft.save(&sources).map_err(refused)?;
     if saved == Saved::Unchanged {
         return print("nothing was changed\n");
@@ -106,7 +108,7 @@ fn edit(common: &Common) -> Result<()> {
 
 /// The keys changed since then, or the file if the keys cannot be determined. Never a value.
 fn edited(common: &Common, was: Option<&aethon::Prepared>) -> String {
-    let is = crate::builder(common).load().ok();
+    let is = crate::setup::builder(common).load().ok();
     let keys = was.zip(is.as_ref()).map(|(was, is)| changed_keys(was.config(), is.config()).join(", "));
     keys.filter(|keys| !keys.is_empty()).unwrap_or_else(|| "config.toml".to_owned())
 }

@@ -29,7 +29,7 @@ pub(crate) async fn run(
     (strict, as_json): (bool, bool),
     repaired: Option<Repaired>,
 ) -> Result<ExitCode> {
-    let builder = crate::builder(common);
+    let builder = crate::setup::builder(common);
     let findings = match attack {
         true => aethon::attack::examine(builder).await,
         false => aethon::doctor::examine(builder, running_server(common).await).await,
@@ -52,7 +52,7 @@ pub(crate) async fn run(
 /// Asks the server that runs on the home, if there is one.
 async fn running_server(common: &Common) -> Option<RunningServer> {
     // What is wrong with the configuration is among the findings.
-    let prepared = crate::builder(common).load().ok()?;
+    let prepared = crate::setup::builder(common).load().ok()?;
     match Finder::new(&prepared, None).find() {
         Ok(Some(daemon)) => {
             let trouble = daemon.get("/api/ready".into()).await.err().map(|error| format!("{error:#}"));

@@ -61,7 +61,7 @@ pub(crate) fn run(
 
 /// Describes what the new configuration lets the assistant do, one line each.
 fn reach(common: &Common) -> Result<String> {
-    let prepared = crate::builder(common).load()?;
+    let prepared = crate::setup::builder(common).load()?;
     Ok(prepared.reach().iter().map(|reach| format!("- {}\n", reach.sentence())).collect())
 }
 

@@ -9,14 +9,14 @@ use crate::args::Common;
 
 /// Serves one client until it disconnects. Standard output carries only the protocol.
 pub(crate) fn run(common: &Common) -> Result<ExitCode> {
-    let prepared = crate::builder(common).load()?;
+    let prepared = crate::setup::builder(common).load()?;
     tracing::subscriber::set_global_default(prepared.logging(common.log_format, true).subscriber())
         .context("the log cannot be set up")?;
     aethon::version::log("aethon-cli mcp");
     for warning in prepared.warnings() {
         tracing::warn!("{warning}");
     }
-    let runtime = crate::runtime()?;
+    let runtime = crate::setup::runtime()?;
     let served = runtime.block_on(async {
         let mut terminate = signal(SignalKind::terminate()).context("signals cannot be watched")?;
         let mut interrupt = signal(SignalKind::interrupt()).context("signals cannot be watched")?;

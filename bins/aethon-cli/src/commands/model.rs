@@ -13,7 +13,7 @@ use crate::args::Common;
 use crate::chat::style;
 
 pub(crate) async fn test(common: &Common, as_json: bool) -> Result<ExitCode> {
-    let prepared = crate::prepared(common)?;
+    let prepared = crate::setup::prepared(common)?;
     super::upgrade::offer(&prepared)?;
     if !as_json && std::io::stderr().is_terminal() {
         eprintln!("asking; this can take half a minute a question");

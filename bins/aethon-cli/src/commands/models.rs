@@ -14,7 +14,7 @@ use crate::args::Common;
 
 /// Lists the models of one vendor, or all.
 pub(crate) fn list(common: &Common, vendor: Option<&str>, as_json: bool) -> Result<ExitCode> {
-    let prepared = crate::prepared(common)?;
+    let prepared = crate::setup::prepared(common)?;
     let mut models = prepared.catalog().models();
     if let Some(vendor) = vendor {
         let mut vendors: Vec<String> = models.iter().map(|model| model.vendor.clone()).collect();
@@ -40,7 +40,7 @@ pub(crate) fn list(common: &Common, vendor: Option<&str>, as_json: bool) -> Resu
 
 /// Installs a table.
 pub(crate) fn update(common: &Common, file: &Path, as_json: bool) -> Result<ExitCode> {
-    let prepared = crate::prepared(common)?;
+    let prepared = crate::setup::prepared(common)?;
     let installed = aethon::models::install(prepared.home(), file)?;
     if as_json {
         print_json(&json!(installed))?;

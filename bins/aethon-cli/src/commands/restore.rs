@@ -81,7 +81,7 @@ fn report(common: &Common, restored: &Restored, json: bool) -> Result<()> {
         note(&restored.home, AuditAction::Backup, (&restored.created_at.to_string(), "restored"))?;
     }
     if !restored.dry_run
-        && let Err(error) = crate::builder(common).load()
+        && let Err(error) = crate::setup::builder(common).load()
     {
         eprintln!("warning: before a start, this needs a hand: {error}");
     }

@@ -132,7 +132,7 @@ fn check(common: &Common, files: Vec<PathBuf>) -> Result<ExitCode> {
 }
 
 fn workspace_files(common: &Common) -> Result<Vec<PathBuf>> {
-    let folder = crate::prepared(common)?.home().sops();
+    let folder = crate::setup::prepared(common)?.home().sops();
     aethon::sop_files(&folder).map_err(|why| anyhow!("{} is not used: {why}", folder.display()))
 }
 

@@ -29,12 +29,12 @@ impl Source {
     /// Runs a command with the daemon, or in this process if none runs on the home. A daemon that goes away is waited for, and
     /// the command begins anew if nothing of it can have been done: with the next daemon, or in this process.
     pub(super) async fn run<T>(common: &Common, command: impl AsyncFn(&Self) -> Result<T>) -> Result<T> {
-        let mut prepared = Some(crate::prepared(common)?);
+        let mut prepared = Some(crate::setup::prepared(common)?);
         let deadline = Instant::now() + COMING;
         loop {
             let prepared = match prepared.take() {
                 Some(prepared) => prepared,
-                None => crate::builder(common).load()?,
+                None => crate::setup::builder(common).load()?,
             };
             let source = Self::open(prepared, common, deadline).await?;
             let done = command(&source).await;

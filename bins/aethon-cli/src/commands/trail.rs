@@ -10,7 +10,7 @@ use anyhow::Result;
 pub(crate) fn note(home: &Path, action: AuditAction, (subject, outcome): (&str, &str)) -> Result<()> {
     let home = Home::at(home);
     let noted = aethon::audit::note(&home, action, subject, outcome);
-    told(crate::runtime()?.block_on(noted).map(drop));
+    told(crate::setup::runtime()?.block_on(noted).map(drop));
     Ok(())
 }
 

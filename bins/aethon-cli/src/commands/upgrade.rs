@@ -15,7 +15,7 @@ use super::{confirm, note, print, print_json};
 use crate::args::{Common, UpgradeArgs};
 
 pub(crate) fn run(common: &Common, arguments: &UpgradeArgs) -> Result<ExitCode> {
-    let home = crate::home(common)?;
+    let home = crate::setup::home(common)?;
     if arguments.remove_copies {
         return remove_copies(&home, arguments);
     }

@@ -11,6 +11,9 @@ use aethon_files::{Directory, Lock, read_given};
 
 use aethon_core::instructions::{Observations, Observed, Origin};
 
+/// Before the name of a server.
+pub(super) const SERVER: &str = "mcp/";
+
 /// The largest file that is read.
 const MAX_BYTES: usize = 16 << 20;
 
@@ -109,7 +112,7 @@ impl Known {
                 }
                 Some(_) => {}
                 // A server that is not connected now may be back later, and says the same then.
-                None if name.starts_with(super::news::SERVER) => {
+                None if name.starts_with(SERVER) => {
                     updated.insert(name.clone(), text.clone());
                 }
                 None if was_removed(name) => {}
@@ -234,7 +237,7 @@ mod tests {
         let home = tempfile::tempdir().unwrap();
         let mut known = Known::new(home.path().join("instructions.json"));
         let sops = |observed: Observed| observations(Origin::Workspace, &[("sops/a.sop.md", observed)]);
-        let server = format!("{}x", super::super::news::SERVER);
+        let server = format!("{}x", SERVER);
         let servers =
             |says: &str| observations(Origin::Servers, &[(server.as_str(), Observed::Text(says.to_owned()))]);
         let (none, gone) = (Observations::none(Origin::Workspace), Observations::none(Origin::Servers));

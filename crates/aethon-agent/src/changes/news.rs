@@ -4,12 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::known::{Known, Unknown};
+use super::known::{Known, SERVER, Unknown};
 use crate::prompt::Prompt;
 use aethon_core::instructions::{Instructions, Observations};
-
-/// Before the name of a server.
-pub(super) const SERVER: &str = "mcp/";
 
 /// How many names a notice has at most.
 const MAX_NAMES: usize = 10;

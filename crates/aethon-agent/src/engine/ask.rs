@@ -68,7 +68,7 @@ impl Dialogue {
         let allowed = control.guard(services.hooks.before_model(context, &request)).await;
         let allowed = allowed.map_err(TurnOutcome::interrupted)?.map_err(TurnOutcome::failed);
         allowed.inspect_err(|outcome| shared.measure_refusal(context, outcome))?;
-        let mut call = services.meter.call(work);
+        let mut call = ModelCall::new(services.meter.clone(), work);
         let audience = Audience { surface, context };
         let reading = self.read_answer(&mut call, models, request, &audience);
         let read = control.guard(caught(reading)).await;

@@ -8,27 +8,10 @@ use aethon_core::model::{
     ModelError, ModelErrorKind, ModelEvent, ModelRequest, Readiness, StopReason, Usage,
 };
 
+use super::error::CallError;
 use super::grant::{Booked, Ending, Grant};
 use super::metering::{Meter, Work};
 use crate::models::{AnswerStream, Candidate, Miss, Models, Permit, Reason, combine, is_models_fault};
-
-/// Why a call brought no answer, or only part of one.
-#[derive(Debug, Clone)]
-pub enum CallError {
-    /// The models or their services failed.
-    Model(ModelError),
-    /// The budget does not allow it.
-    Money(Failure),
-}
-
-impl std::fmt::Display for CallError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Model(error) => error.fmt(f),
-            Self::Money(failure) => f.write_str(&failure.message),
-        }
-    }
-}
 
 /// A fallback model that answers in place of the configured one.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -75,7 +58,8 @@ pub struct Settled {
 }
 
 impl ModelCall {
-    pub(super) fn new(meter: Meter, work: Work) -> Self {
+    /// Prepares a call, which nothing is reserved for yet.
+    pub fn new(meter: Meter, work: Work) -> Self {
         Self {
             meter,
             work,

@@ -18,7 +18,6 @@ use jiff::civil::Date;
 use tokio::sync::{Notify, OnceCell, oneshot};
 
 use super::announcer::Announcer;
-use super::call::ModelCall;
 use super::grant::{Ending, Grant, Plan};
 use super::refusal;
 use super::tariff::{Tariff, is_price};
@@ -155,11 +154,6 @@ impl Meter {
 
     fn budget(&self) -> Budget {
         self.0.rates.get().budget
-    }
-
-    /// Prepares a call to the first of several models that answers.
-    pub fn call(&self, work: Work) -> ModelCall {
-        ModelCall::new(self.clone(), work)
     }
 
     /// Permits one call to this model once its money is reserved, or returns why the call must not be made. If the

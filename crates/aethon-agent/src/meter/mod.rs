@@ -12,6 +12,7 @@
 mod announcer;
 mod call;
 mod counts;
+mod error;
 mod grant;
 mod metering;
 mod refusal;
@@ -20,7 +21,8 @@ mod tariff;
 mod tests;
 mod usual;
 
-pub use call::{CallError, ModelCall, Settled, StandIn};
+pub use call::{ModelCall, Settled, StandIn};
+pub use error::CallError;
 pub use grant::{Booked, Ending, Grant};
 pub use metering::{Meter, Prices, Work};
 pub(crate) use refusal::in_words;

@@ -15,7 +15,7 @@ use aethon_core::usage::Budget;
 use async_trait::async_trait;
 
 use super::Models;
-use crate::meter::{CallError, Meter, Work};
+use crate::meter::{CallError, Meter, ModelCall, Work};
 
 use ModelErrorKind::{Auth, ContextLength, InvalidRequest, Network, Overloaded, RateLimit, Refused};
 
@@ -96,7 +96,7 @@ async fn ask(models: &Models, attempt: u32) -> Answer {
     let ledger = Arc::new(MemoryLedger::new(clock.clone()));
     let meter = Meter::new(ledger, Arc::new(|_, _, _| None), Budget::default(), clock, EventBus::default());
     let mut answer = Answer::default();
-    let mut call = meter.call(Work::new(WorkKind::Turn, 10));
+    let mut call = ModelCall::new(meter.clone(), Work::new(WorkKind::Turn, 10));
     match call.start(models, question(attempt)).await {
         Ok(stand_in) => answer.fallback = stand_in.map(|stand_in| (stand_in.model, stand_in.reason)),
         Err(error) => {

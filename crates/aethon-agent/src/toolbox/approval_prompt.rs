@@ -24,8 +24,8 @@ use serde_json::Value;
 use std::sync::Arc;
 use tokio::time::{Instant, sleep_until, timeout};
 
+use super::approvals::Approvals;
 use super::arguments;
-use super::guarded::Approvals;
 use crate::caught::caught;
 use crate::hooks::Hooks;
 

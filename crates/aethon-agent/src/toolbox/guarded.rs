@@ -4,10 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use aethon_core::agents::AgentBoard;
 use aethon_core::audit::{AuditAction, AuditEntry};
-use aethon_core::clock::Clock;
-use aethon_core::event::EventBus;
 use aethon_core::hook::{ToolDecision, TurnContext};
 use aethon_core::message::{ToolCall, ToolResult};
 use aethon_core::telemetry::{TelemetryEvent, TelemetryKind, TelemetryStatus};
@@ -16,36 +13,18 @@ use async_trait::async_trait;
 use tokio::time::{Instant, timeout};
 
 use super::approval_prompt::{ApprovalPrompt, GatedCall};
+use super::approvals::Approvals;
 use super::arguments;
-use super::audit::Audit;
 use super::returned::Returned;
 use super::table::{ToolTable, ToolTables};
 use crate::caught::caught;
 use crate::hooks::Hooks;
-use crate::open_questions::OpenQuestions;
 
 /// Tools that run only after every check, and with a person's approval if one is needed.
 pub struct GuardedToolbox {
     tables: ToolTables,
     hooks: Hooks,
     prompt: ApprovalPrompt,
-}
-
-/// What is needed for asking a person before a tool runs.
-#[derive(Clone)]
-pub struct Approvals {
-    /// The open questions.
-    pub questions: OpenQuestions,
-    /// Where open questions are announced.
-    pub bus: EventBus,
-    /// Where it shows that an agent is waiting for an answer.
-    pub board: AgentBoard,
-    /// The time.
-    pub clock: Arc<dyn Clock>,
-    /// How long a person may take to answer.
-    pub timeout: Duration,
-    /// Where the outcome is recorded.
-    pub audit: Audit,
 }
 
 impl GuardedToolbox {

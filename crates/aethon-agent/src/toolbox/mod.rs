@@ -1,11 +1,13 @@
 //! Runs tool calls: the only place where checks, hooks and approvals precede a call, whoever asked for it.
 
 mod approval_prompt;
+mod approvals;
 mod arguments;
 mod audit;
 mod guarded;
 mod returned;
 mod table;
 
+pub use approvals::Approvals;
 pub use audit::Audit;
-pub use guarded::{Approvals, GuardedToolbox};
+pub use guarded::GuardedToolbox;

@@ -15,6 +15,7 @@ mod pairs;
 mod plan;
 mod shorten;
 mod summary;
+mod tokens;
 mod transcript;
 mod view;
 

@@ -7,13 +7,6 @@ use aethon_core::message::Role;
 
 use super::view::ContextWindow;
 
-/// The role and the size of a message, which is all that the planner needs of it.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct MessageTokens {
-    pub(super) role: Role,
-    pub(super) tokens: u64,
-}
-
 /// The goals of a compaction.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Target {

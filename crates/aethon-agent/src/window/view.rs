@@ -13,8 +13,8 @@ use aethon_core::weight;
 use jiff::Timestamp;
 
 use super::counter::TokenCounter;
-use super::plan::MessageTokens;
 use super::shorten::Pictures;
+use super::tokens::MessageTokens;
 use super::{estimate, pairs, shorten};
 
 /// Truncation leaves at least this many tokens of a message.

@@ -69,7 +69,7 @@ impl Questions {
         let system = "You are being tested. Do exactly what you are asked to, and be brief.";
         let request = ModelRequest::new(self.session.clone(), TurnId::fresh(), system, vec![question])
             .with_tools(tools);
-        let mut call = self.meter.call(Work::new(WorkKind::Test, MAX_QUESTION));
+        let mut call = ModelCall::new(self.meter.clone(), Work::new(WorkKind::Test, MAX_QUESTION));
         let answer = timeout(TIMEOUT, read(&mut call, &self.models, request)).await.unwrap_or_else(|_| {
             call.give_up();
             Err(CallError::Model(ModelError::new(ModelErrorKind::Timeout, no_answer())))

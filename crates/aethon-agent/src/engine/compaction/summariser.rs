@@ -139,7 +139,7 @@ impl<'a> Summariser<'a> {
         if control.guard(services.hooks.before_model(self.context, &request)).await?.is_err() {
             return Ok(None);
         }
-        let mut call = services.meter.call(self.work(&request));
+        let mut call = ModelCall::new(services.meter.clone(), self.work(&request));
         let mut buffer = SummaryBuffer { chars: self.chars * 2, ..SummaryBuffer::default() };
         let asking = timeout_at(self.until, caught(buffer.fill(&mut call, models, request)));
         let outcome = control.guard(asking).await;

@@ -1,0 +1,64 @@
+//! From the common flags to a home, a configuration and a runtime.
+
+use std::time::Duration;
+
+use aethon::config::Sources;
+use aethon::{Builder, Home};
+use anyhow::{Context, Result};
+
+use crate::args::Common;
+
+/// The home that the common flags name, without its configuration.
+pub(crate) fn home(common: &Common) -> Result<Home> {
+    let sources = Sources::from_process(common.home.clone(), None, Vec::new())
+        .map_err(|error| aethon::Error::refused(error.to_string()))?;
+    Ok(Home::at(&sources.home))
+}
+
+/// Creates the builder from the common flags.
+pub(crate) fn builder(common: &Common) -> Builder {
+    let mut builder = Builder::new();
+    if let Ok(program) = std::env::current_exe() {
+        builder = builder.launcher(program);
+    }
+    if let Some(home) = &common.home {
+        builder = builder.home(home);
+    }
+    if let Some(file) = &common.config {
+        builder = builder.config_file(file);
+    }
+    let level = common.log_level.as_deref().map(|level| format!("logging.level={level}"));
+    common.sets.iter().cloned().chain(level).fold(builder, Builder::set)
+}
+
+/// Reads the configuration. Warnings go to stderr, and so does the log if `--log-level` asks for one.
+pub(crate) fn prepared(common: &Common) -> Result<aethon::Prepared> {
+    let prepared = builder(common).load()?;
+    for warning in prepared.warnings() {
+        eprintln!("warning: {warning}");
+    }
+    if common.log_level.is_some() {
+        let log = prepared.logging(common.log_format, false).subscriber();
+        tracing::subscriber::set_global_default(log).context("the log cannot be set up")?;
+    }
+    Ok(prepared)
+}
+
+/// How long what a command left to do in the background may take.
+const LAST_THINGS: Duration = Duration::from_secs(3);
+
+/// Runs a command to its end. A thread that still blocks then (on a disk that hangs, say) must not keep it from exiting.
+pub(crate) fn finish<T>(command: impl Future<Output = Result<T>>) -> Result<T> {
+    let runtime = runtime()?;
+    let outcome = runtime.block_on(command);
+    runtime.shutdown_timeout(LAST_THINGS);
+    outcome
+}
+
+pub(crate) fn runtime() -> Result<tokio::runtime::Runtime> {
+    tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .context("the runtime cannot be started")
+}
