@@ -3,28 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use crate::db;
+pub use crate::db::{CopyFacts, OldCopy, Progress};
 use crate::error::Error;
 
 /// The newest database format that this program knows.
 pub const FORMAT: i64 = db::VERSION;
-
-/// How far a copy is, in pages.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Progress {
-    /// Pages copied.
-    pub copied: u64,
-    /// Pages of the database.
-    pub total: u64,
-}
-
-/// Result of [`verify`].
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CopyFacts {
-    /// The format of the copy.
-    pub version: i64,
-    /// The damage found; empty if the copy is intact.
-    pub problems: Vec<String>,
-}
 
 /// Copies a database to a new file, as one snapshot, while others may read and write it. `progress` ends it by returning
 /// `false`. An unfinished target is left to the caller. Blocks.
@@ -48,17 +31,6 @@ pub fn inspect(path: &Path) -> Result<(), Error> {
 /// Only for processes that do not have it open.
 pub fn format(path: &Path) -> Result<Option<i64>, Error> {
     db::inspect(path)
-}
-
-/// A copy that an upgrade left beside the database.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct OldCopy {
-    /// The file.
-    pub path: PathBuf,
-    /// The format of the database in it.
-    pub version: i64,
-    /// Its size in bytes.
-    pub size: u64,
 }
 
 /// Lists the copies that upgrades left beside the database, oldest format first.

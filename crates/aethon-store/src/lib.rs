@@ -24,6 +24,7 @@ mod clock_jumps;
 pub mod copy;
 mod db;
 mod error;
+mod growth;
 mod history;
 mod import;
 mod job_runs;
@@ -37,8 +38,12 @@ mod marks;
 mod memory;
 mod messages;
 mod money;
+mod numbers;
 mod oneshots;
+mod opening;
+mod options;
 mod outbox;
+mod owner;
 mod owners;
 mod purge;
 pub mod repair;
@@ -56,7 +61,8 @@ mod works;
 
 pub use error::Error;
 pub use maintenance::Health;
-pub use store::{DefaultLimits, OpenMode, Options, Store, Upgrade};
+pub use options::{DefaultLimits, OpenMode, Options, Upgrade};
+pub use store::Store;
 
 /// Result whose error defaults to [`Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;

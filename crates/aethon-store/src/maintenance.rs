@@ -9,7 +9,8 @@ use async_trait::async_trait;
 
 use crate::db::{Sql, VERSION, indexes};
 use crate::error::Error;
-use crate::store::{OpenMode, Store};
+use crate::options::OpenMode;
+use crate::store::Store;
 use crate::time::{day_number, days};
 use crate::{
     channel_records, clock_jumps, ledger, marks, oneshots, outbox, purge, telemetry, turns, vectors,

@@ -6,8 +6,8 @@
 
 use rusqlite::Connection;
 
+use super::job::Job;
 use super::sql::Sql;
-use super::writer::Job;
 use crate::error::Error;
 
 /// How many pages beyond the limit removing may take, until what it removed is free.

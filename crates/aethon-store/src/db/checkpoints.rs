@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use rusqlite::OpenFlags;
 
+use super::connect::{Settings, connect};
 use super::file_identity::FileIdentity;
-use super::open::{Settings, connect};
 use super::sql::Sql;
 use crate::error::Error;
 

@@ -8,10 +8,11 @@ use std::sync::Arc;
 use aethon_core::storage::StorageHealth;
 
 use super::capacity::Capacity;
+use super::damage::note_damage;
 use super::file_identity::FileIdentity;
+use super::job::{BackgroundTasks, IdleTask, Job, Relief};
 use super::open::Opened;
 use super::sql::Sql;
-use super::writer::{IdleTask, Job, OwnTasks, Relief};
 use crate::error::{Error, Obstacle};
 
 /// Maximum number of background jobs kept while the storage fails; the oldest win.
@@ -68,7 +69,7 @@ impl Commits {
         opened: &Opened,
         obstacle: Option<Error>,
         health: StorageHealth,
-        own_tasks: &OwnTasks,
+        own_tasks: &BackgroundTasks,
     ) -> Self {
         let (identity, capacity) = (opened.identity.clone(), opened.capacity);
         let is_failing = Cell::new(health.fault().is_some_and(|fault| !fault.is_permanent()));
@@ -248,16 +249,6 @@ impl Commits {
 /// Returns whether the same job can succeed later, while the program runs.
 fn may_pass(error: &Error) -> bool {
     error.is_unavailable() && !error.is_damaged()
-}
-
-/// Reports that the database is damaged to all who use it, and to the log once.
-pub(crate) fn note_damage(health: &StorageHealth, error: &Error) {
-    if error.is_damaged() && health.damaged(error.to_string()) {
-        tracing::error!(
-            error = error as &dyn std::error::Error,
-            "the database is damaged; new messages are refused until it is mended and aethon started again"
-        );
-    }
 }
 
 /// Runs an idle task in its own transaction. One that removes something is not stopped by a file that is full.

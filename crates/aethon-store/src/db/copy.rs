@@ -13,9 +13,10 @@ use rusqlite::backup::{Backup, StepResult};
 use rusqlite::{Connection, OpenFlags};
 use rustix::process::{Flock, FlockOffsetType, FlockType, fcntl_getlk};
 
+use super::copy_facts::{CopyFacts, Progress};
 use super::migrate::{APPLICATION_ID, VERSION};
+use super::names::beside;
 use super::{file, indexes};
-use crate::copy::{CopyFacts, Progress};
 use crate::error::Error;
 
 /// Pages per step.
@@ -109,7 +110,7 @@ pub(crate) fn inspect(path: &Path) -> Result<Option<i64>, Error> {
 
 /// Returns whether another process has the database open. Takes no lock. As with [`inspect`], never for an own database.
 pub(crate) fn is_open_elsewhere(path: &Path) -> bool {
-    let shared = file::beside(path, "-shm");
+    let shared = beside(path, "-shm");
     // A lock can be looked for without being able to write.
     let opened = OpenOptions::new().read(true).write(true).open(&shared).or_else(|_| File::open(&shared));
     let Ok(shared) = opened else { return false };

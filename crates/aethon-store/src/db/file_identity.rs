@@ -10,7 +10,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use super::file;
+use super::names::beside;
 use crate::error::Error;
 
 /// Identity of the files at a path when the database was opened.
@@ -41,7 +41,7 @@ impl FileIdentity {
     pub(super) fn of(path: &Path) -> Result<Self, Error> {
         let main = inode_at(path)?.ok_or_else(|| Error::moved(REMOVED, path))?;
         let identity =
-            Self { path: path.to_owned(), log_path: file::beside(path, "-wal"), main, log: OnceLock::new() };
+            Self { path: path.to_owned(), log_path: beside(path, "-wal"), main, log: OnceLock::new() };
         identity.check()?;
         Ok(identity)
     }

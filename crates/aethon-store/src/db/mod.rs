@@ -6,13 +6,18 @@ mod background_queue;
 mod capacity;
 mod checkpoints;
 mod commits;
+mod connect;
 mod copy;
+mod copy_facts;
+mod damage;
 mod file;
 mod file_identity;
 mod idle_tasks;
 pub(crate) mod indexes;
+mod job;
 mod log_link;
 mod migrate;
+mod names;
 mod open;
 #[cfg(test)]
 mod plans;
@@ -25,11 +30,15 @@ mod upgrade;
 mod writer;
 
 pub(crate) use capacity::{free_pages, used_bytes};
-pub(crate) use commits::{in_transaction, note_damage};
+pub(crate) use commits::in_transaction;
+pub(crate) use connect::{Settings, Upgrade};
 pub(crate) use copy::{copy, inspect, is_open_elsewhere, verify};
+pub use copy_facts::{CopyFacts, OldCopy, Progress};
+pub(crate) use damage::note_damage;
+pub(crate) use job::{BackgroundTasks, CommitTiming, IdleTask, OnStorageFailure};
 pub(crate) use log_link::mark;
 pub(crate) use migrate::{VERSION, create_at, finish};
-pub(crate) use open::{Opened, Settings, Upgrade, create_alone, open_or_read};
+pub(crate) use open::{Opened, create_alone, open_or_read};
 pub(crate) use readers::Readers;
 pub(crate) use salvage::{TableSalvage, salvage};
 pub(crate) use sql::Sql;
@@ -37,4 +46,4 @@ pub(crate) use start_check::mend_indexes;
 pub(crate) use upgrade::{
     copies_of_upgrades, copy_name, free_space, remove_partial_copies, space_for_upgrade,
 };
-pub(crate) use writer::{Haste, IdleTask, OwnTasks, Urgency, Writer};
+pub(crate) use writer::Writer;

@@ -7,13 +7,10 @@
 
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-use rusqlite::Connection;
-
 use super::file_identity::FileIdentity;
-use super::open::{Settings, open_reader};
 use crate::error::Error;
 
-/// The present [`Access`]. Clones of [`Settings`] share it.
+/// The present [`Access`]. Clones of [`Settings`](super::connect::Settings) share it.
 #[derive(Debug, Default)]
 pub(crate) struct Reading(RwLock<Access>);
 
@@ -55,9 +52,12 @@ impl Access {
         Self { mode, identity: Some(identity) }
     }
 
-    /// Opens a connection that only reads, unless another file is at this path by now.
-    pub(super) fn open(&self, settings: &Settings) -> Result<Connection, Error> {
-        self.identity.as_ref().map_or(Ok(()), |identity| identity.check())?;
-        open_reader(settings, self.mode)
+    pub(super) fn mode(&self) -> ReadMode {
+        self.mode
+    }
+
+    /// Checks that no other file is at this path by now.
+    pub(super) fn check(&self) -> Result<(), Error> {
+        self.identity.as_ref().map_or(Ok(()), |identity| identity.check())
     }
 }

@@ -98,7 +98,7 @@ impl<'c> Sql<'c> {
             Some(statement) => statement,
             None => {
                 #[cfg(test)]
-                super::plans::note(self.connection, sql);
+                note_plan(self.connection, sql);
                 self.connection.prepare(sql)?
             }
         };
@@ -108,4 +108,10 @@ impl<'c> Sql<'c> {
         self.prepared.borrow_mut().insert(key, statement);
         result
     }
+}
+
+/// Notes the plan of a statement, for the test that looks for whole scans.
+#[cfg(test)]
+fn note_plan(connection: &Connection, sql: &'static str) {
+    super::plans::note(connection, sql);
 }

@@ -11,11 +11,12 @@ use std::time::Duration;
 use rusqlite::backup::{Backup, StepResult};
 use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 
+use super::connect::{connect, use_wal};
+use super::copy_facts::OldCopy;
 use super::migrate::{self, VERSION};
-use super::open::{connect, use_wal};
+use super::names::beside;
 use super::sql::Sql;
 use super::{file, log_link};
-use crate::copy::OldCopy;
 use crate::error::Error;
 
 /// What follows the name of the database in that of a copy.
@@ -78,7 +79,7 @@ fn copy(connection: &Connection, path: &Path, version: i64) -> Result<PathBuf, E
     if let Some(free) = free_space(path).filter(|free| *free < needed) {
         return Err(Error::no_space_for_copy(path, (version, VERSION), (needed, free)));
     }
-    let partial = file::beside(&target, PARTIAL);
+    let partial = beside(&target, PARTIAL);
     let copied = write_copy(connection, &partial).and_then(|()| {
         fs::rename(&partial, &target).map_err(|error| Error::file("could not write", &target, error))
     });
@@ -112,13 +113,13 @@ fn write_copy(connection: &Connection, partial: &Path) -> Result<(), Error> {
 
 /// The name of the copy that the upgrade from a version makes.
 pub(crate) fn copy_name(path: &Path, version: i64) -> PathBuf {
-    file::beside(path, &format!("{COPY}{version}"))
+    beside(path, &format!("{COPY}{version}"))
 }
 
 /// The free space that an upgrade of this database needs, in bytes.
 pub(crate) fn space_for_upgrade(path: &Path) -> u64 {
     let size = |path: &Path| fs::metadata(path).map_or(0, |metadata| metadata.len());
-    size(path).saturating_add(size(&file::beside(path, "-wal"))).saturating_add(RESERVE)
+    size(path).saturating_add(size(&beside(path, "-wal"))).saturating_add(RESERVE)
 }
 
 /// The free bytes of the disk that holds this path. A file system that cannot tell is taken at its word when it is full.

@@ -12,7 +12,7 @@ use super::entries::find as entry;
 use super::sketches::{SketchHit, Sketches};
 use crate::db::Sql;
 use crate::error::Error;
-use crate::vectors::numbers;
+use crate::numbers::numbers;
 
 /// Candidates by sketch whose exact vectors are compared.
 const CANDIDATES: usize = 512;

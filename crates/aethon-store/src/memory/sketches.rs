@@ -12,7 +12,7 @@ use rusqlite::params;
 
 use crate::db::Sql;
 use crate::error::Error;
-use crate::vectors::numbers;
+use crate::numbers::numbers;
 
 /// Minimum number of bits per vector, if it is long enough.
 const MIN_BITS: usize = 768;
