@@ -11,7 +11,8 @@ use jiff::Timestamp;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::pack::ENDED;
+/// Type of the last event of a recording that ended properly.
+pub(crate) const ENDED: &str = "recording_ended";
 
 /// The content of an event. Its name and its layer follow from its kind.
 ///

@@ -10,7 +10,7 @@ use std::path::Path;
 use aethon_archive::{ArchiveWriter, Limits, Packing};
 use jiff::Timestamp;
 
-use crate::event::EventData;
+use crate::event::{ENDED, EventData};
 use crate::journal::{Journal, Kind, private};
 use crate::names::ZIP;
 use crate::record::{EventHead, FORMAT, Head, NewEvent, StoredManifest};
@@ -21,9 +21,6 @@ pub(crate) const MANIFEST: &str = "manifest.json";
 
 /// Entry name of the events.
 pub(crate) const EVENTS: &str = "events.jsonl";
-
-/// Type of the last event of a recording that ended properly.
-pub(crate) const ENDED: &str = "recording_ended";
 
 /// Returns the entry name of a snapshot.
 pub(crate) fn snapshot_entry(number: u64) -> String {

@@ -21,7 +21,7 @@ use async_trait::async_trait;
 use tokio::sync::oneshot;
 use tokio::time::timeout;
 
-use crate::recorder::{Shared, weight};
+use crate::shared::{Shared, weight};
 use crate::tracker::Difference;
 
 /// Messages per read.

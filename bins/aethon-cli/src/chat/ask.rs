@@ -11,9 +11,10 @@ use tokio::time::{Instant, sleep_until};
 
 use super::backend::{Backend, Request};
 use super::event::{BackendEvent, ChatEvent, Outcome};
+use super::following::LEAVE;
 use super::interrupts::{Interrupt, Interrupts};
-use super::screen::{Screen, put, style};
-use super::turn::LEAVE;
+use super::output::put;
+use super::screen::{Screen, style};
 
 /// The maximum size of piped input, in bytes.
 const MAX_INPUT: u64 = 512 * 1024;

@@ -10,7 +10,7 @@ use rustix::termios::{
     InputModes, LocalModes, OptionalActions, QueueSelector, Termios, tcflush, tcgetattr, tcsetattr,
 };
 
-use super::screen::put;
+use super::output::put;
 
 /// Switches bracketed paste on and off.
 const MARK_PASTES: &str = "\u{1b}[?2004h";

@@ -5,16 +5,19 @@
 //! chooses, and [`handover`] goes over to a daemon that comes later. Both tell what happens as an [`event`]. [`screen`] shows a turn. [`repl`] is the chat: [`prompt`] reads, [`command`] understands
 //! a line, [`turn`] follows one turn, [`keys`] keeps the keyboard quiet meanwhile. [`ask`] is one turn and nothing else.
 
+mod approval;
 pub(crate) mod ask;
 pub(crate) mod backend;
 mod command;
 mod connect;
 mod event;
+mod following;
 mod handover;
 mod input;
 mod interrupts;
 mod keys;
 mod local;
+mod output;
 mod prompt;
 mod question;
 mod reconnect;

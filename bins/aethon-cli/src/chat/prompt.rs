@@ -18,7 +18,8 @@ use reedline::{
 };
 use tokio::task::JoinHandle;
 
-use super::screen::{put, style};
+use super::output::put;
+use super::screen::style;
 
 /// The number of lines kept in the history.
 const HISTORY: usize = 2000;

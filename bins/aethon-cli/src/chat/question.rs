@@ -7,34 +7,14 @@ use aethon::core::visible::{exact, readable};
 use anyhow::Result;
 use serde_json::{Map, Value};
 
+use super::approval::ApprovalRequest;
 use super::backend::{Backend, Request};
 use super::event::{BackendEvent, ChatEvent};
+use super::following::Following;
 use super::input;
 use super::interrupts::{Interrupt, Interrupts};
 use super::keys::forget_typed;
-use super::screen::put;
-use super::turn::Following;
-
-/// An approval request.
-#[derive(Debug, Clone)]
-pub(super) struct Question {
-    id: String,
-    pub(super) tool: String,
-    pub(super) input: Value,
-    pub(super) summary: String,
-    pub(super) preview: Option<String>,
-    session_scope: String,
-}
-
-impl Question {
-    /// The request in this event, if any.
-    pub(super) fn of(event: &ChatEvent) -> Option<Self> {
-        let ChatEvent::Approval { id, tool, input, summary, preview, session_scope } = event.clone() else {
-            return None;
-        };
-        Some(Self { id, tool, input, summary, preview, session_scope })
-    }
-}
+use super::output::put;
 
 /// What happens next while a request is open.
 enum Next {
@@ -53,7 +33,7 @@ pub(super) async fn decide(
     backend: &mut dyn Backend,
     interrupts: &mut Interrupts,
     following: &mut Following,
-    question: &Question,
+    question: &ApprovalRequest,
 ) -> Result<Option<BackendEvent>> {
     loop {
         forget_typed();
@@ -103,7 +83,7 @@ async fn edit(
     backend: &mut dyn Backend,
     interrupts: &mut Interrupts,
     following: &mut Following,
-    question: &Question,
+    question: &ApprovalRequest,
 ) -> Result<Edited> {
     let one = one_argument(&question.input);
     match &one {
@@ -153,7 +133,7 @@ async fn wait_for_next(
     backend: &mut dyn Backend,
     interrupts: &mut Interrupts,
     following: &mut Following,
-    (question, asks): (&Question, bool),
+    (question, asks): (&ApprovalRequest, bool),
 ) -> Result<Next> {
     let line = async { if asks { input::line().await } else { std::future::pending().await } };
     let mut line = std::pin::pin!(line);

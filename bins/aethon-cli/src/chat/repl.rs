@@ -15,11 +15,13 @@ use reedline::Signal;
 use super::backend::{Backend, Listing, Request};
 use super::command::{HELP, Line};
 use super::event::{BackendEvent, ChatEvent};
+use super::following::End;
 use super::input;
 use super::interrupts::{Interrupt, Interrupts};
+use super::output::put;
 use super::prompt::Editor;
-use super::screen::{elsewhere, put, style};
-use super::turn::{End, follow};
+use super::screen::{elsewhere, style};
+use super::turn::follow;
 
 /// Chats until the user leaves.
 pub(crate) async fn run(mut backend: Box<dyn Backend>, session: &str, history: PathBuf) -> Result<()> {

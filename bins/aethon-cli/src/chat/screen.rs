@@ -3,14 +3,15 @@
 //! A block of the reply is final once the next one begins. On a terminal, the unfinished block is drawn below and erased when
 //! more of it arrives; so the program must know how many rows it occupies, in a window that may have been resized meanwhile.
 
-use std::io::{IsTerminal, Write};
+use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
 use aethon::core::visible::{exact, readable};
 use serde_json::Value;
 
+use super::approval::ApprovalRequest;
 use super::event::{ChatEvent, OthersTurn, Outcome};
-use super::question::Question;
+use super::output::put;
 use crate::render::{Stream, Style, columns_of, markdown, rows_of};
 
 /// The maximum width of a reply; longer lines are hard to read.
@@ -128,9 +129,9 @@ impl Screen {
     }
 
     /// Shows the request exactly as it would be carried out.
-    pub(super) fn question(&mut self, question: &Question) {
+    pub(super) fn question(&mut self, question: &ApprovalRequest) {
         self.settle();
-        let Question { tool, input, summary, preview, .. } = question;
+        let ApprovalRequest { tool, input, summary, preview, .. } = question;
         let arguments = serde_json::to_string_pretty(input).unwrap_or_default();
         let heading = format!("? {} needs your approval: {}", exact(tool), exact(summary));
         put(&format!("{}\n", self.style.bold(&heading)));
@@ -317,12 +318,6 @@ fn shortened(text: &str, columns: usize) -> String {
         used <= columns
     };
     line.chars().take_while(fits).chain(['…']).collect()
-}
-
-/// Writes to standard output at once. If the pipe is closed, only the display is lost.
-pub(super) fn put(text: &str) {
-    let mut out = std::io::stdout().lock();
-    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
 }
 
 #[cfg(test)]

@@ -10,10 +10,12 @@ use aethon_core::secret::Secret;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::newer;
 use super::wire::Envelope;
 use crate::rest::{self, RequestFailure, TIMEOUT};
 use crate::talk::Fault;
+
+/// The methods that older servers lack.
+const NEWER_METHODS: [&str; 2] = ["sendMessageDraft", "sendRichMessage"];
 
 /// The longest response that is read, in bytes.
 const MAX_ANSWER: usize = 8 << 20;
@@ -142,7 +144,7 @@ impl Api {
         }
         let says = |words: &str| description.to_ascii_lowercase().contains(words);
         match status {
-            400 | 404 if newer::METHODS.contains(&method) && !says("chat not found") => {
+            400 | 404 if NEWER_METHODS.contains(&method) && !says("chat not found") => {
                 Failure::Unfit { message, is_unknown: status == 404 || says("method not found") }
             }
             // An older server expects a text when a rich message replaces a message.

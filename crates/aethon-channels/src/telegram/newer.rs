@@ -11,9 +11,6 @@ use super::api::Failure;
 use super::form::entities;
 use crate::text::{RichFit, Styled};
 
-/// The methods that older servers lack.
-pub(super) const METHODS: [&str; 2] = ["sendMessageDraft", "sendRichMessage"];
-
 /// The limits of a rich message. The length is that of its Markdown, which is never shorter than what is shown.
 const FIT: RichFit = RichFit { length: 32_768, blocks: 500, depth: 16, columns: 20 };
 

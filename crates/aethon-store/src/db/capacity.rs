@@ -62,7 +62,7 @@ impl Capacity {
         job.run(sql);
         let is_done = job.failure().is_none();
         let pages = pages(sql);
-        super::commits::roll_back(sql);
+        super::transaction::roll_back(sql);
         Ok(Some(pages? - self.pages.max(before?)).filter(|lacking| is_done && *lacking > 0))
     }
 

@@ -11,8 +11,8 @@ use super::capacity::Capacity;
 use super::damage::note_damage;
 use super::file_identity::FileIdentity;
 use super::job::{BackgroundTasks, IdleTask, Job, Relief};
-use super::open::Opened;
 use super::sql::Sql;
+use super::transaction::{in_transaction, roll_back};
 use crate::error::{Error, Obstacle};
 
 /// Maximum number of background jobs kept while the storage fails; the oldest win.
@@ -66,12 +66,12 @@ enum Attempt {
 
 impl Commits {
     pub(super) fn new(
-        opened: &Opened,
+        identity: Arc<FileIdentity>,
+        capacity: Option<Capacity>,
         obstacle: Option<Error>,
         health: StorageHealth,
         own_tasks: &BackgroundTasks,
     ) -> Self {
-        let (identity, capacity) = (opened.identity.clone(), opened.capacity);
         let is_failing = Cell::new(health.fault().is_some_and(|fault| !fault.is_permanent()));
         let (probe, relief) = (own_tasks.probe, own_tasks.relief);
         Self { identity, health, probe, capacity, relief, obstacle, is_failing }
@@ -262,30 +262,5 @@ pub(super) fn run_idle_task(
             capacity.with_headroom(sql, || in_transaction(sql, idle_task))
         }
         (done, _) => done,
-    }
-}
-
-/// Runs a closure in its own transaction.
-pub(crate) fn in_transaction<T>(
-    sql: &Sql<'_>,
-    work: impl FnOnce(&Sql<'_>) -> Result<T, Error>,
-) -> Result<T, Error> {
-    sql.execute("BEGIN IMMEDIATE", [])?;
-    let done = work(sql).and_then(|result| {
-        sql.execute("COMMIT", [])?;
-        Ok(result)
-    });
-    if done.is_err() {
-        roll_back(sql);
-    }
-    done
-}
-
-pub(super) fn roll_back(sql: &Sql<'_>) {
-    // SQLite has already rolled back by itself after some errors.
-    if !sql.connection().is_autocommit()
-        && let Err(error) = sql.execute("ROLLBACK", [])
-    {
-        tracing::error!(%error, "a transaction could not be rolled back");
     }
 }

@@ -26,11 +26,11 @@ mod reading;
 mod salvage;
 mod sql;
 mod start_check;
+mod transaction;
 mod upgrade;
 mod writer;
 
 pub(crate) use capacity::{free_pages, used_bytes};
-pub(crate) use commits::in_transaction;
 pub(crate) use connect::{Settings, Upgrade};
 pub(crate) use copy::{copy, inspect, is_open_elsewhere, verify};
 pub use copy_facts::{CopyFacts, OldCopy, Progress};
@@ -43,6 +43,7 @@ pub(crate) use readers::Readers;
 pub(crate) use salvage::{TableSalvage, salvage};
 pub(crate) use sql::Sql;
 pub(crate) use start_check::mend_indexes;
+pub(crate) use transaction::in_transaction;
 pub(crate) use upgrade::{
     copies_of_upgrades, copy_name, free_space, remove_partial_copies, space_for_upgrade,
 };

@@ -29,13 +29,14 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
 use super::background_queue::BackgroundQueue;
 use super::checkpoints::Checkpoints;
-use super::commits::{Commits, Committed, DiskSpace, in_transaction};
+use super::commits::{Commits, Committed, DiskSpace};
 use super::connect::Settings;
 use super::idle_tasks::IdleTasks;
 use super::job::{BackgroundTasks, CommitTiming, Job, OnStorageFailure};
 use super::log_link::{LogMarks, MarkJob, mark};
 use super::open::{Opened, open_anew};
 use super::sql::Sql;
+use super::transaction::in_transaction;
 use crate::error::Error;
 
 /// Capacity of the queue.
@@ -283,7 +284,13 @@ fn serve(
     loop {
         let obstacle = opened.obstacle.as_ref().map(Error::for_another);
         let log_pages = count_log_pages(&mut opened.connection);
-        let commits = Commits::new(&opened, obstacle, settings.health.clone(), own_tasks);
+        let commits = Commits::new(
+            opened.identity.clone(),
+            opened.capacity,
+            obstacle,
+            settings.health.clone(),
+            own_tasks,
+        );
         let checkpoints = Checkpoints::new(settings.clone(), opened.identity.clone(), log_pages);
         let (health, capacity) = (settings.health.clone(), opened.capacity);
         let mut state = WriterState {
