@@ -8,8 +8,9 @@ use aethon_core::model::{
     ModelError, ModelErrorKind, ModelEvent, ModelRequest, Readiness, StopReason, Usage,
 };
 
+use super::ending::Ending;
 use super::error::CallError;
-use super::grant::{Booked, Ending, Grant};
+use super::grant::{Booked, Grant};
 use super::metering::{Meter, Work};
 use crate::models::{AnswerStream, Candidate, Miss, Models, Permit, Reason, combine, is_models_fault};
 

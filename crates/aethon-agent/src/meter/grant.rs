@@ -12,6 +12,7 @@ use aethon_core::model::{Capabilities, Usage};
 use tokio::time::Instant;
 
 use super::counts;
+use super::ending::Ending;
 use super::metering::{Meter, Work};
 use super::tariff::Tariff;
 use super::usual::Usual;
@@ -33,26 +34,6 @@ const MIN_STEP: u64 = 16;
 
 /// The fewest and the most tokens after which the cost so far is noted; in between, after a quarter of what has arrived.
 const NOTES: (u64, u64) = (32, 256);
-
-/// How a call ended.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Ending {
-    /// The model finished.
-    Whole {
-        /// What the service counted.
-        usage: Usage,
-        /// The model that answered, as the service names it.
-        named: Option<String>,
-    },
-    /// It was stopped; the service has worked on it.
-    Cut,
-    /// It broke off or was unreadable; the service has worked on it.
-    Broken,
-    /// The request was sent, and nothing came for too long. Nobody knows what the service did.
-    Silent,
-    /// The service has not worked on it.
-    Refused,
-}
 
 /// The outcome of a booked call.
 #[derive(Debug, Clone, PartialEq)]

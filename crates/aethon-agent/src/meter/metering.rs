@@ -18,9 +18,9 @@ use jiff::civil::Date;
 use tokio::sync::{Notify, OnceCell, oneshot};
 
 use super::announcer::Announcer;
-use super::grant::{Ending, Grant, Plan};
+use super::ending::Ending;
 use super::refusal;
-use super::tariff::{Tariff, is_price};
+use super::tariff::is_price;
 use super::usual::Usuals;
 use crate::patience::until_stored;
 use crate::tasks::Tasks;
@@ -58,64 +58,37 @@ impl Work {
     }
 
     /// Whether somebody waits for it. Work that nobody waits for stops at the level at which the owner is warned.
-    fn is_awaited(&self) -> bool {
+    pub(super) fn is_awaited(&self) -> bool {
         !matches!(self.kind, WorkKind::Background | WorkKind::Embedding)
-    }
-}
-
-/// A slot among the running calls, taken before the ledger is asked: a caller that gets no money must see that others
-/// hold it, even before they know it themselves.
-struct CallSlot(Option<Meter>);
-
-impl CallSlot {
-    fn take(meter: &Meter) -> Self {
-        meter.0.running.fetch_add(1, Ordering::AcqRel);
-        Self(Some(meter.clone()))
-    }
-
-    /// Keeps the slot for a call that is made; booking the call gives it back.
-    fn keep(mut self) {
-        self.0 = None;
-    }
-}
-
-impl Drop for CallSlot {
-    fn drop(&mut self) {
-        // The last one to leave wakes those who waited for it. While a call runs, its end does that.
-        if let Some(meter) = self.0.take()
-            && meter.0.running.fetch_sub(1, Ordering::AcqRel) == 1
-        {
-            meter.0.news.notify_waiters();
-        }
     }
 }
 
 /// What every call is paid from. Cheap to clone; clones share one meter.
 #[derive(Clone)]
-pub struct Meter(Arc<Inner>);
+pub struct Meter(pub(super) Arc<Inner>);
 
-struct Inner {
-    ledger: Arc<dyn Ledger>,
-    rates: Live<Rates>,
-    clock: Arc<dyn Clock>,
-    bus: EventBus,
-    announcer: Announcer,
+pub(super) struct Inner {
+    pub(super) ledger: Arc<dyn Ledger>,
+    pub(super) rates: Live<Rates>,
+    pub(super) clock: Arc<dyn Clock>,
+    pub(super) bus: EventBus,
+    pub(super) announcer: Announcer,
     /// The day on which the owner was last warned.
-    warned: Mutex<Option<Date>>,
-    earlier_warning_checked: OnceCell<()>,
+    pub(super) warned: Mutex<Option<Date>>,
+    pub(super) earlier_warning_checked: OnceCell<()>,
     /// Calls that hold a reservation or are asking for one.
-    running: AtomicUsize,
+    pub(super) running: AtomicUsize,
     /// How many calls have returned their reservation, and the signal that one has.
-    returned: AtomicU64,
-    news: Notify,
-    usuals: Usuals,
-    logged_warnings: Mutex<HashSet<String>>,
+    pub(super) returned: AtomicU64,
+    pub(super) news: Notify,
+    pub(super) usuals: Usuals,
+    pub(super) logged_warnings: Mutex<HashSet<String>>,
     /// The tasks that book dropped calls.
-    tasks: Tasks,
+    pub(super) tasks: Tasks,
 }
 
 /// The prices, and what may be spent.
-struct Rates {
+pub(super) struct Rates {
     prices: Prices,
     budget: Budget,
 }
@@ -152,106 +125,8 @@ impl Meter {
         self.0.rates.set(Rates { prices, budget });
     }
 
-    fn budget(&self) -> Budget {
+    pub(super) fn budget(&self) -> Budget {
         self.0.rates.get().budget
-    }
-
-    /// Permits one call to this model once its money is reserved, or returns why the call must not be made. If the
-    /// missing money is merely reserved for running calls, it waits for one of them to end.
-    pub async fn reserve(&self, work: Work, model: &Capabilities) -> Result<Grant, Failure> {
-        let budget = self.budget();
-        let price = self.price(&model.provider, &model.model, model.price);
-        if price.is_none() && budget.is_limited() && !budget.allows_unpriced {
-            return Err(refusal::unpriced(&model.model));
-        }
-        let Some(price) = price.filter(|price| budget.is_limited() && !price.is_free()) else {
-            return Ok(Grant::unlimited(self.clone(), work, model, price));
-        };
-        // Boxed: most calls need none of this, and the future of a turn contains this one.
-        Box::pin(self.reserve_limited(work, model, price)).await
-    }
-
-    async fn reserve_limited(
-        &self,
-        work: Work,
-        model: &Capabilities,
-        price: Price,
-    ) -> Result<Grant, Failure> {
-        self.check_earlier_warning().await?;
-        let usual = self.0.usuals.get(&model.provider, &model.model, work.kind, model.hidden_output);
-        let tariff = Tariff::of(&price, work.input).expecting(price.of(&usual.input(work.input)));
-        let ceiling_usd = self.ceiling(&work);
-        // While other calls run, it waits for the money of a usual answer. With less, the service would get a limit
-        // that cuts the answer although money is about to come back.
-        let mut is_patient = work.is_awaited() && !model.hidden_output;
-        loop {
-            let news = self.0.news.notified();
-            let returned = self.0.returned.load(Ordering::Acquire);
-            let slot = CallSlot::take(self);
-            let plan = match model.hidden_output {
-                false if work.kind == WorkKind::Transcription => Plan::whole(usual, model.max_output),
-                false => Plan::watched(usual, model.max_output),
-                true => {
-                    let today = self.today().await?;
-                    let left = ceiling_usd - today.spent_usd - today.reserved_usd;
-                    // One share for this call, one for each running call, and one for whoever comes next.
-                    let share = left / (self.0.running.load(Ordering::Acquire) + 1) as f64;
-                    Plan::hidden(&tariff, usual, model.max_output, share)
-                }
-            };
-            let claim = plan.claim(&tariff, ceiling_usd);
-            let least_usd = if is_patient { claim.most_usd } else { claim.least_usd };
-            let claim = Claim { least_usd, ..claim };
-            let blank = Grant::unlimited(self.clone(), work.clone(), model, Some(price));
-            if let Some(grant) = self.try_reserve((blank, slot), plan, (tariff, claim)).await? {
-                return Ok(grant);
-            }
-            let today = self.today().await?;
-            let may_come = work.is_awaited() && today.spent_usd + claim.least_usd <= ceiling_usd;
-            let nobody_runs = self.0.running.load(Ordering::Acquire) == 0
-                && self.0.returned.load(Ordering::Acquire) == returned;
-            if (!may_come || nobody_runs) && is_patient {
-                is_patient = false;
-                continue;
-            }
-            if !may_come || nobody_runs {
-                return Err(refusal::exceeded(today, ceiling_usd, &self.budget(), self.0.clock.now()));
-            }
-            news.await;
-        }
-    }
-
-    /// Reserves money for a grant that has none yet. In a task of its own, so that the money is returned if the caller
-    /// is stopped meanwhile.
-    async fn try_reserve(
-        &self,
-        (blank, slot): (Grant, CallSlot),
-        plan: Plan,
-        (tariff, claim): (Tariff, Claim),
-    ) -> Result<Option<Grant>, Failure> {
-        let meter = self.clone();
-        let (sender, receiver) = oneshot::channel();
-        self.0.tasks.spawn(async move {
-            let (provider, model) = blank.model();
-            let reserve = || meter.0.ledger.reserve(provider, model, claim);
-            let reserved = until_stored("money could not be reserved; trying again", reserve).await;
-            let granted =
-                reserved.map_err(|error| refusal::unreadable(&error)).map(|reserved| match reserved {
-                    Some(reserved) => {
-                        slot.keep();
-                        Some(blank.paid_with(plan.granted(tariff, reserved, claim.ceiling_usd)))
-                    }
-                    None => {
-                        drop(slot);
-                        blank.discard();
-                        None
-                    }
-                });
-            if let Err(Ok(Some(grant))) = sender.send(granted) {
-                grant.settle(Ending::Refused).await;
-            }
-        });
-        receiver.await.unwrap_or_else(|_| Err(refusal::broken()))
     }
 
     /// Runs a future to completion even if the caller stops waiting for it. `None` if it panicked.
@@ -374,20 +249,20 @@ impl Meter {
         }
     }
 
-    async fn today(&self) -> Result<DaySpend, Failure> {
+    pub(super) async fn today(&self) -> Result<DaySpend, Failure> {
         let today = || self.0.ledger.today();
         let read = until_stored("the day's money could not be read; trying again", today).await;
         read.map_err(|error| refusal::unreadable(&error))
     }
 
     /// The ceiling up to which this work may spend.
-    fn ceiling(&self, work: &Work) -> f64 {
+    pub(super) fn ceiling(&self, work: &Work) -> f64 {
         let Budget { daily_usd, warn_ratio, .. } = self.budget();
         if work.is_awaited() { daily_usd } else { daily_usd * warn_ratio.clamp(0.0, 1.0) }
     }
 
     /// Checks once whether an earlier process has already warned today.
-    async fn check_earlier_warning(&self) -> Result<(), Failure> {
+    pub(super) async fn check_earlier_warning(&self) -> Result<(), Failure> {
         let check = || async {
             // The result does not matter: whoever is above the mark now already was.
             self.warning(self.today().await?);

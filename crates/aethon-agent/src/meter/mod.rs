@@ -5,25 +5,28 @@
 //! stop, a time-out, a panic or by being dropped. Prices are applied here and nowhere else. Without a ceiling or a
 //! price, no call waits for any of this.
 //!
-//! `metering` admits and books calls, `grant` is the permission to make one call, and `call` is a call to the first of
+//! `metering` books calls, `reserving` admits them, `grant` is the permission to make one call, and `call` is a call to the first of
 //! several models that answers. Beside them: `tariff` (what a call costs), `usual` (how long answers are), `counts`
 //! (what is believed of a service), `refusal` (the messages), `announcer` (what is settled, for those who watch).
 
 mod announcer;
 mod call;
 mod counts;
+mod ending;
 mod error;
 mod grant;
 mod metering;
 mod refusal;
+mod reserving;
 mod tariff;
 #[cfg(test)]
 mod tests;
 mod usual;
 
 pub use call::{ModelCall, Settled, StandIn};
+pub use ending::Ending;
 pub use error::CallError;
-pub use grant::{Booked, Ending, Grant};
+pub use grant::{Booked, Grant};
 pub use metering::{Meter, Prices, Work};
 pub(crate) use refusal::in_words;
 pub use refusal::pricing_key;

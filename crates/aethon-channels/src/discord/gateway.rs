@@ -4,6 +4,7 @@
 //! after that number, so Discord resends whatever was not processed; the storage recognises duplicates by their id.
 //! Only if Discord rejects the session does a new one start, and then the chats are searched for missed messages.
 
+use aethon_core::shutdown::Shutdown;
 use std::time::Duration;
 
 use aethon_core::error::Result as CoreResult;
@@ -19,7 +20,7 @@ use tokio::time::{Instant, sleep, sleep_until, timeout};
 use super::platform::Discord;
 use super::{history, inbound};
 use crate::socket::{Ended, Socket};
-use crate::talk::{InOrder, Intake, Press, Rounds, Stop};
+use crate::talk::{self, InOrder, Intake, Press, Receiver, Rounds, Stop};
 
 /// Messages in servers and private messages. They include the content of messages addressed to us.
 const INTENTS: u64 = 1 << 9 | 1 << 12;
@@ -423,4 +424,14 @@ fn jitter() -> f64 {
     // Without randomness, the first heartbeat is sent after half the interval, which works as well.
     let _ = SystemRandom::new().fill(&mut byte).map_err(|_| byte[0] = 127);
     f64::from(byte[0]) / 255.0
+}
+
+#[async_trait]
+impl Receiver for Discord {
+    async fn receive(&self, intake: &Intake, shutdown: Shutdown) -> aethon_core::error::Result<()> {
+        let mut gateway = Gateway::new(self);
+        let ended = talk::receive(&mut gateway, intake, shutdown).await;
+        gateway.leave().await;
+        ended
+    }
 }

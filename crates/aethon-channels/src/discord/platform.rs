@@ -3,20 +3,17 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use aethon_core::error::Result;
 use aethon_core::exchange::Method;
-use aethon_core::shutdown::Shutdown;
 use async_trait::async_trait;
 use ring::digest::{SHA256, digest};
 use serde_json::{Value, json};
 
 use super::api::{Api, Body};
-use super::gateway::Gateway;
 use super::{Options, form, inbound};
 use crate::multipart;
 use crate::options::{ChannelServices, Rules};
 use crate::socket::Dial;
-use crate::talk::{self, Check, Content, Dialect, Failure, Fault, Intake, Messenger, Offer, Platform};
+use crate::talk::{Check, Content, Dialect, Failure, Fault, Intake, Messenger, Offer, Platform};
 use crate::text::{Fit, Measure};
 use aethon_core::messenger::GroupMode;
 
@@ -132,13 +129,6 @@ impl Platform for Discord {
     fn dialect(&self) -> Dialect {
         let fit = Fit { measure: Measure::Discord, length: MAX_TEXT, spans: 200 };
         Dialect { sends_once: true, ..Dialect::chat(fit, |_| PACE) }
-    }
-
-    async fn receive(&self, intake: &Intake, shutdown: Shutdown) -> Result<()> {
-        let mut gateway = Gateway::new(self);
-        let ended = talk::receive(&mut gateway, intake, shutdown).await;
-        gateway.leave().await;
-        ended
     }
 
     async fn post(&self, chat: &str, content: Content<'_>, key: &str) -> std::result::Result<String, Fault> {

@@ -5,8 +5,6 @@ use std::time::{Duration, SystemTime};
 
 use aethon_core::channel::ChannelRecords;
 use aethon_core::clock::Clock;
-use aethon_core::error::Result;
-use aethon_core::shutdown::Shutdown;
 use async_trait::async_trait;
 use jiff::SignedDuration;
 use lettre::message::Mailbox;
@@ -21,9 +19,8 @@ use super::proof::{self, Trust};
 use super::reply::{self, Envelope};
 use super::smtp::Smtp;
 use super::thread::{self, Thread};
-use super::watch::Watch;
 use crate::options::{ChannelServices, Rules};
-use crate::talk::{self, Check, Content, Dialect, Fault, Intake, Messenger, Offer, Platform};
+use crate::talk::{Check, Content, Dialect, Fault, Messenger, Offer, Platform};
 use crate::text::{Fit, Measure};
 
 /// Creates the channel.
@@ -138,10 +135,6 @@ impl Platform for Mail {
             passes_files_on: true,
             ..Dialect::chat(fit, |_| PACE)
         }
-    }
-
-    async fn receive(&self, intake: &Intake, shutdown: Shutdown) -> Result<()> {
-        talk::receive(&mut Watch::new(self), intake, shutdown).await
     }
 
     async fn post(&self, chat: &str, content: Content<'_>, key: &str) -> std::result::Result<String, Fault> {

@@ -5,6 +5,7 @@
 //! on. If UIDVALIDITY changes, unseen mail that is not too old is checked again; mail already processed is recognised
 //! by its id. Mail of strangers, lists and programs stays in the mailbox, unseen.
 
+use aethon_core::shutdown::Shutdown;
 use std::time::Duration;
 
 use aethon_core::error::Result;
@@ -18,7 +19,7 @@ use super::letter::Letter;
 use super::options::UNPROVEN;
 use super::platform::{Mail, REMEMBERED};
 use super::thread::{self, Thread};
-use crate::talk::{Arrival, Intake, Offer, Rounds, Sender, Stop};
+use crate::talk::{self, Arrival, Intake, Offer, Receiver, Rounds, Sender, Stop};
 
 /// How long to idle before polling the server. It may disconnect after 29 minutes, and devices in between (a home
 /// router, say) often do so much sooner.
@@ -259,6 +260,13 @@ fn too_long(size: u32) -> Offer {
 fn arrived(text: &str) -> Option<Timestamp> {
     let parsed = jiff::fmt::strtime::parse("%d-%b-%Y %H:%M:%S %z", text.trim()).ok()?;
     parsed.to_timestamp().ok()
+}
+
+#[async_trait]
+impl Receiver for Mail {
+    async fn receive(&self, intake: &Intake, shutdown: Shutdown) -> aethon_core::error::Result<()> {
+        talk::receive(&mut Watch::new(self), intake, shutdown).await
+    }
 }
 
 #[cfg(test)]

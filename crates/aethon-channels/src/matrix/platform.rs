@@ -3,20 +3,17 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use aethon_core::error::Result;
 use aethon_core::ids::unique;
-use aethon_core::shutdown::Shutdown;
 use async_trait::async_trait;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
 use super::api::Api;
-use super::sync::SyncLoop;
 use super::{Options, form};
 use crate::options::{ChannelServices, Rules};
 use crate::rest::encoded;
-use crate::talk::{self, Check, Content, Dialect, Fault, Intake, Messenger, Offer, Platform};
+use crate::talk::{Check, Content, Dialect, Fault, Messenger, Offer, Platform};
 use crate::text::{Fit, Measure};
 
 /// Creates the channel.
@@ -32,7 +29,7 @@ const PACE: Duration = Duration::from_millis(1500);
 const TYPING: u64 = 6000;
 
 pub(super) struct Matrix {
-    api: Api,
+    pub(super) api: Api,
     /// Our account, once it is known.
     us: tokio::sync::OnceCell<String>,
 }
@@ -67,10 +64,6 @@ impl Platform for Matrix {
     fn dialect(&self) -> Dialect {
         let fit = Fit { measure: Measure::Bytes, length: MAX_TEXT, spans: 500 };
         Dialect { sends_once: true, buttons: false, ..Dialect::chat(fit, |_| PACE) }
-    }
-
-    async fn receive(&self, intake: &Intake, shutdown: Shutdown) -> Result<()> {
-        talk::receive(&mut SyncLoop::new(&self.api), intake, shutdown).await
     }
 
     async fn post(&self, chat: &str, content: Content<'_>, key: &str) -> std::result::Result<String, Fault> {

@@ -4,6 +4,8 @@
 //! The first start begins with events from then on. If the server leaves a gap because too much happened at once, the
 //! missing messages are fetched.
 
+use super::platform::Matrix;
+use aethon_core::shutdown::Shutdown;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -13,7 +15,7 @@ use serde_json::Value;
 use super::api::Api;
 use super::{inbound, invitations};
 use crate::rest::encoded;
-use crate::talk::{Failure, Fault, Intake, Rounds, Sender, Stop};
+use crate::talk::{self, Failure, Fault, Intake, Receiver, Rounds, Sender, Stop};
 
 /// How long the server holds a request without news.
 pub const POLL: Duration = Duration::from_secs(30);
@@ -228,5 +230,12 @@ impl Session {
         };
         self.members.insert(room.to_owned(), count);
         Ok(count <= 2)
+    }
+}
+
+#[async_trait]
+impl Receiver for Matrix {
+    async fn receive(&self, intake: &Intake, shutdown: Shutdown) -> aethon_core::error::Result<()> {
+        talk::receive(&mut SyncLoop::new(&self.api), intake, shutdown).await
     }
 }

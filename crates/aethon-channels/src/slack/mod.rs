@@ -4,12 +4,14 @@
 //! arrivals, `form` converts styled text to `mrkdwn`, `platform` sends each message once and edits, `stream` shows a
 //! growing reply in one of Slack's native streams.
 
+mod account;
 mod api;
 mod form;
 mod inbound;
 mod platform;
 mod socket;
 mod stream;
+mod streams;
 
 use std::sync::Arc;
 

@@ -8,9 +8,8 @@ use std::time::Duration;
 
 use aethon_core::channel::ChannelRecords;
 use aethon_core::clock::Clock;
-use aethon_core::error::{Error, Result};
+use aethon_core::error::Error;
 use aethon_core::message::Attachment;
-use aethon_core::shutdown::Shutdown;
 use async_trait::async_trait;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -18,15 +17,13 @@ use jiff::SignedDuration;
 use ring::digest::{SHA256, digest};
 use serde_json::{Value, json};
 
+use super::account::Account;
 use super::api::{Api, Token};
-use super::socket::{Account, Sockets};
-use super::stream::{Streams, is_ts};
+use super::streams::{Streams, is_ts};
 use super::{Options, form};
 use crate::options::{ChannelServices, Rules};
 use crate::socket::Dial;
-use crate::talk::{
-    self, Button, Check, Content, Dialect, Failure, Fault, Growth, Intake, Messenger, Offer, Platform,
-};
+use crate::talk::{Button, Check, Content, Dialect, Failure, Fault, Growth, Messenger, Offer, Platform};
 use crate::text::{Fit, Measure, Styled};
 
 /// Creates the channel.
@@ -298,10 +295,6 @@ impl Platform for Slack {
     fn dialect(&self) -> Dialect {
         let fit = Fit { measure: Measure::Slack, length: MAX_TEXT, spans: 200 };
         Dialect { sends_once: true, has_threads, ..Dialect::chat(fit, |_| PACE) }
-    }
-
-    async fn receive(&self, intake: &Intake, shutdown: Shutdown) -> Result<()> {
-        talk::receive(&mut Sockets::new(self), intake, shutdown).await
     }
 
     async fn post(&self, chat: &str, content: Content<'_>, key: &str) -> std::result::Result<String, Fault> {

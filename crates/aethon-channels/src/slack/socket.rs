@@ -5,6 +5,7 @@
 //! processed, the socket is still read, because Slack expects its pings to be answered. When Slack asks for a new
 //! socket, it is opened before the old one is closed.
 
+use aethon_core::shutdown::Shutdown;
 use std::time::Duration;
 
 use aethon_core::error::Result as CoreResult;
@@ -15,11 +16,12 @@ use futures_util::stream::FuturesUnordered;
 use serde_json::{Value, json};
 use tokio::time::{interval, sleep, timeout};
 
+use super::account::Account;
 use super::api::Token;
 use super::inbound;
 use super::platform::Slack;
 use crate::socket::{Ended, Socket};
-use crate::talk::{Failure, InOrder, Intake, Press, Rounds, Sender, Stop};
+use crate::talk::{self, InOrder, Intake, Press, Receiver, Rounds, Sender, Stop};
 
 /// How long the first message may take.
 const HELLO: Duration = Duration::from_secs(20);
@@ -44,14 +46,6 @@ const NORMAL: u16 = 1000;
 pub(super) struct Sockets<'s> {
     slack: &'s Slack,
     account: Option<Account>,
-}
-
-/// Who we are.
-#[derive(Debug, Clone)]
-pub(super) struct Account {
-    pub(super) user: String,
-    pub(super) team: String,
-    pub(super) shown: String,
 }
 
 /// The result of processing an envelope.
@@ -254,18 +248,9 @@ fn broken(ended: Ended) -> Stop {
     Stop::again(format!("Slack's socket: {}", ended.message))
 }
 
-impl Account {
-    /// Parses the result of `auth.test`.
-    pub(super) fn read(told: &Value) -> Result<Self, Failure> {
-        let text = |key: &str| told[key].as_str().unwrap_or_default().to_owned();
-        let (user, name, team) = (text("user_id"), text("user"), text("team"));
-        // A person's token would read and write as that person.
-        if told["bot_id"].as_str().is_none_or(str::is_empty) || user.is_empty() {
-            return Err(Failure::Token(
-                "the token is none of a bot; set channels.slack.bot_token to the one that begins with xoxb-"
-                    .into(),
-            ));
-        }
-        Ok(Self { user, team: text("team_id"), shown: format!("@{name} in {team}") })
+#[async_trait]
+impl Receiver for Slack {
+    async fn receive(&self, intake: &Intake, shutdown: Shutdown) -> aethon_core::error::Result<()> {
+        talk::receive(&mut Sockets::new(self), intake, shutdown).await
     }
 }

@@ -4,25 +4,20 @@
 //! uncertain what a stream contains, the stream is ended and its message edited, so that the text appears exactly
 //! once. A started stream carries no key; it is found again as our first message without one after the question.
 
-use std::collections::{HashMap, VecDeque};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::Ordering;
 
 use async_trait::async_trait;
 use serde_json::{Value, json};
 
 use super::form::{markdown, settled};
 use super::platform::{LOOKED_THROUGH, Place, Slack, reference};
+use super::streams::is_ts;
 use crate::talk::{Asked, Fault, Growth};
 
 /// The most text put in a stream, in characters: Slack allows 12,000, and neutralised mentions grow.
 const MAX_MARKDOWN: usize = 11_500;
 /// Slack's own limit.
 const MAX_TAKEN: usize = 12_000;
-/// How many streams may be open. Further replies are shown by edits.
-const MAX_OPEN: usize = 1000;
-/// For how many private messages the thread is remembered.
-const MAX_THREADS: usize = 500;
 /// Suffix of the id of a message that started as a stream.
 const STREAMED: &str = " stream";
 /// Slack's error for editing a stream that is still open.
@@ -31,56 +26,6 @@ const STILL_STREAMING: &str = "streaming_state_conflict";
 const NOT_THERE: &str = "message_not_found";
 /// Refusals that would hit every other stream as well.
 const USELESS: [&str; 3] = ["unknown_method", "not_allowed_token_type", "the app lacks the scope"];
-
-/// The streams of a workspace.
-#[derive(Default)]
-pub(super) struct Streams {
-    /// The text of each open stream.
-    open: Mutex<HashMap<String, String>>,
-    /// The threads of private messages, by message id.
-    threads: Mutex<VecDeque<(String, String)>>,
-    /// Whether the workspace does not support streams.
-    is_off: AtomicBool,
-}
-
-impl Streams {
-    /// Records the thread of a private message.
-    pub(super) fn heard(&self, message: &str, thread: &str) {
-        let mut threads = lock(&self.threads);
-        if threads.len() >= MAX_THREADS {
-            threads.pop_front();
-        }
-        threads.push_back((message.to_owned(), thread.to_owned()));
-    }
-
-    fn thread_of(&self, message: &str) -> Option<String> {
-        let threads = lock(&self.threads);
-        threads.iter().rev().find(|(known, _)| known == message).map(|(_, thread)| thread.clone())
-    }
-
-    fn is_full(&self) -> bool {
-        lock(&self.open).len() >= MAX_OPEN
-    }
-
-    fn hold(&self, message: &str, text: String) {
-        lock(&self.open).insert(message.to_owned(), text);
-    }
-
-    /// Returns the text of a stream, which counts as ended until it is held again.
-    fn release(&self, message: &str) -> Option<String> {
-        lock(&self.open).remove(message)
-    }
-
-    fn switch_off(&self, why: &str) {
-        if !self.is_off.swap(true, Ordering::Relaxed) {
-            tracing::warn!(
-                channel = "slack",
-                why,
-                "Slack has no streams for this app; replies are edited as they grow"
-            );
-        }
-    }
-}
 
 impl Slack {
     /// Replaces the content of a message, which may be an open stream.
@@ -269,16 +214,7 @@ fn place_of(message: &str) -> Option<(&str, &str)> {
     message.strip_suffix(STREAMED).unwrap_or(message).split_once(' ')
 }
 
-pub(super) fn is_ts(ts: &str) -> bool {
-    !ts.is_empty() && ts.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.')
-}
-
 /// Returns whether one Slack timestamp is later than another. Both have six decimals.
 fn is_later(ts: &str, than: &str) -> bool {
     (ts.len(), ts) > (than.len(), than)
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // Every statement leaves the contents consistent, so a poisoned lock is usable.
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

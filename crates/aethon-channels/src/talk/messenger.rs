@@ -16,7 +16,8 @@ use super::approval_prompts::ApprovalPrompts;
 use super::growth::{Asked, Growth};
 use super::intake::Intake;
 use super::outlet::Outlet;
-use super::platform::{Check, Platform, Sender};
+use super::platform::{Check, Sender};
+use super::receiver::Receiver;
 use super::sending;
 use super::started_turns::StartedTurn;
 use super::stream::Streams;
@@ -24,6 +25,7 @@ use crate::options::{ChannelServices, Rules};
 
 /// A messenger as a channel.
 pub struct Messenger {
+    receiver: Arc<dyn Receiver>,
     outlet: Arc<Outlet>,
     streams: Arc<Streams>,
     prompts: Arc<ApprovalPrompts>,
@@ -33,7 +35,7 @@ pub struct Messenger {
 
 impl Messenger {
     pub(crate) fn new(
-        platform: Arc<dyn Platform>,
+        platform: Arc<dyn Receiver>,
         is_recipient: fn(&str) -> bool,
         rules: Rules,
         services: ChannelServices,
@@ -43,15 +45,15 @@ impl Messenger {
 
     /// Shows replies in growing messages.
     pub(crate) fn growing(
-        platform: (Arc<dyn Platform>, Option<Arc<dyn Growth>>),
+        (receiver, growth): (Arc<dyn Receiver>, Option<Arc<dyn Growth>>),
         is_recipient: fn(&str) -> bool,
         rules: Rules,
         services: ChannelServices,
     ) -> Self {
-        let outlet = Arc::new(Outlet::new(platform, rules, services));
+        let outlet = Arc::new(Outlet::new((receiver.clone(), growth), rules, services));
         let prompts = Arc::new(ApprovalPrompts::new(outlet.clone()));
         let streams = Arc::new(Streams::new(outlet.clone(), prompts.clone()));
-        Self { outlet, streams, prompts, is_recipient, calls: None }
+        Self { receiver, outlet, streams, prompts, is_recipient, calls: None }
     }
 
     /// Sets the receiver of the platform's HTTP calls.
@@ -121,7 +123,7 @@ impl Channel for Messenger {
             intake.process_waiting().await;
         };
         let ended = tokio::select! {
-            ended = self.outlet.platform.receive(&intake, shutdown.clone()) => ended,
+            ended = self.receiver.receive(&intake, shutdown.clone()) => ended,
             () = beside => Ok(()),
         };
         if shutdown.is_requested() {

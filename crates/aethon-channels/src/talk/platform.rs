@@ -4,12 +4,10 @@ use std::time::Duration;
 
 use aethon_core::error::Result;
 use aethon_core::message::Attachment;
-use aethon_core::shutdown::Shutdown;
 use async_trait::async_trait;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::intake::Intake;
 use crate::text::{Fit, RichFit, Styled};
 
 /// A messenger's wire.
@@ -17,10 +15,6 @@ use crate::text::{Fit, RichFit, Styled};
 pub(crate) trait Platform: Send + Sync {
     /// Returns the platform's capabilities and limits.
     fn dialect(&self) -> Dialect;
-
-    /// Receives until shutdown and passes everything to the intake. Whatever the intake has accepted is stored, so only
-    /// then may it be acknowledged to the platform.
-    async fn receive(&self, intake: &Intake, shutdown: Shutdown) -> Result<()>;
 
     /// Sends something to a chat. The key is the same for every attempt, for platforms that deduplicate by key.
     /// Returns the id of the message.

@@ -74,17 +74,20 @@ struct Paper {
 }
 
 #[async_trait]
+impl super::receiver::Receiver for Paper {
+    async fn receive(&self, _intake: &Intake, mut shutdown: Shutdown) -> Result<()> {
+        shutdown.requested().await;
+        Ok(())
+    }
+}
+
+#[async_trait]
 impl Platform for Paper {
     fn dialect(&self) -> Dialect {
         let fit = Fit { measure: Measure::Utf16, length: 40, spans: 100 };
         let pace = |_: &str| Duration::from_secs(1);
         let has_threads = |chat: &str| chat == "C1";
         Dialect { sends_once: self.sends_once, has_threads, ..Dialect::chat(fit, pace) }
-    }
-
-    async fn receive(&self, _door: &Intake, mut shutdown: Shutdown) -> Result<()> {
-        shutdown.requested().await;
-        Ok(())
     }
 
     async fn post(&self, _chat: &str, content: Content<'_>, key: &str) -> Result<String, Fault> {

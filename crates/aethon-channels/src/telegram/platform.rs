@@ -7,7 +7,6 @@ use std::time::Duration;
 use aethon_core::channel::ChannelRecords;
 use aethon_core::error::Result;
 use aethon_core::message::Attachment;
-use aethon_core::shutdown::Shutdown;
 use async_trait::async_trait;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -16,13 +15,10 @@ use super::Options;
 use super::api::{Api, Failure};
 use super::form::{MAX_ENTITIES, entities};
 use super::newer::{self, Newer};
-use super::updates::Updates;
 use super::wire::{File, Message};
 use crate::multipart;
 use crate::options::{ChannelServices, Rules};
-use crate::talk::{
-    self, BURST_OF_ALL, Button, Check, Content, Dialect, Fault, Intake, Messenger, Offer, Platform,
-};
+use crate::talk::{BURST_OF_ALL, Button, Check, Content, Dialect, Fault, Messenger, Offer, Platform};
 use crate::text::{Fit, Measure};
 
 /// Creates the channel.
@@ -200,10 +196,6 @@ impl Platform for Telegram {
             rich: self.newer.rich(),
             ..Dialect::chat(fit, pace)
         }
-    }
-
-    async fn receive(&self, intake: &Intake, shutdown: Shutdown) -> Result<()> {
-        talk::receive(&mut Updates::new(self), intake, shutdown).await
     }
 
     async fn post(&self, chat: &str, content: Content<'_>, key: &str) -> std::result::Result<String, Fault> {

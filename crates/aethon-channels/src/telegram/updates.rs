@@ -6,6 +6,7 @@
 //! a webhook, or a broken connection is reported and retried with growing pauses. A rejected token ends the channel
 //! until the next start.
 
+use aethon_core::shutdown::Shutdown;
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -15,7 +16,7 @@ use super::api::Failure;
 use super::inbound::{self, Ourselves};
 use super::platform::Telegram;
 use super::wire::{Callback, Update, User};
-use crate::talk::{Fault, Intake, Rounds, Stop};
+use crate::talk::{self, Fault, Intake, Receiver, Rounds, Stop};
 
 /// How long Telegram holds a call without news.
 pub const POLL: Duration = Duration::from_secs(50);
@@ -204,4 +205,11 @@ async fn first_start(intake: &Intake, is_first: bool) -> Result<Option<i64>, Sto
 
 fn id(update: &Value) -> Option<i64> {
     update["update_id"].as_i64()
+}
+
+#[async_trait]
+impl Receiver for Telegram {
+    async fn receive(&self, intake: &Intake, shutdown: Shutdown) -> aethon_core::error::Result<()> {
+        talk::receive(&mut Updates::new(self), intake, shutdown).await
+    }
 }

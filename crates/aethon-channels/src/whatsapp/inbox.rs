@@ -1,6 +1,8 @@
 //! Processes the content of Meta's calls in order: messages go to the intake, and failures of sent messages go back to
 //! the outbox. What was processed is removed, so after a crash the rest continues.
 
+use super::TERMS;
+use aethon_core::shutdown::Shutdown;
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -10,7 +12,7 @@ use tokio::time::timeout;
 use super::calls::WAITING;
 use super::platform::WhatsApp;
 use super::{inbound, window};
-use crate::talk::{Intake, Rounds, Stop};
+use crate::talk::{self, Intake, Receiver, Rounds, Stop};
 
 /// How many are processed in a round.
 const BATCH: usize = 100;
@@ -78,5 +80,13 @@ impl Rounds for Inbox<'_> {
         }
         intake.health().runs(None);
         Ok(())
+    }
+}
+
+#[async_trait]
+impl Receiver for WhatsApp {
+    async fn receive(&self, intake: &Intake, shutdown: Shutdown) -> aethon_core::error::Result<()> {
+        tracing::warn!(channel = "whatsapp", "{TERMS}");
+        talk::receive(&mut Inbox::new(self), intake, shutdown).await
     }
 }

@@ -6,10 +6,9 @@ use std::time::Duration;
 
 use aethon_core::channel::ChannelRecords;
 use aethon_core::clock::Clock;
-use aethon_core::error::{Error, Result};
+use aethon_core::error::Error;
 use aethon_core::live::Live;
 use aethon_core::message::Attachment;
-use aethon_core::shutdown::Shutdown;
 use async_trait::async_trait;
 use jiff::SignedDuration;
 use serde_json::{Value, json};
@@ -17,13 +16,10 @@ use tokio::time::Instant;
 
 use super::api::Api;
 use super::calls::Calls;
-use super::inbox::Inbox;
 use super::{Options, TERMS, form, inbound, window};
 use crate::multipart;
 use crate::options::{ChannelServices, Rules};
-use crate::talk::{
-    self, Button, Check, Content, Dialect, Failure, Fault, Intake, Messenger, Offer, Platform,
-};
+use crate::talk::{Button, Check, Content, Dialect, Failure, Fault, Messenger, Offer, Platform};
 use crate::text::{Fit, Measure, Styled};
 
 /// Creates the channel.
@@ -170,11 +166,6 @@ impl Platform for WhatsApp {
     fn dialect(&self) -> Dialect {
         let fit = Fit { measure: Measure::Utf16, length: MAX_TEXT, spans: MAX_SPANS };
         Dialect { edits: false, ..Dialect::chat(fit, |_| PACE) }
-    }
-
-    async fn receive(&self, intake: &Intake, shutdown: Shutdown) -> Result<()> {
-        tracing::warn!(channel = "whatsapp", "{TERMS}");
-        talk::receive(&mut Inbox::new(self), intake, shutdown).await
     }
 
     async fn post(&self, chat: &str, content: Content<'_>, key: &str) -> std::result::Result<String, Fault> {

@@ -6,7 +6,8 @@
 use std::fmt;
 use std::path::Path;
 
-use super::{Error, FailedMigration, NoSpaceForCopy, Obstacle, Reason};
+use super::obstacle::Obstacle;
+use super::store_error::{Error, FailedMigration, NoSpaceForCopy, Reason};
 
 /// What to do about a damaged database.
 const MEND: &str = "stop aethon, and mend it with `aethon-cli doctor --repair`, or restore a backup with `aethon-cli restore`";
