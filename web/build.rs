@@ -5,7 +5,8 @@
 //! one immutable URL. The result is a flat folder of numbered files in `OUT_DIR` and the table that names them.
 //!
 //! Pages are templates. `{{tree}}` becomes the hash, `{{styles FILE...}}` the joined style sheet, and
-//! `{{script FILE LATER...}}` the script of that module; `LATER` lists modules, or folders of them, that are loaded on demand.
+//! `{{script FILE LATER...}}` the script of that module; `LATER` lists modules that are loaded on demand; a `*` stands for
+//! the name of any folder.
 
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -104,17 +105,22 @@ impl Joined<'_> {
             .written
             .iter()
             .filter_map(|source| Some((source.name.as_str(), std::str::from_utf8(&source.body).ok()?)));
-        let is_later = |name: &str| {
-            later.iter().any(|wanted| name == *wanted || wanted.ends_with('/') && name.starts_with(wanted))
-        };
+        let names = self.written.iter().map(|source| &source.name);
         let later: Vec<String> =
-            self.written.iter().map(|source| source.name.clone()).filter(|name| is_later(name)).collect();
+            names.filter(|name| later.iter().any(|pattern| matches(pattern, name))).cloned().collect();
         for script in Modules::new(texts).join(entry, &later)? {
             self.held.extend(script.holds);
             self.made.push(Source { name: script.name, body: script.body.into_bytes() });
         }
         Ok(format!("<script type=\"module\" src=\"/dashboard/static/{{{{tree}}}}/{entry}\"></script>"))
     }
+}
+
+/// Whether `pattern`, in which a `*` stands for the name of any folder, describes `name`.
+fn matches(pattern: &str, name: &str) -> bool {
+    let Some((before, after)) = pattern.split_once('*') else { return pattern == name };
+    let folder = name.strip_prefix(before).and_then(|rest| rest.strip_suffix(after));
+    folder.is_some_and(|folder| !folder.contains('/'))
 }
 
 fn text(source: &Source) -> io::Result<String> {

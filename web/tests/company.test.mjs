@@ -2,8 +2,8 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { fixed, placeOfTool, seatAt, spotOf, way } from "../assets/js/dashboard/company/floor.js";
-import { Office, mainId } from "../assets/js/dashboard/company/office.js";
+import { fixed, placeOfTool, seatAt, spotOf, way } from "../assets/js/dashboard/panels/company/floor.js";
+import { Office, mainId } from "../assets/js/dashboard/panels/company/office.js";
 
 const session = "telegram:42";
 const call = (name, id = "c1") => ({ session_id: session, message: { role: "assistant", content: [{ type: "tool_call", id, name, input: {} }] } });

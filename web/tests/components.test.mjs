@@ -5,9 +5,9 @@ import { test } from "node:test";
 import { lineDiff, shortened } from "../assets/js/components/line-diff.js";
 import { labelled, points, ticks } from "../assets/js/components/scale.js";
 import { sorted, windowOf } from "../assets/js/components/table-math.js";
-import { asToml, configEntries, fieldText, parsedValue, sectionsOf, terminalCommand } from "../assets/js/dashboard/config-model.js";
+import { asToml, configEntries, fieldText, parsedValue, sectionsOf, terminalCommand } from "../assets/js/dashboard/panels/config/model.js";
 import { ranked } from "../assets/js/dashboard/matching.js";
-import { share, troubles } from "../assets/js/dashboard/problems.js";
+import { share, troubles } from "../assets/js/dashboard/panels/overview/problems.js";
 import { hrefOf, parseRoute } from "../assets/js/dashboard/route.js";
 
 test("an address names a panel, what is in it and how it is filtered, there and back", () => {

@@ -6,7 +6,7 @@ import { test } from "node:test";
 import { runInNewContext } from "node:vm";
 import { approvalsPath } from "../assets/js/dashboard/approvals-path.js";
 import { budgetPath, statusPath } from "../assets/js/dashboard/facts.js";
-import { paths } from "../assets/js/dashboard/panels/overview.js";
+import { paths } from "../assets/js/dashboard/panels/overview/index.js";
 import { request } from "../assets/js/shared/api.js";
 import { counted } from "../assets/js/shared/count.js";
 

@@ -2,10 +2,10 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { LogLines } from "../assets/js/dashboard/log-lines.js";
-import { Entries } from "../assets/js/dashboard/monitor/entries.js";
-import { briefly, nearest, placeOf, snapshotAt, spread, toolNames } from "../assets/js/dashboard/recordings/timeline.js";
-import { everyDay, grouped, partsOf } from "../assets/js/dashboard/usage-groups.js";
+import { LogLines } from "../assets/js/dashboard/panels/logs/lines.js";
+import { Entries } from "../assets/js/dashboard/panels/monitor/entries.js";
+import { briefly, nearest, placeOf, snapshotAt, spread, toolNames } from "../assets/js/dashboard/panels/recordings/timeline.js";
+import { everyDay, grouped, partsOf } from "../assets/js/dashboard/panels/usage/groups.js";
 
 const session = "webchat:a";
 const at = (second) => `2026-11-22T10:00:${String(second).padStart(2, "0")}.000Z`;

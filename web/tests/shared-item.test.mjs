@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { ConfigChange } from "../assets/js/dashboard/config-change.js";
+import { ConfigChange } from "../assets/js/dashboard/panels/config/change.js";
 import { Problem } from "../assets/js/shared/api.js";
 import { SharedItem } from "../assets/js/shared/shared-item.js";
 

@@ -8,7 +8,7 @@ import { toast } from "../shared/toast.js";
 import { watchLasting } from "../shared/unsaved.js";
 import { texts } from "../texts.js";
 import { approvalsPath } from "./approvals-path.js";
-import { loaded } from "./pieces.js";
+import { loaded } from "./cards.js";
 
 /** @import { Store } from "./store.js" */
 

@@ -5,7 +5,7 @@ import { fill, make } from "../shared/dom.js";
 import { shell } from "../texts/shell.js";
 import { errorState, state } from "../components/state.js";
 import { contextOf, loadStyles } from "./context.js";
-import { later } from "./later.js";
+import { later } from "./import-with-retry.js";
 import { panelOf } from "./panels.js";
 import { hrefOf, parseRoute } from "./route.js";
 
@@ -101,6 +101,6 @@ export class PanelHost {
 /** @param {Panel} panel @returns {Promise<Mount>} */
 async function load(panel) {
   const styles = new URL(`../../css/panels/${panel.id}.css`, import.meta.url);
-  const [module] = await Promise.all([later(`panels/${panel.id}`), panel.hasStyles ? loadStyles(styles.pathname) : null]);
+  const [module] = await Promise.all([later(`panels/${panel.id}/index`), panel.hasStyles ? loadStyles(styles.pathname) : null]);
   return module.mount;
 }

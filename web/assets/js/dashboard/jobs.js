@@ -7,7 +7,7 @@ import { exactly } from "../shared/time.js";
 import { toast } from "../shared/toast.js";
 import { conflictWords } from "../texts/conflict.js";
 import { schedulerWords as words } from "../texts/scheduler.js";
-import { act, failed } from "./act.js";
+import { act, failed } from "./run-action.js";
 import { asShown } from "./as-shown.js";
 
 /** @import { Context } from "./context.js" */

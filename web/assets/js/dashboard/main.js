@@ -14,7 +14,7 @@ import { Live, topics } from "./live.js";
 import { signedInAgain } from "./denied.js";
 import { budgetPath, showFacts, statusPath } from "./facts.js";
 import { listenForKeys } from "./keys.js";
-import { later } from "./later.js";
+import { later } from "./import-with-retry.js";
 import { Store } from "./store.js";
 
 const everywhere = [statusPath, approvalsPath, budgetPath];

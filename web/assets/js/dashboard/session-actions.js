@@ -7,7 +7,7 @@ import { renameShared } from "../shared/rename-shared.js";
 import { toast } from "../shared/toast.js";
 import { conflictWords } from "../texts/conflict.js";
 import { sessionWords as words } from "../texts/sessions.js";
-import { act, failed } from "./act.js";
+import { act, failed } from "./run-action.js";
 import { asShown } from "./as-shown.js";
 
 /** @import { Context } from "./context.js" */
