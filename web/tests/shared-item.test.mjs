@@ -45,7 +45,10 @@ test("a change carries the version that was read, and its answer is the next one
   await item.read();
   assert.equal((await item.send(put("two"), { isSame: unlike("one"), ask: never })).outcome, "saved");
   assert.equal((await item.send(put("three"), { isSame: unlike("two"), ask: never })).outcome, "saved");
-  assert.deepEqual(state.sent, [["PUT", '"1"'], ["PUT", '"2"']]);
+  assert.deepEqual(state.sent, [
+    ["PUT", '"1"'],
+    ["PUT", '"2"'],
+  ]);
 });
 
 test("what was changed elsewhere is overwritten only when that is wanted", async () => {
@@ -106,7 +109,10 @@ test("what was deleted elsewhere is recognised by 412 and by 404", async () => {
     const item = new SharedItem(tagged ? exchange : untagged, path);
     await item.read();
     state.content = null;
-    const { outcome, data } = await item.send(put("mine"), { isSame: unlike("one"), ask: async (present) => (assert.equal(present, null), "mine") });
+    const { outcome, data } = await item.send(put("mine"), {
+      isSame: unlike("one"),
+      ask: async (present) => (assert.equal(present, null), "mine"),
+    });
     assert.deepEqual([outcome, data], ["mine", null]);
     assert.equal(await item.peek(), null);
   }
@@ -125,7 +131,11 @@ function config(values) {
   const exchange = async (where, { method = "GET", body, headers = {} } = {}) => {
     const etag = `"${state.version}"`;
     if (method === "GET") return { data: { budget: { ...state.values } }, etag };
-    if (headers["If-Match"] !== etag) throw Object.assign(new Problem(412, "changed", "changed_elsewhere"), { document: { current: { budget: { ...state.values } } }, etag });
+    if (headers["If-Match"] !== etag)
+      throw Object.assign(new Problem(412, "changed", "changed_elsewhere"), {
+        document: { current: { budget: { ...state.values } } },
+        etag,
+      });
     const [[key, value]] = Object.entries(body);
     const name = key.split(".")[1];
     const diff = `--- config.toml\n+++ config.toml\n@@ -${state.version} @@\n-${name} = ${state.values[name]}\n+${name} = ${value}\n`;

@@ -19,7 +19,8 @@ export class Announcer {
 
   /** Announces the completed blocks. @param {Turn} turn @param {any} frame @param {(index: number) => Element | undefined} blockOf */
   follow(turn, frame, blockOf) {
-    if (frame.type === "tool" && frame.state === "running" && frame.output === undefined) this.say(texts.announce.tool(frame.name));
+    if (frame.type === "tool" && frame.state === "running" && frame.output === undefined)
+      this.say(texts.announce.tool(frame.name));
     if (frame.type === "approval") this.say(texts.approval.announce(frame.tool));
     if (frame.type === "error") this.say(frame.message);
     const complete = turn.state === "done" ? turn.reply.blocks.length : turn.reply.blocks.length - 1;

@@ -67,7 +67,12 @@ function dressCode(pre) {
   const figure = make(
     "figure",
     { class: "code" },
-    make("figcaption", {}, make("span", {}, name), copyButton(texts.code.copy, () => pre.textContent ?? "")),
+    make(
+      "figcaption",
+      {},
+      make("span", {}, name),
+      copyButton(texts.code.copy, () => pre.textContent ?? ""),
+    ),
   );
   if (code) setCode(code, code.textContent ?? "");
   pre.replaceWith(figure);

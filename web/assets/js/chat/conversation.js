@@ -15,7 +15,8 @@ export class Conversation {
   /** @type {Turn[]} The stored messages as turns, computed once per change. */ #past = [];
   /** @type {Map<string, Turn>} Live turns by id. */ #live = new Map();
   /** @type {Map<string, Turn>} Unacknowledged messages by the page's own id. */ #local = new Map();
-  /** @type {Map<string, string>} The key under which a turn was first shown, which keeps its view on the page. */ #keys = new Map();
+  /** @type {Map<string, string>} The key under which a turn was first shown, which keeps its view on the page. */ #keys =
+    new Map();
   /** @type {Set<string>} Turns that a pending retry or edit will replace. */ #replaced = new Set();
   hasOlder = false;
   title = "";
@@ -93,7 +94,13 @@ export class Conversation {
     if (from < 0) return;
     for (const turn of turns.slice(from)) if (turn.id) this.#replaced.add(turn.id);
     const said = turns[from].said ?? { text: "", files: [], at: null, state: "sent", error: "" };
-    this.#local.set(id, newTurn(`l:${id}`, { request, said: { ...said, text: text ?? said.text, files: files ?? said.files, state: "sending", error: "" } }));
+    this.#local.set(
+      id,
+      newTurn(`l:${id}`, {
+        request,
+        said: { ...said, text: text ?? said.text, files: files ?? said.files, state: "sending", error: "" },
+      }),
+    );
   }
 
   /** Records that the server has stored a message. @param {{id: string, turn: string, queued?: number}} ack */

@@ -21,7 +21,8 @@ export function openHelp() {
  */
 export function listenForShortcuts(actions) {
   document.addEventListener("keydown", (event) => {
-    if (event.isComposing || event.defaultPrevented || document.querySelector("dialog[open], [popover]:popover-open")) return;
+    if (event.isComposing || event.defaultPrevented || document.querySelector("dialog[open], [popover]:popover-open"))
+      return;
     const target = /** @type {HTMLElement} */ (event.target);
     const isTyping = target.matches("input, textarea, select, [contenteditable]");
     // In another field, Esc concerns that field and not the reply.

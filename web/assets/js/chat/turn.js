@@ -8,8 +8,23 @@ let births = 0;
 export function newTurn(key, known = {}) {
   births += 1;
   return {
-    key, id: null, said: null, reply: emptyReply(), state: "local", stopReason: "", failure: null, model: "", usage: null,
-    at: null, version: 0, base: null, born: births, request: "message", heard: 0, isWaiting: false, ...known,
+    key,
+    id: null,
+    said: null,
+    reply: emptyReply(),
+    state: "local",
+    stopReason: "",
+    failure: null,
+    model: "",
+    usage: null,
+    at: null,
+    version: 0,
+    base: null,
+    born: births,
+    request: "message",
+    heard: 0,
+    isWaiting: false,
+    ...known,
   };
 }
 
@@ -31,7 +46,10 @@ export function turnsFromStored(messages) {
     let turn = turns.at(-1);
     const belongs = turn && (message.turn ? turn.id === message.turn : !turn.id && message.role !== "user");
     if (!turn || !belongs) {
-      turn = newTurn(message.turn ? `t:${message.turn}` : `m:${message.id}`, { id: message.turn ?? null, state: "done" });
+      turn = newTurn(message.turn ? `t:${message.turn}` : `m:${message.id}`, {
+        id: message.turn ?? null,
+        state: "done",
+      });
       turns.push(turn);
     }
     readMessage(turn, message);
@@ -56,7 +74,8 @@ function readEnding(turn) {
   const last = turn.reply.extras.at(-1)?.part;
   if (last?.kind !== "notice") return;
   if (failures.has(turn.stopReason)) turn.failure = { code: last.code, message: last.text };
-  else if (turn.stopReason === "stopped" && (last.code === "shutdown" || last.code === "withdrawn")) turn.stopReason = last.code;
+  else if (turn.stopReason === "stopped" && (last.code === "shutdown" || last.code === "withdrawn"))
+    turn.stopReason = last.code;
   else if (turn.stopReason !== "stopped" || last.code !== "stopped") return;
   turn.reply.extras.pop();
 }
@@ -92,7 +111,10 @@ function readBlock(reply, block) {
   } else if (type === "reasoning" && block.text) {
     reply.extras.push({ at, part: { kind: "reasoning", text: block.text } });
   } else if (type === "tool_call") {
-    reply.extras.push({ at, part: { kind: "tool", call: block.id, name: block.name, input: block.input, output: undefined, state: "running" } });
+    reply.extras.push({
+      at,
+      part: { kind: "tool", call: block.id, name: block.name, input: block.input, output: undefined, state: "running" },
+    });
   } else if (type === "tool_result") {
     settleTool(reply, block);
   } else if (type === "notice") {
@@ -123,7 +145,8 @@ export function toolPart(reply, call) {
 }
 
 /** Whether a reply is still empty. What a hook told the model does not count. @param {Reply} reply */
-export const isBlank = (reply) => reply.blocks.length === 0 && reply.extras.every(({ part }) => part.kind === "context") && !reply.source;
+export const isBlank = (reply) =>
+  reply.blocks.length === 0 && reply.extras.every(({ part }) => part.kind === "context") && !reply.source;
 
 /** @param {any} one @param {any} other */
 function sum(one, other) {

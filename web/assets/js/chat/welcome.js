@@ -36,7 +36,11 @@ export function welcome(status, suggest, remark) {
     status?.demo === true && note({ title: texts.model.demoTitle, text: texts.model.demoHint, icon: "key" }),
     remark && note({ text: remark }),
     reach(status),
-    make("div", { class: "suggestions" }, ...words.suggestions.map((suggestion) => suggestionButton(suggestion, suggest))),
+    make(
+      "div",
+      { class: "suggestions" },
+      ...words.suggestions.map((suggestion) => suggestionButton(suggestion, suggest)),
+    ),
   );
 }
 
@@ -54,13 +58,23 @@ function reach(status) {
 
 /** @param {any} status */
 export function modelMissing(status) {
-  return note({ title: texts.model.missingTitle, text: status.model_hint || texts.model.missingHint, tone: "warn", icon: "key" });
+  return note({
+    title: texts.model.missingTitle,
+    text: status.model_hint || texts.model.missingHint,
+    tone: "warn",
+    icon: "key",
+  });
 }
 
 /** @param {{icon: string, title: string, text: string}} suggestion @param {(text: string) => void} suggest */
 function suggestionButton({ icon: name, title, text }, suggest) {
   const press = () => suggest(text);
-  return make("button", { type: "button", on: { click: press } }, icon(name), make("span", {}, make("strong", {}, title), text));
+  return make(
+    "button",
+    { type: "button", on: { click: press } },
+    icon(name),
+    make("span", {}, make("strong", {}, title), text),
+  );
 }
 
 /** Channels come as a list or as an object of switches. @param {any} channels */

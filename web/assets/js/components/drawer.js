@@ -21,7 +21,11 @@ export function openDrawer({ title, body, actions = [], closed }) {
   const content = make("div", { class: "stack" });
   const show = (/** @type {{title?: string, body: Node[], actions?: Node[]}} */ next) => {
     if (next.title !== undefined) fill(heading, ...visible(next.title));
-    fill(content, ...next.body, ...(next.actions && next.actions.length > 0 ? [make("div", { class: "dialog-actions" }, ...next.actions)] : []));
+    fill(
+      content,
+      ...next.body,
+      ...(next.actions && next.actions.length > 0 ? [make("div", { class: "dialog-actions" }, ...next.actions)] : []),
+    );
   };
   inner.prepend(make("div", { class: "drawer-head" }, heading, close));
   inner.append(content);
@@ -33,6 +37,8 @@ export function openDrawer({ title, body, actions = [], closed }) {
 /** A list of names and values. @param {([string, import("../shared/dom.js").Child] | false | null | undefined)[]} pairs */
 export function pairs(...pairs) {
   const list = make("dl", { class: "pairs" });
-  for (const pair of pairs) if (pair && pair[1] !== null && pair[1] !== undefined && pair[1] !== false && pair[1] !== "") list.append(make("dt", {}, pair[0]), make("dd", {}, pair[1]));
+  for (const pair of pairs)
+    if (pair && pair[1] !== null && pair[1] !== undefined && pair[1] !== false && pair[1] !== "")
+      list.append(make("dt", {}, pair[0]), make("dd", {}, pair[1]));
   return list;
 }

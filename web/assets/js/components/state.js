@@ -93,5 +93,10 @@ function put(host, node) {
 /** A note that the data shown is stale. @param {string} why @param {number} at @param {() => void} retry */
 export function staleNote(why, at, retry) {
   const again = make("div", {}, button({ label: shell.retry, icon: "retry", look: "button-small", press: retry }));
-  return note({ text: `${shell.refreshFailed(why)} ${shell.staleSince(ago(at))}`, tone: "warn", icon: "alert", action: again });
+  return note({
+    text: `${shell.refreshFailed(why)} ${shell.staleSince(ago(at))}`,
+    tone: "warn",
+    icon: "alert",
+    action: again,
+  });
 }

@@ -34,7 +34,8 @@ export function approvalList(store, list) {
     for (const [id, card] of cards) {
       if (open.has(id)) continue;
       // No event said how it was decided.
-      if (!card.asked.decision && !card.asked.sending) Object.assign(card.asked, { decision: "deny", reason: "elsewhere" });
+      if (!card.asked.decision && !card.asked.sending)
+        Object.assign(card.asked, { decision: "deny", reason: "elsewhere" });
       card.update();
       if (!card.isKept()) cards.delete(id);
     }
@@ -42,7 +43,8 @@ export function approvalList(store, list) {
     const shown = [...kept, ...approvals.map((/** @type {any} */ approval) => cardFor(store, approval).element)];
     const hadFocus = list.contains(document.activeElement);
     if (shown.length > 0) arrange(list, shown);
-    else if (!list.querySelector(":scope > .quiet")) arrange(list, [make("p", { class: "quiet" }, texts.approval.none)]);
+    else if (!list.querySelector(":scope > .quiet"))
+      arrange(list, [make("p", { class: "quiet" }, texts.approval.none)]);
     list.tabIndex = -1;
     // The decided card is gone; keeps the focus among the pending ones.
     if (hadFocus && !list.contains(document.activeElement)) list.focus({ preventScroll: true });
@@ -55,12 +57,22 @@ function cardFor(store, approval) {
   const known = cards.get(approval.id);
   if (known) return known;
   const name = String(approval.session_id ?? "").replace(/^webchat:/, "");
-  const asked = { ...approval, decision: null, reason: null, why: approval.reason, sending: false, origin: name && texts.approval.session(name) };
+  const asked = {
+    ...approval,
+    decision: null,
+    reason: null,
+    why: approval.reason,
+    sending: false,
+    origin: name && texts.approval.session(name),
+  };
   const card = approvalCard(asked, async (decision, terms) => {
     Object.assign(asked, { sending: true, fault: "" });
     card.update();
     try {
-      await request(`${approvalsPath}/${encodeURIComponent(approval.id)}`, { method: "POST", body: { decision, ...terms } });
+      await request(`${approvalsPath}/${encodeURIComponent(approval.id)}`, {
+        method: "POST",
+        body: { decision, ...terms },
+      });
       Object.assign(asked, { decision, reason: "user", edited: terms.input !== undefined });
     } catch (problem) {
       Object.assign(asked, { sending: false, fault: terms.input ? /** @type {Error} */ (problem).message : "" });

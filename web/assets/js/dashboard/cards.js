@@ -8,7 +8,13 @@ import { texts } from "../texts.js";
 
 /** @param {string} label @param {import("../shared/dom.js").Child} value @param {string} [more] */
 export function fact(label, value, more) {
-  return make("div", { class: "card" }, make("dt", {}, label), make("dd", { class: "card-value" }, value), more && make("dd", { class: "card-more" }, more));
+  return make(
+    "div",
+    { class: "card" },
+    make("dt", {}, label),
+    make("dd", { class: "card-value" }, value),
+    more && make("dd", { class: "card-more" }, more),
+  );
 }
 
 /** @param {string} title @param {Node | false} [aside] */
@@ -51,6 +57,16 @@ export function loaded(store, path, failure, show) {
   const held = store.get(path);
   if (!held) return skeleton(4);
   if (held.value !== undefined) return show(held.value);
-  const again = make("div", {}, button({ label: texts.error.again, icon: "retry", look: "button-small", press: () => void store.load(path) }));
-  return note({ title: failure, text: held.problem?.message ?? texts.error.server, tone: "bad", icon: "alert", action: again });
+  const again = make(
+    "div",
+    {},
+    button({ label: texts.error.again, icon: "retry", look: "button-small", press: () => void store.load(path) }),
+  );
+  return note({
+    title: failure,
+    text: held.problem?.message ?? texts.error.server,
+    tone: "bad",
+    icon: "alert",
+    action: again,
+  });
 }

@@ -70,9 +70,14 @@ async function guardedExchange(path, options) {
 
 /** Loads a stylesheet once; resolves when it applies. @param {string} href */
 export function loadStyles(href) {
-  if (document.querySelector(`link[rel="stylesheet"][href="${CSS.escape(href)}"]`) || loaded.has(href)) return loaded.get(href) ?? Promise.resolve();
+  if (document.querySelector(`link[rel="stylesheet"][href="${CSS.escape(href)}"]`) || loaded.has(href))
+    return loaded.get(href) ?? Promise.resolve();
   const coming = new Promise((resolve) => {
-    const link = make("link", { rel: "stylesheet", href, on: { load: () => resolve(undefined), error: () => resolve(undefined) } });
+    const link = make("link", {
+      rel: "stylesheet",
+      href,
+      on: { load: () => resolve(undefined), error: () => resolve(undefined) },
+    });
     document.head.append(link);
   });
   loaded.set(href, coming);

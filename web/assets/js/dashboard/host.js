@@ -28,7 +28,8 @@ export class PanelHost {
 
   /** Shows the panel at the current address. */
   async follow() {
-    if (!location.hash || location.hash === "#/" || location.hash === "#") history.replaceState(history.state, "", hrefOf("overview"));
+    if (!location.hash || location.hash === "#/" || location.hash === "#")
+      history.replaceState(history.state, "", hrefOf("overview"));
     const route = parseRoute(location.hash);
     const panel = panelOf(route.panel);
     if (panel && this.#open?.id === panel.id && this.#open.mounted.route) {
@@ -70,7 +71,13 @@ export class PanelHost {
   #mount(panel, mount, route) {
     const end = new AbortController();
     const root = make("div", { class: `panel-root panel-${panel.id}` });
-    const context = contextOf({ route, store: this.#store, frame: this.#frame, isLive: this.#isLive, signal: end.signal });
+    const context = contextOf({
+      route,
+      store: this.#store,
+      frame: this.#frame,
+      isLive: this.#isLive,
+      signal: end.signal,
+    });
     fill(this.#frame.body, root);
     this.#open = { id: panel.id, mounted: mount(root, context) ?? {}, end };
   }
@@ -101,6 +108,9 @@ export class PanelHost {
 /** @param {Panel} panel @returns {Promise<Mount>} */
 async function load(panel) {
   const styles = new URL(`../../css/panels/${panel.id}.css`, import.meta.url);
-  const [module] = await Promise.all([later(`panels/${panel.id}/index`), panel.hasStyles ? loadStyles(styles.pathname) : null]);
+  const [module] = await Promise.all([
+    later(`panels/${panel.id}/index`),
+    panel.hasStyles ? loadStyles(styles.pathname) : null,
+  ]);
   return module.mount;
 }

@@ -38,12 +38,27 @@ export const whenWords = (job) => job.cron ?? (job.run_at ? `${words.once}, ${ex
 /** @param {string | null} status */
 export function statusBadge(status) {
   if (!status) return badge(words.never);
-  const { label, tone, icon } = words.statuses[status] ?? { label: status, tone: /** @type {const} */ (""), icon: "info" };
+  const { label, tone, icon } = words.statuses[status] ?? {
+    label: status,
+    tone: /** @type {const} */ (""),
+    icon: "info",
+  };
   return badge(label, tone, icon);
 }
 
 /** What a job is to do, without what its runs change. @param {any} job */
-const wanted = (job) => JSON.stringify([job.cron, job.run_at, job.timezone, job.sop_name, job.prompt, job.channel, job.recipient, job.missed, job.retries]);
+const wanted = (job) =>
+  JSON.stringify([
+    job.cron,
+    job.run_at,
+    job.timezone,
+    job.sop_name,
+    job.prompt,
+    job.channel,
+    job.recipient,
+    job.missed,
+    job.retries,
+  ]);
 
 /**
  * @param {Context} context @param {any} job @param {{changed: () => void, gone: () => void}} after
@@ -51,16 +66,28 @@ const wanted = (job) => JSON.stringify([job.cron, job.run_at, job.timezone, job.
  */
 export function jobActions(context, job, { changed, gone }) {
   const isSame = (/** @type {any} */ present) => wanted(present) === wanted(job);
-  const read = () => asShown(context, { path: jobPath(job.job_id), isSame, changed, gone }).catch((problem) => {
-    failed(problem);
-    return null;
-  });
+  const read = () =>
+    asShown(context, { path: jobPath(job.job_id), isSame, changed, gone }).catch((problem) => {
+      failed(problem);
+      return null;
+    });
   const remove = async () => {
     const item = await read();
-    if (item && (await confirmDialog({ title: words.removeTitle, text: words.removeBody(job.job_id), action: words.remove }))) await act(() => removeShared(item, { name: job.job_id, isSame }), words.removed, gone);
+    if (
+      item &&
+      (await confirmDialog({ title: words.removeTitle, text: words.removeBody(job.job_id), action: words.remove }))
+    )
+      await act(() => removeShared(item, { name: job.job_id, isSame }), words.removed, gone);
   };
   /** @type {MenuItem[]} */
-  const items = [{ label: words.run, icon: "play", press: () => void act(() => context.request(jobPath(job.job_id, "/run"), { method: "POST" }), words.started, changed) }];
+  const items = [
+    {
+      label: words.run,
+      icon: "play",
+      press: () =>
+        void act(() => context.request(jobPath(job.job_id, "/run"), { method: "POST" }), words.started, changed),
+    },
+  ];
   const pause = async (/** @type {boolean} */ enabled) => {
     const item = await read();
     // A job that is another one by now is not set going unseen.
@@ -76,6 +103,7 @@ export function jobActions(context, job, { changed, gone }) {
   };
   if (job.enabled === false) items.push({ label: words.resume, icon: "play", press: () => void pause(true) });
   else items.push({ label: words.pause, icon: "pause", press: () => void pause(false) });
-  if (job.origin !== "config") items.push({ label: words.remove, icon: "trash", danger: true, press: () => void remove() });
+  if (job.origin !== "config")
+    items.push({ label: words.remove, icon: "trash", danger: true, press: () => void remove() });
   return items;
 }

@@ -4,7 +4,18 @@ import { delayBefore } from "../shared/backoff.js";
 
 /** @import { Link } from "../shared/banner.js" */
 
-export const topics = ["messages", "sessions", "agents", "telemetry", "logs", "approvals", "scheduler", "recordings", "usage", "config"];
+export const topics = [
+  "messages",
+  "sessions",
+  "agents",
+  "telemetry",
+  "logs",
+  "approvals",
+  "scheduler",
+  "recordings",
+  "usage",
+  "config",
+];
 
 export class Live {
   /** @type {Link} */ link = { phase: "connecting" };

@@ -26,10 +26,17 @@ async function begin() {
   await pause();
   const search = async () => (await later("palette")).openPalette({ store, signOut: () => void signOut() });
   /** @type {Live | undefined} */ let live;
-  const frame = buildFrame({ search: () => void search(), retry: () => live?.retryNow(), signOut: () => void signOut() });
+  const frame = buildFrame({
+    search: () => void search(),
+    retry: () => live?.retryNow(),
+    signOut: () => void signOut(),
+  });
   const host = new PanelHost(frame, store, () => live?.link.phase === "open");
   await pause();
-  store.addEventListener("change", (event) => everywhere.includes(/** @type {CustomEvent} */ (event).detail) && showFacts(frame, store));
+  store.addEventListener(
+    "change",
+    (event) => everywhere.includes(/** @type {CustomEvent} */ (event).detail) && showFacts(frame, store),
+  );
   followAddress(() => void host.follow());
   listenForKeys({ search: () => void search() });
   for (const path of everywhere) void store.load(path);

@@ -21,4 +21,5 @@ export async function act(action, done, then) {
 }
 
 /** Reports why an action failed. @param {unknown} problem */
-export const failed = (problem) => toast(shell.actionFailed(problem instanceof Error ? problem.message : String(problem)));
+export const failed = (problem) =>
+  toast(shell.actionFailed(problem instanceof Error ? problem.message : String(problem)));

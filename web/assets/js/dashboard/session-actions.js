@@ -35,37 +35,53 @@ export function sessionMenu(context, session, { changed, gone }) {
   const path = pathOf(session.session_id);
   const title = titleOf(session);
   const href = chatHref(session);
-  const isSame = (/** @type {any} */ present) => present.title === session.title && present.created_at === session.created_at;
-  const read = (isExpected = isSame) => asShown(context, { path, readPath: `${path}?limit=1`, isSame: isExpected, changed, gone }).catch((problem) => {
-    failed(problem);
-    return null;
-  });
+  const isSame = (/** @type {any} */ present) =>
+    present.title === session.title && present.created_at === session.created_at;
+  const read = (isExpected = isSame) =>
+    asShown(context, { path, readPath: `${path}?limit=1`, isSame: isExpected, changed, gone }).catch((problem) => {
+      failed(problem);
+      return null;
+    });
   /** @param {string} [value] the title to begin with, which was typed when another one had just been given */
   const rename = async (value) => {
     const item = await read(value === undefined ? isSame : () => true);
     if (!item) return;
-    await act(async () => {
-      const renamed = await renameShared(item, { title: words.renameTitle, label: words.renameLabel, value });
-      if (!renamed) return;
-      const { title: theirs, isGone, dropped } = renamed;
-      if (isGone) toast(conflictWords.goneAlready);
-      else if (dropped) toast(conflictWords.tookTitle(theirs), { label: conflictWords.putBack, press: () => void rename(dropped) });
-      else toast(words.renamed);
-      if (isGone) gone();
-      else changed();
-    }, "", () => undefined);
+    await act(
+      async () => {
+        const renamed = await renameShared(item, { title: words.renameTitle, label: words.renameLabel, value });
+        if (!renamed) return;
+        const { title: theirs, isGone, dropped } = renamed;
+        if (isGone) toast(conflictWords.goneAlready);
+        else if (dropped)
+          toast(conflictWords.tookTitle(theirs), { label: conflictWords.putBack, press: () => void rename(dropped) });
+        else toast(words.renamed);
+        if (isGone) gone();
+        else changed();
+      },
+      "",
+      () => undefined,
+    );
   };
   const reset = async () => {
-    if (await confirmDialog({ title: words.resetTitle, text: words.resetBody(title), action: words.reset })) await act(() => context.request(`${path}/reset`, { method: "POST" }), words.wasReset, changed);
+    if (await confirmDialog({ title: words.resetTitle, text: words.resetBody(title), action: words.reset }))
+      await act(() => context.request(`${path}/reset`, { method: "POST" }), words.wasReset, changed);
   };
   const remove = async () => {
     const item = await read();
-    if (item && (await confirmDialog({ title: words.removeTitle, text: words.removeBody(title), action: words.remove }))) await act(() => removeShared(item, { name: `“${title}”`, isSame }), words.removed, gone);
+    if (
+      item &&
+      (await confirmDialog({ title: words.removeTitle, text: words.removeBody(title), action: words.remove }))
+    )
+      await act(() => removeShared(item, { name: `“${title}”`, isSame }), words.removed, gone);
   };
   /** @type {(MenuItem | false | "")[]} */
   const items = [
     href && { label: words.continue, icon: "chat", press: () => location.assign(href) },
-    session.busy && { label: words.stop, icon: "stop", press: () => void act(() => context.request(`${path}/stop`, { method: "POST" }), words.stopped, changed) },
+    session.busy && {
+      label: words.stop,
+      icon: "stop",
+      press: () => void act(() => context.request(`${path}/stop`, { method: "POST" }), words.stopped, changed),
+    },
     { label: words.rename, icon: "edit", press: () => void rename() },
     { label: words.exportMarkdown, icon: "download", press: () => download(`${path}/export?format=markdown`) },
     { label: words.exportJson, icon: "download", press: () => download(`${path}/export?format=json`) },

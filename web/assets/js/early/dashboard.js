@@ -5,8 +5,16 @@
 (() => {
   const everywhere = ["/api/status", "/api/approvals", "/api/usage?days=1"];
   const overview = [
-    "/api/usage?days=14", "/api/ready", "/api/features", "/api/scheduler?limit=1000", "/api/sessions?limit=50", "/api/sops",
-    "/api/outbox?state=failed&limit=1", "/api/logs?level=error&limit=50", "/api/telemetry?limit=1&days=14", "/api/logs?level=info&limit=6",
+    "/api/usage?days=14",
+    "/api/ready",
+    "/api/features",
+    "/api/scheduler?limit=1000",
+    "/api/sessions?limit=50",
+    "/api/sops",
+    "/api/outbox?state=failed&limit=1",
+    "/api/logs?level=error&limit=50",
+    "/api/telemetry?limit=1&days=14",
+    "/api/logs?level=info&limit=6",
   ];
   const isOverview = ["", "#", "#/", "#/overview"].includes(location.hash);
   const asked = new Map();

@@ -34,7 +34,8 @@ export async function exchange(path, { method = "GET", body, headers: more, sign
   let response;
   try {
     const payload = body === undefined ? undefined : JSON.stringify(body);
-    response = await ((method === "GET" && takeEarly(path)) || fetch(path, { method, headers, body: payload, signal: signal ?? AbortSignal.timeout(20000) }));
+    response = await ((method === "GET" && takeEarly(path)) ||
+      fetch(path, { method, headers, body: payload, signal: signal ?? AbortSignal.timeout(20000) }));
   } catch (cause) {
     throw new Problem(0, texts.error.unreachable, cause instanceof DOMException ? cause.name : "network");
   }

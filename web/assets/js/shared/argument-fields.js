@@ -13,7 +13,9 @@ export function argumentFields(input) {
   const entries = Object.entries(input ?? {});
   const fields = entries.map(([name, value]) => ({ name, isText: typeof value === "string", box: box(value) }));
   const before = fields.map(({ box: field }) => field.value);
-  const elements = fields.map(({ name, box }) => make("label", { class: "field" }, make("span", { class: "mono" }, visibleText(name)), box));
+  const elements = fields.map(({ name, box }) =>
+    make("label", { class: "field" }, make("span", { class: "mono" }, visibleText(name)), box),
+  );
   const read = () => {
     /** @type {Record<string, any>} */
     const changed = {};
@@ -30,7 +32,10 @@ export function argumentFields(input) {
     }
     return { input: changed, problem: "" };
   };
-  const typed = () => fields.filter(({ box: field }, index) => field.value !== before[index]).map(({ name, box: field }) => ({ name: visibleText(name), text: field.value }));
+  const typed = () =>
+    fields
+      .filter(({ box: field }, index) => field.value !== before[index])
+      .map(({ name, box: field }) => ({ name: visibleText(name), text: field.value }));
   return { elements, read, focus: () => fields[0]?.box.focus(), typed };
 }
 

@@ -70,7 +70,7 @@ export class SharedItem {
    * @param {Change} change @param {Judges} judges @returns {Promise<Outcome>}
    */
   async send(change, { isSame, ask }) {
-    for (let round = 0; ; ) {
+    for (let round = 0; ;) {
       try {
         /** @type {Record<string, string>} */
         const match = this.#etag ? { "If-Match": this.#etag } : this.#isNew ? { "If-None-Match": "*" } : {};

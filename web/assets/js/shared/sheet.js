@@ -6,12 +6,13 @@ import { isOdd, visible, visibleText } from "./visible.js";
 
 /** A value as text: strings as they are, everything else as JSON. @param {any} value */
 export function asText(value) {
-  return typeof value === "string" ? value : JSON.stringify(value, null, 2) ?? "";
+  return typeof value === "string" ? value : (JSON.stringify(value, null, 2) ?? "");
 }
 
 /** Whether a value, as shown, contains invisible characters in a name or value. @param {any} value @returns {boolean} */
 export function hasOddCharacters(value) {
-  if (typeof value === "object" && value !== null) return Object.entries(value).some(([name, inner]) => isOdd(name) || hasOddCharacters(inner));
+  if (typeof value === "object" && value !== null)
+    return Object.entries(value).some(([name, inner]) => isOdd(name) || hasOddCharacters(inner));
   return typeof value === "string" && isOdd(value);
 }
 
@@ -42,20 +43,40 @@ export function asChange(input) {
   while (head < shorter && same(head)) head += 1;
   let tail = 0;
   while (tail < shorter - head && same(-1 - tail)) tail += 1;
-  const middle = (/** @type {string} */ sign, /** @type {string[]} */ lines) => lines.slice(head, lines.length - tail).map((line) => sign + line);
+  const middle = (/** @type {string} */ sign, /** @type {string[]} */ lines) =>
+    lines.slice(head, lines.length - tail).map((line) => sign + line);
   const around = (/** @type {string[]} */ lines) => lines.map((line) => ` ${line}`);
-  return [...around(before.slice(0, head)), ...middle("-", before), ...middle("+", after), ...around(tail ? before.slice(-tail) : [])].join("\n");
+  return [
+    ...around(before.slice(0, head)),
+    ...middle("-", before),
+    ...middle("+", after),
+    ...around(tail ? before.slice(-tail) : []),
+  ].join("\n");
 }
 
 /** The most informative arguments of a call, in order. Keep in sync with the list of the terminal. */
 const telling = [
-  "command", "path", "url", "query", "pattern", "glob", "expression", "sop_name", "prompt", "text", "content", "thought", "name", "title",
+  "command",
+  "path",
+  "url",
+  "query",
+  "pattern",
+  "glob",
+  "expression",
+  "sop_name",
+  "prompt",
+  "text",
+  "content",
+  "thought",
+  "name",
+  "title",
 ];
 
 /** The short form of an input: its most informative argument, else its first. @param {any} input */
 export function brief(input) {
   if (typeof input === "string") return input;
-  const isShort = (/** @type {unknown} */ value) => (typeof value === "string" && value.trim() !== "") || typeof value === "number";
+  const isShort = (/** @type {unknown} */ value) =>
+    (typeof value === "string" && value.trim() !== "") || typeof value === "number";
   const name = telling.find((candidate) => isShort(input?.[candidate]));
   const value = name ? input[name] : Object.values(input ?? {}).find(isShort);
   return value === undefined ? "" : String(value).replace(/\s+/g, " ").trim().slice(0, 160);

@@ -19,7 +19,8 @@ let isListening = false;
 export function watchUnsaved(element, isUnsaved) {
   listen();
   // The newest may not be on the page yet.
-  if (writers.size > MOST) for (const other of [...writers.keys()].slice(0, -2)) if (!other.isConnected) writers.delete(other);
+  if (writers.size > MOST)
+    for (const other of [...writers.keys()].slice(0, -2)) if (!other.isConnected) writers.delete(other);
   writers.set(element, isUnsaved);
 }
 

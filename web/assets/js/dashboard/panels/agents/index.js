@@ -20,16 +20,33 @@ import { workSection } from "./work.js";
  */
 
 const path = "/api/agents?limit=500";
-const tones = /** @type {Record<string, ["good" | "warn" | "bad" | "accent" | "", string]>} */ ({ idle: ["", ""], thinking: ["accent", "spark"], tool: ["accent", "tool"], waiting_approval: ["warn", "shield"], failed: ["bad", "alert"] });
+const tones = /** @type {Record<string, ["good" | "warn" | "bad" | "accent" | "", string]>} */ ({
+  idle: ["", ""],
+  thinking: ["accent", "spark"],
+  tool: ["accent", "tool"],
+  waiting_approval: ["warn", "shield"],
+  failed: ["bad", "alert"],
+});
 
 /** @type {import("../../panels.js").Mount} */
 export function mount(root, context) {
   const { query } = context;
-  const wanted = { agent: query.get("agent") ?? "", outcome: query.get("outcome") ?? "", text: query.get("q") ?? "", run: context.parts[0] ?? "" };
+  const wanted = {
+    agent: query.get("agent") ?? "",
+    outcome: query.get("outcome") ?? "",
+    text: query.get("q") ?? "",
+    run: context.parts[0] ?? "",
+  };
   const now = make("div", { class: "agent-cards" });
   const past = history(wanted, context);
   const work = workSection(context);
-  const body = make("div", { class: "stack" }, make("section", {}, heading(words.now), now), work.element, past.element);
+  const body = make(
+    "div",
+    { class: "stack" },
+    make("section", {}, heading(words.now), now),
+    work.element,
+    past.element,
+  );
   const answers = region(context, {
     path,
     failure: words.failed,
@@ -54,7 +71,9 @@ export function mount(root, context) {
 const heading = (title) => make("div", { class: "section-head" }, make("h2", {}, title));
 
 /** A fallback for an API that lists only active agents. @param {any[]} active */
-const standingOf = (active) => [...new Map(active.map((one) => [one.name, { name: one.name, role: one.role, model: "", state: one.state }])).values()];
+const standingOf = (active) => [
+  ...new Map(active.map((one) => [one.name, { name: one.name, role: one.role, model: "", state: one.state }])).values(),
+];
 
 /** @param {string} name */
 const nameOf = (name) => (name === "main" ? words.main : visibleText(name));
@@ -75,21 +94,46 @@ function showCards(host, standing, active, only) {
   const cards = standing.map((agent) => {
     const works = active.filter((one) => one.name === agent.name);
     const [tone, name] = tones[agent.state] ?? ["", ""];
-    const press = make("button", { type: "button", class: "agent-name row-link", on: { click: () => only(agent.name) } }, nameOf(agent.name));
+    const press = make(
+      "button",
+      { type: "button", class: "agent-name row-link", on: { click: () => only(agent.name) } },
+      nameOf(agent.name),
+    );
     const lines = works.map((work) =>
       make(
         "li",
         {},
-        make("a", { class: "agent-task", href: `#/sessions/${encodeURIComponent(work.session_id)}` }, ...visible(work.task || words.noTask)),
-        make("span", { class: "is-soft" }, doing(work.state, work.tool ?? ""), " ", make("span", { data: { since: work.since } }, words.working(spanSince(work.since)))),
+        make(
+          "a",
+          { class: "agent-task", href: `#/sessions/${encodeURIComponent(work.session_id)}` },
+          ...visible(work.task || words.noTask),
+        ),
+        make(
+          "span",
+          { class: "is-soft" },
+          doing(work.state, work.tool ?? ""),
+          " ",
+          make("span", { data: { since: work.since } }, words.working(spanSince(work.since))),
+        ),
       ),
     );
     return make(
       "article",
       { class: "card agent-card", data: { agent: agent.name } },
-      make("div", { class: "agent-head" }, make("h3", {}, press), badge(words.states[agent.state] ?? visibleText(agent.state ?? ""), tone, name)),
+      make(
+        "div",
+        { class: "agent-head" },
+        make("h3", {}, press),
+        badge(words.states[agent.state] ?? visibleText(agent.state ?? ""), tone, name),
+      ),
       make("p", { class: "agent-role" }, ...visible(agent.name === "main" ? words.mainRole : String(agent.role ?? ""))),
-      agent.model && make("p", { class: "agent-model is-soft" }, `${words.model} `, make("span", { class: "mono" }, ...visible(agent.model))),
+      agent.model &&
+        make(
+          "p",
+          { class: "agent-model is-soft" },
+          `${words.model} `,
+          make("span", { class: "mono" }, ...visible(agent.model)),
+        ),
       lines.length > 0 && make("ul", { role: "list", class: "agent-works" }, ...lines),
     );
   });
@@ -117,7 +161,13 @@ function tick(host) {
 function history(wanted, context) {
   let runs = /** @type {Run[]} */ ([]);
   const openRun = (/** @type {Run} */ run) => context.go([run.agent_id], queryOf(wanted));
-  const view = table({ label: words.label, key: (/** @type {Run} */ run) => run.agent_id, columns: columnsFor(openRun), open: openRun, sort: { by: "when", isDescending: true } });
+  const view = table({
+    label: words.label,
+    key: (/** @type {Run} */ run) => run.agent_id,
+    columns: columnsFor(openRun),
+    open: openRun,
+    sort: { by: "when", isDescending: true },
+  });
   const count = make("span", { class: "bar-count", role: "status" });
   const body = make("div", {});
   const agent = select([["", words.allAgents]], wanted.agent, (next) => change({ agent: next }), words.agent);
@@ -127,7 +177,16 @@ function history(wanted, context) {
 
   const draw = () => {
     const asked = wanted.text.toLowerCase().split(/\s+/).filter(Boolean);
-    const found = runs.filter((run) => (!wanted.agent || run.name === wanted.agent) && (!wanted.outcome || run.outcome === wanted.outcome) && asked.every((word) => `${run.task} ${run.session_id} ${run.model} ${run.tools.map(({ name }) => name).join(" ")}`.toLowerCase().includes(word)));
+    const found = runs.filter(
+      (run) =>
+        (!wanted.agent || run.name === wanted.agent) &&
+        (!wanted.outcome || run.outcome === wanted.outcome) &&
+        asked.every((word) =>
+          `${run.task} ${run.session_id} ${run.model} ${run.tools.map(({ name }) => name).join(" ")}`
+            .toLowerCase()
+            .includes(word),
+        ),
+    );
     count.textContent = words.count(found.length, runs.length);
     if (runs.length === 0) fill(body, state({ icon: "spark", title: words.emptyTitle, text: words.empty }));
     else if (found.length === 0) fill(body, state({ icon: "search", title: words.noMatchTitle, text: words.noMatch }));
@@ -153,7 +212,13 @@ function history(wanted, context) {
     drawer = opened;
   };
   return {
-    element: make("section", {}, heading(words.history), make("div", { class: "bar" }, search.element, agent, outcome, count), body),
+    element: make(
+      "section",
+      {},
+      heading(words.history),
+      make("div", { class: "bar" }, search.element, agent, outcome, count),
+      body,
+    ),
     open,
     only: (/** @type {string} */ name) => {
       agent.value = name;
@@ -163,7 +228,13 @@ function history(wanted, context) {
       const first = runs.length === 0;
       runs = next.map((run) => ({ ...run, tools: run.tools ?? [], task: run.task ?? "" }));
       const names = [...new Set([...standing.map(({ name }) => name), ...runs.map(({ name }) => name)])];
-      if (document.activeElement !== agent) fill(agent, ...[["", words.allAgents], ...names.map((name) => [name, nameOf(name)])].map(([value, label]) => make("option", { value, selected: value === wanted.agent }, label)));
+      if (document.activeElement !== agent)
+        fill(
+          agent,
+          ...[["", words.allAgents], ...names.map((name) => [name, nameOf(name)])].map(([value, label]) =>
+            make("option", { value, selected: value === wanted.agent }, label),
+          ),
+        );
       draw();
       if (first && wanted.run) open(wanted.run);
     },
@@ -177,7 +248,11 @@ const queryOf = ({ agent, outcome, text }) => ({ agent, outcome, q: text });
 function outcomeBadge(outcome) {
   const label = words.outcomes.find(([id]) => id === outcome)?.[1] ?? visibleText(outcome);
   if (outcome === "end") return badge(label, "good", "check");
-  return badge(label, outcome === "stopped" ? "" : outcome === "error" ? "bad" : "warn", outcome === "stopped" ? "stop" : "alert");
+  return badge(
+    label,
+    outcome === "stopped" ? "" : outcome === "error" ? "bad" : "warn",
+    outcome === "stopped" ? "stop" : "alert",
+  );
 }
 
 /** @param {Run} run */
@@ -185,14 +260,74 @@ const toolWords = (run) => run.tools.map(({ name, calls }) => words.times(visibl
 
 /** @param {(run: Run) => void} open @returns {import("../../../components/table.js").Column<Run>[]} */
 const columnsFor = (open) => [
-  { id: "what", title: words.columns.what, cell: (run) => rowTitle({ press: () => open(run), label: visible(run.task || words.noTask), sub: [nameOf(run.name), " · ", timeElement(run.ended_at)] }) },
-  { id: "agent", title: words.columns.agent, width: "w-s", isWide: true, sort: (run) => run.name, cell: (run) => nameOf(run.name) },
-  { id: "outcome", title: words.columns.outcome, width: "w-outcome", sort: (run) => run.outcome, cell: (run) => outcomeBadge(run.outcome) },
-  { id: "tools", title: words.columns.tools, width: "w-m", isWide: true, class: "is-soft", cell: (run) => toolWords(run) },
-  { id: "took", title: words.columns.took, width: "w-cost", isWide: true, class: "is-number", sort: (run) => run.duration, cell: (run) => duration(run.duration * 1000) },
-  { id: "tokens", title: words.columns.tokens, width: "w-xs", isWide: true, class: "is-number", sort: (run) => run.input_tokens + run.output_tokens, cell: (run) => compact(run.input_tokens + run.output_tokens) },
-  { id: "cost", title: words.columns.cost, width: "w-cost", class: "is-number", sort: (run) => run.cost_usd, cell: (run) => money(run.cost_usd) },
-  { id: "when", title: words.columns.when, width: "w-s", isWide: true, class: "is-soft", sort: (run) => run.ended_at, cell: (run) => timeElement(run.ended_at) },
+  {
+    id: "what",
+    title: words.columns.what,
+    cell: (run) =>
+      rowTitle({
+        press: () => open(run),
+        label: visible(run.task || words.noTask),
+        sub: [nameOf(run.name), " · ", timeElement(run.ended_at)],
+      }),
+  },
+  {
+    id: "agent",
+    title: words.columns.agent,
+    width: "w-s",
+    isWide: true,
+    sort: (run) => run.name,
+    cell: (run) => nameOf(run.name),
+  },
+  {
+    id: "outcome",
+    title: words.columns.outcome,
+    width: "w-outcome",
+    sort: (run) => run.outcome,
+    cell: (run) => outcomeBadge(run.outcome),
+  },
+  {
+    id: "tools",
+    title: words.columns.tools,
+    width: "w-m",
+    isWide: true,
+    class: "is-soft",
+    cell: (run) => toolWords(run),
+  },
+  {
+    id: "took",
+    title: words.columns.took,
+    width: "w-cost",
+    isWide: true,
+    class: "is-number",
+    sort: (run) => run.duration,
+    cell: (run) => duration(run.duration * 1000),
+  },
+  {
+    id: "tokens",
+    title: words.columns.tokens,
+    width: "w-xs",
+    isWide: true,
+    class: "is-number",
+    sort: (run) => run.input_tokens + run.output_tokens,
+    cell: (run) => compact(run.input_tokens + run.output_tokens),
+  },
+  {
+    id: "cost",
+    title: words.columns.cost,
+    width: "w-cost",
+    class: "is-number",
+    sort: (run) => run.cost_usd,
+    cell: (run) => money(run.cost_usd),
+  },
+  {
+    id: "when",
+    title: words.columns.when,
+    width: "w-s",
+    isWide: true,
+    class: "is-soft",
+    sort: (run) => run.ended_at,
+    cell: (run) => timeElement(run.ended_at),
+  },
 ];
 
 /** @param {Run} run @returns {Node[]} */
@@ -205,7 +340,10 @@ function details(run) {
       [words.columns.agent, nameOf(run.name)],
       [words.model, run.model && make("span", { class: "mono" }, ...visible(run.model))],
       [words.kind, kind],
-      [words.conversation, make("a", { href: `#/sessions/${encodeURIComponent(run.session_id)}` }, visibleText(run.session_id))],
+      [
+        words.conversation,
+        make("a", { href: `#/sessions/${encodeURIComponent(run.session_id)}` }, visibleText(run.session_id)),
+      ],
       [words.parent, run.parent && make("a", { href: `#/agents/${encodeURIComponent(run.parent)}` }, words.mainTurn)],
       [words.began, exactTime(run.started_at)],
       [words.ended, exactTime(run.ended_at)],

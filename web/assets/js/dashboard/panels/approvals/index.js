@@ -35,7 +35,16 @@ export function mount(root, context) {
     },
   });
   const past = pastDecisions(context);
-  fill(root, make("div", { class: "stack" }, make("section", {}, heading(words.waiting), waiting.element), granted, past.element));
+  fill(
+    root,
+    make(
+      "div",
+      { class: "stack" },
+      make("section", {}, heading(words.waiting), waiting.element),
+      granted,
+      past.element,
+    ),
+  );
   return {
     refresh: () => {
       waiting.soon();
@@ -57,8 +66,20 @@ function showGrants(host, grants, context) {
   if (grants.length === 0) return fill(host);
   const list = make("ul", { role: "list", class: "grants" });
   for (const grant of grants) {
-    const back = button({ label: words.takeBack, look: "button-small", press: () => void takeBack(context, String(grant.id)) });
-    list.append(make("li", { class: "grant" }, make("div", { class: "grant-what" }, ...visible(String(grant.allows ?? ""))), sessionLink(grant.session_id), back));
+    const back = button({
+      label: words.takeBack,
+      look: "button-small",
+      press: () => void takeBack(context, String(grant.id)),
+    });
+    list.append(
+      make(
+        "li",
+        { class: "grant" },
+        make("div", { class: "grant-what" }, ...visible(String(grant.allows ?? ""))),
+        sessionLink(grant.session_id),
+        back,
+      ),
+    );
   }
   fill(host, make("section", {}, heading(words.granted), list));
 }
@@ -75,7 +96,8 @@ async function takeBack(context, id) {
 }
 
 /** @param {string | null} session */
-const sessionLink = (session) => (session ? make("a", { href: `#/sessions/${encodeURIComponent(session)}` }, visibleText(session)) : "");
+const sessionLink = (session) =>
+  session ? make("a", { href: `#/sessions/${encodeURIComponent(session)}` }, visibleText(session)) : "";
 
 /** @param {import("../../context.js").Context} context */
 function pastDecisions(context) {
@@ -86,7 +108,13 @@ function pastDecisions(context) {
   const body = make("div", {});
   const show = () => {
     const asked = wanted.text.toLowerCase().split(/\s+/).filter(Boolean);
-    const found = rows.filter((row) => (!wanted.kind || row.action === wanted.kind) && asked.every((word) => `${row.subject} ${row.outcome} ${row.by} ${row.detail} ${row.session_id ?? ""}`.toLowerCase().includes(word)));
+    const found = rows.filter(
+      (row) =>
+        (!wanted.kind || row.action === wanted.kind) &&
+        asked.every((word) =>
+          `${row.subject} ${row.outcome} ${row.by} ${row.detail} ${row.session_id ?? ""}`.toLowerCase().includes(word),
+        ),
+    );
     count.textContent = words.count(found.length, rows.length);
     if (rows.length === 0) fill(body, state({ icon: "shield", title: words.pastEmptyTitle, text: words.pastEmpty }));
     else if (found.length === 0) fill(body, state({ icon: "search", title: words.noMatchTitle, text: words.noMatch }));
@@ -113,7 +141,13 @@ function pastDecisions(context) {
       return show();
     },
   });
-  const element = make("section", {}, heading(words.past), make("div", { class: "bar" }, search.element, kind, count), answers.element);
+  const element = make(
+    "section",
+    {},
+    heading(words.past),
+    make("div", { class: "bar" }, search.element, kind, count),
+    answers.element,
+  );
   return { element, soon: answers.soon };
 }
 
@@ -125,11 +159,38 @@ function outcomeBadge(outcome) {
 
 /** @type {import("../../../components/table.js").Column<Row>[]} */
 const columns = [
-  { id: "subject", title: words.columns.subject, cell: (row) => rowTitle({ press: () => openRow(row), label: [make("span", { class: "mono small" }, ...visible(row.subject)), " ", make("span", { class: "is-soft small" }, ...visible(row.detail.replace(/\s+/g, " ").slice(0, 160)))], sub: [timeElement(row.at)] }) },
-  { id: "outcome", title: words.columns.outcome, width: "w-outcome", sort: (row) => row.outcome, cell: (row) => outcomeBadge(row.outcome) },
+  {
+    id: "subject",
+    title: words.columns.subject,
+    cell: (row) =>
+      rowTitle({
+        press: () => openRow(row),
+        label: [
+          make("span", { class: "mono small" }, ...visible(row.subject)),
+          " ",
+          make("span", { class: "is-soft small" }, ...visible(row.detail.replace(/\s+/g, " ").slice(0, 160))),
+        ],
+        sub: [timeElement(row.at)],
+      }),
+  },
+  {
+    id: "outcome",
+    title: words.columns.outcome,
+    width: "w-outcome",
+    sort: (row) => row.outcome,
+    cell: (row) => outcomeBadge(row.outcome),
+  },
   { id: "by", title: words.columns.by, width: "w-m", isWide: true, class: "is-soft", cell: (row) => visible(row.by) },
   { id: "where", title: words.columns.where, width: "w-m", isWide: true, cell: (row) => sessionLink(row.session_id) },
-  { id: "at", title: words.columns.at, width: "w-s", isWide: true, class: "is-soft", sort: (row) => row.at, cell: (row) => timeElement(row.at) },
+  {
+    id: "at",
+    title: words.columns.at,
+    width: "w-s",
+    isWide: true,
+    class: "is-soft",
+    sort: (row) => row.at,
+    cell: (row) => timeElement(row.at),
+  },
 ];
 
 /** @param {Row} row */
@@ -137,7 +198,12 @@ function openRow(row) {
   openDrawer({
     title: row.subject,
     body: [
-      pairs([words.columns.outcome, outcomeBadge(row.outcome)], [words.columns.at, exactTime(row.at)], [words.columns.by, row.by && make("span", {}, ...visible(row.by))], [words.columns.where, sessionLink(row.session_id)]),
+      pairs(
+        [words.columns.outcome, outcomeBadge(row.outcome)],
+        [words.columns.at, exactTime(row.at)],
+        [words.columns.by, row.by && make("span", {}, ...visible(row.by))],
+        [words.columns.where, sessionLink(row.session_id)],
+      ),
       make("section", {}, make("h3", {}, words.detail), codeBox(row.detail || "–", words.detail)),
     ],
     closed: () => {},

@@ -32,24 +32,38 @@ const nameOf = (name) => words.names[name] ?? visibleText(name);
 /** @type {Mount} */
 export function mount(root, context) {
   const parts = [channels(context), deliveries(context), people(context), signIns(context)];
-  together(context, [channelsPath, outboxPath, pairingsPath, signInsPath], root, make("div", { class: "stack" }, ...parts.map((part) => part.element)));
+  together(
+    context,
+    [channelsPath, outboxPath, pairingsPath, signInsPath],
+    root,
+    make("div", { class: "stack" }, ...parts.map((part) => part.element)),
+  );
   const refresh = () => parts.forEach((part) => part.soon());
   const timer = setInterval(() => !document.hidden && context.isLive() && refresh(), 15000);
-  return { refresh, live: (topic, data) => {
-    if (topic === "telemetry" && (data?.type === "channel" || data?.type === "delivery")) refresh();
-  }, unmount: () => clearInterval(timer) };
+  return {
+    refresh,
+    live: (topic, data) => {
+      if (topic === "telemetry" && (data?.type === "channel" || data?.type === "delivery")) refresh();
+    },
+    unmount: () => clearInterval(timer),
+  };
 }
 
 /**
  * @param {Record<string, {label: string, tone: "good" | "warn" | "bad" | "", icon: string}>} known @param {string} word
  */
 function stateBadge(known, word) {
-  const { label, tone, icon } = known[word] ?? { label: visibleText(word), tone: /** @type {const} */ (""), icon: "info" };
+  const { label, tone, icon } = known[word] ?? {
+    label: visibleText(word),
+    tone: /** @type {const} */ (""),
+    icon: "info",
+  };
   return badge(label, tone, icon);
 }
 
 /** Nothing is recorded for the browser, and "never" would be wrong: its conversations show the time. @param {string | null} moment @param {string} channel */
-const when = (moment, channel) => (moment ? timeElement(moment) : channel !== "webchat" && make("span", { class: "is-soft" }, words.never));
+const when = (moment, channel) =>
+  moment ? timeElement(moment) : channel !== "webchat" && make("span", { class: "is-soft" }, words.never);
 
 /** @param {Context} context */
 function channels(context) {
@@ -58,35 +72,103 @@ function channels(context) {
     label: words.title,
     key: (/** @type {any} */ row) => row.name,
     columns: [
-      { id: "name", title: columns.name, cell: (row) => [make("strong", {}, nameOf(row.name)), row.account && make("span", { class: "is-soft small" }, " ", ...visible(row.account))] },
-      { id: "state", title: columns.state, width: "w-s", cell: (row) => make("span", { title: visibleText(row.detail ?? "") }, stateBadge(words.states, row.state)) },
-      { id: "detail", title: columns.detail, isWide: true, class: "is-soft small", cell: (row) => make("span", { title: visibleText(row.detail ?? "") }, ...sentence(String(row.detail ?? ""))) },
-      { id: "inbound", title: columns.inbound, width: "w-s", isWide: true, cell: (row) => when(row.last_inbound, row.name) },
-      { id: "outbound", title: columns.outbound, width: "w-s", isWide: true, cell: (row) => when(row.last_outbound, row.name) },
-      { id: "waiting", title: columns.waiting, width: "w-xs", isWide: true, class: "is-number", cell: (row) => String(row.pending ?? 0) },
-      { id: "actions", title: columns.actions, width: "w-m", isSpoken: true, class: "is-actions", cell: (row) => channelAction(context, row) },
+      {
+        id: "name",
+        title: columns.name,
+        cell: (row) => [
+          make("strong", {}, nameOf(row.name)),
+          row.account && make("span", { class: "is-soft small" }, " ", ...visible(row.account)),
+        ],
+      },
+      {
+        id: "state",
+        title: columns.state,
+        width: "w-s",
+        cell: (row) => make("span", { title: visibleText(row.detail ?? "") }, stateBadge(words.states, row.state)),
+      },
+      {
+        id: "detail",
+        title: columns.detail,
+        isWide: true,
+        class: "is-soft small",
+        cell: (row) => make("span", { title: visibleText(row.detail ?? "") }, ...sentence(String(row.detail ?? ""))),
+      },
+      {
+        id: "inbound",
+        title: columns.inbound,
+        width: "w-s",
+        isWide: true,
+        cell: (row) => when(row.last_inbound, row.name),
+      },
+      {
+        id: "outbound",
+        title: columns.outbound,
+        width: "w-s",
+        isWide: true,
+        cell: (row) => when(row.last_outbound, row.name),
+      },
+      {
+        id: "waiting",
+        title: columns.waiting,
+        width: "w-xs",
+        isWide: true,
+        class: "is-number",
+        cell: (row) => String(row.pending ?? 0),
+      },
+      {
+        id: "actions",
+        title: columns.actions,
+        width: "w-m",
+        isSpoken: true,
+        class: "is-actions",
+        cell: (row) => channelAction(context, row),
+      },
     ],
   });
-  const view = region(context, { path: channelsPath, failure: words.failed, lines: 8, show: ({ channels: rows = [] }) => list.show(rows) });
-  return { element: make("section", {}, make("h2", { class: "visually-hidden" }, words.title), view.element), soon: view.soon };
+  const view = region(context, {
+    path: channelsPath,
+    failure: words.failed,
+    lines: 8,
+    show: ({ channels: rows = [] }) => list.show(rows),
+  });
+  return {
+    element: make("section", {}, make("h2", { class: "visually-hidden" }, words.title), view.element),
+    soon: view.soon,
+  };
 }
 
 /** @param {Context} context @param {any} row */
 function channelAction(context, row) {
-  if (!row.enabled) return make("a", { class: "button button-small", href: hrefOf("config", [], { q: `channels.${row.name}` }) }, words.setUp);
-  return !withoutPairing.has(row.name) && button({ label: words.invite, look: "button-small", press: () => void invite(context, row.name) });
+  if (!row.enabled)
+    return make(
+      "a",
+      { class: "button button-small", href: hrefOf("config", [], { q: `channels.${row.name}` }) },
+      words.setUp,
+    );
+  return (
+    !withoutPairing.has(row.name) &&
+    button({ label: words.invite, look: "button-small", press: () => void invite(context, row.name) })
+  );
 }
 
 /** @param {Context} context @param {string} channel */
 async function invite(context, channel) {
   let code = "";
-  await act(async () => {
-    code = (await context.request(pairingsPath, { method: "POST", body: { channel } })).code;
-  }, "", () => {
-    const close = button({ label: texts.dialog.close, look: "button-primary", press: () => dialog.close() });
-    const dialog = openDialog({ title: words.inviteFor(nameOf(channel)), body: [make("p", { class: "mono" }, words.inviteText(code)), make("p", { class: "is-soft" }, words.inviteHint)], actions: [close] });
-    close.focus();
-  });
+  await act(
+    async () => {
+      code = (await context.request(pairingsPath, { method: "POST", body: { channel } })).code;
+    },
+    "",
+    () => {
+      const close = button({ label: texts.dialog.close, look: "button-primary", press: () => dialog.close() });
+      const dialog = openDialog({
+        title: words.inviteFor(nameOf(channel)),
+        body: [make("p", { class: "mono" }, words.inviteText(code)), make("p", { class: "is-soft" }, words.inviteHint)],
+        actions: [close],
+      });
+      close.focus();
+    },
+  );
 }
 
 /** @param {Context} context */
@@ -96,22 +178,66 @@ function deliveries(context) {
     label: words.deliveries,
     key: (/** @type {any} */ row) => row.id,
     columns: [
-      { id: "what", title: columns.what, cell: (row) => rowTitle({ href: hrefOf("sessions", [row.session_id]), label: visible(row.text.replace(/\s+/g, " ").slice(0, 160)), sub: [timeElement(row.created_at)] }) },
-      { id: "where", title: columns.where, width: "w-m", isWide: true, cell: (row) => [nameOf(row.channel), make("div", { class: "is-soft small" }, ...visible(row.recipient ?? ""))] },
-      { id: "state", title: columns.state, width: "w-m", cell: (row) => [stateBadge(words.deliveryStates, row.state), make("div", { class: "is-soft small" }, words.attempts(row.attempts))] },
-      { id: "error", title: columns.error, isWide: true, class: "is-soft small", cell: (row) => visible(row.error ?? "") },
-      { id: "actions", title: columns.actions, width: "w-xs", isSpoken: true, class: "is-actions", cell: (row) => deliveryMenu(context, row) },
+      {
+        id: "what",
+        title: columns.what,
+        cell: (row) =>
+          rowTitle({
+            href: hrefOf("sessions", [row.session_id]),
+            label: visible(row.text.replace(/\s+/g, " ").slice(0, 160)),
+            sub: [timeElement(row.created_at)],
+          }),
+      },
+      {
+        id: "where",
+        title: columns.where,
+        width: "w-m",
+        isWide: true,
+        cell: (row) => [nameOf(row.channel), make("div", { class: "is-soft small" }, ...visible(row.recipient ?? ""))],
+      },
+      {
+        id: "state",
+        title: columns.state,
+        width: "w-m",
+        cell: (row) => [
+          stateBadge(words.deliveryStates, row.state),
+          make("div", { class: "is-soft small" }, words.attempts(row.attempts)),
+        ],
+      },
+      {
+        id: "error",
+        title: columns.error,
+        isWide: true,
+        class: "is-soft small",
+        cell: (row) => visible(row.error ?? ""),
+      },
+      {
+        id: "actions",
+        title: columns.actions,
+        width: "w-xs",
+        isSpoken: true,
+        class: "is-actions",
+        cell: (row) => deliveryMenu(context, row),
+      },
     ],
   });
   const foot = make("p", { class: "field-hint" });
   const whole = make("div", {}, foot);
-  const view = region(context, { path: outboxPath, failure: words.deliveriesFailed, lines: 3, show: ({ deliveries: rows = [], count = 0 }) => {
-    if (rows.length === 0) return note({ icon: "check", title: words.allDelivered, text: words.allDeliveredHint });
-    foot.textContent = count > rows.length ? words.more(rows.length, count) : "";
-    whole.prepend(list.show(rows));
-    return whole;
-  } });
-  return { element: make("section", { id: "deliveries" }, sectionHead(words.deliveries), view.element), soon: view.soon };
+  const view = region(context, {
+    path: outboxPath,
+    failure: words.deliveriesFailed,
+    lines: 3,
+    show: ({ deliveries: rows = [], count = 0 }) => {
+      if (rows.length === 0) return note({ icon: "check", title: words.allDelivered, text: words.allDeliveredHint });
+      foot.textContent = count > rows.length ? words.more(rows.length, count) : "";
+      whole.prepend(list.show(rows));
+      return whole;
+    },
+  });
+  return {
+    element: make("section", { id: "deliveries" }, sectionHead(words.deliveries), view.element),
+    soon: view.soon,
+  };
 }
 
 /** @param {Context} context @param {any} row */
@@ -129,11 +255,19 @@ function deliveryActions(context, row) {
     context.store.soon(channelsPath);
   };
   const remove = async () => {
-    const go = await confirmDialog({ title: words.removeTitle, text: words.removeBody(nameOf(row.channel)), action: words.remove });
+    const go = await confirmDialog({
+      title: words.removeTitle,
+      text: words.removeBody(nameOf(row.channel)),
+      action: words.remove,
+    });
     if (go) await act(() => context.request(path, { method: "DELETE" }), words.removed, changed);
   };
   return [
-    { label: words.again, icon: "retry", press: () => void act(() => context.request(`${path}/retry`, { method: "POST" }), words.sentAgain, changed) },
+    {
+      label: words.again,
+      icon: "retry",
+      press: () => void act(() => context.request(`${path}/retry`, { method: "POST" }), words.sentAgain, changed),
+    },
     { label: words.remove, icon: "trash", danger: true, press: () => void remove() },
   ];
 }
@@ -145,12 +279,27 @@ function people(context) {
     label: words.people,
     key: (/** @type {any} */ row) => `${row.channel} ${row.sender}`,
     columns: [
-      { id: "sender", title: columns.account, cell: (row) => [make("span", { class: "mono" }, ...visible(row.sender)), make("span", { class: "row-sub" }, nameOf(row.channel))] },
+      {
+        id: "sender",
+        title: columns.account,
+        cell: (row) => [
+          make("span", { class: "mono" }, ...visible(row.sender)),
+          make("span", { class: "row-sub" }, nameOf(row.channel)),
+        ],
+      },
       { id: "channel", title: columns.name, width: "w-m", isWide: true, cell: (row) => nameOf(row.channel) },
-      { id: "actions", title: columns.actions, width: "w-m", isSpoken: true, class: "is-actions", cell: (row) => button({ label: words.forget, look: "button-small", press: () => void forget(context, row) }) },
+      {
+        id: "actions",
+        title: columns.actions,
+        width: "w-m",
+        isSpoken: true,
+        class: "is-actions",
+        cell: (row) => button({ label: words.forget, look: "button-small", press: () => void forget(context, row) }),
+      },
     ],
   });
-  const show = (/** @type {any} */ { pairings = [] }) => (pairings.length > 0 ? list.show(pairings) : note({ icon: "people", title: words.nobody, text: words.nobodyHint }));
+  const show = (/** @type {any} */ { pairings = [] }) =>
+    pairings.length > 0 ? list.show(pairings) : note({ icon: "people", title: words.nobody, text: words.nobodyHint });
   const view = region(context, { path: pairingsPath, failure: words.peopleFailed, lines: 2, show });
   const confirm = button({ label: words.confirm, look: "button-small", press: () => void approve(context) });
   return { element: make("section", {}, sectionHead(words.people, confirm), view.element), soon: view.soon };
@@ -161,18 +310,29 @@ async function approve(context) {
   const code = await promptDialog({ title: words.confirmTitle, label: words.confirmLabel, value: "" });
   if (!code) return;
   let said = "";
-  await act(async () => {
-    const { sender, channel } = await context.request(`${pairingsPath}/approve`, { method: "POST", body: { code } });
-    said = words.confirmed(visibleText(sender), nameOf(channel));
-  }, () => said, () => context.store.soon(pairingsPath));
+  await act(
+    async () => {
+      const { sender, channel } = await context.request(`${pairingsPath}/approve`, { method: "POST", body: { code } });
+      said = words.confirmed(visibleText(sender), nameOf(channel));
+    },
+    () => said,
+    () => context.store.soon(pairingsPath),
+  );
 }
 
 /** @param {Context} context @param {any} row */
 async function forget(context, row) {
   const [sender, channel] = [visibleText(row.sender), nameOf(row.channel)];
-  if (!(await confirmDialog({ title: words.forgetTitle, text: words.forgetBody(sender, channel), action: words.forget }))) return;
+  if (
+    !(await confirmDialog({ title: words.forgetTitle, text: words.forgetBody(sender, channel), action: words.forget }))
+  )
+    return;
   const path = `${pairingsPath}/${encodeURIComponent(row.channel)}/${encodeURIComponent(row.sender)}`;
-  await act(() => context.request(path, { method: "DELETE" }), words.forgotten, () => context.store.soon(pairingsPath));
+  await act(
+    () => context.request(path, { method: "DELETE" }),
+    words.forgotten,
+    () => context.store.soon(pairingsPath),
+  );
 }
 
 /** @param {Context} context */
@@ -182,19 +342,43 @@ function signIns(context) {
     label: words.signIns,
     key: (/** @type {any} */ row) => row.id,
     columns: [
-      { id: "address", title: columns.account, cell: (row) => [make("span", { class: "mono" }, ...visible(row.address)), " ", row.is_current && badge(words.thisOne, "accent")] },
+      {
+        id: "address",
+        title: columns.account,
+        cell: (row) => [
+          make("span", { class: "mono" }, ...visible(row.address)),
+          " ",
+          row.is_current && badge(words.thisOne, "accent"),
+        ],
+      },
       { id: "began", title: columns.at, width: "w-m", cell: (row) => timeElement(row.began_at) },
       { id: "ends", title: words.until, width: "w-m", isWide: true, cell: (row) => timeElement(row.ends_at) },
-      { id: "actions", title: columns.actions, width: "w-s", isSpoken: true, class: "is-actions", cell: (row) => !row.is_current && button({ label: words.end, look: "button-small", press: () => void end(context, row) }) },
+      {
+        id: "actions",
+        title: columns.actions,
+        width: "w-s",
+        isSpoken: true,
+        class: "is-actions",
+        cell: (row) =>
+          !row.is_current && button({ label: words.end, look: "button-small", press: () => void end(context, row) }),
+      },
     ],
   });
-  const show = (/** @type {any} */ { sign_ins: rows = [] }) => (rows.length > 0 ? list.show(rows) : note({ icon: "key", title: words.noSignIns, text: words.noSignInsHint }));
+  const show = (/** @type {any} */ { sign_ins: rows = [] }) =>
+    rows.length > 0 ? list.show(rows) : note({ icon: "key", title: words.noSignIns, text: words.noSignInsHint });
   const view = region(context, { path: signInsPath, failure: words.signInsFailed, lines: 2, show });
   return { element: make("section", {}, sectionHead(words.signIns), view.element), soon: view.soon };
 }
 
 /** @param {Context} context @param {any} row */
 async function end(context, row) {
-  if (!(await confirmDialog({ title: words.endTitle, text: words.endBody(visibleText(row.address)), action: words.end }))) return;
-  await act(() => context.request(`${signInsPath}/${encodeURIComponent(row.id)}`, { method: "DELETE" }), words.ended, () => context.store.soon(signInsPath));
+  if (
+    !(await confirmDialog({ title: words.endTitle, text: words.endBody(visibleText(row.address)), action: words.end }))
+  )
+    return;
+  await act(
+    () => context.request(`${signInsPath}/${encodeURIComponent(row.id)}`, { method: "DELETE" }),
+    words.ended,
+    () => context.store.soon(signInsPath),
+  );
 }

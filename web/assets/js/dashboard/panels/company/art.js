@@ -41,17 +41,44 @@ export function prism(name, { x, y, z = 0, w, d, h }) {
   const top = z + h;
   return group(
     `box ${name}`,
-    shape("side-left", [[x, y + d, z], [x + w, y + d, z], [x + w, y + d, top], [x, y + d, top]]),
-    shape("side-right", [[x + w, y, z], [x + w, y + d, z], [x + w, y + d, top], [x + w, y, top]]),
-    shape("side-top", [[x, y, top], [x + w, y, top], [x + w, y + d, top], [x, y + d, top]]),
+    shape("side-left", [
+      [x, y + d, z],
+      [x + w, y + d, z],
+      [x + w, y + d, top],
+      [x, y + d, top],
+    ]),
+    shape("side-right", [
+      [x + w, y, z],
+      [x + w, y + d, z],
+      [x + w, y + d, top],
+      [x + w, y, top],
+    ]),
+    shape("side-top", [
+      [x, y, top],
+      [x + w, y, top],
+      [x + w, y + d, top],
+      [x, y + d, top],
+    ]),
   );
 }
 
 /** A pane on the wall with the shelf, or on any plane along it. @param {string} name @param {{x: number, y?: number, z: number, w: number, h: number}} pane */
-export const paneRight = (name, { x, y = 0, z, w, h }) => shape(name, [[x, y, z], [x + w, y, z], [x + w, y, z + h], [x, y, z + h]]);
+export const paneRight = (name, { x, y = 0, z, w, h }) =>
+  shape(name, [
+    [x, y, z],
+    [x + w, y, z],
+    [x + w, y, z + h],
+    [x, y, z + h],
+  ]);
 
 /** A pane on the wall with the doors; `y` is its far edge. @param {string} name @param {{y: number, x?: number, z: number, w: number, h: number}} pane */
-export const paneLeft = (name, { y, x = 0, z, w, h }) => shape(name, [[x, y, z], [x, y + w, z], [x, y + w, z + h], [x, y, z + h]]);
+export const paneLeft = (name, { y, x = 0, z, w, h }) =>
+  shape(name, [
+    [x, y, z],
+    [x, y + w, z],
+    [x, y + w, z + h],
+    [x, y, z + h],
+  ]);
 
 /**
  * Text on a plane along one of the walls.
@@ -60,7 +87,11 @@ export const paneLeft = (name, { y, x = 0, z, w, h }) => shape(name, [[x, y, z],
 export function sign(words, wall, [x, y, z], name, longest = 12) {
   const [sx, sy] = at(x, y, z);
   const slope = down / across;
-  const text = draw("text", { class: name, "text-anchor": "middle", transform: `matrix(0.9 ${wall === "left" ? -slope * 0.9 : slope * 0.9} 0 1 ${sx} ${sy})` });
+  const text = draw("text", {
+    class: name,
+    "text-anchor": "middle",
+    transform: `matrix(0.9 ${wall === "left" ? -slope * 0.9 : slope * 0.9} 0 1 ${sx} ${sy})`,
+  });
   text.textContent = words.length > longest ? `${words.slice(0, longest - 1)}…` : words;
   return text;
 }

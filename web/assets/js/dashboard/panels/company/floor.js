@@ -38,9 +38,23 @@ const spots = {
   chair: { x: 11.3, y: 6.6 },
 };
 /** Where further people stand when a place is taken. */
-const beside = [[0, 0], [0.75, 0.25], [-0.75, 0.25], [0, 0.95], [0.85, 1.05], [-0.85, 1.05]];
+const beside = [
+  [0, 0],
+  [0.75, 0.25],
+  [-0.75, 0.25],
+  [0, 0.95],
+  [0.85, 1.05],
+  [-0.85, 1.05],
+];
 /** The queue at the owner's desk, towards the middle of the room. */
-const queue = [[0, 0], [-0.2, 1.1], [-0.2, -1.1], [-1, 0], [-1.1, 1.1], [-1.1, -1.1]];
+const queue = [
+  [0, 0],
+  [-0.2, 1.1],
+  [-0.2, -1.1],
+  [-1, 0],
+  [-1.1, 1.1],
+  [-1.1, -1.1],
+];
 
 /**
  * Where somebody stands.
@@ -90,12 +104,27 @@ const rows = Math.ceil(floor.depth / cell);
  * @returns {Spot[]}
  */
 export function way(from, to, desks) {
-  const things = [...Object.values(fixed), ...Array.from({ length: Math.min(desks, mostDesks) }, (_, index) => deskAt(index))];
-  const isFree = (/** @type {Spot} */ spot) => spot.x >= 0.3 && spot.y >= 0.3 && spot.x <= floor.width && spot.y <= floor.depth && !things.some((thing) => spot.x > thing.x - 0.2 && spot.x < thing.x + thing.w + 0.2 && spot.y > thing.y - 0.2 && spot.y < thing.y + thing.d + 0.2);
+  const things = [
+    ...Object.values(fixed),
+    ...Array.from({ length: Math.min(desks, mostDesks) }, (_, index) => deskAt(index)),
+  ];
+  const isFree = (/** @type {Spot} */ spot) =>
+    spot.x >= 0.3 &&
+    spot.y >= 0.3 &&
+    spot.x <= floor.width &&
+    spot.y <= floor.depth &&
+    !things.some(
+      (thing) =>
+        spot.x > thing.x - 0.2 &&
+        spot.x < thing.x + thing.w + 0.2 &&
+        spot.y > thing.y - 0.2 &&
+        spot.y < thing.y + thing.d + 0.2,
+    );
   const isClear = (/** @type {Spot} */ one, /** @type {Spot} */ other) => {
     const steps = Math.ceil(Math.hypot(other.x - one.x, other.y - one.y) / 0.2);
     for (let step = 1; step < steps; step += 1) {
-      if (!isFree({ x: one.x + ((other.x - one.x) * step) / steps, y: one.y + ((other.y - one.y) * step) / steps })) return false;
+      if (!isFree({ x: one.x + ((other.x - one.x) * step) / steps, y: one.y + ((other.y - one.y) * step) / steps }))
+        return false;
     }
     return true;
   };
@@ -116,8 +145,13 @@ export function way(from, to, desks) {
 
 /** The cells of a shortest path. @param {Spot} from @param {Spot} to @param {(spot: Spot) => boolean} isFree @returns {Spot[] | null} */
 function search(from, to, isFree) {
-  const number = (/** @type {Spot} */ { x, y }) => Math.max(0, Math.min(rows - 1, Math.floor(y / cell))) * columns + Math.max(0, Math.min(columns - 1, Math.floor(x / cell)));
-  const spot = (/** @type {number} */ index) => ({ x: ((index % columns) + 0.5) * cell, y: (Math.floor(index / columns) + 0.5) * cell });
+  const number = (/** @type {Spot} */ { x, y }) =>
+    Math.max(0, Math.min(rows - 1, Math.floor(y / cell))) * columns +
+    Math.max(0, Math.min(columns - 1, Math.floor(x / cell)));
+  const spot = (/** @type {number} */ index) => ({
+    x: ((index % columns) + 0.5) * cell,
+    y: (Math.floor(index / columns) + 0.5) * cell,
+  });
   const [start, goal] = [number(from), number(to)];
   const free = Array.from({ length: columns * rows }, (_, index) => index === goal || isFree(spot(index)));
   /** @type {Map<number, number>} */
@@ -127,7 +161,16 @@ function search(from, to, isFree) {
     const here = open[head];
     if (here === goal) break;
     const [column, row] = [here % columns, Math.floor(here / columns)];
-    for (const [dx, dy] of [[1, 0], [-1, 0], [0, 1], [0, -1], [1, 1], [1, -1], [-1, 1], [-1, -1]]) {
+    for (const [dx, dy] of [
+      [1, 0],
+      [-1, 0],
+      [0, 1],
+      [0, -1],
+      [1, 1],
+      [1, -1],
+      [-1, 1],
+      [-1, -1],
+    ]) {
       const [x, y] = [column + dx, row + dy];
       if (x < 0 || y < 0 || x >= columns || y >= rows) continue;
       const next = y * columns + x;

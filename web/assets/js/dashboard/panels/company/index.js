@@ -20,7 +20,14 @@ import { gathered } from "../../coalesce.js";
 /** The minimum interval between announcements. */
 const calmMs = 5000;
 /** The requests when the panel opens; some routes may be missing in a build. */
-const questions = { status: "/api/status", channels: "/api/channels", agents: "/api/agents", approvals: "/api/approvals", sessions: "/api/sessions?limit=100", scheduler: "/api/scheduler?limit=1000" };
+const questions = {
+  status: "/api/status",
+  channels: "/api/channels",
+  agents: "/api/agents",
+  approvals: "/api/approvals",
+  sessions: "/api/sessions?limit=100",
+  scheduler: "/api/scheduler?limit=1000",
+};
 
 /** @type {import("../../panels.js").Mount} */
 export function mount(root, context) {
@@ -39,8 +46,18 @@ export function mount(root, context) {
   const said = make("p", { class: "visually-hidden", role: "status" });
   const more = make("p", { class: "quiet company-more" });
   const failure = make("div", {});
-  const figure = make("figure", { class: "company-picture" }, make("figcaption", { class: "visually-hidden" }, words.picture), stage.element);
-  const list = make("div", { class: "company-list" }, make("section", {}, make("h2", {}, words.people), people, more), make("section", {}, make("h2", {}, words.doors), doors));
+  const figure = make(
+    "figure",
+    { class: "company-picture" },
+    make("figcaption", { class: "visually-hidden" }, words.picture),
+    stage.element,
+  );
+  const list = make(
+    "div",
+    { class: "company-list" },
+    make("section", {}, make("h2", {}, words.people), people, more),
+    make("section", {}, make("h2", {}, words.doors), doors),
+  );
   const layout = make("div", { class: "company" }, figure, list);
   fill(root, failure, layout, said);
 
@@ -73,16 +90,33 @@ export function mount(root, context) {
   };
 
   const ask = async () => {
-    const answers = await Promise.all(Object.entries(questions).map(async ([name, path]) => [name, await answer(context, path)]));
+    const answers = await Promise.all(
+      Object.entries(questions).map(async ([name, path]) => [name, await answer(context, path)]),
+    );
     if (context.signal.aborted) return;
     /** @type {Record<string, any>} */
     const { status, channels, agents, approvals, sessions, scheduler } = Object.fromEntries(answers);
     const problem = [status, approvals, sessions].find((found) => found instanceof Problem);
-    fill(failure, problem && errorState({ title: words.failed, text: problem.message, action: button({ label: texts.error.again, icon: "retry", press: () => void ask() }) }));
+    fill(
+      failure,
+      problem &&
+        errorState({
+          title: words.failed,
+          text: problem.message,
+          action: button({ label: texts.error.again, icon: "retry", press: () => void ask() }),
+        }),
+    );
     layout.hidden = !!problem && !isKnown;
     if (problem) return;
     office.prime(
-      { channels: channels?.channels ?? status?.channels, agents: agents?.active, specialists: agents?.agents ?? agents?.standing, approvals: approvals?.approvals, sessions: sessions?.sessions, scheduler: scheduler?.jobs },
+      {
+        channels: channels?.channels ?? status?.channels,
+        agents: agents?.active,
+        specialists: agents?.agents ?? agents?.standing,
+        approvals: approvals?.approvals,
+        sessions: sessions?.sessions,
+        scheduler: scheduler?.jobs,
+      },
       Date.now(),
     );
     const first = !isKnown;
@@ -138,7 +172,12 @@ function entry(people, agent, isOpen, pick) {
   const id = `agent-${agent.id}`;
   let item = [...people.children].find((child) => child.id === id);
   if (!item) {
-    const line = make("button", { type: "button", class: "company-person", "aria-controls": `${id}-more`, on: { click: () => pick(agent.id) } });
+    const line = make("button", {
+      type: "button",
+      class: "company-person",
+      "aria-controls": `${id}-more`,
+      on: { click: () => pick(agent.id) },
+    });
     item = make("li", { id }, line, make("div", { class: "company-details", id: `${id}-more` }));
     people.append(item);
   }
@@ -149,8 +188,19 @@ function entry(people, agent, isOpen, pick) {
   if (item.getAttribute("data-shown") !== shown) {
     item.setAttribute("data-shown", shown);
     item.setAttribute("data-state", agent.state);
-    const doing = make("span", { class: "company-doing" }, icon(icons[agent.state]), make("span", {}, inWords(agent), others));
-    fill(line, make("span", { class: `company-dot tone-${Math.max(0, tone) % 8}`, "aria-hidden": "true" }), make("span", { class: "company-name" }, nameOf(agent)), doing, icon("chevron", "company-arrow"));
+    const doing = make(
+      "span",
+      { class: "company-doing" },
+      icon(icons[agent.state]),
+      make("span", {}, inWords(agent), others),
+    );
+    fill(
+      line,
+      make("span", { class: `company-dot tone-${Math.max(0, tone) % 8}`, "aria-hidden": "true" }),
+      make("span", { class: "company-name" }, nameOf(agent)),
+      doing,
+      icon("chevron", "company-arrow"),
+    );
   }
   line.setAttribute("aria-expanded", String(isOpen));
   details.hidden = !isOpen;
@@ -164,11 +214,27 @@ function about(agent) {
     [words.role, agent.isMain ? words.mainRole : visibleText(agent.role)],
     [words.place, words.places[agent.place]],
     agent.task && [words.task, visibleText(agent.task)],
-    session && [words.conversation, make("a", { href: `#/sessions/${encodeURIComponent(session)}` }, visibleText(session))],
+    session && [
+      words.conversation,
+      make("a", { href: `#/sessions/${encodeURIComponent(session)}` }, visibleText(session)),
+    ],
     agent.since > 0 && state !== "idle" && [words.since, timeElement(new Date(agent.since).toISOString())],
-    [words.lastTool, agent.lastTool ? make("span", {}, make("span", { class: "mono" }, ...visible(agent.lastTool)), " ", timeElement(new Date(agent.lastAt).toISOString(), "quiet")) : words.noneYet],
+    [
+      words.lastTool,
+      agent.lastTool
+        ? make(
+            "span",
+            {},
+            make("span", { class: "mono" }, ...visible(agent.lastTool)),
+            " ",
+            timeElement(new Date(agent.lastAt).toISOString(), "quiet"),
+          )
+        : words.noneYet,
+    ],
   ];
-  const pairs = rows.filter(Boolean).flatMap((row) => (row && row[1] ? [make("dt", {}, /** @type {string} */ (row[0])), make("dd", {}, row[1])] : []));
+  const pairs = rows
+    .filter(Boolean)
+    .flatMap((row) => (row && row[1] ? [make("dt", {}, /** @type {string} */ (row[0])), make("dd", {}, row[1])] : []));
   return [
     make("dl", { class: "pairs" }, ...pairs),
     make(
@@ -185,11 +251,23 @@ function about(agent) {
 function showDoors(list, office) {
   const lines = [...office.channels.values()].map(({ name, state, at }) => {
     const age = at > 0 ? words.lastMessage(new Date(at).toLocaleTimeString()) : words.quiet;
-    return make("li", {}, icon("leave"), make("a", { href: `#/monitor?channel=${encodeURIComponent(channelOf(name))}` }, visibleText(name)), make("span", { class: "quiet" }, state === "running" ? age : visibleText(state)));
+    return make(
+      "li",
+      {},
+      icon("leave"),
+      make("a", { href: `#/monitor?channel=${encodeURIComponent(channelOf(name))}` }, visibleText(name)),
+      make("span", { class: "quiet" }, state === "running" ? age : visibleText(state)),
+    );
   });
   const tray = make("li", {}, icon("chat"), make("span", {}, words.inTray(office.letters)));
-  const job = make("li", {}, icon("clock"), make("a", { href: "#/scheduler" }, office.job ? words.job(visibleText(office.job)) : words.noJob));
+  const job = make(
+    "li",
+    {},
+    icon("clock"),
+    make("a", { href: "#/scheduler" }, office.job ? words.job(visibleText(office.job)) : words.noJob),
+  );
   const next = [...lines, tray, job];
-  const isSame = next.length === list.children.length && next.every((line, index) => line.isEqualNode(list.children[index]));
+  const isSame =
+    next.length === list.children.length && next.every((line, index) => line.isEqualNode(list.children[index]));
   if (!isSame) fill(list, ...next);
 }

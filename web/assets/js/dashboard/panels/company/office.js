@@ -53,8 +53,10 @@ export class Office {
     for (const one of listOf(specialists)) if (!isMain(one)) this.#agent(String(one?.name ?? ""), { role: one?.role });
     if (agents) this.#active(listOf(agents), now);
     else if (sessions) this.#busy(listOf(sessions), now);
-    if (approvals) for (const agent of this.agents.values()) for (const work of agent.works.values()) work.asked.clear();
-    for (const approval of listOf(approvals)) this.#asked({ ...approval, state: "open" }, Date.parse(approval?.created_at) || now);
+    if (approvals)
+      for (const agent of this.agents.values()) for (const work of agent.works.values()) work.asked.clear();
+    for (const approval of listOf(approvals))
+      this.#asked({ ...approval, state: "open" }, Date.parse(approval?.created_at) || now);
     this.job = listOf(scheduler).find((job) => job?.last_status === "running")?.job_id ?? "";
     this.happenings = [];
   }
@@ -77,7 +79,9 @@ export class Office {
 
   /** The time of the next change without an event, such as an agent recovering from a failure. @param {number} now */
   nextChange(now) {
-    const ends = [...this.agents.values()].map(({ fault }) => (fault ? fault.at + faultMs - now : Infinity)).filter((left) => left > 0);
+    const ends = [...this.agents.values()]
+      .map(({ fault }) => (fault ? fault.at + faultMs - now : Infinity))
+      .filter((left) => left > 0);
     return ends.length > 0 ? Math.min(...ends) : Infinity;
   }
 
@@ -113,19 +117,27 @@ export class Office {
     const work = agent.works.get(session);
     const channel = channelOf(session);
     const isRecalled = blocks.some((block) => block.type === "context" && /memor|recall/i.test(block.source ?? ""));
-    if (agent.isMain && message?.role === "user" && blocks.some((block) => block.type !== "tool_result" && block.type !== "context")) {
+    if (
+      agent.isMain &&
+      message?.role === "user" &&
+      blocks.some((block) => block.type !== "tool_result" && block.type !== "context")
+    ) {
       if (!this.channels.has(channel)) this.#channel(channel, "running");
       const door = this.channels.get(channel);
       if (door) door.at = now;
       this.#tell({ kind: "arrives", channel, session });
       this.letters += 1;
     }
-    if (isRecalled) this.#tell({ kind: "visit", agent: agent.id, place: "shelf", tool: recalling, session, isBad: false });
+    if (isRecalled)
+      this.#tell({ kind: "visit", agent: agent.id, place: "shelf", tool: recalling, session, isBad: false });
     for (const block of blocks) {
       if (block.type === "tool_call") this.#call(agent, work, block, session, now);
       if (block.type === "tool_result") this.#result(agent, work, block, session);
     }
-    const isAnswer = message?.role === "assistant" && !blocks.some((block) => block.type === "tool_call") && blocks.some((block) => block.type === "text");
+    const isAnswer =
+      message?.role === "assistant" &&
+      !blocks.some((block) => block.type === "tool_call") &&
+      blocks.some((block) => block.type === "text");
     if (!isAnswer || !agent.isMain) return;
     this.letters = Math.max(0, this.letters - 1);
     this.#tell({ kind: "visit", agent: agent.id, place: "door", tool: channel, session, isBad: false });
@@ -147,7 +159,8 @@ export class Office {
   /** @param {Agent} agent @param {Work | undefined} work @param {any} block @param {string} session */
   #result(agent, work, block, session) {
     const tool = String(block.name ?? "");
-    if (block.is_error || block.denied) this.#tell({ kind: "visit", agent: agent.id, place: placeOfTool(tool), tool, session, isBad: true });
+    if (block.is_error || block.denied)
+      this.#tell({ kind: "visit", agent: agent.id, place: placeOfTool(tool), tool, session, isBad: true });
     if (!work) return;
     work.calls.delete(String(block.call));
     work.tool = [...work.calls.values()].at(-1) ?? "";
@@ -157,7 +170,8 @@ export class Office {
   /** @param {any} data @param {number} now */
   #asked(data, now) {
     if (data.state !== "open") {
-      for (const agent of this.agents.values()) for (const work of agent.works.values()) work.asked.delete(String(data.id));
+      for (const agent of this.agents.values())
+        for (const work of agent.works.values()) work.asked.delete(String(data.id));
       return;
     }
     const agent = this.#of(data.session_id);
@@ -193,7 +207,12 @@ export class Office {
     if (!tool) work.calls.clear();
     if (state === "waiting_approval") work.asked.set(unnamed, tool);
     else work.asked.delete(unnamed);
-    Object.assign(work, { tool, state: tool ? "tool" : "thinking", since: Date.parse(data.since) || now, task: data.task ?? work.task });
+    Object.assign(work, {
+      tool,
+      state: tool ? "tool" : "thinking",
+      since: Date.parse(data.since) || now,
+      task: data.task ?? work.task,
+    });
     agent.fault = null;
     agent.works.set(session, work);
     if (!isNew) return;
@@ -234,7 +253,11 @@ export class Office {
 
   /** Shows a delivery of a channel at its door. @param {any} data @param {number} now */
   #measured(data, now) {
-    const [type, name, state] = [String(data.type ?? ""), String(data.name ?? ""), String(data.status ?? data.state ?? "")];
+    const [type, name, state] = [
+      String(data.type ?? ""),
+      String(data.name ?? ""),
+      String(data.status ?? data.state ?? ""),
+    ];
     if (/^channel/.test(type) && name) this.#channel(name, state || "running");
     const door = this.channels.get(name);
     if (/^deliver/.test(type) && door) door.at = now;
@@ -275,16 +298,40 @@ function look(agent, now) {
   const works = [...agent.works.values()];
   const rank = (/** @type {Work} */ work) => (work.asked.size > 0 ? 3 : work.state === "tool" ? 2 : 1);
   const work = works.sort((one, other) => rank(other) - rank(one) || other.since - one.since)[0];
-  const common = { id: agent.id, name: agent.name, role: agent.role, isMain: agent.isMain, session: work?.session ?? "", turn: work?.turn ?? "", task: work?.task ?? "", since: work?.since ?? 0, others: Math.max(0, works.length - 1), why: "", lastTool: agent.lastTool, lastAt: agent.lastAt };
-  if (work && work.asked.size > 0) return { ...common, state: "waiting", place: "chair", tool: [...work.asked.values()][0] };
+  const common = {
+    id: agent.id,
+    name: agent.name,
+    role: agent.role,
+    isMain: agent.isMain,
+    session: work?.session ?? "",
+    turn: work?.turn ?? "",
+    task: work?.task ?? "",
+    since: work?.since ?? 0,
+    others: Math.max(0, works.length - 1),
+    why: "",
+    lastTool: agent.lastTool,
+    lastAt: agent.lastAt,
+  };
+  if (work && work.asked.size > 0)
+    return { ...common, state: "waiting", place: "chair", tool: [...work.asked.values()][0] };
   if (work?.state === "tool") return { ...common, state: "tool", place: placeOfTool(work.tool), tool: work.tool };
   if (work) return { ...common, state: "thinking", place: "desk", tool: "" };
-  if (agent.fault && now - agent.fault.at < faultMs) return { ...common, state: "failed", place: "desk", tool: "", why: agent.fault.why };
+  if (agent.fault && now - agent.fault.at < faultMs)
+    return { ...common, state: "failed", place: "desk", tool: "", why: agent.fault.why };
   return { ...common, state: "idle", place: "desk", tool: "" };
 }
 
 /** @param {string} session @param {number} now @param {{turn?: string, task?: string}} more @returns {Work} */
-const workOf = (session, now, { turn = "", task = "" }) => ({ session, turn, task, since: now, calls: new Map(), asked: new Map(), tool: "", state: "thinking" });
+const workOf = (session, now, { turn = "", task = "" }) => ({
+  session,
+  turn,
+  task,
+  since: now,
+  calls: new Map(),
+  asked: new Map(),
+  tool: "",
+  state: "thinking",
+});
 
 /** The channel of a session: `telegram:42` came by telegram. @param {unknown} session */
 export const channelOf = (session) => String(session ?? "").split(":")[0] || "webchat";

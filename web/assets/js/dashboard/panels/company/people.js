@@ -9,7 +9,8 @@ export const tones = 8;
 export function figure(tone, name) {
   const title = draw("title");
   title.textContent = name;
-  const leg = (/** @type {string} */ side, /** @type {number} */ x) => draw("rect", { class: `leg leg-${side}`, x, y: -12, width: 5.4, height: 12.5, rx: 2.6 });
+  const leg = (/** @type {string} */ side, /** @type {number} */ x) =>
+    draw("rect", { class: `leg leg-${side}`, x, y: -12, width: 5.4, height: 12.5, rx: 2.6 });
   const arm = (/** @type {string} */ side, /** @type {string} */ d) => draw("path", { class: `arm arm-${side}`, d });
   const element = draw(
     "g",
@@ -21,23 +22,29 @@ export function figure(tone, name) {
       "g",
       { transform: "scale(1.18)" },
       group(
-      "body",
-      leg("left", -6.2),
-      leg("right", 0.9),
-      arm("left", "M-8.5 -26C-12.5 -23 -13 -17.5 -11.2 -14"),
-      draw("path", { class: "jersey", d: "M-9.6 -11.5V-22.5A9.6 9.6 0 0 1 9.6 -22.5V-11.5A4 4 0 0 1 5.6 -8.5H-5.6A4 4 0 0 1 -9.6 -11.5Z" }),
-      draw("path", { class: "jersey-shade", d: "M3.4 -31.2A9.6 9.6 0 0 1 9.6 -22.5V-11.5A4 4 0 0 1 5.6 -8.5H2.4C5.2 -15 5.4 -24 3.4 -31.2Z" }),
-      arm("right", "M8.5 -26C12.5 -23 13 -17.5 11.2 -14"),
-      group(
-        "head",
-        draw("circle", { class: "skin", cx: 0, cy: -38.5, r: 9.6 }),
-        draw("path", { class: "hair", d: hairs[tone % hairs.length] }),
-        draw("circle", { class: "eye", cx: -3.2, cy: -37.4, r: 1.15 }),
-        draw("circle", { class: "eye", cx: 3.6, cy: -37.4, r: 1.15 }),
-        draw("path", { class: "mouth", d: "M-2 -33.8Q0.3 -32.2 2.6 -33.8" }),
-        draw("path", { class: "mouth mouth-sad", d: "M-2 -32.6Q0.3 -34.4 2.6 -32.6" }),
-      ),
-      draw("path", { class: "carried", d: "M7 -20h9v6.4h-9zM7 -20l4.5 3.6 4.5 -3.6" }),
+        "body",
+        leg("left", -6.2),
+        leg("right", 0.9),
+        arm("left", "M-8.5 -26C-12.5 -23 -13 -17.5 -11.2 -14"),
+        draw("path", {
+          class: "jersey",
+          d: "M-9.6 -11.5V-22.5A9.6 9.6 0 0 1 9.6 -22.5V-11.5A4 4 0 0 1 5.6 -8.5H-5.6A4 4 0 0 1 -9.6 -11.5Z",
+        }),
+        draw("path", {
+          class: "jersey-shade",
+          d: "M3.4 -31.2A9.6 9.6 0 0 1 9.6 -22.5V-11.5A4 4 0 0 1 5.6 -8.5H2.4C5.2 -15 5.4 -24 3.4 -31.2Z",
+        }),
+        arm("right", "M8.5 -26C12.5 -23 13 -17.5 11.2 -14"),
+        group(
+          "head",
+          draw("circle", { class: "skin", cx: 0, cy: -38.5, r: 9.6 }),
+          draw("path", { class: "hair", d: hairs[tone % hairs.length] }),
+          draw("circle", { class: "eye", cx: -3.2, cy: -37.4, r: 1.15 }),
+          draw("circle", { class: "eye", cx: 3.6, cy: -37.4, r: 1.15 }),
+          draw("path", { class: "mouth", d: "M-2 -33.8Q0.3 -32.2 2.6 -33.8" }),
+          draw("path", { class: "mouth mouth-sad", d: "M-2 -32.6Q0.3 -34.4 2.6 -32.6" }),
+        ),
+        draw("path", { class: "carried", d: "M7 -20h9v6.4h-9zM7 -20l4.5 3.6 4.5 -3.6" }),
       ),
     ),
   );

@@ -7,7 +7,21 @@ import { icon } from "../../../shared/icons.js";
 import { visibleText } from "../../../shared/visible.js";
 import { company as words } from "../../../texts/company.js";
 import { at, draw, group } from "./art.js";
-import { cabinet, clock, desk, door, inbox, ownerDesk, ownerSeat, plant, room, shelf, stool, terminal, waitingChair } from "./furniture.js";
+import {
+  cabinet,
+  clock,
+  desk,
+  door,
+  inbox,
+  ownerDesk,
+  ownerSeat,
+  plant,
+  room,
+  shelf,
+  stool,
+  terminal,
+  waitingChair,
+} from "./furniture.js";
 import { deskAt, doorAt, fixed, mostDesks, mostDoors, seatAt, spotOf, way } from "./floor.js";
 import { figure } from "./people.js";
 
@@ -34,7 +48,12 @@ export class Stage {
   #things = group("things");
   #air = group("air");
   #over = make("div", { class: "bubbles", "aria-hidden": "true" });
-  #svg = draw("svg", { class: "office", viewBox: `${view.x} ${view.y} ${view.width} ${view.height}`, "aria-hidden": "true", focusable: "false" });
+  #svg = draw("svg", {
+    class: "office",
+    viewBox: `${view.x} ${view.y} ${view.width} ${view.height}`,
+    "aria-hidden": "true",
+    focusable: "false",
+  });
   #clock = clock();
   #inbox = inbox();
   /** @type {Map<string, Person>} */ #people = new Map();
@@ -83,14 +102,21 @@ export class Stage {
    * @param {{seen: Seen[], happenings: Happening[], channels: {name: string, state: string}[], letters: number, job: string}} now
    */
   show({ seen, happenings, channels, letters, job }) {
-    this.#build(seen.filter((agent) => !agent.isMain), channels);
+    this.#build(
+      seen.filter((agent) => !agent.isMain),
+      channels,
+    );
     seen.slice(0, mostDesks + 1).forEach((agent, index) => this.#person(agent, index - 1));
     for (const happening of happenings) this.#happen(happening);
     this.#inbox.hold(letters);
     this.#clock.element.classList.toggle("is-running", job !== "");
-    this.#svg.classList.toggle("is-asked", seen.some(({ state }) => state === "waiting"));
+    this.#svg.classList.toggle(
+      "is-asked",
+      seen.some(({ state }) => state === "waiting"),
+    );
     for (const person of this.#people.values()) {
-      if (person.seen.state === "waiting" && person.place !== "chair") [person.visits, person.visit, person.rests] = [[], null, 0];
+      if (person.seen.state === "waiting" && person.place !== "chair")
+        [person.visits, person.visit, person.rests] = [[], null, 0];
       this.#dress(person);
     }
     this.#wake();
@@ -121,7 +147,10 @@ export class Stage {
 
   /** Rebuilds desks and doors if they have changed. @param {Seen[]} specialists @param {{name: string, state: string}[]} channels */
   #build(specialists, channels) {
-    const plan = JSON.stringify([specialists.map(({ name }) => name), channels.map(({ name, state }) => [name, state])]);
+    const plan = JSON.stringify([
+      specialists.map(({ name }) => name),
+      channels.map(({ name, state }) => [name, state]),
+    ]);
     if (plan === this.#plan) return;
     this.#plan = plan;
     for (const element of this.#desks) {
@@ -129,11 +158,17 @@ export class Stage {
       this.#order = this.#order.filter((thing) => thing.element !== element);
     }
     this.#desks = [];
-    const place = (/** @type {SVGElement} */ element, /** @type {{x: number, y: number, w: number, d: number}} */ where) => {
+    const place = (
+      /** @type {SVGElement} */ element,
+      /** @type {{x: number, y: number, w: number, d: number}} */ where,
+    ) => {
       this.#desks.push(element);
       this.#stand(element, where);
     };
-    const own = [{ name: words.main, where: fixed.main }, ...specialists.slice(0, mostDesks).map(({ name }, index) => ({ name: visibleText(name), where: deskAt(index) }))];
+    const own = [
+      { name: words.main, where: fixed.main },
+      ...specialists.slice(0, mostDesks).map(({ name }, index) => ({ name: visibleText(name), where: deskAt(index) })),
+    ];
     own.forEach(({ name, where }, index) => {
       place(stool(where), { x: where.x + where.w / 2 - 0.28, y: where.y - 0.72, w: 0.56, d: 0.5 });
       place(desk(name, where, index), where);
@@ -158,7 +193,21 @@ export class Stage {
     const bubble = make("div", { class: "bubble" });
     this.#over.append(bubble);
     /** @type {Person} */
-    const person = { id: seen.id, element, bubble, shown: "", desk: index, spot: seatAt(index), path: [], place: "desk", visits: [], visit: null, rests: 0, seen, carries: false };
+    const person = {
+      id: seen.id,
+      element,
+      bubble,
+      shown: "",
+      desk: index,
+      spot: seatAt(index),
+      path: [],
+      place: "desk",
+      visits: [],
+      visit: null,
+      rests: 0,
+      seen,
+      carries: false,
+    };
     this.#people.set(seen.id, person);
     this.#jump(person);
   }
@@ -189,15 +238,25 @@ export class Stage {
     const { y } = doorAt(found.index);
     const [fromX, fromY] = at(0.3, y, 1.1);
     const [toX, toY] = at(fixed.inbox.x + 0.45, fixed.inbox.y + 0.45, 1.25);
-    const letter = group("flying", draw("rect", { class: "envelope", x: -8, y: -5.5, width: 16, height: 11, rx: 1.5 }), draw("path", { class: "envelope-flap", d: "M-8 -4.5L0 1.5L8 -4.5" }));
+    const letter = group(
+      "flying",
+      draw("rect", { class: "envelope", x: -8, y: -5.5, width: 16, height: 11, rx: 1.5 }),
+      draw("path", { class: "envelope-flap", d: "M-8 -4.5L0 1.5L8 -4.5" }),
+    );
     this.#air.append(letter);
     const high = Math.min(fromY, toY) - 46;
     const frames = [0, 0.25, 0.5, 0.75, 1].map((part) => {
       const x = fromX + (toX - fromX) * part;
       const arc = (1 - part) ** 2 * fromY + 2 * part * (1 - part) * high + part ** 2 * toY;
-      return { transform: `translate(${x}px, ${arc}px) rotate(${Math.round((part - 0.5) * 24)}deg)`, opacity: part === 1 ? 0 : 1 };
+      return {
+        transform: `translate(${x}px, ${arc}px) rotate(${Math.round((part - 0.5) * 24)}deg)`,
+        opacity: part === 1 ? 0 : 1,
+      };
     });
-    letter.animate(frames, { duration: 1000, easing: "ease-in-out" }).finished.then(() => letter.remove(), () => letter.remove());
+    letter.animate(frames, { duration: 1000, easing: "ease-in-out" }).finished.then(
+      () => letter.remove(),
+      () => letter.remove(),
+    );
   }
 
   /** @param {Element} element @param {string} name @param {number} ms */
@@ -238,7 +297,9 @@ export class Stage {
   /** Runs while nobody walks: sets the clock, and lets an idle figure fidget. */
   #look() {
     this.#clock.set(new Date());
-    const idle = [...this.#people.values()].filter((person) => person.seen.state === "idle" && person.path.length === 0 && !person.visit);
+    const idle = [...this.#people.values()].filter(
+      (person) => person.seen.state === "idle" && person.path.length === 0 && !person.visit,
+    );
     const one = idle[Math.floor(Math.random() * idle.length)];
     const gestures = ["does-blink", "does-sip", "does-look", "does-stretch"];
     if (one) this.#flash(one.element, gestures[Math.floor(Math.random() * gestures.length)], 1500);
@@ -265,7 +326,9 @@ export class Stage {
 
   /** @param {Person} person @param {Place} place @param {string} tool @returns {Spot} */
   #goal(person, place, tool) {
-    const order = [...this.#people.values()].filter((other) => other.id !== person.id && other.place === place && place !== "desk").length;
+    const order = [...this.#people.values()].filter(
+      (other) => other.id !== person.id && other.place === place && place !== "desk",
+    ).length;
     const channel = this.#doors.has(tool) ? tool : person.seen.session.split(":")[0];
     const colleague = this.#people.get(tool.replace(/^ask_/, ""))?.desk ?? -1;
     return spotOf(place, { desk: person.desk, door: this.#doors.get(channel)?.index ?? 0, colleague, order });
@@ -339,16 +402,30 @@ export class Stage {
       element.classList.toggle("is-away", away.has(place));
       element.classList.toggle("faces-left", place === "door");
     }
-    this.#svg.classList.toggle("uses-terminal", [...this.#people.values()].some((other) => other.path.length === 0 && other.place === "terminal"));
+    this.#svg.classList.toggle(
+      "uses-terminal",
+      [...this.#people.values()].some((other) => other.path.length === 0 && other.place === "terminal"),
+    );
     const tool = visit?.place === "door" && !visit.isBad ? words.answers : visibleText(visit?.tool ?? seen.tool);
-    const said = { tool, waiting: words.waitsShort, failed: visit ? tool : words.states.failed, thinking: "", idle: "" }[state] ?? "";
+    const said =
+      { tool, waiting: words.waitsShort, failed: visit ? tool : words.states.failed, thinking: "", idle: "" }[state] ??
+      "";
     const key = `${state} ${said}`;
     if (person.shown === key) return;
     person.shown = key;
     person.bubble.dataset.state = state;
-    const name = state === "waiting" ? "shield" : state === "failed" ? "alert" : visit?.place === "shelf" || seen.place === "shelf" ? "memory" : "tool";
+    const name =
+      state === "waiting"
+        ? "shield"
+        : state === "failed"
+          ? "alert"
+          : visit?.place === "shelf" || seen.place === "shelf"
+            ? "memory"
+            : "tool";
     const dots = make("span", { class: "dots" }, make("i"), make("i"), make("i"));
-    person.bubble.replaceChildren(...(state === "idle" ? [] : state === "thinking" ? [dots] : [icon(name), make("span", {}, said)]));
+    person.bubble.replaceChildren(
+      ...(state === "idle" ? [] : state === "thinking" ? [dots] : [icon(name), make("span", {}, said)]),
+    );
     person.bubble.hidden = state === "idle";
   }
 
@@ -377,7 +454,10 @@ export class Stage {
   /** Moves an element to its place in the depth order. @param {Element} element @param {number} key */
   #sort(element, key) {
     const there = this.#order.findIndex((thing) => thing.element === element);
-    const isRight = there >= 0 && (this.#order[there - 1]?.key ?? -Infinity) <= key && (this.#order[there + 1]?.key ?? Infinity) >= key;
+    const isRight =
+      there >= 0 &&
+      (this.#order[there - 1]?.key ?? -Infinity) <= key &&
+      (this.#order[there + 1]?.key ?? Infinity) >= key;
     if (isRight) {
       this.#order[there].key = key;
       return;

@@ -55,7 +55,8 @@ export class ConfigChange {
         // What the file says counts, even if it is in force only after a restart.
         const { current } = /** @type {Problem} */ (fault).document ?? {};
         if (current) fresh.present = valueAt(current, this.#key);
-        if (round === MOST || changedLines(fresh.edited.diff) !== changedLines(reviewed.edited.diff)) return { kept: null, fresh };
+        if (round === MOST || changedLines(fresh.edited.diff) !== changedLines(reviewed.edited.diff))
+          return { kept: null, fresh };
       }
     }
   }
@@ -63,7 +64,11 @@ export class ConfigChange {
   /** @param {unknown} value @param {boolean} isDry @param {Record<string, string>} headers */
   #send(value, isDry, headers) {
     const match = this.#etag ? { "If-Match": this.#etag } : {};
-    return this.#context.exchange(`/api/config${isDry ? "?dry_run=true" : ""}`, { method: "PATCH", body: { [this.#key]: value }, headers: { ...headers, ...match } });
+    return this.#context.exchange(`/api/config${isDry ? "?dry_run=true" : ""}`, {
+      method: "PATCH",
+      body: { [this.#key]: value },
+      headers: { ...headers, ...match },
+    });
   }
 }
 
@@ -71,7 +76,11 @@ export class ConfigChange {
 const isOutdated = (fault) => fault instanceof Problem && (fault.status === 412 || fault.code === "changed_elsewhere");
 
 /** The lines that a diff takes out and puts in, without where they stand. @param {string} diff */
-const changedLines = (diff) => String(diff ?? "").split("\n").filter((line) => /^[+-](?![+-]{2} )/.test(line)).join("\n");
+const changedLines = (diff) =>
+  String(diff ?? "")
+    .split("\n")
+    .filter((line) => /^[+-](?![+-]{2} )/.test(line))
+    .join("\n");
 
 /** @param {any} dump @param {string} key */
 export const valueAt = (dump, key) => key.split(".").reduce((value, name) => value?.[name], dump);

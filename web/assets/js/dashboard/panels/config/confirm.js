@@ -16,7 +16,10 @@ import { configWords as words } from "../../../texts/config.js";
 export function confirmWithToken({ keys, describe, send }) {
   return new Promise((resolve) => {
     let isSent = false;
-    const token = field({ label: words.tokenAgain, control: textInput({ type: "password", autocomplete: "current-password", required: true }) });
+    const token = field({
+      label: words.tokenAgain,
+      control: textInput({ type: "password", autocomplete: "current-password", required: true }),
+    });
     const ask = form({
       fields: { token },
       body: [make("p", {}, words.confirmText), keyList(keys, describe), token.element],
@@ -38,5 +41,17 @@ export function confirmWithToken({ keys, describe, send }) {
 
 /** The keys with what they mean. @param {string[]} keys @param {(key: string) => string} describe */
 export function keyList(keys, describe) {
-  return make("ul", { class: "config-keys" }, ...keys.map((key) => make("li", {}, make("span", { class: "mono" }, ...visible(key)), " ", make("span", { class: "quiet" }, ...sentence(describe(key))))));
+  return make(
+    "ul",
+    { class: "config-keys" },
+    ...keys.map((key) =>
+      make(
+        "li",
+        {},
+        make("span", { class: "mono" }, ...visible(key)),
+        " ",
+        make("span", { class: "quiet" }, ...sentence(describe(key))),
+      ),
+    ),
+  );
 }

@@ -36,13 +36,17 @@ export function keyDrawer(context, { closed, changed }) {
     shown = key;
     shownAs = "";
     editor = null;
-    drawer ??= openDrawer({ title: key, body: [skeleton(4)], closed: () => {
-      const wasOpen = drawer !== null;
-      drawer = null;
-      shown = "";
-      editor = null;
-      if (wasOpen) closed();
-    } });
+    drawer ??= openDrawer({
+      title: key,
+      body: [skeleton(4)],
+      closed: () => {
+        const wasOpen = drawer !== null;
+        drawer = null;
+        shown = "";
+        editor = null;
+        if (wasOpen) closed();
+      },
+    });
     draw();
   };
   const draw = () => {
@@ -53,7 +57,16 @@ export function keyDrawer(context, { closed, changed }) {
     const says = JSON.stringify(entry ?? null);
     if (says === shownAs) return;
     shownAs = says;
-    drawer.show({ title: shown, body: entry ? keyBody(entry, () => edit(entry, false), () => edit(entry, true)) : [state({ icon: "search", title: words.missingTitle, text: words.missing })] });
+    drawer.show({
+      title: shown,
+      body: entry
+        ? keyBody(
+            entry,
+            () => edit(entry, false),
+            () => edit(entry, true),
+          )
+        : [state({ icon: "search", title: words.missingTitle, text: words.missing })],
+    });
   };
   /** @param {Entry} entry @param {boolean} isReset */
   const edit = (entry, isReset) => {
@@ -62,10 +75,14 @@ export function keyDrawer(context, { closed, changed }) {
       editor = null;
       draw();
     };
-    editor = keyEditor(context, entry, { cancel: again, describe: (key) => entries?.find((other) => other.key === key)?.description ?? "", done: () => {
-      changed();
-      again();
-    } });
+    editor = keyEditor(context, entry, {
+      cancel: again,
+      describe: (key) => entries?.find((other) => other.key === key)?.description ?? "",
+      done: () => {
+        changed();
+        again();
+      },
+    });
     drawer?.show({ body: [make("p", {}, ...sentence(entry.description)), editor.element] });
     if (isReset) editor.reset().catch(failed);
     else editor.focus();
@@ -85,23 +102,62 @@ export function keyDrawer(context, { closed, changed }) {
 
 /** @param {Entry} entry @param {() => void} edit @param {() => void} reset */
 function keyBody(entry, edit, reset) {
-  const shownValue = entry.isSecret && entry.value ? make("span", {}, words.secretSet) : make("span", { class: "mono" }, ...visible(valueText(entry)));
+  const shownValue =
+    entry.isSecret && entry.value
+      ? make("span", {}, words.secretSet)
+      : make("span", { class: "mono" }, ...visible(valueText(entry)));
   const name = entry.key.split(".").at(-1) ?? entry.key;
   const file = `${entry.section ? `[${entry.section}]\n` : ""}${name} = ${entry.isSecret ? `"\${credential:${entry.key.replaceAll(".", "-").replaceAll("_", "-")}}"` : asToml(entry.value ?? example(entry))}`;
   const secretName = entry.key.replaceAll(".", "-").replaceAll("_", "-");
-  const command = entry.isSecret ? `aethon-cli secrets set ${secretName}` : terminalCommand(entry, entry.value ?? example(entry));
+  const command = entry.isSecret
+    ? `aethon-cli secrets set ${secretName}`
+    : terminalCommand(entry, entry.value ?? example(entry));
   return [
     make("p", {}, ...sentence(entry.description)),
     pairs(
-      [words.value, make("span", { class: "config-now" }, shownValue, " ", entry.isChanged ? badge(words.changed, "accent", "check") : badge(words.isDefault))],
-      entry.fallback !== undefined && !entry.isSecret && [words.fallback, make("span", { class: "mono" }, ...visible(text(entry.fallback)))],
+      [
+        words.value,
+        make(
+          "span",
+          { class: "config-now" },
+          shownValue,
+          " ",
+          entry.isChanged ? badge(words.changed, "accent", "check") : badge(words.isDefault),
+        ),
+      ],
+      entry.fallback !== undefined &&
+        !entry.isSecret && [words.fallback, make("span", { class: "mono" }, ...visible(text(entry.fallback)))],
       [words.kind, entry.isSecret ? words.secret : takes(entry)],
-      entry.origin && [words.origin, make("span", {}, words.origins[entry.origin.source] ?? entry.origin.source, entry.origin.place && make("span", { class: "field-hint config-place" }, ...visible(entry.origin.place)))],
+      entry.origin && [
+        words.origin,
+        make(
+          "span",
+          {},
+          words.origins[entry.origin.source] ?? entry.origin.source,
+          entry.origin.place && make("span", { class: "field-hint config-place" }, ...visible(entry.origin.place)),
+        ),
+      ],
       entry.origin && [words.takesEffect, entry.origin.needs_restart ? words.nextStart : words.now],
     ),
     // Only if the service can edit its file; secrets are never edited here.
-    entry.origin && !entry.isSecret && make("div", { class: "dialog-actions" }, button({ label: words.edit, icon: "edit", press: edit }), entry.origin.source === "file" && button({ label: words.toDefault, icon: "retry", press: reset })),
-    make("section", { class: "stack config-how" }, make("h3", {}, words.howTo), entry.isSecret && make("p", { class: "field-hint" }, words.howToSecret), codeBox(file, words.howTo), make("h3", {}, words.howToCli), codeBox(command, words.howToCli), !entry.origin && make("p", { class: "field-hint" }, words.afterRestart)),
+    entry.origin &&
+      !entry.isSecret &&
+      make(
+        "div",
+        { class: "dialog-actions" },
+        button({ label: words.edit, icon: "edit", press: edit }),
+        entry.origin.source === "file" && button({ label: words.toDefault, icon: "retry", press: reset }),
+      ),
+    make(
+      "section",
+      { class: "stack config-how" },
+      make("h3", {}, words.howTo),
+      entry.isSecret && make("p", { class: "field-hint" }, words.howToSecret),
+      codeBox(file, words.howTo),
+      make("h3", {}, words.howToCli),
+      codeBox(command, words.howToCli),
+      !entry.origin && make("p", { class: "field-hint" }, words.afterRestart),
+    ),
   ].filter((piece) => piece !== undefined && piece !== false);
 }
 

@@ -52,7 +52,11 @@ export function keyEditor(context, entry, { done, cancel, describe }) {
     await preview(parsedValue(entry, asked.control.value));
     return false;
   };
-  const editing = make("div", { class: "stack" }, form({ fields: { [entry.key]: asked }, body: [asked.element], submit: words.review, cancel, send, isKept: false }));
+  const editing = make(
+    "div",
+    { class: "stack" },
+    form({ fields: { [entry.key]: asked }, body: [asked.element], submit: words.review, cancel, send, isKept: false }),
+  );
 
   /** Puts the other value into the field; what was typed can be put back. @param {any} present */
   const takeTheirs = (present) => {
@@ -62,10 +66,14 @@ export function keyEditor(context, entry, { done, cancel, describe }) {
     };
     put(fieldText({ ...entry, value: present }));
     known = present;
-    const back = button({ label: conflictWords.putBack, look: "button-small", press: () => {
-      put(typed);
-      fill(notice);
-    } });
+    const back = button({
+      label: conflictWords.putBack,
+      look: "button-small",
+      press: () => {
+        put(typed);
+        fill(notice);
+      },
+    });
     fill(notice, note({ text: conflictWords.took, action: make("div", {}, back) }));
     fill(host, notice, editing);
     asked.control.focus();
@@ -73,8 +81,19 @@ export function keyEditor(context, entry, { done, cancel, describe }) {
 
   /** What was reviewed is no longer true; this is. @param {Reviewed} fresh */
   const conflict = async (fresh) => {
-    const compare = () => [diffView(fieldText({ ...entry, value: fresh.present }), fieldText({ ...entry, value: fresh.value }), conflictWords.ours)];
-    const choice = await askWhatCounts({ name: entry.key, present: fresh.present ?? {}, show: compare, text: words.notTrue(entry.key, visibleText(text(fresh.present))) });
+    const compare = () => [
+      diffView(
+        fieldText({ ...entry, value: fresh.present }),
+        fieldText({ ...entry, value: fresh.value }),
+        conflictWords.ours,
+      ),
+    ];
+    const choice = await askWhatCounts({
+      name: entry.key,
+      present: fresh.present ?? {},
+      show: compare,
+      text: words.notTrue(entry.key, visibleText(text(fresh.present))),
+    });
     if (choice === "theirs") return takeTheirs(fresh.present);
     say(fresh.present);
     if (choice === "mine") return show(fresh);
@@ -106,14 +125,37 @@ export function keyEditor(context, entry, { done, cancel, describe }) {
         save.setAttribute("aria-disabled", "false");
       }
     };
-    const guard = refusal && note({ text: isForTerminal ? words.terminalOnly : words.loosens, tone: "warn", icon: "alert" });
-    const says = [guard, isForTerminal && codeBox(terminalCommand(entry, value), words.terminalCommand), edited.overridden?.length > 0 && note({ text: words.overridden, tone: "warn", icon: "alert" }), edited.needs_restart?.length > 0 && note({ text: words.restart, icon: "info" }), edited.taken_over?.length > 0 && note({ text: words.atOnce, icon: "check" }), ...(edited.warnings ?? []).map((/** @type {string} */ warning) => note({ text: warning, tone: "warn", icon: "alert" }))];
-    const diff = edited.diff ? changeSheet(String(edited.diff).trimEnd(), shell.showDiff) : make("p", { class: "quiet" }, shell.noChange);
-    const back = button({ label: words.back, press: () => {
-      fill(host, notice, editing);
-      asked.control.focus();
-    } });
-    fill(host, notice, make("h3", {}, shell.showDiff), diff, ...says.filter(Boolean), problem, make("div", { class: "form-actions" }, back, edited.diff && !isForTerminal ? save : null));
+    const guard =
+      refusal && note({ text: isForTerminal ? words.terminalOnly : words.loosens, tone: "warn", icon: "alert" });
+    const says = [
+      guard,
+      isForTerminal && codeBox(terminalCommand(entry, value), words.terminalCommand),
+      edited.overridden?.length > 0 && note({ text: words.overridden, tone: "warn", icon: "alert" }),
+      edited.needs_restart?.length > 0 && note({ text: words.restart, icon: "info" }),
+      edited.taken_over?.length > 0 && note({ text: words.atOnce, icon: "check" }),
+      ...(edited.warnings ?? []).map((/** @type {string} */ warning) =>
+        note({ text: warning, tone: "warn", icon: "alert" }),
+      ),
+    ];
+    const diff = edited.diff
+      ? changeSheet(String(edited.diff).trimEnd(), shell.showDiff)
+      : make("p", { class: "quiet" }, shell.noChange);
+    const back = button({
+      label: words.back,
+      press: () => {
+        fill(host, notice, editing);
+        asked.control.focus();
+      },
+    });
+    fill(
+      host,
+      notice,
+      make("h3", {}, shell.showDiff),
+      diff,
+      ...says.filter(Boolean),
+      problem,
+      make("div", { class: "form-actions" }, back, edited.diff && !isForTerminal ? save : null),
+    );
     if (isForTerminal) host.querySelector("button")?.focus();
     else save.focus();
   };
@@ -122,7 +164,11 @@ export function keyEditor(context, entry, { done, cancel, describe }) {
   const commit = async (reviewed) => {
     if (!reviewed.refusal) return change.save(reviewed, {});
     let sent = /** @type {import("./change.js").Saved | null} */ (null);
-    await confirmWithToken({ keys: reviewed.refusal.document.keys, describe, send: async (headers) => (sent = await change.save(reviewed, headers)) });
+    await confirmWithToken({
+      keys: reviewed.refusal.document.keys,
+      describe,
+      send: async (headers) => (sent = await change.save(reviewed, headers)),
+    });
     return sent;
   };
   fill(host, notice, editing);
@@ -132,10 +178,36 @@ export function keyEditor(context, entry, { done, cancel, describe }) {
 /** @param {Entry} entry @returns {HTMLInputElement | HTMLTextAreaElement | HTMLSelectElement} */
 function controlFor(entry) {
   const value = fieldText(entry);
-  if (entry.kind === "boolean") return select([["true", words.yes], ["false", words.no]], value);
-  if (entry.allowed.length > 0) return select([...(entry.fallback === null ? [["", words.unset]] : []), ...entry.allowed.map((word) => [word, word])].map(([key, label]) => /** @type {[string, string]} */ ([key, label])), value);
-  if (entry.kind === "integer" || entry.kind === "number") return textInput({ type: "number", step: entry.kind === "integer" ? 1 : "any", min: entry.least ?? undefined, max: entry.most ?? undefined, value });
-  if (entry.kind === "array" || entry.kind === "object") return textArea({ class: "input mono", rows: Math.min(12, value.split("\n").length + 2), value, spellcheck: "false" });
+  if (entry.kind === "boolean")
+    return select(
+      [
+        ["true", words.yes],
+        ["false", words.no],
+      ],
+      value,
+    );
+  if (entry.allowed.length > 0)
+    return select(
+      [...(entry.fallback === null ? [["", words.unset]] : []), ...entry.allowed.map((word) => [word, word])].map(
+        ([key, label]) => /** @type {[string, string]} */ ([key, label]),
+      ),
+      value,
+    );
+  if (entry.kind === "integer" || entry.kind === "number")
+    return textInput({
+      type: "number",
+      step: entry.kind === "integer" ? 1 : "any",
+      min: entry.least ?? undefined,
+      max: entry.most ?? undefined,
+      value,
+    });
+  if (entry.kind === "array" || entry.kind === "object")
+    return textArea({
+      class: "input mono",
+      rows: Math.min(12, value.split("\n").length + 2),
+      value,
+      spellcheck: "false",
+    });
   return textInput({ value, spellcheck: "false" });
 }
 

@@ -31,29 +31,51 @@ export function mount(root, context) {
     refresh();
     for (const path of [statusPath, budgetPath]) void context.store.load(path);
   };
-  const drawer = keyDrawer(context, { changed, closed: () => location.hash !== address() && (location.hash = address()) });
+  const drawer = keyDrawer(context, {
+    changed,
+    closed: () => location.hash !== address() && (location.hash = address()),
+  });
   const refresh = () => [dumpPath, originsPath].forEach((path) => context.store.soon(path));
   // Once the values are there, retries the other requests that failed.
-  const catchUp = () => [schemaPath, originsPath].filter((path) => context.store.get(path)?.problem).forEach((path) => context.store.soon(path));
+  const catchUp = () =>
+    [schemaPath, originsPath]
+      .filter((path) => context.store.get(path)?.problem)
+      .forEach((path) => context.store.soon(path));
   const tellLost = () => {
     const problem = context.store.get(dumpPath)?.problem ?? context.store.get(schemaPath)?.problem;
-    if (problem) drawer.fail(problem.message, () => [dumpPath, schemaPath, originsPath].forEach((path) => void context.store.load(path)));
+    if (problem)
+      drawer.fail(problem.message, () =>
+        [dumpPath, schemaPath, originsPath].forEach((path) => void context.store.load(path)),
+      );
   };
   let entries = /** @type {import("./model.js").Entry[]} */ ([]);
 
   const show = () => {
     const schema = context.store.get(schemaPath)?.value;
-    entries = configEntries(context.store.get(dumpPath)?.value, schema ?? {}, context.store.get(originsPath)?.value?.keys);
+    entries = configEntries(
+      context.store.get(dumpPath)?.value,
+      schema ?? {},
+      context.store.get(originsPath)?.value?.keys,
+    );
     draw();
     drawer.update(schema ? entries : null);
     return host;
   };
   const draw = () => {
     const wanted = filter.q.toLowerCase().split(/\s+/).filter(Boolean);
-    const found = entries.filter((entry) => (!filter.changed || entry.isChanged) && wanted.every((word) => `${entry.key} ${entry.description}`.toLowerCase().includes(word)));
+    const found = entries.filter(
+      (entry) =>
+        (!filter.changed || entry.isChanged) &&
+        wanted.every((word) => `${entry.key} ${entry.description}`.toLowerCase().includes(word)),
+    );
     count.textContent = words.keys(found.length);
     if (found.length === 0) {
-      fill(host, filter.q ? state({ icon: "search", title: words.nothingTitle, text: words.nothing(visibleText(filter.q)) }) : state({ icon: "sliders", title: words.nothingTitle, text: words.noneChanged }));
+      fill(
+        host,
+        filter.q
+          ? state({ icon: "search", title: words.nothingTitle, text: words.nothing(visibleText(filter.q)) })
+          : state({ icon: "sliders", title: words.nothingTitle, text: words.noneChanged }),
+      );
       return;
     }
     const isNarrow = filter.q !== "" || filter.changed !== "";
@@ -76,14 +98,23 @@ export function mount(root, context) {
     context.note([], filter);
     draw();
   };
-  const search = searchField({ label: words.search, value: filter.q, delay: 80, change: (text) => {
-    filter.q = text.trim();
-    refilter();
-  } });
-  const only = toggle({ label: words.changedOnly, isOn: filter.changed !== "", change: (isOn) => {
-    filter.changed = isOn ? "1" : "";
-    refilter();
-  } });
+  const search = searchField({
+    label: words.search,
+    value: filter.q,
+    delay: 80,
+    change: (text) => {
+      filter.q = text.trim();
+      refilter();
+    },
+  });
+  const only = toggle({
+    label: words.changedOnly,
+    isOn: filter.changed !== "",
+    change: (isOn) => {
+      filter.changed = isOn ? "1" : "";
+      refilter();
+    },
+  });
   const view = region(context, { path: dumpPath, failure: words.failed, show: () => (catchUp(), show()), lines: 10 });
   context.store.watch(dumpPath, tellLost, context.signal);
   for (const path of [schemaPath, originsPath]) {
@@ -93,13 +124,23 @@ export function mount(root, context) {
   }
   fill(root, make("div", { class: "bar" }, search.element, only.element, count), view.element);
   drawer.open(context.parts[0]);
-  return { refresh, live: (topic) => topic === "config" && refresh(), route: (parts, query) => isSame(filter, query) && (drawer.open(parts[0]), true), unmount: drawer.close };
+  return {
+    refresh,
+    live: (topic) => topic === "config" && refresh(),
+    route: (parts, query) => isSame(filter, query) && (drawer.open(parts[0]), true),
+    unmount: drawer.close,
+  };
 }
 
 /** @param {import("./model.js").Entry[]} entries */
 function sectionCount(entries) {
   const changed = entries.filter((entry) => entry.isChanged).length;
-  return make("span", { class: "config-count" }, changed > 0 && badge(words.set(changed), "accent"), make("span", {}, words.keys(entries.length)));
+  return make(
+    "span",
+    { class: "config-count" },
+    changed > 0 && badge(words.set(changed), "accent"),
+    make("span", {}, words.keys(entries.length)),
+  );
 }
 
 /** @param {import("./model.js").Entry} entry @param {() => void} press */
@@ -107,8 +148,21 @@ function keyNode(entry, press) {
   const name = entry.key.split(".").at(-1) ?? entry.key;
   return {
     id: entry.key,
-    label: [make("span", { class: "mono config-key" }, ...visible(name)), make("span", { class: "config-about" }, ...sentence(entry.description))],
-    aside: [make("span", { class: "mono config-value", data: { empty: String(entry.value === "" || entry.value === null || entry.value === undefined) } }, ...visible(valueText(entry))), entry.isChanged && badge(words.changed, "accent", "check")],
+    label: [
+      make("span", { class: "mono config-key" }, ...visible(name)),
+      make("span", { class: "config-about" }, ...sentence(entry.description)),
+    ],
+    aside: [
+      make(
+        "span",
+        {
+          class: "mono config-value",
+          data: { empty: String(entry.value === "" || entry.value === null || entry.value === undefined) },
+        },
+        ...visible(valueText(entry)),
+      ),
+      entry.isChanged && badge(words.changed, "accent", "check"),
+    ],
     press,
   };
 }

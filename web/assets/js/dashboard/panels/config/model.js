@@ -16,7 +16,9 @@ export function configEntries(dump, schema, origins = []) {
   const byKey = new Map(origins.map((origin) => [origin.key, origin]));
   return entries.map((entry) => {
     const origin = byKey.get(entry.key);
-    return origin ? { ...entry, origin, isSecret: entry.isSecret || origin.secret, isChanged: origin.source !== "default" } : entry;
+    return origin
+      ? { ...entry, origin, isSecret: entry.isSecret || origin.secret, isChanged: origin.source !== "default" }
+      : entry;
   });
 }
 
@@ -61,14 +63,19 @@ function leaf(path, value, shape, fallback) {
 export function sectionsOf(entries) {
   /** @type {Map<string, Entry[]>} */ const sections = new Map();
   for (const entry of entries) sections.set(entry.section, [...(sections.get(entry.section) ?? []), entry]);
-  return [...sections].map(([name, members]) => ({ name, entries: members })).sort((one, other) => one.name.localeCompare(other.name));
+  return [...sections]
+    .map(([name, members]) => ({ name, entries: members }))
+    .sort((one, other) => one.name.localeCompare(other.name));
 }
 
 /** A value in the syntax of config.toml. @param {any} value @returns {string} */
 export function asToml(value) {
   if (value === null || value === undefined) return '""';
   if (Array.isArray(value)) return `[${value.map(asToml).join(", ")}]`;
-  if (typeof value === "object") return `{ ${Object.entries(value).map(([name, inner]) => `${/^[\w-]+$/.test(name) ? name : JSON.stringify(name)} = ${asToml(inner)}`).join(", ")} }`;
+  if (typeof value === "object")
+    return `{ ${Object.entries(value)
+      .map(([name, inner]) => `${/^[\w-]+$/.test(name) ? name : JSON.stringify(name)} = ${asToml(inner)}`)
+      .join(", ")} }`;
   return typeof value === "string" ? JSON.stringify(value) : String(value);
 }
 
@@ -85,7 +92,11 @@ export function fieldText({ value, kind, isTextList }) {
  */
 export function parsedValue({ kind, isTextList, fallback }, text) {
   const trimmed = text.trim();
-  if (kind === "array" && isTextList) return text.split("\n").map((line) => line.trim()).filter(Boolean);
+  if (kind === "array" && isTextList)
+    return text
+      .split("\n")
+      .map((line) => line.trim())
+      .filter(Boolean);
   if (trimmed === "" && (fallback === null || kind === "integer" || kind === "number")) return null;
   if (kind === "boolean") return trimmed === "true";
   if (kind === "integer" || kind === "number") return Number.isFinite(Number(trimmed)) ? Number(trimmed) : trimmed;
@@ -100,7 +111,9 @@ export function parsedValue({ kind, isTextList, fallback }, text) {
 /** The command that gives a key this value in a terminal. @param {Entry} entry @param {unknown} value */
 export function terminalCommand(entry, value) {
   const key = shellWord(entry.key);
-  return value === null || value === undefined ? `aethon-cli config unset ${key}` : `aethon-cli config set ${key} ${shellWord(value)}`;
+  return value === null || value === undefined
+    ? `aethon-cli config unset ${key}`
+    : `aethon-cli config set ${key} ${shellWord(value)}`;
 }
 
 /** @param {unknown} value */

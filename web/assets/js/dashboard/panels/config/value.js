@@ -13,7 +13,12 @@ export function valueText(entry) {
 /** @param {any} value */
 export function text(value) {
   if (value === null || value === undefined) return words.unset;
-  if (value === "" || (Array.isArray(value) && value.length === 0) || (typeof value === "object" && Object.keys(value).length === 0)) return words.empty;
+  if (
+    value === "" ||
+    (Array.isArray(value) && value.length === 0) ||
+    (typeof value === "object" && Object.keys(value).length === 0)
+  )
+    return words.empty;
   if (Array.isArray(value) && value.every((inner) => typeof inner !== "object")) return value.join(", ");
   return typeof value === "object" ? JSON.stringify(value) : String(value);
 }

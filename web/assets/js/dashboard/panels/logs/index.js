@@ -19,7 +19,11 @@ const tones = /** @type {Record<string, "bad" | "warn" | "">} */ ({ error: "bad"
 
 /** @type {import("../../panels.js").Mount} */
 export function mount(root, context) {
-  const wanted = { level: context.query.get("level") ?? "info", target: context.query.get("target") ?? "", text: context.query.get("q") ?? "" };
+  const wanted = {
+    level: context.query.get("level") ?? "info",
+    target: context.query.get("target") ?? "",
+    text: context.query.get("q") ?? "",
+  };
   if (!levels.includes(wanted.level)) wanted.level = "info";
   const lines = new LogLines();
   const list = liveList({
@@ -44,7 +48,12 @@ export function mount(root, context) {
     if (count.textContent !== said) count.textContent = said;
     offerParts();
     list.element.hidden = found.length === 0;
-    const blank = found.length > 0 ? null : lines.lines.length === 0 ? state({ icon: "list", title: words.emptyTitle, text: words.empty }) : state({ icon: "search", title: words.noMatchTitle, text: words.noMatch });
+    const blank =
+      found.length > 0
+        ? null
+        : lines.lines.length === 0
+          ? state({ icon: "list", title: words.emptyTitle, text: words.empty })
+          : state({ icon: "search", title: words.noMatchTitle, text: words.noMatch });
     if (!blank || !nothing.firstChild?.isEqualNode(blank)) fill(nothing, blank);
     if (isAsked) list.show(found);
     else list.offer(found);
@@ -53,9 +62,16 @@ export function mount(root, context) {
   const offerParts = () => {
     const targets = lines.targets();
     if (wanted.target && !targets.includes(wanted.target)) targets.push(wanted.target);
-    const same = parts.options.length === targets.length + 1 && targets.every((target, index) => parts.options[index + 1].value === target);
+    const same =
+      parts.options.length === targets.length + 1 &&
+      targets.every((target, index) => parts.options[index + 1].value === target);
     if (same || document.activeElement === parts) return;
-    fill(parts, ...[["", words.allTargets], ...targets.map((target) => [target, target])].map(([value, label]) => make("option", { value, selected: value === wanted.target }, label)));
+    fill(
+      parts,
+      ...[["", words.allTargets], ...targets.map((target) => [target, target])].map(([value, label]) =>
+        make("option", { value, selected: value === wanted.target }, label),
+      ),
+    );
   };
   const change = (/** @type {Partial<typeof wanted>} */ next) => {
     const askedFor = next.level !== undefined && levels.indexOf(next.level) !== levels.indexOf(wanted.level);
@@ -88,7 +104,8 @@ export function mount(root, context) {
     refresh: () => !list.isPaused() && answers?.soon(),
     live: (topic, data) => {
       if (topic === "lagged") lines.gap(data?.missed ?? 0, new Date().toISOString());
-      else if (topic === "logs" && levels.indexOf(String(data?.level).toLowerCase()) >= levels.indexOf(wanted.level)) lines.add(data);
+      else if (topic === "logs" && levels.indexOf(String(data?.level).toLowerCase()) >= levels.indexOf(wanted.level))
+        lines.add(data);
       else return;
       soon();
     },
@@ -97,26 +114,63 @@ export function mount(root, context) {
 
 /** @type {import("../../../components/table.js").Column<Line>[]} */
 const columns = [
-  { id: "time", title: words.columns.time, width: "w-time", class: "is-soft", cell: (line) => (line.missed ? "" : exactTime(line.at)) },
-  { id: "level", title: words.columns.level, width: "w-s", cell: (line) => (line.missed ? badge("!", "warn") : badge(line.level, tones[line.level] ?? "", tones[line.level] ? "alert" : "")) },
-  { id: "target", title: words.columns.target, width: "w-l", isWide: true, class: "is-soft mono small", cell: (line) => visible(line.target) },
+  {
+    id: "time",
+    title: words.columns.time,
+    width: "w-time",
+    class: "is-soft",
+    cell: (line) => (line.missed ? "" : exactTime(line.at)),
+  },
+  {
+    id: "level",
+    title: words.columns.level,
+    width: "w-s",
+    cell: (line) =>
+      line.missed ? badge("!", "warn") : badge(line.level, tones[line.level] ?? "", tones[line.level] ? "alert" : ""),
+  },
+  {
+    id: "target",
+    title: words.columns.target,
+    width: "w-l",
+    isWide: true,
+    class: "is-soft mono small",
+    cell: (line) => visible(line.target),
+  },
   {
     id: "message",
     title: words.columns.message,
     cell: (line) =>
       line.missed
         ? [make("span", { class: "gap-words" }, words.gap(line.missed))]
-        : [make("button", { type: "button", class: "row-link log-message", on: { click: () => openLine(line) } }, ...visible(line.message)), " ", make("span", { class: "is-soft mono small" }, ...visible(extras(line.fields)))],
+        : [
+            make(
+              "button",
+              { type: "button", class: "row-link log-message", on: { click: () => openLine(line) } },
+              ...visible(line.message),
+            ),
+            " ",
+            make("span", { class: "is-soft mono small" }, ...visible(extras(line.fields))),
+          ],
   },
 ];
 
 /** @param {Line} line */
 function openLine(line) {
-  const fields = Object.entries(line.fields).map(([name, value]) => /** @type {[string, Node]} */ ([name, make("span", { class: "mono" }, ...visible(typeof value === "string" ? value : JSON.stringify(value)))]));
+  const fields = Object.entries(line.fields).map(
+    ([name, value]) =>
+      /** @type {[string, Node]} */ ([
+        name,
+        make("span", { class: "mono" }, ...visible(typeof value === "string" ? value : JSON.stringify(value))),
+      ]),
+  );
   openDrawer({
     title: words.line,
     body: [
-      pairs([words.columns.time, exactTime(line.at)], [words.columns.level, badge(line.level, tones[line.level] ?? "", tones[line.level] ? "alert" : "")], [words.columns.target, make("span", { class: "mono" }, ...visible(line.target))]),
+      pairs(
+        [words.columns.time, exactTime(line.at)],
+        [words.columns.level, badge(line.level, tones[line.level] ?? "", tones[line.level] ? "alert" : "")],
+        [words.columns.target, make("span", { class: "mono" }, ...visible(line.target))],
+      ),
       codeBox(line.message, words.columns.message),
       fields.length > 0 && make("section", {}, make("h3", {}, words.fields), pairs(...fields)),
     ].filter((part) => part instanceof Node),

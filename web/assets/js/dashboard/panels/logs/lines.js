@@ -43,7 +43,9 @@ export class LogLines {
 
   /** The targets that occur, shortest first. */
   targets() {
-    return [...new Set(this.lines.map(({ target }) => target.split("::").slice(0, 2).join("::")))].filter(Boolean).sort();
+    return [...new Set(this.lines.map(({ target }) => target.split("::").slice(0, 2).join("::")))]
+      .filter(Boolean)
+      .sort();
   }
 
   /** A unique key, because identical records may be logged at the same time. @param {string} base */
@@ -63,7 +65,14 @@ export class LogLines {
 
 /** @param {any} record @param {string} key @returns {Line} */
 function lineOf({ ts, time, level, target, message, fields }, key) {
-  return { key, at: String(ts ?? time ?? ""), level: String(level ?? "info").toLowerCase(), target: String(target ?? ""), message: String(message ?? ""), fields: fields && typeof fields === "object" ? fields : {} };
+  return {
+    key,
+    at: String(ts ?? time ?? ""),
+    level: String(level ?? "info").toLowerCase(),
+    target: String(target ?? ""),
+    message: String(message ?? ""),
+    fields: fields && typeof fields === "object" ? fields : {},
+  };
 }
 
 /** @param {Line} line @param {string[]} words */

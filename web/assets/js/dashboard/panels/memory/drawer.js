@@ -39,13 +39,17 @@ export function memoryDrawer(context, { changed, closed }) {
     open?.close();
   };
   const begin = (/** @type {string} */ title) => {
-    drawer ??= openDrawer({ title, body: [skeleton(4)], closed: () => {
-      const wasOpen = drawer !== null;
-      drawer = null;
-      shown = "";
-      end.abort();
-      if (wasOpen) closed();
-    } });
+    drawer ??= openDrawer({
+      title,
+      body: [skeleton(4)],
+      closed: () => {
+        const wasOpen = drawer !== null;
+        drawer = null;
+        shown = "";
+        end.abort();
+        if (wasOpen) closed();
+      },
+    });
     return drawer;
   };
   const finish = (/** @type {string} */ words_) => {
@@ -67,25 +71,56 @@ export function memoryDrawer(context, { changed, closed }) {
     } catch (problem) {
       const { status, message } = /** @type {import("../../../shared/api.js").Problem} */ (problem);
       if (shown !== id) return;
-      at.show({ body: [status === 404 ? state({ icon: "search", title: words.missingTitle, text: words.missing }) : errorState({ title: words.failed, text: message, action: button({ label: shell.retry, press: () => {
-        shown = "";
-        void open(id);
-      } }) })] });
+      at.show({
+        body: [
+          status === 404
+            ? state({ icon: "search", title: words.missingTitle, text: words.missing })
+            : errorState({
+                title: words.failed,
+                text: message,
+                action: button({
+                  label: shell.retry,
+                  press: () => {
+                    shown = "";
+                    void open(id);
+                  },
+                }),
+              }),
+        ],
+      });
     }
   };
 
   const add = () => {
     const fields = entryFields({ content: "", category: "" });
     const send = async () => {
-      const before = await context.request("/api/memory", { method: "POST", body: { content: fields.content.control.value, category: fields.category.control.value.trim() || undefined } });
+      const before = await context.request("/api/memory", {
+        method: "POST",
+        body: { content: fields.content.control.value, category: fields.category.control.value.trim() || undefined },
+      });
       finish(Date.now() - Date.parse(before.created_at) < 60000 ? words.added : words.known);
       if (shown === "new") drawer?.close();
     };
-    begin(words.addTitle).show({ title: words.addTitle, body: [form({ fields, body: [fields.content.element, fields.category.element], submit: words.add, cancel: () => drawer?.close(), send })] });
+    begin(words.addTitle).show({
+      title: words.addTitle,
+      body: [
+        form({
+          fields,
+          body: [fields.content.element, fields.category.element],
+          submit: words.add,
+          cancel: () => drawer?.close(),
+          send,
+        }),
+      ],
+    });
     fields.content.control.focus();
   };
 
-  const gone = () => drawer?.show({ title: words.one, body: [state({ icon: "trash", title: words.missingTitle, text: conflictWords.goneWhileRead })] });
+  const gone = () =>
+    drawer?.show({
+      title: words.one,
+      body: [state({ icon: "trash", title: words.missingTitle, text: conflictWords.goneWhileRead })],
+    });
 
   /** Shows an entry, and what becomes of it while it is open. @param {SharedItem} item */
   const showEntry = (item) => {
@@ -104,7 +139,12 @@ export function memoryDrawer(context, { changed, closed }) {
       toast(conflictWords.shownNow);
     }, signal);
     const edit = button({ label: words.edit, icon: "edit", press: () => editEntry(item) });
-    const remove = button({ label: words.remove, icon: "trash", look: "button-danger", press: () => void forget(item) });
+    const remove = button({
+      label: words.remove,
+      icon: "trash",
+      look: "button-danger",
+      press: () => void forget(item),
+    });
     const history = entry.history ?? [];
     drawer?.show({
       title: words.one,
@@ -113,14 +153,30 @@ export function memoryDrawer(context, { changed, closed }) {
         pairs(
           ["Id", make("span", { class: "mono" }, entry.id)],
           [words.columns.category, badge(visibleText(entry.category))],
-          ...(entry.scope ? [/** @type {[string, any]} */ ([words.scope, badge(words.scopes[entry.scope] ?? visibleText(entry.scope))])] : []),
+          ...(entry.scope
+            ? [
+                /** @type {[string, any]} */ ([
+                  words.scope,
+                  badge(words.scopes[entry.scope] ?? visibleText(entry.scope)),
+                ]),
+              ]
+            : []),
           [words.source, words.sources[entry.source] ?? visibleText(String(entry.source ?? ""))],
           [words.created, timeElement(entry.created_at)],
           [words.updated, timeElement(entry.updated_at)],
           [words.recalled, entry.last_recalled_at ? timeElement(entry.last_recalled_at) : words.never],
         ),
         make("div", { class: "dialog-actions" }, edit, remove),
-        ...(history.length > 0 ? [make("section", {}, make("h3", { class: "section-title" }, words.history), make("ol", { class: "memory-history", role: "list" }, ...history.map(version)))] : []),
+        ...(history.length > 0
+          ? [
+              make(
+                "section",
+                {},
+                make("h3", { class: "section-title" }, words.history),
+                make("ol", { class: "memory-history", role: "list" }, ...history.map(version)),
+              ),
+            ]
+          : []),
       ],
     });
   };
@@ -140,14 +196,28 @@ export function memoryDrawer(context, { changed, closed }) {
       fields.content.control.value = content;
       fields.category.control.value = category;
     };
-    const read = (/** @type {any} */ { content, category }) => ({ content: String(content ?? ""), category: String(category ?? "") });
-    const shared = sharedForm({ item, name: words.thisOne, signal, written, write, read, asText: words.asText, gone: () => {
-      changed();
-      gone();
-    } });
+    const read = (/** @type {any} */ { content, category }) => ({
+      content: String(content ?? ""),
+      category: String(category ?? ""),
+    });
+    const shared = sharedForm({
+      item,
+      name: words.thisOne,
+      signal,
+      written,
+      write,
+      read,
+      asText: words.asText,
+      gone: () => {
+        changed();
+        gone();
+      },
+    });
     const send = async () => {
       const body = { content: written().content, category: written().category || undefined };
-      const { outcome, data } = await shared.save({ method: "PUT", body }, () => context.request("/api/memory", { method: "POST", body }));
+      const { outcome, data } = await shared.save({ method: "PUT", body }, () =>
+        context.request("/api/memory", { method: "POST", body }),
+      );
       if (outcome !== "saved") return false;
       finish(words.saved);
       // What was deleted elsewhere is another entry now.
@@ -155,7 +225,18 @@ export function memoryDrawer(context, { changed, closed }) {
       else if (shown === id) context.go([data.id]);
       return true;
     };
-    drawer?.show({ title: words.editTitle, body: [form({ fields, body: [fields.content.element, fields.category.element, shared.notice], submit: shell.save, cancel: () => void leave(), send })] });
+    drawer?.show({
+      title: words.editTitle,
+      body: [
+        form({
+          fields,
+          body: [fields.content.element, fields.category.element, shared.notice],
+          submit: shell.save,
+          cancel: () => void leave(),
+          send,
+        }),
+      ],
+    });
     fields.content.control.focus();
   };
 
@@ -167,10 +248,14 @@ export function memoryDrawer(context, { changed, closed }) {
     if (!(await confirmDialog({ title: words.removeTitle, text: words.removeBody, action: words.remove }))) return;
     const { id, content, category } = item.value;
     const isSame = (/** @type {any} */ present) => present.content === content && present.category === category;
-    await act(() => removeShared(item, { name: words.thisOne, isSame }), words.removed, () => {
-      changed();
-      if (shown === id) drawer?.close();
-    });
+    await act(
+      () => removeShared(item, { name: words.thisOne, isSame }),
+      words.removed,
+      () => {
+        changed();
+        if (shown === id) drawer?.close();
+      },
+    );
   };
   return { open: (/** @type {string | undefined} */ id) => void open(id), close };
 }
@@ -178,12 +263,25 @@ export function memoryDrawer(context, { changed, closed }) {
 /** @param {{content: string, category: string}} entry */
 function entryFields(entry) {
   return {
-    content: field({ label: words.content, control: textArea({ value: entry.content, rows: 5, maxlength: 8000 }), hint: words.contentHint }),
-    category: field({ label: words.columns.category, control: textInput({ value: entry.category, maxlength: 64, placeholder: "general" }), hint: words.categoryHint }),
+    content: field({
+      label: words.content,
+      control: textArea({ value: entry.content, rows: 5, maxlength: 8000 }),
+      hint: words.contentHint,
+    }),
+    category: field({
+      label: words.columns.category,
+      control: textInput({ value: entry.category, maxlength: 64, placeholder: "general" }),
+      hint: words.categoryHint,
+    }),
   };
 }
 
 /** @param {any} old */
 function version(old) {
-  return make("li", {}, make("p", {}, ...visible(old.content)), make("p", { class: "field-hint" }, ...visible(words.replaced(old.category)), " ", timeElement(old.replaced_at)));
+  return make(
+    "li",
+    {},
+    make("p", {}, ...visible(old.content)),
+    make("p", { class: "field-hint" }, ...visible(words.replaced(old.category)), " ", timeElement(old.replaced_at)),
+  );
 }

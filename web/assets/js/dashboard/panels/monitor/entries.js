@@ -21,14 +21,53 @@ export class Entries {
     content.forEach((block, index) => {
       const base = { at, session, turn: turn ?? "", model: model ?? "", order: number(id) * 100 + index };
       const key = `${session} ${id} ${index}`;
-      if (block.type === "tool_call") this.#put({ ...base, key: `${session} ${turn} ${block.id}`, kind: "tool", title: String(block.name ?? ""), state: "running", input: block.input });
+      if (block.type === "tool_call")
+        this.#put({
+          ...base,
+          key: `${session} ${turn} ${block.id}`,
+          kind: "tool",
+          title: String(block.name ?? ""),
+          state: "running",
+          input: block.input,
+        });
       else if (block.type === "tool_result") this.#result(session, String(turn ?? ""), block, base);
-      else if (block.type === "text" && role === "user") this.#put({ ...base, key, kind: "message", title: String(block.text ?? ""), untrusted: block.untrusted === true });
-      else if (block.type === "text" && role === "assistant") this.#put({ ...base, key, kind: "reply", title: String(block.text ?? "") });
-      else if (block.type === "image") this.#put({ ...base, key, kind: role === "user" ? "message" : "note", title: "", detail: "image" });
-      else if (block.type === "file") this.#put({ ...base, key, kind: role === "user" ? "message" : "note", title: String(block.name ?? ""), detail: "file", output: String(block.text ?? "") });
-      else if (block.type === "notice") this.#put({ ...base, key, kind: /error|failed/.test(block.code ?? "") ? "problem" : "note", title: String(block.text ?? "") });
-      else if (block.type === "folded") this.#put({ ...base, key, kind: "note", title: "", detail: `folded ${block.messages}`, output: String(block.summary ?? "") });
+      else if (block.type === "text" && role === "user")
+        this.#put({
+          ...base,
+          key,
+          kind: "message",
+          title: String(block.text ?? ""),
+          untrusted: block.untrusted === true,
+        });
+      else if (block.type === "text" && role === "assistant")
+        this.#put({ ...base, key, kind: "reply", title: String(block.text ?? "") });
+      else if (block.type === "image")
+        this.#put({ ...base, key, kind: role === "user" ? "message" : "note", title: "", detail: "image" });
+      else if (block.type === "file")
+        this.#put({
+          ...base,
+          key,
+          kind: role === "user" ? "message" : "note",
+          title: String(block.name ?? ""),
+          detail: "file",
+          output: String(block.text ?? ""),
+        });
+      else if (block.type === "notice")
+        this.#put({
+          ...base,
+          key,
+          kind: /error|failed/.test(block.code ?? "") ? "problem" : "note",
+          title: String(block.text ?? ""),
+        });
+      else if (block.type === "folded")
+        this.#put({
+          ...base,
+          key,
+          kind: "note",
+          title: "",
+          detail: `folded ${block.messages}`,
+          output: String(block.summary ?? ""),
+        });
     });
   }
 
@@ -37,8 +76,16 @@ export class Entries {
     const key = `${session} ${turn} ${block.call}`;
     const known = this.#entries.get(key);
     const state = block.denied ? "denied" : block.is_error ? "error" : "ok";
-    const found = { state, output: String(block.output ?? ""), ms: typeof block.ms === "number" ? block.ms : null, untrusted: block.untrusted === true, ...(block.input ? { input: block.input } : {}) };
-    this.#put(known ? { ...known, ...found } : { ...base, key, kind: "tool", title: String(block.name ?? ""), ...found });
+    const found = {
+      state,
+      output: String(block.output ?? ""),
+      ms: typeof block.ms === "number" ? block.ms : null,
+      untrusted: block.untrusted === true,
+      ...(block.input ? { input: block.input } : {}),
+    };
+    this.#put(
+      known ? { ...known, ...found } : { ...base, key, kind: "tool", title: String(block.name ?? ""), ...found },
+    );
   }
 
   /** Adds an event of the topic `approvals`, or a pending approval. @param {any} data @param {string} now */
@@ -49,7 +96,18 @@ export class Entries {
       if (known) this.#put({ ...known, state: data.decision === "approve" ? "allowed" : "denied" });
       return;
     }
-    this.#put({ key, at: data.created_at ?? now, order: 0, kind: "approval", session: String(data.session_id ?? ""), title: String(data.tool ?? ""), detail: String(data.summary ?? ""), state: "waiting", input: data.input, turn: String(data.turn ?? "") });
+    this.#put({
+      key,
+      at: data.created_at ?? now,
+      order: 0,
+      kind: "approval",
+      session: String(data.session_id ?? ""),
+      title: String(data.tool ?? ""),
+      detail: String(data.summary ?? ""),
+      state: "waiting",
+      input: data.input,
+      turn: String(data.turn ?? ""),
+    });
   }
 
   /** Adds an event of the topic `scheduler`. @param {any} data @param {string} now */
@@ -57,12 +115,23 @@ export class Entries {
     if (change !== "run_started" && change !== "run_ended") return;
     const key = `job ${job} ${run?.run_id ?? run?.started_at ?? now}`;
     const status = String(run?.status ?? (change === "run_started" ? "running" : "ok"));
-    this.#put({ key, at: run?.started_at ?? now, order: 0, kind: "job", session: "", title: String(job ?? ""), detail: String(run?.error ?? ""), state: status });
+    this.#put({
+      key,
+      at: run?.started_at ?? now,
+      order: 0,
+      kind: "job",
+      session: "",
+      title: String(job ?? ""),
+      detail: String(run?.error ?? ""),
+      state: status,
+    });
   }
 
   /** Adds telemetry that is in no transcript: deliveries, refusals, errors, jobs, channel states. @param {any} event */
   measured(event) {
-    const kind = { delivery: "delivery", denial: "problem", error: "problem", channel: "problem", job: "job" }[String(event?.type)];
+    const kind = { delivery: "delivery", denial: "problem", error: "problem", channel: "problem", job: "job" }[
+      String(event?.type)
+    ];
     if (!kind) return;
     const at = String(event.timestamp ?? "");
     const key = `measured ${at} ${event.type} ${event.name} ${event.session_id ?? ""}`;
@@ -70,7 +139,19 @@ export class Entries {
     const state = kind === "delivery" && event.status === "ok" ? "sent" : String(event.status ?? "");
     const ms = typeof event.duration === "number" ? event.duration * 1000 : null;
     const channel = kind === "delivery" || event.type === "channel" ? String(event.name ?? "") : "";
-    this.#put({ key, at, order: 0, kind, session: String(event.session_id ?? ""), title: String(event.name ?? ""), detail: String(event.detail ?? ""), state, ms, turn: String(event.turn ?? ""), ...(channel ? { channel } : {}) });
+    this.#put({
+      key,
+      at,
+      order: 0,
+      kind,
+      session: String(event.session_id ?? ""),
+      title: String(event.name ?? ""),
+      detail: String(event.detail ?? ""),
+      state,
+      ms,
+      turn: String(event.turn ?? ""),
+      ...(channel ? { channel } : {}),
+    });
   }
 
   /** Records a gap. @param {number} missed @param {string} at */
@@ -81,7 +162,8 @@ export class Entries {
 
   /** Removes the entries of a deleted session. @param {string} session */
   forget(session) {
-    for (const [key, entry] of this.#entries) if (entry.session === session && entry.kind !== "gap") this.#entries.delete(key);
+    for (const [key, entry] of this.#entries)
+      if (entry.session === session && entry.kind !== "gap") this.#entries.delete(key);
     this.#sorted = null;
   }
 
@@ -91,7 +173,9 @@ export class Entries {
 
   /** All entries, newest first. @returns {Entry[]} */
   all() {
-    this.#sorted ??= [...this.#entries.values()].sort((one, other) => (one.at < other.at ? 1 : one.at > other.at ? -1 : other.order - one.order));
+    this.#sorted ??= [...this.#entries.values()].sort((one, other) =>
+      one.at < other.at ? 1 : one.at > other.at ? -1 : other.order - one.order,
+    );
     if (this.#sorted.length > most) {
       for (const entry of this.#sorted.splice(most)) this.#entries.delete(entry.key);
     }
@@ -103,7 +187,12 @@ export class Entries {
     const words = text.toLowerCase().split(/\s+/).filter(Boolean);
     return this.all().filter((entry) => {
       if (entry.missed) return true;
-      if ((channel && entry.channel !== channel) || (session && entry.session !== session) || (kind && entry.kind !== kind)) return false;
+      if (
+        (channel && entry.channel !== channel) ||
+        (session && entry.session !== session) ||
+        (kind && entry.kind !== kind)
+      )
+        return false;
       return words.length === 0 || words.every((word) => searchable(entry).includes(word));
     });
   }
@@ -115,7 +204,20 @@ export class Entries {
   /** @param {Partial<Entry> & {key: string, at: string, kind: string, session: string}} entry */
   #put(entry) {
     const channel = entry.channel ?? entry.session.split(":")[0];
-    const whole = { order: 0, title: "", detail: "", state: "", ms: null, input: undefined, output: "", turn: "", model: "", untrusted: false, ...entry, channel };
+    const whole = {
+      order: 0,
+      title: "",
+      detail: "",
+      state: "",
+      ms: null,
+      input: undefined,
+      output: "",
+      turn: "",
+      model: "",
+      untrusted: false,
+      ...entry,
+      channel,
+    };
     // Reloaded history must not undo what a live event reported.
     const known = this.#entries.get(entry.key);
     if (known && known.state !== "running" && whole.state === "running") return;
@@ -141,7 +243,8 @@ const texts = new WeakMap();
 function searchable(entry) {
   let text = texts.get(entry);
   if (text === undefined) {
-    text = `${entry.title} ${entry.detail} ${entry.session} ${entry.input === undefined ? "" : JSON.stringify(entry.input)} ${entry.output.slice(0, 4000)}`.toLowerCase();
+    text =
+      `${entry.title} ${entry.detail} ${entry.session} ${entry.input === undefined ? "" : JSON.stringify(entry.input)} ${entry.output.slice(0, 4000)}`.toLowerCase();
     texts.set(entry, text);
   }
   return text;

@@ -22,15 +22,46 @@ import { Entries } from "./entries.js";
 
 /** How many conversations and messages the history includes, and the number of concurrent requests. */
 const past = { sessions: 24, messages: 60, atOnce: 4 };
-const icons = /** @type {Record<string, string>} */ ({ message: "chat", reply: "spark", tool: "tool", approval: "shield", delivery: "send", job: "clock", problem: "alert", note: "info", gap: "alert" });
-const tones = /** @type {Record<string, ["good" | "warn" | "bad" | "accent" | "", string]>} */ ({ ok: ["good", "check"], sent: ["good", "check"], allowed: ["good", "check"], error: ["bad", "alert"], denied: ["bad", "close"], failed: ["bad", "alert"], running: ["accent", ""], waiting: ["warn", "shield"] });
+const icons = /** @type {Record<string, string>} */ ({
+  message: "chat",
+  reply: "spark",
+  tool: "tool",
+  approval: "shield",
+  delivery: "send",
+  job: "clock",
+  problem: "alert",
+  note: "info",
+  gap: "alert",
+});
+const tones = /** @type {Record<string, ["good" | "warn" | "bad" | "accent" | "", string]>} */ ({
+  ok: ["good", "check"],
+  sent: ["good", "check"],
+  allowed: ["good", "check"],
+  error: ["bad", "alert"],
+  denied: ["bad", "close"],
+  failed: ["bad", "alert"],
+  running: ["accent", ""],
+  waiting: ["warn", "shield"],
+});
 
 /** @type {import("../../panels.js").Mount} */
 export function mount(root, context) {
   const { query } = context;
-  const wanted = { channel: query.get("channel") ?? "", session: query.get("session") ?? "", kind: query.get("kind") ?? "", text: query.get("q") ?? "" };
+  const wanted = {
+    channel: query.get("channel") ?? "",
+    session: query.get("session") ?? "",
+    kind: query.get("kind") ?? "",
+    text: query.get("q") ?? "",
+  };
   const entries = new Entries();
-  const list = liveList({ label: words.list, key: (/** @type {Entry} */ entry) => entry.key, columns: columnsFor((session) => change({ session })), mark: (entry) => entry.kind, open: (entry) => !entry.missed && openEntry(entry), signal: context.signal });
+  const list = liveList({
+    label: words.list,
+    key: (/** @type {Entry} */ entry) => entry.key,
+    columns: columnsFor((session) => change({ session })),
+    mark: (entry) => entry.kind,
+    open: (entry) => !entry.missed && openEntry(entry),
+    signal: context.signal,
+  });
   const count = make("span", { class: "bar-count", role: "status" });
   const only = make("div", { class: "monitor-only" });
   const about = make("p", { class: "quiet monitor-about" });
@@ -48,7 +79,12 @@ export function mount(root, context) {
     const said = words.count(real, entries.all().filter((entry) => !entry.missed).length);
     if (count.textContent !== said) count.textContent = said;
     offerChannels();
-    const blank = found.length > 0 ? null : entries.size === 0 ? state({ icon: "pulse", title: words.emptyTitle, text: words.empty }) : state({ icon: "search", title: words.noMatchTitle, text: words.noMatch });
+    const blank =
+      found.length > 0
+        ? null
+        : entries.size === 0
+          ? state({ icon: "pulse", title: words.emptyTitle, text: words.empty })
+          : state({ icon: "search", title: words.noMatchTitle, text: words.noMatch });
     const view = blank ?? list.element;
     if (body.firstChild !== view && !(blank && body.firstChild?.isEqualNode(blank))) fill(body, view);
     if (isAsked) list.show(found);
@@ -57,14 +93,26 @@ export function mount(root, context) {
   const offerChannels = () => {
     const known = entries.channels();
     if (wanted.channel && !known.includes(wanted.channel)) known.push(wanted.channel);
-    const same = channels.options.length === known.length + 1 && known.every((name, index) => channels.options[index + 1].value === name);
+    const same =
+      channels.options.length === known.length + 1 &&
+      known.every((name, index) => channels.options[index + 1].value === name);
     if (same || document.activeElement === channels) return;
-    fill(channels, ...[["", words.allChannels], ...known.map((name) => [name, visibleText(name)])].map(([value, label]) => make("option", { value, selected: value === wanted.channel }, label)));
+    fill(
+      channels,
+      ...[["", words.allChannels], ...known.map((name) => [name, visibleText(name)])].map(([value, label]) =>
+        make("option", { value, selected: value === wanted.channel }, label),
+      ),
+    );
   };
   const change = (/** @type {Partial<typeof wanted>} */ next) => {
     Object.assign(wanted, next);
     context.note([], { channel: wanted.channel, session: wanted.session, kind: wanted.kind, q: wanted.text });
-    fill(only, wanted.session && badge(words.onlySession(visibleText(wanted.session)), "accent"), wanted.session && button({ label: words.everySession, look: "button-small", press: () => change({ session: "" }) }));
+    fill(
+      only,
+      wanted.session && badge(words.onlySession(visibleText(wanted.session)), "accent"),
+      wanted.session &&
+        button({ label: words.everySession, look: "button-small", press: () => change({ session: "" }) }),
+    );
     show(true);
   };
 
@@ -80,7 +128,14 @@ export function mount(root, context) {
     } catch (problem) {
       if (context.signal.aborted || isKnown) return;
       isLost = true;
-      fill(body, errorState({ title: words.failed, text: /** @type {Error} */ (problem).message || texts.error.server, action: button({ label: texts.error.again, icon: "retry", look: "button-small", press: () => void load() }) }));
+      fill(
+        body,
+        errorState({
+          title: words.failed,
+          text: /** @type {Error} */ (problem).message || texts.error.server,
+          action: button({ label: texts.error.again, icon: "retry", look: "button-small", press: () => void load() }),
+        }),
+      );
     }
   };
   fill(context.tools, list.pause);
@@ -111,7 +166,8 @@ function hear(entries, topic, data, now) {
   if (topic === "scheduler" && data) entries.job(data, now);
   if (topic === "telemetry") entries.measured(data);
   if (topic === "lagged") entries.gap(data?.missed ?? 0, now);
-  if (topic === "sessions" && (data?.change === "deleted" || data?.change === "reset")) entries.forget(String(data.session_id));
+  if (topic === "sessions" && (data?.change === "deleted" || data?.change === "reset"))
+    entries.forget(String(data.session_id));
 }
 
 /** Loads the newest messages of the newest conversations, and telemetry. Returns the number of conversations. @param {import("../../context.js").Context} context @param {Entries} entries @param {string} session */
@@ -121,11 +177,15 @@ async function history(context, entries, session) {
     context.request("/api/approvals").catch(() => ({})),
     context.request("/api/telemetry?limit=500").catch(() => ({})),
   ]);
-  const ids = [...new Set([...(session ? [session] : []), ...sessions.map((/** @type {any} */ one) => one.session_id)])];
+  const ids = [
+    ...new Set([...(session ? [session] : []), ...sessions.map((/** @type {any} */ one) => one.session_id)]),
+  ];
   const left = [...ids];
   const work = async () => {
     for (let id = left.shift(); id !== undefined && !context.signal.aborted; id = left.shift()) {
-      const found = await context.request(`/api/sessions/${encodeURIComponent(id)}?limit=${past.messages}`).catch(() => ({}));
+      const found = await context
+        .request(`/api/sessions/${encodeURIComponent(id)}?limit=${past.messages}`)
+        .catch(() => ({}));
       for (const message of found.messages ?? []) entries.message(id, message);
     }
   };
@@ -148,45 +208,104 @@ function title(entry) {
 /** @param {(session: string) => void} only @returns {import("../../../components/table.js").Column<Entry>[]} */
 const columnsFor = (only) => [
   { id: "time", title: words.columns.time, width: "w-time", class: "is-soft", cell: (entry) => exactTime(entry.at) },
-  { id: "kind", title: words.columns.kind, width: "w-kind", cell: (entry) => make("span", { class: "monitor-kind", data: { kind: entry.kind } }, icon(icons[entry.kind] ?? "info"), make("span", {}, words.kindNames[entry.kind] ?? entry.kind)) },
+  {
+    id: "kind",
+    title: words.columns.kind,
+    width: "w-kind",
+    cell: (entry) =>
+      make(
+        "span",
+        { class: "monitor-kind", data: { kind: entry.kind } },
+        icon(icons[entry.kind] ?? "info"),
+        make("span", {}, words.kindNames[entry.kind] ?? entry.kind),
+      ),
+  },
   {
     id: "what",
     title: words.columns.what,
     cell: (entry) => {
       if (entry.missed) return [make("span", { class: "gap-words" }, title(entry))];
-      const more = entry.kind === "tool" ? brief(entry.input) : entry.kind === "approval" || entry.kind === "delivery" || entry.kind === "job" || entry.kind === "problem" ? entry.detail : "";
-      const press = make("button", { type: "button", class: `row-link monitor-what ${entry.kind === "tool" ? "mono small" : ""}`, on: { click: () => openEntry(entry) } }, ...visible(title(entry)));
-      return [press, more && make("span", { class: "is-soft mono small" }, " ", ...visible(more.replace(/\s+/g, " ").slice(0, 200))), make("span", { class: "row-sub" }, visibleText(entry.session))];
+      const more =
+        entry.kind === "tool"
+          ? brief(entry.input)
+          : entry.kind === "approval" || entry.kind === "delivery" || entry.kind === "job" || entry.kind === "problem"
+            ? entry.detail
+            : "";
+      const press = make(
+        "button",
+        {
+          type: "button",
+          class: `row-link monitor-what ${entry.kind === "tool" ? "mono small" : ""}`,
+          on: { click: () => openEntry(entry) },
+        },
+        ...visible(title(entry)),
+      );
+      return [
+        press,
+        more && make("span", { class: "is-soft mono small" }, " ", ...visible(more.replace(/\s+/g, " ").slice(0, 200))),
+        make("span", { class: "row-sub" }, visibleText(entry.session)),
+      ];
     },
   },
-  { id: "session", title: words.columns.session, width: "w-m", isWide: true, cell: (entry) => entry.session && make("button", { type: "button", class: "monitor-session", title: words.onlySession(visibleText(entry.session)), on: { click: () => only(entry.session) } }, ...visible(entry.session)) },
-  { id: "state", title: words.columns.state, width: "w-state", class: "monitor-state", cell: (entry) => entry.state && stateOf(entry) },
+  {
+    id: "session",
+    title: words.columns.session,
+    width: "w-m",
+    isWide: true,
+    cell: (entry) =>
+      entry.session &&
+      make(
+        "button",
+        {
+          type: "button",
+          class: "monitor-session",
+          title: words.onlySession(visibleText(entry.session)),
+          on: { click: () => only(entry.session) },
+        },
+        ...visible(entry.session),
+      ),
+  },
+  {
+    id: "state",
+    title: words.columns.state,
+    width: "w-state",
+    class: "monitor-state",
+    cell: (entry) => entry.state && stateOf(entry),
+  },
 ];
 
 /** @param {Entry} entry */
 function stateOf(entry) {
   const [tone, name] = tones[entry.state] ?? ["", ""];
   const label = words.states[entry.state] ?? visibleText(entry.state);
-  const took = entry.ms === null || entry.state === "running" ? "" : entry.ms < 1 ? " · < 1 ms" : ` · ${duration(entry.ms)}`;
+  const took =
+    entry.ms === null || entry.state === "running" ? "" : entry.ms < 1 ? " · < 1 ms" : ` · ${duration(entry.ms)}`;
   return badge(`${label}${took}`, tone, name);
 }
 
 /** @param {Entry} entry */
 function openEntry(entry) {
   const change = entry.kind === "tool" && asChange(entry.input);
-  const section = (/** @type {string} */ label, /** @type {Node} */ content) => make("section", {}, make("h3", {}, label), content);
+  const section = (/** @type {string} */ label, /** @type {Node} */ content) =>
+    make("section", {}, make("h3", {}, label), content);
   openDrawer({
     title: entry.kind === "message" || entry.kind === "reply" ? words.kindNames[entry.kind] : title(entry),
     body: [
       pairs(
         [words.columns.state, entry.state && stateOf(entry)],
         [words.columns.time, exactTime(entry.at)],
-        [words.conversation, entry.session && make("a", { href: `#/sessions/${encodeURIComponent(entry.session)}` }, visibleText(entry.session))],
+        [
+          words.conversation,
+          entry.session &&
+            make("a", { href: `#/sessions/${encodeURIComponent(entry.session)}` }, visibleText(entry.session)),
+        ],
         [words.model, entry.model && make("span", { class: "mono" }, ...visible(entry.model))],
         [words.turn, entry.turn && make("span", { class: "mono small" }, ...visible(entry.turn))],
       ),
       ...(entry.untrusted ? [make("p", { class: "field-hint" }, words.from)] : []),
-      ...(entry.title && entry.kind !== "tool" && entry.kind !== "approval" ? [section(words.text, codeBox(entry.title, words.text))] : []),
+      ...(entry.title && entry.kind !== "tool" && entry.kind !== "approval"
+        ? [section(words.text, codeBox(entry.title, words.text))]
+        : []),
       ...(entry.detail && !/^(image|file|folded)/.test(entry.detail) ? [make("p", {}, ...visible(entry.detail))] : []),
       ...(entry.input === undefined ? [] : [section(words.input, sheet(entry.input, words.input))]),
       ...(change ? [section(texts.tool.change, changeSheet(change, texts.tool.change))] : []),

@@ -16,7 +16,14 @@ function card(label, href) {
   const value = make("dd", { class: "card-value" }, "–");
   const more = make("dd", { class: "card-more" }, " ");
   const trend = make("dd", { class: "card-trend" });
-  const element = make("div", { class: "card fact-card" }, make("dt", {}, make("a", { href }, label)), value, more, trend);
+  const element = make(
+    "div",
+    { class: "card fact-card" },
+    make("dt", {}, make("a", { href }, label)),
+    value,
+    more,
+    trend,
+  );
   let says = "";
   let held = /** @type {Node | null} */ (null);
   /** @param {import("../../../shared/dom.js").Child | import("../../../shared/dom.js").Child[]} main @param {string} rest @param {number[]} [series] @param {string} [spoken] */
@@ -28,7 +35,11 @@ function card(label, href) {
     held = probe.cloneNode(true);
     fill(value, ...probe.childNodes);
     more.textContent = rest || " ";
-    fill(trend, series && series.some((n) => n > 0) && sparkline(series), series && spoken && make("span", { class: "visually-hidden" }, spoken));
+    fill(
+      trend,
+      series && series.some((n) => n > 0) && sparkline(series),
+      series && spoken && make("span", { class: "visually-hidden" }, spoken),
+    );
   };
   return { element, say };
 }
@@ -47,7 +58,17 @@ export function overviewCards() {
   const measured = [messages, answers, tools, errors];
   for (const { element } of measured) element.hidden = true;
   const state = make("dl", { class: "cards" }, service.element, model.element, active.element);
-  const today = make("dl", { class: "cards" }, messages.element, calls.element, tokens.element, cost.element, answers.element, tools.element, errors.element);
+  const today = make(
+    "dl",
+    { class: "cards" },
+    messages.element,
+    calls.element,
+    tokens.element,
+    cost.element,
+    answers.element,
+    tools.element,
+    errors.element,
+  );
 
   /** @param {import("../../store.js").Held | undefined} held @param {any} sessions */
   const showState = (held, sessions) => {
@@ -55,9 +76,17 @@ export function overviewCards() {
     if (status) {
       const isRunning = status.status === "running" && !held?.problem;
       const up = (status.uptime_seconds + (Date.now() - (held?.at ?? 0)) / 1000) * 1000;
-      service.say(isRunning ? badge(texts.dashboard.running, "good", "check") : badge(texts.dashboard.unknown, "warn", "alert"), held?.problem ? texts.dashboard.asOf(ago(held.at)) : `${texts.dashboard.uptime} ${duration(up)} · ${texts.dashboard.version} ${status.version}`);
+      service.say(
+        isRunning ? badge(texts.dashboard.running, "good", "check") : badge(texts.dashboard.unknown, "warn", "alert"),
+        held?.problem
+          ? texts.dashboard.asOf(ago(held.at))
+          : `${texts.dashboard.uptime} ${duration(up)} · ${texts.dashboard.version} ${status.version}`,
+      );
       const isReady = status.model_ready !== false;
-      model.say(isReady ? visible(status.model ?? "") : badge(texts.dashboard.notReady, "warn", "key"), isReady ? String(status.provider ?? "") : "");
+      model.say(
+        isReady ? visible(status.model ?? "") : badge(texts.dashboard.notReady, "warn", "key"),
+        isReady ? String(status.provider ?? "") : "",
+      );
     }
     if (sessions) {
       const busy = (sessions.sessions ?? []).filter((/** @type {any} */ session) => session.busy).length;
@@ -71,11 +100,40 @@ export function overviewCards() {
     const { today: sum, budget } = usage;
     const days = sumsByDay(usage.rows, usage.day, usage.days);
     const requests = requestsByDay(usage, days);
-    const spoken = (/** @type {string} */ what, /** @type {(string | number)[]} */ values) => words.trend(what, values.join(", "));
-    calls.say(counted(sum.requests), sum.requests === 0 ? words.noCalls : sum.failed > 0 ? words.failed(share(sum.failed, sum.requests)) : words.noneFailed, requests, spoken(words.calls, requests));
-    tokens.say(compact(sum.input_tokens + sum.output_tokens), words.tokensMore(compact(sum.input_tokens), compact(sum.output_tokens)), days.map((day) => day.tokens), spoken(words.tokens, days.map((day) => compact(day.tokens))));
-    const limit = budget.daily_usd > 0 ? `${texts.usage.ceilingLine(money(budget.daily_usd))} · ${texts.usage.states[/** @type {"ok"} */ (budget.state)] ?? ""}` : texts.usage.noCeiling;
-    cost.say(money(budget.spent_usd), limit, days.map((day) => day.cost), spoken(words.cost, days.map((day) => money(day.cost))));
+    const spoken = (/** @type {string} */ what, /** @type {(string | number)[]} */ values) =>
+      words.trend(what, values.join(", "));
+    calls.say(
+      counted(sum.requests),
+      sum.requests === 0
+        ? words.noCalls
+        : sum.failed > 0
+          ? words.failed(share(sum.failed, sum.requests))
+          : words.noneFailed,
+      requests,
+      spoken(words.calls, requests),
+    );
+    tokens.say(
+      compact(sum.input_tokens + sum.output_tokens),
+      words.tokensMore(compact(sum.input_tokens), compact(sum.output_tokens)),
+      days.map((day) => day.tokens),
+      spoken(
+        words.tokens,
+        days.map((day) => compact(day.tokens)),
+      ),
+    );
+    const limit =
+      budget.daily_usd > 0
+        ? `${texts.usage.ceilingLine(money(budget.daily_usd))} · ${texts.usage.states[/** @type {"ok"} */ (budget.state)] ?? ""}`
+        : texts.usage.noCeiling;
+    cost.say(
+      money(budget.spent_usd),
+      limit,
+      days.map((day) => day.cost),
+      spoken(
+        words.cost,
+        days.map((day) => money(day.cost)),
+      ),
+    );
   };
   /** @param {any} telemetry if it is enabled */
   const showMeasured = (telemetry) => {
@@ -85,13 +143,35 @@ export function overviewCards() {
     const days = /** @type {any[]} */ (telemetry.days ?? []);
     const trend = (/** @type {string} */ what, /** @type {any[]} */ values) => words.trend(what, values.join(", "));
     const counts = days.map((day) => day.total_messages);
-    messages.say(counted(sums.total_messages), sums.total_messages === 0 ? words.noMessages : words.messagesMore, counts, trend(words.messages, counts));
-    answers.say(counted(sums.total_turns), sums.total_turns > 0 && sums.p50_turn_duration > 0 ? words.half(duration(sums.p50_turn_duration * 1000)) : "");
-    tools.say(counted(sums.total_tool_calls), sums.total_tool_calls > 0 ? words.toolsMore(share(sums.tool_success_rate, 1)) : "");
+    messages.say(
+      counted(sums.total_messages),
+      sums.total_messages === 0 ? words.noMessages : words.messagesMore,
+      counts,
+      trend(words.messages, counts),
+    );
+    answers.say(
+      counted(sums.total_turns),
+      sums.total_turns > 0 && sums.p50_turn_duration > 0 ? words.half(duration(sums.p50_turn_duration * 1000)) : "",
+    );
+    tools.say(
+      counted(sums.total_tool_calls),
+      sums.total_tool_calls > 0 ? words.toolsMore(share(sums.tool_success_rate, 1)) : "",
+    );
     // Logged errors are counted, but are not attempts.
     const rates = days.map((day) => day.error_rate);
-    const more = [sums.error_rate > 0 && words.errorRate(share(sums.error_rate, 1)), sums.denied_tool_calls > 0 && words.denied(sums.denied_tool_calls)];
-    errors.say(counted(sums.error_count), more.filter(Boolean).join(" · ") || words.noErrors(sums.error_count), rates, trend(words.rate, rates.map((rate) => share(rate, 1))));
+    const more = [
+      sums.error_rate > 0 && words.errorRate(share(sums.error_rate, 1)),
+      sums.denied_tool_calls > 0 && words.denied(sums.denied_tool_calls),
+    ];
+    errors.say(
+      counted(sums.error_count),
+      more.filter(Boolean).join(" · ") || words.noErrors(sums.error_count),
+      rates,
+      trend(
+        words.rate,
+        rates.map((rate) => share(rate, 1)),
+      ),
+    );
   };
   return { state, today, showState, showUsage, showMeasured };
 }

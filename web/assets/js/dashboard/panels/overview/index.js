@@ -63,7 +63,11 @@ export function mount(root, context) {
     noJobs: emptyLine(words.noJobs, "#/scheduler/new", words.addJob),
     jobsOff: emptyLine(words.jobsOff, "#/scheduler/new", words.addJob),
   };
-  const showTroubles = keyedList(attention, (entry) => (entry.isFine ? fineRow() : troubleRow(entry, refresh)), (entry) => entry.title ?? "fine");
+  const showTroubles = keyedList(
+    attention,
+    (entry) => (entry.isFine ? fineRow() : troubleRow(entry, refresh)),
+    (entry) => entry.title ?? "fine",
+  );
   const showRecent = keyedList(recent, sessionRow, (session) => session.session_id);
   const showPlanned = keyedList(planned, jobRow, (job) => job.job_id);
 
@@ -72,7 +76,11 @@ export function mount(root, context) {
     if (!status?.value && status?.problem) {
       const again = button({ label: shell.retry, icon: "retry", look: "button-small", press: refresh });
       fill(stale, errorState({ title: texts.dashboard.statusFailed, text: status.problem.message, action: again }));
-    } else fill(stale, status?.problem && status.problem.status !== 0 ? staleNote(status.problem.message, status.at, refresh) : null);
+    } else
+      fill(
+        stale,
+        status?.problem && status.problem.status !== 0 ? staleNote(status.problem.message, status.at, refresh) : null,
+      );
     cards.showState(status, value(paths.sessions));
   };
   const drawToday = () => {
@@ -81,9 +89,31 @@ export function mount(root, context) {
   };
   const drawTroubles = () => {
     const unready = store.get(paths.ready)?.problem;
-    const known = { status: value(statusPath), unready: unready?.status === 503 ? unready.message : "", usage: value(paths.usage), features: value(paths.features), jobs: value(paths.jobs), outbox: value(paths.outbox), sops: value(paths.sops), errors: value(paths.errors), approvals: value(approvalsPath) };
+    const known = {
+      status: value(statusPath),
+      unready: unready?.status === 503 ? unready.message : "",
+      usage: value(paths.usage),
+      features: value(paths.features),
+      jobs: value(paths.jobs),
+      outbox: value(paths.outbox),
+      sops: value(paths.sops),
+      errors: value(paths.errors),
+      approvals: value(approvalsPath),
+    };
     const lost = Object.values(paths).filter((path) => path !== paths.ready && isLost(store.get(path)));
-    const found = [...(lost.length > 0 ? [{ tone: "bad", title: words.lost(lost.length), text: store.get(lost[0])?.problem?.message ?? "", isRetry: true }] : []), ...troubles(known, Date.now())];
+    const found = [
+      ...(lost.length > 0
+        ? [
+            {
+              tone: "bad",
+              title: words.lost(lost.length),
+              text: store.get(lost[0])?.problem?.message ?? "",
+              isRetry: true,
+            },
+          ]
+        : []),
+      ...troubles(known, Date.now()),
+    ];
     showTroubles(found.length > 0 ? found : [{ isFine: true }]);
   };
   const drawLists = () => {
@@ -92,15 +122,13 @@ export function mount(root, context) {
     if (sessions) {
       showRecent(sessions.slice(0, 6));
       only(activity, sessions.length > 0 ? recent : blank.activity);
-    }
-    else if (isLost(store.get(paths.sessions))) only(activity, make("p", { class: "quiet" }, words.notLoaded));
+    } else if (isLost(store.get(paths.sessions))) only(activity, make("p", { class: "quiet" }, words.notLoaded));
     const jobs = value(paths.jobs);
     if (jobs) {
       const soonest = nextJobs(jobs, 6);
       showPlanned(soonest);
       only(next, soonest.length > 0 ? planned : jobs.enabled ? blank.noJobs : blank.jobsOff);
-    }
-    else if (isLost(store.get(paths.jobs))) only(next, make("p", { class: "quiet" }, words.notLoaded));
+    } else if (isLost(store.get(paths.jobs))) only(next, make("p", { class: "quiet" }, words.notLoaded));
     logs.show(value(paths.logs)?.records ?? []);
   };
   const parts = [drawState, drawToday, drawTroubles, drawLists];
@@ -131,14 +159,18 @@ export function mount(root, context) {
     paint();
   }, 2500);
   fill(root, skeleton(8));
-  store.addEventListener("change", () => {
-    if (isPlanned) return;
-    isPlanned = true;
-    requestAnimationFrame(() => {
-      isPlanned = false;
-      if (!context.signal.aborted) paint();
-    });
-  }, { signal: context.signal });
+  store.addEventListener(
+    "change",
+    () => {
+      if (isPlanned) return;
+      isPlanned = true;
+      requestAnimationFrame(() => {
+        isPlanned = false;
+        if (!context.signal.aborted) paint();
+      });
+    },
+    { signal: context.signal },
+  );
   // On return, shows the known data at once, and then the new.
   if (all.every((path) => store.get(path))) {
     fill(root, whole);
@@ -147,7 +179,13 @@ export function mount(root, context) {
   for (const path of all) if (path !== statusPath && path !== approvalsPath) void store.load(path);
   // On return from another panel, the spending must agree with the top line.
   if (context.isLive()) store.soon(budgetPath);
-  const timer = setInterval(() => !document.hidden && context.isLive() && [paths.ready, paths.features, paths.outbox].forEach((path) => store.soon(path)), 30000);
+  const timer = setInterval(
+    () =>
+      !document.hidden &&
+      context.isLive() &&
+      [paths.ready, paths.features, paths.outbox].forEach((path) => store.soon(path)),
+    30000,
+  );
   // Telemetry is published at once but stored in batches, twice a second; figures requested sooner would lack it.
   /** @type {ReturnType<typeof setTimeout> | undefined} */ let late;
   const measured = () => {
@@ -156,11 +194,15 @@ export function mount(root, context) {
       store.soon(paths.telemetry);
     }, 800);
   };
-  return { refresh: (isNew) => (isNew ? told.forEach((path) => store.soon(path)) : refresh()), live: (topic) => (topic === "telemetry" ? measured() : touched[topic]?.forEach((path) => store.soon(path))), unmount: () => {
-    clearTimeout(late);
-    clearInterval(timer);
-    clearTimeout(patience);
-  } };
+  return {
+    refresh: (isNew) => (isNew ? told.forEach((path) => store.soon(path)) : refresh()),
+    live: (topic) => (topic === "telemetry" ? measured() : touched[topic]?.forEach((path) => store.soon(path))),
+    unmount: () => {
+      clearTimeout(late);
+      clearInterval(timer);
+      clearTimeout(patience);
+    },
+  };
 }
 
 /** Whether a request failed without an earlier answer; a route missing in this build does not count. @param {import("../../store.js").Held | undefined} held */
@@ -179,7 +221,12 @@ function layout({ attention, cards, asked, activity, next, logs }) {
     make("section", {}, make("h2", { class: "visually-hidden" }, words.service), cards.state),
     make("section", {}, sectionHead(words.today, make("span", { class: "field-hint" }, words.todayHint)), cards.today),
     make("section", {}, sectionHead(texts.dashboard.waiting, to("#/approvals", texts.dashboard.approvals)), asked),
-    make("div", { class: "halves" }, make("section", {}, sectionHead(words.activity, to("#/sessions", words.allSessions)), activity), make("section", {}, sectionHead(words.next, to("#/scheduler", words.allJobs)), next)),
+    make(
+      "div",
+      { class: "halves" },
+      make("section", {}, sectionHead(words.activity, to("#/sessions", words.allSessions)), activity),
+      make("section", {}, sectionHead(words.next, to("#/scheduler", words.allJobs)), next),
+    ),
     make("section", {}, sectionHead(texts.dashboard.latest, to("#/logs", texts.dashboard.allLogs)), logs),
   );
 }

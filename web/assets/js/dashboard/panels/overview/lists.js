@@ -31,7 +31,10 @@ export function keyedList(element, draw, key) {
       const known = before.get(name);
       rows.set(name, known?.says === says ? known : { says, row: draw(entry) });
     }
-    arrange(element, [...rows.values()].map(({ row }) => row));
+    arrange(
+      element,
+      [...rows.values()].map(({ row }) => row),
+    );
   };
 }
 
@@ -41,30 +44,57 @@ export function troubleRow({ tone, title, text, href, action, isRetry }, retry) 
     "li",
     { class: "trouble", data: { tone } },
     icon(tone === "bad" ? "alert" : "info"),
-    make("div", { class: "trouble-body" }, make("p", { class: "trouble-title" }, ...sentence(title)), text && make("p", { class: "trouble-text" }, ...sentence(text))),
+    make(
+      "div",
+      { class: "trouble-body" },
+      make("p", { class: "trouble-title" }, ...sentence(title)),
+      text && make("p", { class: "trouble-text" }, ...sentence(text)),
+    ),
     href && make("a", { class: "button button-small", href }, action),
     isRetry && button({ label: shell.retry, icon: "retry", look: "button-small", press: retry }),
   );
 }
 
 export function fineRow() {
-  return make("li", { class: "trouble", data: { tone: "good" } }, icon("check"), make("div", { class: "trouble-body" }, make("p", { class: "trouble-title" }, words.fine)));
+  return make(
+    "li",
+    { class: "trouble", data: { tone: "good" } },
+    icon("check"),
+    make("div", { class: "trouble-body" }, make("p", { class: "trouble-title" }, words.fine)),
+  );
 }
 
 /** @param {any} session */
 export function sessionRow(session) {
-  const state = session.busy ? badge(sessionWords.busy, "accent", "clock") : make("span", { class: "is-soft" }, session.channel);
-  return make("li", { class: "brief-row" }, make("a", { class: "row-link", href: hrefOf("sessions", [session.session_id]) }, ...visible(titleOf(session))), state, timeElement(session.updated_at, "is-soft"));
+  const state = session.busy
+    ? badge(sessionWords.busy, "accent", "clock")
+    : make("span", { class: "is-soft" }, session.channel);
+  return make(
+    "li",
+    { class: "brief-row" },
+    make("a", { class: "row-link", href: hrefOf("sessions", [session.session_id]) }, ...visible(titleOf(session))),
+    state,
+    timeElement(session.updated_at, "is-soft"),
+  );
 }
 
 /** @param {any} job */
 export function jobRow(job) {
-  return make("li", { class: "brief-row" }, make("a", { class: "row-link", href: hrefOf("scheduler", [job.job_id]) }, ...visible(job.job_id)), make("span", { class: "is-soft brief-what" }, ...visible(whatWords(job))), timeElement(job.next_run, "is-soft"));
+  return make(
+    "li",
+    { class: "brief-row" },
+    make("a", { class: "row-link", href: hrefOf("scheduler", [job.job_id]) }, ...visible(job.job_id)),
+    make("span", { class: "is-soft brief-what" }, ...visible(whatWords(job))),
+    timeElement(job.next_run, "is-soft"),
+  );
 }
 
 /** The next runs of all jobs, soonest first. @param {any} jobs @param {number} most */
 export function nextJobs(jobs, most) {
-  return (jobs?.jobs ?? []).filter((/** @type {any} */ job) => job.next_run && job.enabled !== false).sort((/** @type {any} */ one, /** @type {any} */ other) => Date.parse(one.next_run) - Date.parse(other.next_run)).slice(0, most);
+  return (jobs?.jobs ?? [])
+    .filter((/** @type {any} */ job) => job.next_run && job.enabled !== false)
+    .sort((/** @type {any} */ one, /** @type {any} */ other) => Date.parse(one.next_run) - Date.parse(other.next_run))
+    .slice(0, most);
 }
 
 const tones = /** @type {Record<string, "bad" | "warn" | "">} */ ({ error: "bad", warn: "warn" });
@@ -73,7 +103,11 @@ const tones = /** @type {Record<string, "bad" | "warn" | "">} */ ({ error: "bad"
 export function logLines() {
   const head = make("tr", {}, ...texts.dashboard.logColumns.map((title) => make("th", { scope: "col" }, title)));
   const lines = make("tbody", {});
-  const element = make("div", { class: "log-box", role: "group", tabindex: "0", "aria-label": texts.dashboard.logs }, make("table", { class: "log-table" }, make("thead", {}, head), lines));
+  const element = make(
+    "div",
+    { class: "log-box", role: "group", tabindex: "0", "aria-label": texts.dashboard.logs },
+    make("table", { class: "log-table" }, make("thead", {}, head), lines),
+  );
   const show = keyedList(lines, logRow, (record) => `${record.ts} ${record.target} ${record.message}`);
   return { element, show };
 }
@@ -81,14 +115,21 @@ export function logLines() {
 /** In the page's font: the monospaced one is 40 KB, and would be loaded for this alone. @param {any} record */
 function logRow({ ts, level, target, message, fields }) {
   const word = String(level ?? "").toLowerCase();
-  const extra = Object.entries(fields ?? {}).map(([name, value]) => `${name}=${typeof value === "string" ? value : JSON.stringify(value)}`);
+  const extra = Object.entries(fields ?? {}).map(
+    ([name, value]) => `${name}=${typeof value === "string" ? value : JSON.stringify(value)}`,
+  );
   return make(
     "tr",
     {},
     make("td", {}, timeElement(ts)),
     make("td", {}, badge(word, tones[word] ?? "", tones[word] ? "alert" : "")),
     make("td", { class: "log-target" }, ...visible(String(target ?? ""))),
-    make("td", {}, ...visible(String(message ?? "")), extra.length > 0 && make("span", { class: "log-fields" }, ...visible(extra.join("  ")))),
+    make(
+      "td",
+      {},
+      ...visible(String(message ?? "")),
+      extra.length > 0 && make("span", { class: "log-fields" }, ...visible(extra.join("  "))),
+    ),
   );
 }
 

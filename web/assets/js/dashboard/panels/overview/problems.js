@@ -15,16 +15,57 @@ export function troubles({ status, unready, usage, features, jobs, outbox, sops,
   /** @type {(Trouble | false | undefined | "")[]} */
   const found = [
     unready && { tone: "bad", title: words.notReady, text: unready },
-    status?.model_ready === false && { tone: "bad", title: words.noModel, text: status.model_hint ?? "", href: hrefOf("config", ["model.api_key"]), action: words.showModel },
-    usage?.budget?.state === "exhausted" && { tone: "bad", title: words.budgetGone, text: words.budgetGoneRemedy, href: "#/usage", action: words.showBudget },
+    status?.model_ready === false && {
+      tone: "bad",
+      title: words.noModel,
+      text: status.model_hint ?? "",
+      href: hrefOf("config", ["model.api_key"]),
+      action: words.showModel,
+    },
+    usage?.budget?.state === "exhausted" && {
+      tone: "bad",
+      title: words.budgetGone,
+      text: words.budgetGoneRemedy,
+      href: "#/usage",
+      action: words.showBudget,
+    },
     // On a phone, the approvals themselves are below the figures.
-    approvals?.approvals?.length > 0 && { tone: "warn", title: words.asked(approvals.approvals.length), text: "", href: "#/approvals", action: words.answer },
-    ...(features?.features ?? []).filter((/** @type {any} */ feature) => feature.state === "degraded" && feature.id !== "model" && feature.id !== "budget").map(failing),
+    approvals?.approvals?.length > 0 && {
+      tone: "warn",
+      title: words.asked(approvals.approvals.length),
+      text: "",
+      href: "#/approvals",
+      action: words.answer,
+    },
+    ...(features?.features ?? [])
+      .filter(
+        (/** @type {any} */ feature) =>
+          feature.state === "degraded" && feature.id !== "model" && feature.id !== "budget",
+      )
+      .map(failing),
     ...(jobs?.jobs ?? []).flatMap(failedJob),
-    outbox?.count > 0 && { tone: "bad", title: words.undelivered(outbox.count), text: words.undeliveredRemedy, href: "#/channels", action: words.showDeliveries },
+    outbox?.count > 0 && {
+      tone: "bad",
+      title: words.undelivered(outbox.count),
+      text: words.undeliveredRemedy,
+      href: "#/channels",
+      action: words.showDeliveries,
+    },
     ...loggedErrors(errors, now),
-    sops?.broken?.length > 0 && { tone: "warn", title: words.brokenSops(sops.broken.length), text: sops.broken[0].faults?.[0]?.message ?? "", href: "#/sops", action: words.showSops },
-    usage?.budget?.state === "warn" && { tone: "warn", title: words.budgetWarn, text: "", href: "#/usage", action: words.showBudget },
+    sops?.broken?.length > 0 && {
+      tone: "warn",
+      title: words.brokenSops(sops.broken.length),
+      text: sops.broken[0].faults?.[0]?.message ?? "",
+      href: "#/sops",
+      action: words.showSops,
+    },
+    usage?.budget?.state === "warn" && {
+      tone: "warn",
+      title: words.budgetWarn,
+      text: "",
+      href: "#/usage",
+      action: words.showBudget,
+    },
     status?.demo && { tone: "warn", title: words.demo, text: words.demoRemedy },
   ];
   const kept = /** @type {Trouble[]} */ (found.filter(Boolean));
@@ -32,19 +73,43 @@ export function troubles({ status, unready, usage, features, jobs, outbox, sops,
 }
 
 /** @param {any} feature @returns {Trouble} */
-const failing = (feature) => ({ tone: "bad", title: words.failing(feature.title), text: feature.detail ?? "", href: hrefOf("config", [], { q: feature.config_key }), action: words.showKey });
+const failing = (feature) => ({
+  tone: "bad",
+  title: words.failing(feature.title),
+  text: feature.detail ?? "",
+  href: hrefOf("config", [], { q: feature.config_key }),
+  action: words.showKey,
+});
 
 /** @param {any} job @returns {Trouble[]} */
 function failedJob(job) {
   if (job.last_status !== "error" && job.last_status !== "missed") return [];
   const isMissed = job.last_status === "missed";
-  return [{ tone: isMissed ? "warn" : "bad", title: isMissed ? words.jobMissed(job.job_id) : words.jobFailed(job.job_id), text: job.last_error ?? "", href: hrefOf("scheduler", [job.job_id]), action: words.showJob }];
+  return [
+    {
+      tone: isMissed ? "warn" : "bad",
+      title: isMissed ? words.jobMissed(job.job_id) : words.jobFailed(job.job_id),
+      text: job.last_error ?? "",
+      href: hrefOf("scheduler", [job.job_id]),
+      action: words.showJob,
+    },
+  ];
 }
 
 /** @param {any} errors @param {number} now @returns {Trouble[]} */
 function loggedErrors(errors, now) {
   const recent = (errors?.records ?? []).filter((/** @type {any} */ record) => now - Date.parse(record.ts) < HOUR);
-  return recent.length > 0 ? [{ tone: "warn", title: words.errorsLogged(recent.length), text: recent[0].message ?? "", href: "#/logs", action: words.showLogs }] : [];
+  return recent.length > 0
+    ? [
+        {
+          tone: "warn",
+          title: words.errorsLogged(recent.length),
+          text: recent[0].message ?? "",
+          href: "#/logs",
+          action: words.showLogs,
+        },
+      ]
+    : [];
 }
 
 /** A share in percent, with enough digits that a small one is not shown as zero. @param {number} part @param {number} whole */

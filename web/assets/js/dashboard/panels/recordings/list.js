@@ -24,18 +24,39 @@ export function mountList(root, context) {
   let text = context.query.get("q") ?? "";
   let rows = /** @type {Listed[]} */ ([]);
   let live = /** @type {Running[]} */ ([]);
-  const view = table({ label: words.list, key: (/** @type {Listed} */ row) => row.name, columns, open: (row) => context.go([row.name]), sort: { by: "started", isDescending: true }, mark: (row) => (faultOf(row) ? "refused" : "") });
+  const view = table({
+    label: words.list,
+    key: (/** @type {Listed} */ row) => row.name,
+    columns,
+    open: (row) => context.go([row.name]),
+    sort: { by: "started", isDescending: true },
+    mark: (row) => (faultOf(row) ? "refused" : ""),
+  });
   const count = make("span", { class: "bar-count", role: "status" });
   const running = make("ul", { class: "brief", role: "list" });
-  const now = make("section", { hidden: true }, sectionHead(words.running), make("div", { class: "card brief-card rec-running" }, running), make("p", { class: "quiet rec-hint" }, words.runningHint));
+  const now = make(
+    "section",
+    { hidden: true },
+    sectionHead(words.running),
+    make("div", { class: "card brief-card rec-running" }, running),
+    make("p", { class: "quiet rec-hint" }, words.runningHint),
+  );
   const ended = make("div", {});
   const body = make("div", {}, now, ended);
   const showRunning = keyedList(running, runningRow, (row) => row.name);
   const show = () => {
     const asked = text.toLowerCase().split(/\s+/).filter(Boolean);
-    const found = rows.filter((row) => asked.every((word) => `${row.name} ${row.session_id} ${row.title ?? ""}`.toLowerCase().includes(word)));
+    const found = rows.filter((row) =>
+      asked.every((word) => `${row.name} ${row.session_id} ${row.title ?? ""}`.toLowerCase().includes(word)),
+    );
     count.textContent = words.count(found.length, rows.length);
-    if (rows.length === 0) fill(ended, now.hidden ? state({ icon: "record", title: words.emptyTitle, text: words.empty }) : make("p", { class: "quiet" }, words.noneEnded));
+    if (rows.length === 0)
+      fill(
+        ended,
+        now.hidden
+          ? state({ icon: "record", title: words.emptyTitle, text: words.empty })
+          : make("p", { class: "quiet" }, words.noneEnded),
+      );
     else if (found.length === 0) fill(ended, state({ icon: "search", title: words.noMatchTitle, text: words.noMatch }));
     else if (ended.firstChild !== view.show(found)) fill(ended, view.element);
     return body;
@@ -67,7 +88,10 @@ export function mountList(root, context) {
   });
   loadTitles(context, () => body.isConnected && titled());
   fill(root, make("div", { class: "bar" }, search.element, count), answers.element);
-  return { refresh: () => answers.soon(), live: (/** @type {string} */ topic) => topic === "recordings" && answers.soon() };
+  return {
+    refresh: () => answers.soon(),
+    live: (/** @type {string} */ topic) => topic === "recordings" && answers.soon(),
+  };
 }
 
 /** Why a recording was rejected. @param {any} row @returns {string} */
@@ -80,13 +104,18 @@ export function sizeOf(bytes) {
 }
 
 /** A recording in progress links to its conversation, where it can be read meanwhile. @param {Running} row */
-const runningRow = (row) => make(
-  "li",
-  { class: "brief-row" },
-  make("a", { class: "row-link", href: hrefOf("sessions", [row.session_id]) }, ...visible(row.title || row.session_id)),
-  make("span", { class: "is-soft" }, sizeOf(row.size)),
-  timeElement(row.started_at, "is-soft"),
-);
+const runningRow = (row) =>
+  make(
+    "li",
+    { class: "brief-row" },
+    make(
+      "a",
+      { class: "row-link", href: hrefOf("sessions", [row.session_id]) },
+      ...visible(row.title || row.session_id),
+    ),
+    make("span", { class: "is-soft" }, sizeOf(row.size)),
+    timeElement(row.started_at, "is-soft"),
+  );
 
 /** @param {Listed} row */
 const lasted = (row) => Date.parse(row.ended_at) - Date.parse(row.started_at);
@@ -99,13 +128,61 @@ const columns = [
     cell: (row) => {
       const fault = faultOf(row);
       const sub = [row.started_at ? timeElement(row.started_at) : "", " · ", words.snapshots(row.snapshots_count ?? 0)];
-      const [link, below] = rowTitle({ href: hrefOf("recordings", [row.name]), label: visible(row.title || row.session_id || row.name), sub });
-      return [link, fault && " ", fault && make("span", { title: visibleText(fault) }, badge(words.refused, "bad", "alert")), below];
+      const [link, below] = rowTitle({
+        href: hrefOf("recordings", [row.name]),
+        label: visible(row.title || row.session_id || row.name),
+        sub,
+      });
+      return [
+        link,
+        fault && " ",
+        fault && make("span", { title: visibleText(fault) }, badge(words.refused, "bad", "alert")),
+        below,
+      ];
     },
   },
-  { id: "started", title: words.columns.started, width: "w-s", isWide: true, class: "is-soft", sort: (row) => row.started_at, cell: (row) => row.started_at && timeElement(row.started_at) },
-  { id: "took", title: words.columns.took, width: "w-s", isWide: true, class: "is-number", sort: lasted, cell: (row) => (Number.isFinite(lasted(row)) ? duration(Math.max(0, lasted(row))) : "") },
-  { id: "events", title: words.columns.events, width: "w-xs", isWide: true, class: "is-number", sort: (row) => row.events_count, cell: (row) => (row.events_count ?? "").toLocaleString("en") },
-  { id: "snapshots", title: words.columns.snapshots, width: "w-s", isWide: true, class: "is-number", sort: (row) => row.snapshots_count, cell: (row) => (row.snapshots_count ?? "").toLocaleString("en") },
-  { id: "size", title: words.columns.size, width: "w-s", class: "is-number", sort: (row) => row.size, cell: (row) => sizeOf(row.size) },
+  {
+    id: "started",
+    title: words.columns.started,
+    width: "w-s",
+    isWide: true,
+    class: "is-soft",
+    sort: (row) => row.started_at,
+    cell: (row) => row.started_at && timeElement(row.started_at),
+  },
+  {
+    id: "took",
+    title: words.columns.took,
+    width: "w-s",
+    isWide: true,
+    class: "is-number",
+    sort: lasted,
+    cell: (row) => (Number.isFinite(lasted(row)) ? duration(Math.max(0, lasted(row))) : ""),
+  },
+  {
+    id: "events",
+    title: words.columns.events,
+    width: "w-xs",
+    isWide: true,
+    class: "is-number",
+    sort: (row) => row.events_count,
+    cell: (row) => (row.events_count ?? "").toLocaleString("en"),
+  },
+  {
+    id: "snapshots",
+    title: words.columns.snapshots,
+    width: "w-s",
+    isWide: true,
+    class: "is-number",
+    sort: (row) => row.snapshots_count,
+    cell: (row) => (row.snapshots_count ?? "").toLocaleString("en"),
+  },
+  {
+    id: "size",
+    title: words.columns.size,
+    width: "w-s",
+    class: "is-number",
+    sort: (row) => row.size,
+    cell: (row) => sizeOf(row.size),
+  },
 ];

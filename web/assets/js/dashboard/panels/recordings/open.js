@@ -36,27 +36,55 @@ export function mountOne(root, context, name) {
     isLost = !(await open(root, context, name, path));
   };
   void begin();
-  return { refresh: () => isLost && void begin(), live: (/** @type {string} */ topic, /** @type {any} */ data) => topic === "recordings" && data?.name === name && isLost && void begin() };
+  return {
+    refresh: () => isLost && void begin(),
+    live: (/** @type {string} */ topic, /** @type {any} */ data) =>
+      topic === "recordings" && data?.name === name && isLost && void begin(),
+  };
 }
 
 /** Opens a recording; returns whether it is shown. @param {HTMLElement} root @param {import("../../context.js").Context} context @param {string} name @param {string} path @returns {Promise<boolean>} */
 async function open(root, context, name, path) {
   try {
-    const [found, { snapshots = [] }] = await Promise.all([context.request(path), context.request(`${path}/snapshots`)]);
+    const [found, { snapshots = [] }] = await Promise.all([
+      context.request(path),
+      context.request(`${path}/snapshots`),
+    ]);
     if (!context.signal.aborted) show(root, context, { name, path, found, snapshots });
     return true;
   } catch (problem) {
     const running = problem instanceof Problem && problem.status === 404 ? await runningOf(context, name) : undefined;
     if (context.signal.aborted) return true;
     if (running) {
-      const link = make("a", { class: "button", href: hrefOf("sessions", [running.session_id]) }, words.openConversation);
+      const link = make(
+        "a",
+        { class: "button", href: hrefOf("sessions", [running.session_id]) },
+        words.openConversation,
+      );
       fill(root, state({ icon: "record", title: words.runningTitle, text: words.runningHint, action: link }));
       return false;
     }
-    const again = button({ label: texts.error.again, icon: "retry", look: "button-small", press: () => void open(root, context, name, path) });
-    const gone = button({ label: words.remove, icon: "trash", look: "button-small button-danger", press: () => void remove(context, path) });
+    const again = button({
+      label: texts.error.again,
+      icon: "retry",
+      look: "button-small",
+      press: () => void open(root, context, name, path),
+    });
+    const gone = button({
+      label: words.remove,
+      icon: "trash",
+      look: "button-small button-danger",
+      press: () => void remove(context, path),
+    });
     const isRefused = problem instanceof Problem && problem.status === 422;
-    fill(root, errorState({ title: words.oneFailed, text: /** @type {Error} */ (problem).message || words.refusedHint, action: make("div", { class: "blank-action" }, again, isRefused && gone) }));
+    fill(
+      root,
+      errorState({
+        title: words.oneFailed,
+        text: /** @type {Error} */ (problem).message || words.refusedHint,
+        action: make("div", { class: "blank-action" }, again, isRefused && gone),
+      }),
+    );
     return isRefused;
   }
 }
@@ -81,7 +109,10 @@ function show(root, context, { path, found, snapshots }) {
   const loadedLine = make("p", { class: "quiet rec-loaded", role: "status" });
   const place = make("span", { class: "rec-place" });
   const resume = button({ label: words.resume, icon: "play", look: "button-primary", press: () => void goOn() });
-  const here = { snapshot: /** @type {Snapshot | undefined} */ (undefined), event: /** @type {RecordedEvent | undefined} */ (undefined) };
+  const here = {
+    snapshot: /** @type {Snapshot | undefined} */ (undefined),
+    event: /** @type {RecordedEvent | undefined} */ (undefined),
+  };
   let events = /** @type {RecordedEvent[]} */ ([]);
   let isQuiet = true;
 
@@ -106,16 +137,26 @@ function show(root, context, { path, found, snapshots }) {
     views.difference.suggest(snapshot);
     if (!isQuiet) note_();
   };
-  const note_ = () => context.note(context.parts, { at: here.event ? String(here.event.seq) : "", view: current === "moment" ? "" : current });
+  const note_ = () =>
+    context.note(context.parts, {
+      at: here.event ? String(here.event.seq) : "",
+      view: current === "moment" ? "" : current,
+    });
   const line = track({
     moved,
     layered: (shown) => views.events.layers(shown),
   });
-  let current = Object.keys(words.tabs).includes(context.query.get("view") ?? "") ? /** @type {string} */ (context.query.get("view")) : "moment";
+  let current = Object.keys(words.tabs).includes(context.query.get("view") ?? "")
+    ? /** @type {string} */ (context.query.get("view"))
+    : "moment";
   const tabbed = tabs({
     label: words.views,
     current,
-    tabs: Object.entries(words.tabs).map(([id, label]) => ({ id, label, view: () => views[/** @type {keyof typeof views} */ (id)].element })),
+    tabs: Object.entries(words.tabs).map(([id, label]) => ({
+      id,
+      label,
+      view: () => views[/** @type {keyof typeof views} */ (id)].element,
+    })),
     changed: (id) => {
       current = id;
       note_();
@@ -124,11 +165,28 @@ function show(root, context, { path, found, snapshots }) {
 
   const goOn = async () => {
     const { snapshot } = here;
-    if (!snapshot || !(await confirmDialog({ title: words.resumeTitle, text: words.resumeBody(snapshot.n, snapshot.message_count), action: words.resume }))) return;
+    if (
+      !snapshot ||
+      !(await confirmDialog({
+        title: words.resumeTitle,
+        text: words.resumeBody(snapshot.n, snapshot.message_count),
+        action: words.resume,
+      }))
+    )
+      return;
     try {
       const { session_id: id } = await context.request(`${path}/resume/${snapshot.n}`, { method: "POST", body: {} });
-      const href = String(id).startsWith("webchat:") ? `/#/${encodeURIComponent(String(id).slice(8))}` : `#/sessions/${encodeURIComponent(id)}`;
-      fill(told, note({ text: words.resumed, icon: "check", action: make("div", {}, make("a", { class: "button button-small", href }, words.openIt)) }));
+      const href = String(id).startsWith("webchat:")
+        ? `/#/${encodeURIComponent(String(id).slice(8))}`
+        : `#/sessions/${encodeURIComponent(id)}`;
+      fill(
+        told,
+        note({
+          text: words.resumed,
+          icon: "check",
+          action: make("div", {}, make("a", { class: "button button-small", href }, words.openIt)),
+        }),
+      );
       told.querySelector("a")?.focus();
     } catch (problem) {
       toast(`${words.resumeFailed} ${/** @type {Error} */ (problem).message}`);
@@ -145,7 +203,13 @@ function show(root, context, { path, found, snapshots }) {
       told,
       fault && note({ title: words.refused, text: fault, tone: "bad", icon: "alert" }),
       facts(found, about, session),
-      make("section", { class: "card rec-card", "aria-label": words.timeline }, line.element, make("div", { class: "rec-here" }, place, resume), loadedLine),
+      make(
+        "section",
+        { class: "card rec-card", "aria-label": words.timeline },
+        line.element,
+        make("div", { class: "rec-here" }, place, resume),
+        loadedLine,
+      ),
       tabbed.element,
     ),
   );
@@ -208,8 +272,17 @@ function actions(context, path, told) {
     }
     check.removeAttribute("aria-disabled");
   };
-  const download = make("a", { class: "button", href: `${path}/download`, download: "" }, icon("down"), make("span", {}, words.download));
-  return [download, check, button({ label: words.remove, icon: "trash", look: "button-danger", press: () => void remove(context, path) })];
+  const download = make(
+    "a",
+    { class: "button", href: `${path}/download`, download: "" },
+    icon("down"),
+    make("span", {}, words.download),
+  );
+  return [
+    download,
+    check,
+    button({ label: words.remove, icon: "trash", look: "button-danger", press: () => void remove(context, path) }),
+  ];
 }
 
 /** @param {import("../../context.js").Context} context @param {string} path */
@@ -224,4 +297,3 @@ async function remove(context, path) {
     toast(`${words.removeFailed} ${/** @type {Error} */ (problem).message}`);
   }
 }
-

@@ -48,16 +48,23 @@ export function nearest(places, place) {
 }
 
 /** @param {RecordedEvent} event */
-export const isTrouble = ({ type, data }) => /error|fail|denied|denial|refus/i.test(type) || data?.is_error === true || data?.denied === true || /^(error|denied|failed)$/.test(String(data?.status ?? data?.end ?? ""));
+export const isTrouble = ({ type, data }) =>
+  /error|fail|denied|denial|refus/i.test(type) ||
+  data?.is_error === true ||
+  data?.denied === true ||
+  /^(error|denied|failed)$/.test(String(data?.status ?? data?.end ?? ""));
 
 /** The names of tools, in whatever form they were given to the model. @param {any[]} tools @returns {string[]} */
-export const toolNames = (tools) => (tools ?? []).map((tool) => String(tool?.name ?? tool?.function?.name ?? tool)).sort();
+export const toolNames = (tools) =>
+  (tools ?? []).map((tool) => String(tool?.name ?? tool?.function?.name ?? tool)).sort();
 
 /** The most informative part of an event in one line. @param {any} data */
 export function briefly(data) {
   if (data === null || data === undefined) return "";
   if (typeof data !== "object") return String(data);
-  const telling = ["text", "message", "name", "tool", "code", "model", "reason", "end", "state"].map((name) => data[name]).filter((value) => typeof value === "string" && value !== "");
+  const telling = ["text", "message", "name", "tool", "code", "model", "reason", "end", "state"]
+    .map((name) => data[name])
+    .filter((value) => typeof value === "string" && value !== "");
   const rest = data.input && typeof data.input === "object" ? JSON.stringify(data.input) : "";
   const text = [...telling, rest].filter(Boolean).join(" · ");
   return (text || JSON.stringify(data)).replace(/\s+/g, " ").slice(0, 240);

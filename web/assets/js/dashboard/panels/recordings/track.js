@@ -17,25 +17,56 @@ export function track({ moved, layered }) {
   let events = /** @type {RecordedEvent[]} */ ([]);
   let places = /** @type {number[]} */ ([]);
   const shown = new Set(/** @type {string[]} */ (layers));
-  const drawing = svg("svg", { class: "rec-track", viewBox: `0 0 ${size.width} ${height}`, preserveAspectRatio: "none", "aria-hidden": "true" });
+  const drawing = svg("svg", {
+    class: "rec-track",
+    viewBox: `0 0 ${size.width} ${height}`,
+    preserveAspectRatio: "none",
+    "aria-hidden": "true",
+  });
   const head = svg("line", { class: "rec-head", x1: 0, x2: 0, y1: 0, y2: height });
-  const slider = make("input", { class: "rec-slider", type: "range", min: 0, max: 0, step: 1, value: "0", "aria-label": words.scrubber });
+  const slider = make("input", {
+    class: "rec-slider",
+    type: "range",
+    min: 0,
+    max: 0,
+    step: 1,
+    value: "0",
+    "aria-label": words.scrubber,
+  });
   const moment = make("output", { class: "rec-moment" });
   const ends = make("div", { class: "rec-ends", "aria-hidden": "true" });
   const choices = make(
     "div",
     { class: "rec-layers", role: "group", "aria-label": words.layers },
     ...layers.map((layer) =>
-      make("button", { type: "button", class: "rec-layer", "aria-pressed": "true", data: { layer }, on: { click: (event) => choose(layer, /** @type {HTMLElement} */ (event.currentTarget)) } }, words.layerNames[layer]),
+      make(
+        "button",
+        {
+          type: "button",
+          class: "rec-layer",
+          "aria-pressed": "true",
+          data: { layer },
+          on: { click: (event) => choose(layer, /** @type {HTMLElement} */ (event.currentTarget)) },
+        },
+        words.layerNames[layer],
+      ),
     ),
   );
-  const element = make("div", { class: "rec-timeline" }, make("div", { class: "rec-timeline-head" }, choices, moment), make("div", { class: "rec-lanes" }, drawing), slider, ends);
+  const element = make(
+    "div",
+    { class: "rec-timeline" },
+    make("div", { class: "rec-timeline-head" }, choices, moment),
+    make("div", { class: "rec-lanes" }, drawing),
+    slider,
+    ends,
+  );
 
   const choose = (/** @type {string} */ layer, /** @type {HTMLElement} */ press) => {
     if (shown.has(layer)) shown.delete(layer);
     else shown.add(layer);
     press.setAttribute("aria-pressed", String(shown.has(layer)));
-    for (const lane of drawing.querySelectorAll("[data-layer]")) lane.classList.toggle("is-off", !shown.has(/** @type {SVGElement} */ (lane).dataset.layer ?? ""));
+    for (const lane of drawing.querySelectorAll("[data-layer]"))
+      lane.classList.toggle("is-off", !shown.has(/** @type {SVGElement} */ (lane).dataset.layer ?? ""));
     layered(shown);
   };
 
@@ -45,10 +76,22 @@ export function track({ moved, layered }) {
     places = spread(events.map(({ ts }) => ts));
     const marks = layers.flatMap((layer, row) => {
       const y = size.top + row * size.lane;
-      const path = (/** @type {boolean} */ bad) => events.map((event, index) => (event.layer === layer && isTrouble(event) === bad ? `M${(places[index] * size.width).toFixed(1)} ${y + 6}v${size.lane - 12}` : "")).join("");
+      const path = (/** @type {boolean} */ bad) =>
+        events
+          .map((event, index) =>
+            event.layer === layer && isTrouble(event) === bad
+              ? `M${(places[index] * size.width).toFixed(1)} ${y + 6}v${size.lane - 12}`
+              : "",
+          )
+          .join("");
       return [
         svg("rect", { class: "rec-lane", x: 0, y: y + 2, width: size.width, height: size.lane - 4, rx: 4 }),
-        svg("g", { class: "rec-marks", "data-layer": layer }, svg("path", { class: `rec-mark rec-${layer}`, d: path(false) }), svg("path", { class: "rec-mark rec-trouble", d: path(true) })),
+        svg(
+          "g",
+          { class: "rec-marks", "data-layer": layer },
+          svg("path", { class: `rec-mark rec-${layer}`, d: path(false) }),
+          svg("path", { class: "rec-mark rec-trouble", d: path(true) }),
+        ),
       ];
     });
     const flags = snapshots.map((snapshot) => {

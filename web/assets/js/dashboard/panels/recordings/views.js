@@ -18,7 +18,8 @@ import { briefly, isTrouble, toolNames } from "./timeline.js";
 /** @import { RecordedEvent, Snapshot, State } from "./timeline.js" */
 /** @import { Context } from "../../context.js" */
 
-const section = (/** @type {string} */ title, /** @type {Node} */ content) => make("section", {}, make("h2", { class: "rec-title" }, title), content);
+const section = (/** @type {string} */ title, /** @type {Node} */ content) =>
+  make("section", {}, make("h2", { class: "rec-title" }, title), content);
 
 /** @param {(step: number) => void} step */
 export function momentView(step) {
@@ -31,7 +32,16 @@ export function momentView(step) {
     fill(
       body,
       pairs(
-        [words.type, make("span", {}, make("span", { class: "mono" }, ...visible(event.type)), " ", isTrouble(event) && badge("!", "bad", "alert"))],
+        [
+          words.type,
+          make(
+            "span",
+            {},
+            make("span", { class: "mono" }, ...visible(event.type)),
+            " ",
+            isTrouble(event) && badge("!", "bad", "alert"),
+          ),
+        ],
         [words.layer, words.layerNames[event.layer] ?? visibleText(event.layer)],
         [words.time, exactTime(event.ts)],
         [words.belongs, event.trace_id && make("span", { class: "mono" }, ...visible(event.trace_id))],
@@ -54,17 +64,59 @@ export function eventsView(pick) {
     key: (/** @type {EventRow} */ event) => String(event.seq),
     open: pick,
     columns: [
-      { id: "seq", title: words.number, width: "w-xs", isWide: true, class: "is-number is-soft", cell: (event) => String(event.seq) },
+      {
+        id: "seq",
+        title: words.number,
+        width: "w-xs",
+        isWide: true,
+        class: "is-number is-soft",
+        cell: (event) => String(event.seq),
+      },
       { id: "time", title: words.time, width: "w-time", class: "is-soft", cell: (event) => exactTime(event.ts) },
-      { id: "layer", title: words.layer, width: "w-s", isWide: true, cell: (event) => make("span", { class: "rec-layer-name", data: { layer: event.layer } }, words.layerNames[event.layer] ?? visibleText(event.layer)) },
-      { id: "type", title: words.type, width: "w-m", cell: (event) => [make("button", { type: "button", class: "row-link mono small", on: { click: () => pick(event) } }, ...visible(event.type)), event.isNow && make("span", { class: "rec-now" }, " ◂")] },
-      { id: "what", title: words.what, isWide: true, class: "is-soft small", cell: (event) => visible(briefly(event.data)) },
+      {
+        id: "layer",
+        title: words.layer,
+        width: "w-s",
+        isWide: true,
+        cell: (event) =>
+          make(
+            "span",
+            { class: "rec-layer-name", data: { layer: event.layer } },
+            words.layerNames[event.layer] ?? visibleText(event.layer),
+          ),
+      },
+      {
+        id: "type",
+        title: words.type,
+        width: "w-m",
+        cell: (event) => [
+          make(
+            "button",
+            { type: "button", class: "row-link mono small", on: { click: () => pick(event) } },
+            ...visible(event.type),
+          ),
+          event.isNow && make("span", { class: "rec-now" }, " ◂"),
+        ],
+      },
+      {
+        id: "what",
+        title: words.what,
+        isWide: true,
+        class: "is-soft small",
+        cell: (event) => visible(briefly(event.data)),
+      },
     ],
   });
   const nothing = make("p", { class: "quiet", hidden: true }, words.noEvents);
   const draw = () => {
     const asked = text.toLowerCase().split(/\s+/).filter(Boolean);
-    const found = all.filter((event) => shown.has(event.layer) && asked.every((word) => `${event.type} ${JSON.stringify(event.data)} ${event.trace_id}`.toLowerCase().includes(word)));
+    const found = all.filter(
+      (event) =>
+        shown.has(event.layer) &&
+        asked.every((word) =>
+          `${event.type} ${JSON.stringify(event.data)} ${event.trace_id}`.toLowerCase().includes(word),
+        ),
+    );
     nothing.hidden = found.length > 0;
     view.element.hidden = found.length === 0;
     view.show(found);
@@ -114,7 +166,15 @@ function perSnapshot({ failure, ask, draw }) {
       if (snapshot === wanted) fill(body, ...draw(answer, snapshot));
     } catch (problem) {
       drawn = -1;
-      if (snapshot === wanted) fill(body, errorState({ title: failure, text: /** @type {Error} */ (problem).message, action: button({ label: texts.error.again, look: "button-small", icon: "retry", press: () => void load() }) }));
+      if (snapshot === wanted)
+        fill(
+          body,
+          errorState({
+            title: failure,
+            text: /** @type {Error} */ (problem).message,
+            action: button({ label: texts.error.again, look: "button-small", icon: "retry", press: () => void load() }),
+          }),
+        );
     }
   };
   // The slider passes many snapshots; only the one where it rests is requested.
@@ -137,7 +197,13 @@ function perSnapshot({ failure, ask, draw }) {
 /** @param {any} answer @returns {State} */
 function stateOf(answer) {
   const { messages = [], system_prompt = "", tools = [], model = "", cwd = "" } = answer ?? {};
-  return { messages, system_prompt: String(system_prompt ?? ""), tools, model: String(model ?? ""), cwd: String(cwd ?? "") };
+  return {
+    messages,
+    system_prompt: String(system_prompt ?? ""),
+    tools,
+    model: String(model ?? ""),
+    cwd: String(cwd ?? ""),
+  };
 }
 
 /** @param {State} found @returns {Node[]} */
@@ -145,7 +211,14 @@ function stateParts(found) {
   const names = toolNames(found.tools);
   return [
     section(words.messages, messageList(found.messages)),
-    pairs([words.model, found.model && make("span", { class: "mono" }, ...visible(found.model))], [words.folder, found.cwd && make("span", { class: "mono" }, ...visible(found.cwd))], [words.tools, names.length > 0 ? make("span", { class: "mono small" }, ...visible(names.join(", "))) : words.none]),
+    pairs(
+      [words.model, found.model && make("span", { class: "mono" }, ...visible(found.model))],
+      [words.folder, found.cwd && make("span", { class: "mono" }, ...visible(found.cwd))],
+      [
+        words.tools,
+        names.length > 0 ? make("span", { class: "mono small" }, ...visible(names.join(", "))) : words.none,
+      ],
+    ),
     section(words.prompt, codeBox(found.system_prompt || words.none, words.prompt)),
   ];
 }
@@ -155,7 +228,10 @@ export function stateView(context, path) {
   return perSnapshot({
     failure: words.stateFailed,
     ask: (snapshot) => context.request(`${path}/snapshots/${snapshot.n}`),
-    draw: (answer, snapshot) => [make("h2", { class: "rec-heading" }, words.stateOf(snapshot.n)), ...stateParts(stateOf(answer))],
+    draw: (answer, snapshot) => [
+      make("h2", { class: "rec-heading" }, words.stateOf(snapshot.n)),
+      ...stateParts(stateOf(answer)),
+    ],
   });
 }
 
@@ -166,21 +242,32 @@ export function replayView(context, path) {
     ask: (snapshot) => context.request(`${path}/replay/${snapshot.n}`, { method: "POST", body: {} }),
     draw: (answer) => {
       const title = answer?.would_make?.title;
-      return [note({ text: words.replayHint }), title && pairs([words.newTitle, make("span", {}, ...visible(String(title)))]), ...stateParts(stateOf(answer))].filter((part) => part instanceof Node);
+      return [
+        note({ text: words.replayHint }),
+        title && pairs([words.newTitle, make("span", {}, ...visible(String(title)))]),
+        ...stateParts(stateOf(answer)),
+      ].filter((part) => part instanceof Node);
     },
   });
 }
 
 /** @param {Context} context @param {string} path @param {Snapshot[]} snapshots */
 export function differenceView(context, path, snapshots) {
-  const options = snapshots.map(({ n, message_count: count }) => /** @type {[string, string]} */ ([String(n), `${n} (${count})`]));
+  const options = snapshots.map(
+    ({ n, message_count: count }) => /** @type {[string, string]} */ ([String(n), `${n} (${count})`]),
+  );
   const last = snapshots.length;
   let pair = [String(snapshots[Math.max(0, last - 2)]?.n ?? ""), String(snapshots.at(-1)?.n ?? "")];
   let isOwn = false;
   const from = select(options, pair[0], (n) => choose(n, pair[1]), words.from);
   const to = select(options, pair[1], (n) => choose(pair[0], n), words.to);
   const body = make("div", { class: "stack" });
-  const element = make("div", {}, make("div", { class: "bar" }, make("span", {}, words.from), from, make("span", {}, words.to), to), body);
+  const element = make(
+    "div",
+    {},
+    make("div", { class: "bar" }, make("span", {}, words.from), from, make("span", {}, words.to), to),
+    body,
+  );
   const choose = (/** @type {string} */ one, /** @type {string} */ other) => {
     isOwn = true;
     pair = [one, other];
@@ -212,7 +299,15 @@ export function differenceView(context, path, snapshots) {
 }
 
 /** The differences reported by the API. @param {any} found @returns {Node[]} */
-function parts({ removed = [], added = [], tools_added: come = [], tools_removed: gone = [], system_prompt: prompt, model, cwd }) {
+function parts({
+  removed = [],
+  added = [],
+  tools_added: come = [],
+  tools_removed: gone = [],
+  system_prompt: prompt,
+  model,
+  cwd,
+}) {
   const lines = [
     model && words.modelChanged(visibleText(model.from), visibleText(model.to)),
     cwd && words.folderChanged(visibleText(cwd.from), visibleText(cwd.to)),

@@ -32,12 +32,16 @@ export function jobDrawer(context, { changed, closed }) {
     open?.close();
   };
   const begin = () => {
-    drawer ??= openDrawer({ title: words.job, body: [skeleton(4)], closed: () => {
-      const wasOpen = drawer !== null;
-      drawer = null;
-      shown = "";
-      if (wasOpen) closed();
-    } });
+    drawer ??= openDrawer({
+      title: words.job,
+      body: [skeleton(4)],
+      closed: () => {
+        const wasOpen = drawer !== null;
+        drawer = null;
+        shown = "";
+        if (wasOpen) closed();
+      },
+    });
     return drawer;
   };
 
@@ -48,10 +52,18 @@ export function jobDrawer(context, { changed, closed }) {
     shown = id;
     says = "";
     if (id === "new") {
-      begin().show({ title: words.form.title, body: [jobForm(context, { cancel: () => drawer?.close(), done: (job) => {
-        changed();
-        context.go([job.job_id]);
-      } })] });
+      begin().show({
+        title: words.form.title,
+        body: [
+          jobForm(context, {
+            cancel: () => drawer?.close(),
+            done: (job) => {
+              changed();
+              context.go([job.job_id]);
+            },
+          }),
+        ],
+      });
       return;
     }
     begin();
@@ -68,11 +80,21 @@ export function jobDrawer(context, { changed, closed }) {
     const job = jobs.find((entry) => entry.job_id === shown);
     if (JSON.stringify(job ?? null) === says) return;
     says = JSON.stringify(job ?? null);
-    if (!job) return drawer.show({ title: shown, body: [state({ icon: "search", title: words.missingTitle, text: words.missing })] });
-    drawer.show({ title: job.job_id, body: jobBody(context, job, runs, { changed, gone: () => {
-      changed();
-      drawer?.close();
-    } }) });
+    if (!job)
+      return drawer.show({
+        title: shown,
+        body: [state({ icon: "search", title: words.missingTitle, text: words.missing })],
+      });
+    drawer.show({
+      title: job.job_id,
+      body: jobBody(context, job, runs, {
+        changed,
+        gone: () => {
+          changed();
+          drawer?.close();
+        },
+      }),
+    });
   };
 
   const loadRuns = async () => {
@@ -86,8 +108,20 @@ export function jobDrawer(context, { changed, closed }) {
     } catch (problem) {
       if (id !== shown) return;
       areRunsLost = true;
-      const again = make("div", {}, button({ label: shell.retry, icon: "retry", look: "button-small", press: () => void loadRuns() }));
-      fill(runs, note({ text: `${words.historyFailed}. ${/** @type {Error} */ (problem).message}`, tone: "bad", icon: "alert", action: again }));
+      const again = make(
+        "div",
+        {},
+        button({ label: shell.retry, icon: "retry", look: "button-small", press: () => void loadRuns() }),
+      );
+      fill(
+        runs,
+        note({
+          text: `${words.historyFailed}. ${/** @type {Error} */ (problem).message}`,
+          tone: "bad",
+          icon: "alert",
+          action: again,
+        }),
+      );
     }
   };
   const hear = (/** @type {any} */ data) => {
@@ -106,7 +140,9 @@ export function jobDrawer(context, { changed, closed }) {
 function jobBody(context, job, runs, after) {
   const { details } = words;
   const next = job.next_runs ?? (job.next_run ? [job.next_run] : []);
-  const actions = jobActions(context, job, after).map(({ label, icon, danger, press }) => button({ label, icon, look: danger ? "button-danger" : "", press }));
+  const actions = jobActions(context, job, after).map(({ label, icon, danger, press }) =>
+    button({ label, icon, look: danger ? "button-danger" : "", press }),
+  );
   return [
     job.last_error && note({ title: words.columns.last, text: job.last_error, tone: "bad", icon: "alert" }),
     pairs(
@@ -121,11 +157,27 @@ function jobBody(context, job, runs, after) {
       [details.missed, words.missed[job.missed] ?? job.missed],
       [details.retries, words.retries(job.retries ?? 0)],
       [details.origin, words.origins[job.origin] ?? job.origin],
-      job.made_by && [details.askedBy, job.made_by === "outside" ? words.outside : make("span", {}, ...visible(job.made_by))],
+      job.made_by && [
+        details.askedBy,
+        job.made_by === "outside" ? words.outside : make("span", {}, ...visible(job.made_by)),
+      ],
     ),
     make("div", { class: "dialog-actions" }, ...actions),
     job.origin === "config" && make("p", { class: "field-hint" }, words.fromConfig),
-    make("section", {}, make("h3", { class: "section-title" }, words.nextRuns), next.length > 0 ? make("ol", { class: "next-runs", role: "list" }, ...next.map((/** @type {string} */ at) => make("li", {}, make("span", {}, exactly(at)), timeElement(at, "is-soft")))) : make("p", { class: "quiet" }, words.noNext)),
+    make(
+      "section",
+      {},
+      make("h3", { class: "section-title" }, words.nextRuns),
+      next.length > 0
+        ? make(
+            "ol",
+            { class: "next-runs", role: "list" },
+            ...next.map((/** @type {string} */ at) =>
+              make("li", {}, make("span", {}, exactly(at)), timeElement(at, "is-soft")),
+            ),
+          )
+        : make("p", { class: "quiet" }, words.noNext),
+    ),
     make("section", {}, make("h3", { class: "section-title" }, words.history), runs),
   ].filter(Boolean);
 }
@@ -136,10 +188,40 @@ function runTable() {
     label: words.history,
     key: (run) => run.run_id,
     columns: [
-      { id: "started", title: columns.started, width: "w-s", sort: (run) => Date.parse(run.started_at), cell: (run) => timeElement(run.started_at) },
-      { id: "status", title: columns.status, width: "w-s", sort: (run) => run.status, cell: (run) => statusBadge(run.status) },
-      { id: "took", title: columns.took, width: "w-s", isWide: true, class: "is-number", sort: (run) => Date.parse(run.ended_at ?? "") - Date.parse(run.started_at), cell: (run) => (run.ended_at ? duration(Date.parse(run.ended_at) - Date.parse(run.started_at)) : "") },
-      { id: "error", title: columns.error, class: "is-soft", cell: (run) => make("span", { title: run.error ?? undefined }, ...visible([run.attempt > 0 && words.attempt(run.attempt), run.error].filter(Boolean).join(": "))) },
+      {
+        id: "started",
+        title: columns.started,
+        width: "w-s",
+        sort: (run) => Date.parse(run.started_at),
+        cell: (run) => timeElement(run.started_at),
+      },
+      {
+        id: "status",
+        title: columns.status,
+        width: "w-s",
+        sort: (run) => run.status,
+        cell: (run) => statusBadge(run.status),
+      },
+      {
+        id: "took",
+        title: columns.took,
+        width: "w-s",
+        isWide: true,
+        class: "is-number",
+        sort: (run) => Date.parse(run.ended_at ?? "") - Date.parse(run.started_at),
+        cell: (run) => (run.ended_at ? duration(Date.parse(run.ended_at) - Date.parse(run.started_at)) : ""),
+      },
+      {
+        id: "error",
+        title: columns.error,
+        class: "is-soft",
+        cell: (run) =>
+          make(
+            "span",
+            { title: run.error ?? undefined },
+            ...visible([run.attempt > 0 && words.attempt(run.attempt), run.error].filter(Boolean).join(": ")),
+          ),
+      },
     ],
   });
 }

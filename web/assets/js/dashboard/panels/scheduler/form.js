@@ -17,13 +17,33 @@ export function jobForm(context, { cancel, done }) {
     prompt: field({ label: words.prompt, control: textArea({ rows: 4 }), hint: words.promptHint }),
     sop_name: field({ label: words.sop, control: select([], ""), hidden: true }),
     input: field({ label: words.input, control: textInput(), hint: words.inputHint(""), hidden: true }),
-    cron: field({ label: words.cron, control: textInput({ class: "input mono", value: "0 8 * * *", spellcheck: "false" }), hint: words.cronHint }),
+    cron: field({
+      label: words.cron,
+      control: textInput({ class: "input mono", value: "0 8 * * *", spellcheck: "false" }),
+      hint: words.cronHint,
+    }),
     timezone: field({ label: words.zone, control: textInput({ value: zone, spellcheck: "false" }) }),
-    run_at: field({ label: words.runAt, control: textInput({ type: "datetime-local", value: localText(new Date(Date.now() + 3600000)) }), hidden: true }),
-    channel: field({ label: words.channel, control: select(channels.map((/** @type {string} */ name) => [name, name]), channels.includes("webchat") ? "webchat" : channels[0]) }),
+    run_at: field({
+      label: words.runAt,
+      control: textInput({ type: "datetime-local", value: localText(new Date(Date.now() + 3600000)) }),
+      hidden: true,
+    }),
+    channel: field({
+      label: words.channel,
+      control: select(
+        channels.map((/** @type {string} */ name) => [name, name]),
+        channels.includes("webchat") ? "webchat" : channels[0],
+      ),
+    }),
     recipient: field({ label: words.recipient, control: textInput(), hint: words.recipientHint }),
     missed: field({ label: words.missed, control: select(Object.entries(schedulerWords.missed), "skip") }),
-    retries: field({ label: words.retries, control: select(["0", "1", "2", "3", "5"].map((n) => [n, schedulerWords.retries(Number(n))]), "0") }),
+    retries: field({
+      label: words.retries,
+      control: select(
+        ["0", "1", "2", "3", "5"].map((n) => [n, schedulerWords.retries(Number(n))]),
+        "0",
+      ),
+    }),
   };
   let isSop = false;
   let isOnce = false;
@@ -33,14 +53,20 @@ export function jobForm(context, { cancel, done }) {
     fields.run_at.element.hidden = !isOnce;
     fields.cron.element.hidden = fields.timezone.element.hidden = presetField.element.hidden = isOnce;
   };
-  const task = field({ label: words.task, control: select(words.tasks, "prompt", (value) => {
-    isSop = value === "sop";
-    arrange();
-  }) });
-  const when = field({ label: words.when, control: select(words.whens, "cron", (value) => {
-    isOnce = value === "once";
-    arrange();
-  }) });
+  const task = field({
+    label: words.task,
+    control: select(words.tasks, "prompt", (value) => {
+      isSop = value === "sop";
+      arrange();
+    }),
+  });
+  const when = field({
+    label: words.when,
+    control: select(words.whens, "cron", (value) => {
+      isOnce = value === "once";
+      arrange();
+    }),
+  });
   const preset = select(words.presets, "", (value) => {
     if (value) fields.cron.control.value = value;
   });
@@ -80,9 +106,12 @@ export function jobForm(context, { cancel, done }) {
   ];
   arrange();
   // While an SOP is chosen, the server's errors about the prompt concern the SOP's values.
-  const known = { ...fields, get prompt() {
-    return isSop ? fields.input : fields.prompt;
-  } };
+  const known = {
+    ...fields,
+    get prompt() {
+      return isSop ? fields.input : fields.prompt;
+    },
+  };
   return form({ fields: known, body, submit: words.submit, cancel, send });
 }
 
@@ -93,7 +122,12 @@ async function offerSops(context, choice, chosen) {
     choice.append(...sops.map((/** @type {any} */ sop) => make("option", { value: sop.name }, sop.title || sop.name)));
     const tell = () => {
       const sop = sops.find((/** @type {any} */ entry) => entry.name === choice.value);
-      chosen((sop?.parameters ?? []).filter((/** @type {any} */ parameter) => parameter.required).map((/** @type {any} */ parameter) => parameter.name).join(", "));
+      chosen(
+        (sop?.parameters ?? [])
+          .filter((/** @type {any} */ parameter) => parameter.required)
+          .map((/** @type {any} */ parameter) => parameter.name)
+          .join(", "),
+      );
     };
     choice.addEventListener("change", tell);
     tell();

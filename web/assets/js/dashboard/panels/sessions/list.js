@@ -29,20 +29,30 @@ export function sessionList(context) {
       void list.reload(true);
     },
   });
-  const channels = select([["", words.allChannels]], channel, (value) => {
-    channel = value;
-    note();
-    void list.reload(true);
-  }, words.channel);
+  const channels = select(
+    [["", words.allChannels]],
+    channel,
+    (value) => {
+      channel = value;
+      note();
+      void list.reload(true);
+    },
+    words.channel,
+  );
   const offer = (/** @type {any[]} */ rows) => {
     for (const row of rows) seen.add(row.channel);
     const wanted = ["", ...[...seen].filter(Boolean).sort()];
-    if (wanted.length !== channels.options.length) fill(channels, ...wanted.map((name) => make("option", { value: name, selected: name === channel }, name || words.allChannels)));
+    if (wanted.length !== channels.options.length)
+      fill(
+        channels,
+        ...wanted.map((name) => make("option", { value: name, selected: name === channel }, name || words.allChannels)),
+      );
   };
   offer([]);
   const view = sessionTable(context, () => list.soon());
   const list = cursorList(context, {
-    path: ({ limit, cursor }) => `/api/sessions?${new URLSearchParams({ limit: String(limit), ...(cursor && { cursor }), ...(query && { q: query }), ...(channel && { channel }) })}`,
+    path: ({ limit, cursor }) =>
+      `/api/sessions?${new URLSearchParams({ limit: String(limit), ...(cursor && { cursor }), ...(query && { q: query }), ...(channel && { channel }) })}`,
     rows: (answer) => answer.sessions ?? [],
     show: (rows) => {
       offer(rows);
@@ -54,7 +64,11 @@ export function sessionList(context) {
     count,
   });
   const element = make("div", {}, make("div", { class: "bar" }, search.element, channels, count), list.element);
-  return { element, refresh: list.soon, live: (/** @type {string} */ topic) => (topic === "sessions" || topic === "messages") && list.soon() };
+  return {
+    element,
+    refresh: list.soon,
+    live: (/** @type {string} */ topic) => (topic === "sessions" || topic === "messages") && list.soon(),
+  };
 }
 
 /** @param {import("../../context.js").Context} context @param {() => void} changed */
@@ -66,19 +80,72 @@ function sessionTable(context, changed) {
     key: (row) => row.session_id,
     open: (row) => context.go([row.session_id]),
     columns: [
-      { id: "title", title: columns.title, sort: (row) => titleOf(row), cell: (row) => rowTitle({ href: href(row), label: visible(titleOf(row)), sub: [...visible(row.channel), " · ", timeElement(row.updated_at)] }) },
-      { id: "state", title: columns.state, width: "w-s", isWide: true, sort: (row) => Number(row.busy), cell: (row) => (row.busy ? badge(words.busy, "accent", "clock") : make("span", { class: "is-soft" }, words.idle)) },
-      { id: "channel", title: columns.channel, width: "w-s", isWide: true, sort: (row) => row.channel, class: "is-soft", cell: (row) => visible(row.channel) },
-      { id: "messages", title: columns.messages, width: "w-s", isWide: true, sort: (row) => row.message_count, class: "is-number", cell: (row) => row.message_count.toLocaleString("en") },
-      { id: "updated", title: columns.updated, width: "w-s", isWide: true, sort: (row) => Date.parse(row.updated_at), class: "is-soft", cell: (row) => timeElement(row.updated_at) },
-      { id: "actions", title: columns.actions, width: "w-xs", isSpoken: true, class: "is-actions", cell: (row) => actions(context, row, changed) },
+      {
+        id: "title",
+        title: columns.title,
+        sort: (row) => titleOf(row),
+        cell: (row) =>
+          rowTitle({
+            href: href(row),
+            label: visible(titleOf(row)),
+            sub: [...visible(row.channel), " · ", timeElement(row.updated_at)],
+          }),
+      },
+      {
+        id: "state",
+        title: columns.state,
+        width: "w-s",
+        isWide: true,
+        sort: (row) => Number(row.busy),
+        cell: (row) =>
+          row.busy ? badge(words.busy, "accent", "clock") : make("span", { class: "is-soft" }, words.idle),
+      },
+      {
+        id: "channel",
+        title: columns.channel,
+        width: "w-s",
+        isWide: true,
+        sort: (row) => row.channel,
+        class: "is-soft",
+        cell: (row) => visible(row.channel),
+      },
+      {
+        id: "messages",
+        title: columns.messages,
+        width: "w-s",
+        isWide: true,
+        sort: (row) => row.message_count,
+        class: "is-number",
+        cell: (row) => row.message_count.toLocaleString("en"),
+      },
+      {
+        id: "updated",
+        title: columns.updated,
+        width: "w-s",
+        isWide: true,
+        sort: (row) => Date.parse(row.updated_at),
+        class: "is-soft",
+        cell: (row) => timeElement(row.updated_at),
+      },
+      {
+        id: "actions",
+        title: columns.actions,
+        width: "w-xs",
+        isSpoken: true,
+        class: "is-actions",
+        cell: (row) => actions(context, row, changed),
+      },
     ],
   });
 }
 
 /** @param {import("../../context.js").Context} context @param {any} row @param {() => void} changed */
 function actions(context, row, changed) {
-  const button = iconButton({ label: words.actionsFor(visibleText(titleOf(row))), icon: "more", look: "icon-button-small" });
+  const button = iconButton({
+    label: words.actionsFor(visibleText(titleOf(row))),
+    icon: "more",
+    look: "icon-button-small",
+  });
   menuOn(button, () => sessionMenu(context, row, { changed, gone: changed }));
   return button;
 }
@@ -87,5 +154,10 @@ function actions(context, row, changed) {
 function nothing(query, channel) {
   if (query) return state({ icon: "search", title: words.nothingTitle, text: words.nothing(visibleText(query)) });
   if (channel) return state({ icon: "search", title: words.nothingTitle, text: words.noneInChannel });
-  return state({ icon: "chat", title: words.emptyTitle, text: words.empty, action: make("a", { class: "button", href: "/" }, words.openChat) });
+  return state({
+    icon: "chat",
+    title: words.emptyTitle,
+    text: words.empty,
+    action: make("a", { class: "button", href: "/" }, words.openChat),
+  });
 }

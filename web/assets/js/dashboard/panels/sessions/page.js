@@ -36,12 +36,20 @@ export function sessionPage(context, id) {
     const shown = messageElements(inOrder);
     // Expanded parts stay expanded.
     const open = new Set([...list.querySelectorAll("details[open]")].map((fold) => placeOf(fold)));
-    fill(list, ...(shown.length > 0 ? shown : [state({ icon: "chat", title: words.noMessages, text: words.noMessagesHint })]));
-    if (open.size > 0) for (const fold of list.querySelectorAll("details")) if (open.has(placeOf(fold))) fold.open = true;
+    fill(
+      list,
+      ...(shown.length > 0 ? shown : [state({ icon: "chat", title: words.noMessages, text: words.noMessagesHint })]),
+    );
+    if (open.size > 0)
+      for (const fold of list.querySelectorAll("details")) if (open.has(placeOf(fold))) fold.open = true;
   };
   const placeOf = (/** @type {Element} */ fold) => {
     const all = [...list.querySelectorAll("details")];
-    return all.length - all.indexOf(/** @type {HTMLDetailsElement} */ (fold)) + (fold.querySelector(".fold-name")?.textContent ?? "");
+    return (
+      all.length -
+      all.indexOf(/** @type {HTMLDetailsElement} */ (fold)) +
+      (fold.querySelector(".fold-name")?.textContent ?? "")
+    );
   };
 
   const take = (/** @type {any} */ answer, isOlder = false) => {
@@ -54,7 +62,17 @@ export function sessionPage(context, id) {
     fill(aside);
     if (isOlder || messages.size <= PAGE) head.hidden = !answer.has_more;
     showFacts(context, facts, session, { changed: () => void load(), gone: () => context.go([]) });
-    fill(waits, ...(session.pending ?? []).map((/** @type {any} */ pending) => make("article", { class: "said-entry", data: { role: "user" } }, make("header", {}, badge(words.pending, "accent", "clock")), make("p", { class: "said-words" }, ...visible(pending.text ?? "")))));
+    fill(
+      waits,
+      ...(session.pending ?? []).map((/** @type {any} */ pending) =>
+        make(
+          "article",
+          { class: "said-entry", data: { role: "user" } },
+          make("header", {}, badge(words.pending, "accent", "clock")),
+          make("p", { class: "said-words" }, ...visible(pending.text ?? "")),
+        ),
+      ),
+    );
     if (before !== JSON.stringify([...messages.keys()]) || messages.size === 0) draw();
   };
 
@@ -75,9 +93,29 @@ export function sessionPage(context, id) {
       fill(facts);
       fill(waits);
       fill(context.tools);
-      fill(list, state({ icon: "search", title: words.missingTitle, text: words.missing, action: make("a", { class: "button", href: hrefOf("sessions") }, words.toList) }));
-    } else if (session) fill(aside, staleNote(problem.message, at, () => void load()));
-    else fill(list, errorState({ title: words.transcriptFailed, text: problem.message, action: button({ label: shell.retry, icon: "retry", look: "button-small", press: () => void load() }) }));
+      fill(
+        list,
+        state({
+          icon: "search",
+          title: words.missingTitle,
+          text: words.missing,
+          action: make("a", { class: "button", href: hrefOf("sessions") }, words.toList),
+        }),
+      );
+    } else if (session)
+      fill(
+        aside,
+        staleNote(problem.message, at, () => void load()),
+      );
+    else
+      fill(
+        list,
+        errorState({
+          title: words.transcriptFailed,
+          text: problem.message,
+          action: button({ label: shell.retry, icon: "retry", look: "button-small", press: () => void load() }),
+        }),
+      );
   };
 
   const loadOlder = async () => {
@@ -97,7 +135,12 @@ export function sessionPage(context, id) {
   };
   context.signal.addEventListener("abort", () => clearTimeout(planned));
   void load();
-  return { element, refresh: soon, live: (/** @type {string} */ topic, /** @type {any} */ data) => (topic === "sessions" || topic === "messages") && data?.session_id === id && soon() };
+  return {
+    element,
+    refresh: soon,
+    live: (/** @type {string} */ topic, /** @type {any} */ data) =>
+      (topic === "sessions" || topic === "messages") && data?.session_id === id && soon(),
+  };
 }
 
 /**

@@ -35,7 +35,10 @@ export function sopEditor(context, name) {
       if (context.signal.aborted) return;
       isLost = true;
       const again = button({ label: shell.retry, icon: "retry", look: "button-small", press: () => void begin() });
-      fill(element, errorState({ title: words.oneFailed, text: /** @type {Error} */ (problem).message, action: again }));
+      fill(
+        element,
+        errorState({ title: words.oneFailed, text: /** @type {Error} */ (problem).message, action: again }),
+      );
     }
   };
   void begin();
@@ -49,8 +52,16 @@ export function sopEditor(context, name) {
 function edit(context, element, { sop, item, back }) {
   const before = String(sop.content ?? "");
   const fields = {
-    name: field({ label: words.name, control: textInput({ value: sop.name, maxlength: 64, spellcheck: "false", class: "input mono" }), hint: sop.type === "builtin" ? words.copyHint : words.nameHint }),
-    content: field({ label: words.content, control: textArea({ class: "input mono sop-source", value: before, rows: 24, spellcheck: "false" }), hint: words.contentHint }),
+    name: field({
+      label: words.name,
+      control: textInput({ value: sop.name, maxlength: 64, spellcheck: "false", class: "input mono" }),
+      hint: sop.type === "builtin" ? words.copyHint : words.nameHint,
+    }),
+    content: field({
+      label: words.content,
+      control: textArea({ class: "input mono sop-source", value: before, rows: 24, spellcheck: "false" }),
+      hint: words.contentHint,
+    }),
   };
   // An existing file keeps its name.
   if (sop.name && sop.type === "custom") fields.name.element.hidden = true;
@@ -68,7 +79,10 @@ function edit(context, element, { sop, item, back }) {
     asked += 1;
     const number = asked;
     try {
-      const { problems } = await context.request("/api/sops/check", { method: "POST", body: { content: control.value } });
+      const { problems } = await context.request("/api/sops/check", {
+        method: "POST",
+        body: { content: control.value },
+      });
       if (number === asked) fill(lint, ...faultLines(problems, control));
     } catch {
       // The last result stays; saving reports faults in any case.
@@ -94,7 +108,20 @@ function edit(context, element, { sop, item, back }) {
     const at = versions[0]?.replaced_at ?? "";
     return Date.parse(at) > openedAt - 1000 ? at : "";
   };
-  const shared = item && sharedForm({ item, name: sop.name, signal: context.signal, written: () => control.value, write, read: (value) => String(value.content ?? ""), asText: (text) => text, isGone, changedAt, gone: () => context.go([]) });
+  const shared =
+    item &&
+    sharedForm({
+      item,
+      name: sop.name,
+      signal: context.signal,
+      written: () => control.value,
+      write,
+      read: (value) => String(value.content ?? ""),
+      asText: (text) => text,
+      isGone,
+      changedAt,
+      gone: () => context.go([]),
+    });
   const send = async () => {
     const name = fields.name.control.value.trim();
     const change = { method: "PUT", body: { content: control.value } };
@@ -107,7 +134,12 @@ function edit(context, element, { sop, item, back }) {
     } catch (problem) {
       // The faults are shown below the text, each with its line.
       const { errors = [] } = /** @type {import("../../../shared/api.js").Problem} */ (problem);
-      const found = errors.filter(({ field: at }) => at === "content").map(({ message }) => ({ line: Number(/^line (\d+)/.exec(message)?.[1] ?? 1), message: message.replace(/^line \d+: /, "") }));
+      const found = errors
+        .filter(({ field: at }) => at === "content")
+        .map(({ message }) => ({
+          line: Number(/^line (\d+)/.exec(message)?.[1] ?? 1),
+          message: message.replace(/^line \d+: /, ""),
+        }));
       if (found.length > 0) fill(lint, ...faultLines(found, control));
       throw problem;
     }
@@ -115,8 +147,23 @@ function edit(context, element, { sop, item, back }) {
     context.go([name]);
     return true;
   };
-  const body = [fields.name.element, fields.content.element, make("div", { class: "sop-under" }, lint, before && sop.name ? preview : null), changes, shared?.notice].filter(Boolean);
-  fill(element, form({ fields, body: /** @type {Node[]} */ (body), submit: shell.save, cancel: () => (location.hash = back), send }));
+  const body = [
+    fields.name.element,
+    fields.content.element,
+    make("div", { class: "sop-under" }, lint, before && sop.name ? preview : null),
+    changes,
+    shared?.notice,
+  ].filter(Boolean);
+  fill(
+    element,
+    form({
+      fields,
+      body: /** @type {Node[]} */ (body),
+      submit: shell.save,
+      cancel: () => (location.hash = back),
+      send,
+    }),
+  );
   void check();
 }
 
@@ -130,7 +177,14 @@ async function saveNew(context, name, change) {
   const there = sopItem(context, name || "-");
   const present = await there.peek();
   const mine = change.body.content;
-  const ask = (/** @type {any} */ found) => askWhatCounts({ name, present: found, title: conflictWords.exists, text: conflictWords.existsText(name), show: found && (() => compared({ base: null, theirs: String(found.content ?? ""), mine })) });
+  const ask = (/** @type {any} */ found) =>
+    askWhatCounts({
+      name,
+      present: found,
+      title: conflictWords.exists,
+      text: conflictWords.existsText(name),
+      show: found && (() => compared({ base: null, theirs: String(found.content ?? ""), mine })),
+    });
   if (present) there.take(present);
   else there.takeNone();
   if (present?.data.type === "custom") {
@@ -144,7 +198,25 @@ async function saveNew(context, name, change) {
 /** @param {{line: number, message: string}[]} problems @param {HTMLTextAreaElement} control */
 function faultLines(problems, control) {
   if (problems.length === 0) return [make("p", { class: "sop-fine" }, icon("check"), words.lintOk)];
-  return [make("p", {}, words.lintFaults(problems.length)), make("ul", { role: "list" }, ...problems.map(({ line, message }) => make("li", {}, make("button", { type: "button", class: "sop-fault", on: { click: () => goToLine(control, line) } }, icon("alert"), make("span", {}, words.fault(line, message))))))];
+  return [
+    make("p", {}, words.lintFaults(problems.length)),
+    make(
+      "ul",
+      { role: "list" },
+      ...problems.map(({ line, message }) =>
+        make(
+          "li",
+          {},
+          make(
+            "button",
+            { type: "button", class: "sop-fault", on: { click: () => goToLine(control, line) } },
+            icon("alert"),
+            make("span", {}, words.fault(line, message)),
+          ),
+        ),
+      ),
+    ),
+  ];
 }
 
 /** @param {HTMLTextAreaElement} control @param {number} line */

@@ -10,7 +10,11 @@ import { sopPage } from "./page.js";
 /** @type {import("../../panels.js").Mount} */
 export function mount(root, context) {
   const [name, action] = context.parts;
-  const view = !name ? sopList(context) : name === "new" || action === "edit" ? sopEditor(context, name === "new" ? "" : name) : sopPage(context, name);
+  const view = !name
+    ? sopList(context)
+    : name === "new" || action === "edit"
+      ? sopEditor(context, name === "new" ? "" : name)
+      : sopPage(context, name);
   fill(root, view.element);
   return { live: view.live, refresh: view.refresh };
 }

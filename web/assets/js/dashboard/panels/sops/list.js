@@ -29,16 +29,26 @@ export function sopList(context) {
     const { sops = [], broken = [] } = context.store.get(sopsPath)?.value ?? {};
     fill(faults, broken.length > 0 && brokenNote(broken));
     const found = ranked(sops, query, (/** @type {any} */ sop) => `${sop.title} ${sop.name} ${sop.description}`);
-    const shown = found.length > 0 ? list.show(found) : query ? state({ icon: "search", title: words.nothingTitle, text: words.nothing(visibleText(query)) }) : state({ icon: "steps", title: words.emptyTitle, text: words.empty });
+    const shown =
+      found.length > 0
+        ? list.show(found)
+        : query
+          ? state({ icon: "search", title: words.nothingTitle, text: words.nothing(visibleText(query)) })
+          : state({ icon: "steps", title: words.emptyTitle, text: words.empty });
     if (body.firstChild !== shown) fill(body, shown);
     return whole;
   };
   const view = region(context, { path: sopsPath, failure: words.failed, show, lines: 6 });
-  const search = searchField({ label: words.search, value: query, delay: 80, change: (text) => {
-    query = text.trim();
-    remember();
-    show();
-  } });
+  const search = searchField({
+    label: words.search,
+    value: query,
+    delay: 80,
+    change: (text) => {
+      query = text.trim();
+      remember();
+      show();
+    },
+  });
   const switcher = tabs({
     label: words.list,
     current: tab,
@@ -47,16 +57,28 @@ export function sopList(context) {
       remember();
     },
     tabs: [
-      { id: "list", label: words.tabs.list, view: () => make("div", {}, make("div", { class: "bar" }, search.element), view.element) },
+      {
+        id: "list",
+        label: words.tabs.list,
+        view: () => make("div", {}, make("div", { class: "bar" }, search.element), view.element),
+      },
       { id: "runs", label: words.tabs.runs, view: () => sopRuns(context) },
     ],
   });
-  fill(context.tools, make("a", { class: "button button-primary", href: hrefOf("sops", ["new"]) }, icon("plus"), words.write));
+  fill(
+    context.tools,
+    make("a", { class: "button button-primary", href: hrefOf("sops", ["new"]) }, icon("plus"), words.write),
+  );
   const refresh = () => {
     view.soon();
     if (tab === "runs") context.store.soon(sopRunsPath);
   };
-  return { element: switcher.element, refresh, live: (/** @type {string} */ topic, /** @type {any} */ data) => topic === "agents" && data?.sop_run && context.store.soon(sopRunsPath) };
+  return {
+    element: switcher.element,
+    refresh,
+    live: (/** @type {string} */ topic, /** @type {any} */ data) =>
+      topic === "agents" && data?.sop_run && context.store.soon(sopRunsPath),
+  };
 }
 
 /** @param {import("../../context.js").Context} context */
@@ -67,17 +89,64 @@ function sopTable(context) {
     key: (row) => row.name,
     open: (row) => context.go([row.name]),
     columns: [
-      { id: "name", title: columns.name, width: "w-l", sort: (row) => row.title || row.name, cell: (row) => rowTitle({ href: hrefOf("sops", [row.name]), label: visible(row.title || row.name), sub: visible(row.description ?? "") }) },
-      { id: "about", title: columns.about, isWide: true, class: "is-soft", cell: (row) => make("span", { title: visibleText(row.description ?? "") }, ...visible(row.description ?? "")) },
-      { id: "steps", title: columns.steps, width: "w-xs", isWide: true, class: "is-number", sort: (row) => row.steps?.length ?? 0, cell: (row) => String(row.steps?.length ?? 0) },
-      { id: "parameters", title: columns.parameters, width: "w-s", isWide: true, class: "is-soft", sort: (row) => row.parameters.length, cell: (row) => words.parameters(row.parameters.length) },
-      { id: "type", title: columns.type, width: "w-s", sort: (row) => row.type, cell: (row) => badge(words.types[row.type] ?? row.type, row.type === "custom" ? "accent" : "") },
+      {
+        id: "name",
+        title: columns.name,
+        width: "w-l",
+        sort: (row) => row.title || row.name,
+        cell: (row) =>
+          rowTitle({
+            href: hrefOf("sops", [row.name]),
+            label: visible(row.title || row.name),
+            sub: visible(row.description ?? ""),
+          }),
+      },
+      {
+        id: "about",
+        title: columns.about,
+        isWide: true,
+        class: "is-soft",
+        cell: (row) => make("span", { title: visibleText(row.description ?? "") }, ...visible(row.description ?? "")),
+      },
+      {
+        id: "steps",
+        title: columns.steps,
+        width: "w-xs",
+        isWide: true,
+        class: "is-number",
+        sort: (row) => row.steps?.length ?? 0,
+        cell: (row) => String(row.steps?.length ?? 0),
+      },
+      {
+        id: "parameters",
+        title: columns.parameters,
+        width: "w-s",
+        isWide: true,
+        class: "is-soft",
+        sort: (row) => row.parameters.length,
+        cell: (row) => words.parameters(row.parameters.length),
+      },
+      {
+        id: "type",
+        title: columns.type,
+        width: "w-s",
+        sort: (row) => row.type,
+        cell: (row) => badge(words.types[row.type] ?? row.type, row.type === "custom" ? "accent" : ""),
+      },
     ],
   });
 }
 
 /** @param {any[]} broken */
 function brokenNote(broken) {
-  const lines = broken.flatMap(({ path, faults }) => faults.map((/** @type {any} */ fault) => `${visibleText(path)}: ${words.fault(fault.line, visibleText(fault.message))}`));
-  return make("div", { class: "sop-broken" }, note({ title: words.broken(broken.length), text: lines.join("\n"), tone: "warn", icon: "alert" }));
+  const lines = broken.flatMap(({ path, faults }) =>
+    faults.map(
+      (/** @type {any} */ fault) => `${visibleText(path)}: ${words.fault(fault.line, visibleText(fault.message))}`,
+    ),
+  );
+  return make(
+    "div",
+    { class: "sop-broken" },
+    note({ title: words.broken(broken.length), text: lines.join("\n"), tone: "warn", icon: "alert" }),
+  );
 }

@@ -27,7 +27,8 @@ import { sopVersions } from "./versions.js";
 export const sopPath = (name) => `/api/sops/${encodeURIComponent(name)}`;
 
 /** A SOP as its file says it, even if that is half written and counts as none. @param {import("../../context.js").Context} context @param {string} name */
-export const sopItem = (context, name) => new SharedItem(context.exchange, sopPath(name), `${sopPath(name)}?invalid=true`);
+export const sopItem = (context, name) =>
+  new SharedItem(context.exchange, sopPath(name), `${sopPath(name)}?invalid=true`);
 
 /** @param {import("../../context.js").Context} context @param {string} name */
 export function sopPage(context, name) {
@@ -37,7 +38,13 @@ export function sopPage(context, name) {
   context.signal.addEventListener("abort", () => end.abort());
   context.title(name, hrefOf("sops"));
   let isLost = false;
-  const missing = (/** @type {string} */ text) => state({ icon: "search", title: words.missingTitle, text, action: make("a", { class: "button", href: hrefOf("sops") }, words.toList) });
+  const missing = (/** @type {string} */ text) =>
+    state({
+      icon: "search",
+      title: words.missingTitle,
+      text,
+      action: make("a", { class: "button", href: hrefOf("sops") }, words.toList),
+    });
   const look = async () => {
     if (!item.value) return;
     const answer = await item.peek();
@@ -64,11 +71,21 @@ export function sopPage(context, name) {
       isLost = true;
       const { status, message } = /** @type {import("../../../shared/api.js").Problem} */ (problem);
       const again = button({ label: shell.retry, icon: "retry", look: "button-small", press: () => void load() });
-      fill(element, status === 404 ? missing(words.missing) : state({ icon: "alert", tone: "bad", title: words.oneFailed, text: message, action: again }));
+      fill(
+        element,
+        status === 404
+          ? missing(words.missing)
+          : state({ icon: "alert", tone: "bad", title: words.oneFailed, text: message, action: again }),
+      );
     }
   };
   void load();
-  return { element, refresh: () => isLost && void load(), live: (/** @type {string} */ topic, /** @type {any} */ data) => topic === "agents" && data?.sop_run?.sop_name === name && context.store.soon(sopRunsPath) };
+  return {
+    element,
+    refresh: () => isLost && void load(),
+    live: (/** @type {string} */ topic, /** @type {any} */ data) =>
+      topic === "agents" && data?.sop_run?.sop_name === name && context.store.soon(sopRunsPath),
+  };
 }
 
 /** @param {import("../../context.js").Context} context @param {HTMLElement} element @param {SharedItem} item */
@@ -79,47 +96,108 @@ function show(context, element, item) {
   const more = iconButton({ label: shell.palette.actions, icon: "more" });
   menuOn(more, () => [
     { label: isCustom ? words.edit : words.copy, icon: "edit", press: () => context.go([sop.name, "edit"]) },
-    ...(isCustom ? [{ label: words.remove, icon: "trash", danger: true, press: () => void remove(context, item) }] : []),
+    ...(isCustom
+      ? [{ label: words.remove, icon: "trash", danger: true, press: () => void remove(context, item) }]
+      : []),
   ]);
   const faults = /** @type {{line: number, message: string}[]} */ (sop.faults ?? []);
-  fill(context.tools, faults.length === 0 && button({ label: words.run, icon: "play", look: "button-primary", press: () => openRun(context, sop) }), more);
-  const read = () => (Array.isArray(sop.html) ? rendered(withoutTitle(sop.html)) : codeBox(sop.content ?? "", sop.title));
+  fill(
+    context.tools,
+    faults.length === 0 &&
+      button({ label: words.run, icon: "play", look: "button-primary", press: () => openRun(context, sop) }),
+    more,
+  );
+  const read = () =>
+    Array.isArray(sop.html) ? rendered(withoutTitle(sop.html)) : codeBox(sop.content ?? "", sop.title);
   const { element: views } = tabs({
     label: sop.title || sop.name,
     tabs: [
-      { id: "read", label: words.tabsOne.read, view: () => make("div", { class: "sop-text" }, make("h2", { class: "visually-hidden" }, words.tabsOne.read), read()) },
+      {
+        id: "read",
+        label: words.tabsOne.read,
+        view: () =>
+          make("div", { class: "sop-text" }, make("h2", { class: "visually-hidden" }, words.tabsOne.read), read()),
+      },
       { id: "source", label: words.tabsOne.source, view: () => codeBox(sop.content ?? "", words.tabsOne.source) },
       { id: "runs", label: words.tabsOne.runs, view: () => sopRuns(context, sop.name) },
-      { id: "versions", label: words.tabsOne.versions, view: () => sopVersions(context, item, () => show(context, element, item)) },
+      {
+        id: "versions",
+        label: words.tabsOne.versions,
+        view: () => sopVersions(context, item, () => show(context, element, item)),
+      },
     ],
   });
-  const facts = pairs([words.callIt, make("code", {}, `/${sop.name}`)], [words.kind, badge(words.types[sop.type] ?? sop.type, isCustom ? "accent" : "")], [words.takes, takes(sop)], [words.size, words.bytes(sop.size ?? 0)], sop.path && [words.file, make("span", { class: "mono sop-path" }, ...visible(sop.path))]);
-  const invalid = faults.length > 0 && note({ title: words.invalid, text: faults.map(({ line, message }) => words.fault(line, visibleText(message))).join("\n"), tone: "warn", icon: "alert" });
-  fill(element, invalid && make("div", { class: "sop-broken" }, invalid), make("div", { class: "card sop-facts" }, facts), views);
+  const facts = pairs(
+    [words.callIt, make("code", {}, `/${sop.name}`)],
+    [words.kind, badge(words.types[sop.type] ?? sop.type, isCustom ? "accent" : "")],
+    [words.takes, takes(sop)],
+    [words.size, words.bytes(sop.size ?? 0)],
+    sop.path && [words.file, make("span", { class: "mono sop-path" }, ...visible(sop.path))],
+  );
+  const invalid =
+    faults.length > 0 &&
+    note({
+      title: words.invalid,
+      text: faults.map(({ line, message }) => words.fault(line, visibleText(message))).join("\n"),
+      tone: "warn",
+      icon: "alert",
+    });
+  fill(
+    element,
+    invalid && make("div", { class: "sop-broken" }, invalid),
+    make("div", { class: "card sop-facts" }, facts),
+    views,
+  );
 }
 
 /** Drops the title, which the page shows already. @param {string[]} html */
 const withoutTitle = (html) => (/^<h\d/.test(html[0] ?? "") ? html.slice(1) : html);
 
 /** @param {any} sop */
-const takes = (sop) => sop.parameters.map((/** @type {any} */ { name, required }) => `${name} (${required ? words.required : words.optional})`).join(", ") || words.parameters(0);
+const takes = (sop) =>
+  sop.parameters
+    .map((/** @type {any} */ { name, required }) => `${name} (${required ? words.required : words.optional})`)
+    .join(", ") || words.parameters(0);
 
 /** @param {import("../../context.js").Context} context @param {any} sop */
 function openRun(context, sop) {
   /** @type {Record<string, ReturnType<typeof field>>} */ const fields = {};
   for (const { name, required, default: other, description } of sop.parameters) {
-    const hint = [description, other !== null && other !== undefined && other !== "" && words.by(String(other))].filter(Boolean).join(" ");
-    fields[name] = field({ label: `${visibleText(name)} (${required ? words.required : words.optional})`, control: textInput({ placeholder: other ?? undefined }), hint: visibleText(hint) });
+    const hint = [description, other !== null && other !== undefined && other !== "" && words.by(String(other))]
+      .filter(Boolean)
+      .join(" ");
+    fields[name] = field({
+      label: `${visibleText(name)} (${required ? words.required : words.optional})`,
+      control: textInput({ placeholder: other ?? undefined }),
+      hint: visibleText(hint),
+    });
   }
   const text = field({ label: words.runInput, control: textArea({ rows: 3 }) });
   const send = async () => {
-    const given = Object.entries(fields).map(([name, { control }]) => [name, /** @type {HTMLInputElement} */ (control).value.trim()]).filter(([, value]) => value);
-    const begun = await context.request(`${sopPath(sop.name)}/run`, { method: "POST", body: { arguments: Object.fromEntries(given), text: text.control.value.trim() || undefined } });
+    const given = Object.entries(fields)
+      .map(([name, { control }]) => [name, /** @type {HTMLInputElement} */ (control).value.trim()])
+      .filter(([, value]) => value);
+    const begun = await context.request(`${sopPath(sop.name)}/run`, {
+      method: "POST",
+      body: { arguments: Object.fromEntries(given), text: text.control.value.trim() || undefined },
+    });
     context.store.soon(sopRunsPath);
     drawer.close();
-    toast(words.started, { label: words.openChat, press: () => location.assign(`/#/${encodeURIComponent(String(begun.session_id).replace(/^webchat:/, ""))}`) });
+    toast(words.started, {
+      label: words.openChat,
+      press: () => location.assign(`/#/${encodeURIComponent(String(begun.session_id).replace(/^webchat:/, ""))}`),
+    });
   };
-  const body = [note({ text: words.runLead }), form({ fields: { ...fields, text }, body: [...Object.values(fields).map(({ element }) => element), text.element], submit: words.run, cancel: () => drawer.close(), send })];
+  const body = [
+    note({ text: words.runLead }),
+    form({
+      fields: { ...fields, text },
+      body: [...Object.values(fields).map(({ element }) => element), text.element],
+      submit: words.run,
+      cancel: () => drawer.close(),
+      send,
+    }),
+  ];
   const drawer = openDrawer({ title: words.runTitle(sop.title || sop.name), body, closed: () => {} });
   /** @type {HTMLElement | null} */ (drawer.dialog.querySelector("input, textarea"))?.focus();
 }
@@ -128,5 +206,9 @@ function openRun(context, sop) {
 async function remove(context, item) {
   const { name, content } = item.value;
   if (!(await confirmDialog({ title: words.removeTitle, text: words.removeBody(name), action: words.remove }))) return;
-  await act(() => removeShared(item, { name, isSame: (present) => present.content === content }), words.removed, () => context.go([]));
+  await act(
+    () => removeShared(item, { name, isSame: (present) => present.content === content }),
+    words.removed,
+    () => context.go([]),
+  );
 }

@@ -22,12 +22,55 @@ export function sopRuns(context, name) {
     label: words.tabs.runs,
     key: (row) => row.run_id,
     columns: [
-      { id: "sop", title: columns.sop, sort: (row) => row.sop_name, cell: (row) => rowTitle({ href: hrefOf("sessions", [row.session_id]), label: visible(row.sop_name), sub: [words.stepsDone(row.steps_done, row.steps), " · ", timeElement(row.started_at)] }) },
+      {
+        id: "sop",
+        title: columns.sop,
+        sort: (row) => row.sop_name,
+        cell: (row) =>
+          rowTitle({
+            href: hrefOf("sessions", [row.session_id]),
+            label: visible(row.sop_name),
+            sub: [words.stepsDone(row.steps_done, row.steps), " · ", timeElement(row.started_at)],
+          }),
+      },
       { id: "state", title: columns.state, width: "w-m", sort: (row) => row.state, cell: (row) => stateOf(row) },
-      { id: "steps", title: columns.steps, width: "w-s", isWide: true, class: "is-number", sort: (row) => row.steps_done, cell: (row) => words.stepsDone(row.steps_done, row.steps) },
-      { id: "started", title: columns.started, width: "w-s", isWide: true, class: "is-soft", sort: (row) => Date.parse(row.started_at), cell: (row) => timeElement(row.started_at) },
-      { id: "cost", title: columns.cost, width: "w-s", isWide: true, class: "is-number", sort: (row) => row.cost_usd, cell: (row) => money(row.cost_usd ?? 0) },
-      { id: "actions", title: columns.actions, width: "w-s", isSpoken: true, class: "is-actions", cell: (row) => resumable.has(row.state) && button({ label: words.resume, icon: "play", look: "button-small", press: () => void resume(context, row) }) },
+      {
+        id: "steps",
+        title: columns.steps,
+        width: "w-s",
+        isWide: true,
+        class: "is-number",
+        sort: (row) => row.steps_done,
+        cell: (row) => words.stepsDone(row.steps_done, row.steps),
+      },
+      {
+        id: "started",
+        title: columns.started,
+        width: "w-s",
+        isWide: true,
+        class: "is-soft",
+        sort: (row) => Date.parse(row.started_at),
+        cell: (row) => timeElement(row.started_at),
+      },
+      {
+        id: "cost",
+        title: columns.cost,
+        width: "w-s",
+        isWide: true,
+        class: "is-number",
+        sort: (row) => row.cost_usd,
+        cell: (row) => money(row.cost_usd ?? 0),
+      },
+      {
+        id: "actions",
+        title: columns.actions,
+        width: "w-s",
+        isSpoken: true,
+        class: "is-actions",
+        cell: (row) =>
+          resumable.has(row.state) &&
+          button({ label: words.resume, icon: "play", look: "button-small", press: () => void resume(context, row) }),
+      },
     ],
   });
   const show = (/** @type {any} */ { runs = [] }) => {
@@ -39,12 +82,20 @@ export function sopRuns(context, name) {
 
 /** @param {any} row */
 function stateOf(row) {
-  const { label, tone, icon } = words.states[row.state] ?? { label: row.state, tone: /** @type {const} */ (""), icon: "info" };
+  const { label, tone, icon } = words.states[row.state] ?? {
+    label: row.state,
+    tone: /** @type {const} */ (""),
+    icon: "info",
+  };
   return make("span", { title: visibleText(row.error ?? "") }, badge(label, tone, icon));
 }
 
 /** @param {import("../../context.js").Context} context @param {any} row */
 async function resume(context, row) {
   const path = `/api/sop-runs/${encodeURIComponent(row.run_id)}/resume`;
-  await act(() => context.request(path, { method: "POST" }), words.resumed, () => context.store.soon(sopRunsPath));
+  await act(
+    () => context.request(path, { method: "POST" }),
+    words.resumed,
+    () => context.store.soon(sopRunsPath),
+  );
 }

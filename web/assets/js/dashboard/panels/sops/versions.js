@@ -26,10 +26,19 @@ export function sopVersions(context, item, changed) {
       const { versions = [] } = await context.request(`/api/sops/${encodeURIComponent(name)}/versions`);
       if (context.signal.aborted) return;
       const rows = versions.map((/** @type {Version} */ version) => row(version, { item, context, changed }));
-      fill(element, rows.length > 0 ? make("ol", { class: "sop-versions", role: "list" }, ...rows) : state({ icon: "clock", title: words.noVersionsTitle, text: words.noVersions }));
+      fill(
+        element,
+        rows.length > 0
+          ? make("ol", { class: "sop-versions", role: "list" }, ...rows)
+          : state({ icon: "clock", title: words.noVersionsTitle, text: words.noVersions }),
+      );
     } catch (problem) {
       const again = button({ label: shell.retry, icon: "retry", look: "button-small", press: () => void load() });
-      if (!context.signal.aborted) fill(element, errorState({ title: words.versionsFailed, text: /** @type {Error} */ (problem).message, action: again }));
+      if (!context.signal.aborted)
+        fill(
+          element,
+          errorState({ title: words.versionsFailed, text: /** @type {Error} */ (problem).message, action: again }),
+        );
     }
   };
   void load();
@@ -42,7 +51,8 @@ export function sopVersions(context, item, changed) {
 function row(version, { item, context, changed }) {
   const when = exactly(version.replaced_at);
   const now = () => String(item.value.content ?? "");
-  const open = (/** @type {Node} */ body) => openDrawer({ title: words.versionTitle(when), body: [body], closed: () => {} });
+  const open = (/** @type {Node} */ body) =>
+    openDrawer({ title: words.versionTitle(when), body: [body], closed: () => {} });
   const act = (/** @type {string} */ label, /** @type {() => void} */ press) => {
     const element = button({ label, look: "button-small", press });
     element.setAttribute("aria-label", `${label}: ${words.versionTitle(when)}`);
@@ -51,7 +61,17 @@ function row(version, { item, context, changed }) {
   return make(
     "li",
     {},
-    make("div", { class: "sop-version-when" }, make("span", {}, `${words.versionUntil} ${when}`), make("span", { class: "field-hint" }, timeElement(version.replaced_at), ` · ${words.versionLines(version.content.split("\n").length)}`)),
+    make(
+      "div",
+      { class: "sop-version-when" },
+      make("span", {}, `${words.versionUntil} ${when}`),
+      make(
+        "span",
+        { class: "field-hint" },
+        timeElement(version.replaced_at),
+        ` · ${words.versionLines(version.content.split("\n").length)}`,
+      ),
+    ),
     act(words.versionView, () => open(codeBox(version.content, words.versionTitle(when)))),
     act(words.versionDiff, () => open(diffView(version.content, now(), words.versionDiff))),
     act(words.versionRestore, () => void restore(version, { item, context, changed })),
@@ -61,12 +81,25 @@ function row(version, { item, context, changed }) {
 /** @param {Version} version @param {Of} of */
 async function restore(version, { item, context, changed }) {
   const { name, content } = item.value;
-  if (!(await confirmDialog({ title: words.restoreTitle, text: words.restoreText, action: words.versionRestore }))) return;
-  const ask = (/** @type {any} */ present) => askWhatCounts({ name, present, show: present && (() => [diffView(String(present.content ?? ""), version.content)]), mine: words.versionRestore });
+  if (!(await confirmDialog({ title: words.restoreTitle, text: words.restoreText, action: words.versionRestore })))
+    return;
+  const ask = (/** @type {any} */ present) =>
+    askWhatCounts({
+      name,
+      present,
+      show: present && (() => [diffView(String(present.content ?? ""), version.content)]),
+      mine: words.versionRestore,
+    });
   const change = { method: "PUT", body: { content: version.content } };
   try {
     const { outcome, data } = await item.send(change, { isSame: (present) => present.content === content, ask });
-    if (outcome === "mine" && !data) item.take(await context.exchange(`/api/sops/${encodeURIComponent(name)}`, { ...change, headers: { "If-None-Match": "*" } }));
+    if (outcome === "mine" && !data)
+      item.take(
+        await context.exchange(`/api/sops/${encodeURIComponent(name)}`, {
+          ...change,
+          headers: { "If-None-Match": "*" },
+        }),
+      );
     if (outcome === "saved" || outcome === "mine") toast(words.restored);
   } catch (problem) {
     failed(problem);

@@ -4,14 +4,29 @@
 
 /** @typedef {{name: string, requests: number, failed: number, input_tokens: number, output_tokens: number, cached_tokens: number, cost_usd: number}} Sum */
 
-const measured = /** @type {const} */ (["requests", "failed", "input_tokens", "output_tokens", "cached_tokens", "cost_usd"]);
+const measured = /** @type {const} */ ([
+  "requests",
+  "failed",
+  "input_tokens",
+  "output_tokens",
+  "cached_tokens",
+  "cost_usd",
+]);
 
 /** @param {UsageRow[]} rows @param {"day" | "model" | "kind"} by @returns {Sum[]} */
 export function grouped(rows, by) {
   /** @type {Map<string, Sum>} */
   const sums = new Map();
   for (const row of rows) {
-    const sum = sums.get(row[by]) ?? { name: row[by], requests: 0, failed: 0, input_tokens: 0, output_tokens: 0, cached_tokens: 0, cost_usd: 0 };
+    const sum = sums.get(row[by]) ?? {
+      name: row[by],
+      requests: 0,
+      failed: 0,
+      input_tokens: 0,
+      output_tokens: 0,
+      cached_tokens: 0,
+      cost_usd: 0,
+    };
     for (const name of measured) sum[name] += row[name];
     sums.set(row[by], sum);
   }
@@ -28,7 +43,17 @@ export function everyDay(rows, today, days) {
   const there = new Map(grouped(rows, "day").map((sum) => [sum.name, sum]));
   return Array.from({ length: days }, (_, index) => {
     const name = new Date(last - (days - 1 - index) * 86400000).toISOString().slice(0, 10);
-    return there.get(name) ?? { name, requests: 0, failed: 0, input_tokens: 0, output_tokens: 0, cached_tokens: 0, cost_usd: 0 };
+    return (
+      there.get(name) ?? {
+        name,
+        requests: 0,
+        failed: 0,
+        input_tokens: 0,
+        output_tokens: 0,
+        cached_tokens: 0,
+        cost_usd: 0,
+      }
+    );
   });
 }
 

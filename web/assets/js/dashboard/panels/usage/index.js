@@ -35,13 +35,26 @@ export function mount(root, context) {
   const { query } = context;
   const span = Number(query.get("days"));
   /** @type {Wanted} */
-  const wanted = { days: words.spans.some(([days]) => Number(days) === span) ? span : 30, measure: query.get("show") ?? "", day: query.get("day") ?? "", model: query.get("model") ?? "", kind: query.get("kind") ?? "", width: root.clientWidth };
+  const wanted = {
+    days: words.spans.some(([days]) => Number(days) === span) ? span : 30,
+    measure: query.get("show") ?? "",
+    day: query.get("day") ?? "",
+    model: query.get("model") ?? "",
+    kind: query.get("kind") ?? "",
+    width: root.clientWidth,
+  };
   const slot = make("div", {});
   let answers = /** @type {ReturnType<typeof region> | null} */ (null);
   let answered = /** @type {any} */ (null);
   const change = (/** @type {Partial<Wanted>} */ next) => {
     Object.assign(wanted, next);
-    context.note([], { days: wanted.days === 30 ? "" : String(wanted.days), show: wanted.measure, day: wanted.day, model: wanted.model, kind: wanted.kind });
+    context.note([], {
+      days: wanted.days === 30 ? "" : String(wanted.days),
+      show: wanted.measure,
+      day: wanted.day,
+      model: wanted.model,
+      kind: wanted.kind,
+    });
     if (next.days !== undefined) ask();
     else if (answered) fill(view, ...panel(answered, wanted, change, lists));
   };
@@ -69,7 +82,10 @@ export function mount(root, context) {
     });
     fill(slot, answers.element);
   };
-  fill(context.tools, select(words.spans, String(wanted.days), (days) => change({ days: Number(days), day: "" }), words.days));
+  fill(
+    context.tools,
+    select(words.spans, String(wanted.days), (days) => change({ days: Number(days), day: "" }), words.days),
+  );
   fill(root, slot);
   ask();
   const soon = () => answers?.soon();
@@ -78,15 +94,50 @@ export function mount(root, context) {
 
 /** @param {any} usage @param {Wanted} wanted @param {(next: Partial<Wanted>) => void} change @param {ReturnType<typeof tables>} lists @returns {Node[]} */
 function panel(usage, wanted, change, lists) {
-  const today = make("section", {}, head(words.today(dayName(usage.day)), stateBadge(usage.budget)), make("div", { class: "usage-today" }, budgetCard(usage.budget), facts(usage.today)));
-  if (usage.rows.length === 0) return [today, make("section", {}, head(words.last(usage.days)), state({ icon: "coins", title: words.emptyTitle, text: words.empty }))];
-  const only = /** @type {UsageRow[]} */ (usage.rows).filter((row) => (!wanted.model || row.model === wanted.model) && (!wanted.kind || row.kind === wanted.kind));
+  const today = make(
+    "section",
+    {},
+    head(words.today(dayName(usage.day)), stateBadge(usage.budget)),
+    make("div", { class: "usage-today" }, budgetCard(usage.budget), facts(usage.today)),
+  );
+  if (usage.rows.length === 0)
+    return [
+      today,
+      make(
+        "section",
+        {},
+        head(words.last(usage.days)),
+        state({ icon: "coins", title: words.emptyTitle, text: words.empty }),
+      ),
+    ];
+  const only = /** @type {UsageRow[]} */ (usage.rows).filter(
+    (row) => (!wanted.model || row.model === wanted.model) && (!wanted.kind || row.kind === wanted.kind),
+  );
   const dated = only.filter((row) => !wanted.day || row.day === wanted.day);
   return [
     today,
-    make("section", {}, head(words.last(usage.days), chosen(wanted, change)), spanFacts(only, usage.days), chartCard(only, usage, wanted, change)),
-    make("div", { class: "usage-pair" }, make("section", {}, head(words.byModel), lists.models.show(withShare(grouped(usage.rows, "model")))), make("section", {}, head(words.byKind), lists.kinds.show(withShare(grouped(usage.rows, "kind"))))),
-    make("section", {}, head(words.rows), lists.rows.show(dated.map((row, index) => ({ ...row, key: `${row.day} ${row.provider} ${row.model} ${row.kind} ${index}` }))), totalLine(dated)),
+    make(
+      "section",
+      {},
+      head(words.last(usage.days), chosen(wanted, change)),
+      spanFacts(only, usage.days),
+      chartCard(only, usage, wanted, change),
+    ),
+    make(
+      "div",
+      { class: "usage-pair" },
+      make("section", {}, head(words.byModel), lists.models.show(withShare(grouped(usage.rows, "model")))),
+      make("section", {}, head(words.byKind), lists.kinds.show(withShare(grouped(usage.rows, "kind")))),
+    ),
+    make(
+      "section",
+      {},
+      head(words.rows),
+      lists.rows.show(
+        dated.map((row, index) => ({ ...row, key: `${row.day} ${row.provider} ${row.model} ${row.kind} ${index}` })),
+      ),
+      totalLine(dated),
+    ),
   ];
 }
 
@@ -95,9 +146,20 @@ const head = (title, aside) => make("div", { class: "section-head" }, make("h2",
 
 /** The filters on the figures. @param {Wanted} wanted @param {(next: Partial<Wanted>) => void} change */
 function chosen(wanted, change) {
-  const what = [wanted.day && dayName(wanted.day), wanted.model && visibleText(wanted.model), wanted.kind && kindName(wanted.kind)].filter(Boolean).join(", ");
+  const what = [
+    wanted.day && dayName(wanted.day),
+    wanted.model && visibleText(wanted.model),
+    wanted.kind && kindName(wanted.kind),
+  ]
+    .filter(Boolean)
+    .join(", ");
   if (!what) return null;
-  return make("span", { class: "usage-only" }, badge(words.only(what), "accent"), button({ label: words.everything, look: "button-small", press: () => change({ day: "", model: "", kind: "" }) }));
+  return make(
+    "span",
+    { class: "usage-only" },
+    badge(words.only(what), "accent"),
+    button({ label: words.everything, look: "button-small", press: () => change({ day: "", model: "", kind: "" }) }),
+  );
 }
 
 /** @param {any} budget */
@@ -113,20 +175,41 @@ function budgetCard(budget) {
   const spent = money(budget.spent_usd);
   const isLimited = budget.daily_usd > 0;
   const aside = budget.reserved_usd > 0 && budgetWords.setAside(money(budget.reserved_usd));
-  const left = isLimited && budgetWords.left(money(Math.max(0, budget.daily_usd - budget.spent_usd - budget.reserved_usd)));
-  const said = [isLimited ? budgetWords.ofCeiling(spent, money(budget.daily_usd)) : spent, aside].filter(Boolean).join(", ");
+  const left =
+    isLimited && budgetWords.left(money(Math.max(0, budget.daily_usd - budget.spent_usd - budget.reserved_usd)));
+  const said = [isLimited ? budgetWords.ofCeiling(spent, money(budget.daily_usd)) : spent, aside]
+    .filter(Boolean)
+    .join(", ");
   return make(
     "div",
     { class: "card usage-budget" },
     make("p", { class: "card-label" }, budgetWords.spentToday),
     make("p", { class: "card-value" }, isLimited ? budgetWords.ofCeiling(spent, money(budget.daily_usd)) : spent),
-    isLimited && meterBar({ label: budgetWords.meter, part: budget.spent_usd + budget.reserved_usd, whole: budget.daily_usd, text: said, state: budget.state }),
-    make("p", { class: "card-more" }, [aside, left, isLimited ? budgetWords.resets : budgetWords.noCeilingHint].filter(Boolean).join(" · ")),
+    isLimited &&
+      meterBar({
+        label: budgetWords.meter,
+        part: budget.spent_usd + budget.reserved_usd,
+        whole: budget.daily_usd,
+        text: said,
+        state: budget.state,
+      }),
+    make(
+      "p",
+      { class: "card-more" },
+      [aside, left, isLimited ? budgetWords.resets : budgetWords.noCeilingHint].filter(Boolean).join(" · "),
+    ),
   );
 }
 
 /** @param {string} label @param {string} value @param {string} more */
-const fact = (label, value, more) => make("div", { class: "card" }, make("dt", {}, label), make("dd", { class: "card-value" }, value), make("dd", { class: "card-more" }, more));
+const fact = (label, value, more) =>
+  make(
+    "div",
+    { class: "card" },
+    make("dt", {}, label),
+    make("dd", { class: "card-value" }, value),
+    make("dd", { class: "card-more" }, more),
+  );
 
 /** @param {any} sum */
 function facts(sum) {
@@ -134,7 +217,11 @@ function facts(sum) {
     "dl",
     { class: "cards usage-facts" },
     fact(words.calls, compact(sum.requests), words.failedCalls(sum.failed)),
-    fact(words.sent, compact(sum.input_tokens), `${percent(sum.cached_tokens, sum.input_tokens)} % ${words.cached.toLowerCase()}`),
+    fact(
+      words.sent,
+      compact(sum.input_tokens),
+      `${percent(sum.cached_tokens, sum.input_tokens)} % ${words.cached.toLowerCase()}`,
+    ),
     fact(words.received, compact(sum.output_tokens), sum.saved_usd > 0 ? words.saved(money(sum.saved_usd)) : ""),
   );
 }
@@ -143,7 +230,11 @@ function facts(sum) {
 function spanFacts(rows, days) {
   const sum = (/** @type {(row: UsageRow) => number} */ of) => rows.reduce((total, row) => total + of(row), 0);
   const [cost, calls, failed] = [sum((row) => row.cost_usd), sum((row) => row.requests), sum((row) => row.failed)];
-  const [sent, cached, received] = [sum((row) => row.input_tokens), sum((row) => row.cached_tokens), sum((row) => row.output_tokens)];
+  const [sent, cached, received] = [
+    sum((row) => row.input_tokens),
+    sum((row) => row.cached_tokens),
+    sum((row) => row.output_tokens),
+  ];
   return make(
     "dl",
     { class: "cards usage-facts" },
@@ -165,10 +256,22 @@ function chartCard(rows, usage, wanted, change) {
   const total = days.reduce((sum, day) => sum + whole(day), 0);
   const what = words.measures.find(([id]) => id === measure)?.[1] ?? "";
   const legend = words.legend[/** @type {"cost"} */ (measure)];
-  const ceiling = measure === "cost" && usage.budget.daily_usd > 0 ? { at: usage.budget.daily_usd, label: budgetWords.ceilingLine(money(usage.budget.daily_usd)) } : undefined;
+  const ceiling =
+    measure === "cost" && usage.budget.daily_usd > 0
+      ? { at: usage.budget.daily_usd, label: budgetWords.ceilingLine(money(usage.budget.daily_usd)) }
+      : undefined;
   const chart = barChart({
     label: words.chartLabel(what, words.last(usage.days), amount(total), dayName(best.name), amount(whole(best))),
-    bars: days.map((day) => ({ name: dayName(day.name), parts: partsOf(day, measure), title: words.onDay(dayName(day.name), partsOf(day, measure).map((part, index) => (legend.length > 1 ? `${legend[index]} ${amount(part)}` : amount(part))).join(", ")) })),
+    bars: days.map((day) => ({
+      name: dayName(day.name),
+      parts: partsOf(day, measure),
+      title: words.onDay(
+        dayName(day.name),
+        partsOf(day, measure)
+          .map((part, index) => (legend.length > 1 ? `${legend[index]} ${amount(part)}` : amount(part)))
+          .join(", "),
+      ),
+    })),
     value: amount,
     limit: ceiling,
     width: Math.max(280, wanted.width - 32),
@@ -177,10 +280,33 @@ function chartCard(rows, usage, wanted, change) {
   const choices = make(
     "div",
     { class: "usage-measures", role: "group", "aria-label": words.measure },
-    ...words.measures.map(([id, label]) => make("button", { type: "button", class: "usage-measure", "aria-pressed": String(id === measure), on: { click: () => change({ measure: id }) } }, label)),
+    ...words.measures.map(([id, label]) =>
+      make(
+        "button",
+        {
+          type: "button",
+          class: "usage-measure",
+          "aria-pressed": String(id === measure),
+          on: { click: () => change({ measure: id }) },
+        },
+        label,
+      ),
+    ),
   );
-  const keys = legend.length > 1 && make("ul", { role: "list", class: "usage-legend" }, ...legend.map((name, index) => make("li", { class: `key-${index}` }, name)));
-  return make("div", { class: "card usage-chart" }, make("div", { class: "usage-chart-head" }, make("h3", {}, words.chart), choices), keys, chart);
+  const keys =
+    legend.length > 1 &&
+    make(
+      "ul",
+      { role: "list", class: "usage-legend" },
+      ...legend.map((name, index) => make("li", { class: `key-${index}` }, name)),
+    );
+  return make(
+    "div",
+    { class: "card usage-chart" },
+    make("div", { class: "usage-chart-head" }, make("h3", {}, words.chart), choices),
+    keys,
+    chart,
+  );
 }
 
 /** @param {Sum[]} sums */
@@ -195,26 +321,130 @@ function withShare(sums) {
 function tables(change) {
   const number = (/** @type {number} */ value) => value.toLocaleString("en");
   const counts = (/** @type {boolean} */ isWide) => [
-    { id: "calls", title: words.columns.calls, class: "is-number", width: "w-xs", sort: (/** @type {any} */ row) => row.requests, cell: (/** @type {any} */ row) => number(row.requests) },
-    { id: "tokens", title: words.columns.sent, class: "is-number", width: "w-s", isWide: true, sort: (/** @type {any} */ row) => row.input_tokens, cell: (/** @type {any} */ row) => number(row.input_tokens) },
-    ...(isWide ? [{ id: "cached", title: words.columns.cached, class: "is-number", width: "w-s", isWide: true, sort: (/** @type {any} */ row) => row.cached_tokens, cell: (/** @type {any} */ row) => number(row.cached_tokens) }] : []),
-    { id: "received", title: words.columns.received, class: "is-number", width: "w-s", isWide: true, sort: (/** @type {any} */ row) => row.output_tokens, cell: (/** @type {any} */ row) => number(row.output_tokens) },
-    { id: "cost", title: words.columns.cost, class: "is-number", width: "w-s", sort: (/** @type {any} */ row) => row.cost_usd, cell: (/** @type {any} */ row) => money(row.cost_usd) },
+    {
+      id: "calls",
+      title: words.columns.calls,
+      class: "is-number",
+      width: "w-xs",
+      sort: (/** @type {any} */ row) => row.requests,
+      cell: (/** @type {any} */ row) => number(row.requests),
+    },
+    {
+      id: "tokens",
+      title: words.columns.sent,
+      class: "is-number",
+      width: "w-s",
+      isWide: true,
+      sort: (/** @type {any} */ row) => row.input_tokens,
+      cell: (/** @type {any} */ row) => number(row.input_tokens),
+    },
+    ...(isWide
+      ? [
+          {
+            id: "cached",
+            title: words.columns.cached,
+            class: "is-number",
+            width: "w-s",
+            isWide: true,
+            sort: (/** @type {any} */ row) => row.cached_tokens,
+            cell: (/** @type {any} */ row) => number(row.cached_tokens),
+          },
+        ]
+      : []),
+    {
+      id: "received",
+      title: words.columns.received,
+      class: "is-number",
+      width: "w-s",
+      isWide: true,
+      sort: (/** @type {any} */ row) => row.output_tokens,
+      cell: (/** @type {any} */ row) => number(row.output_tokens),
+    },
+    {
+      id: "cost",
+      title: words.columns.cost,
+      class: "is-number",
+      width: "w-s",
+      sort: (/** @type {any} */ row) => row.cost_usd,
+      cell: (/** @type {any} */ row) => money(row.cost_usd),
+    },
   ];
-  const share = { id: "share", title: words.columns.share, class: "is-number", width: "w-s", isWide: true, sort: (/** @type {any} */ row) => row.share, cell: (/** @type {any} */ row) => `${row.share} %` };
-  const pick = (/** @type {string} */ label, /** @type {Partial<Wanted>} */ next) => make("button", { type: "button", class: "row-link", on: { click: () => change(next) } }, label);
+  const share = {
+    id: "share",
+    title: words.columns.share,
+    class: "is-number",
+    width: "w-s",
+    isWide: true,
+    sort: (/** @type {any} */ row) => row.share,
+    cell: (/** @type {any} */ row) => `${row.share} %`,
+  };
+  const pick = (/** @type {string} */ label, /** @type {Partial<Wanted>} */ next) =>
+    make("button", { type: "button", class: "row-link", on: { click: () => change(next) } }, label);
   const key = (/** @type {any} */ row) => row.key ?? row.name;
   return {
-    models: table({ label: words.byModel, key, columns: [{ id: "name", title: words.columns.model, sort: (row) => row.name, cell: (row) => pick(visibleText(row.name) || budgetWords.unknownModel, { model: row.name }) }, ...counts(false), share] }),
-    kinds: table({ label: words.byKind, key, columns: [{ id: "name", title: words.columns.kind, sort: (row) => row.name, cell: (row) => pick(kindName(row.name), { kind: row.name }) }, ...counts(false), share] }),
+    models: table({
+      label: words.byModel,
+      key,
+      columns: [
+        {
+          id: "name",
+          title: words.columns.model,
+          sort: (row) => row.name,
+          cell: (row) => pick(visibleText(row.name) || budgetWords.unknownModel, { model: row.name }),
+        },
+        ...counts(false),
+        share,
+      ],
+    }),
+    kinds: table({
+      label: words.byKind,
+      key,
+      columns: [
+        {
+          id: "name",
+          title: words.columns.kind,
+          sort: (row) => row.name,
+          cell: (row) => pick(kindName(row.name), { kind: row.name }),
+        },
+        ...counts(false),
+        share,
+      ],
+    }),
     rows: table({
       label: words.rows,
       key,
       columns: [
-        { id: "day", title: words.columns.day, width: "w-s", sort: (row) => row.day, cell: (row) => pick(dayName(row.day), { day: row.day }) },
-        { id: "model", title: words.columns.model, sort: (row) => row.model, cell: (row) => make("span", { title: visibleText(row.provider) }, ...visible(row.model || budgetWords.unknownModel)) },
-        { id: "kind", title: words.columns.kind, width: "w-m", isWide: true, sort: (row) => row.kind, cell: (row) => kindName(row.kind) },
-        { id: "failed", title: words.columns.failed, class: "is-number", width: "w-xs", isWide: true, sort: (row) => row.failed, cell: (row) => number(row.failed) },
+        {
+          id: "day",
+          title: words.columns.day,
+          width: "w-s",
+          sort: (row) => row.day,
+          cell: (row) => pick(dayName(row.day), { day: row.day }),
+        },
+        {
+          id: "model",
+          title: words.columns.model,
+          sort: (row) => row.model,
+          cell: (row) =>
+            make("span", { title: visibleText(row.provider) }, ...visible(row.model || budgetWords.unknownModel)),
+        },
+        {
+          id: "kind",
+          title: words.columns.kind,
+          width: "w-m",
+          isWide: true,
+          sort: (row) => row.kind,
+          cell: (row) => kindName(row.kind),
+        },
+        {
+          id: "failed",
+          title: words.columns.failed,
+          class: "is-number",
+          width: "w-xs",
+          isWide: true,
+          sort: (row) => row.failed,
+          cell: (row) => number(row.failed),
+        },
         ...counts(true),
       ],
     }),
@@ -223,7 +453,18 @@ function tables(change) {
 
 /** @param {UsageRow[]} rows */
 function totalLine(rows) {
-  const [sum] = grouped(rows.map((row) => ({ ...row, day: "" })), "day");
+  const [sum] = grouped(
+    rows.map((row) => ({ ...row, day: "" })),
+    "day",
+  );
   if (!sum) return false;
-  return make("p", { class: "usage-total" }, make("strong", {}, words.total), make("span", {}, `${compact(sum.requests)} ${words.columns.calls.toLowerCase()}`), make("span", {}, `${sum.input_tokens.toLocaleString("en")} ${words.columns.sent.toLowerCase()}`), make("span", {}, `${sum.output_tokens.toLocaleString("en")} ${words.columns.received.toLowerCase()}`), make("strong", {}, money(sum.cost_usd)));
+  return make(
+    "p",
+    { class: "usage-total" },
+    make("strong", {}, words.total),
+    make("span", {}, `${compact(sum.requests)} ${words.columns.calls.toLowerCase()}`),
+    make("span", {}, `${sum.input_tokens.toLocaleString("en")} ${words.columns.sent.toLowerCase()}`),
+    make("span", {}, `${sum.output_tokens.toLocaleString("en")} ${words.columns.received.toLowerCase()}`),
+    make("strong", {}, money(sum.cost_usd)),
+  );
 }
