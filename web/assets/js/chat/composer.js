@@ -14,7 +14,10 @@ import { fits } from "./size.js";
 
 /** @import { Attachment } from "./types.js" */
 
-/** @typedef {{send: (text: string, files: Attachment[], effort: string) => void, stop: () => void, editLast: () => void}} ComposerActions */
+/**
+ * @typedef {{send: (text: string, files: Attachment[], effort: string) => void, stop: () => void, editLast: () =>
+ *   void}} ComposerActions
+ */
 
 export class Composer {
   element = make("form", { class: "composer" });

@@ -76,7 +76,10 @@ export class Conversation {
     this.#readPast();
   }
 
-  /** Adds a message that the user has just sent. @param {Pick<Unsent, "id" | "text" | "attachments" | "at" | "effort" | "refused">} message */
+  /**
+   * Adds a message that the user has just sent.
+   * @param {Pick<Unsent, "id" | "text" | "attachments" | "at" | "effort" | "refused">} message
+   */
   addLocal({ id, text, attachments: files, at, effort, refused }) {
     if (this.#local.has(id)) return;
     const state = refused ? "failed" : "sending";

@@ -17,7 +17,8 @@ export function openHelp() {
 }
 
 /**
- * @param {{stop: () => boolean, closeDrawer: () => boolean, search: () => void, newChat: () => void, write: () => void, toEnd: () => void}} actions
+ * @param {{stop: () => boolean, closeDrawer: () => boolean, search: () => void, newChat: () => void, write: () => void,
+ *   toEnd: () => void}} actions
  */
 export function listenForShortcuts(actions) {
   document.addEventListener("keydown", (event) => {

@@ -24,7 +24,10 @@ import { hrefOf } from "./route.js";
 const pinKey = "aethon.pinned";
 const words = texts.sidebar;
 
-/** @typedef {{newChat: () => void, close: () => void, help: () => void, removed: (name: string) => void, listed: () => void, denied: () => void}} SidebarActions */
+/**
+ * @typedef {{newChat: () => void, close: () => void, help: () => void, removed: (name: string) => void, listed: () =>
+ *   void, denied: () => void}} SidebarActions
+ */
 
 export class Sidebar {
   element;
@@ -299,7 +302,11 @@ export class Sidebar {
     this.#actions.listed();
   }
 
-  /** Reads a conversation with its version, for a change of it. @param {Listed} session @returns {Promise<SharedItem | null>} null if it is gone */
+  /**
+   * Reads a conversation with its version, for a change of it.
+   * @param {Listed} session
+   * @returns {Promise<SharedItem | null>} null if it is gone
+   */
   async #read(session) {
     const path = `/api/sessions/${encodeURIComponent(session.session_id)}`;
     const item = new SharedItem(exchange, path, `${path}?limit=1`);

@@ -20,7 +20,8 @@ import { isBlank } from "./turn.js";
 /**
  * The actions of a turn.
  * @typedef {{decide: (id: string, decision: "approve" | "deny", terms: any) => void, retry: (turn: Turn) => void,
- *   edit: (turn: Turn, text: string, files: Attachment[]) => Promise<boolean>, sendAgain: (turn: Turn) => void, discard: (turn: Turn) => void,
+ *   edit: (turn: Turn, text: string, files: Attachment[]) => Promise<boolean>, sendAgain: (turn: Turn) => void,
+ *   discard: (turn: Turn) => void,
  *   withdraw: (turn: Turn) => void,
  *   isOnline: () => boolean}} TurnActions
  */

@@ -4,9 +4,11 @@
  * A file that goes with a message. `data` is base64; stored text files carry `text` instead.
  * @typedef {{name: string, mime: string, data?: string, text?: string}} Attachment
  *
- * @typedef {{text: string, files: Attachment[], at: string | null, state: "sent" | "sending" | "failed", error: string, effort?: string}} Said
+ * @typedef {{text: string, files: Attachment[], at: string | null, state: "sent" | "sending" | "failed", error: string,
+ *   effort?: string}} Said
  *
- * @typedef {{kind: "tool", call: string, name: string, input: any, output: any, state: "running" | "ok" | "error" | "denied", ms?: number, waits?: boolean,
+ * @typedef {{kind: "tool", call: string, name: string, input: any, output: any, state: "running" | "ok" | "error" |
+ *   "denied", ms?: number, waits?: boolean,
  *   blocks?: OutputBlock[]}} ToolPart
  *
  * What a tool returned besides its text.

@@ -55,7 +55,8 @@ export function select(options, value, change, label) {
 
 /**
  * A switch that acts at once. `change` may return a promise; if it rejects, the switch flips back.
- * @param {{label: string, isOn: boolean, change: (isOn: boolean) => unknown, isHidden?: boolean}} options `isHidden`: the label is for screen readers only
+ * @param {{label: string, isOn: boolean, change: (isOn: boolean) => unknown, isHidden?: boolean}} options `isHidden`:
+ *   the label is for screen readers only
  */
 export function toggle({ label, isOn, change, isHidden = false }) {
   const control = make("button", {
@@ -130,7 +131,8 @@ export function searchField({ label, placeholder = label, value = "", change, de
 /**
  * A form with its buttons. Validation errors of the server are shown at their fields, or below if no field matches. What is typed
  * in it is thrown away only after a question.
- * @param {{fields: Record<string, ReturnType<typeof field>>, body: Node[], submit: string, cancel?: () => void, send: () => Promise<unknown>, isKept?: boolean}} options
+ * @param {{fields: Record<string, ReturnType<typeof field>>, body: Node[], submit: string, cancel?: () => void, send:
+ *   () => Promise<unknown>, isKept?: boolean}} options
  *   `send` returns false if what was typed is still to be saved; `isKept` is false where nothing typed is worth a question, or
  *   where the caller watches over it
  */

@@ -34,7 +34,8 @@ export const errorState = (options) => state({ ...options, icon: "alert", tone: 
  * A region that shows the answer of one API path and keeps it up to date. `show` returns the same element each time or a new one;
  * if it stays the same, it keeps focus, selection and scroll position.
  * @param {Context} context
- * @param {{path: string, failure: string, show: (value: any) => Node, lines?: number, optional?: boolean, class?: string}} options `optional`: if this
+ * @param {{path: string, failure: string, show: (value: any) => Node, lines?: number, optional?: boolean, class?:
+ *   string}} options `optional`: if this
  *   build lacks the route, the region stays empty
  */
 export function region(context, { path, failure, show, lines = 5, optional = false, class: extra = "" }) {

@@ -22,7 +22,8 @@ const MARGIN = 8;
 /**
  * @template Row
  * @param {{columns: Column<Row>[], key: (row: Row) => string, label: string, open?: (row: Row, event: Event) => void,
- *   sort?: {by: string, isDescending?: boolean}, mark?: (row: Row) => string, foot?: Node}} options `open`: called on a press anywhere in a row,
+ *   sort?: {by: string, isDescending?: boolean}, mark?: (row: Row) => string, foot?: Node}} options `open`: called on a
+ *   press anywhere in a row,
  *   whose first cell should have a link or button of the class `row-link` that does the same. `mark` becomes the row's `data-mark`
  */
 export function table({ columns, key, label, open, sort, mark, foot }) {
@@ -204,7 +205,10 @@ function pad(row, height) {
   /** @type {HTMLElement} */ (row.firstElementChild).style.height = `${height}px`;
 }
 
-/** The main cell of a row: its name as a link and, on a phone, a second line below. @param {{href?: string, press?: () => void, label: Child[], sub?: Child[]}} options */
+/**
+ * The main cell of a row: its name as a link and, on a phone, a second line below.
+ * @param {{href?: string, press?: () => void, label: Child[], sub?: Child[]}} options
+ */
 export function rowTitle({ href, press, label, sub }) {
   const link = href
     ? make("a", { class: "row-link", href }, ...label)

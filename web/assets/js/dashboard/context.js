@@ -21,7 +21,8 @@ import { hrefOf } from "./route.js";
  * @property {(parts: string[], query: Record<string, string | undefined | null>) => void} note the same without a history entry
  *   and without a call of `route`: for filters
  * @property {(text: string, back?: string) => void} title sets the title, and the address of the back link if there is one
- * @property {(path: string, options?: {method?: string, body?: unknown, headers?: Record<string, string>}) => Promise<any>} request calls the API; when signed out, the page
+ * @property {(path: string, options?: {method?: string, body?: unknown, headers?: Record<string, string>}) =>
+ *   Promise<any>} request calls the API; when signed out, the page
  *   shows the token prompt
  * @property {import("../shared/shared-item.js").Exchange} exchange the same, with the version of what was answered
  * @property {(text: string) => void} announce announces to screen readers

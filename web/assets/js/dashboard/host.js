@@ -61,7 +61,10 @@ export class PanelHost {
     this.#open?.mounted.live?.(topic, data);
   }
 
-  /** Refreshes after the connection was lost: data may be stale, and a missing panel may be available. @param {boolean} [isNew] the page was opened a moment ago */
+  /**
+   * Refreshes after the connection was lost: data may be stale, and a missing panel may be available.
+   * @param {boolean} [isNew] the page was opened a moment ago
+   */
   refresh(isNew = false) {
     if (this.#isLost) return void this.follow();
     this.#open?.mounted.refresh?.(isNew);

@@ -68,7 +68,10 @@ export function sharedForm({
   };
   const isSame = (/** @type {any} */ present) => !isGone(present) && [base, asText(written())].includes(text(present));
 
-  /** Says what has become of it, with a way to look at it before saving. @param {import("../shared/shared-item.js").Answer | null} answer */
+  /**
+   * Says what has become of it, with a way to look at it before saving.
+   * @param {import("../shared/shared-item.js").Answer | null} answer
+   */
   const say = async (answer) => {
     const present = await dated(answer?.data);
     const look = button({

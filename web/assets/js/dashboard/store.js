@@ -11,8 +11,11 @@ const MOST = 60;
 export class Store extends EventTarget {
   /** @type {Map<string, Held>} */ #held = new Map();
   /** @type {Map<string, ReturnType<typeof setTimeout>>} */ #planned = new Map();
-  /** The request of each path whose answer is held: an answer that arrives after a younger one is discarded. @type {Map<string, number>} */ #answered =
-    new Map();
+  /**
+   * The request of each path whose answer is held: an answer that arrives after a younger one is discarded.
+   * @type {Map<string, number>}
+   */
+  #answered = new Map();
   #number = 0;
 
   /** @param {string} path @returns {Held | undefined} */
@@ -60,7 +63,12 @@ export class Store extends EventTarget {
     this.#held.delete(path);
   }
 
-  /** Calls `change` whenever the path has a new answer, until the signal is aborted. @param {string} path @param {() => void} change @param {AbortSignal} signal */
+  /**
+   * Calls `change` whenever the path has a new answer, until the signal is aborted.
+   * @param {string} path
+   * @param {() => void} change
+   * @param {AbortSignal} signal
+   */
   watch(path, change, signal) {
     this.addEventListener("change", (event) => /** @type {CustomEvent} */ (event).detail === path && change(), {
       signal,

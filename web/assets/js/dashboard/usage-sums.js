@@ -1,6 +1,9 @@
 // Usage arithmetic: sums by day, including days without usage, and shares.
 
-/** @typedef {{day: string, model: string, provider: string, kind: string, requests: number, failed: number, input_tokens: number, output_tokens: number, cached_tokens: number, cost_usd: number}} UsageRow */
+/**
+ * @typedef {{day: string, model: string, provider: string, kind: string, requests: number, failed: number,
+ *   input_tokens: number, output_tokens: number, cached_tokens: number, cost_usd: number}} UsageRow
+ */
 /** @typedef {{day: string, cost: number, tokens: number}} DaySum */
 
 /**

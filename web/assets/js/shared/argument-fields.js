@@ -6,7 +6,8 @@ import { visibleText } from "./visible.js";
 
 /**
  * @param {any} input
- * @returns {{elements: HTMLElement[], read: () => {input: any, problem: string}, focus: () => void, typed: () => {name: string, text: string}[]}}
+ * @returns {{elements: HTMLElement[], read: () => {input: any, problem: string}, focus: () => void, typed: () => {name:
+ *   string, text: string}[]}}
  *   `typed`: what was changed, by the names of the arguments
  */
 export function argumentFields(input) {

@@ -19,7 +19,8 @@ export function changedWhen(present) {
 }
 
 /**
- * @param {{name: string, present: any, show?: () => Node[], title?: string, text?: string, mine?: string, theirs?: string, stay?: string}} options
+ * @param {{name: string, present: any, show?: () => Node[], title?: string, text?: string, mine?: string, theirs?:
+ *   string, stay?: string}} options
  *   `present` is null if it was deleted; `show` makes what is compared, when that is asked for; without words for `stay` there is
  *   no button for it
  * @returns {Promise<Choice>}

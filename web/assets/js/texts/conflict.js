@@ -3,7 +3,8 @@
 export const conflictWords = {
   title: "Changed elsewhere",
   text: (/** @type {string} */ name, /** @type {string} */ when) =>
-    `${name} was changed ${when}, after you opened it here: in another window, by the assistant, or by a program. What you wrote is still here.`,
+    `${name} was changed ${when}, after you opened it here: in another window, by the assistant, or by a program. ` +
+    `What you wrote is still here.`,
   meanwhile: "meanwhile",
   show: "Show",
   hide: "Hide",

@@ -21,7 +21,8 @@ export const memoryWords = {
   failed: "The memory could not be loaded",
   emptyTitle: "Nothing is remembered yet",
   empty:
-    "The assistant keeps what you tell it to remember, and finds it again when it matters. Add the first fact yourself, or say “remember that …” in the chat.",
+    "The assistant keeps what you tell it to remember, and finds it again when it matters. Add the first fact " +
+    "yourself, or say “remember that …” in the chat.",
   offTitle: "Long-term memory is off",
   off: "Set `memory.enabled` to true and restart Aethon.",
   nothingTitle: "Nothing found",

@@ -24,7 +24,8 @@ export const recordings = {
     "A recording can be opened when it has ended: when its conversation is reset, deleted or at rest, or when Aethon stops.",
   emptyTitle: "Nothing was recorded yet",
   empty:
-    "A recording ends when its conversation is reset, deleted or idle, and when Aethon stops. `session_recorder.enabled` turns recording on.",
+    "A recording ends when its conversation is reset, deleted or idle, and when Aethon stops. " +
+    "`session_recorder.enabled` turns recording on.",
   noneEnded: "No recording has ended yet.",
   offTitle: "This Aethon has no recorder",
   off: "Recordings come with the session recorder. Update Aethon, or turn on `session_recorder.enabled`.",
@@ -56,7 +57,8 @@ export const recordings = {
   resume: "Resume from here",
   resumeTitle: "Go on from this moment?",
   resumeBody: (/** @type {number} */ n, /** @type {number} */ messages) =>
-    `A new conversation begins with the ${plural(messages, "message", "messages")} that there were at snapshot ${n}. The recorded one stays as it is.`,
+    `A new conversation begins with the ${plural(messages, "message", "messages")} that there were at snapshot ` +
+    `${n}. The recorded one stays as it is.`,
   resumed: "A new conversation holds the state of that moment.",
   openIt: "Open it",
   resumeFailed: "It could not be resumed.",

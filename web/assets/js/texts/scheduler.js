@@ -9,7 +9,8 @@ export const schedulerWords = {
   failed: "The jobs could not be loaded",
   emptyTitle: "No jobs yet",
   empty:
-    "A job runs a prompt or an SOP at set times, and sends the reply to a channel. Add one here, write it into `scheduler.jobs`, or ask the assistant to remind you of something.",
+    "A job runs a prompt or an SOP at set times, and sends the reply to a channel. Add one here, write it into " +
+    "`scheduler.jobs`, or ask the assistant to remind you of something.",
   off: "The scheduler is off: no job runs by itself. Set `scheduler.enabled` to true and restart Aethon.",
   columns: { job: "Job", what: "Does", when: "When", next: "Next run", last: "Last outcome", actions: "Actions" },
   none: "None",

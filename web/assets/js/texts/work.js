@@ -9,7 +9,8 @@ export const workWords = {
   label: "Work of several turns, newest first",
   emptyTitle: "No work yet",
   empty:
-    "Ask the assistant for something with several steps. It plans them as tasks, works through them in the background, and reports the result.",
+    "Ask the assistant for something with several steps. It plans them as tasks, works through them in the " +
+    "background, and reports the result.",
   offTitle: "Work is off",
   off: "Set `work.enabled` to let the assistant plan tasks and work through them in the background.",
   ambient: "Idle time is used as well.",

@@ -14,8 +14,10 @@ import { exactTime } from "../../exact-time.js";
 import { workSection } from "./work.js";
 
 /**
- * @typedef {{agent_id: string, name: string, role: string, session_id: string, kind: string, parent: string | null, task: string, outcome: string, error: string | null,
- *   started_at: string, ended_at: string, duration: number, tools: {name: string, calls: number}[], model: string, input_tokens: number, output_tokens: number,
+ * @typedef {{agent_id: string, name: string, role: string, session_id: string, kind: string, parent: string | null,
+ *   task: string, outcome: string, error: string | null,
+ *   started_at: string, ended_at: string, duration: number, tools: {name: string, calls: number}[], model: string,
+ *   input_tokens: number, output_tokens: number,
  *   cached_tokens: number, cost_usd: number}} Run
  */
 

@@ -14,7 +14,8 @@ import { exactTime } from "../../exact-time.js";
 
 /**
  * @typedef {{number: number, title: string, state: string, evidence: string | null, error: string | null}} Task
- * @typedef {{work_id: string, goal: string, session_id: string, origin: string, state: string, reason: string | null, tasks: Task[], iterations: number,
+ * @typedef {{work_id: string, goal: string, session_id: string, origin: string, state: string, reason: string | null,
+ *   tasks: Task[], iterations: number,
  *   cost_usd: number, seconds: number, created_at: string, updated_at: string, receipt: string | null, wish: string | null}} Work
  */
 

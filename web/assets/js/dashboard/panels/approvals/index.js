@@ -16,7 +16,10 @@ import { approvalsPath } from "../../approvals-path.js";
 import { approvalList, hasKept } from "../../approvals.js";
 import { exactTime } from "../../exact-time.js";
 
-/** @typedef {{at: string, action: string, subject: string, outcome: string, by: string, detail: string, session_id: string | null, turn: string | null, key: string}} Row */
+/**
+ * @typedef {{at: string, action: string, subject: string, outcome: string, by: string, detail: string, session_id:
+ *   string | null, turn: string | null, key: string}} Row
+ */
 
 const auditPath = "/api/audit?limit=1000";
 

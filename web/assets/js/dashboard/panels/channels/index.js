@@ -61,7 +61,11 @@ function stateBadge(known, word) {
   return badge(label, tone, icon);
 }
 
-/** Nothing is recorded for the browser, and "never" would be wrong: its conversations show the time. @param {string | null} moment @param {string} channel */
+/**
+ * Nothing is recorded for the browser, and "never" would be wrong: its conversations show the time.
+ * @param {string | null} moment
+ * @param {string} channel
+ */
 const when = (moment, channel) =>
   moment ? timeElement(moment) : channel !== "webchat" && make("span", { class: "is-soft" }, words.never);
 

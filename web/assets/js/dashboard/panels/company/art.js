@@ -62,7 +62,11 @@ export function prism(name, { x, y, z = 0, w, d, h }) {
   );
 }
 
-/** A pane on the wall with the shelf, or on any plane along it. @param {string} name @param {{x: number, y?: number, z: number, w: number, h: number}} pane */
+/**
+ * A pane on the wall with the shelf, or on any plane along it.
+ * @param {string} name
+ * @param {{x: number, y?: number, z: number, w: number, h: number}} pane
+ */
 export const paneRight = (name, { x, y = 0, z, w, h }) =>
   shape(name, [
     [x, y, z],
@@ -71,7 +75,11 @@ export const paneRight = (name, { x, y = 0, z, w, h }) =>
     [x, y, z + h],
   ]);
 
-/** A pane on the wall with the doors; `y` is its far edge. @param {string} name @param {{y: number, x?: number, z: number, w: number, h: number}} pane */
+/**
+ * A pane on the wall with the doors; `y` is its far edge.
+ * @param {string} name
+ * @param {{y: number, x?: number, z: number, w: number, h: number}} pane
+ */
 export const paneLeft = (name, { y, x = 0, z, w, h }) =>
   shape(name, [
     [x, y, z],
@@ -82,7 +90,11 @@ export const paneLeft = (name, { y, x = 0, z, w, h }) =>
 
 /**
  * Text on a plane along one of the walls.
- * @param {string} words @param {"left" | "right"} wall @param {[number, number, number]} where the centre of the text @param {string} name @param {number} [longest]
+ * @param {string} words
+ * @param {"left" | "right"} wall
+ * @param {[number, number, number]} where the centre of the text
+ * @param {string} name
+ * @param {number} [longest]
  */
 export function sign(words, wall, [x, y, z], name, longest = 12) {
   const [sx, sy] = at(x, y, z);

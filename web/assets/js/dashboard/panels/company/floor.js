@@ -59,7 +59,8 @@ const queue = [
 /**
  * Where somebody stands.
  * @param {Place} place
- * @param {{desk: number, door: number, colleague: number, order: number}} at `desk` is -1 for the main agent; `order` is the number of people already there
+ * @param {{desk: number, door: number, colleague: number, order: number}} at `desk` is -1 for the main agent; `order`
+ *   is the number of people already there
  * @returns {Spot}
  */
 export function spotOf(place, { desk, door, colleague, order }) {

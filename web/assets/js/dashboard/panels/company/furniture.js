@@ -300,7 +300,12 @@ export function inbox() {
   return { element, hold };
 }
 
-/** A desk with its laptop and its name. @param {string} name @param {{x: number, y: number, w: number, d: number}} place @param {number} tone */
+/**
+ * A desk with its laptop and its name.
+ * @param {string} name
+ * @param {{x: number, y: number, w: number, d: number}} place
+ * @param {number} tone
+ */
 export function desk(name, { x, y, w, d }, tone) {
   const leg = (/** @type {number} */ lx, /** @type {number} */ ly) =>
     prism("wood-dark", { x: lx, y: ly, w: 0.12, d: 0.12, h: 0.86 });
@@ -392,7 +397,9 @@ export function plant(x, y, z, size) {
   const leaf = (/** @type {number} */ turn, /** @type {number} */ length, /** @type {string} */ name) =>
     draw("path", {
       class: `leaf-green ${name}`,
-      d: `M0 0C${-7 * size} ${-length * 0.4} ${-5 * size} ${-length * 0.9} 0 ${-length}C${5 * size} ${-length * 0.9} ${7 * size} ${-length * 0.4} 0 0Z`,
+      d:
+        `M0 0C${-7 * size} ${-length * 0.4} ${-5 * size} ${-length * 0.9} 0 ${-length}` +
+        `C${5 * size} ${-length * 0.9} ${7 * size} ${-length * 0.4} 0 0Z`,
       transform: `rotate(${turn})`,
     });
   const leaves = [

@@ -142,7 +142,11 @@ export function mount(root, context) {
   };
 }
 
-/** Returns the answer or the problem, or nothing if this build lacks the route. @param {import("../../context.js").Context} context @param {string} path */
+/**
+ * Returns the answer or the problem, or nothing if this build lacks the route.
+ * @param {import("../../context.js").Context} context
+ * @param {string} path
+ */
 async function answer(context, path) {
   try {
     return await context.request(path);

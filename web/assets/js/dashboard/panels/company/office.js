@@ -12,7 +12,8 @@ import { placeOfTool } from "./floor.js";
  * @typedef {{id: string, name: string, role: string, isMain: boolean, works: Map<string, Work>, fault: {at: number, why: string} | null,
  *   lastTool: string, lastAt: number}} Agent
  * @typedef {"idle" | "thinking" | "tool" | "waiting" | "failed"} State
- * @typedef {{id: string, name: string, role: string, isMain: boolean, state: State, place: Place, tool: string, session: string, turn: string,
+ * @typedef {{id: string, name: string, role: string, isMain: boolean, state: State, place: Place, tool: string,
+ *   session: string, turn: string,
  *   task: string, since: number, others: number, why: string, lastTool: string, lastAt: number}} Seen an agent as it is shown
  * @typedef {{kind: "arrives", channel: string, session: string} | {kind: "leaves", channel: string, agent: string} |
  *   {kind: "visit", agent: string, place: Place, tool: string, session: string, isBad: boolean} | {kind: "rings", job: string}} Happening
@@ -293,7 +294,12 @@ export class Office {
   }
 }
 
-/** How an agent is shown: first what needs the owner, then what it is doing, then how it ended. @param {Agent} agent @param {number} now @returns {Seen} */
+/**
+ * How an agent is shown: first what needs the owner, then what it is doing, then how it ended.
+ * @param {Agent} agent
+ * @param {number} now
+ * @returns {Seen}
+ */
 function look(agent, now) {
   const works = [...agent.works.values()];
   const rank = (/** @type {Work} */ work) => (work.asked.size > 0 ? 3 : work.state === "tool" ? 2 : 1);

@@ -30,7 +30,8 @@ import { figure } from "./people.js";
 
 /**
  * @typedef {{place: Place, tool: string, isBad: boolean}} Visit
- * @typedef {{id: string, element: SVGElement, bubble: HTMLElement, shown: string, desk: number, spot: Spot, path: Spot[], place: Place, visits: Visit[],
+ * @typedef {{id: string, element: SVGElement, bubble: HTMLElement, shown: string, desk: number, spot: Spot, path:
+ *   Spot[], place: Place, visits: Visit[],
  *   visit: Visit | null, rests: number, seen: Seen, carries: boolean}} Person
  */
 
@@ -443,7 +444,8 @@ export class Stage {
     const head = person.element.classList.contains("is-sitting") ? 72 : 66;
     const half = person.bubble.offsetWidth / 2;
     const left = Math.max(half + 2, Math.min((x - view.x) * this.#scale, view.width * this.#scale - half - 2));
-    person.bubble.style.transform = `translate(${left.toFixed(1)}px, ${((y - view.y - head) * this.#scale).toFixed(1)}px) translate(-50%, -100%)`;
+    const top = (y - view.y - head) * this.#scale;
+    person.bubble.style.transform = `translate(${left.toFixed(1)}px, ${top.toFixed(1)}px) translate(-50%, -100%)`;
   }
 
   /** @param {SVGElement} element @param {{x: number, y: number, w: number, d: number}} where */

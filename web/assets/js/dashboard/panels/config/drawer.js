@@ -107,8 +107,9 @@ function keyBody(entry, edit, reset) {
       ? make("span", {}, words.secretSet)
       : make("span", { class: "mono" }, ...visible(valueText(entry)));
   const name = entry.key.split(".").at(-1) ?? entry.key;
-  const file = `${entry.section ? `[${entry.section}]\n` : ""}${name} = ${entry.isSecret ? `"\${credential:${entry.key.replaceAll(".", "-").replaceAll("_", "-")}}"` : asToml(entry.value ?? example(entry))}`;
   const secretName = entry.key.replaceAll(".", "-").replaceAll("_", "-");
+  const value = entry.isSecret ? `"\${credential:${secretName}}"` : asToml(entry.value ?? example(entry));
+  const file = `${entry.section ? `[${entry.section}]\n` : ""}${name} = ${value}`;
   const command = entry.isSecret
     ? `aethon-cli secrets set ${secretName}`
     : terminalCommand(entry, entry.value ?? example(entry));

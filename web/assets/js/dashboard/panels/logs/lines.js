@@ -1,6 +1,9 @@
 // The panel's log lines: newest first, deduplicated, bounded, searchable by target and words. No page.
 
-/** @typedef {{key: string, at: string, level: string, target: string, message: string, fields: Record<string, any>, missed?: number}} Line */
+/**
+ * @typedef {{key: string, at: string, level: string, target: string, message: string, fields: Record<string, any>,
+ *   missed?: number}} Line
+ */
 
 export const levels = ["trace", "debug", "info", "warn", "error"];
 const most = 10000;

@@ -3,7 +3,8 @@
 
 /**
  * `order` orders entries of the same time.
- * @typedef {{key: string, at: string, order: number, kind: string, session: string, channel: string, title: string, detail: string, state: string, ms: number | null,
+ * @typedef {{key: string, at: string, order: number, kind: string, session: string, channel: string, title: string,
+ *   detail: string, state: string, ms: number | null,
  *   input: any, output: string, turn: string, model: string, untrusted: boolean, missed?: number}} Entry
  */
 
@@ -225,7 +226,11 @@ export class Entries {
     this.#sort(whole, known);
   }
 
-  /** Keeps the order if that is cheap: the newest entry goes first, a changed one stays. @param {Entry} entry @param {Entry | undefined} known */
+  /**
+   * Keeps the order if that is cheap: the newest entry goes first, a changed one stays.
+   * @param {Entry} entry
+   * @param {Entry | undefined} known
+   */
   #sort(entry, known) {
     const sorted = this.#sorted;
     if (!sorted) return;
@@ -243,8 +248,8 @@ const texts = new WeakMap();
 function searchable(entry) {
   let text = texts.get(entry);
   if (text === undefined) {
-    text =
-      `${entry.title} ${entry.detail} ${entry.session} ${entry.input === undefined ? "" : JSON.stringify(entry.input)} ${entry.output.slice(0, 4000)}`.toLowerCase();
+    const input = entry.input === undefined ? "" : JSON.stringify(entry.input);
+    text = [entry.title, entry.detail, entry.session, input, entry.output.slice(0, 4000)].join(" ").toLowerCase();
     texts.set(entry, text);
   }
   return text;

@@ -170,7 +170,12 @@ function hear(entries, topic, data, now) {
     entries.forget(String(data.session_id));
 }
 
-/** Loads the newest messages of the newest conversations, and telemetry. Returns the number of conversations. @param {import("../../context.js").Context} context @param {Entries} entries @param {string} session */
+/**
+ * Loads the newest messages of the newest conversations, and telemetry. Returns the number of conversations.
+ * @param {import("../../context.js").Context} context
+ * @param {Entries} entries
+ * @param {string} session
+ */
 async function history(context, entries, session) {
   const [{ sessions = [] }, approvals, telemetry] = await Promise.all([
     context.request(`/api/sessions?limit=${past.sessions}`),

@@ -26,7 +26,12 @@ function card(label, href) {
   );
   let says = "";
   let held = /** @type {Node | null} */ (null);
-  /** @param {import("../../../shared/dom.js").Child | import("../../../shared/dom.js").Child[]} main @param {string} rest @param {number[]} [series] @param {string} [spoken] */
+  /**
+   * @param {import("../../../shared/dom.js").Child | import("../../../shared/dom.js").Child[]} main
+   * @param {string} rest
+   * @param {number[]} [series]
+   * @param {string} [spoken]
+   */
   const say = (main, rest, series, spoken) => {
     const probe = make("div", {}, ...[main].flat());
     const next = JSON.stringify([rest, series]);

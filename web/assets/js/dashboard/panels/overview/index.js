@@ -205,7 +205,10 @@ export function mount(root, context) {
   };
 }
 
-/** Whether a request failed without an earlier answer; a route missing in this build does not count. @param {import("../../store.js").Held | undefined} held */
+/**
+ * Whether a request failed without an earlier answer; a route missing in this build does not count.
+ * @param {import("../../store.js").Held | undefined} held
+ */
 const isLost = (held) => Boolean(held?.problem && held.value === undefined && held.problem.status !== 404);
 
 /**

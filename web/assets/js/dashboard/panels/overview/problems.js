@@ -5,7 +5,8 @@ import { hrefOf } from "../../route.js";
 
 /**
  * @typedef {{tone: "bad" | "warn", title: string, text: string, href?: string, action?: string}} Trouble
- * @typedef {{status?: any, unready?: string, usage?: any, features?: any, jobs?: any, outbox?: any, sops?: any, errors?: any, approvals?: any}} Known
+ * @typedef {{status?: any, unready?: string, usage?: any, features?: any, jobs?: any, outbox?: any, sops?: any,
+ *   errors?: any, approvals?: any}} Known
  */
 
 const HOUR = 3600000;

@@ -13,7 +13,10 @@ import { sectionHead } from "../../cards.js";
 import { hrefOf } from "../../route.js";
 import { loadTitles, titleFor } from "./titles.js";
 
-/** @typedef {{name: string, session_id: string, size: number, started_at: string, ended_at: string, events_count: number, snapshots_count: number, error?: string, refused?: string, title?: string}} Listed */
+/**
+ * @typedef {{name: string, session_id: string, size: number, started_at: string, ended_at: string, events_count:
+ *   number, snapshots_count: number, error?: string, refused?: string, title?: string}} Listed
+ */
 
 /** @typedef {{name: string, session_id: string, started_at: string, size: number, title?: string}} Running */
 

@@ -43,7 +43,14 @@ export function mountOne(root, context, name) {
   };
 }
 
-/** Opens a recording; returns whether it is shown. @param {HTMLElement} root @param {import("../../context.js").Context} context @param {string} name @param {string} path @returns {Promise<boolean>} */
+/**
+ * Opens a recording; returns whether it is shown.
+ * @param {HTMLElement} root
+ * @param {import("../../context.js").Context} context
+ * @param {string} name
+ * @param {string} path
+ * @returns {Promise<boolean>}
+ */
 async function open(root, context, name, path) {
   try {
     const [found, { snapshots = [] }] = await Promise.all([
@@ -89,7 +96,12 @@ async function open(root, context, name, path) {
   }
 }
 
-/** The recording in progress with this name. @param {import("../../context.js").Context} context @param {string} name @returns {Promise<import("./list.js").Running | undefined>} */
+/**
+ * The recording in progress with this name.
+ * @param {import("../../context.js").Context} context
+ * @param {string} name
+ * @returns {Promise<import("./list.js").Running | undefined>}
+ */
 async function runningOf(context, name) {
   const { running = [] } = await context.request(listPath).catch(() => ({}));
   return running.find((/** @type {any} */ one) => one.name === name);
@@ -227,7 +239,12 @@ function show(root, context, { path, found, snapshots }) {
   });
 }
 
-/** Loads all events page by page and shows them as they arrive. @param {import("../../context.js").Context} context @param {string} path @param {(events: RecordedEvent[], isAll: boolean) => void} show */
+/**
+ * Loads all events page by page and shows them as they arrive.
+ * @param {import("../../context.js").Context} context
+ * @param {string} path
+ * @param {(events: RecordedEvent[], isAll: boolean) => void} show
+ */
 async function loadEvents(context, path, show) {
   let events = /** @type {RecordedEvent[]} */ ([]);
   let after = /** @type {number | null} */ (null);

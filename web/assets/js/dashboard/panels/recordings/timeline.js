@@ -30,7 +30,12 @@ export function placeOf(time, events, places) {
   return next < 0 ? 1 : next === 0 ? 0 : (places[next - 1] + places[next]) / 2;
 }
 
-/** The newest snapshot taken up to an event. @param {Snapshot[]} snapshots @param {RecordedEvent | undefined} event @returns {Snapshot | undefined} */
+/**
+ * The newest snapshot taken up to an event.
+ * @param {Snapshot[]} snapshots
+ * @param {RecordedEvent | undefined} event
+ * @returns {Snapshot | undefined}
+ */
 export function snapshotAt(snapshots, event) {
   // A foreign recording may lack the times of its snapshots.
   if (!event || snapshots.every(({ ts }) => ts === null)) return snapshots.at(-1);

@@ -51,8 +51,10 @@ export function sessionList(context) {
   offer([]);
   const view = sessionTable(context, () => list.soon());
   const list = cursorList(context, {
-    path: ({ limit, cursor }) =>
-      `/api/sessions?${new URLSearchParams({ limit: String(limit), ...(cursor && { cursor }), ...(query && { q: query }), ...(channel && { channel }) })}`,
+    path: ({ limit, cursor }) => {
+      const filters = { ...(cursor && { cursor }), ...(query && { q: query }), ...(channel && { channel }) };
+      return `/api/sessions?${new URLSearchParams({ limit: String(limit), ...filters })}`;
+    },
     rows: (answer) => answer.sessions ?? [],
     show: (rows) => {
       offer(rows);

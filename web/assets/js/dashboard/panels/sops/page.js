@@ -26,7 +26,11 @@ import { sopVersions } from "./versions.js";
 /** @param {string} name */
 export const sopPath = (name) => `/api/sops/${encodeURIComponent(name)}`;
 
-/** A SOP as its file says it, even if that is half written and counts as none. @param {import("../../context.js").Context} context @param {string} name */
+/**
+ * A SOP as its file says it, even if that is half written and counts as none.
+ * @param {import("../../context.js").Context} context
+ * @param {string} name
+ */
 export const sopItem = (context, name) =>
   new SharedItem(context.exchange, sopPath(name), `${sopPath(name)}?invalid=true`);
 

@@ -2,7 +2,10 @@
 
 /** @import { UsageRow } from "../../usage-sums.js" */
 
-/** @typedef {{name: string, requests: number, failed: number, input_tokens: number, output_tokens: number, cached_tokens: number, cost_usd: number}} Sum */
+/**
+ * @typedef {{name: string, requests: number, failed: number, input_tokens: number, output_tokens: number,
+ *   cached_tokens: number, cost_usd: number}} Sum
+ */
 
 const measured = /** @type {const} */ ([
   "requests",

@@ -92,7 +92,13 @@ export function mount(root, context) {
   return { refresh: soon, live: (topic) => topic === "usage" && soon() };
 }
 
-/** @param {any} usage @param {Wanted} wanted @param {(next: Partial<Wanted>) => void} change @param {ReturnType<typeof tables>} lists @returns {Node[]} */
+/**
+ * @param {any} usage
+ * @param {Wanted} wanted
+ * @param {(next: Partial<Wanted>) => void} change
+ * @param {ReturnType<typeof tables>} lists
+ * @returns {Node[]}
+ */
 function panel(usage, wanted, change, lists) {
   const today = make(
     "section",
