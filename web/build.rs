@@ -161,7 +161,8 @@ impl Packer {
     }
 }
 
-/// Reads all files below `folder`, sorted by name because the table is searched by bisection.
+/// Reads all files below `folder`, sorted by name because the table is searched by bisection. Type declarations only serve
+/// the type check and are not sent to browsers.
 fn read_tree(folder: &Path) -> io::Result<Vec<Source>> {
     let mut sources = Vec::new();
     let mut folders = vec![(folder.to_path_buf(), String::new())];
@@ -171,7 +172,7 @@ fn read_tree(folder: &Path) -> io::Result<Vec<Source>> {
             let name = format!("{prefix}{}", entry.file_name().to_string_lossy());
             if entry.file_type()?.is_dir() {
                 folders.push((entry.path(), format!("{name}/")));
-            } else {
+            } else if !name.ends_with(".d.ts") {
                 sources.push(Source { name, body: fs::read(entry.path())? });
             }
         }

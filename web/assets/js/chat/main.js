@@ -25,6 +25,7 @@ import { modelMissing, welcome } from "./welcome.js";
 
 /** @import { Link } from "./socket.js" */
 /** @import { Attachment, Turn } from "./types.js" */
+/** @import { Status } from "../wire/api.js" */
 
 /** Matches where the list of conversations is a drawer. */
 const narrow = matchMedia("(width <= 780px)");
@@ -75,7 +76,7 @@ class ChatPage {
   #frame = make("div", { class: "chat" });
   #skip = make("a", { class: "skip-link", href: "#message" }, texts.skip);
   /** @type {Session | null} */ #session = null;
-  /** @type {any} */ #status = null;
+  /** @type {Status | null} */ #status = null;
   /** @type {{turn: Turn, frame: any}[]} Frames since the last drawing. */ #heard = [];
   /** @type {Problem | null} */ #problem = null;
   #isDenied = false;
@@ -156,8 +157,9 @@ class ChatPage {
 
   async #askStatus() {
     try {
-      this.#status = await request("/api/status");
-      this.#composer.setModel(this.#status.model_ready === false ? "" : (this.#status.model ?? ""));
+      const status = /** @type {Status} */ (await request("/api/status"));
+      this.#status = status;
+      this.#composer.setModel(status.model_ready === false ? "" : (status.model ?? ""));
     } catch (problem) {
       if (problem instanceof Problem && problem.status === 401) this.#deny();
     }

@@ -20,6 +20,7 @@ import { grouped, nameOf, titleOf } from "./grouping.js";
 import { hrefOf } from "./route.js";
 
 /** @import { Listed } from "./grouping.js" */
+/** @import { Approval } from "../wire/api.js" */
 
 const pinKey = "aethon.pinned";
 const words = texts.sidebar;
@@ -160,7 +161,9 @@ export class Sidebar {
       if (asked !== this.#asked) return;
       this.#sessions = list;
       for (const session of [...sessions, ...list]) this.#titles.set(nameOf(session), titleOf(session));
-      this.#waiting = new Set((approvals.approvals ?? []).map((/** @type {any} */ approval) => approval.session_id));
+      this.#waiting = new Set(
+        (approvals.approvals ?? []).map((/** @type {Approval} */ approval) => approval.session_id),
+      );
       this.#state = "ready";
     } catch (problem) {
       if (asked !== this.#asked) return;

@@ -1,6 +1,7 @@
 // One exchange, empty or parsed from the stored transcript. Pure: no page, no network.
 
-/** @import { Turn, Reply, StoredMessage, Attachment, ToolPart } from "./types.js" */
+/** @import { Turn, Reply, StoredMessage, Attachment, ToolPart, Usage } from "./types.js" */
+/** @import { Block } from "../wire/api.js" */
 
 let births = 0;
 
@@ -101,7 +102,7 @@ function readSaid(turn, message) {
   turn.said = said;
 }
 
-/** @param {Reply} reply @param {any} block */
+/** @param {Reply} reply @param {Required<Block>} block */
 function readBlock(reply, block) {
   const at = reply.blocks.length;
   const { type } = block;
@@ -126,7 +127,7 @@ function readBlock(reply, block) {
   }
 }
 
-/** @param {Reply} reply @param {any} result */
+/** @param {Reply} reply @param {Required<Block>} result */
 function settleTool(reply, result) {
   const tool = toolPart(reply, result.call);
   if (!tool) return;
@@ -148,8 +149,10 @@ export function toolPart(reply, call) {
 export const isBlank = (reply) =>
   reply.blocks.length === 0 && reply.extras.every(({ part }) => part.kind === "context") && !reply.source;
 
-/** @param {any} one @param {any} other */
-function sum(one, other) {
+/** @param {Partial<Usage>} first @param {Partial<Usage>} second @returns {Usage} */
+function sum(first, second) {
+  const one = /** @type {Record<string, number | undefined>} */ (first);
+  const other = /** @type {Record<string, number | undefined>} */ (second);
   /** @type {Record<string, number>} */
   const total = {};
   for (const key of new Set([...Object.keys(one), ...Object.keys(other)])) {

@@ -5,8 +5,10 @@ import { make } from "../shared/dom.js";
 import { icon } from "../shared/icons.js";
 import { texts } from "../texts.js";
 
+/** @import { Status } from "../wire/api.js" */
+
 /**
- * @param {any} status from /api/status, or null while it is unknown
+ * @param {Status | null} status from /api/status, or null while it is unknown
  * @param {(text: string) => void} suggest
  * @param {string} remark another remark, if any
  */
@@ -44,7 +46,7 @@ export function welcome(status, suggest, remark) {
   );
 }
 
-/** What the assistant can read and run here, in the service's words. @param {any} status */
+/** What the assistant can read and run here, in the service's words. @param {Status | null} status */
 function reach(status) {
   const sentences = Array.isArray(status?.reach) ? status.reach : [];
   if (sentences.length === 0) return null;
@@ -56,11 +58,11 @@ function reach(status) {
   );
 }
 
-/** @param {any} status */
+/** @param {Status | null} status */
 export function modelMissing(status) {
   return note({
     title: texts.model.missingTitle,
-    text: status.model_hint || texts.model.missingHint,
+    text: status?.model_hint || texts.model.missingHint,
     tone: "warn",
     icon: "key",
   });

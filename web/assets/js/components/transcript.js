@@ -12,31 +12,33 @@ import { rendered } from "./rendered.js";
 import { sessionWords as words } from "../texts/sessions.js";
 import { texts } from "../texts.js";
 
+/** @import { Block, Message, Usage } from "../wire/api.js" */
+
 /**
  * The elements of some messages, in order. A call and its result, stored separately, are shown together.
- * @param {any[]} messages
+ * @param {Message[]} messages
  * @returns {HTMLElement[]}
  */
 export function messageElements(messages) {
-  /** @type {Map<string, any>} */ const results = new Map();
+  /** @type {Map<string, Block>} */ const results = new Map();
   for (const { content = [], turn } of messages)
     for (const block of content) if (block.type === "tool_result") results.set(`${turn} ${block.call}`, block);
   const calls = new Set(
     messages.flatMap(({ content = [], turn }) =>
       content
-        .filter((/** @type {any} */ block) => block.type === "tool_call")
-        .map((/** @type {any} */ block) => `${turn} ${block.id}`),
+        .filter((/** @type {Block} */ block) => block.type === "tool_call")
+        .map((/** @type {Block} */ block) => `${turn} ${block.id}`),
     ),
   );
   return messages.flatMap((message) => {
     const blocks = (message.content ?? []).filter(
-      (/** @type {any} */ block) => block.type !== "tool_result" || !calls.has(`${message.turn} ${block.call}`),
+      (/** @type {Block} */ block) => block.type !== "tool_result" || !calls.has(`${message.turn} ${block.call}`),
     );
     return blocks.length > 0 ? [messageElement(message, blocks, results)] : [];
   });
 }
 
-/** @param {any} message @param {any[]} blocks @param {Map<string, any>} results */
+/** @param {Message} message @param {Block[]} blocks @param {Map<string, Block>} results */
 function messageElement(message, blocks, results) {
   const body = make("div", { class: "said-body" });
   for (const block of blocks) {
@@ -62,7 +64,7 @@ function messageElement(message, blocks, results) {
   );
 }
 
-/** @param {any} usage */
+/** @param {Usage | null} usage */
 function usageWords(usage) {
   if (!usage) return null;
   const cost = usage.cost_usd > 0 ? ` · ${money(usage.cost_usd)}` : "";
@@ -73,7 +75,7 @@ function usageWords(usage) {
   );
 }
 
-/** @param {any} block @param {any} message @param {Map<string, any>} results @returns {Node | null} */
+/** @param {Block} block @param {Message} message @param {Map<string, Block>} results @returns {Node | null} */
 function blockElement(block, message, results) {
   switch (block.type) {
     case "text":
@@ -81,7 +83,7 @@ function blockElement(block, message, results) {
     case "tool_call":
       return callBlock(block, results.get(`${message.turn} ${block.id}`));
     case "tool_result":
-      return callBlock({ name: block.name, input: block.input ?? {} }, block);
+      return callBlock({ ...block, input: block.input ?? {} }, block);
     case "image":
       return picture(block);
     case "file":
@@ -120,7 +122,7 @@ function blockElement(block, message, results) {
   }
 }
 
-/** @param {any} block */
+/** @param {Block} block */
 function textBlock(block) {
   const mark = block.untrusted && make("span", { title: words.untrustedHint }, badge(words.untrusted, "warn", "alert"));
   if (Array.isArray(block.html)) {
@@ -129,7 +131,7 @@ function textBlock(block) {
   return make("div", {}, mark, make("p", { class: "said-words" }, ...visible(block.text ?? "")));
 }
 
-/** @param {any} call @param {any} result */
+/** @param {Block} call @param {Block | undefined} result */
 function callBlock(call, result) {
   const input = result?.input ?? call.input;
   const change = asChange(input);
@@ -191,7 +193,7 @@ export function fold({ icon: name, name: title, brief: short, aside = [], body }
   return details;
 }
 
-/** @param {any} block */
+/** @param {Block} block */
 function picture(block) {
   const source = pictureSource(block);
   return source

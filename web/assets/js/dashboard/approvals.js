@@ -11,6 +11,7 @@ import { approvalsPath } from "./approvals-path.js";
 import { loaded } from "./cards.js";
 
 /** @import { Store } from "./store.js" */
+/** @import { Approval } from "../wire/api.js" */
 
 /** @type {Map<string, ReturnType<typeof approvalCard> & {asked: any}>} */
 const cards = new Map();
@@ -30,7 +31,7 @@ export function noteDecision(data) {
 /** @param {Store} store @param {HTMLElement} list the element for the cards */
 export function approvalList(store, list) {
   return loaded(store, approvalsPath, texts.dashboard.approvalsFailed, ({ approvals = [] }) => {
-    const open = new Set(approvals.map((/** @type {any} */ approval) => approval.id));
+    const open = new Set(approvals.map((/** @type {Approval} */ approval) => approval.id));
     for (const [id, card] of cards) {
       if (open.has(id)) continue;
       // No event said how it was decided.
@@ -40,7 +41,7 @@ export function approvalList(store, list) {
       if (!card.isKept()) cards.delete(id);
     }
     const kept = [...cards].filter(([id]) => !open.has(id)).map(([, card]) => card.element);
-    const shown = [...kept, ...approvals.map((/** @type {any} */ approval) => cardFor(store, approval).element)];
+    const shown = [...kept, ...approvals.map((/** @type {Approval} */ approval) => cardFor(store, approval).element)];
     const hadFocus = list.contains(document.activeElement);
     if (shown.length > 0) arrange(list, shown);
     else if (!list.querySelector(":scope > .quiet"))
@@ -52,7 +53,7 @@ export function approvalList(store, list) {
   });
 }
 
-/** @param {Store} store @param {any} approval */
+/** @param {Store} store @param {Approval} approval */
 function cardFor(store, approval) {
   const known = cards.get(approval.id);
   if (known) return known;

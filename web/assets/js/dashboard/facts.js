@@ -9,6 +9,7 @@ import { approvalsPath } from "./approvals-path.js";
 
 /** @import { Frame } from "./frame.js" */
 /** @import { Store } from "./store.js" */
+/** @import { Budget, Status } from "../wire/api.js" */
 
 export const statusPath = "/api/status";
 export const budgetPath = "/api/usage?days=1";
@@ -29,7 +30,7 @@ export function showFacts(frame, store) {
   frame.leave.hidden = !status?.token_required;
 }
 
-/** @param {any} status */
+/** @param {Status} status */
 function modelChip(status) {
   const isReady = status.model_ready !== false;
   const name = isReady ? status.model || texts.dashboard.unknown : texts.dashboard.notReady;
@@ -41,7 +42,7 @@ function modelChip(status) {
   );
 }
 
-/** @param {any} budget */
+/** @param {Budget} budget */
 function budgetChip(budget) {
   const isLimited = budget.daily_usd > 0;
   const words = isLimited

@@ -12,12 +12,13 @@ import { asShown } from "./as-shown.js";
 
 /** @import { Context } from "./context.js" */
 /** @import { MenuItem } from "../shared/menu.js" */
+/** @import { Job } from "../wire/api.js" */
 
 export const jobsPath = "/api/scheduler?limit=1000";
 
 /** Loads the jobs of all further pages. @param {Context} context @param {string | null | undefined} cursor */
 export async function furtherJobs(context, cursor) {
-  const jobs = /** @type {any[]} */ ([]);
+  const jobs = /** @type {Job[]} */ ([]);
   while (cursor) {
     const page = await context.request(`${jobsPath}&cursor=${encodeURIComponent(cursor)}`);
     jobs.push(...page.jobs);
@@ -29,10 +30,10 @@ export async function furtherJobs(context, cursor) {
 /** @param {string} id @param {string} [rest] */
 export const jobPath = (id, rest = "") => `/api/scheduler/jobs/${encodeURIComponent(id)}${rest}`;
 
-/** @param {any} job */
+/** @param {Job} job */
 export const whatWords = (job) => [job.sop_name && words.sop(job.sop_name), job.prompt].filter(Boolean).join(": ");
 
-/** @param {any} job */
+/** @param {Job} job */
 export const whenWords = (job) => job.cron ?? (job.run_at ? `${words.once}, ${exactly(job.run_at)}` : words.none);
 
 /** @param {string | null} status */
@@ -46,7 +47,7 @@ export function statusBadge(status) {
   return badge(label, tone, icon);
 }
 
-/** What a job is to do, without what its runs change. @param {any} job */
+/** What a job is to do, without what its runs change. @param {Job} job */
 const wanted = (job) =>
   JSON.stringify([
     job.cron,
@@ -61,7 +62,7 @@ const wanted = (job) =>
   ]);
 
 /**
- * @param {Context} context @param {any} job @param {{changed: () => void, gone: () => void}} after
+ * @param {Context} context @param {Job} job @param {{changed: () => void, gone: () => void}} after
  * @returns {MenuItem[]}
  */
 export function jobActions(context, job, { changed, gone }) {

@@ -16,6 +16,8 @@ import { ranked } from "./matching.js";
 import { panels } from "./panels.js";
 import { hrefOf } from "./route.js";
 
+/** @import { Session } from "../wire/api.js" */
+
 /** @typedef {{label: string, group: string, icon: string, more?: string, words?: string, run: () => void}} Entry */
 
 const words = shell.palette;
@@ -196,7 +198,7 @@ function open(hash) {
 async function matchingSessions(text) {
   try {
     const { sessions = [] } = await guarded(`/api/sessions?limit=8&q=${encodeURIComponent(text)}`);
-    return sessions.map((/** @type {any} */ session) => ({
+    return sessions.map((/** @type {Session} */ session) => ({
       label: session.title || session.session_id,
       group: words.sessions,
       icon: "chat",

@@ -12,14 +12,15 @@ import { asShown } from "./as-shown.js";
 
 /** @import { Context } from "./context.js" */
 /** @import { MenuItem } from "../shared/menu.js" */
+/** @import { Session } from "../wire/api.js" */
 
 /** @param {string} id */
 export const pathOf = (id) => `/api/sessions/${encodeURIComponent(id)}`;
 
-/** @param {any} session */
+/** @param {Session} session */
 export const titleOf = (session) => session.title || session.session_id || words.untitled;
 
-/** The chat's address for a session; only browser conversations have one. @param {any} session */
+/** The chat's address for a session; only browser conversations have one. @param {Session} session */
 export function chatHref(session) {
   const name = String(session.session_id ?? "");
   return name.startsWith("webchat:") ? `/#/${encodeURIComponent(name.slice("webchat:".length))}` : "";
@@ -27,7 +28,7 @@ export function chatHref(session) {
 
 /**
  * @param {Context} context
- * @param {any} session
+ * @param {Session} session
  * @param {{changed: () => void, gone: () => void}} after
  * @returns {MenuItem[]}
  */

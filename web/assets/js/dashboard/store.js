@@ -36,7 +36,7 @@ export class Store extends EventTarget {
         held.value = before.value;
     } catch (problem) {
       if (problem instanceof Problem && problem.status === 401)
-        void signInAgain().then(() => !isAgain && this.load(path, true));
+        void signInAgain().then(() => (isAgain ? undefined : this.load(path, true)));
       held = { value: before?.value, problem: /** @type {Problem} */ (problem), at: before?.at ?? 0 };
     }
     // Not those that a younger request will outdo: who asks again and again would never have an answer.

@@ -126,6 +126,7 @@ async function sent(method, target, body) {
       return [words.notJson];
     }
   }
+  /** @type {Record<string, string>} */
   const headers = body === undefined ? {} : { "Content-Type": "application/json" };
   const began = performance.now();
   try {

@@ -17,10 +17,10 @@ import { isOdd, visible, visibleText } from "./visible.js";
 const graceMs = 500;
 
 /**
- * @typedef {{tool: string, input: any, summary: string, expires_at: string | null, decision: "approve" | "deny" | null,
+ * @typedef {{tool: string, input: unknown, summary: string, expires_at: string | null, decision: "approve" | "deny" | null,
  *   reason: string | null, sending: boolean, origin?: string, why?: string, preview?: string, session_scope?: string,
  *   fault?: string, edited?: boolean}} Asked
- * @typedef {{scope?: "session", input?: any}} Terms
+ * @typedef {{scope?: "session", input?: unknown}} Terms
  */
 
 /**
@@ -195,8 +195,9 @@ function previewSheet(preview) {
   );
 }
 
-/** Every argument in full under its name. @param {any} input */
+/** Every argument in full under its name. @param {unknown} input */
 function argumentList(input) {
+  /** @type {[string, unknown][]} */
   const entries = typeof input === "object" && input !== null ? Object.entries(input) : [["", input]];
   if (entries.length === 0) return make("p", { class: "field-hint" }, texts.approval.noInput);
   const list = make("dl", {});

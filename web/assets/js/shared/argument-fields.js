@@ -5,8 +5,8 @@ import { make } from "./dom.js";
 import { visibleText } from "./visible.js";
 
 /**
- * @param {any} input
- * @returns {{elements: HTMLElement[], read: () => {input: any, problem: string}, focus: () => void, typed: () => {name:
+ * @param {unknown} input
+ * @returns {{elements: HTMLElement[], read: () => {input: unknown, problem: string}, focus: () => void, typed: () => {name:
  *   string, text: string}[]}}
  *   `typed`: what was changed, by the names of the arguments
  */
@@ -40,7 +40,7 @@ export function argumentFields(input) {
   return { elements, read, focus: () => fields[0]?.box.focus(), typed };
 }
 
-/** @param {any} value */
+/** @param {unknown} value */
 function box(value) {
   const text = typeof value === "string" ? value : JSON.stringify(value, null, 2);
   const rows = Math.min(12, text.split("\n").length + 1);

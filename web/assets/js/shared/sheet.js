@@ -4,19 +4,19 @@ import { make } from "./dom.js";
 import { texts } from "../texts.js";
 import { isOdd, visible, visibleText } from "./visible.js";
 
-/** A value as text: strings as they are, everything else as JSON. @param {any} value */
+/** A value as text: strings as they are, everything else as JSON. @param {unknown} value */
 export function asText(value) {
   return typeof value === "string" ? value : (JSON.stringify(value, null, 2) ?? "");
 }
 
-/** Whether a value, as shown, contains invisible characters in a name or value. @param {any} value @returns {boolean} */
+/** Whether a value, as shown, contains invisible characters in a name or value. @param {unknown} value @returns {boolean} */
 export function hasOddCharacters(value) {
   if (typeof value === "object" && value !== null)
     return Object.entries(value).some(([name, inner]) => isOdd(name) || hasOddCharacters(inner));
   return typeof value === "string" && isOdd(value);
 }
 
-/** @param {any} value @param {string} label @returns {HTMLElement} */
+/** @param {unknown} value @param {string} label @returns {HTMLElement} */
 export function sheet(value, label) {
   const text = asText(value);
   const box = make("pre", { class: "sheet", tabindex: "0", role: "group", "aria-label": visibleText(label) });
@@ -31,12 +31,13 @@ export function sheet(value, label) {
 
 /**
  * The requested edit of a file, as removed and added lines; null for other inputs.
- * @param {any} input
+ * @param {unknown} input
  */
 export function asChange(input) {
-  if (typeof input?.old !== "string" || typeof input?.new !== "string") return null;
-  const before = input.old.split("\n");
-  const after = input.new.split("\n");
+  const edit = /** @type {{old?: unknown, new?: unknown} | null | undefined} */ (input);
+  if (typeof edit?.old !== "string" || typeof edit.new !== "string") return null;
+  const before = edit.old.split("\n");
+  const after = edit.new.split("\n");
   const same = (/** @type {number} */ index) => before.at(index) === after.at(index);
   const shorter = Math.min(before.length, after.length);
   let head = 0;
@@ -72,13 +73,14 @@ const telling = [
   "title",
 ];
 
-/** The short form of an input: its most informative argument, else its first. @param {any} input */
+/** The short form of an input: its most informative argument, else its first. @param {unknown} input */
 export function brief(input) {
   if (typeof input === "string") return input;
   const isShort = (/** @type {unknown} */ value) =>
     (typeof value === "string" && value.trim() !== "") || typeof value === "number";
-  const name = telling.find((candidate) => isShort(input?.[candidate]));
-  const value = name ? input[name] : Object.values(input ?? {}).find(isShort);
+  const all = /** @type {Record<string, unknown>} */ (input ?? {});
+  const name = telling.find((candidate) => isShort(all[candidate]));
+  const value = name ? all[name] : Object.values(all).find(isShort);
   return value === undefined ? "" : String(value).replace(/\s+/g, " ").trim().slice(0, 160);
 }
 

@@ -13,6 +13,8 @@ import { rowTitle, table } from "../../../components/table.js";
 import { exactTime } from "../../exact-time.js";
 import { workSection } from "./work.js";
 
+/** @import { AgentActivity, AgentStanding } from "../../../wire/api.js" */
+
 /**
  * @typedef {{agent_id: string, name: string, role: string, session_id: string, kind: string, parent: string | null,
  *   task: string, outcome: string, error: string | null,
@@ -72,7 +74,7 @@ export function mount(root, context) {
 /** @param {string} title */
 const heading = (title) => make("div", { class: "section-head" }, make("h2", {}, title));
 
-/** A fallback for an API that lists only active agents. @param {any[]} active */
+/** A fallback for an API that lists only active agents. @param {AgentActivity[]} active */
 const standingOf = (active) => [
   ...new Map(active.map((one) => [one.name, { name: one.name, role: one.role, model: "", state: one.state }])).values(),
 ];
@@ -89,7 +91,7 @@ function doing(now, tool) {
 
 /**
  * A card for each agent, kept across updates so that nothing flickers.
- * @param {HTMLElement} host @param {any[]} standing @param {any[]} active @param {(agent: string) => void} only
+ * @param {HTMLElement} host @param {AgentStanding[]} standing @param {AgentActivity[]} active @param {(agent: string) => void} only
  */
 function showCards(host, standing, active, only) {
   if (standing.length === 0) return fill(host, state({ icon: "spark", title: words.noneTitle, text: words.none }));
@@ -226,7 +228,7 @@ function history(wanted, context) {
       agent.value = name;
       change({ agent: name });
     },
-    show: (/** @type {any[]} */ next, /** @type {any[]} */ standing) => {
+    show: (/** @type {any[]} */ next, /** @type {AgentStanding[]} */ standing) => {
       const first = runs.length === 0;
       runs = next.map((run) => ({ ...run, tools: run.tools ?? [], task: run.task ?? "" }));
       const names = [...new Set([...standing.map(({ name }) => name), ...runs.map(({ name }) => name)])];

@@ -12,6 +12,8 @@ import { workWords as words } from "../../../texts/work.js";
 import { act } from "../../run-action.js";
 import { exactTime } from "../../exact-time.js";
 
+/** @import { WorkList } from "../../../wire/api.js" */
+
 /**
  * @typedef {{number: number, title: string, state: string, evidence: string | null, error: string | null}} Task
  * @typedef {{work_id: string, goal: string, session_id: string, origin: string, state: string, reason: string | null,
@@ -39,7 +41,7 @@ export function workSection(context) {
   const hint = make("div", {});
   const body = make("div", { class: "stack" });
   let isWorking = false;
-  const show = (/** @type {any} */ { enabled, ambient, paused, work = [] }) => {
+  const show = (/** @type {WorkList} */ { enabled, ambient, paused, work = [] }) => {
     isWorking = work.some((/** @type {Work} */ one) => open.has(one.state));
     fill(aside, enabled && switchAll(context, paused));
     fill(

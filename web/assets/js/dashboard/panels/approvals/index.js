@@ -16,6 +16,8 @@ import { approvalsPath } from "../../approvals-path.js";
 import { approvalList, hasKept } from "../../approvals.js";
 import { exactTime } from "../../exact-time.js";
 
+/** @import { AuditEntry, Grant } from "../../../wire/api.js" */
+
 /**
  * @typedef {{at: string, action: string, subject: string, outcome: string, by: string, detail: string, session_id:
  *   string | null, turn: string | null, key: string}} Row
@@ -64,7 +66,7 @@ export function mount(root, context) {
 /** @param {string} title @param {Node} [aside] */
 const heading = (title, aside) => make("div", { class: "section-head" }, make("h2", {}, title), aside);
 
-/** @param {HTMLElement} host @param {any[]} grants @param {import("../../context.js").Context} context */
+/** @param {HTMLElement} host @param {Grant[]} grants @param {import("../../context.js").Context} context */
 function showGrants(host, grants, context) {
   if (grants.length === 0) return fill(host);
   const list = make("ul", { role: "list", class: "grants" });
@@ -136,7 +138,7 @@ function pastDecisions(context) {
     failure: words.pastFailed,
     show: ({ audit = [] }) => {
       const seen = new Map();
-      rows = audit.map((/** @type {any} */ entry) => {
+      rows = audit.map((/** @type {AuditEntry} */ entry) => {
         const base = `${entry.at} ${entry.action} ${entry.subject} ${entry.turn}`;
         seen.set(base, (seen.get(base) ?? 0) + 1);
         return { ...entry, key: `${base} ${seen.get(base)}` };

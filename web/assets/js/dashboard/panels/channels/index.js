@@ -17,6 +17,7 @@ import { sectionHead } from "../../cards.js";
 
 /** @import { Context } from "../../context.js" */
 /** @import { Mount } from "../../panels.js" */
+/** @import { Pairings, SignIns } from "../../../wire/api.js" */
 
 const channelsPath = "/api/channels";
 const outboxPath = "/api/outbox?limit=200";
@@ -302,7 +303,7 @@ function people(context) {
       },
     ],
   });
-  const show = (/** @type {any} */ { pairings = [] }) =>
+  const show = (/** @type {Pairings} */ { pairings = [] }) =>
     pairings.length > 0 ? list.show(pairings) : note({ icon: "people", title: words.nobody, text: words.nobodyHint });
   const view = region(context, { path: pairingsPath, failure: words.peopleFailed, lines: 2, show });
   const confirm = button({ label: words.confirm, look: "button-small", press: () => void approve(context) });
@@ -368,7 +369,7 @@ function signIns(context) {
       },
     ],
   });
-  const show = (/** @type {any} */ { sign_ins: rows = [] }) =>
+  const show = (/** @type {SignIns} */ { sign_ins: rows = [] }) =>
     rows.length > 0 ? list.show(rows) : note({ icon: "key", title: words.noSignIns, text: words.noSignInsHint });
   const view = region(context, { path: signInsPath, failure: words.signInsFailed, lines: 2, show });
   return { element: make("section", {}, sectionHead(words.signIns), view.element), soon: view.soon };

@@ -63,6 +63,7 @@ export class ConfigChange {
 
   /** @param {unknown} value @param {boolean} isDry @param {Record<string, string>} headers */
   #send(value, isDry, headers) {
+    /** @type {Record<string, string>} */
     const match = this.#etag ? { "If-Match": this.#etag } : {};
     return this.#context.exchange(`/api/config${isDry ? "?dry_run=true" : ""}`, {
       method: "PATCH",

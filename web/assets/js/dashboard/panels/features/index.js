@@ -10,6 +10,8 @@ import { featureWords as words } from "../../../texts/features.js";
 import { ranked } from "../../matching.js";
 import { hrefOf } from "../../route.js";
 
+/** @import { Feature } from "../../../wire/api.js" */
+
 const path = "/api/features";
 const order = ["degraded", "on", "off", "unavailable"];
 
@@ -37,7 +39,7 @@ export function mount(root, context) {
   return { refresh: view.soon, unmount: () => clearInterval(timer) };
 }
 
-/** @param {HTMLElement} host @param {any[]} features @param {string} query */
+/** @param {HTMLElement} host @param {Feature[]} features @param {string} query */
 function draw(host, features, query) {
   const found = ranked(
     features,
@@ -58,7 +60,7 @@ function draw(host, features, query) {
     );
 }
 
-/** @param {string} name @param {any[]} members */
+/** @param {string} name @param {Feature[]} members */
 function section(name, members) {
   const { title, lead } = words.groups[name];
   return make(
@@ -74,7 +76,7 @@ function section(name, members) {
   );
 }
 
-/** @param {any} feature */
+/** @param {Feature} feature */
 function row(feature) {
   const { label, tone, icon } = words.states[feature.state] ?? {
     label: feature.state,

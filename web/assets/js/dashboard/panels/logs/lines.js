@@ -1,5 +1,7 @@
 // The panel's log lines: newest first, deduplicated, bounded, searchable by target and words. No page.
 
+/** @import { LogRecord } from "../../../wire/api.js" */
+
 /**
  * @typedef {{key: string, at: string, level: string, target: string, message: string, fields: Record<string, any>,
  *   missed?: number}} Line
@@ -13,14 +15,14 @@ export class LogLines {
   #seen = new Map();
   #number = 0;
 
-  /** Merges the records of an answer, newest first, with those received live before. @param {any[]} records */
+  /** Merges the records of an answer, newest first, with those received live before. @param {LogRecord[]} records */
   reset(records) {
     this.lines = [];
     this.#seen.clear();
     for (const record of [...records].reverse()) this.add(record);
   }
 
-  /** Adds a record that was just logged. @param {any} record */
+  /** Adds a record that was just logged. @param {LogRecord} record */
   add(record) {
     this.lines.unshift(lineOf(record, this.#fresh(JSON.stringify(record))));
     this.#bound();
@@ -66,7 +68,7 @@ export class LogLines {
   }
 }
 
-/** @param {any} record @param {string} key @returns {Line} */
+/** @param {LogRecord} record @param {string} key @returns {Line} */
 function lineOf({ ts, time, level, target, message, fields }, key) {
   return {
     key,

@@ -1,6 +1,8 @@
 // The entries of the live monitor: one for each message, reply, tool call, approval, delivery and job, from the stored history
 // and live events alike; deduplicated, newest first, bounded. No page.
 
+/** @import { Block, Message, TelemetryEvent } from "../../../wire/api.js" */
+
 /**
  * `order` orders entries of the same time.
  * @typedef {{key: string, at: string, order: number, kind: string, session: string, channel: string, title: string,
@@ -15,7 +17,7 @@ export class Entries {
   /** @type {Entry[] | null} The sorted entries, until one is added. */ #sorted = null;
   #number = 0;
 
-  /** Adds a message of a transcript, in the form of the API and the socket. @param {string} session @param {any} message */
+  /** Adds a message of a transcript, in the form of the API and the socket. @param {string} session @param {Message} message */
   message(session, message) {
     const { id = "", role = "", content = [], created_at: at = "", turn = "", model = "" } = message ?? {};
     if (!Array.isArray(content)) return;
@@ -72,7 +74,7 @@ export class Entries {
     });
   }
 
-  /** @param {string} session @param {string} turn @param {any} block @param {any} base */
+  /** @param {string} session @param {string} turn @param {Block} block @param {any} base */
   #result(session, turn, block, base) {
     const key = `${session} ${turn} ${block.call}`;
     const known = this.#entries.get(key);
@@ -128,7 +130,7 @@ export class Entries {
     });
   }
 
-  /** Adds telemetry that is in no transcript: deliveries, refusals, errors, jobs, channel states. @param {any} event */
+  /** Adds telemetry that is in no transcript: deliveries, refusals, errors, jobs, channel states. @param {TelemetryEvent} event */
   measured(event) {
     const kind = { delivery: "delivery", denial: "problem", error: "problem", channel: "problem", job: "job" }[
       String(event?.type)

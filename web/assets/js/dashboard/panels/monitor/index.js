@@ -19,6 +19,7 @@ import { liveList } from "../../live-list.js";
 import { Entries } from "./entries.js";
 
 /** @import { Entry } from "./entries.js" */
+/** @import { Session } from "../../../wire/api.js" */
 
 /** How many conversations and messages the history includes, and the number of concurrent requests. */
 const past = { sessions: 24, messages: 60, atOnce: 4 };
@@ -183,7 +184,7 @@ async function history(context, entries, session) {
     context.request("/api/telemetry?limit=500").catch(() => ({})),
   ]);
   const ids = [
-    ...new Set([...(session ? [session] : []), ...sessions.map((/** @type {any} */ one) => one.session_id)]),
+    ...new Set([...(session ? [session] : []), ...sessions.map((/** @type {Session} */ one) => one.session_id)]),
   ];
   const left = [...ids];
   const work = async () => {

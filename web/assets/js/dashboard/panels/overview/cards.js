@@ -11,6 +11,8 @@ import { overviewWords as words } from "../../../texts/overview.js";
 import { share } from "./problems.js";
 import { sumsByDay } from "../../usage-sums.js";
 
+/** @import { Session, SessionList, Telemetry, TelemetryDay, UsageReport } from "../../../wire/api.js" */
+
 /** A card that keeps its place; only its content changes. @param {string} label @param {string} href */
 function card(label, href) {
   const value = make("dd", { class: "card-value" }, "–");
@@ -75,7 +77,7 @@ export function overviewCards() {
     errors.element,
   );
 
-  /** @param {import("../../store.js").Held | undefined} held @param {any} sessions */
+  /** @param {import("../../store.js").Held | undefined} held @param {SessionList} sessions */
   const showState = (held, sessions) => {
     const status = held?.value;
     if (status) {
@@ -94,12 +96,12 @@ export function overviewCards() {
       );
     }
     if (sessions) {
-      const busy = (sessions.sessions ?? []).filter((/** @type {any} */ session) => session.busy).length;
+      const busy = (sessions.sessions ?? []).filter((/** @type {Session} */ session) => session.busy).length;
       active.say(String(busy), words.activeMore(busy));
     }
   };
 
-  /** @param {any} usage of the last days */
+  /** @param {UsageReport} usage of the last days */
   const showUsage = (usage) => {
     if (!usage) return;
     const { today: sum, budget } = usage;
@@ -140,13 +142,14 @@ export function overviewCards() {
       ),
     );
   };
-  /** @param {any} telemetry if it is enabled */
+  /** @param {Telemetry} telemetry if it is enabled */
   const showMeasured = (telemetry) => {
     const sums = telemetry?.enabled && telemetry.summary?.today;
     if (!sums) return;
     for (const { element } of measured) element.hidden = false;
-    const days = /** @type {any[]} */ (telemetry.days ?? []);
-    const trend = (/** @type {string} */ what, /** @type {any[]} */ values) => words.trend(what, values.join(", "));
+    const days = /** @type {TelemetryDay[]} */ (telemetry.days ?? []);
+    const trend = (/** @type {string} */ what, /** @type {(number | string)[]} */ values) =>
+      words.trend(what, values.join(", "));
     const counts = days.map((day) => day.total_messages);
     messages.say(
       counted(sums.total_messages),
@@ -181,7 +184,7 @@ export function overviewCards() {
   return { state, today, showState, showUsage, showMeasured };
 }
 
-/** @param {any} usage @param {{day: string}[]} days */
+/** @param {UsageReport} usage @param {{day: string}[]} days */
 function requestsByDay(usage, days) {
   const counts = new Map(days.map(({ day }) => [day, 0]));
   for (const row of usage.rows) if (counts.has(row.day)) counts.set(row.day, (counts.get(row.day) ?? 0) + row.requests);

@@ -15,6 +15,8 @@ import { whatWords } from "../../jobs.js";
 import { hrefOf } from "../../route.js";
 import { titleOf } from "../../session-actions.js";
 
+/** @import { Job, JobList, LogRecord, Session } from "../../../wire/api.js" */
+
 /**
  * A list that redraws a row only if its content has changed.
  * @param {HTMLElement} element @param {(entry: any) => HTMLElement} draw @param {(entry: any) => string} key
@@ -64,7 +66,7 @@ export function fineRow() {
   );
 }
 
-/** @param {any} session */
+/** @param {Session} session */
 export function sessionRow(session) {
   const state = session.busy
     ? badge(sessionWords.busy, "accent", "clock")
@@ -78,22 +80,25 @@ export function sessionRow(session) {
   );
 }
 
-/** @param {any} job */
+/** @param {Job} job */
 export function jobRow(job) {
   return make(
     "li",
     { class: "brief-row" },
     make("a", { class: "row-link", href: hrefOf("scheduler", [job.job_id]) }, ...visible(job.job_id)),
     make("span", { class: "is-soft brief-what" }, ...visible(whatWords(job))),
-    timeElement(job.next_run, "is-soft"),
+    timeElement(job.next_run ?? "", "is-soft"),
   );
 }
 
-/** The next runs of all jobs, soonest first. @param {any} jobs @param {number} most */
+/** The next runs of all jobs, soonest first. @param {JobList} jobs @param {number} most */
 export function nextJobs(jobs, most) {
   return (jobs?.jobs ?? [])
-    .filter((/** @type {any} */ job) => job.next_run && job.enabled !== false)
-    .sort((/** @type {any} */ one, /** @type {any} */ other) => Date.parse(one.next_run) - Date.parse(other.next_run))
+    .filter((/** @type {Job} */ job) => job.next_run && job.enabled !== false)
+    .sort(
+      (/** @type {Job} */ one, /** @type {Job} */ other) =>
+        Date.parse(one.next_run ?? "") - Date.parse(other.next_run ?? ""),
+    )
     .slice(0, most);
 }
 
@@ -112,7 +117,7 @@ export function logLines() {
   return { element, show };
 }
 
-/** In the page's font: the monospaced one is 40 KB, and would be loaded for this alone. @param {any} record */
+/** In the page's font: the monospaced one is 40 KB, and would be loaded for this alone. @param {LogRecord} record */
 function logRow({ ts, level, target, message, fields }) {
   const word = String(level ?? "").toLowerCase();
   const extra = Object.entries(fields ?? {}).map(

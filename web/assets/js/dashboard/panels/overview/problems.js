@@ -3,10 +3,13 @@
 import { overviewWords as words } from "../../../texts/overview.js";
 import { hrefOf } from "../../route.js";
 
+/** @import { Approvals, Feature, Features, Job, JobList, LogRecord, Logs } from "../../../wire/api.js" */
+/** @import { Outbox, SopList, Status, UsageReport } from "../../../wire/api.js" */
+
 /**
  * @typedef {{tone: "bad" | "warn", title: string, text: string, href?: string, action?: string}} Trouble
- * @typedef {{status?: any, unready?: string, usage?: any, features?: any, jobs?: any, outbox?: any, sops?: any,
- *   errors?: any, approvals?: any}} Known
+ * @typedef {{status?: Status, unready?: string, usage?: UsageReport, features?: Features, jobs?: JobList,
+ *   outbox?: Outbox, sops?: SopList, errors?: Logs, approvals?: Approvals}} Known
  */
 
 const HOUR = 3600000;
@@ -31,35 +34,38 @@ export function troubles({ status, unready, usage, features, jobs, outbox, sops,
       action: words.showBudget,
     },
     // On a phone, the approvals themselves are below the figures.
-    approvals?.approvals?.length > 0 && {
-      tone: "warn",
-      title: words.asked(approvals.approvals.length),
-      text: "",
-      href: "#/approvals",
-      action: words.answer,
-    },
+    approvals &&
+      approvals.approvals?.length > 0 && {
+        tone: "warn",
+        title: words.asked(approvals.approvals.length),
+        text: "",
+        href: "#/approvals",
+        action: words.answer,
+      },
     ...(features?.features ?? [])
       .filter(
-        (/** @type {any} */ feature) =>
+        (/** @type {Feature} */ feature) =>
           feature.state === "degraded" && feature.id !== "model" && feature.id !== "budget",
       )
       .map(failing),
     ...(jobs?.jobs ?? []).flatMap(failedJob),
-    outbox?.count > 0 && {
-      tone: "bad",
-      title: words.undelivered(outbox.count),
-      text: words.undeliveredRemedy,
-      href: "#/channels",
-      action: words.showDeliveries,
-    },
+    outbox &&
+      outbox.count > 0 && {
+        tone: "bad",
+        title: words.undelivered(outbox.count),
+        text: words.undeliveredRemedy,
+        href: "#/channels",
+        action: words.showDeliveries,
+      },
     ...loggedErrors(errors, now),
-    sops?.broken?.length > 0 && {
-      tone: "warn",
-      title: words.brokenSops(sops.broken.length),
-      text: sops.broken[0].faults?.[0]?.message ?? "",
-      href: "#/sops",
-      action: words.showSops,
-    },
+    sops &&
+      sops.broken?.length > 0 && {
+        tone: "warn",
+        title: words.brokenSops(sops.broken.length),
+        text: sops.broken[0].faults?.[0]?.message ?? "",
+        href: "#/sops",
+        action: words.showSops,
+      },
     usage?.budget?.state === "warn" && {
       tone: "warn",
       title: words.budgetWarn,
@@ -73,7 +79,7 @@ export function troubles({ status, unready, usage, features, jobs, outbox, sops,
   return kept.sort((one, other) => Number(other.tone === "bad") - Number(one.tone === "bad"));
 }
 
-/** @param {any} feature @returns {Trouble} */
+/** @param {Feature} feature @returns {Trouble} */
 const failing = (feature) => ({
   tone: "bad",
   title: words.failing(feature.title),
@@ -82,7 +88,7 @@ const failing = (feature) => ({
   action: words.showKey,
 });
 
-/** @param {any} job @returns {Trouble[]} */
+/** @param {Job} job @returns {Trouble[]} */
 function failedJob(job) {
   if (job.last_status !== "error" && job.last_status !== "missed") return [];
   const isMissed = job.last_status === "missed";
@@ -97,9 +103,11 @@ function failedJob(job) {
   ];
 }
 
-/** @param {any} errors @param {number} now @returns {Trouble[]} */
+/** @param {Logs | undefined} errors @param {number} now @returns {Trouble[]} */
 function loggedErrors(errors, now) {
-  const recent = (errors?.records ?? []).filter((/** @type {any} */ record) => now - Date.parse(record.ts) < HOUR);
+  const recent = (errors?.records ?? []).filter(
+    (/** @type {LogRecord} */ record) => now - Date.parse(record.ts) < HOUR,
+  );
   return recent.length > 0
     ? [
         {

@@ -7,9 +7,11 @@ import { visible, visibleText } from "../../../shared/visible.js";
 import { recordings as words } from "../../../texts/recordings.js";
 import { blocksOf } from "./timeline.js";
 
+/** @import { Block, Message } from "../../../wire/api.js" */
+
 const mostShown = 200;
 
-/** @param {any[]} messages @returns {HTMLElement} */
+/** @param {Message[]} messages @returns {HTMLElement} */
 export function messageList(messages) {
   if (!messages || messages.length === 0) return make("p", { class: "quiet" }, words.none);
   const list = make("ol", { role: "list", class: "rec-messages" });
@@ -27,7 +29,7 @@ export function messageList(messages) {
   return list;
 }
 
-/** @param {any} block @returns {Node} */
+/** @param {Block} block @returns {Node} */
 function block(block) {
   if (block.type === "text" && Array.isArray(block.html)) {
     const reply = make("div", { class: "prose" });

@@ -1,8 +1,10 @@
 // Timeline arithmetic: the positions of events, and the state at each. No page.
 
+/** @import { Block, Message } from "../../../wire/api.js" */
+
 /** @typedef {{seq: number, ts: string, layer: string, type: string, data: any, trace_id: string}} RecordedEvent */
 /** @typedef {{n: number, ts: string | null, message_count: number, turn?: string | null}} Snapshot */
-/** @typedef {{messages: any[], system_prompt: string, tools: any[], model: string, cwd: string}} State */
+/** @typedef {{messages: Message[], system_prompt: string, tools: any[], model: string, cwd: string}} State */
 
 export const layers = /** @type {const} */ (["agent", "tool", "sys"]);
 
@@ -75,7 +77,7 @@ export function briefly(data) {
   return (text || JSON.stringify(data)).replace(/\s+/g, " ").slice(0, 240);
 }
 
-/** A message's blocks; plain text counts as one block. @param {any} message @returns {any[]} */
+/** A message's blocks; plain text counts as one block. @param {Message & {text?: string}} message @returns {Block[]} */
 export function blocksOf(message) {
   const content = message?.content ?? message?.text ?? "";
   if (Array.isArray(content)) return content;

@@ -1,6 +1,7 @@
 // The titles of conversations, for places that know only their ids. Conversations that are no longer listed are shown by id.
 
 /** @import { Context } from "../../context.js" */
+/** @import { Session } from "../../../wire/api.js" */
 
 const path = "/api/sessions?limit=500";
 
@@ -15,6 +16,6 @@ export function loadTitles(context, changed) {
 
 /** @param {Context} context @param {string} id */
 export function titleFor(context, id) {
-  const sessions = /** @type {any[]} */ (context.store.get(path)?.value?.sessions ?? []);
+  const sessions = /** @type {Session[]} */ (context.store.get(path)?.value?.sessions ?? []);
   return String(sessions.find((session) => session.session_id === id)?.title || id);
 }

@@ -16,7 +16,7 @@ const height = size.top + layers.length * size.lane;
 export function track({ moved, layered }) {
   let events = /** @type {RecordedEvent[]} */ ([]);
   let places = /** @type {number[]} */ ([]);
-  const shown = new Set(/** @type {string[]} */ (layers));
+  const shown = new Set(/** @type {readonly string[]} */ (layers));
   const drawing = svg("svg", {
     class: "rec-track",
     viewBox: `0 0 ${size.width} ${height}`,
@@ -46,7 +46,9 @@ export function track({ moved, layered }) {
           class: "rec-layer",
           "aria-pressed": "true",
           data: { layer },
-          on: { click: (event) => choose(layer, /** @type {HTMLElement} */ (event.currentTarget)) },
+          on: {
+            click: (/** @type {Event} */ event) => choose(layer, /** @type {HTMLElement} */ (event.currentTarget)),
+          },
         },
         words.layerNames[layer],
       ),

@@ -14,13 +14,14 @@ import { jobActions, jobPath, statusBadge, whatWords } from "../../jobs.js";
 import { hrefOf } from "../../route.js";
 
 /** @import { Context } from "../../context.js" */
+/** @import { Job } from "../../../wire/api.js" */
 
 /** @param {Context} context @param {{changed: () => void, closed: () => void}} after */
 export function jobDrawer(context, { changed, closed }) {
   let drawer = /** @type {ReturnType<typeof openDrawer> | null} */ (null);
   let shown = "";
   let says = "";
-  /** @type {any[] | null} */ let jobs = null;
+  /** @type {Job[] | null} */ let jobs = null;
   let areRunsLost = false;
   const runs = make("div", {}, skeleton(3));
   const history = runTable();
@@ -72,7 +73,7 @@ export function jobDrawer(context, { changed, closed }) {
     void loadRuns();
   };
 
-  /** @param {any[]} next */
+  /** @param {Job[]} next */
   const update = (next) => {
     jobs = next;
     if (!drawer || !shown || shown === "new") return;
@@ -136,7 +137,7 @@ export function jobDrawer(context, { changed, closed }) {
   return { open, close, update, hear, fail };
 }
 
-/** @param {Context} context @param {any} job @param {HTMLElement} runs @param {{changed: () => void, gone: () => void}} after */
+/** @param {Context} context @param {Job} job @param {HTMLElement} runs @param {{changed: () => void, gone: () => void}} after */
 function jobBody(context, job, runs, after) {
   const { details } = words;
   const next = job.next_runs ?? (job.next_run ? [job.next_run] : []);

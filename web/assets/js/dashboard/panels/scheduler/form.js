@@ -6,9 +6,11 @@ import { toast } from "../../../shared/toast.js";
 import { schedulerWords } from "../../../texts/scheduler.js";
 import { statusPath } from "../../facts.js";
 
+/** @import { Job, Sop, SopParameter } from "../../../wire/api.js" */
+
 const words = schedulerWords.form;
 
-/** @param {import("../../context.js").Context} context @param {{cancel: () => void, done: (job: any) => void}} after */
+/** @param {import("../../context.js").Context} context @param {{cancel: () => void, done: (job: Job) => void}} after */
 export function jobForm(context, { cancel, done }) {
   const zone = Intl.DateTimeFormat().resolvedOptions().timeZone || "UTC";
   const channels = context.store.get(statusPath)?.value?.channels ?? ["webchat"];
@@ -119,13 +121,13 @@ export function jobForm(context, { cancel, done }) {
 async function offerSops(context, choice, chosen) {
   try {
     const { sops = [] } = await context.request("/api/sops");
-    choice.append(...sops.map((/** @type {any} */ sop) => make("option", { value: sop.name }, sop.title || sop.name)));
+    choice.append(...sops.map((/** @type {Sop} */ sop) => make("option", { value: sop.name }, sop.title || sop.name)));
     const tell = () => {
-      const sop = sops.find((/** @type {any} */ entry) => entry.name === choice.value);
+      const sop = sops.find((/** @type {Sop} */ entry) => entry.name === choice.value);
       chosen(
         (sop?.parameters ?? [])
-          .filter((/** @type {any} */ parameter) => parameter.required)
-          .map((/** @type {any} */ parameter) => parameter.name)
+          .filter((/** @type {SopParameter} */ parameter) => parameter.required)
+          .map((/** @type {SopParameter} */ parameter) => parameter.name)
           .join(", "),
       );
     };

@@ -13,6 +13,8 @@ import { jobDrawer } from "./drawer.js";
 import { furtherJobs, jobActions, jobsPath, statusBadge, whatWords, whenWords } from "../../jobs.js";
 import { hrefOf } from "../../route.js";
 
+/** @import { Job, JobList } from "../../../wire/api.js" */
+
 /** @type {import("../../panels.js").Mount} */
 export function mount(root, context) {
   const top = make("div", { class: "scheduler-top" });
@@ -20,12 +22,12 @@ export function mount(root, context) {
   const drawer = jobDrawer(context, { changed, closed: () => location.hash !== "#/scheduler" && context.go() });
   const list = jobTable(context, changed);
   const body = make("div", {});
-  const show = (/** @type {any} */ answer) => {
+  const show = (/** @type {JobList} */ answer) => {
     const { jobs = [], enabled, next_cursor: next } = answer;
     // Further pages follow as soon as the first is shown; if they fail, the next refresh asks again.
     if (next)
       furtherJobs(context, next).then(
-        (more) => view.element.isConnected && show({ jobs: [...jobs, ...more], enabled }),
+        (more) => view.element.isConnected && show({ ...answer, jobs: [...jobs, ...more], next_cursor: null }),
         () => {},
       );
     fill(top, !enabled && note({ text: words.off, tone: "warn", icon: "pause" }));
@@ -124,7 +126,7 @@ function jobTable(context, changed) {
   });
 }
 
-/** @param {import("../../context.js").Context} context @param {any} row @param {() => void} changed */
+/** @param {import("../../context.js").Context} context @param {Job} row @param {() => void} changed */
 function actions(context, row, changed) {
   const trigger = iconButton({
     label: words.actionsFor(visibleText(row.job_id)),

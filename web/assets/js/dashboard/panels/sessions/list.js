@@ -13,6 +13,8 @@ import { sessionWords as words } from "../../../texts/sessions.js";
 import { hrefOf } from "../../route.js";
 import { sessionMenu, titleOf } from "../../session-actions.js";
 
+/** @import { Session } from "../../../wire/api.js" */
+
 /** @param {import("../../context.js").Context} context */
 export function sessionList(context) {
   let query = context.query.get("q") ?? "";
@@ -39,7 +41,7 @@ export function sessionList(context) {
     },
     words.channel,
   );
-  const offer = (/** @type {any[]} */ rows) => {
+  const offer = (/** @type {Session[]} */ rows) => {
     for (const row of rows) seen.add(row.channel);
     const wanted = ["", ...[...seen].filter(Boolean).sort()];
     if (wanted.length !== channels.options.length)
@@ -76,7 +78,7 @@ export function sessionList(context) {
 /** @param {import("../../context.js").Context} context @param {() => void} changed */
 function sessionTable(context, changed) {
   const { columns } = words;
-  const href = (/** @type {any} */ row) => hrefOf("sessions", [row.session_id]);
+  const href = (/** @type {Session} */ row) => hrefOf("sessions", [row.session_id]);
   return table({
     label: words.list,
     key: (row) => row.session_id,
@@ -141,7 +143,7 @@ function sessionTable(context, changed) {
   });
 }
 
-/** @param {import("../../context.js").Context} context @param {any} row @param {() => void} changed */
+/** @param {import("../../context.js").Context} context @param {Session} row @param {() => void} changed */
 function actions(context, row, changed) {
   const button = iconButton({
     label: words.actionsFor(visibleText(titleOf(row))),

@@ -14,6 +14,8 @@ import { shell } from "../../../texts/shell.js";
 import { hrefOf } from "../../route.js";
 import { chatHref, pathOf, sessionMenu, titleOf } from "../../session-actions.js";
 
+/** @import { Conversation, Message, PendingTurn, Session } from "../../../wire/api.js" */
+
 const PAGE = 60;
 
 /** @param {import("../../context.js").Context} context @param {string} id */
@@ -25,8 +27,8 @@ export function sessionPage(context, id) {
   const list = make("div", { class: "transcript-read" }, skeleton(8));
   const waits = make("div", {});
   const element = make("div", { class: "region" }, facts, aside, head, list, waits);
-  /** @type {Map<string, any>} */ const messages = new Map();
-  let session = /** @type {any} */ (null);
+  /** @type {Map<string, Message>} */ const messages = new Map();
+  let session = /** @type {Conversation | null} */ (null);
   let at = 0;
   /** @type {ReturnType<typeof setTimeout> | undefined} */ let planned;
   context.title(id, hrefOf("sessions"));
@@ -52,8 +54,9 @@ export function sessionPage(context, id) {
     );
   };
 
-  const take = (/** @type {any} */ answer, isOlder = false) => {
-    if (!isOlder) session = answer;
+  const take = (/** @type {Conversation} */ answer, isOlder = false) => {
+    const current = isOlder && session ? session : answer;
+    session = current;
     const before = JSON.stringify([...messages.keys()]);
     // The session was cleared meanwhile.
     if (!isOlder && answer.message_count < messages.size) messages.clear();
@@ -61,10 +64,10 @@ export function sessionPage(context, id) {
     at = Date.now();
     fill(aside);
     if (isOlder || messages.size <= PAGE) head.hidden = !answer.has_more;
-    showFacts(context, facts, session, { changed: () => void load(), gone: () => context.go([]) });
+    showFacts(context, facts, current, { changed: () => void load(), gone: () => context.go([]) });
     fill(
       waits,
-      ...(session.pending ?? []).map((/** @type {any} */ pending) =>
+      ...(current.pending ?? []).map((/** @type {PendingTurn} */ pending) =>
         make(
           "article",
           { class: "said-entry", data: { role: "user" } },
@@ -144,7 +147,7 @@ export function sessionPage(context, id) {
 }
 
 /**
- * @param {import("../../context.js").Context} context @param {HTMLElement} facts @param {any} session
+ * @param {import("../../context.js").Context} context @param {HTMLElement} facts @param {Session} session
  * @param {{changed: () => void, gone: () => void}} after
  */
 function showFacts(context, facts, session, after) {

@@ -13,6 +13,8 @@ import { ranked } from "../../matching.js";
 import { hrefOf } from "../../route.js";
 import { sopRuns, sopRunsPath } from "./runs.js";
 
+/** @import { BrokenSop, LineFault, Sop } from "../../../wire/api.js" */
+
 export const sopsPath = "/api/sops";
 
 /** @param {import("../../context.js").Context} context */
@@ -28,7 +30,7 @@ export function sopList(context) {
   const show = () => {
     const { sops = [], broken = [] } = context.store.get(sopsPath)?.value ?? {};
     fill(faults, broken.length > 0 && brokenNote(broken));
-    const found = ranked(sops, query, (/** @type {any} */ sop) => `${sop.title} ${sop.name} ${sop.description}`);
+    const found = ranked(sops, query, (/** @type {Sop} */ sop) => `${sop.title} ${sop.name} ${sop.description}`);
     const shown =
       found.length > 0
         ? list.show(found)
@@ -137,11 +139,12 @@ function sopTable(context) {
   });
 }
 
-/** @param {any[]} broken */
+/** @param {BrokenSop[]} broken */
 function brokenNote(broken) {
   const lines = broken.flatMap(({ path, faults }) =>
     faults.map(
-      (/** @type {any} */ fault) => `${visibleText(path)}: ${words.fault(fault.line, visibleText(fault.message))}`,
+      (/** @type {LineFault} */ fault) =>
+        `${visibleText(path)}: ${words.fault(fault.line, visibleText(fault.message))}`,
     ),
   );
   return make(

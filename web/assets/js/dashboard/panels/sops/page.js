@@ -23,6 +23,8 @@ import { hrefOf } from "../../route.js";
 import { sopRuns, sopRunsPath } from "./runs.js";
 import { sopVersions } from "./versions.js";
 
+/** @import { Sop } from "../../../wire/api.js" */
+
 /** @param {string} name */
 export const sopPath = (name) => `/api/sops/${encodeURIComponent(name)}`;
 
@@ -157,13 +159,13 @@ function show(context, element, item) {
 /** Drops the title, which the page shows already. @param {string[]} html */
 const withoutTitle = (html) => (/^<h\d/.test(html[0] ?? "") ? html.slice(1) : html);
 
-/** @param {any} sop */
+/** @param {Sop} sop */
 const takes = (sop) =>
   sop.parameters
     .map((/** @type {any} */ { name, required }) => `${name} (${required ? words.required : words.optional})`)
     .join(", ") || words.parameters(0);
 
-/** @param {import("../../context.js").Context} context @param {any} sop */
+/** @param {import("../../context.js").Context} context @param {Sop} sop */
 function openRun(context, sop) {
   /** @type {Record<string, ReturnType<typeof field>>} */ const fields = {};
   for (const { name, required, default: other, description } of sop.parameters) {

@@ -16,6 +16,7 @@ import { percent } from "../../usage-sums.js";
 
 /** @import { UsageRow } from "../../usage-sums.js" */
 /** @import { Sum } from "./groups.js" */
+/** @import { Budget, UsageReport } from "../../../wire/api.js" */
 /** @typedef {{days: number, measure: string, day: string, model: string, kind: string, width: number}} Wanted */
 
 const budgetWords = texts.usage;
@@ -45,7 +46,7 @@ export function mount(root, context) {
   };
   const slot = make("div", {});
   let answers = /** @type {ReturnType<typeof region> | null} */ (null);
-  let answered = /** @type {any} */ (null);
+  let answered = /** @type {UsageReport | null} */ (null);
   const change = (/** @type {Partial<Wanted>} */ next) => {
     Object.assign(wanted, next);
     context.note([], {
@@ -93,7 +94,7 @@ export function mount(root, context) {
 }
 
 /**
- * @param {any} usage
+ * @param {UsageReport} usage
  * @param {Wanted} wanted
  * @param {(next: Partial<Wanted>) => void} change
  * @param {ReturnType<typeof tables>} lists
@@ -168,7 +169,7 @@ function chosen(wanted, change) {
   );
 }
 
-/** @param {any} budget */
+/** @param {Budget} budget */
 function stateBadge(budget) {
   if (!(budget.daily_usd > 0)) return badge(budgetWords.noCeiling);
   if (budget.state === "exhausted") return badge(budgetWords.states.exhausted, "bad", "alert");
@@ -176,7 +177,7 @@ function stateBadge(budget) {
   return badge(budgetWords.states.ok, "good", "check");
 }
 
-/** @param {any} budget */
+/** @param {Budget} budget */
 function budgetCard(budget) {
   const spent = money(budget.spent_usd);
   const isLimited = budget.daily_usd > 0;
@@ -251,7 +252,7 @@ function spanFacts(rows, days) {
   );
 }
 
-/** @param {UsageRow[]} rows @param {any} usage @param {Wanted} wanted @param {(next: Partial<Wanted>) => void} change */
+/** @param {UsageRow[]} rows @param {UsageReport} usage @param {Wanted} wanted @param {(next: Partial<Wanted>) => void} change */
 function chartCard(rows, usage, wanted, change) {
   const days = everyDay(rows, usage.day, usage.days);
   const isPriced = rows.some((row) => row.cost_usd > 0);
