@@ -21,7 +21,7 @@ const ended = (end = "end") => ({ session_id: session, change: "turn_ended", tur
 /** Plays events and answers what is seen of an agent at the end. */
 function after(events, id = mainId, now = 1000) {
   const office = new Office();
-  for (const [topic, data] of events) office.hear(topic, data, 1000);
+  for (const [topic, data] of events) office.onEvent(topic, data, 1000);
   const { state, place, tool } = office.seen(now).find((agent) => agent.id === id);
   return [state, place, tool];
 }
@@ -79,7 +79,7 @@ test("a failure shows for a while, and the next turn ends it", () => {
   assert.equal(after(failed, mainId, 100000)[0], "idle");
   assert.equal(after([...failed, ["sessions", started]])[0], "thinking");
   const office = new Office();
-  for (const [topic, data] of failed) office.hear(topic, data, 1000);
+  for (const [topic, data] of failed) office.onEvent(topic, data, 1000);
   assert.equal(office.nextChange(11000), 20000);
   assert.equal(office.nextChange(99000), Infinity);
 });
@@ -107,9 +107,9 @@ test("a specialist works under its own name, and its turn is not the main agent'
   assert.equal(after([...events, ["agents", { ...one, state: "idle" }]], "researcher")[0], "idle");
   assert.equal(after([...events, ["agents", { ...one, state: "failed" }]], "researcher")[0], "failed");
   const office = new Office();
-  for (const [topic, data] of events) office.hear(topic, data, 1);
+  for (const [topic, data] of events) office.onEvent(topic, data, 1);
   office.take();
-  office.hear(
+  office.onEvent(
     "messages",
     { session_id: "agent:r", message: { role: "user", content: [{ type: "text", text: "find it" }] } },
     2,
@@ -119,9 +119,9 @@ test("a specialist works under its own name, and its turn is not the main agent'
 
 test("messages come by the channel's door and leave by it", () => {
   const office = new Office();
-  office.hear("messages", said("user"), 1);
+  office.onEvent("messages", said("user"), 1);
   assert.equal(office.letters, 1);
-  office.hear("messages", said("assistant"), 2);
+  office.onEvent("messages", said("assistant"), 2);
   assert.equal(office.letters, 0);
   assert.deepEqual(
     office.take().map(({ kind, channel, place }) => [kind, channel ?? place]),
@@ -132,7 +132,7 @@ test("messages come by the channel's door and leave by it", () => {
     ],
   );
   assert.ok(office.channels.has("telegram"));
-  office.hear("scheduler", { job_id: "tidy", change: "run_started" }, 3);
+  office.onEvent("scheduler", { job_id: "tidy", change: "run_started" }, 3);
   assert.deepEqual([office.job, office.take()[0].kind], ["tidy", "rings"]);
 });
 
@@ -158,11 +158,11 @@ test("the office opens as the API says things stand, without a move", () => {
 
 test("what nobody takes is bounded, and strange events do no harm", () => {
   const office = new Office();
-  for (let index = 0; index < 500; index += 1) office.hear("messages", said("user"), index);
+  for (let index = 0; index < 500; index += 1) office.onEvent("messages", said("user"), index);
   assert.ok(office.take().length <= 40);
   for (const odd of [null, 3, {}, { message: null }, { session_id: 4, message: { content: "x" } }, { name: "" }]) {
     for (const topic of ["messages", "sessions", "agents", "approvals", "scheduler", "telemetry", "new"])
-      office.hear(topic, odd, 1);
+      office.onEvent(topic, odd, 1);
   }
   assert.ok(office.seen(1).length >= 1);
 });

@@ -60,8 +60,9 @@ export class Conversation {
     this.title = detail.title ?? this.title;
     this.#replaced.clear();
     const pending = new Map((detail.pending ?? []).map((entry) => [entry.turn, entry]));
-    for (const [id, turn] of this.#live) if (!pending.has(id) && turn.born <= asked) this.#live.delete(id);
-    for (const [id, turn] of this.#local) if (turn.request !== "message" && turn.born <= asked) this.#local.delete(id);
+    for (const [id, turn] of this.#live) if (!pending.has(id) && turn.sequence <= asked) this.#live.delete(id);
+    for (const [id, turn] of this.#local)
+      if (turn.request !== "message" && turn.sequence <= asked) this.#local.delete(id);
     for (const entry of pending.values()) this.#awaitTurn(entry);
     const inOrder = [...pending.keys()].map((id) => /** @type {[string, Turn]} */ ([id, this.#live.get(id)]));
     this.#live = new Map([...inOrder, ...[...this.#live].filter(([id]) => !pending.has(id))]);
@@ -165,7 +166,7 @@ export class Conversation {
     turn ??= this.#adopt(newTurn(`t:${frame.turn}`), frame.turn, "running");
     if (turn.isWaiting && !toldWaiting.has(frame.type)) this.#begin(turn);
     applyFrame(turn, frame);
-    turn.heard = Date.now();
+    turn.lastFrameAt = Date.now();
     return { turn, isUnknown };
   }
 
@@ -199,7 +200,7 @@ export class Conversation {
     turn.id = id;
     turn.state = state;
     turn.isWaiting = state === "queued";
-    turn.heard = Date.now();
+    turn.lastFrameAt = Date.now();
     this.#replaced.delete(id);
     this.#live.set(id, turn);
     this.#keys.set(id, turn.key);

@@ -77,7 +77,7 @@ class ChatPage {
   #skip = make("a", { class: "skip-link", href: "#message" }, texts.skip);
   /** @type {Session | null} */ #session = null;
   /** @type {Status | null} */ #status = null;
-  /** @type {{turn: Turn, frame: any}[]} Frames since the last drawing. */ #heard = [];
+  /** @type {{turn: Turn, frame: any}[]} Frames since the last drawing. */ #undrawnFrames = [];
   /** @type {Problem | null} */ #problem = null;
   #isDenied = false;
   /** Whether the open conversation was deleted elsewhere. */ #isGone = false;
@@ -172,7 +172,7 @@ class ChatPage {
     this.#session?.close();
     this.#problem = null;
     this.#isGone = false;
-    this.#heard = [];
+    this.#undrawnFrames = [];
     this.#transcript.clear();
     this.#transcript.showSkeleton();
     this.#composer.switchTo(name);
@@ -192,11 +192,11 @@ class ChatPage {
         failed: (problem) => this.#failed(problem),
         accepted: () => this.#accepted(),
         hasTranscripts: () => !this.#sidebar.isOff,
-        told: (turn, frame) => {
-          if (frame.type !== "delta") this.#heard.push({ turn, frame });
+        onFrame: (turn, frame) => {
+          if (frame.type !== "delta") this.#undrawnFrames.push({ turn, frame });
           if (["approval", "approval_done", "done"].includes(frame.type)) void this.#sidebar.refresh();
         },
-        said: (text) => toast(text),
+        onNotice: (text) => toast(text),
       },
       this.#fresh.has(name),
     );
@@ -392,9 +392,9 @@ class ChatPage {
 
   /** Announces the new content, now that it is on the page. */
   #announce() {
-    const heard = this.#heard;
-    this.#heard = [];
-    for (const { turn, frame } of heard) {
+    const frames = this.#undrawnFrames;
+    this.#undrawnFrames = [];
+    for (const { turn, frame } of frames) {
       this.#announcer.follow(turn, frame, (index) => this.#transcript.view(turn)?.block(index));
     }
   }

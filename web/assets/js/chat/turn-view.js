@@ -60,7 +60,7 @@ export class TurnView {
   /** @param {Turn} turn @param {number} behind the number of unfinished turns before it */
   update(turn, behind) {
     this.#turn = turn;
-    const now = `${turn.born} ${turn.version} ${turn.state} ${behind} ${turn.said?.state} ${this.#actions.isOnline()}`;
+    const now = `${turn.sequence} ${turn.version} ${turn.state} ${behind} ${turn.said?.state} ${this.#actions.isOnline()}`;
     if (now === this.#drawn) return;
     this.#drawn = now;
     this.element.toggleAttribute("data-live", turn.state !== "done");

@@ -3,11 +3,11 @@
 /** @import { Turn, Reply, StoredMessage, Attachment, ToolPart, Usage } from "./types.js" */
 /** @import { Block } from "../wire/api.js" */
 
-let births = 0;
+let created = 0;
 
 /** @param {string} key @param {Partial<Turn>} [known] @returns {Turn} */
 export function newTurn(key, known = {}) {
-  births += 1;
+  created += 1;
   return {
     key,
     id: null,
@@ -21,9 +21,9 @@ export function newTurn(key, known = {}) {
     at: null,
     version: 0,
     base: null,
-    born: births,
+    sequence: created,
     request: "message",
-    heard: 0,
+    lastFrameAt: 0,
     isWaiting: false,
     ...known,
   };
@@ -32,8 +32,8 @@ export function newTurn(key, known = {}) {
 /** @returns {Reply} */
 export const emptyReply = () => ({ blocks: [], extras: [], source: "" });
 
-/** The number of turns created so far; those born later are newer. */
-export const birthsSoFar = () => births;
+/** The number of turns created so far; a turn with a greater `sequence` is newer. */
+export const turnSequence = () => created;
 
 /**
  * Groups stored messages into exchanges: by turn, or without a turn, from each user message on.

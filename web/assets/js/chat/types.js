@@ -34,8 +34,8 @@
  * One exchange. `version` rises with every change, so that an unchanged view can be skipped.
  * @typedef {{key: string, id: string | null, said: Said | null, reply: Reply, state: "local" | "queued" | "running" | "done",
  *   stopReason: string, failure: {code: string, message: string} | null, model: string, usage: Usage | null,
- *   at: string | null, version: number, base: Reply | null, born: number, request: "message" | "retry" | "edit",
- *   heard: number, isWaiting: boolean}} Turn
+ *   at: string | null, version: number, base: Reply | null, sequence: number, request: "message" | "retry" | "edit",
+ *   lastFrameAt: number, isWaiting: boolean}} Turn
  *
  * @typedef {{id: string, role: string, content: Required<Block>[], created_at?: string, model?: string, usage?: Usage, turn?: string,
  *   stop_reason?: string}} StoredMessage

@@ -5,7 +5,7 @@
  * @param {number} wait milliseconds from the first call to the update
  * @param {() => void} show
  */
-export function gathered({ signal }, wait, show) {
+export function coalesce({ signal }, wait, show) {
   let isDue = false;
   return () => {
     if (isDue) return;

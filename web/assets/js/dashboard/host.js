@@ -5,7 +5,7 @@ import { fill, make } from "../shared/dom.js";
 import { shell } from "../texts/shell.js";
 import { errorState, state } from "../components/state.js";
 import { contextOf, loadStyles } from "./context.js";
-import { later } from "./import-with-retry.js";
+import { importWithRetry } from "./import-with-retry.js";
 import { panelOf } from "./panels.js";
 import { hrefOf, parseRoute } from "./route.js";
 
@@ -57,7 +57,7 @@ export class PanelHost {
   }
 
   /** @param {string} topic @param {any} data */
-  hear(topic, data) {
+  onEvent(topic, data) {
     this.#open?.mounted.live?.(topic, data);
   }
 
@@ -112,7 +112,7 @@ export class PanelHost {
 async function load(panel) {
   const styles = new URL(`../../css/panels/${panel.id}.css`, import.meta.url);
   const [module] = await Promise.all([
-    later(`panels/${panel.id}/index`),
+    importWithRetry(`panels/${panel.id}/index`),
     panel.hasStyles ? loadStyles(styles.pathname) : null,
   ]);
   return module.mount;

@@ -5,7 +5,7 @@
 const failures = new Map();
 
 /** Loads the module `NAME.js` in this folder. @param {string} name @returns {Promise<any>} */
-export async function later(name) {
+export async function importWithRetry(name) {
   const failed = failures.get(name) ?? 0;
   try {
     return await import(failed ? `./${name}.js?again=${failed}` : `./${name}.js`);

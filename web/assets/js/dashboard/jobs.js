@@ -7,7 +7,7 @@ import { exactly } from "../shared/time.js";
 import { toast } from "../shared/toast.js";
 import { conflictWords } from "../texts/conflict.js";
 import { schedulerWords as words } from "../texts/scheduler.js";
-import { act, failed } from "./run-action.js";
+import { runAction, failed } from "./run-action.js";
 import { asShown } from "./as-shown.js";
 
 /** @import { Context } from "./context.js" */
@@ -78,7 +78,7 @@ export function jobActions(context, job, { changed, gone }) {
       item &&
       (await confirmDialog({ title: words.removeTitle, text: words.removeBody(job.job_id), action: words.remove }))
     )
-      await act(() => removeShared(item, { name: job.job_id, isSame }), words.removed, gone);
+      await runAction(() => removeShared(item, { name: job.job_id, isSame }), words.removed, gone);
   };
   /** @type {MenuItem[]} */
   const items = [
@@ -86,7 +86,7 @@ export function jobActions(context, job, { changed, gone }) {
       label: words.run,
       icon: "play",
       press: () =>
-        void act(() => context.request(jobPath(job.job_id, "/run"), { method: "POST" }), words.started, changed),
+        void runAction(() => context.request(jobPath(job.job_id, "/run"), { method: "POST" }), words.started, changed),
     },
   ];
   const pause = async (/** @type {boolean} */ enabled) => {
@@ -99,7 +99,7 @@ export function jobActions(context, job, { changed, gone }) {
       if (!sent?.data) gone();
       return false;
     };
-    if (item) await act(send, enabled ? words.wasResumed : words.wasPaused, () => undefined);
+    if (item) await runAction(send, enabled ? words.wasResumed : words.wasPaused, () => undefined);
     changed();
   };
   if (job.enabled === false) items.push({ label: words.resume, icon: "play", press: () => void pause(true) });

@@ -8,7 +8,7 @@ import { shell } from "../texts/shell.js";
  * @param {string | (() => string)} done the text of the toast afterwards; no toast if empty
  * @param {() => void} then called on success
  */
-export async function act(action, done, then) {
+export async function runAction(action, done, then) {
   try {
     if ((await action()) === false) return;
   } catch (problem) {

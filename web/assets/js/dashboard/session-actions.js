@@ -7,7 +7,7 @@ import { renameShared } from "../shared/rename-shared.js";
 import { toast } from "../shared/toast.js";
 import { conflictWords } from "../texts/conflict.js";
 import { sessionWords as words } from "../texts/sessions.js";
-import { act, failed } from "./run-action.js";
+import { runAction, failed } from "./run-action.js";
 import { asShown } from "./as-shown.js";
 
 /** @import { Context } from "./context.js" */
@@ -47,7 +47,7 @@ export function sessionMenu(context, session, { changed, gone }) {
   const rename = async (value) => {
     const item = await read(value === undefined ? isSame : () => true);
     if (!item) return;
-    await act(
+    await runAction(
       async () => {
         const renamed = await renameShared(item, { title: words.renameTitle, label: words.renameLabel, value });
         if (!renamed) return;
@@ -65,7 +65,7 @@ export function sessionMenu(context, session, { changed, gone }) {
   };
   const reset = async () => {
     if (await confirmDialog({ title: words.resetTitle, text: words.resetBody(title), action: words.reset }))
-      await act(() => context.request(`${path}/reset`, { method: "POST" }), words.wasReset, changed);
+      await runAction(() => context.request(`${path}/reset`, { method: "POST" }), words.wasReset, changed);
   };
   const remove = async () => {
     const item = await read();
@@ -73,7 +73,7 @@ export function sessionMenu(context, session, { changed, gone }) {
       item &&
       (await confirmDialog({ title: words.removeTitle, text: words.removeBody(title), action: words.remove }))
     )
-      await act(() => removeShared(item, { name: `“${title}”`, isSame }), words.removed, gone);
+      await runAction(() => removeShared(item, { name: `“${title}”`, isSame }), words.removed, gone);
   };
   /** @type {(MenuItem | false | "")[]} */
   const items = [
@@ -81,7 +81,7 @@ export function sessionMenu(context, session, { changed, gone }) {
     session.busy && {
       label: words.stop,
       icon: "stop",
-      press: () => void act(() => context.request(`${path}/stop`, { method: "POST" }), words.stopped, changed),
+      press: () => void runAction(() => context.request(`${path}/stop`, { method: "POST" }), words.stopped, changed),
     },
     { label: words.rename, icon: "edit", press: () => void rename() },
     { label: words.exportMarkdown, icon: "download", press: () => download(`${path}/export?format=markdown`) },

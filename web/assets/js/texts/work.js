@@ -6,7 +6,7 @@ const plural = (/** @type {number} */ n, /** @type {string} */ one, /** @type {s
 export const workWords = {
   title: "Work",
   failed: "Work could not be loaded",
-  label: "Work of several turns, newest first",
+  label: "Multi-turn work, newest first",
   emptyTitle: "No work yet",
   empty:
     "Ask the assistant for something with several steps. It plans them as tasks, works through them in the " +

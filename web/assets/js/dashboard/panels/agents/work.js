@@ -9,7 +9,7 @@ import { fill, make } from "../../../shared/dom.js";
 import { duration, money, timeElement } from "../../../shared/time.js";
 import { visible, visibleText } from "../../../shared/visible.js";
 import { workWords as words } from "../../../texts/work.js";
-import { act } from "../../run-action.js";
+import { runAction } from "../../run-action.js";
 import { exactTime } from "../../exact-time.js";
 
 /** @import { WorkList } from "../../../wire/api.js" */
@@ -69,7 +69,7 @@ const nothing = (isEnabled) =>
 /** Pauses everything, including idle time, or resumes it. @param {import("../../context.js").Context} context @param {boolean} isPaused */
 function switchAll(context, isPaused) {
   const press = () =>
-    void act(
+    void runAction(
       () => context.request(`/api/work/all/${isPaused ? "resume" : "pause"}`, { method: "POST" }),
       isPaused ? words.allResumed : words.allPaused,
       () => context.store.soon(path),
@@ -165,7 +165,7 @@ function actions(context, work) {
   if (!open.has(work.state)) return [];
   const goal = visibleText(work.goal);
   const wish = (/** @type {string} */ verb, /** @type {string} */ done) =>
-    act(
+    runAction(
       () => context.request(`/api/work/${encodeURIComponent(work.work_id)}/${verb}`, { method: "POST" }),
       done,
       () => context.store.soon(path),

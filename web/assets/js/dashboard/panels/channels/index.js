@@ -11,7 +11,7 @@ import { timeElement } from "../../../shared/time.js";
 import { visible, visibleText } from "../../../shared/visible.js";
 import { texts } from "../../../texts.js";
 import { channelWords as words } from "../../../texts/channels.js";
-import { act } from "../../run-action.js";
+import { runAction } from "../../run-action.js";
 import { hrefOf } from "../../route.js";
 import { sectionHead } from "../../cards.js";
 
@@ -159,7 +159,7 @@ function channelAction(context, row) {
 /** @param {Context} context @param {string} channel */
 async function invite(context, channel) {
   let code = "";
-  await act(
+  await runAction(
     async () => {
       code = (await context.request(pairingsPath, { method: "POST", body: { channel } })).code;
     },
@@ -265,13 +265,13 @@ function deliveryActions(context, row) {
       text: words.removeBody(nameOf(row.channel)),
       action: words.remove,
     });
-    if (go) await act(() => context.request(path, { method: "DELETE" }), words.removed, changed);
+    if (go) await runAction(() => context.request(path, { method: "DELETE" }), words.removed, changed);
   };
   return [
     {
       label: words.again,
       icon: "retry",
-      press: () => void act(() => context.request(`${path}/retry`, { method: "POST" }), words.sentAgain, changed),
+      press: () => void runAction(() => context.request(`${path}/retry`, { method: "POST" }), words.sentAgain, changed),
     },
     { label: words.remove, icon: "trash", danger: true, press: () => void remove() },
   ];
@@ -315,7 +315,7 @@ async function approve(context) {
   const code = await promptDialog({ title: words.confirmTitle, label: words.confirmLabel, value: "" });
   if (!code) return;
   let said = "";
-  await act(
+  await runAction(
     async () => {
       const { sender, channel } = await context.request(`${pairingsPath}/approve`, { method: "POST", body: { code } });
       said = words.confirmed(visibleText(sender), nameOf(channel));
@@ -333,7 +333,7 @@ async function forget(context, row) {
   )
     return;
   const path = `${pairingsPath}/${encodeURIComponent(row.channel)}/${encodeURIComponent(row.sender)}`;
-  await act(
+  await runAction(
     () => context.request(path, { method: "DELETE" }),
     words.forgotten,
     () => context.store.soon(pairingsPath),
@@ -381,7 +381,7 @@ async function end(context, row) {
     !(await confirmDialog({ title: words.endTitle, text: words.endBody(visibleText(row.address)), action: words.end }))
   )
     return;
-  await act(
+  await runAction(
     () => context.request(`${signInsPath}/${encodeURIComponent(row.id)}`, { method: "DELETE" }),
     words.ended,
     () => context.store.soon(signInsPath),

@@ -13,7 +13,7 @@ import { texts } from "../../../texts.js";
 import { mostDesks } from "./floor.js";
 import { Office, channelOf } from "./office.js";
 import { Stage } from "./stage.js";
-import { gathered } from "../../coalesce.js";
+import { coalesce } from "../../coalesce.js";
 
 /** @import { Seen } from "./office.js" */
 
@@ -132,11 +132,11 @@ export function mount(root, context) {
   show();
   void ask();
 
-  const soon = gathered(context, 80, show);
+  const soon = coalesce(context, 80, show);
   return {
     refresh: () => void ask(),
     live: (topic, data) => {
-      office.hear(topic, data, Date.now());
+      office.onEvent(topic, data, Date.now());
       if (topic !== "logs" && topic !== "usage") soon();
     },
   };

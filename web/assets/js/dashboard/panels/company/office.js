@@ -63,7 +63,7 @@ export class Office {
   }
 
   /** @param {string} topic @param {any} data @param {number} now */
-  hear(topic, data, now) {
+  onEvent(topic, data, now) {
     if (!data || typeof data !== "object") return;
     if (topic === "sessions") this.#turn(data, now);
     if (topic === "messages") this.#message(data, now);

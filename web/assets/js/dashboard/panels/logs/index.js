@@ -9,7 +9,7 @@ import { searchField, select } from "../../../components/form.js";
 import { region, state } from "../../../components/state.js";
 import { codeBox } from "../../../components/code.js";
 import { exactTime } from "../../exact-time.js";
-import { gathered } from "../../coalesce.js";
+import { coalesce } from "../../coalesce.js";
 import { liveList } from "../../live-list.js";
 import { LogLines, extras, levels } from "./lines.js";
 
@@ -99,7 +99,7 @@ export function mount(root, context) {
   fill(root, make("div", { class: "bar" }, search.element, level, parts, count), slot);
   ask();
 
-  const soon = gathered(context, 200, () => show(false));
+  const soon = coalesce(context, 200, () => show(false));
   return {
     refresh: () => !list.isPaused() && answers?.soon(),
     live: (topic, data) => {

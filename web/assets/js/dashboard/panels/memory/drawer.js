@@ -14,7 +14,7 @@ import { visible, visibleText } from "../../../shared/visible.js";
 import { memoryWords as words } from "../../../texts/memory.js";
 import { conflictWords } from "../../../texts/conflict.js";
 import { shell } from "../../../texts/shell.js";
-import { act } from "../../run-action.js";
+import { runAction } from "../../run-action.js";
 import { lookAgain } from "../../look-again.js";
 import { sharedForm } from "../../shared-form.js";
 
@@ -248,7 +248,7 @@ export function memoryDrawer(context, { changed, closed }) {
     if (!(await confirmDialog({ title: words.removeTitle, text: words.removeBody, action: words.remove }))) return;
     const { id, content, category } = item.value;
     const isSame = (/** @type {any} */ present) => present.content === content && present.category === category;
-    await act(
+    await runAction(
       () => removeShared(item, { name: words.thisOne, isSame }),
       words.removed,
       () => {

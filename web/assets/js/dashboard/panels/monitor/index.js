@@ -14,7 +14,7 @@ import { searchField, select } from "../../../components/form.js";
 import { errorState, state } from "../../../components/state.js";
 import { skeleton } from "../../../shared/controls.js";
 import { exactTime } from "../../exact-time.js";
-import { gathered } from "../../coalesce.js";
+import { coalesce } from "../../coalesce.js";
 import { liveList } from "../../live-list.js";
 import { Entries } from "./entries.js";
 
@@ -144,7 +144,7 @@ export function mount(root, context) {
   change({});
   void load();
 
-  const soon = gathered(context, 150, () => show(false));
+  const soon = coalesce(context, 150, () => show(false));
   let wasOpen = context.isLive();
   return {
     refresh: () => {
@@ -153,7 +153,7 @@ export function mount(root, context) {
       wasOpen = true;
     },
     live: (topic, data) => {
-      hear(entries, topic, data, new Date().toISOString());
+      onEvent(entries, topic, data, new Date().toISOString());
       if (topic === "lagged") void load();
       if (topic !== "logs" && topic !== "usage") soon();
     },
@@ -161,7 +161,7 @@ export function mount(root, context) {
 }
 
 /** @param {Entries} entries @param {string} topic @param {any} data @param {string} now */
-function hear(entries, topic, data, now) {
+function onEvent(entries, topic, data, now) {
   if (topic === "messages") entries.message(String(data?.session_id ?? ""), data?.message);
   if (topic === "approvals" && data) entries.approval(data, now);
   if (topic === "scheduler" && data) entries.job(data, now);

@@ -39,7 +39,7 @@ const touched = {
 };
 
 /** Data kept up to date by events only: an event between the answer and the connection would be missed for good. */
-const told = [...new Set([...Object.values(touched).flat(), paths.telemetry])];
+const livePaths = [...new Set([...Object.values(touched).flat(), paths.telemetry])];
 
 /** @type {import("../../panels.js").Mount} */
 export function mount(root, context) {
@@ -195,7 +195,7 @@ export function mount(root, context) {
     }, 800);
   };
   return {
-    refresh: (isNew) => (isNew ? told.forEach((path) => store.soon(path)) : refresh()),
+    refresh: (isNew) => (isNew ? livePaths.forEach((path) => store.soon(path)) : refresh()),
     live: (topic) => (topic === "telemetry" ? measured() : touched[topic]?.forEach((path) => store.soon(path))),
     unmount: () => {
       clearTimeout(late);

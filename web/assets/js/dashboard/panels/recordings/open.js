@@ -192,27 +192,27 @@ function show(root, context, { path, found, snapshots }) {
         ? `/#/${encodeURIComponent(String(id).slice(8))}`
         : `#/sessions/${encodeURIComponent(id)}`;
       fill(
-        told,
+        outcome,
         note({
           text: words.resumed,
           icon: "check",
           action: make("div", {}, make("a", { class: "button button-small", href }, words.openIt)),
         }),
       );
-      told.querySelector("a")?.focus();
+      outcome.querySelector("a")?.focus();
     } catch (problem) {
       toast(`${words.resumeFailed} ${/** @type {Error} */ (problem).message}`);
     }
   };
-  const told = make("div", { class: "rec-told", role: "status" });
+  const outcome = make("div", { class: "rec-told", role: "status" });
   const fault = faultOf(found);
-  fill(context.tools, ...actions(context, path, told));
+  fill(context.tools, ...actions(context, path, outcome));
   fill(
     root,
     make(
       "div",
       { class: "stack" },
-      told,
+      outcome,
       fault && note({ title: words.refused, text: fault, tone: "bad", icon: "alert" }),
       facts(found, about, session),
       make(
@@ -275,17 +275,17 @@ function facts(found, about, session) {
   );
 }
 
-/** @param {import("../../context.js").Context} context @param {string} path @param {HTMLElement} told @returns {Node[]} */
-function actions(context, path, told) {
+/** @param {import("../../context.js").Context} context @param {string} path @param {HTMLElement} outcome @returns {Node[]} */
+function actions(context, path, outcome) {
   const check = button({ label: words.verify, icon: "shield", press: () => void verify() });
   const verify = async () => {
     check.setAttribute("aria-disabled", "true");
-    fill(told, note({ text: words.verifying }));
+    fill(outcome, note({ text: words.verifying }));
     try {
       const { entries = [] } = await context.request(`${path}/verify`);
-      fill(told, note({ text: words.verified(entries.length), icon: "check" }));
+      fill(outcome, note({ text: words.verified(entries.length), icon: "check" }));
     } catch (problem) {
-      fill(told, note({ text: words.unsound(/** @type {Error} */ (problem).message), tone: "bad", icon: "alert" }));
+      fill(outcome, note({ text: words.unsound(/** @type {Error} */ (problem).message), tone: "bad", icon: "alert" }));
     }
     check.removeAttribute("aria-disabled");
   };

@@ -125,7 +125,7 @@ export function jobDrawer(context, { changed, closed }) {
       );
     }
   };
-  const hear = (/** @type {any} */ data) => {
+  const onEvent = (/** @type {any} */ data) => {
     if (shown && data?.job_id === shown) void loadRuns();
   };
   /** The jobs could not be loaded, so this one cannot be shown. @param {string} message @param {() => void} retry */
@@ -134,7 +134,7 @@ export function jobDrawer(context, { changed, closed }) {
     const again = button({ label: shell.retry, icon: "retry", look: "button-small", press: retry });
     drawer.show({ title: shown, body: [errorState({ title: words.failed, text: message, action: again })] });
   };
-  return { open, close, update, hear, fail };
+  return { open, close, update, onEvent, fail };
 }
 
 /** @param {Context} context @param {Job} job @param {HTMLElement} runs @param {{changed: () => void, gone: () => void}} after */

@@ -56,7 +56,7 @@ export function mount(root, context) {
     live: (topic, data) => {
       if (topic !== "scheduler") return;
       view.soon();
-      drawer.hear(data);
+      drawer.onEvent(data);
     },
     refresh: view.soon,
     route: (parts) => drawer.open(parts[0]),

@@ -17,7 +17,7 @@ import { visible, visibleText } from "../../../shared/visible.js";
 import { conflictWords } from "../../../texts/conflict.js";
 import { shell } from "../../../texts/shell.js";
 import { sopWords as words } from "../../../texts/sops.js";
-import { act } from "../../run-action.js";
+import { runAction } from "../../run-action.js";
 import { lookAgain } from "../../look-again.js";
 import { hrefOf } from "../../route.js";
 import { sopRuns, sopRunsPath } from "./runs.js";
@@ -212,7 +212,7 @@ function openRun(context, sop) {
 async function remove(context, item) {
   const { name, content } = item.value;
   if (!(await confirmDialog({ title: words.removeTitle, text: words.removeBody(name), action: words.remove }))) return;
-  await act(
+  await runAction(
     () => removeShared(item, { name, isSame: (present) => present.content === content }),
     words.removed,
     () => context.go([]),

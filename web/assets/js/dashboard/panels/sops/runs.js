@@ -7,7 +7,7 @@ import { make } from "../../../shared/dom.js";
 import { money, timeElement } from "../../../shared/time.js";
 import { visible, visibleText } from "../../../shared/visible.js";
 import { sopWords as words } from "../../../texts/sops.js";
-import { act } from "../../run-action.js";
+import { runAction } from "../../run-action.js";
 import { hrefOf } from "../../route.js";
 
 export const sopRunsPath = "/api/sop-runs?limit=200";
@@ -93,7 +93,7 @@ function stateOf(row) {
 /** @param {import("../../context.js").Context} context @param {any} row */
 async function resume(context, row) {
   const path = `/api/sop-runs/${encodeURIComponent(row.run_id)}/resume`;
-  await act(
+  await runAction(
     () => context.request(path, { method: "POST" }),
     words.resumed,
     () => context.store.soon(sopRunsPath),

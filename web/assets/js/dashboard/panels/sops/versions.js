@@ -53,7 +53,7 @@ function row(version, { item, context, changed }) {
   const now = () => String(item.value.content ?? "");
   const open = (/** @type {Node} */ body) =>
     openDrawer({ title: words.versionTitle(when), body: [body], closed: () => {} });
-  const act = (/** @type {string} */ label, /** @type {() => void} */ press) => {
+  const versionButton = (/** @type {string} */ label, /** @type {() => void} */ press) => {
     const element = button({ label, look: "button-small", press });
     element.setAttribute("aria-label", `${label}: ${words.versionTitle(when)}`);
     return element;
@@ -72,9 +72,9 @@ function row(version, { item, context, changed }) {
         ` · ${words.versionLines(version.content.split("\n").length)}`,
       ),
     ),
-    act(words.versionView, () => open(codeBox(version.content, words.versionTitle(when)))),
-    act(words.versionDiff, () => open(diffView(version.content, now(), words.versionDiff))),
-    act(words.versionRestore, () => void restore(version, { item, context, changed })),
+    versionButton(words.versionView, () => open(codeBox(version.content, words.versionTitle(when)))),
+    versionButton(words.versionDiff, () => open(diffView(version.content, now(), words.versionDiff))),
+    versionButton(words.versionRestore, () => void restore(version, { item, context, changed })),
   );
 }
 
