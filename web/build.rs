@@ -28,7 +28,7 @@ fn main() -> io::Result<()> {
     println!("cargo::rerun-if-changed=assets");
     println!("cargo::rerun-if-changed=pages");
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    #[expect(clippy::disallowed_methods, reason = "cargo tells a build script its folder in the environment")]
+    #[expect(clippy::disallowed_methods, reason = "cargo passes a build script its folder in the environment")]
     let out = PathBuf::from(std::env::var_os("OUT_DIR").unwrap_or_default());
 
     let written = read_tree(&root.join("assets"))?;
@@ -80,7 +80,7 @@ impl Joined<'_> {
                 ["tree"] => filled.push_str("{{tree}}"),
                 ["styles", names @ ..] => filled.push_str(&self.styles(page, names)?),
                 ["script", entry, later @ ..] => filled.push_str(&self.script(entry, later)?),
-                _ => return Err(format!("{page}: nobody knows the placeholder {directive}")),
+                _ => return Err(format!("{page}: unknown placeholder {directive}")),
             }
             rest = after;
         }
@@ -92,7 +92,7 @@ impl Joined<'_> {
         let mut body = Vec::new();
         for wanted in names {
             let sheet = self.written.iter().find(|source| source.name == *wanted);
-            body.extend_from_slice(&sheet.ok_or_else(|| format!("there is no style sheet {wanted}"))?.body);
+            body.extend_from_slice(&sheet.ok_or_else(|| format!("style sheet {wanted} not found"))?.body);
             self.held.push((*wanted).to_owned());
         }
         let tag = format!("<link rel=\"stylesheet\" href=\"/dashboard/static/{{{{tree}}}}/{name}\">");
