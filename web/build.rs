@@ -1,11 +1,11 @@
 //! Packs `assets/` and `pages/` for embedding, so that the program does nothing at startup and needs no front-end build.
 //!
 //! The style sheets and the modules of a page are joined into one file each. Every file gets an ETag and, if worthwhile, a
-//! gzip variant; one hash over all of them (the tree hash) stands for the whole folder, so that relative addresses work below
+//! gzip variant; one hash over all of them (the tree hash) represents the whole folder, so that relative addresses work below
 //! one immutable URL. The result is a flat folder of numbered files in `OUT_DIR` and the table that names them.
 //!
 //! Pages are templates. `{{tree}}` becomes the hash, `{{styles FILE...}}` the joined style sheet, and
-//! `{{script FILE LATER...}}` the script of that module; `LATER` lists modules that are loaded on demand; a `*` stands for
+//! `{{script FILE LATER...}}` the script of that module; `LATER` lists modules that are loaded on demand; a `*` matches
 //! the name of any folder.
 
 use std::fmt::Write as _;
@@ -116,7 +116,7 @@ impl Joined<'_> {
     }
 }
 
-/// Whether `pattern`, in which a `*` stands for the name of any folder, describes `name`.
+/// Whether `pattern`, in which a `*` matches the name of any folder, describes `name`.
 fn matches(pattern: &str, name: &str) -> bool {
     let Some((before, after)) = pattern.split_once('*') else { return pattern == name };
     let folder = name.strip_prefix(before).and_then(|rest| rest.strip_suffix(after));

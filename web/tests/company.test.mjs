@@ -156,7 +156,7 @@ test("the office opens as the API says things stand, without a move", () => {
   assert.deepEqual(office.take(), []);
 });
 
-test("what nobody takes is bounded, and strange events do no harm", () => {
+test("untaken events are bounded, and malformed events are ignored", () => {
   const office = new Office();
   for (let index = 0; index < 500; index += 1) office.onEvent("messages", said("user"), index);
   assert.ok(office.take().length <= 40);
@@ -167,7 +167,7 @@ test("what nobody takes is bounded, and strange events do no harm", () => {
   assert.ok(office.seen(1).length >= 1);
 });
 
-test("nobody walks through the furniture", () => {
+test("no path crosses the furniture", () => {
   const things = Object.values(fixed);
   const isInside = ({ x, y }) =>
     things.some((thing) => x > thing.x && x < thing.x + thing.w && y > thing.y && y < thing.y + thing.d);

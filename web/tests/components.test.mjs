@@ -35,7 +35,7 @@ test("the likeliest entries come first, and every word has to be there", () => {
   assert.equal(found("  ").length, entries.length);
 });
 
-test("rows are in order, and what has no value is last either way", () => {
+test("rows without a value sort last in both directions", () => {
   const rows = [{ n: 2 }, { n: null }, { n: 10 }, { n: 1 }];
   assert.deepEqual(
     sorted(rows, (row) => row.n, false).map((row) => row.n),
@@ -93,7 +93,7 @@ test("axes have round values, and not too many labels", () => {
   ]);
 });
 
-test("of the configuration every key is told, with what it would be by itself", () => {
+test("every key of the configuration is listed with its default", () => {
   const schema = {
     $defs: {
       Model: {
@@ -107,8 +107,8 @@ test("of the configuration every key is told, with what it would be by itself", 
     properties: { model: { $ref: "#/$defs/Model", description: "Which." } },
   };
   const entries = configEntries({ model: { key: "***", retries: 4, effort: "low" }, odd: 1 }, schema);
-  const told = entries.map(({ key, isChanged, isSecret, kind }) => [key, isChanged, isSecret, kind]);
-  assert.deepEqual(told, [
+  const listed = entries.map(({ key, isChanged, isSecret, kind }) => [key, isChanged, isSecret, kind]);
+  assert.deepEqual(listed, [
     ["model.effort", true, false, "string"],
     ["model.key", true, true, "string"],
     ["model.retries", false, false, "integer"],

@@ -24,7 +24,7 @@ function early(hash) {
   return world.aethonEarlyAnswers;
 }
 
-test("what the frame and the overview ask for first is asked for ahead of the modules, and nothing else", () => {
+test("the first requests of the frame and the overview, and no others, are sent ahead of the modules", () => {
   const everywhere = [statusPath, approvalsPath, budgetPath];
   const overview = [...everywhere, ...Object.values(paths)].sort();
   for (const hash of ["", "#/", "#/overview"]) assert.deepEqual([...early(hash).keys()].sort(), overview, hash);

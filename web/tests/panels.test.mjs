@@ -87,7 +87,7 @@ test("questions, jobs and measurements have entries that change", () => {
   assert.deepEqual(titles(entries), ["delivery telegram sent", "job tidy ok", "approval shell denied"]);
 });
 
-test("what comes late stands where it belongs", () => {
+test("a late entry is sorted into its place", () => {
   const entries = new Entries();
   const say = (second, words) =>
     entries.message(session, { id: String(second), role: "user", content: [text(words)], created_at: at(second) });
@@ -166,7 +166,7 @@ test("the state at a moment is that of the newest snapshot before it", () => {
   assert.equal(snapshotAt(snapshots, undefined).n, 2);
 });
 
-test("an event is told in a line, and tools by their names", () => {
+test("an event is summarised in a line, with tools by their names", () => {
   assert.deepEqual(toolNames(["b", { name: "a" }, { function: { name: "pdf" } }]), ["a", "b", "pdf"]);
   assert.equal(briefly({ name: "shell", input: { command: "ls" } }), 'shell · {"command":"ls"}');
   assert.equal(briefly(null), "");

@@ -91,7 +91,7 @@ test("a tool's short input is its first word on the matter", () => {
   assert.equal(lastLines(undefined), "");
 });
 
-test("text is told from binary", () => {
+test("text is distinguished from binary", () => {
   assert.ok(isText(new TextEncoder().encode("Grüße\n")));
   assert.ok(!isText(new Uint8Array([0x89, 0x50, 0, 1])));
   assert.ok(!isText(new Uint8Array([0xff, 0xfe, 0x41])));
@@ -120,7 +120,7 @@ test("a share that is there is never shown as none", () => {
   );
 });
 
-test("what is larger than a frame is known before it is sent, in bytes as they are written there", () => {
+test("a message larger than a frame is refused before sending, by its encoded bytes", () => {
   const file = (length) => ({ name: "a.txt", mime: "text/plain", data: "x".repeat(length), text: "never sent" });
   for (const [text, files] of [
     ["x".repeat(1040000), []],
@@ -146,7 +146,7 @@ test("what follows a turn is counted", () => {
   assert.equal(countAfter(turns, { key: "gone" }), 0);
 });
 
-test("what is read out has a stop between list items, and is cut between sentences", () => {
+test("spoken text pauses between list items and is split between sentences", () => {
   const node = (nodeName, ...childNodes) => ({ nodeName, childNodes, textContent: null });
   const text = (textContent) => ({ nodeName: "#text", childNodes: [], textContent });
   const list = node(
@@ -165,7 +165,7 @@ test("what is read out has a stop between list items, and is cut between sentenc
   assert.equal(inSentences("word ".repeat(400).trim()).join(" "), "word ".repeat(400).trim());
 });
 
-test("names between backticks are told from the sentence around them", () => {
+test("names in backticks are separated from the sentence around them", () => {
   const read = (text) =>
     sentencePieces(text)
       .map(({ text: piece, isCode }) => (isCode ? `<${piece}>` : piece))
@@ -217,7 +217,7 @@ test("long code is cut into chunks that together are the code", () => {
   assert.ok(chunksOf(lines).every((chunk) => chunk.text.length <= 60000 && chunk.lines <= 200));
 });
 
-test("a worker that cannot be started leaves code plain and is not tried for ever", async () => {
+test("a worker that cannot be started leaves code plain and is not retried endlessly", async () => {
   let made = 0;
   const worker = new BoundedWorker(() => {
     made += 1;
@@ -228,7 +228,7 @@ test("a worker that cannot be started leaves code plain and is not tried for eve
   assert.equal(made, 3);
 });
 
-test("a worker that takes too long is ended, what it hung on is not asked again, and the next question has its answer", async () => {
+test("a worker that takes too long is ended, its text is not tried again, and the next question is answered", async () => {
   let made = 0;
   let ended = 0;
   const worker = new BoundedWorker(

@@ -51,7 +51,7 @@ test("a change carries the version that was read, and its answer is the next one
   ]);
 });
 
-test("what was changed elsewhere is overwritten only when that is wanted", async () => {
+test("a change made elsewhere is overwritten only on request", async () => {
   for (const choice of ["mine", "theirs", "stay"]) {
     const { state, exchange, elsewhere } = server("one");
     const item = new SharedItem(exchange, path);
@@ -69,7 +69,7 @@ test("what was changed elsewhere is overwritten only when that is wanted", async
   }
 });
 
-test("another change between the question and the answer is asked about as well", async () => {
+test("another change between the question and the answer asks again", async () => {
   const { state, exchange, elsewhere } = server("one");
   const item = new SharedItem(exchange, path);
   await item.read();
@@ -85,7 +85,7 @@ test("another change between the question and the answer is asked about as well"
   assert.equal(state.content, "mine");
 });
 
-test("a new version that says the same is no conflict, but not sent for ever", async () => {
+test("a new version with equal content is no conflict, and retries are bounded", async () => {
   const { state, exchange, elsewhere } = server("one");
   const item = new SharedItem(exchange, path);
   await item.read();
@@ -102,7 +102,7 @@ test("a new version that says the same is no conflict, but not sent for ever", a
   assert.ok(state.sent.length < 12);
 });
 
-test("what was deleted elsewhere is recognised by 412 and by 404", async () => {
+test("a deletion elsewhere is recognised by 412 and by 404", async () => {
   for (const tagged of [true, false]) {
     const { state, exchange } = server("one");
     const untagged = async (...call) => ({ ...(await exchange(...call)), etag: "" });
@@ -118,7 +118,7 @@ test("what was deleted elsewhere is recognised by 412 and by 404", async () => {
   }
 });
 
-test("other refusals stay what they are", async () => {
+test("other refusals are passed on", async () => {
   const item = new SharedItem(async () => {
     throw new Problem(422, "is required");
   }, path);

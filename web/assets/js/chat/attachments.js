@@ -10,7 +10,7 @@ export const allowance = 700 * 1024;
 export const maxFiles = 8;
 const longSide = 1568;
 
-/** What the file chooser offers. */
+/** The types that the file chooser offers. */
 export const accept =
   "image/png,image/jpeg,image/gif,image/webp,text/*,.md,.json,.toml,.yaml,.yml,.csv,.log,.rs," +
   ".py,.js,.ts,.sh,.sql,.xml,.html,.css,.c,.h,.cpp,.go,.java,.rb,.ini,.conf,.diff,.patch";

@@ -153,7 +153,7 @@ export class Conversation {
   /**
    * Applies a frame that belongs to a turn.
    * @param {any} frame
-   * @returns {{turn: Turn, isUnknown: boolean}} unknown: somebody else started it, so its message must still be fetched
+   * @returns {{turn: Turn, isUnknown: boolean}} unknown: another client started it, so its message must still be fetched
    */
   frame(frame) {
     let turn = this.#live.get(frame.turn);

@@ -65,7 +65,7 @@ function noticeLine({ code, text }) {
   return element;
 }
 
-/** What a hook told the model in addition to the user's message. @param {ContextPart} part */
+/** The context that a hook added to the user's message. @param {ContextPart} part */
 function contextNote({ source, text }) {
   const title = texts.turn.context(source);
   return fold("info", [make("span", {}, ...visible(title))], () => [sheet(text, title)]);

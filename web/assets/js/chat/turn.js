@@ -145,7 +145,7 @@ export function toolPart(reply, call) {
   return /** @type {ToolPart | undefined} */ (found?.part);
 }
 
-/** Whether a reply is still empty. What a hook told the model does not count. @param {Reply} reply */
+/** Whether a reply is still empty. Context added by a hook does not count. @param {Reply} reply */
 export const isBlank = (reply) =>
   reply.blocks.length === 0 && reply.extras.every(({ part }) => part.kind === "context") && !reply.source;
 

@@ -13,7 +13,7 @@
  *   "denied", ms?: number, waits?: boolean,
  *   blocks?: OutputBlock[]}} ToolPart
  *
- * What a tool returned besides its text.
+ * A tool's output besides its text.
  * @typedef {{type: string, text?: string, name?: string, mime?: string, data?: string}} OutputBlock
  *
  * @typedef {{kind: "approval", id: string, tool: string, input: unknown, summary: string, preview?: string,

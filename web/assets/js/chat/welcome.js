@@ -1,4 +1,4 @@
-// The content of an empty conversation: a greeting, what is configured, three things to try.
+// The content of an empty conversation: a greeting, the configuration, three things to try.
 
 import { badge, note } from "../shared/controls.js";
 import { make } from "../shared/dom.js";
@@ -46,7 +46,7 @@ export function welcome(status, suggest, remark) {
   );
 }
 
-/** What the assistant can read and run here, in the service's words. @param {Status | null} status */
+/** The things that the assistant can read and run here, in the service's words. @param {Status | null} status */
 function reach(status) {
   const sentences = Array.isArray(status?.reach) ? status.reach : [];
   if (sentences.length === 0) return null;

@@ -24,7 +24,7 @@ import { hrefOf } from "./route.js";
  * @property {(path: string, options?: {method?: string, body?: unknown, headers?: Record<string, string>}) =>
  *   Promise<any>} request calls the API; when signed out, the page
  *   shows the token prompt
- * @property {import("../shared/shared-item.js").Exchange} exchange the same, with the version of what was answered
+ * @property {import("../shared/shared-item.js").Exchange} exchange the same, with the version of the answer
  * @property {(text: string) => void} announce announces to screen readers
  */
 

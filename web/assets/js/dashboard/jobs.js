@@ -47,7 +47,7 @@ export function statusBadge(status) {
   return badge(label, tone, icon);
 }
 
-/** What a job is to do, without what its runs change. @param {Job} job */
+/** The task of a job, without the fields that its runs change. @param {Job} job */
 const wanted = (job) =>
   JSON.stringify([
     job.cron,

@@ -1,4 +1,4 @@
-// Ranks entries by what was typed: matches at the beginning of the text first, then of a word, then anywhere in the text.
+// Ranks entries by the search text: matches at the beginning of the text first, then of a word, then anywhere in the text.
 
 /**
  * @template T

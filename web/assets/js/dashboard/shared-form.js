@@ -1,5 +1,5 @@
 // A form for something that others may change while it is edited here: it says so as soon as that is known, asks what counts
-// when it is saved, and keeps what was typed in every case.
+// when it is saved, and keeps the typed text in every case.
 
 import { compared } from "../components/compared.js";
 import { button, note } from "../shared/controls.js";
@@ -69,7 +69,7 @@ export function sharedForm({
   const isSame = (/** @type {any} */ present) => !isGone(present) && [base, asText(written())].includes(text(present));
 
   /**
-   * Says what has become of it, with a way to look at it before saving.
+   * Reports the outcome, with a way to look at it before saving.
    * @param {import("../shared/shared-item.js").Answer | null} answer
    */
   const say = async (answer) => {

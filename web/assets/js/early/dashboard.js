@@ -20,11 +20,11 @@
   const asked = new Map();
   for (const path of isOverview ? [...everywhere, ...overview] : everywhere) {
     const answer = fetch(path, { headers: { Accept: "application/json" }, signal: AbortSignal.timeout(20000) });
-    // Whoever takes the answer sees the failure; if nobody does, it does not matter.
+    // The module that takes the answer handles the failure; if none takes it, the failure does not matter.
     answer.catch(() => undefined);
     asked.set(path, answer);
   }
-  // Answers that nobody has taken by then are too old to be shown as fresh.
+  // Answers not taken by then are too old to be shown as fresh.
   setTimeout(() => asked.clear(), 10000);
   Object.assign(globalThis, { aethonEarlyAnswers: asked });
 })();

@@ -24,7 +24,7 @@ export class Problem extends Error {
 export const request = async (path, options) => (await exchange(path, options)).data;
 
 /**
- * The same, with the version of what was answered.
+ * The same, with the version of the answer.
  * @param {string} path @param {Options} [options] @returns {Promise<{data: any, etag: string}>}
  */
 export async function exchange(path, { method = "GET", body, headers: more, signal } = {}) {

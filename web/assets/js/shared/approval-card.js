@@ -129,7 +129,7 @@ export function approvalCard(asked, decide) {
         ? elsewhere[asked.decision]
         : ((asked.edited ? done.edited : done[outcome]) ?? done.deny);
     const isAllowed = asked.decision === "approve";
-    // The call is shown in the line of the tool; only the outcome remains here, and what was typed and did not count.
+    // The call is shown in the line of the tool; only the outcome remains here, and the user’s discarded edits.
     const typed = isDecidedHere && (asked.edited || !isAllowed) ? [] : (fields?.typed() ?? []);
     const verdict = [
       badge(words, isAllowed ? "good" : "bad", isAllowed ? "check" : "close"),
@@ -169,7 +169,7 @@ export function approvalCard(asked, decide) {
   };
 }
 
-/** What was typed before it was decided elsewhere, to be copied. @param {{name: string, text: string}[]} typed */
+/** The user’s edits from before it was decided elsewhere, to be copied. @param {{name: string, text: string}[]} typed */
 function typedTexts(typed) {
   const list = make("dl", {});
   for (const { name, text } of typed)

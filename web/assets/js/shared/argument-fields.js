@@ -8,7 +8,7 @@ import { visibleText } from "./visible.js";
  * @param {unknown} input
  * @returns {{elements: HTMLElement[], read: () => {input: unknown, problem: string}, focus: () => void, typed: () => {name:
  *   string, text: string}[]}}
- *   `typed`: what was changed, by the names of the arguments
+ *   `typed`: the edited texts, by the names of the arguments
  */
 export function argumentFields(input) {
   const entries = Object.entries(input ?? {});

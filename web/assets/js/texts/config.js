@@ -76,7 +76,7 @@ export const configWords = {
   tokenAgain: "Access token",
   confirmAction: "Confirm and save",
   terminalOnly:
-    "This loosens protection, or says where keys are sent or which programs run. Without an access token anybody " +
+    "This loosens protection, or says where keys are sent or which programs run. Without an access token anyone " +
     "on this machine could do it here, so it is changed in a terminal:",
   terminalCommand: "Command for the terminal",
 };

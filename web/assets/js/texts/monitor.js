@@ -50,7 +50,7 @@ export const monitor = {
   noMatchTitle: "Nothing matches",
   noMatch: "Change the words of the search or the filters.",
   gap: (/** @type {number} */ n) =>
-    `${n === 1 ? "One event was" : `${n.toLocaleString("en")} events were`} missed here. What is stored of them was asked for again.`,
+    `${n === 1 ? "One event was" : `${n.toLocaleString("en")} events were`} missed here. Those that are stored were loaded again.`,
   count: (/** @type {number} */ shown, /** @type {number} */ all) =>
     shown === all
       ? plural(all, "entry", "entries")

@@ -13,7 +13,7 @@ export const overviewWords = {
   todayHint: "A day begins at midnight UTC.",
   activity: "Recent activity",
   allSessions: "All sessions",
-  noActivity: "Nobody has said anything yet.",
+  noActivity: "There are no messages yet.",
   sayHello: "Say hello in the chat",
   next: "Next jobs",
   allJobs: "All jobs",

@@ -57,7 +57,7 @@ const queue = [
 ];
 
 /**
- * Where somebody stands.
+ * The place where a figure stands.
  * @param {Place} place
  * @param {{desk: number, door: number, colleague: number, order: number}} at `desk` is -1 for the main agent; `order`
  *   is the number of people already there

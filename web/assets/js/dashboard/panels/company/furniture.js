@@ -355,7 +355,7 @@ export function stool({ x, y, w }) {
   );
 }
 
-/** The owner's desk; whoever needs the owner waits on the other side. @param {string} name */
+/** The owner's desk; agents that need the owner wait on the other side. @param {string} name */
 export function ownerDesk(name) {
   const { x, y, w, d } = fixed.owner;
   return group(

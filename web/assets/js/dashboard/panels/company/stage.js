@@ -1,6 +1,6 @@
 // The stage of Live Company: places the furniture, and lets the figures walk, sit and show their bubbles. It draws frames only
-// while somebody walks or a letter flies; otherwise it sleeps until the next event is due. With reduced motion, everybody is at
-// their place at once and nobody fidgets.
+// while a figure walks or a letter flies; otherwise it sleeps until the next event is due. With reduced motion, figures are at
+// their place at once and do not fidget.
 
 import { make } from "../../../shared/dom.js";
 import { icon } from "../../../shared/icons.js";
@@ -295,7 +295,7 @@ export class Stage {
     }, frameMs - 12);
   }
 
-  /** Runs while nobody walks: sets the clock, and lets an idle figure fidget. */
+  /** Runs while no figure walks: sets the clock, and lets an idle figure fidget. */
   #look() {
     this.#clock.set(new Date());
     const idle = [...this.#people.values()].filter(

@@ -4,7 +4,7 @@
 import { Problem } from "../../../shared/api.js";
 
 /**
- * @typedef {{value: unknown, edited: any, refusal: Problem | null, present: any}} Reviewed `present`: what the key is now
+ * @typedef {{value: unknown, edited: any, refusal: Problem | null, present: any}} Reviewed `present`: the key's present value
  * @typedef {{kept: any, fresh: Reviewed | null}} Saved `kept` is null if the review is not true any more; `fresh` is true then
  */
 
@@ -41,7 +41,7 @@ export class ConfigChange {
   }
 
   /**
-   * Saves what was reviewed. If the file has changed since, but the review is true of it as well, that makes no difference;
+   * Saves the reviewed change. If the file has changed since, but the review is true of it as well, that makes no difference;
    * otherwise nothing is saved.
    * @param {Reviewed} reviewed @param {Record<string, string>} headers @returns {Promise<Saved>}
    */
@@ -52,7 +52,7 @@ export class ConfigChange {
       } catch (fault) {
         if (!isOutdated(fault)) throw fault;
         const fresh = await this.review(reviewed.value);
-        // What the file says counts, even if it is in force only after a restart.
+        // The value in the file counts, even if it is in force only after a restart.
         const { current } = /** @type {Problem} */ (fault).document ?? {};
         if (current) fresh.present = valueAt(current, this.#key);
         if (round === MOST || changedLines(fresh.edited.diff) !== changedLines(reviewed.edited.diff))

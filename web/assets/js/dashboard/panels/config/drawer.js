@@ -52,7 +52,7 @@ export function keyDrawer(context, { closed, changed }) {
   const draw = () => {
     if (!drawer || !entries) return;
     const entry = entries.find(({ key }) => key === shown);
-    // What is being typed is not replaced by what was changed elsewhere.
+    // A change made elsewhere does not replace the text being typed.
     if (editor) return editor.say(entry?.value);
     const says = JSON.stringify(entry ?? null);
     if (says === shownAs) return;

@@ -58,7 +58,7 @@ export function keyEditor(context, entry, { done, cancel, describe }) {
     form({ fields: { [entry.key]: asked }, body: [asked.element], submit: words.review, cancel, send, isKept: false }),
   );
 
-  /** Puts the other value into the field; what was typed can be put back. @param {any} present */
+  /** Puts the other value into the field; the typed text can be restored. @param {any} present */
   const takeTheirs = (present) => {
     const typed = asked.control.value;
     const put = (/** @type {string} */ value) => {
@@ -79,7 +79,7 @@ export function keyEditor(context, entry, { done, cancel, describe }) {
     asked.control.focus();
   };
 
-  /** What was reviewed is no longer true; this is. @param {Reviewed} fresh */
+  /** Shows a fresh review in place of an outdated one. @param {Reviewed} fresh */
   const conflict = async (fresh) => {
     const compare = () => [
       diffView(

@@ -220,7 +220,7 @@ export function memoryDrawer(context, { changed, closed }) {
       );
       if (outcome !== "saved") return false;
       finish(words.saved);
-      // What was deleted elsewhere is another entry now.
+      // An entry that was deleted elsewhere is saved as another one.
       if (data.id === id) await leave();
       else if (shown === id) context.go([data.id]);
       return true;

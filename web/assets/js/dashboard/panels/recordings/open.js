@@ -204,7 +204,7 @@ function show(root, context, { path, found, snapshots }) {
       toast(`${words.resumeFailed} ${/** @type {Error} */ (problem).message}`);
     }
   };
-  const outcome = make("div", { class: "rec-told", role: "status" });
+  const outcome = make("div", { class: "rec-outcome", role: "status" });
   const fault = faultOf(found);
   fill(context.tools, ...actions(context, path, outcome));
   fill(

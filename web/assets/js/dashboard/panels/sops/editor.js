@@ -128,7 +128,7 @@ function edit(context, element, { sop, item, back }) {
     const again = () => saveNew(context, name, change);
     try {
       const saved = shared && name === sop.name ? await shared.save(change, again) : await again();
-      // What was deleted elsewhere is saved as new, and then has an outcome of its own.
+      // An SOP that was deleted elsewhere is saved as new, and then has an outcome of its own.
       const outcome = saved.data?.outcome ?? saved.outcome;
       if (outcome !== "saved") return false;
     } catch (problem) {

@@ -1,4 +1,4 @@
-// One SOP to read: rendered by the server, its source, its runs, what it said before; and running, editing or deleting it.
+// One SOP to read: rendered by the server, its source, its runs, its earlier versions; and running, editing or deleting it.
 
 import { codeBox } from "../../../components/code.js";
 import { openDrawer, pairs } from "../../../components/drawer.js";

@@ -1,4 +1,4 @@
-// What an SOP said before: a list of its earlier versions, each to view, to compare with the present text, and to restore.
+// The earlier versions of an SOP, each to view, to compare with the present text, and to restore.
 
 import { codeBox, diffView } from "../../../components/code.js";
 import { openDrawer } from "../../../components/drawer.js";
