@@ -28,7 +28,10 @@ fn main() -> io::Result<()> {
     println!("cargo::rerun-if-changed=assets");
     println!("cargo::rerun-if-changed=pages");
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    #[expect(clippy::disallowed_methods, reason = "cargo passes a build script its folder in the environment")]
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "cargo passes a build script its folder in the environment"
+    )]
     let out = PathBuf::from(std::env::var_os("OUT_DIR").unwrap_or_default());
 
     let written = read_tree(&root.join("assets"))?;

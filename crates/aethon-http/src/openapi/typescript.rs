@@ -56,7 +56,9 @@ fn type_of(schema: &Value) -> String {
     };
     match &schema["type"] {
         Value::String(kind) => plain(kind),
-        Value::Array(kinds) => kinds.iter().filter_map(Value::as_str).map(plain).collect::<Vec<_>>().join(" | "),
+        Value::Array(kinds) => {
+            kinds.iter().filter_map(Value::as_str).map(plain).collect::<Vec<_>>().join(" | ")
+        }
         _ => "unknown".into(),
     }
 }
@@ -64,7 +66,11 @@ fn type_of(schema: &Value) -> String {
 #[test]
 fn the_types_of_the_pages_match_the_document() {
     let stored = std::fs::read_to_string(file()).unwrap_or_default();
-    assert!(stored == declarations(), "{} is out of date; its second line says how to renew it", file().display());
+    assert!(
+        stored == declarations(),
+        "{} is out of date; its second line says how to renew it",
+        file().display()
+    );
 }
 
 #[test]
