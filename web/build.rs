@@ -1,11 +1,12 @@
 //! Packs `assets/` and `pages/` for embedding, so that the program does nothing at startup and needs no front-end build.
 //!
 //! The style sheets and the modules of a page are joined into one file each. Every file gets an ETag and, if worthwhile, a
-//! gzip variant; one hash over all of them (the tree hash) stands for the whole folder, so that relative addresses work below
+//! gzip variant; one hash over all of them (the tree hash) represents the whole folder, so that relative addresses work below
 //! one immutable URL. The result is a flat folder of numbered files in `OUT_DIR` and the table that names them.
 //!
 //! Pages are templates. `{{tree}}` becomes the hash, `{{styles FILE...}}` the joined style sheet, and
-//! `{{script FILE LATER...}}` the script of that module; `LATER` lists modules, or folders of them, that are loaded on demand.
+//! `{{script FILE LATER...}}` the script of that module; `LATER` lists modules that are loaded on demand; a `*` matches
+//! the name of any folder.
 
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -27,7 +28,10 @@ fn main() -> io::Result<()> {
     println!("cargo::rerun-if-changed=assets");
     println!("cargo::rerun-if-changed=pages");
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    #[expect(clippy::disallowed_methods, reason = "cargo tells a build script its folder in the environment")]
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "cargo passes a build script its folder in the environment"
+    )]
     let out = PathBuf::from(std::env::var_os("OUT_DIR").unwrap_or_default());
 
     let written = read_tree(&root.join("assets"))?;
@@ -79,7 +83,7 @@ impl Joined<'_> {
                 ["tree"] => filled.push_str("{{tree}}"),
                 ["styles", names @ ..] => filled.push_str(&self.styles(page, names)?),
                 ["script", entry, later @ ..] => filled.push_str(&self.script(entry, later)?),
-                _ => return Err(format!("{page}: nobody knows the placeholder {directive}")),
+                _ => return Err(format!("{page}: unknown placeholder {directive}")),
             }
             rest = after;
         }
@@ -91,7 +95,7 @@ impl Joined<'_> {
         let mut body = Vec::new();
         for wanted in names {
             let sheet = self.written.iter().find(|source| source.name == *wanted);
-            body.extend_from_slice(&sheet.ok_or_else(|| format!("there is no style sheet {wanted}"))?.body);
+            body.extend_from_slice(&sheet.ok_or_else(|| format!("style sheet {wanted} not found"))?.body);
             self.held.push((*wanted).to_owned());
         }
         let tag = format!("<link rel=\"stylesheet\" href=\"/dashboard/static/{{{{tree}}}}/{name}\">");
@@ -104,17 +108,22 @@ impl Joined<'_> {
             .written
             .iter()
             .filter_map(|source| Some((source.name.as_str(), std::str::from_utf8(&source.body).ok()?)));
-        let is_later = |name: &str| {
-            later.iter().any(|wanted| name == *wanted || wanted.ends_with('/') && name.starts_with(wanted))
-        };
+        let names = self.written.iter().map(|source| &source.name);
         let later: Vec<String> =
-            self.written.iter().map(|source| source.name.clone()).filter(|name| is_later(name)).collect();
+            names.filter(|name| later.iter().any(|pattern| matches(pattern, name))).cloned().collect();
         for script in Modules::new(texts).join(entry, &later)? {
             self.held.extend(script.holds);
             self.made.push(Source { name: script.name, body: script.body.into_bytes() });
         }
         Ok(format!("<script type=\"module\" src=\"/dashboard/static/{{{{tree}}}}/{entry}\"></script>"))
     }
+}
+
+/// Whether `pattern`, in which a `*` matches the name of any folder, describes `name`.
+fn matches(pattern: &str, name: &str) -> bool {
+    let Some((before, after)) = pattern.split_once('*') else { return pattern == name };
+    let folder = name.strip_prefix(before).and_then(|rest| rest.strip_suffix(after));
+    folder.is_some_and(|folder| !folder.contains('/'))
 }
 
 fn text(source: &Source) -> io::Result<String> {
@@ -155,7 +164,8 @@ impl Packer {
     }
 }
 
-/// Reads all files below `folder`, sorted by name because the table is searched by bisection.
+/// Reads all files below `folder`, sorted by name because the table is searched by bisection. Type declarations only serve
+/// the type check and are not sent to browsers.
 fn read_tree(folder: &Path) -> io::Result<Vec<Source>> {
     let mut sources = Vec::new();
     let mut folders = vec![(folder.to_path_buf(), String::new())];
@@ -165,7 +175,7 @@ fn read_tree(folder: &Path) -> io::Result<Vec<Source>> {
             let name = format!("{prefix}{}", entry.file_name().to_string_lossy());
             if entry.file_type()?.is_dir() {
                 folders.push((entry.path(), format!("{name}/")));
-            } else {
+            } else if !name.ends_with(".d.ts") {
                 sources.push(Source { name, body: fs::read(entry.path())? });
             }
         }

@@ -67,7 +67,7 @@ fn nobody_answers_and_it_is_denied() {
     page.say("!tool file_read {\"path\": \"notes.txt\"}");
     page.until("it asks", WAITS);
     let turn = page.settled();
-    page.until("it says so", "/nobody answered in time/.test(one('.approval').innerText)");
+    page.until("it says so", "/no answer in time/.test(one('.approval').innerText)");
     assert!(turn.reply.contains("denied"), "{turn:?}");
     page.assert_clean();
 }

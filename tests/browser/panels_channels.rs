@@ -25,7 +25,7 @@ fn somebody_is_let_in_and_a_message_that_was_refused_is_sent_again_and_removed()
     page.until("Telegram runs", &row("Telegram", "Running"));
     assert!(browser.is(&row("Matrix", "Off")) && browser.is(&row("Matrix", "Set up")));
 
-    page.until("nobody was paired", "/Nobody was paired/.test(one('main').innerText)");
+    page.until("no one is paired", "/No one is paired/.test(one('main').innerText)");
     browser.click("//button[normalize-space()='Make a code']");
     page.until("the code is shown", "/\\/pair [A-Z2-9]{8}/.test(one('dialog')?.innerText)");
     let code = browser.text("one('dialog').innerText.match(/\\/pair ([A-Z2-9]{8})/)[1]");
@@ -43,7 +43,7 @@ fn somebody_is_let_in_and_a_message_that_was_refused_is_sent_again_and_removed()
     page.until("a wrong code is told", "/no request has this code/.test(one('.toasts').innerText)");
     browser.click("//button[normalize-space()='Take back']");
     browser.click("//dialog//button[normalize-space()='Take back']");
-    page.until("they are heard no more", "/Nobody was paired/.test(one('main').innerText)");
+    page.until("the pairing is gone", "/No one is paired/.test(one('main').innerText)");
     assert_eq!(paired(), json!([]));
 
     let hostile = "!say <img src=x onerror=window.__xss=1>";

@@ -39,7 +39,7 @@ fn a_memory_is_added_found_corrected_and_forgotten() {
     browser.click("//dialog//button[normalize-space()='Edit']");
     page.fill("dialog textarea", "Rent is due on the 3rd.");
     browser.click("//dialog//button[normalize-space()='Save']");
-    page.until("with what it said before", "/What it said before/.test(one('dialog').innerText) && /on the 5th/.test(one('.memory-history').innerText)");
+    page.until("with its earlier versions", "/Earlier versions/.test(one('dialog').innerText) && /on the 5th/.test(one('.memory-history').innerText)");
     assert_eq!(server.get(&format!("/api/memory/{id}")).json()["content"], "Rent is due on the 3rd.");
     browser.click("//dialog//button[normalize-space()='Delete']");
     page.until("it asks", "all('dialog').length === 2");

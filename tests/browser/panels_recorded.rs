@@ -39,11 +39,11 @@ fn a_recording_is_looked_into_gone_on_with_and_deleted() {
     browser.run("one('.rec-slider').value = one('.rec-slider').max; one('.rec-slider').dispatchEvent(new Event('input'))", &[]);
     page.until("the end is reached again", "/Snapshot 2 of 2/.test(one('.rec-place').innerText)");
     browser.click("//button[normalize-space()='Verify']");
-    page.until("every sum is right", "/Sound/.test(one('.rec-told').innerText)");
+    page.until("every sum is right", "/Sound/.test(one('.rec-outcome').innerText)");
     let before = server.get("/api/sessions").json()["count"].as_u64();
     browser.click("//button[normalize-space()='Resume from here']");
     browser.click("//dialog//button[normalize-space()='Resume from here']");
-    page.until("a new conversation holds it", "/new conversation/.test(one('.rec-told').innerText)");
+    page.until("a new conversation holds it", "/new conversation/.test(one('.rec-outcome').innerText)");
     assert_eq!(server.get("/api/sessions").json()["count"].as_u64(), before.map(|count| count + 1));
     browser.click("//button[normalize-space()='Delete']");
     browser.click("//dialog//button[normalize-space()='Delete']");

@@ -38,7 +38,7 @@ impl Asset {
 pub struct Found {
     /// The file.
     pub asset: &'static Asset,
-    /// Whether the address contained the tree hash, so that the response may be cached for ever.
+    /// Whether the address contained the tree hash, so that the response may be cached indefinitely.
     pub is_immutable: bool,
 }
 

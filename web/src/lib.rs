@@ -5,7 +5,7 @@
 //! `aethon-http` decides about headers.
 //!
 //! An asset has two addresses: `js/app.js`, to be revalidated by its ETag, and `TREE/js/app.js`, where `TREE` is
-//! [`tree_hash`], which may be cached for ever. Names are looked up in a fixed table only, so no path, however spelled, can
+//! [`tree_hash`], which may be cached indefinitely. Names are looked up in a fixed table only, so no path, however spelled, can
 //! escape it.
 
 mod asset;

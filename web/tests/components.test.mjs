@@ -5,9 +5,16 @@ import { test } from "node:test";
 import { lineDiff, shortened } from "../assets/js/components/line-diff.js";
 import { labelled, points, ticks } from "../assets/js/components/scale.js";
 import { sorted, windowOf } from "../assets/js/components/table-math.js";
-import { asToml, configEntries, fieldText, parsedValue, sectionsOf, terminalCommand } from "../assets/js/dashboard/config-model.js";
+import {
+  asToml,
+  configEntries,
+  fieldText,
+  parsedValue,
+  sectionsOf,
+  terminalCommand,
+} from "../assets/js/dashboard/panels/config/model.js";
 import { ranked } from "../assets/js/dashboard/matching.js";
-import { share, troubles } from "../assets/js/dashboard/problems.js";
+import { share, troubles } from "../assets/js/dashboard/panels/overview/problems.js";
 import { hrefOf, parseRoute } from "../assets/js/dashboard/route.js";
 
 test("an address names a panel, what is in it and how it is filtered, there and back", () => {
@@ -28,11 +35,20 @@ test("the likeliest entries come first, and every word has to be there", () => {
   assert.equal(found("  ").length, entries.length);
 });
 
-test("rows are in order, and what has no value is last either way", () => {
+test("rows without a value sort last in both directions", () => {
   const rows = [{ n: 2 }, { n: null }, { n: 10 }, { n: 1 }];
-  assert.deepEqual(sorted(rows, (row) => row.n, false).map((row) => row.n), [1, 2, 10, null]);
-  assert.deepEqual(sorted(rows, (row) => row.n, true).map((row) => row.n), [10, 2, 1, null]);
-  assert.deepEqual(sorted(["b10", "a", "B9"], (row) => row, false), ["a", "B9", "b10"]);
+  assert.deepEqual(
+    sorted(rows, (row) => row.n, false).map((row) => row.n),
+    [1, 2, 10, null],
+  );
+  assert.deepEqual(
+    sorted(rows, (row) => row.n, true).map((row) => row.n),
+    [10, 2, 1, null],
+  );
+  assert.deepEqual(
+    sorted(["b10", "a", "B9"], (row) => row, false),
+    ["a", "B9", "b10"],
+  );
 });
 
 test("of ten thousand rows those in sight are drawn, at both ends too", () => {
@@ -46,10 +62,16 @@ test("of ten thousand rows those in sight are drawn, at both ends too", () => {
 
 test("a difference has each line once, and leaves out what is far from a change", () => {
   const lines = lineDiff("a\nb\nc\nd", "a\nx\nc\nd\ne");
-  assert.deepEqual(lines.map(({ kind, text }) => `${kind} ${text}`), ["same a", "del b", "add x", "same c", "same d", "add e"]);
+  assert.deepEqual(
+    lines.map(({ kind, text }) => `${kind} ${text}`),
+    ["same a", "del b", "add x", "same c", "same d", "add e"],
+  );
   const long = Array.from({ length: 40 }, (_, index) => `line ${index}`);
   const shown = shortened(lineDiff(long.join("\n"), [...long.slice(0, 20), "new", ...long.slice(20)].join("\n")));
-  assert.deepEqual([shown[0], shown.at(-1), shown.length], [{ kind: "skip", count: 17 }, { kind: "skip", count: 17 }, 9]);
+  assert.deepEqual(
+    [shown[0], shown.at(-1), shown.length],
+    [{ kind: "skip", count: 17 }, { kind: "skip", count: 17 }, 9],
+  );
   assert.deepEqual(shortened(lineDiff("same", "same")), [{ kind: "skip", count: 1 }]);
   const huge = Array.from({ length: 3000 }, (_, index) => `${index}`);
   assert.equal(lineDiff(huge.join("\n"), huge.toReversed().join("\n")).length > 3000, true, "a huge one ends too");
@@ -60,19 +82,42 @@ test("axes have round values, and not too many labels", () => {
   assert.deepEqual(ticks(0.0042), [0, 0.002, 0.004, 0.006]);
   assert.deepEqual(ticks(0), [0, 1]);
   assert.deepEqual(labelled(30, 8).length <= 8 && labelled(30, 8).at(-1), 29);
-  assert.deepEqual(points([0, 5, 10], 100, 20), [[0, 20], [50, 10], [100, 0]]);
-  assert.deepEqual(points([0, 0], 100, 20), [[0, 20], [100, 20]]);
+  assert.deepEqual(points([0, 5, 10], 100, 20), [
+    [0, 20],
+    [50, 10],
+    [100, 0],
+  ]);
+  assert.deepEqual(points([0, 0], 100, 20), [
+    [0, 20],
+    [100, 20],
+  ]);
 });
 
-test("of the configuration every key is told, with what it would be by itself", () => {
+test("every key of the configuration is listed with its default", () => {
   const schema = {
-    $defs: { Model: { properties: { key: { default: "", type: "string", writeOnly: true }, retries: { default: 4, type: "integer", minimum: 0, maximum: 9, description: "How often." }, effort: { default: null, type: ["string", "null"], enum: ["low", "high"] } } } },
+    $defs: {
+      Model: {
+        properties: {
+          key: { default: "", type: "string", writeOnly: true },
+          retries: { default: 4, type: "integer", minimum: 0, maximum: 9, description: "How often." },
+          effort: { default: null, type: ["string", "null"], enum: ["low", "high"] },
+        },
+      },
+    },
     properties: { model: { $ref: "#/$defs/Model", description: "Which." } },
   };
   const entries = configEntries({ model: { key: "***", retries: 4, effort: "low" }, odd: 1 }, schema);
-  const told = entries.map(({ key, isChanged, isSecret, kind }) => [key, isChanged, isSecret, kind]);
-  assert.deepEqual(told, [["model.effort", true, false, "string"], ["model.key", true, true, "string"], ["model.retries", false, false, "integer"], ["odd", false, false, "number"]]);
-  assert.deepEqual(sectionsOf(entries).map(({ name }) => name), ["", "model"]);
+  const listed = entries.map(({ key, isChanged, isSecret, kind }) => [key, isChanged, isSecret, kind]);
+  assert.deepEqual(listed, [
+    ["model.effort", true, false, "string"],
+    ["model.key", true, true, "string"],
+    ["model.retries", false, false, "integer"],
+    ["odd", false, false, "number"],
+  ]);
+  assert.deepEqual(
+    sectionsOf(entries).map(({ name }) => name),
+    ["", "model"],
+  );
   assert.equal(asToml({ a: [1, "x"], "b c": { d: true } }), '{ a = [1, "x"], "b c" = { d = true } }');
 });
 
@@ -100,18 +145,51 @@ test("a field of the configuration says what it means, there and back", () => {
   check(entry("object", {}), "{", "{");
   assert.equal(fieldText(entry("array", ["a", "b"], { isTextList: true })), "a\nb");
   const origins = [{ key: "a", source: "environment", place: "AETHON_A", secret: false, needs_restart: true }];
-  assert.deepEqual(configEntries({ a: 1 }, { properties: { a: { default: 1, type: "integer" } } }, origins)[0].isChanged, true, "set, if to the default");
+  assert.deepEqual(
+    configEntries({ a: 1 }, { properties: { a: { default: 1, type: "integer" } } }, origins)[0].isChanged,
+    true,
+    "set, if to the default",
+  );
 });
 
 test("problems come with a remedy, the worst first, and nothing wrong is an empty list", () => {
   const now = Date.parse("2026-11-22T12:00:00Z");
-  const jobs = { jobs: [{ job_id: "a", last_status: "error", last_error: "why" }, { job_id: "b", last_status: "ok" }, { job_id: "c", last_status: "missed" }] };
-  const features = { features: [{ id: "mail", title: "Mail", state: "degraded", detail: "no answer", config_key: "channels.email" }, { id: "x", state: "off" }] };
+  const jobs = {
+    jobs: [
+      { job_id: "a", last_status: "error", last_error: "why" },
+      { job_id: "b", last_status: "ok" },
+      { job_id: "c", last_status: "missed" },
+    ],
+  };
+  const features = {
+    features: [
+      { id: "mail", title: "Mail", state: "degraded", detail: "no answer", config_key: "channels.email" },
+      { id: "x", state: "off" },
+    ],
+  };
   const found = troubles({ status: { model_ready: true }, jobs, features, usage: { budget: { state: "warn" } } }, now);
-  assert.deepEqual(found.map(({ tone, title }) => [tone, title]), [["bad", "Mail fails"], ["bad", "The job “a” failed"], ["warn", "The job “c” was missed"], ["warn", "Today’s budget is almost used up"]]);
-  assert.deepEqual(troubles({ status: { model_ready: true }, jobs: { jobs: [] }, features: { features: [] } }, now), []);
-  assert.deepEqual(troubles({ approvals: { approvals: [{}, {}] } }, now).map(({ title, href }) => [title, href]), [["2 questions wait for you", "#/approvals"]]);
+  assert.deepEqual(
+    found.map(({ tone, title }) => [tone, title]),
+    [
+      ["bad", "Mail fails"],
+      ["bad", "The job “a” failed"],
+      ["warn", "The job “c” was missed"],
+      ["warn", "Today’s budget is almost used up"],
+    ],
+  );
+  assert.deepEqual(
+    troubles({ status: { model_ready: true }, jobs: { jobs: [] }, features: { features: [] } }, now),
+    [],
+  );
+  assert.deepEqual(
+    troubles({ approvals: { approvals: [{}, {}] } }, now).map(({ title, href }) => [title, href]),
+    [["2 questions wait for you", "#/approvals"]],
+  );
   assert.deepEqual(troubles({ approvals: { approvals: [] } }, now), []);
-  assert.deepEqual(troubles({ errors: { records: [{ ts: "2026-11-22T09:00:00Z" }] } }, now), [], "what is old is no problem of now");
+  assert.deepEqual(
+    troubles({ errors: { records: [{ ts: "2026-11-22T09:00:00Z" }] } }, now),
+    [],
+    "what is old is no problem of now",
+  );
   assert.deepEqual([share(0, 9), share(1, 3), share(1, 9999), share(3, 0)], ["0 %", "33 %", "< 0.1 %", "0 %"]);
 });

@@ -6,7 +6,7 @@ import { Conversation } from "../assets/js/chat/conversation.js";
 import { FrameOrder } from "../assets/js/chat/order.js";
 import { Outbox } from "../assets/js/chat/outbox.js";
 import { ChatSocket } from "../assets/js/chat/socket.js";
-import { birthsSoFar, isBlank, oldestFirst, turnsFromStored } from "../assets/js/chat/turn.js";
+import { turnSequence, isBlank, oldestFirst, turnsFromStored } from "../assets/js/chat/turn.js";
 
 const user = (id, turn, text) => ({ id, turn, role: "user", content: [{ type: "text", text }] });
 const reply = (id, turn, ...html) => ({ id, turn, role: "assistant", content: [{ type: "text", text: html.join(""), html }], stop_reason: "end" });
@@ -39,7 +39,7 @@ test("an acknowledged message becomes a turn once, even when acknowledged twice"
 test("a message whose acknowledgement was lost is not shown beside its stored self", () => {
   const conversation = new Conversation();
   conversation.addLocal({ id: "m1", text: "hello", attachments: [], at: "2026-01-01T00:00:00Z" });
-  conversation.apply({ messages: [user("1", "t1", "hello"), reply("2", "t1", "<p>a</p>")] }, birthsSoFar());
+  conversation.apply({ messages: [user("1", "t1", "hello"), reply("2", "t1", "<p>a</p>")] }, turnSequence());
   conversation.acknowledge({ id: "m1", turn: "t1" });
   assert.deepEqual(texts(conversation), ["hello"]);
 });
@@ -49,7 +49,7 @@ test("after a reconnect a running reply stays shown until it is told again, and 
   conversation.addLocal({ id: "m1", text: "hello", attachments: [], at: "2026-01-01T00:00:00Z" });
   conversation.acknowledge({ id: "m1", turn: "t1" });
   conversation.frame({ type: "blocks", turn: "t1", from: 0, html: ["<p>a</p>", "<p>b</p>"] });
-  conversation.apply({ messages: [], pending: [{ turn: "t1", text: "hello", state: "running" }] }, birthsSoFar());
+  conversation.apply({ messages: [], pending: [{ turn: "t1", text: "hello", state: "running" }] }, turnSequence());
   assert.deepEqual(blocks(conversation), ["<p>a</p>|<p>b</p>"]);
   conversation.frame({ type: "blocks", turn: "t1", from: 0, html: ["<p>a</p>"] });
   conversation.frame({ type: "blocks", turn: "t1", from: 1, html: ["<p>b</p>", "<p>c</p>"] });
@@ -59,7 +59,7 @@ test("after a reconnect a running reply stays shown until it is told again, and 
 
 test("what was accepted while the transcript was asked for outlives the answer", () => {
   const conversation = new Conversation();
-  const asked = birthsSoFar();
+  const asked = turnSequence();
   conversation.addLocal({ id: "m1", text: "late", attachments: [], at: "2026-01-01T00:00:00Z" });
   conversation.acknowledge({ id: "m1", turn: "t9" });
   conversation.apply({ messages: [user("1", "t1", "early"), reply("2", "t1", "<p>a</p>")] }, asked);
@@ -73,7 +73,7 @@ test("what others said before it stands before a message that waits, although no
     conversation.acknowledge({ id, turn: `t-${id}`, queued });
   };
   say("own", 2);
-  conversation.apply({ messages: [], pending: [{ turn: "t-other", text: "other", state: "queued" }, { turn: "t-own", text: "own", state: "queued" }] }, birthsSoFar());
+  conversation.apply({ messages: [], pending: [{ turn: "t-other", text: "other", state: "queued" }, { turn: "t-own", text: "own", state: "queued" }] }, turnSequence());
   assert.deepEqual(texts(conversation), ["other", "own"], "in the order in which they were accepted");
   say("back", 2);
   say("last", 3);
@@ -93,18 +93,18 @@ test("what others said before it stands before a message that waits, although no
 test("an edited message replaces its turn and what followed", () => {
   const conversation = new Conversation();
   const stored = ["a", "b", "c"].flatMap((turn) => [user(`u${turn}`, turn, turn), reply(`r${turn}`, turn, turn)]);
-  conversation.apply({ messages: stored }, birthsSoFar());
+  conversation.apply({ messages: stored }, turnSequence());
   conversation.replaceFrom("m1", "b", "edit", "better");
   assert.deepEqual(texts(conversation), ["a", "better"]);
   conversation.acknowledge({ id: "m1", turn: "d" });
   assert.deepEqual(texts(conversation), ["a", "better"]);
-  conversation.apply({ messages: stored.slice(0, 2), pending: [{ turn: "d", text: "better", state: "running" }] }, birthsSoFar());
+  conversation.apply({ messages: stored.slice(0, 2), pending: [{ turn: "d", text: "better", state: "running" }] }, turnSequence());
   assert.deepEqual(texts(conversation), ["a", "better"]);
 });
 
 test("a refused edit brings back what it stood in for", () => {
   const conversation = new Conversation();
-  conversation.apply({ messages: [user("1", "a", "first"), reply("2", "a", "x")] }, birthsSoFar());
+  conversation.apply({ messages: [user("1", "a", "first"), reply("2", "a", "x")] }, turnSequence());
   conversation.replaceFrom("m1", "a", "edit", "other");
   conversation.refuse("m1", "busy");
   assert.deepEqual(texts(conversation), ["first"]);
@@ -112,24 +112,24 @@ test("a refused edit brings back what it stood in for", () => {
 
 test("older pages join without a seam", () => {
   const conversation = new Conversation();
-  conversation.apply({ messages: [reply("2", "a", "<p>r</p>"), user("3", "b", "b")] }, birthsSoFar());
+  conversation.apply({ messages: [reply("2", "a", "<p>r</p>"), user("3", "b", "b")] }, turnSequence());
   conversation.prepend([user("1", "a", "a"), reply("2", "a", "<p>r</p>")]);
   assert.deepEqual(texts(conversation), ["a", "b"]);
-  conversation.apply({ messages: [user("3", "b", "b"), reply("4", "b", "<p>s</p>")] }, birthsSoFar());
+  conversation.apply({ messages: [user("3", "b", "b"), reply("4", "b", "<p>s</p>")] }, turnSequence());
   assert.deepEqual(texts(conversation), ["a", "b"]);
 });
 
 test("what came meanwhile and is more than a page can be scrolled to", () => {
   const conversation = new Conversation();
   const turns = ["a", "b", "c", "d"].map((turn) => [user(`u${turn}`, turn, turn), reply(`r${turn}`, turn, turn)]);
-  conversation.apply({ messages: turns[0], has_more: false }, birthsSoFar());
+  conversation.apply({ messages: turns[0], has_more: false }, turnSequence());
   for (const turn of ["b", "c", "d"]) conversation.frame({ type: "done", turn, text: turn, html: turn });
-  conversation.apply({ messages: turns.slice(2).flat(), has_more: true }, birthsSoFar());
+  conversation.apply({ messages: turns.slice(2).flat(), has_more: true }, turnSequence());
   assert.deepEqual([texts(conversation), conversation.hasOlder, conversation.oldestMessage()], [["c", "d"], true, "uc"]);
   conversation.prepend(turns.slice(0, 2).flat(), false);
   assert.deepEqual([texts(conversation), conversation.hasOlder], [["a", "b", "c", "d"], false]);
   // What joins what is there has the same beginning as before.
-  conversation.apply({ messages: turns.slice(1).flat(), has_more: true }, birthsSoFar());
+  conversation.apply({ messages: turns.slice(1).flat(), has_more: true }, turnSequence());
   assert.deepEqual([texts(conversation), conversation.hasOlder], [["a", "b", "c", "d"], false]);
 });
 
@@ -162,7 +162,7 @@ test("a failure is told once, live and stored alike", () => {
   const stored = new Conversation();
   const failed = { ...reply("2", "t", "<p>Half.</p>"), stop_reason: "error" };
   failed.content.push({ type: "notice", code: "auth", text: "The key 'x' was refused." });
-  stored.apply({ messages: [user("1", "t", "hi"), failed] }, birthsSoFar());
+  stored.apply({ messages: [user("1", "t", "hi"), failed] }, turnSequence());
   for (const conversation of [live, stored]) {
     const [turn] = conversation.turns();
     assert.deepEqual([turn.reply.blocks, turn.reply.extras, turn.failure?.code], [["<p>Half.</p>"], [], "auth"]);
@@ -233,11 +233,11 @@ test("a message that was taken back is marked, live, pending and stored alike", 
   conversation.frame({ type: "done", turn: "b", text: "Stopped before it was answered.", html: "", stop_reason: "stopped", model: "m" });
   const marked = () => [conversation.turn("b").state, conversation.turn("b").stopReason, isBlank(conversation.turn("b").reply)];
   assert.deepEqual(marked(), ["done", "withdrawn", true]);
-  conversation.apply({ messages: [], pending: [{ turn: "a", text: "a", state: "running" }, { turn: "b", text: "b", state: "stopped" }] }, birthsSoFar());
+  conversation.apply({ messages: [], pending: [{ turn: "a", text: "a", state: "running" }, { turn: "b", text: "b", state: "stopped" }] }, turnSequence());
   assert.deepEqual(marked(), ["done", "withdrawn", true]);
   assert.deepEqual(conversation.unfinished().map((turn) => turn.id), ["a"]);
   const notice = { id: "4", turn: "b", role: "assistant", content: [{ type: "notice", code: "withdrawn", text: "Stopped before it was answered." }], stop_reason: "stopped" };
-  conversation.apply({ messages: [user("1", "a", "a"), reply("2", "a", "<p>x</p>"), user("3", "b", "b"), notice] }, birthsSoFar());
+  conversation.apply({ messages: [user("1", "a", "a"), reply("2", "a", "<p>x</p>"), user("3", "b", "b"), notice] }, turnSequence());
   assert.deepEqual(marked(), ["done", "withdrawn", true]);
   assert.deepEqual(texts(conversation), ["a", "b"]);
 });

@@ -6,7 +6,7 @@ import { test } from "node:test";
 import { runInNewContext } from "node:vm";
 import { approvalsPath } from "../assets/js/dashboard/approvals-path.js";
 import { budgetPath, statusPath } from "../assets/js/dashboard/facts.js";
-import { paths } from "../assets/js/dashboard/panels/overview.js";
+import { paths } from "../assets/js/dashboard/panels/overview/index.js";
 import { request } from "../assets/js/shared/api.js";
 import { counted } from "../assets/js/shared/count.js";
 
@@ -14,12 +14,17 @@ const script = await readFile(new URL("../assets/js/early/dashboard.js", import.
 
 /** What the script of the head asks for at an address, and what it leaves. @param {string} hash */
 function early(hash) {
-  const world = { location: { hash }, AbortSignal, fetch: async (path) => Response.json({ path }), setTimeout: () => 0 };
+  const world = {
+    location: { hash },
+    AbortSignal,
+    fetch: async (path) => Response.json({ path }),
+    setTimeout: () => 0,
+  };
   runInNewContext(script, Object.assign(world, { globalThis: world }));
   return world.aethonEarlyAnswers;
 }
 
-test("what the frame and the overview ask for first is asked for ahead of the modules, and nothing else", () => {
+test("the first requests of the frame and the overview, and no others, are sent ahead of the modules", () => {
   const everywhere = [statusPath, approvalsPath, budgetPath];
   const overview = [...everywhere, ...Object.values(paths)].sort();
   for (const hash of ["", "#/", "#/overview"]) assert.deepEqual([...early(hash).keys()].sort(), overview, hash);
@@ -31,12 +36,24 @@ test("an early answer is handed over once", async (t) => {
   t.mock.method(globalThis, "fetch", async (path) => (asked.push(path), Response.json({ late: true })));
   globalThis.aethonEarlyAnswers = early("#/overview");
   t.after(() => delete globalThis.aethonEarlyAnswers);
-  assert.deepEqual(await request(statusPath, { method: "POST" }), { late: true }, "an action is never taken for a question");
+  assert.deepEqual(
+    await request(statusPath, { method: "POST" }),
+    { late: true },
+    "an action is never taken for a question",
+  );
   assert.deepEqual(await request(statusPath), { path: statusPath });
   assert.deepEqual(await request(statusPath), { late: true });
   assert.deepEqual(asked, [statusPath, statusPath]);
 });
 
 test("numbers in full", () => {
-  assert.deepEqual([0, 7, 999, 1000, 1234567, 0.5, -3].map(counted), ["0", "7", "999", "1,000", "1,234,567", "0.5", "-3"]);
+  assert.deepEqual([0, 7, 999, 1000, 1234567, 0.5, -3].map(counted), [
+    "0",
+    "7",
+    "999",
+    "1,000",
+    "1,234,567",
+    "0.5",
+    "-3",
+  ]);
 });

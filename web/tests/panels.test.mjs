@@ -2,23 +2,47 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { LogLines } from "../assets/js/dashboard/log-lines.js";
-import { Entries } from "../assets/js/dashboard/monitor/entries.js";
-import { briefly, nearest, placeOf, snapshotAt, spread, toolNames } from "../assets/js/dashboard/recordings/timeline.js";
-import { everyDay, grouped, partsOf } from "../assets/js/dashboard/usage-groups.js";
+import { LogLines } from "../assets/js/dashboard/panels/logs/lines.js";
+import { Entries } from "../assets/js/dashboard/panels/monitor/entries.js";
+import {
+  briefly,
+  nearest,
+  placeOf,
+  snapshotAt,
+  spread,
+  toolNames,
+} from "../assets/js/dashboard/panels/recordings/timeline.js";
+import { everyDay, grouped, partsOf } from "../assets/js/dashboard/panels/usage/groups.js";
 
 const session = "webchat:a";
 const at = (second) => `2026-11-22T10:00:${String(second).padStart(2, "0")}.000Z`;
 const message = (id, role, ...content) => ({ id: String(id), role, content, created_at: at(id), turn: "t1" });
 const text = (words) => ({ type: "text", text: words });
 const all = { channel: "", session: "", kind: "", text: "" };
-const titles = (entries, wanted = {}) => entries.matching({ ...all, ...wanted }).map(({ kind, title, state }) => [kind, title, state].filter(Boolean).join(" "));
+const titles = (entries, wanted = {}) =>
+  entries
+    .matching({ ...all, ...wanted })
+    .map(({ kind, title, state }) => [kind, title, state].filter(Boolean).join(" "));
 
 /** A turn that runs a tool. */
 function turn(entries, where = session) {
   entries.message(where, message(1, "user", text("list them")));
-  entries.message(where, message(2, "assistant", { type: "tool_call", id: "c1", name: "shell", input: { command: "ls" } }));
-  entries.message(where, message(3, "tool", { type: "tool_result", call: "c1", name: "shell", output: "notes", ms: 4, is_error: false, denied: false }));
+  entries.message(
+    where,
+    message(2, "assistant", { type: "tool_call", id: "c1", name: "shell", input: { command: "ls" } }),
+  );
+  entries.message(
+    where,
+    message(3, "tool", {
+      type: "tool_result",
+      call: "c1",
+      name: "shell",
+      output: "notes",
+      ms: 4,
+      is_error: false,
+      denied: false,
+    }),
+  );
   entries.message(where, message(4, "assistant", text("there is one")));
 }
 
@@ -63,10 +87,15 @@ test("questions, jobs and measurements have entries that change", () => {
   assert.deepEqual(titles(entries), ["delivery telegram sent", "job tidy ok", "approval shell denied"]);
 });
 
-test("what comes late stands where it belongs", () => {
+test("a late entry is sorted into its place", () => {
   const entries = new Entries();
-  const say = (second, words) => entries.message(session, { id: String(second), role: "user", content: [text(words)], created_at: at(second) });
-  const order = () => entries.all().map(({ title }) => title).join(" ");
+  const say = (second, words) =>
+    entries.message(session, { id: String(second), role: "user", content: [text(words)], created_at: at(second) });
+  const order = () =>
+    entries
+      .all()
+      .map(({ title }) => title)
+      .join(" ");
   say(5, "five");
   assert.equal(order(), "five");
   say(7, "seven");
@@ -79,7 +108,13 @@ test("what comes late stands where it belongs", () => {
 
 test("the monitor is bounded, and strange events do no harm", () => {
   const entries = new Entries();
-  for (let index = 0; index < 10200; index += 1) entries.message(session, { id: String(index), role: "user", content: [text("x")], created_at: new Date(index * 1000).toISOString() });
+  for (let index = 0; index < 10200; index += 1)
+    entries.message(session, {
+      id: String(index),
+      role: "user",
+      content: [text("x")],
+      created_at: new Date(index * 1000).toISOString(),
+    });
   assert.equal(entries.all().length, 10000);
   for (const odd of [undefined, {}, { content: "x" }, { content: [{}] }]) entries.message(session, odd);
   entries.measured(null);
@@ -90,9 +125,13 @@ test("the monitor is bounded, and strange events do no harm", () => {
 test("log lines are found by level, part and words, also in their fields", () => {
   const lines = new LogLines();
   const record = (level, target, words, fields = {}) => ({ ts: at(1), level, target, message: words, fields });
-  lines.reset([record("warn", "aethon_agent::engine", "second"), record("info", "aethon_http::server", "first", { port: 80 })]);
+  lines.reset([
+    record("warn", "aethon_agent::engine", "second"),
+    record("info", "aethon_http::server", "first", { port: 80 }),
+  ]);
   lines.add(record("info", "aethon_http::server", "first", { port: 80 }));
-  const found = (wanted) => lines.matching({ level: "info", target: "", text: "", ...wanted }).map((line) => line.message);
+  const found = (wanted) =>
+    lines.matching({ level: "info", target: "", text: "", ...wanted }).map((line) => line.message);
   assert.deepEqual(found({}), ["first", "second", "first"]);
   assert.equal(new Set(lines.lines.map(({ key }) => key)).size, 3, "equal lines are told apart");
   assert.deepEqual(found({ level: "warn" }), ["second"]);
@@ -118,24 +157,52 @@ test("a timeline gives a long wait little room and keeps the order", () => {
 });
 
 test("the state at a moment is that of the newest snapshot before it", () => {
-  const snapshots = [{ n: 1, ts: at(5), message_count: 2 }, { n: 2, ts: at(9), message_count: 4 }];
+  const snapshots = [
+    { n: 1, ts: at(5), message_count: 2 },
+    { n: 2, ts: at(9), message_count: 4 },
+  ];
   const n = (second) => snapshotAt(snapshots, { ts: at(second) })?.n;
   assert.deepEqual([n(4), n(5), n(8), n(30)], [undefined, 1, 1, 2]);
   assert.equal(snapshotAt(snapshots, undefined).n, 2);
 });
 
-test("an event is told in a line, and tools by their names", () => {
+test("an event is summarised in a line, with tools by their names", () => {
   assert.deepEqual(toolNames(["b", { name: "a" }, { function: { name: "pdf" } }]), ["a", "b", "pdf"]);
   assert.equal(briefly({ name: "shell", input: { command: "ls" } }), 'shell · {"command":"ls"}');
   assert.equal(briefly(null), "");
 });
 
 test("usage is summed by day, model and kind, the dearest first", () => {
-  const row = (day, model, cost, more = {}) => ({ day, model, provider: "p", kind: "turn", requests: 2, failed: 1, input_tokens: 10, output_tokens: 5, cached_tokens: 4, cost_usd: cost, ...more });
+  const row = (day, model, cost, more = {}) => ({
+    day,
+    model,
+    provider: "p",
+    kind: "turn",
+    requests: 2,
+    failed: 1,
+    input_tokens: 10,
+    output_tokens: 5,
+    cached_tokens: 4,
+    cost_usd: cost,
+    ...more,
+  });
   const rows = [row("2026-11-20", "a", 1), row("2026-11-22", "b", 2), row("2026-11-22", "a", 2)];
-  assert.deepEqual(grouped(rows, "model").map(({ name, cost_usd }) => [name, cost_usd]), [["a", 3], ["b", 2]]);
+  assert.deepEqual(
+    grouped(rows, "model").map(({ name, cost_usd }) => [name, cost_usd]),
+    [
+      ["a", 3],
+      ["b", 2],
+    ],
+  );
   const days = everyDay(rows, "2026-11-22", 3);
-  assert.deepEqual(days.map(({ name, requests }) => [name, requests]), [["2026-11-20", 2], ["2026-11-21", 0], ["2026-11-22", 4]]);
+  assert.deepEqual(
+    days.map(({ name, requests }) => [name, requests]),
+    [
+      ["2026-11-20", 2],
+      ["2026-11-21", 0],
+      ["2026-11-22", 4],
+    ],
+  );
   assert.deepEqual(partsOf(days[0], "tokens"), [6, 4, 5]);
   assert.deepEqual(partsOf(days[0], "calls"), [1, 1]);
   assert.deepEqual(everyDay(rows, "never", 3), []);

@@ -18,20 +18,47 @@ import { asChange, brief, hasOddCharacters, lastLines } from "../assets/js/share
 import { countdown, duration, money } from "../assets/js/shared/time.js";
 
 test("the back-off doubles, is spread, and has a ceiling", () => {
-  assert.equal(delayBefore(0, () => 0), 250);
-  assert.equal(delayBefore(0, () => 1), 500);
-  assert.equal(delayBefore(3, () => 1), 4000);
-  assert.equal(delayBefore(50, () => 1), 5000);
+  assert.equal(
+    delayBefore(0, () => 0),
+    250,
+  );
+  assert.equal(
+    delayBefore(0, () => 1),
+    500,
+  );
+  assert.equal(
+    delayBefore(3, () => 1),
+    4000,
+  );
+  assert.equal(
+    delayBefore(50, () => 1),
+    5000,
+  );
 });
 
 test("conversations are grouped by age, and pinned ones come first", () => {
   const now = new Date(2026, 10, 20, 12);
   const at = (days) => new Date(2026, 10, 20 - days, 9).toISOString();
-  const session = (name, days) => ({ session_id: `webchat:${name}`, channel: "webchat", title: name, updated_at: at(days) });
-  const groups = grouped([session("old", 30), session("today", 0), session("week", 3), session("kept", 99)], new Set(["kept"]), now);
-  assert.deepEqual(groups.map(({ label, sessions }) => [label, sessions[0].title]), [
-    ["Pinned", "kept"], ["Today", "today"], ["Last 7 days", "week"], ["Earlier", "old"],
-  ]);
+  const session = (name, days) => ({
+    session_id: `webchat:${name}`,
+    channel: "webchat",
+    title: name,
+    updated_at: at(days),
+  });
+  const groups = grouped(
+    [session("old", 30), session("today", 0), session("week", 3), session("kept", 99)],
+    new Set(["kept"]),
+    now,
+  );
+  assert.deepEqual(
+    groups.map(({ label, sessions }) => [label, sessions[0].title]),
+    [
+      ["Pinned", "kept"],
+      ["Today", "today"],
+      ["Last 7 days", "week"],
+      ["Earlier", "old"],
+    ],
+  );
 });
 
 test("amounts and times read well", () => {
@@ -41,8 +68,10 @@ test("amounts and times read well", () => {
 });
 
 test("characters that do not show are found, letters of the world are not", () => {
-  for (const odd of ["rm\u202e", "a\u200bb", "\u0007", "\ufeff", "\u{e0041}", { command: "x\u2066" }]) assert.ok(hasOddCharacters(odd), JSON.stringify(odd));
-  for (const plain of ["rm -rf ./a\n\tb", "Grüße, 你好, مرحبا, 👍 ❤️ 👩‍💻", { path: "ä" }]) assert.ok(!hasOddCharacters(plain), JSON.stringify(plain));
+  for (const odd of ["rm\u202e", "a\u200bb", "\u0007", "\ufeff", "\u{e0041}", { command: "x\u2066" }])
+    assert.ok(hasOddCharacters(odd), JSON.stringify(odd));
+  for (const plain of ["rm -rf ./a\n\tb", "Grüße, 你好, مرحبا, 👍 ❤️ 👩‍💻", { path: "ä" }])
+    assert.ok(!hasOddCharacters(plain), JSON.stringify(plain));
 });
 
 test("an edit is shown as a change between what stays", () => {
@@ -62,7 +91,7 @@ test("a tool's short input is its first word on the matter", () => {
   assert.equal(lastLines(undefined), "");
 });
 
-test("text is told from binary", () => {
+test("text is distinguished from binary", () => {
   assert.ok(isText(new TextEncoder().encode("Grüße\n")));
   assert.ok(!isText(new Uint8Array([0x89, 0x50, 0, 1])));
   assert.ok(!isText(new Uint8Array([0xff, 0xfe, 0x41])));
@@ -70,43 +99,77 @@ test("text is told from binary", () => {
 
 test("usage has a sum for every day, also for those on which nothing happened", () => {
   const row = (day, cost_usd) => ({ day, cost_usd, input_tokens: 10, output_tokens: 5 });
-  const sums = sumsByDay([row("2026-11-20", 0.5), row("2026-11-20", 0.25), row("2026-11-18", 1), row("2026-10-01", 9)], "2026-11-20", 3);
+  const sums = sumsByDay(
+    [row("2026-11-20", 0.5), row("2026-11-20", 0.25), row("2026-11-18", 1), row("2026-10-01", 9)],
+    "2026-11-20",
+    3,
+  );
   assert.deepEqual(sums, [
-    { day: "2026-11-18", cost: 1, tokens: 15 }, { day: "2026-11-19", cost: 0, tokens: 0 }, { day: "2026-11-20", cost: 0.75, tokens: 30 },
+    { day: "2026-11-18", cost: 1, tokens: 15 },
+    { day: "2026-11-19", cost: 0, tokens: 0 },
+    { day: "2026-11-20", cost: 0.75, tokens: 30 },
   ]);
   assert.equal(most(sums, "tokens").day, "2026-11-20");
   assert.deepEqual(sumsByDay([], "no day", 3), []);
 });
 
 test("a share that is there is never shown as none", () => {
-  assert.deepEqual([percent(0, 5), percent(1, 100000), percent(1, 2), percent(7, 5), percent(1, 0)], [0, 1, 50, 100, 0]);
+  assert.deepEqual(
+    [percent(0, 5), percent(1, 100000), percent(1, 2), percent(7, 5), percent(1, 0)],
+    [0, 1, 50, 100, 0],
+  );
 });
 
-test("what is larger than a frame is known before it is sent, in bytes as they are written there", () => {
+test("a message larger than a frame is refused before sending, by its encoded bytes", () => {
   const file = (length) => ({ name: "a.txt", mime: "text/plain", data: "x".repeat(length), text: "never sent" });
-  for (const [text, files] of [["x".repeat(1040000), []], ["", [file(1040000)]], ["ü".repeat(500000), []]]) assert.ok(fits(text, files));
-  for (const [text, files] of [["x".repeat(1050000), []], ["x".repeat(600000), [file(600000)]], ["ü".repeat(600000), []], ["\n".repeat(600000), []]]) assert.ok(!fits(text, files));
+  for (const [text, files] of [
+    ["x".repeat(1040000), []],
+    ["", [file(1040000)]],
+    ["ü".repeat(500000), []],
+  ])
+    assert.ok(fits(text, files));
+  for (const [text, files] of [
+    ["x".repeat(1050000), []],
+    ["x".repeat(600000), [file(600000)]],
+    ["ü".repeat(600000), []],
+    ["\n".repeat(600000), []],
+  ])
+    assert.ok(!fits(text, files));
 });
 
 test("what follows a turn is counted", () => {
   const turns = ["a", "b", "c"].map((key) => ({ key }));
-  assert.deepEqual(turns.map((turn) => countAfter(turns, turn)), [2, 1, 0]);
+  assert.deepEqual(
+    turns.map((turn) => countAfter(turns, turn)),
+    [2, 1, 0],
+  );
   assert.equal(countAfter(turns, { key: "gone" }), 0);
 });
 
-test("what is read out has a stop between list items, and is cut between sentences", () => {
+test("spoken text pauses between list items and is split between sentences", () => {
   const node = (nodeName, ...childNodes) => ({ nodeName, childNodes, textContent: null });
   const text = (textContent) => ({ nodeName: "#text", childNodes: [], textContent });
-  const list = node("UL", node("LI", text("eggs")), text("\n"), node("LI", node("P", text("flour, "), node("STRONG", text("fine"))), node("UL", node("LI", text("or not?")))));
+  const list = node(
+    "UL",
+    node("LI", text("eggs")),
+    text("\n"),
+    node("LI", node("P", text("flour, "), node("STRONG", text("fine"))), node("UL", node("LI", text("or not?")))),
+  );
   assert.deepEqual(spokenLines(node("DIV", node("P", text("To buy:")), list)), ["To buy: eggs. flour, fine. or not?"]);
   const sentence = "This is a sentence of some length, as people write them.";
   const lines = inSentences(Array(40).fill(sentence).join(" "));
-  assert.ok(lines.length > 1 && lines.every((line) => line.length <= 600 && line.startsWith("This") && line.endsWith("them.")), lines);
+  assert.ok(
+    lines.length > 1 && lines.every((line) => line.length <= 600 && line.startsWith("This") && line.endsWith("them.")),
+    lines,
+  );
   assert.equal(inSentences("word ".repeat(400).trim()).join(" "), "word ".repeat(400).trim());
 });
 
-test("names between backticks are told from the sentence around them", () => {
-  const read = (text) => sentencePieces(text).map(({ text: piece, isCode }) => (isCode ? `<${piece}>` : piece)).join("");
+test("names in backticks are separated from the sentence around them", () => {
+  const read = (text) =>
+    sentencePieces(text)
+      .map(({ text: piece, isCode }) => (isCode ? `<${piece}>` : piece))
+      .join("");
   assert.equal(read("Set `model.api_key` in `config.toml`."), "Set <model.api_key> in <config.toml>.");
   for (const plain of ["a ` alone, <b>", "nothing ``", ""]) assert.equal(read(plain), plain);
 });
@@ -117,16 +180,22 @@ test("a message is folded only where that saves more than a few lines", () => {
 });
 
 test("only pictures of the four types are shown, and only from the bytes that came along", () => {
-  for (const mime of ["image/png", "image/jpeg", "image/gif", "image/webp"]) assert.equal(pictureSource({ mime, data: "AA+/" }), `data:${mime};base64,AA+/`);
-  for (const mime of ["image/svg+xml", "text/html", "image/png;base64,x", "IMAGE/PNG", "", undefined]) assert.equal(pictureSource({ mime, data: "AAAA" }), null);
-  for (const data of ["", undefined, 7, "https://elsewhere.example/a.png", "AA,AA", "AA\n"]) assert.equal(pictureSource({ mime: "image/png", data }), null);
+  for (const mime of ["image/png", "image/jpeg", "image/gif", "image/webp"])
+    assert.equal(pictureSource({ mime, data: "AA+/" }), `data:${mime};base64,AA+/`);
+  for (const mime of ["image/svg+xml", "text/html", "image/png;base64,x", "IMAGE/PNG", "", undefined])
+    assert.equal(pictureSource({ mime, data: "AAAA" }), null);
+  for (const data of ["", undefined, 7, "https://elsewhere.example/a.png", "AA,AA", "AA\n"])
+    assert.equal(pictureSource({ mime: "image/png", data }), null);
 });
 
 test("what does not show is named in every text, whatever was looked at before", () => {
   assert.equal(hasOddCharacters({ path: "a\u202eb" }), true);
   for (let round = 0; round < 3; round += 1) {
     assert.equal(visibleText("\u200brm \u202e-rf"), "U+200Brm U+202E-rf");
-    assert.deepEqual(visiblePieces("x\u{e0041}"), [{ text: "x", isOdd: false }, { text: "U+E0041", isOdd: true }]);
+    assert.deepEqual(visiblePieces("x\u{e0041}"), [
+      { text: "x", isOdd: false },
+      { text: "U+E0041", isOdd: true },
+    ]);
   }
   assert.equal(hasOddCharacters({ "a\u200b": 1 }), true, "in a name");
   assert.equal(hasOddCharacters({ deep: [{ text: "\u2066" }] }), true);
@@ -137,39 +206,49 @@ test("what does not show is named in every text, whatever was looked at before",
 test("long code is cut into chunks that together are the code", () => {
   const lines = "let x = 1;\n".repeat(20000);
   const line = "x".repeat(150000);
-  for (const text of ["", "short\n", lines, line, `${lines}${line}\n${lines}`]) assert.equal(chunksOf(text).map((chunk) => chunk.text).join(""), text);
+  for (const text of ["", "short\n", lines, line, `${lines}${line}\n${lines}`])
+    assert.equal(
+      chunksOf(text)
+        .map((chunk) => chunk.text)
+        .join(""),
+      text,
+    );
   assert.equal(chunksOf("short\n").length, 1);
   assert.ok(chunksOf(lines).every((chunk) => chunk.text.length <= 60000 && chunk.lines <= 200));
 });
 
-test("a worker that cannot be started leaves code plain and is not tried for ever", async () => {
+test("a worker that cannot be started leaves code plain and is not retried endlessly", async () => {
   let made = 0;
   const worker = new BoundedWorker(() => {
     made += 1;
     throw new Error("forbidden");
   });
-  for (let round = 0; round < 5; round += 1) assert.equal(await worker.ask({ language: "x", text: String(round) }), null);
+  for (let round = 0; round < 5; round += 1)
+    assert.equal(await worker.ask({ language: "x", text: String(round) }), null);
   assert.equal(made, 3);
 });
 
-test("a worker that takes too long is ended, what it hung on is not asked again, and the next question has its answer", async () => {
+test("a worker that takes too long is ended, its text is not tried again, and the next question is answered", async () => {
   let made = 0;
   let ended = 0;
-  const worker = new BoundedWorker(() => {
-    made += 1;
-    const target = new EventTarget();
-    const isFirst = made === 1;
-    return Object.assign(target, {
-      postMessage: ({ id, text }) => {
-        const say = (data) => target.dispatchEvent(Object.assign(new Event("message"), { data: { id, ...data } }));
-        queueMicrotask(() => {
-          say({ hasBegun: true });
-          if (!isFirst) say({ pieces: [text] });
-        });
-      },
-      terminate: () => (ended += 1),
-    });
-  }, { workMs: 50, loadMs: 60000 });
+  const worker = new BoundedWorker(
+    () => {
+      made += 1;
+      const target = new EventTarget();
+      const isFirst = made === 1;
+      return Object.assign(target, {
+        postMessage: ({ id, text }) => {
+          const say = (data) => target.dispatchEvent(Object.assign(new Event("message"), { data: { id, ...data } }));
+          queueMicrotask(() => {
+            say({ hasBegun: true });
+            if (!isFirst) say({ pieces: [text] });
+          });
+        },
+        terminate: () => (ended += 1),
+      });
+    },
+    { workMs: 50, loadMs: 60000 },
+  );
   const answers = await Promise.all(["a", "b", "c"].map((text) => worker.ask({ language: "x", text })));
   answers.push(await worker.ask({ language: "x", text: "a" }));
   assert.deepEqual([answers, made, ended], [[null, ["b"], ["c"], null], 2, 1]);

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { ConfigChange } from "../assets/js/dashboard/config-change.js";
+import { ConfigChange } from "../assets/js/dashboard/panels/config/change.js";
 import { Problem } from "../assets/js/shared/api.js";
 import { SharedItem } from "../assets/js/shared/shared-item.js";
 
@@ -45,10 +45,13 @@ test("a change carries the version that was read, and its answer is the next one
   await item.read();
   assert.equal((await item.send(put("two"), { isSame: unlike("one"), ask: never })).outcome, "saved");
   assert.equal((await item.send(put("three"), { isSame: unlike("two"), ask: never })).outcome, "saved");
-  assert.deepEqual(state.sent, [["PUT", '"1"'], ["PUT", '"2"']]);
+  assert.deepEqual(state.sent, [
+    ["PUT", '"1"'],
+    ["PUT", '"2"'],
+  ]);
 });
 
-test("what was changed elsewhere is overwritten only when that is wanted", async () => {
+test("a change made elsewhere is overwritten only on request", async () => {
   for (const choice of ["mine", "theirs", "stay"]) {
     const { state, exchange, elsewhere } = server("one");
     const item = new SharedItem(exchange, path);
@@ -66,7 +69,7 @@ test("what was changed elsewhere is overwritten only when that is wanted", async
   }
 });
 
-test("another change between the question and the answer is asked about as well", async () => {
+test("another change between the question and the answer asks again", async () => {
   const { state, exchange, elsewhere } = server("one");
   const item = new SharedItem(exchange, path);
   await item.read();
@@ -82,7 +85,7 @@ test("another change between the question and the answer is asked about as well"
   assert.equal(state.content, "mine");
 });
 
-test("a new version that says the same is no conflict, but not sent for ever", async () => {
+test("a new version with equal content is no conflict, and retries are bounded", async () => {
   const { state, exchange, elsewhere } = server("one");
   const item = new SharedItem(exchange, path);
   await item.read();
@@ -99,20 +102,23 @@ test("a new version that says the same is no conflict, but not sent for ever", a
   assert.ok(state.sent.length < 12);
 });
 
-test("what was deleted elsewhere is recognised by 412 and by 404", async () => {
+test("a deletion elsewhere is recognised by 412 and by 404", async () => {
   for (const tagged of [true, false]) {
     const { state, exchange } = server("one");
     const untagged = async (...call) => ({ ...(await exchange(...call)), etag: "" });
     const item = new SharedItem(tagged ? exchange : untagged, path);
     await item.read();
     state.content = null;
-    const { outcome, data } = await item.send(put("mine"), { isSame: unlike("one"), ask: async (present) => (assert.equal(present, null), "mine") });
+    const { outcome, data } = await item.send(put("mine"), {
+      isSame: unlike("one"),
+      ask: async (present) => (assert.equal(present, null), "mine"),
+    });
     assert.deepEqual([outcome, data], ["mine", null]);
     assert.equal(await item.peek(), null);
   }
 });
 
-test("other refusals stay what they are", async () => {
+test("other refusals are passed on", async () => {
   const item = new SharedItem(async () => {
     throw new Problem(422, "is required");
   }, path);
@@ -125,7 +131,11 @@ function config(values) {
   const exchange = async (where, { method = "GET", body, headers = {} } = {}) => {
     const etag = `"${state.version}"`;
     if (method === "GET") return { data: { budget: { ...state.values } }, etag };
-    if (headers["If-Match"] !== etag) throw Object.assign(new Problem(412, "changed", "changed_elsewhere"), { document: { current: { budget: { ...state.values } } }, etag });
+    if (headers["If-Match"] !== etag)
+      throw Object.assign(new Problem(412, "changed", "changed_elsewhere"), {
+        document: { current: { budget: { ...state.values } } },
+        etag,
+      });
     const [[key, value]] = Object.entries(body);
     const name = key.split(".")[1];
     const diff = `--- config.toml\n+++ config.toml\n@@ -${state.version} @@\n-${name} = ${state.values[name]}\n+${name} = ${value}\n`;

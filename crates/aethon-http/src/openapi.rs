@@ -245,3 +245,5 @@ fn schema_of(form: &Value) -> Value {
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod typescript;

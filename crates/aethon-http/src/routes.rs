@@ -369,7 +369,7 @@ pub(crate) static ROUTES: &[Route] = &[
     api(Method::GET, "/api/agents/history", Takes::Nothing, async_handler!(agents::history),
         r#"["Agents", "What was done.", {"200": "AgentHistory"}, {"limit": "1-1000"}]"#),
     api(Method::GET, "/api/work", Takes::Nothing, async_handler!(work::list),
-        r#"["Work", "Work of several turns, newest first.", {"200": "WorkList"}, {"limit": "1-500"}]"#),
+        r#"["Work", "Multi-turn work, newest first.", {"200": "WorkList"}, {"limit": "1-500"}]"#),
     api(Method::POST, "/api/work", Json, async_handler!(work::plan),
         r#"["Work", "Plans a piece of work.", {"201": "Work", "409": "Problem"}, {}, "NewWork"]"#),
     api(Method::GET, "/api/work/{id}", Takes::Nothing, async_handler!(work::show),

@@ -1,7 +1,8 @@
 // All texts that the pages show, in one catalogue, in English. A text with a number in it is a function.
 // Short, plain, second person; an error says what to do.
 
-const plural = (/** @type {number} */ n, /** @type {string} */ one, /** @type {string} */ many) => `${n} ${n === 1 ? one : many}`;
+const plural = (/** @type {number} */ n, /** @type {string} */ one, /** @type {string} */ many) =>
+  `${n} ${n === 1 ? one : many}`;
 
 export const texts = {
   product: "Aethon",
@@ -43,7 +44,7 @@ export const texts = {
     removeTitle: "Delete this conversation?",
     removeBody: (/** @type {string} */ title) => `“${title}” and all its messages will be gone for good.`,
     removed: "Conversation deleted.",
-    gone: "This conversation was deleted elsewhere. If you write here, it begins anew.",
+    gone: "This conversation was deleted elsewhere. If you write here, it starts over.",
     renameFailed: "The title was not changed.",
     removeFailed: "The conversation was not deleted.",
   },
@@ -59,8 +60,16 @@ export const texts = {
     channels: (/** @type {number} */ n) => `${plural(n, "channel", "channels")} on`,
     suggestions: [
       { icon: "clock", title: "Try a tool", text: "What time is it, and how long until midnight?" },
-      { icon: "file", title: "Look into the workspace", text: "Which files are in my workspace, and what are they for?" },
-      { icon: "spark", title: "Think something through", text: "Help me plan the week. Ask me what you need to know first." },
+      {
+        icon: "file",
+        title: "Look into the workspace",
+        text: "Which files are in my workspace, and what are they for?",
+      },
+      {
+        icon: "spark",
+        title: "Think something through",
+        text: "Help me plan the week. Ask me what you need to know first.",
+      },
     ],
   },
 
@@ -68,8 +77,10 @@ export const texts = {
     missingTitle: "No model is set up yet",
     missingHint: "Set model.api_key in config.toml, or point model.host at a local server, and start Aethon again.",
     demoTitle: "This is a demonstration",
-    demoHint: "An offline model answers, because no model is configured. Run aethon-cli init to choose a real one, then start Aethon again.",
-    switched: (/** @type {string} */ model, /** @type {string} */ reason) => (reason ? `Answered by ${model}: ${reason}` : `Answered by ${model}`),
+    demoHint:
+      "An offline model answers, because no model is configured. Run aethon-cli init to choose a real one, then start Aethon again.",
+    switched: (/** @type {string} */ model, /** @type {string} */ reason) =>
+      reason ? `Answered by ${model}: ${reason}` : `Answered by ${model}`,
   },
 
   composer: {
@@ -82,7 +93,8 @@ export const texts = {
     hint: "Enter sends, Shift+Enter starts a new line",
     drop: "Drop to attach",
     remove: (/** @type {string} */ name) => `Remove ${name}`,
-    tooLong: "This is more than one message may hold (1 MB with its files). Shorten it, or send it in parts. Nothing is lost.",
+    tooLong:
+      "This is more than one message may hold (1 MB with its files). Shorten it, or send it in parts. Nothing is lost.",
     pasted: "Pasted picture",
     theMessage: "The message",
   },
@@ -91,8 +103,10 @@ export const texts = {
     levels: { "": "default", none: "none", low: "low", medium: "medium", high: "high" },
   },
   attachment: {
-    unsupported: (/** @type {string} */ name) => `${name} was not attached. Pictures (PNG, JPEG, GIF, WebP) and text files can be.`,
-    tooLarge: (/** @type {string} */ name) => `${name} is too large. A message may carry about 700 KB in all; attach a shorter file or fewer of them.`,
+    unsupported: (/** @type {string} */ name) =>
+      `${name} was not attached. Pictures (PNG, JPEG, GIF, WebP) and text files can be.`,
+    tooLarge: (/** @type {string} */ name) =>
+      `${name} is too large. A message may carry about 700 KB in all; attach a shorter file or fewer of them.`,
     broken: (/** @type {string} */ name) => `${name} could not be read. Check the file and attach it again.`,
     empty: (/** @type {string} */ name) => `${name} is empty.`,
     tooMany: "A message may carry eight files. Send the others in the next one.",
@@ -129,7 +143,8 @@ export const texts = {
     toEnd: "New text below",
     down: "Go to the end",
     reasoning: "Reasoning",
-    folded: (/** @type {number} */ n) => `${plural(n, "older message was", "older messages were")} summarised for the model. Nothing was deleted.`,
+    folded: (/** @type {number} */ n) =>
+      `${plural(n, "older message was", "older messages were")} summarised for the model. Nothing was deleted.`,
     context: (/** @type {string} */ source) => `Context from ${source}`,
     picture: (/** @type {string} */ name) => (name ? `Picture ${name}` : "Picture"),
     openPicture: (/** @type {string} */ name) => `Open ${name || "picture"}`,
@@ -147,12 +162,19 @@ export const texts = {
   },
 
   branch: {
-    body: (/** @type {number} */ n) => (n === 1 ? "The message after it will be put aside." : `The ${n} messages after it will be put aside.`),
+    body: (/** @type {number} */ n) =>
+      n === 1 ? "The message after it will be put aside." : `The ${n} messages after it will be put aside.`,
     retry: { title: "Answer this message again?", action: "Answer again" },
     edit: { title: "Send the edited message?", action: "Send" },
   },
 
-  code: { plain: "Text", copy: "Copy code", copied: "Copied", region: (/** @type {string} */ name) => `Code, ${name}`, table: "Table" },
+  code: {
+    plain: "Text",
+    copy: "Copy code",
+    copied: "Copied",
+    region: (/** @type {string} */ name) => `Code, ${name}`,
+    table: "Table",
+  },
 
   tool: {
     running: "Running",
@@ -165,8 +187,10 @@ export const texts = {
     noOutput: "No output",
     soFar: "Output so far",
     file: (/** @type {string} */ name) => (name ? `File ${name}` : "File"),
-    picture: (/** @type {number} */ n, /** @type {number} */ count) => (count > 1 ? `Picture ${n} of ${count}` : "Picture"),
-    openPicture: (/** @type {number} */ n, /** @type {number} */ count) => (count > 1 ? `Open picture ${n} of ${count}` : "Open picture"),
+    picture: (/** @type {number} */ n, /** @type {number} */ count) =>
+      count > 1 ? `Picture ${n} of ${count}` : "Picture",
+    openPicture: (/** @type {number} */ n, /** @type {number} */ count) =>
+      count > 1 ? `Open picture ${n} of ${count}` : "Open picture",
     noPicture: (/** @type {string} */ mime) => `A picture that cannot be shown here (${mime || "of no known type"}).`,
     change: "Change",
   },
@@ -193,7 +217,7 @@ export const texts = {
       approve: "You allowed this.",
       edited: "You allowed this with changes; the line of the tool shows what runs.",
       deny: "You denied this.",
-      timeout: "Denied, because nobody answered in time.",
+      timeout: "Denied, because there was no answer in time.",
       stopped: "Denied, because the reply was stopped.",
       elsewhere: "Decided elsewhere.",
     }),
@@ -214,11 +238,13 @@ export const texts = {
     noRetry: "Not connected. Ask for another answer when the connection is back.",
     noWithdraw: "Not connected. Take the message back when the connection is back.",
     keptStop: "Not connected. The reply will be stopped when the connection is back.",
-    again: (/** @type {number} */ seconds) => (seconds <= 1 ? "Trying again now." : `Trying again in ${seconds} seconds.`),
+    again: (/** @type {number} */ seconds) =>
+      seconds <= 1 ? "Trying again now." : `Trying again in ${seconds} seconds.`,
     now: "Try now",
     back: "The connection is back.",
     away: "Aethon is restarting. What you wrote is kept.",
-    refused: "Aethon refused the connection. If you open this page by another address, add it to channels.webchat.allowed_origins.",
+    refused:
+      "Aethon refused the connection. If you open this page by another address, add it to channels.webchat.allowed_origins.",
     stale: (/** @type {string} */ when) => `What you see is from ${when}.`,
   },
 
@@ -326,7 +352,17 @@ export const texts = {
     states: { ok: "Within the ceiling", warn: "Close to the ceiling", exhausted: "Ceiling reached" },
     meter: "Spent of today’s ceiling",
     ceilingLine: (/** @type {string} */ amount) => `Ceiling ${amount}`,
-    kinds: { turn: "Answers", compaction: "Summaries", delegation: "Specialists", embedding: "Embeddings", transcription: "Voice messages", scheduled: "Schedule", test: "Tests of models", background: "Background", interrupted: "Cut off by a crash" },
+    kinds: {
+      turn: "Answers",
+      compaction: "Summaries",
+      delegation: "Specialists",
+      embedding: "Embeddings",
+      transcription: "Voice messages",
+      scheduled: "Schedule",
+      test: "Tests of models",
+      background: "Background",
+      interrupted: "Cut off by a crash",
+    },
     unknownModel: "Not known",
   },
 

@@ -8,10 +8,10 @@ import { spokenLines } from "./spoken.js";
 
 export class Announcer {
   element = make("div", { class: "visually-hidden", "aria-live": "polite", "aria-atomic": "false", id: "announcer" });
-  /** @type {WeakMap<Turn, number>} How many blocks of a turn were announced. */ #told = new WeakMap();
+  /** @type {WeakMap<Turn, number>} How many blocks of a turn were announced. */ #announced = new WeakMap();
 
   /** @param {string} text */
-  say(text) {
+  announce(text) {
     const line = make("p", {}, text);
     this.element.append(line);
     setTimeout(() => line.remove(), 15000);
@@ -19,16 +19,17 @@ export class Announcer {
 
   /** Announces the completed blocks. @param {Turn} turn @param {any} frame @param {(index: number) => Element | undefined} blockOf */
   follow(turn, frame, blockOf) {
-    if (frame.type === "tool" && frame.state === "running" && frame.output === undefined) this.say(texts.announce.tool(frame.name));
-    if (frame.type === "approval") this.say(texts.approval.announce(frame.tool));
-    if (frame.type === "error") this.say(frame.message);
+    if (frame.type === "tool" && frame.state === "running" && frame.output === undefined)
+      this.announce(texts.announce.tool(frame.name));
+    if (frame.type === "approval") this.announce(texts.approval.announce(frame.tool));
+    if (frame.type === "error") this.announce(frame.message);
     const complete = turn.state === "done" ? turn.reply.blocks.length : turn.reply.blocks.length - 1;
-    for (let index = this.#told.get(turn) ?? 0; index < complete; index += 1) {
+    for (let index = this.#announced.get(turn) ?? 0; index < complete; index += 1) {
       const block = blockOf(index);
-      for (const line of block ? describe(block) : []) this.say(line);
-      this.#told.set(turn, index + 1);
+      for (const line of block ? describe(block) : []) this.announce(line);
+      this.#announced.set(turn, index + 1);
     }
-    if (frame.type === "done") this.say(texts.turn.stopReasons[turn.stopReason] ?? texts.announce.done);
+    if (frame.type === "done") this.announce(texts.turn.stopReasons[turn.stopReason] ?? texts.announce.done);
   }
 }
 

@@ -10,8 +10,10 @@ export const allowance = 700 * 1024;
 export const maxFiles = 8;
 const longSide = 1568;
 
-/** What the file chooser offers. */
-export const accept = "image/png,image/jpeg,image/gif,image/webp,text/*,.md,.json,.toml,.yaml,.yml,.csv,.log,.rs,.py,.js,.ts,.sh,.sql,.xml,.html,.css,.c,.h,.cpp,.go,.java,.rb,.ini,.conf,.diff,.patch";
+/** The types that the file chooser offers. */
+export const accept =
+  "image/png,image/jpeg,image/gif,image/webp,text/*,.md,.json,.toml,.yaml,.yml,.csv,.log,.rs," +
+  ".py,.js,.ts,.sh,.sql,.xml,.html,.css,.c,.h,.cpp,.go,.java,.rb,.ini,.conf,.diff,.patch";
 
 /**
  * Turns a file into an attachment.
@@ -23,7 +25,8 @@ export async function readAttachment(file, room) {
   const name = file.name || texts.composer.pasted;
   if (file.size === 0) throw new Error(texts.attachment.empty(name));
   if (pictures.has(file.type)) return readPicture(file, name, room);
-  if (file.type.startsWith("image/") || /^(audio|video|font)\//.test(file.type)) throw new Error(texts.attachment.unsupported(name));
+  if (file.type.startsWith("image/") || /^(audio|video|font)\//.test(file.type))
+    throw new Error(texts.attachment.unsupported(name));
   if (file.size > 4 * allowance) throw new Error(texts.attachment.tooLarge(name));
   const bytes = new Uint8Array(await file.arrayBuffer().catch(() => fail(texts.attachment.broken(name))));
   if (!isText(bytes)) throw new Error(texts.attachment.unsupported(name));
@@ -47,7 +50,13 @@ async function readPicture(file, name, room) {
   if (file.size <= Math.min(room, allowance / 2) && !isLarge) {
     return { name, mime: file.type, data: toBase64(new Uint8Array(await file.arrayBuffer())) };
   }
-  for (const [scale, quality] of [[1, 0.85], [1, 0.7], [0.7, 0.75], [0.5, 0.7], [0.35, 0.65]]) {
+  for (const [scale, quality] of [
+    [1, 0.85],
+    [1, 0.7],
+    [0.7, 0.75],
+    [0.5, 0.7],
+    [0.35, 0.65],
+  ]) {
     const blob = await redraw(bitmap, longSide * scale, quality);
     if (blob && blob.size <= Math.min(room, allowance / 2)) {
       return { name, mime: blob.type, data: toBase64(new Uint8Array(await blob.arrayBuffer())) };
@@ -80,7 +89,8 @@ export function isText(bytes) {
 /** @param {Uint8Array} bytes */
 export function toBase64(bytes) {
   let binary = "";
-  for (let from = 0; from < bytes.length; from += 0x8000) binary += String.fromCharCode(...bytes.subarray(from, from + 0x8000));
+  for (let from = 0; from < bytes.length; from += 0x8000)
+    binary += String.fromCharCode(...bytes.subarray(from, from + 0x8000));
   return btoa(binary);
 }
 

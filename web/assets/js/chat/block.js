@@ -33,7 +33,11 @@ export function showBlock(block, html, isFinal) {
   shown.set(block, { html, isFinal });
 }
 
-/** Growing code keeps its elements, which preserves the selection and the scroll position. @param {HTMLElement} block @param {string} html */
+/**
+ * Growing code keeps its elements, which preserves the selection and the scroll position.
+ * @param {HTMLElement} block
+ * @param {string} html
+ */
 function growCode(block, html) {
   const code = block.querySelector(":scope > .code code");
   if (!code || !html.startsWith("<pre")) return false;
@@ -67,7 +71,12 @@ function dressCode(pre) {
   const figure = make(
     "figure",
     { class: "code" },
-    make("figcaption", {}, make("span", {}, name), copyButton(texts.code.copy, () => pre.textContent ?? "")),
+    make(
+      "figcaption",
+      {},
+      make("span", {}, name),
+      copyButton(texts.code.copy, () => pre.textContent ?? ""),
+    ),
   );
   if (code) setCode(code, code.textContent ?? "");
   pre.replaceWith(figure);

@@ -58,13 +58,13 @@ export class BoundedWorker {
 
   #start() {
     const worker = this.#make();
-    worker.addEventListener("message", (event) => this.#hear(worker, /** @type {MessageEvent} */ (event).data));
+    worker.addEventListener("message", (event) => this.#receive(worker, /** @type {MessageEvent} */ (event).data));
     worker.addEventListener("error", () => worker === this.#worker && this.#fail());
     return worker;
   }
 
   /** @param {AnyWorker} worker @param {{id: number, hasBegun?: boolean, pieces?: unknown}} said */
-  #hear(worker, { id, hasBegun, pieces }) {
+  #receive(worker, { id, hasBegun, pieces }) {
     if (worker !== this.#worker || id !== this.#current?.id) return;
     this.#failures = 0;
     if (hasBegun) this.#limit(this.#times.workMs);

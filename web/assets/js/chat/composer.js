@@ -14,20 +14,41 @@ import { fits } from "./size.js";
 
 /** @import { Attachment } from "./types.js" */
 
-/** @typedef {{send: (text: string, files: Attachment[], effort: string) => void, stop: () => void, editLast: () => void}} ComposerActions */
+/**
+ * @typedef {{send: (text: string, files: Attachment[], effort: string) => void, stop: () => void, editLast: () =>
+ *   void}} ComposerActions
+ */
 
 export class Composer {
   element = make("form", { class: "composer" });
   #actions;
   #text = make("textarea", {
-    id: "message", rows: 1, "aria-label": texts.composer.label, placeholder: texts.composer.placeholder, enterkeyhint: enterHint(),
+    id: "message",
+    rows: 1,
+    "aria-label": texts.composer.label,
+    placeholder: texts.composer.placeholder,
+    enterkeyhint: enterHint(),
     autocomplete: "off",
   });
   #model = make("span", { class: "composer-model" });
-  #send = make("button", { type: "submit", class: "send", "aria-label": texts.composer.send, title: texts.composer.send }, icon("send"));
+  #send = make(
+    "button",
+    { type: "submit", class: "send", "aria-label": texts.composer.send, title: texts.composer.send },
+    icon("send"),
+  );
   #stop = iconButton({ label: texts.composer.stop, icon: "stop", look: "stop", press: () => this.#actions.stop() });
-  #chooser = make("input", { type: "file", multiple: true, accept, hidden: true, tabindex: "-1", "aria-hidden": "true" });
-  #tray = new AttachmentTray(() => this.#changed(), () => this.focus());
+  #chooser = make("input", {
+    type: "file",
+    multiple: true,
+    accept,
+    hidden: true,
+    tabindex: "-1",
+    "aria-hidden": "true",
+  });
+  #tray = new AttachmentTray(
+    () => this.#changed(),
+    () => this.focus(),
+  );
   #effort = new EffortChoice();
   #session = "";
   #isBusy = false;
@@ -42,7 +63,16 @@ export class Composer {
       this.#tray.element,
       this.#tray.error,
       this.#text,
-      make("div", { class: "composer-row" }, attach, this.#chooser, this.#model, this.#effort.element, this.#stop, this.#send),
+      make(
+        "div",
+        { class: "composer-row" },
+        attach,
+        this.#chooser,
+        this.#model,
+        this.#effort.element,
+        this.#stop,
+        this.#send,
+      ),
     );
     this.element.addEventListener("submit", (event) => {
       event.preventDefault();

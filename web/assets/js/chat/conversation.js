@@ -15,7 +15,8 @@ export class Conversation {
   /** @type {Turn[]} The stored messages as turns, computed once per change. */ #past = [];
   /** @type {Map<string, Turn>} Live turns by id. */ #live = new Map();
   /** @type {Map<string, Turn>} Unacknowledged messages by the page's own id. */ #local = new Map();
-  /** @type {Map<string, string>} The key under which a turn was first shown, which keeps its view on the page. */ #keys = new Map();
+  /** @type {Map<string, string>} The key under which a turn was first shown, which keeps its view on the page. */ #keys =
+    new Map();
   /** @type {Set<string>} Turns that a pending retry or edit will replace. */ #replaced = new Set();
   hasOlder = false;
   title = "";
@@ -59,8 +60,9 @@ export class Conversation {
     this.title = detail.title ?? this.title;
     this.#replaced.clear();
     const pending = new Map((detail.pending ?? []).map((entry) => [entry.turn, entry]));
-    for (const [id, turn] of this.#live) if (!pending.has(id) && turn.born <= asked) this.#live.delete(id);
-    for (const [id, turn] of this.#local) if (turn.request !== "message" && turn.born <= asked) this.#local.delete(id);
+    for (const [id, turn] of this.#live) if (!pending.has(id) && turn.sequence <= asked) this.#live.delete(id);
+    for (const [id, turn] of this.#local)
+      if (turn.request !== "message" && turn.sequence <= asked) this.#local.delete(id);
     for (const entry of pending.values()) this.#awaitTurn(entry);
     const inOrder = [...pending.keys()].map((id) => /** @type {[string, Turn]} */ ([id, this.#live.get(id)]));
     this.#live = new Map([...inOrder, ...[...this.#live].filter(([id]) => !pending.has(id))]);
@@ -75,7 +77,10 @@ export class Conversation {
     this.#readPast();
   }
 
-  /** Adds a message that the user has just sent. @param {Pick<Unsent, "id" | "text" | "attachments" | "at" | "effort" | "refused">} message */
+  /**
+   * Adds a message that the user has just sent.
+   * @param {Pick<Unsent, "id" | "text" | "attachments" | "at" | "effort" | "refused">} message
+   */
   addLocal({ id, text, attachments: files, at, effort, refused }) {
     if (this.#local.has(id)) return;
     const state = refused ? "failed" : "sending";
@@ -93,7 +98,13 @@ export class Conversation {
     if (from < 0) return;
     for (const turn of turns.slice(from)) if (turn.id) this.#replaced.add(turn.id);
     const said = turns[from].said ?? { text: "", files: [], at: null, state: "sent", error: "" };
-    this.#local.set(id, newTurn(`l:${id}`, { request, said: { ...said, text: text ?? said.text, files: files ?? said.files, state: "sending", error: "" } }));
+    this.#local.set(
+      id,
+      newTurn(`l:${id}`, {
+        request,
+        said: { ...said, text: text ?? said.text, files: files ?? said.files, state: "sending", error: "" },
+      }),
+    );
   }
 
   /** Records that the server has stored a message. @param {{id: string, turn: string, queued?: number}} ack */
@@ -142,7 +153,7 @@ export class Conversation {
   /**
    * Applies a frame that belongs to a turn.
    * @param {any} frame
-   * @returns {{turn: Turn, isUnknown: boolean}} unknown: somebody else started it, so its message must still be fetched
+   * @returns {{turn: Turn, isUnknown: boolean}} unknown: another client started it, so its message must still be fetched
    */
   frame(frame) {
     let turn = this.#live.get(frame.turn);
@@ -155,7 +166,7 @@ export class Conversation {
     turn ??= this.#adopt(newTurn(`t:${frame.turn}`), frame.turn, "running");
     if (turn.isWaiting && !toldWaiting.has(frame.type)) this.#begin(turn);
     applyFrame(turn, frame);
-    turn.heard = Date.now();
+    turn.lastFrameAt = Date.now();
     return { turn, isUnknown };
   }
 
@@ -189,7 +200,7 @@ export class Conversation {
     turn.id = id;
     turn.state = state;
     turn.isWaiting = state === "queued";
-    turn.heard = Date.now();
+    turn.lastFrameAt = Date.now();
     this.#replaced.delete(id);
     this.#live.set(id, turn);
     this.#keys.set(id, turn.key);

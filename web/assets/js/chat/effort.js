@@ -10,7 +10,12 @@ export class EffortChoice {
     { id: "effort" },
     ...Object.entries(texts.effort.levels).map(([value, label]) => make("option", { value }, label)),
   );
-  element = make("div", { class: "composer-effort" }, make("label", { for: "effort" }, texts.effort.label), this.#select);
+  element = make(
+    "div",
+    { class: "composer-effort" },
+    make("label", { for: "effort" }, texts.effort.label),
+    this.#select,
+  );
   /** @type {Map<string, string>} */ #chosen = new Map();
   #session = "";
 

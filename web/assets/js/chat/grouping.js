@@ -21,7 +21,9 @@ export function grouped(sessions, pinned, now) {
     const age = at >= midnight ? words.today : at >= midnight - 6 * 86400000 ? words.week : words.earlier;
     groups.get(pinned.has(nameOf(session)) ? words.pinned : age)?.push(session);
   }
-  return [...groups].map(([label, members]) => ({ label, sessions: members })).filter((group) => group.sessions.length > 0);
+  return [...groups]
+    .map(([label, members]) => ({ label, sessions: members }))
+    .filter((group) => group.sessions.length > 0);
 }
 
 /** @param {Listed} session */

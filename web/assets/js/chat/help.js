@@ -17,11 +17,13 @@ export function openHelp() {
 }
 
 /**
- * @param {{stop: () => boolean, closeDrawer: () => boolean, search: () => void, newChat: () => void, write: () => void, toEnd: () => void}} actions
+ * @param {{stop: () => boolean, closeDrawer: () => boolean, search: () => void, newChat: () => void, write: () => void,
+ *   toEnd: () => void}} actions
  */
 export function listenForShortcuts(actions) {
   document.addEventListener("keydown", (event) => {
-    if (event.isComposing || event.defaultPrevented || document.querySelector("dialog[open], [popover]:popover-open")) return;
+    if (event.isComposing || event.defaultPrevented || document.querySelector("dialog[open], [popover]:popover-open"))
+      return;
     const target = /** @type {HTMLElement} */ (event.target);
     const isTyping = target.matches("input, textarea, select, [contenteditable]");
     // In another field, Esc concerns that field and not the reply.

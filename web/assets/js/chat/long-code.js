@@ -23,7 +23,8 @@ export function chunksOf(text) {
   for (const line of text.split(/(?<=\n)/)) {
     if (line.length > longestLine) {
       close();
-      for (let at = 0; at < line.length; at += longestLine) chunks.push({ text: line.slice(at, at + longestLine), lines: 1 });
+      for (let at = 0; at < line.length; at += longestLine)
+        chunks.push({ text: line.slice(at, at + longestLine), lines: 1 });
       continue;
     }
     chunk += line;
@@ -42,7 +43,8 @@ export function setCode(code, text) {
     return;
   }
   // Other content (plain text, or highlighting) is replaced.
-  if ([...code.childNodes].some((node) => !(node instanceof Element && node.className === "code-chunk"))) code.replaceChildren();
+  if ([...code.childNodes].some((node) => !(node instanceof Element && node.className === "code-chunk")))
+    code.replaceChildren();
   chunks.forEach((chunk, index) => {
     const there = code.children[index];
     if (there?.textContent === chunk.text) return;

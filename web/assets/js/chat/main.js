@@ -25,6 +25,7 @@ import { modelMissing, welcome } from "./welcome.js";
 
 /** @import { Link } from "./socket.js" */
 /** @import { Attachment, Turn } from "./types.js" */
+/** @import { Status } from "../wire/api.js" */
 
 /** Matches where the list of conversations is a drawer. */
 const narrow = matchMedia("(width <= 780px)");
@@ -63,15 +64,20 @@ class ChatPage {
   });
   #banner = connectionBanner({ retry: () => this.#session?.retryNow(), leave: () => this.#rest() });
   #title = make("h1", {});
-  #drawerButton = iconButton({ label: texts.sidebar.open, icon: "menu", look: "drawer-button", press: () => this.#setDrawer(true) });
+  #drawerButton = iconButton({
+    label: texts.sidebar.open,
+    icon: "menu",
+    look: "drawer-button",
+    press: () => this.#setDrawer(true),
+  });
   #notice = make("div", { role: "status" });
   #dock = make("div", { class: "dock" });
   #main = make("main", { class: "conversation", id: "main" });
   #frame = make("div", { class: "chat" });
   #skip = make("a", { class: "skip-link", href: "#message" }, texts.skip);
   /** @type {Session | null} */ #session = null;
-  /** @type {any} */ #status = null;
-  /** @type {{turn: Turn, frame: any}[]} Frames since the last drawing. */ #heard = [];
+  /** @type {Status | null} */ #status = null;
+  /** @type {{turn: Turn, frame: any}[]} Frames since the last drawing. */ #undrawnFrames = [];
   /** @type {Problem | null} */ #problem = null;
   #isDenied = false;
   /** Whether the open conversation was deleted elsewhere. */ #isGone = false;
@@ -88,7 +94,10 @@ class ChatPage {
     if (!location.hash) history.replaceState(null, "", hrefOf(currentName()));
     addEventListener("hashchange", () => this.#open(currentName()));
     narrow.addEventListener("change", () => this.#setDrawer(false));
-    document.addEventListener("visibilitychange", () => !document.hidden && !this.#isDenied && void this.#sidebar.refresh());
+    document.addEventListener(
+      "visibilitychange",
+      () => !document.hidden && !this.#isDenied && void this.#sidebar.refresh(),
+    );
     setInterval(() => !document.hidden && !this.#isDenied && void this.#sidebar.refresh(), 60000);
     setInterval(() => !document.hidden && !this.#isDenied && void this.#seekGone(), 5000);
     listenForShortcuts({
@@ -115,12 +124,22 @@ class ChatPage {
       make("p", { class: "composer-hint" }, texts.composer.hint),
     );
     this.#main.append(
-      make("header", { class: "topbar" }, this.#drawerButton, this.#title, iconButton({ label: texts.sidebar.newChat, icon: "plus", look: "drawer-button", press: () => this.#newChat() })),
+      make(
+        "header",
+        { class: "topbar" },
+        this.#drawerButton,
+        this.#title,
+        iconButton({ label: texts.sidebar.newChat, icon: "plus", look: "drawer-button", press: () => this.#newChat() }),
+      ),
       this.#banner.element,
       this.#transcript.element,
       this.#dock,
     );
-    this.#frame.append(this.#sidebar.element, make("div", { class: "scrim", on: { click: () => this.#setDrawer(false) } }), this.#main);
+    this.#frame.append(
+      this.#sidebar.element,
+      make("div", { class: "scrim", on: { click: () => this.#setDrawer(false) } }),
+      this.#main,
+    );
     document.body.append(this.#skip, this.#frame, this.#announcer.element, toastRegion());
     this.#skip.addEventListener("click", (event) => {
       event.preventDefault();
@@ -138,8 +157,9 @@ class ChatPage {
 
   async #askStatus() {
     try {
-      this.#status = await request("/api/status");
-      this.#composer.setModel(this.#status.model_ready === false ? "" : (this.#status.model ?? ""));
+      const status = /** @type {Status} */ (await request("/api/status"));
+      this.#status = status;
+      this.#composer.setModel(status.model_ready === false ? "" : (status.model ?? ""));
     } catch (problem) {
       if (problem instanceof Problem && problem.status === 401) this.#deny();
     }
@@ -152,29 +172,34 @@ class ChatPage {
     this.#session?.close();
     this.#problem = null;
     this.#isGone = false;
-    this.#heard = [];
+    this.#undrawnFrames = [];
     this.#transcript.clear();
     this.#transcript.showSkeleton();
     this.#composer.switchTo(name);
     this.#sidebar.setCurrent(name);
     this.#setDrawer(false);
     rememberName(name);
-    const session = new Session(name, this.#outbox, {
-      changed: () => this.#plan(),
-      link: (link) => this.#linkChanged(link),
-      loaded: () => {
-        this.#problem = null;
-        this.#transcript.retryOlder();
+    const session = new Session(
+      name,
+      this.#outbox,
+      {
+        changed: () => this.#plan(),
+        link: (link) => this.#linkChanged(link),
+        loaded: () => {
+          this.#problem = null;
+          this.#transcript.retryOlder();
+        },
+        failed: (problem) => this.#failed(problem),
+        accepted: () => this.#accepted(),
+        hasTranscripts: () => !this.#sidebar.isOff,
+        onFrame: (turn, frame) => {
+          if (frame.type !== "delta") this.#undrawnFrames.push({ turn, frame });
+          if (["approval", "approval_done", "done"].includes(frame.type)) void this.#sidebar.refresh();
+        },
+        onNotice: (text) => toast(text),
       },
-      failed: (problem) => this.#failed(problem),
-      accepted: () => this.#accepted(),
-      hasTranscripts: () => !this.#sidebar.isOff,
-      told: (turn, frame) => {
-        if (frame.type !== "delta") this.#heard.push({ turn, frame });
-        if (["approval", "approval_done", "done"].includes(frame.type)) void this.#sidebar.refresh();
-      },
-      said: (text) => toast(text),
-    }, this.#fresh.has(name));
+      this.#fresh.has(name),
+    );
     this.#session = session;
     if (finePointer.matches) this.#composer.focus();
     this.#plan();
@@ -252,7 +277,14 @@ class ChatPage {
     this.#title.textContent = texts.signIn.title;
     const form = signInForm(() => this.#admit());
     this.#transcript.showInstead(
-      make("div", { class: "state" }, icon("key"), make("h2", { class: "state-title" }, texts.signIn.title), make("p", {}, texts.signIn.lead), form),
+      make(
+        "div",
+        { class: "state" },
+        icon("key"),
+        make("h2", { class: "state-title" }, texts.signIn.title),
+        make("p", {}, texts.signIn.lead),
+        form,
+      ),
     );
     form.querySelector("input")?.focus();
   }
@@ -360,9 +392,9 @@ class ChatPage {
 
   /** Announces the new content, now that it is on the page. */
   #announce() {
-    const heard = this.#heard;
-    this.#heard = [];
-    for (const { turn, frame } of heard) {
+    const frames = this.#undrawnFrames;
+    this.#undrawnFrames = [];
+    for (const { turn, frame } of frames) {
       this.#announcer.follow(turn, frame, (index) => this.#transcript.view(turn)?.block(index));
     }
   }
@@ -371,7 +403,9 @@ class ChatPage {
     const now = `${JSON.stringify(this.#status)} ${this.#sidebar.isOff}`;
     if (this.#welcomeFor === now && document.querySelector(".welcome")) return;
     this.#welcomeFor = now;
-    this.#transcript.showInstead(welcome(this.#status, (text) => this.#composer.write(text), this.#sidebar.isOff ? texts.error.history : ""));
+    this.#transcript.showInstead(
+      welcome(this.#status, (text) => this.#composer.write(text), this.#sidebar.isOff ? texts.error.history : ""),
+    );
   }
 
   /** @param {Problem} problem */
@@ -391,7 +425,11 @@ class ChatPage {
     // The failure of the last turn already says so.
     const isToldOfModel = turns.length === 0 || turns.at(-1)?.failure?.code === "auth";
     const isMissing = this.#status?.model_ready === false && !isToldOfModel;
-    const notice = this.#isGone ? note({ text: texts.session.gone, tone: "warn", icon: "trash" }) : isMissing ? modelMissing(this.#status) : null;
+    const notice = this.#isGone
+      ? note({ text: texts.session.gone, tone: "warn", icon: "trash" })
+      : isMissing
+        ? modelMissing(this.#status)
+        : null;
     const there = this.#notice.firstChild;
     if (notice ? !there?.isEqualNode(notice) : there) this.#notice.replaceChildren(...(notice ? [notice] : []));
   }
@@ -401,8 +439,11 @@ class ChatPage {
     if (!session) return;
     const listed = this.#sidebar.title(session.name);
     const title = visibleText(listed || session.conversation.title || texts.sidebar.untitled);
-    if (this.#title.textContent !== title) fill(this.#title, ...visible(listed || session.conversation.title || texts.sidebar.untitled));
-    const waits = session.conversation.unfinished().some((turn) => turn.reply.extras.some(({ part }) => part.kind === "approval" && !part.decision));
+    if (this.#title.textContent !== title)
+      fill(this.#title, ...visible(listed || session.conversation.title || texts.sidebar.untitled));
+    const waits = session.conversation
+      .unfinished()
+      .some((turn) => turn.reply.extras.some(({ part }) => part.kind === "approval" && !part.decision));
     document.title = waits ? `${texts.approval.titleMark} · ${texts.product}` : `${title} · ${texts.product}`;
   }
 }

@@ -30,7 +30,11 @@ export function partView(part, decide) {
     case "reasoning":
       return reasoningView(part);
     case "folded":
-      return still(fold("layers", [make("span", {}, texts.turn.folded(part.messages))], () => [make("p", {}, ...visible(part.summary))]));
+      return still(
+        fold("layers", [make("span", {}, texts.turn.folded(part.messages))], () => [
+          make("p", {}, ...visible(part.summary)),
+        ]),
+      );
     case "context":
       return still(contextNote(part));
     case "model":
@@ -61,7 +65,7 @@ function noticeLine({ code, text }) {
   return element;
 }
 
-/** What a hook told the model in addition to the user's message. @param {ContextPart} part */
+/** The context that a hook added to the user's message. @param {ContextPart} part */
 function contextNote({ source, text }) {
   const title = texts.turn.context(source);
   return fold("info", [make("span", {}, ...visible(title))], () => [sheet(text, title)]);
@@ -72,7 +76,11 @@ function contextNote({ source, text }) {
  * @param {string} name @param {Node[]} summary @param {() => Node[]} body
  */
 function fold(name, summary, body) {
-  const element = make("details", { class: "fold" }, make("summary", {}, icon("chevron", "chevron"), icon(name), ...summary));
+  const element = make(
+    "details",
+    { class: "fold" },
+    make("summary", {}, icon("chevron", "chevron"), icon(name), ...summary),
+  );
   const inside = make("div", { class: "fold-body" });
   element.append(inside);
   element.addEventListener("toggle", () => fill(inside, ...(element.open ? body() : [])));
@@ -90,7 +98,13 @@ function reasoningView(part) {
 }
 
 /** @type {Record<string, string>} */
-const toolIcons = { shell: "terminal", current_time: "clock", schedule_task: "clock", web_fetch: "globe", web_search: "globe" };
+const toolIcons = {
+  shell: "terminal",
+  current_time: "clock",
+  schedule_task: "clock",
+  web_fetch: "globe",
+  web_search: "globe",
+};
 
 /** @param {string} tool */
 function toolIcon(tool) {
@@ -120,7 +134,9 @@ function toolView(part) {
     state.dataset.state = part.state;
     const time = !part.ms ? "" : ` · ${duration(part.ms)}`;
     const waits = part.state === "running" && part.waits;
-    const mark = waits ? icon("shield") : icon(stateIcons[part.state] ?? "tool", part.state === "running" ? "spin" : "");
+    const mark = waits
+      ? icon("shield")
+      : icon(stateIcons[part.state] ?? "tool", part.state === "running" ? "spin" : "");
     fill(state, mark, waits ? texts.tool.waits : `${texts.tool[part.state] ?? ""}${time}`);
     if (line.open) line.dispatchEvent(new Event("toggle"));
   };
@@ -137,7 +153,9 @@ function toolBody(part) {
   return [
     change ? section(texts.tool.change, changeSheet(change, texts.tool.change)) : null,
     section(texts.tool.input, sheet(part.input ?? {}, texts.tool.input)),
-    part.state === "running" || (blocks.length > 0 && !part.output) ? null : section(texts.tool.output, part.output ? sheet(part.output, texts.tool.output) : noOutput()),
+    part.state === "running" || (blocks.length > 0 && !part.output)
+      ? null
+      : section(texts.tool.output, part.output ? sheet(part.output, texts.tool.output) : noOutput()),
     ...blocks.map(({ label, content }) => section(label, content)),
   ].filter((node) => node !== null);
 }

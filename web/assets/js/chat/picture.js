@@ -26,8 +26,17 @@ export function pictureButton(source, { title, label, alt }) {
     openDialog({
       title,
       body: [make("img", { class: "dialog-image", src: source, alt })],
-      actions: [button({ label: texts.dialog.close, press: (event) => /** @type {Element} */ (event.target).closest("dialog")?.close() })],
+      actions: [
+        button({
+          label: texts.dialog.close,
+          press: (event) => /** @type {Element} */ (event.target).closest("dialog")?.close(),
+        }),
+      ],
       look: "dialog-wide",
     });
-  return make("button", { type: "button", class: "picture", "aria-label": label, on: { click: open } }, make("img", { src: source, alt: "", loading: "lazy" }));
+  return make(
+    "button",
+    { type: "button", class: "picture", "aria-label": label, on: { click: open } },
+    make("img", { src: source, alt: "", loading: "lazy" }),
+  );
 }

@@ -11,7 +11,7 @@ import { editDraft, keepSaid, saidIn } from "./drafts.js";
 import { FrameOrder } from "./order.js";
 import { freshId } from "./outbox.js";
 import { ChatSocket } from "./socket.js";
-import { birthsSoFar, oldestFirst } from "./turn.js";
+import { turnSequence, oldestFirst } from "./turn.js";
 
 /** @import { Outbox } from "./outbox.js" */
 /** @import { Attachment, Turn } from "./types.js" */
@@ -19,7 +19,7 @@ import { birthsSoFar, oldestFirst } from "./turn.js";
 
 /**
  * @typedef {{changed: () => void, link: (link: Link) => void, loaded: () => void, failed: (problem: Problem) => void,
- *   accepted: () => void, told: (turn: Turn, frame: any) => void, said: (text: string) => void,
+ *   accepted: () => void, onFrame: (turn: Turn, frame: any) => void, onNotice: (text: string) => void,
  *   hasTranscripts: () => boolean}} Watcher
  */
 
@@ -102,7 +102,7 @@ export class Session {
     if (!running?.id) return false;
     if (!this.#socket.send({ type: "stop", turn: running.id })) {
       this.#toStop = running.id;
-      this.#watcher.said(texts.connection.keptStop);
+      this.#watcher.onNotice(texts.connection.keptStop);
     }
     return true;
   }
@@ -110,7 +110,7 @@ export class Session {
   /** Withdraws a message that waits for its turn. It stays in the conversation. @param {Turn} turn */
   withdraw(turn) {
     if (!turn.id || turn.state !== "queued") return;
-    if (!this.#socket.send({ type: "stop", turn: turn.id })) this.#watcher.said(texts.connection.noWithdraw);
+    if (!this.#socket.send({ type: "stop", turn: turn.id })) this.#watcher.onNotice(texts.connection.noWithdraw);
   }
 
   /** @param {string} id @param {"approve" | "deny"} decision @param {import("../shared/approval-card.js").Terms} terms */
@@ -127,7 +127,7 @@ export class Session {
       const fault = terms.input ? /** @type {Error} */ (problem).message : "";
       Object.assign(found.part, { sending: false, fault });
       found.turn.version += 1;
-      this.#watcher.said(fault || texts.approval.failed);
+      this.#watcher.onNotice(fault || texts.approval.failed);
       this.#watcher.changed();
     }
   }
@@ -135,12 +135,12 @@ export class Session {
   /**
    * Retries a turn, or answers it from an edited message.
    * @param {Turn} turn @param {"retry" | "edit"} type @param {string} [text] @param {Attachment[]} [files] those that stay
-   * @returns {boolean} whether the request was sent; if not, the user was told and nothing has changed
+   * @returns {boolean} whether the request was sent; if not, the user was notified and nothing has changed
    */
   branch(turn, type, text, files) {
     const id = freshId();
     if (!turn.id || !this.#socket.send({ type, id, session: this.name, turn: turn.id, text, attachments: files?.map(sendable) })) {
-      this.#watcher.said(type === "edit" ? texts.connection.keptEdit : texts.connection.noRetry);
+      this.#watcher.onNotice(type === "edit" ? texts.connection.keptEdit : texts.connection.noRetry);
       return false;
     }
     if (text !== undefined) this.#edits.set(id, { turn: turn.id, text });
@@ -177,7 +177,7 @@ export class Session {
       this.#sendMessage(entry);
     }
     if (unsent.length > 0) await this.#acknowledged();
-    const asked = birthsSoFar();
+    const asked = turnSequence();
     const { detail, problem } = await this.#fetchDetail();
     if (generation !== this.#generation) return;
     if (detail) {
@@ -235,14 +235,14 @@ export class Session {
   /** @param {any} frame */
   #deliver(frame) {
     if (!frame.turn) {
-      if (frame.message) this.#watcher.said(frame.message);
+      if (frame.message) this.#watcher.onNotice(frame.message);
       return;
     }
     const { turn, isUnknown } = this.conversation.frame(frame);
     const text = isUnknown && !turn.said && saidIn(frame.turn);
     if (text) turn.said = { text, files: [], at: null, state: "sent", error: "" };
     if (isUnknown && !turn.said) void this.synchronise();
-    this.#watcher.told(turn, frame);
+    this.#watcher.onFrame(turn, frame);
   }
 
   /** @param {any} frame */
@@ -275,7 +275,7 @@ export class Session {
       asked.turn.version += 1;
     }
     const isBranch = this.#local(id)?.request !== "message";
-    if (!this.#refuse(id, message) || isBranch) this.#watcher.said(message);
+    if (!this.#refuse(id, message) || isBranch) this.#watcher.onNotice(message);
   }
 
   /** A message that is not acknowledged yet. @param {string | undefined} id */
@@ -372,9 +372,9 @@ export class Session {
       this.#socket.restart();
       return;
     }
-    const silent = this.conversation.unfinished().find((turn) => turn.state === "running" && now - turn.heard > 15000);
+    const silent = this.conversation.unfinished().find((turn) => turn.state === "running" && now - turn.lastFrameAt > 15000);
     if (!silent) return;
-    silent.heard = now;
+    silent.lastFrameAt = now;
     const detail = await request(`${sessionPath(this.name)}?limit=1`).catch(() => null);
     const isPending = detail?.pending?.some((/** @type {{turn: string}} */ entry) => entry.turn === silent.id);
     if (detail && !isPending && silent.state !== "done") void this.synchronise();

@@ -20,20 +20,36 @@ import { grouped, nameOf, titleOf } from "./grouping.js";
 import { hrefOf } from "./route.js";
 
 /** @import { Listed } from "./grouping.js" */
+/** @import { Approval } from "../wire/api.js" */
 
 const pinKey = "aethon.pinned";
 const words = texts.sidebar;
 
-/** @typedef {{newChat: () => void, close: () => void, help: () => void, removed: (name: string) => void, listed: () => void, denied: () => void}} SidebarActions */
+/**
+ * @typedef {{newChat: () => void, close: () => void, help: () => void, removed: (name: string) => void, listed: () =>
+ *   void, denied: () => void}} SidebarActions
+ */
 
 export class Sidebar {
   element;
   #actions;
   #list = make("nav", { class: "sessions", "aria-label": words.label });
-  #dashboard = make("a", { class: "icon-button", href: "/dashboard", "aria-label": words.dashboard, title: words.dashboard }, icon("gauge"));
-  #search = make("input", { class: "input", type: "search", placeholder: words.search, "aria-label": words.search, autocomplete: "off", spellcheck: "false" });
+  #dashboard = make(
+    "a",
+    { class: "icon-button", href: "/dashboard", "aria-label": words.dashboard, title: words.dashboard },
+    icon("gauge"),
+  );
+  #search = make("input", {
+    class: "input",
+    type: "search",
+    placeholder: words.search,
+    "aria-label": words.search,
+    autocomplete: "off",
+    spellcheck: "false",
+  });
   /** @type {Listed[]} */ #sessions = [];
-  /** @type {Map<string, string>} Every title ever listed, because a search may exclude the open conversation. */ #titles = new Map();
+  /** @type {Map<string, string>} Every title ever listed, because a search may exclude the open conversation. */ #titles =
+    new Map();
   /** @type {Set<string>} */ #waiting = new Set();
   #cursor = "";
   #query = "";
@@ -65,7 +81,12 @@ export class Sidebar {
       make(
         "div",
         { class: "sidebar-head" },
-        make("span", { class: "brand" }, make("img", { src: iconAddress(), alt: "", width: 24, height: 24 }), texts.product),
+        make(
+          "span",
+          { class: "brand" },
+          make("img", { src: iconAddress(), alt: "", width: 24, height: 24 }),
+          texts.product,
+        ),
         iconButton({ label: words.close, icon: "close", look: "drawer-close", press: actions.close }),
       ),
       make(
@@ -132,11 +153,17 @@ export class Sidebar {
     try {
       // A search may exclude new conversations, whose titles are needed all the same.
       const newest = this.#query ? request("/api/sessions?limit=20&channel=webchat") : { sessions: [] };
-      const [list, approvals, { sessions }] = await Promise.all([this.#fetch(""), request("/api/approvals").catch(() => ({})), newest]);
+      const [list, approvals, { sessions }] = await Promise.all([
+        this.#fetch(""),
+        request("/api/approvals").catch(() => ({})),
+        newest,
+      ]);
       if (asked !== this.#asked) return;
       this.#sessions = list;
       for (const session of [...sessions, ...list]) this.#titles.set(nameOf(session), titleOf(session));
-      this.#waiting = new Set((approvals.approvals ?? []).map((/** @type {any} */ approval) => approval.session_id));
+      this.#waiting = new Set(
+        (approvals.approvals ?? []).map((/** @type {Approval} */ approval) => approval.session_id),
+      );
       this.#state = "ready";
     } catch (problem) {
       if (asked !== this.#asked) return;
@@ -157,7 +184,9 @@ export class Sidebar {
       if (cursor) parameters.set("cursor", cursor);
       if (this.#query) parameters.set("q", this.#query);
       const page = await request(`/api/sessions?${parameters}`);
-      found.push(...(page.sessions ?? []).filter((/** @type {Listed} */ session) => session.session_id.startsWith("webchat:")));
+      found.push(
+        ...(page.sessions ?? []).filter((/** @type {Listed} */ session) => session.session_id.startsWith("webchat:")),
+      );
       cursor = page.next_cursor ?? "";
       if (!cursor) break;
     }
@@ -177,15 +206,25 @@ export class Sidebar {
   #draw() {
     this.#dashboard.hidden = this.isOff;
     if (this.#state === "loading" || this.#list.querySelector("[aria-expanded=true]")) return;
-    const focused = /** @type {HTMLElement | null} */ (this.#list.contains(document.activeElement) ? document.activeElement : null);
+    const focused = /** @type {HTMLElement | null} */ (
+      this.#list.contains(document.activeElement) ? document.activeElement : null
+    );
     const focusName = focused?.closest("li")?.dataset.name;
     const wasOptions = focused?.tagName === "BUTTON";
     const groups = grouped(this.#sessions, this.#pinned, new Date());
     fill(
       this.#list,
-      this.#state === "failed" && make("div", { class: "sidebar-note", role: "status" }, words.failed, button({ label: texts.error.again, look: "button-small", press: () => void this.refresh() })),
+      this.#state === "failed" &&
+        make(
+          "div",
+          { class: "sidebar-note", role: "status" },
+          words.failed,
+          button({ label: texts.error.again, look: "button-small", press: () => void this.refresh() }),
+        ),
       this.#state === "off" && make("p", { class: "sidebar-note" }, words.historyOff),
-      this.#state === "ready" && groups.length === 0 && make("p", { class: "sidebar-note", role: "status" }, this.#query ? words.nothingFound : words.none),
+      this.#state === "ready" &&
+        groups.length === 0 &&
+        make("p", { class: "sidebar-note", role: "status" }, this.#query ? words.nothingFound : words.none),
       ...groups.flatMap(({ label, sessions }) => [
         make("h2", {}, label),
         make("ul", { role: "list" }, ...sessions.map((session) => this.#row(session))),
@@ -225,7 +264,8 @@ export class Sidebar {
 
   /** @param {Listed} session */
   #mark(session) {
-    if (this.#waiting.has(session.session_id)) return make("span", { class: "badge", data: { tone: "warn" } }, words.waits);
+    if (this.#waiting.has(session.session_id))
+      return make("span", { class: "badge", data: { tone: "warn" } }, words.waits);
     if (session.busy) return make("span", { class: "session-busy", role: "img", "aria-label": words.busy });
     return null;
   }
@@ -241,11 +281,21 @@ export class Sidebar {
   async #rename(session, value) {
     try {
       const item = await this.#read(session);
-      const renamed = item && (await renameShared(item, { title: texts.session.renameTitle, label: texts.session.renameLabel, value: value ?? titleOf({ ...session, ...item.value }) }));
+      const renamed =
+        item &&
+        (await renameShared(item, {
+          title: texts.session.renameTitle,
+          label: texts.session.renameLabel,
+          value: value ?? titleOf({ ...session, ...item.value }),
+        }));
       if (renamed?.isGone) return this.#missed();
       if (!renamed) return;
       const { title, dropped } = renamed;
-      if (dropped) toast(conflictWords.tookTitle(title), { label: conflictWords.putBack, press: () => void this.#rename(session, dropped) });
+      if (dropped)
+        toast(conflictWords.tookTitle(title), {
+          label: conflictWords.putBack,
+          press: () => void this.#rename(session, dropped),
+        });
       session.title = renamed.title;
       this.#titles.set(nameOf(session), renamed.title);
     } catch (problem) {
@@ -255,7 +305,11 @@ export class Sidebar {
     this.#actions.listed();
   }
 
-  /** Reads a conversation with its version, for a change of it. @param {Listed} session @returns {Promise<SharedItem | null>} null if it is gone */
+  /**
+   * Reads a conversation with its version, for a change of it.
+   * @param {Listed} session
+   * @returns {Promise<SharedItem | null>} null if it is gone
+   */
   async #read(session) {
     const path = `/api/sessions/${encodeURIComponent(session.session_id)}`;
     const item = new SharedItem(exchange, path, `${path}?limit=1`);
@@ -286,7 +340,8 @@ export class Sidebar {
     if (!isSure) return;
     try {
       const { title } = item.value;
-      if (!(await removeShared(item, { name: `“${titleOf(session)}”`, isSame: (present) => present.title === title }))) return;
+      if (!(await removeShared(item, { name: `“${titleOf(session)}”`, isSame: (present) => present.title === title })))
+        return;
     } catch (problem) {
       toast(`${texts.session.removeFailed} ${/** @type {Error} */ (problem).message}`);
       return;

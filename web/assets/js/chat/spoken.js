@@ -27,7 +27,9 @@ export function spokenLines(root) {
 /** Splits a text between sentences, or between words if a sentence is too long. @param {string} text @returns {string[]} */
 export function inSentences(text) {
   const lines = [""];
-  const sentences = text.split(/(?<=[.!?…])\s+/).flatMap((sentence) => (sentence.length > longest ? sentence.split(/\s+/) : [sentence]));
+  const sentences = text
+    .split(/(?<=[.!?…])\s+/)
+    .flatMap((sentence) => (sentence.length > longest ? sentence.split(/\s+/) : [sentence]));
   for (const sentence of sentences) {
     const last = lines[lines.length - 1];
     if (last && last.length + sentence.length >= longest) lines.push(sentence);

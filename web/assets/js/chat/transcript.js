@@ -46,10 +46,13 @@ export class Transcript {
       this.#shareGutter();
       this.#follow();
     }).observe(this.element);
-    this.#beginning = new IntersectionObserver((entries) => entries.some((entry) => entry.isIntersecting) && this.#fetchOlder(), {
-      root: this.element,
-      rootMargin: "900px 0px",
-    });
+    this.#beginning = new IntersectionObserver(
+      (entries) => entries.some((entry) => entry.isIntersecting) && this.#fetchOlder(),
+      {
+        root: this.element,
+        rootMargin: "900px 0px",
+      },
+    );
     this.#beginning.observe(this.#older);
   }
 
@@ -108,7 +111,9 @@ export class Transcript {
     this.#older.hidden = !hasOlder && !this.#note;
     this.#older.textContent = this.#note;
     const wanted = [this.#older, ...elements];
-    const isArranged = wanted.length === this.#column.childElementCount && wanted.every((element, index) => element === this.#shown[index]);
+    const isArranged =
+      wanted.length === this.#column.childElementCount &&
+      wanted.every((element, index) => element === this.#shown[index]);
     if (!isArranged) arrange(this.#column, wanted);
     this.#shown = wanted;
     if (!this.#isAtEnd && unfinished > 0) this.#hasNews = true;

@@ -20,7 +20,8 @@ import { isBlank } from "./turn.js";
 /**
  * The actions of a turn.
  * @typedef {{decide: (id: string, decision: "approve" | "deny", terms: any) => void, retry: (turn: Turn) => void,
- *   edit: (turn: Turn, text: string, files: Attachment[]) => Promise<boolean>, sendAgain: (turn: Turn) => void, discard: (turn: Turn) => void,
+ *   edit: (turn: Turn, text: string, files: Attachment[]) => Promise<boolean>, sendAgain: (turn: Turn) => void,
+ *   discard: (turn: Turn) => void,
  *   withdraw: (turn: Turn) => void,
  *   isOnline: () => boolean}} TurnActions
  */
@@ -59,7 +60,7 @@ export class TurnView {
   /** @param {Turn} turn @param {number} behind the number of unfinished turns before it */
   update(turn, behind) {
     this.#turn = turn;
-    const now = `${turn.born} ${turn.version} ${turn.state} ${behind} ${turn.said?.state} ${this.#actions.isOnline()}`;
+    const now = `${turn.sequence} ${turn.version} ${turn.state} ${behind} ${turn.said?.state} ${this.#actions.isOnline()}`;
     if (now === this.#drawn) return;
     this.#drawn = now;
     this.element.toggleAttribute("data-live", turn.state !== "done");
@@ -115,7 +116,15 @@ export class TurnView {
     const { said, state } = this.#turn;
     this.#said.hidden = !said;
     if (!said || this.#isEditing) return;
-    const now = JSON.stringify([said.text, said.files.length, said.state, said.error, state, behind, this.#actions.isOnline()]);
+    const now = JSON.stringify([
+      said.text,
+      said.files.length,
+      said.state,
+      said.error,
+      state,
+      behind,
+      this.#actions.isOnline(),
+    ]);
     if (now === this.#saidDrawn) return;
     this.#saidDrawn = now;
     refill(
@@ -141,7 +150,13 @@ export class TurnView {
       );
     }
     if (said.state === "sending") {
-      if (said.error && this.#actions.isOnline()) return make("p", { class: "said-state", role: "status" }, icon("clock"), make("span", {}, ...sentence(said.error), " ", texts.turn.held));
+      if (said.error && this.#actions.isOnline())
+        return make(
+          "p",
+          { class: "said-state", role: "status" },
+          icon("clock"),
+          make("span", {}, ...sentence(said.error), " ", texts.turn.held),
+        );
       return make("p", { class: "said-state" }, this.#actions.isOnline() ? texts.turn.sending : texts.turn.waiting);
     }
     if (turn.state === "queued") {
@@ -158,8 +173,21 @@ export class TurnView {
   /** @param {Said} said */
   #saidActions(said) {
     const canEdit = this.#turn.id && this.#turn.state === "done";
-    this.#editButton = canEdit ? iconButton({ label: texts.turn.edit, icon: "edit", look: "icon-button-small", press: () => this.startEditing() }) : null;
-    return make("div", { class: "actions" }, said.at && timeElement(said.at, "meta"), copyButton(texts.turn.copyMine, () => said.text), this.#editButton);
+    this.#editButton = canEdit
+      ? iconButton({
+          label: texts.turn.edit,
+          icon: "edit",
+          look: "icon-button-small",
+          press: () => this.startEditing(),
+        })
+      : null;
+    return make(
+      "div",
+      { class: "actions" },
+      said.at && timeElement(said.at, "meta"),
+      copyButton(texts.turn.copyMine, () => said.text),
+      this.#editButton,
+    );
   }
 
   #drawReply() {
@@ -173,7 +201,8 @@ export class TurnView {
     const wanted = [];
     let next = 0;
     const partsUpTo = (/** @type {number} */ limit) => {
-      for (; next < extras.length && extras[next].at <= limit; next += 1) wanted.push(this.#partElement(extras[next].part));
+      for (; next < extras.length && extras[next].at <= limit; next += 1)
+        wanted.push(this.#partElement(extras[next].part));
     };
     blocks.forEach((html, index) => {
       partsUpTo(index);
@@ -203,7 +232,9 @@ export class TurnView {
   #drawFoot() {
     const turn = this.#turn;
     const isDone = turn.state === "done";
-    const waits = turn.reply.extras.some(({ part }) => (part.kind === "approval" && !part.decision) || (part.kind === "tool" && part.state === "running"));
+    const waits = turn.reply.extras.some(
+      ({ part }) => (part.kind === "approval" && !part.decision) || (part.kind === "tool" && part.state === "running"),
+    );
     const isThinking = !isDone && !waits;
     const now = JSON.stringify([isDone, isThinking, turn.stopReason, turn.failure, turn.model, turn.usage, turn.at]);
     if (now === this.#footDrawn) return;
@@ -211,17 +242,45 @@ export class TurnView {
     const stopWords = turn.failure ? "" : texts.turn.stopReasons[turn.stopReason];
     refill(
       this.#foot,
-      isThinking && make("p", { class: "thinking" }, make("i"), make("i"), make("i"), make("span", { class: "visually-hidden" }, texts.turn.thinking)),
-      turn.failure && note({ title: texts.turn.failedTitle, text: turn.failure.message, tone: "bad", icon: "alert", action: this.#retryButton() }),
+      isThinking &&
+        make(
+          "p",
+          { class: "thinking" },
+          make("i"),
+          make("i"),
+          make("i"),
+          make("span", { class: "visually-hidden" }, texts.turn.thinking),
+        ),
+      turn.failure &&
+        note({
+          title: texts.turn.failedTitle,
+          text: turn.failure.message,
+          tone: "bad",
+          icon: "alert",
+          action: this.#retryButton(),
+        }),
       isDone && stopWords && (isByPerson(turn) ? badge(stopWords, "", "stop") : badge(stopWords, "warn", "alert")),
-      isDone && !turn.failure && !stopWords && isBlank(turn.reply) && make("p", { class: "aside-line" }, texts.turn.empty),
+      isDone &&
+        !turn.failure &&
+        !stopWords &&
+        isBlank(turn.reply) &&
+        make("p", { class: "aside-line" }, texts.turn.empty),
       isDone && this.#replyActions(),
     );
   }
 
   #retryButton() {
     if (!this.#turn.id) return undefined;
-    return make("div", {}, button({ label: texts.error.again, icon: "retry", look: "button-small", press: () => this.#actions.retry(this.#turn) }));
+    return make(
+      "div",
+      {},
+      button({
+        label: texts.error.again,
+        icon: "retry",
+        look: "button-small",
+        press: () => this.#actions.retry(this.#turn),
+      }),
+    );
   }
 
   #replyActions() {
@@ -231,8 +290,17 @@ export class TurnView {
       "div",
       { class: "actions" },
       turn.reply.source && copyButton(texts.turn.copy, () => this.#turn.reply.source),
-      turn.id && !turn.failure && iconButton({ label: texts.turn.retry, icon: "retry", look: small, press: () => this.#actions.retry(this.#turn) }),
-      turn.id && turn.said && iconButton({ label: texts.turn.edit, icon: "edit", look: small, press: () => this.startEditing() }),
+      turn.id &&
+        !turn.failure &&
+        iconButton({
+          label: texts.turn.retry,
+          icon: "retry",
+          look: small,
+          press: () => this.#actions.retry(this.#turn),
+        }),
+      turn.id &&
+        turn.said &&
+        iconButton({ label: texts.turn.edit, icon: "edit", look: small, press: () => this.startEditing() }),
       meta(turn),
     );
   }
@@ -247,8 +315,14 @@ function meta({ model: named, usage, at, failure, reply }) {
   const model = failure && !usage?.output_tokens && reply.blocks.length === 0 ? "" : named;
   // A cost of 0 means that the price is unknown.
   const cost = usage?.cost_usd ? money(usage.cost_usd) : "";
-  const tokens = !usage?.output_tokens ? "" : texts.turn.tokens(compact(usage.input_tokens ?? 0), compact(usage.output_tokens));
-  const line = make("span", { class: "meta", title: tokens || undefined }, [model, cost || tokens].filter(Boolean).join(" · "));
+  const tokens = !usage?.output_tokens
+    ? ""
+    : texts.turn.tokens(compact(usage.input_tokens ?? 0), compact(usage.output_tokens));
+  const line = make(
+    "span",
+    { class: "meta", title: tokens || undefined },
+    [model, cost || tokens].filter(Boolean).join(" · "),
+  );
   if (at) line.append(model || cost || tokens ? " · " : "", timeElement(at));
   return line;
 }

@@ -1,23 +1,39 @@
 // One exchange, empty or parsed from the stored transcript. Pure: no page, no network.
 
-/** @import { Turn, Reply, StoredMessage, Attachment, ToolPart } from "./types.js" */
+/** @import { Turn, Reply, StoredMessage, Attachment, ToolPart, Usage } from "./types.js" */
+/** @import { Block } from "../wire/api.js" */
 
-let births = 0;
+let created = 0;
 
 /** @param {string} key @param {Partial<Turn>} [known] @returns {Turn} */
 export function newTurn(key, known = {}) {
-  births += 1;
+  created += 1;
   return {
-    key, id: null, said: null, reply: emptyReply(), state: "local", stopReason: "", failure: null, model: "", usage: null,
-    at: null, version: 0, base: null, born: births, request: "message", heard: 0, isWaiting: false, ...known,
+    key,
+    id: null,
+    said: null,
+    reply: emptyReply(),
+    state: "local",
+    stopReason: "",
+    failure: null,
+    model: "",
+    usage: null,
+    at: null,
+    version: 0,
+    base: null,
+    sequence: created,
+    request: "message",
+    lastFrameAt: 0,
+    isWaiting: false,
+    ...known,
   };
 }
 
 /** @returns {Reply} */
 export const emptyReply = () => ({ blocks: [], extras: [], source: "" });
 
-/** The number of turns created so far; those born later are newer. */
-export const birthsSoFar = () => births;
+/** The number of turns created so far; a turn with a greater `sequence` is newer. */
+export const turnSequence = () => created;
 
 /**
  * Groups stored messages into exchanges: by turn, or without a turn, from each user message on.
@@ -31,7 +47,10 @@ export function turnsFromStored(messages) {
     let turn = turns.at(-1);
     const belongs = turn && (message.turn ? turn.id === message.turn : !turn.id && message.role !== "user");
     if (!turn || !belongs) {
-      turn = newTurn(message.turn ? `t:${message.turn}` : `m:${message.id}`, { id: message.turn ?? null, state: "done" });
+      turn = newTurn(message.turn ? `t:${message.turn}` : `m:${message.id}`, {
+        id: message.turn ?? null,
+        state: "done",
+      });
       turns.push(turn);
     }
     readMessage(turn, message);
@@ -56,7 +75,8 @@ function readEnding(turn) {
   const last = turn.reply.extras.at(-1)?.part;
   if (last?.kind !== "notice") return;
   if (failures.has(turn.stopReason)) turn.failure = { code: last.code, message: last.text };
-  else if (turn.stopReason === "stopped" && (last.code === "shutdown" || last.code === "withdrawn")) turn.stopReason = last.code;
+  else if (turn.stopReason === "stopped" && (last.code === "shutdown" || last.code === "withdrawn"))
+    turn.stopReason = last.code;
   else if (turn.stopReason !== "stopped" || last.code !== "stopped") return;
   turn.reply.extras.pop();
 }
@@ -82,7 +102,7 @@ function readSaid(turn, message) {
   turn.said = said;
 }
 
-/** @param {Reply} reply @param {any} block */
+/** @param {Reply} reply @param {Required<Block>} block */
 function readBlock(reply, block) {
   const at = reply.blocks.length;
   const { type } = block;
@@ -92,7 +112,10 @@ function readBlock(reply, block) {
   } else if (type === "reasoning" && block.text) {
     reply.extras.push({ at, part: { kind: "reasoning", text: block.text } });
   } else if (type === "tool_call") {
-    reply.extras.push({ at, part: { kind: "tool", call: block.id, name: block.name, input: block.input, output: undefined, state: "running" } });
+    reply.extras.push({
+      at,
+      part: { kind: "tool", call: block.id, name: block.name, input: block.input, output: undefined, state: "running" },
+    });
   } else if (type === "tool_result") {
     settleTool(reply, block);
   } else if (type === "notice") {
@@ -104,7 +127,7 @@ function readBlock(reply, block) {
   }
 }
 
-/** @param {Reply} reply @param {any} result */
+/** @param {Reply} reply @param {Required<Block>} result */
 function settleTool(reply, result) {
   const tool = toolPart(reply, result.call);
   if (!tool) return;
@@ -122,11 +145,14 @@ export function toolPart(reply, call) {
   return /** @type {ToolPart | undefined} */ (found?.part);
 }
 
-/** Whether a reply is still empty. What a hook told the model does not count. @param {Reply} reply */
-export const isBlank = (reply) => reply.blocks.length === 0 && reply.extras.every(({ part }) => part.kind === "context") && !reply.source;
+/** Whether a reply is still empty. Context added by a hook does not count. @param {Reply} reply */
+export const isBlank = (reply) =>
+  reply.blocks.length === 0 && reply.extras.every(({ part }) => part.kind === "context") && !reply.source;
 
-/** @param {any} one @param {any} other */
-function sum(one, other) {
+/** @param {Partial<Usage>} first @param {Partial<Usage>} second @returns {Usage} */
+function sum(first, second) {
+  const one = /** @type {Record<string, number | undefined>} */ (first);
+  const other = /** @type {Record<string, number | undefined>} */ (second);
   /** @type {Record<string, number>} */
   const total = {};
   for (const key of new Set([...Object.keys(one), ...Object.keys(other)])) {

@@ -1,18 +1,22 @@
 // The types shared by the chat's modules, as JSDoc. No code.
 
+/** @import { Block } from "../wire/api.js" */
+
 /**
  * A file that goes with a message. `data` is base64; stored text files carry `text` instead.
  * @typedef {{name: string, mime: string, data?: string, text?: string}} Attachment
  *
- * @typedef {{text: string, files: Attachment[], at: string | null, state: "sent" | "sending" | "failed", error: string, effort?: string}} Said
+ * @typedef {{text: string, files: Attachment[], at: string | null, state: "sent" | "sending" | "failed", error: string,
+ *   effort?: string}} Said
  *
- * @typedef {{kind: "tool", call: string, name: string, input: any, output: any, state: "running" | "ok" | "error" | "denied", ms?: number, waits?: boolean,
+ * @typedef {{kind: "tool", call: string, name: string, input: unknown, output: unknown, state: "running" | "ok" | "error" |
+ *   "denied", ms?: number, waits?: boolean,
  *   blocks?: OutputBlock[]}} ToolPart
  *
- * What a tool returned besides its text.
+ * A tool's output besides its text.
  * @typedef {{type: string, text?: string, name?: string, mime?: string, data?: string}} OutputBlock
  *
- * @typedef {{kind: "approval", id: string, tool: string, input: any, summary: string, preview?: string,
+ * @typedef {{kind: "approval", id: string, tool: string, input: unknown, summary: string, preview?: string,
  *   why?: string, session_scope?: string, fault?: string, expires_at: string | null,
  *   decision: "approve" | "deny" | null, reason: string | null, edited?: boolean, sending: boolean}} ApprovalPart
  * @typedef {{kind: "reasoning", text: string}} ReasoningPart
@@ -30,10 +34,10 @@
  * One exchange. `version` rises with every change, so that an unchanged view can be skipped.
  * @typedef {{key: string, id: string | null, said: Said | null, reply: Reply, state: "local" | "queued" | "running" | "done",
  *   stopReason: string, failure: {code: string, message: string} | null, model: string, usage: Usage | null,
- *   at: string | null, version: number, base: Reply | null, born: number, request: "message" | "retry" | "edit",
- *   heard: number, isWaiting: boolean}} Turn
+ *   at: string | null, version: number, base: Reply | null, sequence: number, request: "message" | "retry" | "edit",
+ *   lastFrameAt: number, isWaiting: boolean}} Turn
  *
- * @typedef {{id: string, role: string, content: any[], created_at?: string, model?: string, usage?: Usage, turn?: string,
+ * @typedef {{id: string, role: string, content: Required<Block>[], created_at?: string, model?: string, usage?: Usage, turn?: string,
  *   stop_reason?: string}} StoredMessage
  *
  * @typedef {{title?: string, seq?: number, has_more?: boolean, busy?: boolean, messages?: StoredMessage[], message_count?: number,

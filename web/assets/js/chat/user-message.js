@@ -61,10 +61,20 @@ function textFile({ name, data, text }) {
     openDialog({
       title: name,
       body: [sheet(text ?? decode(data ?? ""), name)],
-      actions: [button({ label: texts.dialog.close, press: (event) => /** @type {Element} */ (event.target).closest("dialog")?.close() })],
+      actions: [
+        button({
+          label: texts.dialog.close,
+          press: (event) => /** @type {Element} */ (event.target).closest("dialog")?.close(),
+        }),
+      ],
       look: "dialog-wide",
     });
-  return make("button", { type: "button", class: "file-chip", on: { click: open } }, icon("file"), make("span", {}, ...visible(name)));
+  return make(
+    "button",
+    { type: "button", class: "file-chip", on: { click: open } },
+    icon("file"),
+    make("span", {}, ...visible(name)),
+  );
 }
 
 /** @param {string} base64 */
@@ -84,7 +94,13 @@ function decode(base64) {
 export function editBox({ text, files }, { send: answer, cancel, changed }) {
   let kept = files;
   const tray = make("div", { class: "composer-files" });
-  const area = make("textarea", { class: "input", "aria-label": texts.turn.editLabel, rows: 3, enterkeyhint: enterHint(), value: text });
+  const area = make("textarea", {
+    class: "input",
+    "aria-label": texts.turn.editLabel,
+    rows: 3,
+    enterkeyhint: enterHint(),
+    value: text,
+  });
   const send = () => (area.value.trim() || kept.length > 0) && answer(area.value.trim(), kept);
   const drawFiles = () => {
     tray.hidden = kept.length === 0;

@@ -1,12 +1,14 @@
-// The content of an empty conversation: a greeting, what is configured, three things to try.
+// The content of an empty conversation: a greeting, the configuration, three things to try.
 
 import { badge, note } from "../shared/controls.js";
 import { make } from "../shared/dom.js";
 import { icon } from "../shared/icons.js";
 import { texts } from "../texts.js";
 
+/** @import { Status } from "../wire/api.js" */
+
 /**
- * @param {any} status from /api/status, or null while it is unknown
+ * @param {Status | null} status from /api/status, or null while it is unknown
  * @param {(text: string) => void} suggest
  * @param {string} remark another remark, if any
  */
@@ -36,11 +38,15 @@ export function welcome(status, suggest, remark) {
     status?.demo === true && note({ title: texts.model.demoTitle, text: texts.model.demoHint, icon: "key" }),
     remark && note({ text: remark }),
     reach(status),
-    make("div", { class: "suggestions" }, ...words.suggestions.map((suggestion) => suggestionButton(suggestion, suggest))),
+    make(
+      "div",
+      { class: "suggestions" },
+      ...words.suggestions.map((suggestion) => suggestionButton(suggestion, suggest)),
+    ),
   );
 }
 
-/** What the assistant can read and run here, in the service's words. @param {any} status */
+/** The things that the assistant can read and run here, in the service's words. @param {Status | null} status */
 function reach(status) {
   const sentences = Array.isArray(status?.reach) ? status.reach : [];
   if (sentences.length === 0) return null;
@@ -52,15 +58,25 @@ function reach(status) {
   );
 }
 
-/** @param {any} status */
+/** @param {Status | null} status */
 export function modelMissing(status) {
-  return note({ title: texts.model.missingTitle, text: status.model_hint || texts.model.missingHint, tone: "warn", icon: "key" });
+  return note({
+    title: texts.model.missingTitle,
+    text: status?.model_hint || texts.model.missingHint,
+    tone: "warn",
+    icon: "key",
+  });
 }
 
 /** @param {{icon: string, title: string, text: string}} suggestion @param {(text: string) => void} suggest */
 function suggestionButton({ icon: name, title, text }, suggest) {
   const press = () => suggest(text);
-  return make("button", { type: "button", on: { click: press } }, icon(name), make("span", {}, make("strong", {}, title), text));
+  return make(
+    "button",
+    { type: "button", on: { click: press } },
+    icon(name),
+    make("span", {}, make("strong", {}, title), text),
+  );
 }
 
 /** Channels come as a list or as an object of switches. @param {any} channels */

@@ -44,7 +44,9 @@ export function barChart({ label, bars, value, legend = [], limit, height = 200,
   const drawing = svg("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": label });
   for (const mark of marks) {
     drawing.append(svg("line", { class: "axis-line", x1: left, x2: width, y1: y(mark), y2: y(mark) }));
-    drawing.append(svg("text", { class: "axis-label", x: left - 8, y: y(mark) + 4, "text-anchor": "end" }, value(mark)));
+    drawing.append(
+      svg("text", { class: "axis-label", x: left - 8, y: y(mark) + 4, "text-anchor": "end" }, value(mark)),
+    );
   }
   bars.forEach(({ parts, title }, index) => {
     const x = left + index * slot;
@@ -54,7 +56,17 @@ export function barChart({ label, bars, value, legend = [], limit, height = 200,
     parts.forEach((part, series) => {
       if (!(part > 0)) return;
       const tall = Math.max(1, (part / highest) * plot);
-      drawing.append(svg("rect", { class: `chart-bar series-${series}`, x: x + slot * 0.14, y: y(base) - tall, width: Math.max(1, slot * 0.72), height: tall, rx: Math.min(3, slot * 0.2), "pointer-events": "none" }));
+      drawing.append(
+        svg("rect", {
+          class: `chart-bar series-${series}`,
+          x: x + slot * 0.14,
+          y: y(base) - tall,
+          width: Math.max(1, slot * 0.72),
+          height: tall,
+          rx: Math.min(3, slot * 0.2),
+          "pointer-events": "none",
+        }),
+      );
       base += part;
     });
   });
@@ -64,9 +76,15 @@ export function barChart({ label, bars, value, legend = [], limit, height = 200,
     const place = width - x < 24 ? { x: width, "text-anchor": "end" } : { x, "text-anchor": "middle" };
     drawing.append(svg("text", { class: "axis-label", y: height - 6, ...place }, bars[index].name));
   }
-  if (limit && limit.at <= highest) drawing.append(svg("line", { class: "chart-limit", x1: left, x2: width, y1: y(limit.at), y2: y(limit.at) }));
+  if (limit && limit.at <= highest)
+    drawing.append(svg("line", { class: "chart-limit", x1: left, x2: width, y1: y(limit.at), y2: y(limit.at) }));
   const key = [...legend, ...(limit && limit.at <= highest ? [limit.label] : [])];
-  return make("figure", { class: "chart" }, key.length > 0 && make("figcaption", { class: "chart-legend" }, ...key.map((words) => make("span", {}, words))), drawing);
+  return make(
+    "figure",
+    { class: "chart" },
+    key.length > 0 && make("figcaption", { class: "chart-legend" }, ...key.map((words) => make("span", {}, words))),
+    drawing,
+  );
 }
 
 /**
@@ -75,6 +93,23 @@ export function barChart({ label, bars, value, legend = [], limit, height = 200,
  */
 export function meterBar({ label, part, whole, text, state = "ok" }) {
   const percent = whole > 0 ? Math.min(100, (part / whole) * 100) : 0;
-  const bars = svg("svg", { viewBox: "0 0 100 1", preserveAspectRatio: "none", "aria-hidden": "true" }, svg("rect", { class: "bar-spent", x: 0, y: 0, width: Math.round(percent * 100) / 100, height: 1 }));
-  return make("div", { class: "meter", role: "meter", data: { state }, "aria-label": label, "aria-valuemin": 0, "aria-valuemax": 100, "aria-valuenow": Math.round(percent), "aria-valuetext": text }, bars);
+  const bars = svg(
+    "svg",
+    { viewBox: "0 0 100 1", preserveAspectRatio: "none", "aria-hidden": "true" },
+    svg("rect", { class: "bar-spent", x: 0, y: 0, width: Math.round(percent * 100) / 100, height: 1 }),
+  );
+  return make(
+    "div",
+    {
+      class: "meter",
+      role: "meter",
+      data: { state },
+      "aria-label": label,
+      "aria-valuemin": 0,
+      "aria-valuemax": 100,
+      "aria-valuenow": Math.round(percent),
+      "aria-valuetext": text,
+    },
+    bars,
+  );
 }

@@ -7,7 +7,8 @@ import { diffView } from "./code.js";
 
 /** @param {{base: string | null, theirs: string, mine: string}} texts @returns {Node[]} */
 export function compared({ base, theirs, mine }) {
-  const part = (/** @type {string} */ label, /** @type {string} */ before, /** @type {string} */ after) => make("section", { class: "stack" }, make("h3", {}, label), diffView(before, after, label));
+  const part = (/** @type {string} */ label, /** @type {string} */ before, /** @type {string} */ after) =>
+    make("section", { class: "stack" }, make("h3", {}, label), diffView(before, after, label));
   const whole = part(words.ours, theirs, mine);
   return base === null ? [whole] : [part(words.changedThere, base, theirs), part(words.changedHere, base, mine), whole];
 }

@@ -53,7 +53,11 @@ export function cursorList(context, { path, rows: read, show, empty, failure, pa
 
   const fail = (/** @type {Error} */ problem) => {
     element.setAttribute("aria-busy", "false");
-    if (isThere) return fill(aside, staleNote(problem.message, at, () => void reload()));
+    if (isThere)
+      return fill(
+        aside,
+        staleNote(problem.message, at, () => void reload()),
+      );
     foot.hidden = true;
     const again = button({ label: shell.retry, icon: "retry", look: "button-small", press: () => void reload() });
     fill(body, errorState({ title: failure, text: problem.message || texts.error.server, action: again }));
@@ -73,7 +77,10 @@ export function cursorList(context, { path, rows: read, show, empty, failure, pa
       const fresh = read(answer);
       // If the list is longer than one answer can be, its tail is kept.
       const known = new Set(fresh.map(keyOf));
-      const tail = isNew || rows.length <= limit || !answer.next_cursor ? [] : rows.slice(limit).filter((row) => !known.has(keyOf(row)));
+      const tail =
+        isNew || rows.length <= limit || !answer.next_cursor
+          ? []
+          : rows.slice(limit).filter((row) => !known.has(keyOf(row)));
       take(tail.length > 0 ? { ...answer, next_cursor: next } : answer, [...fresh, ...tail]);
     } catch (problem) {
       if (number === asked && !context.signal.aborted) fail(/** @type {Error} */ (problem));

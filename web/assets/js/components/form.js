@@ -44,17 +44,28 @@ export const textArea = (attributes = {}) => make("textarea", { class: "input", 
  * @param {string} [label] its name, unless a `field` gives one
  */
 export function select(options, value, change, label) {
-  const element = make("select", { class: "input", "aria-label": label }, ...options.map(([key, words]) => make("option", { value: key, selected: key === value }, words)));
+  const element = make(
+    "select",
+    { class: "input", "aria-label": label },
+    ...options.map(([key, words]) => make("option", { value: key, selected: key === value }, words)),
+  );
   if (change) element.addEventListener("change", () => change(element.value));
   return element;
 }
 
 /**
  * A switch that acts at once. `change` may return a promise; if it rejects, the switch flips back.
- * @param {{label: string, isOn: boolean, change: (isOn: boolean) => unknown, isHidden?: boolean}} options `isHidden`: the label is for screen readers only
+ * @param {{label: string, isOn: boolean, change: (isOn: boolean) => unknown, isHidden?: boolean}} options `isHidden`:
+ *   the label is for screen readers only
  */
 export function toggle({ label, isOn, change, isHidden = false }) {
-  const control = make("button", { type: "button", role: "switch", "aria-checked": String(isOn), "aria-label": label, title: isHidden ? label : undefined });
+  const control = make("button", {
+    type: "button",
+    role: "switch",
+    "aria-checked": String(isOn),
+    "aria-label": label,
+    title: isHidden ? label : undefined,
+  });
   control.addEventListener("click", async () => {
     const wanted = control.getAttribute("aria-checked") !== "true";
     control.setAttribute("aria-checked", String(wanted));
@@ -65,7 +76,10 @@ export function toggle({ label, isOn, change, isHidden = false }) {
     }
   });
   const set = (/** @type {boolean} */ now) => control.setAttribute("aria-checked", String(now));
-  return { element: make("span", { class: "switch" }, control, !isHidden && make("span", { "aria-hidden": "true" }, label)), set };
+  return {
+    element: make("span", { class: "switch" }, control, !isHidden && make("span", { "aria-hidden": "true" }, label)),
+    set,
+  };
 }
 
 /**
@@ -73,8 +87,27 @@ export function toggle({ label, isOn, change, isHidden = false }) {
  * @param {{label: string, placeholder?: string, value?: string, change: (text: string) => void, delay?: number}} options
  */
 export function searchField({ label, placeholder = label, value = "", change, delay = 200 }) {
-  const input = make("input", { class: "input", type: "search", value, placeholder, "aria-label": label, autocomplete: "off", spellcheck: "false", maxlength: 500 });
-  const clear = make("button", { type: "button", class: "icon-button icon-button-small", "aria-label": shell.clearSearch, title: shell.clearSearch, hidden: value === "" }, icon("close"));
+  const input = make("input", {
+    class: "input",
+    type: "search",
+    value,
+    placeholder,
+    "aria-label": label,
+    autocomplete: "off",
+    spellcheck: "false",
+    maxlength: 500,
+  });
+  const clear = make(
+    "button",
+    {
+      type: "button",
+      class: "icon-button icon-button-small",
+      "aria-label": shell.clearSearch,
+      title: shell.clearSearch,
+      hidden: value === "",
+    },
+    icon("close"),
+  );
   /** @type {ReturnType<typeof setTimeout> | undefined} */ let timer;
   const tell = () => {
     clearTimeout(timer);
@@ -98,17 +131,29 @@ export function searchField({ label, placeholder = label, value = "", change, de
 /**
  * A form with its buttons. Validation errors of the server are shown at their fields, or below if no field matches. What is typed
  * in it is thrown away only after a question.
- * @param {{fields: Record<string, ReturnType<typeof field>>, body: Node[], submit: string, cancel?: () => void, send: () => Promise<unknown>, isKept?: boolean}} options
+ * @param {{fields: Record<string, ReturnType<typeof field>>, body: Node[], submit: string, cancel?: () => void, send:
+ *   () => Promise<unknown>, isKept?: boolean}} options
  *   `send` returns false if what was typed is still to be saved; `isKept` is false where nothing typed is worth a question, or
  *   where the caller watches over it
  */
 export function form({ fields, body, submit, cancel, send, isKept = true }) {
   const problem = make("p", { class: "field-error form-problem", role: "alert" });
   const go = button({ label: submit, look: "button-primary", type: "submit" });
-  const element = make("form", { class: "form", novalidate: true }, ...body, problem, make("div", { class: "form-actions" }, cancel && button({ label: shell.cancel, press: () => void turnAway() }), go));
+  const element = make(
+    "form",
+    { class: "form", novalidate: true },
+    ...body,
+    problem,
+    make("div", { class: "form-actions" }, cancel && button({ label: shell.cancel, press: () => void turnAway() }), go),
+  );
   const turnAway = async () => (await mayDiscard()) && cancel?.();
   /** @type {Map<any, string>} What stood in each field at the beginning. */
-  const before = new Map([...element.querySelectorAll("input, textarea, select")].map((control) => [control, /** @type {HTMLInputElement} */ (control).value]));
+  const before = new Map(
+    [...element.querySelectorAll("input, textarea, select")].map((control) => [
+      control,
+      /** @type {HTMLInputElement} */ (control).value,
+    ]),
+  );
   /** @type {Set<any>} The fields that the user has changed, and not the page. */ const touched = new Set();
   for (const kind of ["input", "change"]) element.addEventListener(kind, ({ target }) => touched.add(target));
   if (isKept) watchUnsaved(element, () => [...touched].some((control) => control.value !== before.get(control)));

@@ -28,7 +28,8 @@ function changes(old, young) {
   for (let row = old.length - 1; row >= 0; row -= 1) {
     for (let column = young.length - 1; column >= 0; column -= 1) {
       const at = row * width + column;
-      longest[at] = old[row] === young[column] ? longest[at + width + 1] + 1 : Math.max(longest[at + width], longest[at + 1]);
+      longest[at] =
+        old[row] === young[column] ? longest[at + width + 1] + 1 : Math.max(longest[at + width], longest[at + 1]);
     }
   }
   /** @type {Line[]} */ const lines = [];
@@ -49,7 +50,9 @@ function changes(old, young) {
 export function shortened(lines, around = 3) {
   const near = lines.map(() => false);
   lines.forEach((line, index) => {
-    if (line.kind !== "same") for (let at = Math.max(0, index - around); at <= Math.min(lines.length - 1, index + around); at += 1) near[at] = true;
+    if (line.kind !== "same")
+      for (let at = Math.max(0, index - around); at <= Math.min(lines.length - 1, index + around); at += 1)
+        near[at] = true;
   });
   /** @type {Shown[]} */ const shown = [];
   for (let index = 0; index < lines.length; index += 1) {

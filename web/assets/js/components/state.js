@@ -34,7 +34,8 @@ export const errorState = (options) => state({ ...options, icon: "alert", tone: 
  * A region that shows the answer of one API path and keeps it up to date. `show` returns the same element each time or a new one;
  * if it stays the same, it keeps focus, selection and scroll position.
  * @param {Context} context
- * @param {{path: string, failure: string, show: (value: any) => Node, lines?: number, optional?: boolean, class?: string}} options `optional`: if this
+ * @param {{path: string, failure: string, show: (value: any) => Node, lines?: number, optional?: boolean, class?:
+ *   string}} options `optional`: if this
  *   build lacks the route, the region stays empty
  */
 export function region(context, { path, failure, show, lines = 5, optional = false, class: extra = "" }) {
@@ -93,5 +94,10 @@ function put(host, node) {
 /** A note that the data shown is stale. @param {string} why @param {number} at @param {() => void} retry */
 export function staleNote(why, at, retry) {
   const again = make("div", {}, button({ label: shell.retry, icon: "retry", look: "button-small", press: retry }));
-  return note({ text: `${shell.refreshFailed(why)} ${shell.staleSince(ago(at))}`, tone: "warn", icon: "alert", action: again });
+  return note({
+    text: `${shell.refreshFailed(why)} ${shell.staleSince(ago(at))}`,
+    tone: "warn",
+    icon: "alert",
+    action: again,
+  });
 }

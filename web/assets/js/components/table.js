@@ -22,7 +22,8 @@ const MARGIN = 8;
 /**
  * @template Row
  * @param {{columns: Column<Row>[], key: (row: Row) => string, label: string, open?: (row: Row, event: Event) => void,
- *   sort?: {by: string, isDescending?: boolean}, mark?: (row: Row) => string, foot?: Node}} options `open`: called on a press anywhere in a row,
+ *   sort?: {by: string, isDescending?: boolean}, mark?: (row: Row) => string, foot?: Node}} options `open`: called on a
+ *   press anywhere in a row,
  *   whose first cell should have a link or button of the class `row-link` that does the same. `mark` becomes the row's `data-mark`
  */
 export function table({ columns, key, label, open, sort, mark, foot }) {
@@ -35,7 +36,12 @@ export function table({ columns, key, label, open, sort, mark, foot }) {
   const below = spacer(columns.length);
   const heads = columns.map((column) => headOf(column));
   const body = make("tbody", {});
-  const element = make("table", { class: "data-table", "aria-label": label }, make("thead", {}, make("tr", {}, ...heads.map((head) => head.element))), body);
+  const element = make(
+    "table",
+    { class: "data-table", "aria-label": label },
+    make("thead", {}, make("tr", {}, ...heads.map((head) => head.element))),
+    body,
+  );
   const scroll = make("div", { class: "table-scroll", role: "region", "aria-label": label, tabindex: "0" }, element);
   const wrap = make("div", { class: "table-wrap" }, scroll, foot);
 
@@ -43,10 +49,25 @@ export function table({ columns, key, label, open, sort, mark, foot }) {
   function headOf(column) {
     const isNumber = column.class?.includes("is-number");
     const name = [column.width, isNumber && "is-number", column.isWide && "is-wide"].filter(Boolean).join(" ");
-    if (!column.sort) return { column, element: make("th", { scope: "col", class: name || undefined }, column.isSpoken ? make("span", { class: "visually-hidden" }, column.title) : column.title) };
-    const press = make("button", { type: "button", class: "sort", title: shell.sortBy(column.title.toLowerCase()) }, column.title);
+    if (!column.sort)
+      return {
+        column,
+        element: make(
+          "th",
+          { scope: "col", class: name || undefined },
+          column.isSpoken ? make("span", { class: "visually-hidden" }, column.title) : column.title,
+        ),
+      };
+    const press = make(
+      "button",
+      { type: "button", class: "sort", title: shell.sortBy(column.title.toLowerCase()) },
+      column.title,
+    );
     press.addEventListener("click", () => {
-      order = { by: column.id, isDescending: order?.by === column.id ? !order.isDescending : typeof firstOf(column) === "number" };
+      order = {
+        by: column.id,
+        isDescending: order?.by === column.id ? !order.isDescending : typeof firstOf(column) === "number",
+      };
       scroll.scrollTop = 0;
       reorder();
     });
@@ -54,19 +75,27 @@ export function table({ columns, key, label, open, sort, mark, foot }) {
   }
 
   /** @param {Column<Row>} column */
-  const firstOf = (column) => rows.map((row) => column.sort?.(row)).find((value) => value !== null && value !== undefined);
+  const firstOf = (column) =>
+    rows.map((row) => column.sort?.(row)).find((value) => value !== null && value !== undefined);
 
   const reorder = () => {
     const column = columns.find(({ id }) => id === order?.by);
     inOrder = column?.sort && order ? sorted(rows, column.sort, Boolean(order.isDescending)) : rows;
-    for (const head of heads) if (head.column.sort) head.element.setAttribute("aria-sort", head.column.id !== order?.by ? "none" : order?.isDescending ? "descending" : "ascending");
+    for (const head of heads)
+      if (head.column.sort)
+        head.element.setAttribute(
+          "aria-sort",
+          head.column.id !== order?.by ? "none" : order?.isDescending ? "descending" : "ascending",
+        );
     draw();
   };
 
   const draw = () => {
     const isLong = inOrder.length > LONG;
     scroll.classList.toggle("is-long", isLong);
-    const seen = isLong ? windowOf(inOrder.length, scroll.scrollTop, scroll.clientHeight || 800, height, MARGIN) : { from: 0, to: inOrder.length };
+    const seen = isLong
+      ? windowOf(inOrder.length, scroll.scrollTop, scroll.clientHeight || 800, height, MARGIN)
+      : { from: 0, to: inOrder.length };
     const held = document.activeElement?.closest("tr[data-key]");
     const shown = [];
     const used = new Set();
@@ -109,7 +138,8 @@ export function table({ columns, key, label, open, sort, mark, foot }) {
     return line;
   };
 
-  const find = (/** @type {Element | null | undefined} */ line) => inOrder.findIndex((row) => key(row) === /** @type {HTMLElement} */ (line)?.dataset.key);
+  const find = (/** @type {Element | null | undefined} */ line) =>
+    inOrder.findIndex((row) => key(row) === /** @type {HTMLElement} */ (line)?.dataset.key);
   if (open) {
     body.addEventListener("click", (event) => {
       const target = /** @type {Element} */ (event.target);
@@ -131,7 +161,10 @@ export function table({ columns, key, label, open, sort, mark, foot }) {
   /** @param {number} index */
   const focusRow = (index) => {
     const top = index * height;
-    if (scroll.classList.contains("is-long") && (top < scroll.scrollTop || top + height > scroll.scrollTop + scroll.clientHeight - height)) {
+    if (
+      scroll.classList.contains("is-long") &&
+      (top < scroll.scrollTop || top + height > scroll.scrollTop + scroll.clientHeight - height)
+    ) {
       scroll.scrollTop = Math.max(0, top - scroll.clientHeight / 2);
       draw();
     }
@@ -140,14 +173,18 @@ export function table({ columns, key, label, open, sort, mark, foot }) {
   };
 
   let isPlanned = false;
-  scroll.addEventListener("scroll", () => {
-    if (isPlanned || !scroll.classList.contains("is-long")) return;
-    isPlanned = true;
-    requestAnimationFrame(() => {
-      isPlanned = false;
-      draw();
-    });
-  }, { passive: true });
+  scroll.addEventListener(
+    "scroll",
+    () => {
+      if (isPlanned || !scroll.classList.contains("is-long")) return;
+      isPlanned = true;
+      requestAnimationFrame(() => {
+        isPlanned = false;
+        draw();
+      });
+    },
+    { passive: true },
+  );
 
   const show = (/** @type {Row[]} */ next) => {
     rows = next;
@@ -168,9 +205,13 @@ function pad(row, height) {
   /** @type {HTMLElement} */ (row.firstElementChild).style.height = `${height}px`;
 }
 
-/** The main cell of a row: its name as a link and, on a phone, a second line below. @param {{href?: string, press?: () => void, label: Child[], sub?: Child[]}} options */
+/**
+ * The main cell of a row: its name as a link and, on a phone, a second line below.
+ * @param {{href?: string, press?: () => void, label: Child[], sub?: Child[]}} options
+ */
 export function rowTitle({ href, press, label, sub }) {
-  const link = href ? make("a", { class: "row-link", href }, ...label) : make("button", { type: "button", class: "row-link", on: press ? { click: press } : undefined }, ...label);
+  const link = href
+    ? make("a", { class: "row-link", href }, ...label)
+    : make("button", { type: "button", class: "row-link", on: press ? { click: press } : undefined }, ...label);
   return [link, sub && make("span", { class: "row-sub" }, ...sub)];
 }
-

@@ -14,7 +14,11 @@ export function tabs({ label, tabs: entries, current, changed }) {
   const list = make("div", { class: "tabs", role: "tablist", "aria-label": label });
   /** @type {Map<string, Node>} */ const views = new Map();
   const buttons = entries.map((entry) => {
-    const press = make("button", { type: "button", role: "tab", id: `${prefix}-${entry.id}`, "aria-controls": `${prefix}-panel` }, entry.label);
+    const press = make(
+      "button",
+      { type: "button", role: "tab", id: `${prefix}-${entry.id}`, "aria-controls": `${prefix}-panel` },
+      entry.label,
+    );
     press.addEventListener("click", () => open(entry.id, true));
     return press;
   });
@@ -29,7 +33,10 @@ export function tabs({ label, tabs: entries, current, changed }) {
     open(entries[to].id, true);
   });
   const open = (/** @type {string} */ id, isPressed = false) => {
-    const at = Math.max(0, entries.findIndex((entry) => entry.id === id));
+    const at = Math.max(
+      0,
+      entries.findIndex((entry) => entry.id === id),
+    );
     buttons.forEach((button, index) => {
       button.setAttribute("aria-selected", String(index === at));
       button.tabIndex = index === at ? 0 : -1;

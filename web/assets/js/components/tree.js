@@ -32,10 +32,29 @@ export function tree(label, nodes, toggled) {
 /** @param {Node_} node @param {number} level @param {((id: string, isOpen: boolean) => void) | undefined} toggled @returns {HTMLElement} */
 function item({ id, label, aside, children, isOpen = false, press }, level, toggled) {
   const group = children && make("ul", { role: "group", hidden: !isOpen });
-  const head = make("div", { class: "tree-row" }, children ? icon("chevron", "tree-mark") : make("span", { class: "tree-mark" }), make("span", { class: "tree-label" }, ...label), aside && make("span", { class: "tree-aside" }, ...aside));
-  const element = make("li", { role: "treeitem", id: `tree-${id}`, tabindex: "-1", "aria-level": level, "aria-expanded": children ? String(isOpen) : undefined, data: { level: String(level) } }, head, group);
+  const head = make(
+    "div",
+    { class: "tree-row" },
+    children ? icon("chevron", "tree-mark") : make("span", { class: "tree-mark" }),
+    make("span", { class: "tree-label" }, ...label),
+    aside && make("span", { class: "tree-aside" }, ...aside),
+  );
+  const element = make(
+    "li",
+    {
+      role: "treeitem",
+      id: `tree-${id}`,
+      tabindex: "-1",
+      "aria-level": level,
+      "aria-expanded": children ? String(isOpen) : undefined,
+      data: { level: String(level) },
+    },
+    head,
+    group,
+  );
   const fillGroup = () => {
-    if (group && children && group.childElementCount === 0) group.append(...children.map((child) => item(child, level + 1, toggled)));
+    if (group && children && group.childElementCount === 0)
+      group.append(...children.map((child) => item(child, level + 1, toggled)));
   };
   if (isOpen) fillGroup();
   const set = (/** @type {boolean} */ opens) => {
@@ -67,11 +86,14 @@ function item({ id, label, aside, children, isOpen = false, press }, level, togg
 function move(root, event) {
   const at = /** @type {HTMLElement} */ (event.target);
   if (at.getAttribute("role") !== "treeitem") return;
-  const shown = /** @type {HTMLElement[]} */ ([...root.querySelectorAll("[role=treeitem]")].filter((entry) => entry.checkVisibility()));
+  const shown = /** @type {HTMLElement[]} */ (
+    [...root.querySelectorAll("[role=treeitem]")].filter((entry) => entry.checkVisibility())
+  );
   const index = shown.indexOf(at);
   const isOpen = at.getAttribute("aria-expanded");
   const toggle = (/** @type {boolean} */ opens) => at.dispatchEvent(new CustomEvent("tree-toggle", { detail: opens }));
-  const go = (/** @type {Element | null | undefined} */ target) => /** @type {HTMLElement | null | undefined} */ (target)?.focus();
+  const go = (/** @type {Element | null | undefined} */ target) =>
+    /** @type {HTMLElement | null | undefined} */ (target)?.focus();
   const actions = /** @type {Record<string, () => void>} */ ({
     ArrowDown: () => go(shown[index + 1]),
     ArrowUp: () => go(shown[index - 1]),

@@ -8,9 +8,10 @@ import { toast } from "../shared/toast.js";
 import { watchLasting } from "../shared/unsaved.js";
 import { texts } from "../texts.js";
 import { approvalsPath } from "./approvals-path.js";
-import { loaded } from "./pieces.js";
+import { loaded } from "./cards.js";
 
 /** @import { Store } from "./store.js" */
+/** @import { Approval } from "../wire/api.js" */
 
 /** @type {Map<string, ReturnType<typeof approvalCard> & {asked: any}>} */
 const cards = new Map();
@@ -30,19 +31,21 @@ export function noteDecision(data) {
 /** @param {Store} store @param {HTMLElement} list the element for the cards */
 export function approvalList(store, list) {
   return loaded(store, approvalsPath, texts.dashboard.approvalsFailed, ({ approvals = [] }) => {
-    const open = new Set(approvals.map((/** @type {any} */ approval) => approval.id));
+    const open = new Set(approvals.map((/** @type {Approval} */ approval) => approval.id));
     for (const [id, card] of cards) {
       if (open.has(id)) continue;
       // No event said how it was decided.
-      if (!card.asked.decision && !card.asked.sending) Object.assign(card.asked, { decision: "deny", reason: "elsewhere" });
+      if (!card.asked.decision && !card.asked.sending)
+        Object.assign(card.asked, { decision: "deny", reason: "elsewhere" });
       card.update();
       if (!card.isKept()) cards.delete(id);
     }
     const kept = [...cards].filter(([id]) => !open.has(id)).map(([, card]) => card.element);
-    const shown = [...kept, ...approvals.map((/** @type {any} */ approval) => cardFor(store, approval).element)];
+    const shown = [...kept, ...approvals.map((/** @type {Approval} */ approval) => cardFor(store, approval).element)];
     const hadFocus = list.contains(document.activeElement);
     if (shown.length > 0) arrange(list, shown);
-    else if (!list.querySelector(":scope > .quiet")) arrange(list, [make("p", { class: "quiet" }, texts.approval.none)]);
+    else if (!list.querySelector(":scope > .quiet"))
+      arrange(list, [make("p", { class: "quiet" }, texts.approval.none)]);
     list.tabIndex = -1;
     // The decided card is gone; keeps the focus among the pending ones.
     if (hadFocus && !list.contains(document.activeElement)) list.focus({ preventScroll: true });
@@ -50,17 +53,27 @@ export function approvalList(store, list) {
   });
 }
 
-/** @param {Store} store @param {any} approval */
+/** @param {Store} store @param {Approval} approval */
 function cardFor(store, approval) {
   const known = cards.get(approval.id);
   if (known) return known;
   const name = String(approval.session_id ?? "").replace(/^webchat:/, "");
-  const asked = { ...approval, decision: null, reason: null, why: approval.reason, sending: false, origin: name && texts.approval.session(name) };
+  const asked = {
+    ...approval,
+    decision: null,
+    reason: null,
+    why: approval.reason,
+    sending: false,
+    origin: name && texts.approval.session(name),
+  };
   const card = approvalCard(asked, async (decision, terms) => {
     Object.assign(asked, { sending: true, fault: "" });
     card.update();
     try {
-      await request(`${approvalsPath}/${encodeURIComponent(approval.id)}`, { method: "POST", body: { decision, ...terms } });
+      await request(`${approvalsPath}/${encodeURIComponent(approval.id)}`, {
+        method: "POST",
+        body: { decision, ...terms },
+      });
       Object.assign(asked, { decision, reason: "user", edited: terms.input !== undefined });
     } catch (problem) {
       Object.assign(asked, { sending: false, fault: terms.input ? /** @type {Error} */ (problem).message : "" });

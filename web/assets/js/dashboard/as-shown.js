@@ -7,7 +7,7 @@ import { conflictWords as words } from "../texts/conflict.js";
 /**
  * @param {import("./context.js").Context} context
  * @param {{path: string, readPath?: string, isSame: (present: any) => boolean, changed: () => void, gone: () => void}} options
- * @returns {Promise<SharedItem | null>} null if it is not what was shown; then the page said so, and shows what is there now
+ * @returns {Promise<SharedItem | null>} null if it no longer matches the list; then the page said so, and shows the present state
  */
 export async function asShown(context, { path, readPath, isSame, changed, gone }) {
   const item = new SharedItem(context.exchange, path, readPath);

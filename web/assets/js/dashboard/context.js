@@ -21,9 +21,10 @@ import { hrefOf } from "./route.js";
  * @property {(parts: string[], query: Record<string, string | undefined | null>) => void} note the same without a history entry
  *   and without a call of `route`: for filters
  * @property {(text: string, back?: string) => void} title sets the title, and the address of the back link if there is one
- * @property {(path: string, options?: {method?: string, body?: unknown, headers?: Record<string, string>}) => Promise<any>} request calls the API; when signed out, the page
+ * @property {(path: string, options?: {method?: string, body?: unknown, headers?: Record<string, string>}) =>
+ *   Promise<any>} request calls the API; when signed out, the page
  *   shows the token prompt
- * @property {import("../shared/shared-item.js").Exchange} exchange the same, with the version of what was answered
+ * @property {import("../shared/shared-item.js").Exchange} exchange the same, with the version of the answer
  * @property {(text: string) => void} announce announces to screen readers
  */
 
@@ -70,9 +71,14 @@ async function guardedExchange(path, options) {
 
 /** Loads a stylesheet once; resolves when it applies. @param {string} href */
 export function loadStyles(href) {
-  if (document.querySelector(`link[rel="stylesheet"][href="${CSS.escape(href)}"]`) || loaded.has(href)) return loaded.get(href) ?? Promise.resolve();
+  if (document.querySelector(`link[rel="stylesheet"][href="${CSS.escape(href)}"]`) || loaded.has(href))
+    return loaded.get(href) ?? Promise.resolve();
   const coming = new Promise((resolve) => {
-    const link = make("link", { rel: "stylesheet", href, on: { load: () => resolve(undefined), error: () => resolve(undefined) } });
+    const link = make("link", {
+      rel: "stylesheet",
+      href,
+      on: { load: () => resolve(undefined), error: () => resolve(undefined) },
+    });
     document.head.append(link);
   });
   loaded.set(href, coming);

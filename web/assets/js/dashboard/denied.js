@@ -40,7 +40,12 @@ function ask() {
     };
     const lead = make("p", {}, `${texts.signIn.ended} ${texts.signIn.lead}`);
     // Nothing but the token leads past it.
-    const dialog = openDialog({ title: texts.signIn.title, body: [lead, signInForm(signedIn)], look: "dialog-gate", closing: () => {} });
+    const dialog = openDialog({
+      title: texts.signIn.title,
+      body: [lead, signInForm(signedIn)],
+      look: "dialog-gate",
+      closing: () => {},
+    });
     dialog.querySelector("input")?.focus();
   });
 }

@@ -4,7 +4,15 @@ import { make } from "../shared/dom.js";
 import { once } from "../shared/once.js";
 import { exactly } from "../shared/time.js";
 
-const clock = once(() => new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit", second: "2-digit", fractionalSecondDigits: 3 }));
+const clock = once(
+  () =>
+    new Intl.DateTimeFormat("en-GB", {
+      hour: "2-digit",
+      minute: "2-digit",
+      second: "2-digit",
+      fractionalSecondDigits: 3,
+    }),
+);
 const day = once(() => new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short" }));
 
 /** @param {string | number} when @param {Date} [now] @returns {string} */
@@ -18,5 +26,10 @@ export function clockTime(when, now = new Date()) {
 /** The milliseconds are a separate element, which a narrow page can hide. @param {string} when */
 export function exactTime(when) {
   const [time, thousandths] = clockTime(when).split(".");
-  return make("time", { datetime: when, title: exactly(when), class: "exact-time" }, time, thousandths && make("span", { class: "exact-rest" }, `.${thousandths}`));
+  return make(
+    "time",
+    { datetime: when, title: exactly(when), class: "exact-time" },
+    time,
+    thousandths && make("span", { class: "exact-rest" }, `.${thousandths}`),
+  );
 }

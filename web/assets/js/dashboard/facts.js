@@ -9,6 +9,7 @@ import { approvalsPath } from "./approvals-path.js";
 
 /** @import { Frame } from "./frame.js" */
 /** @import { Store } from "./store.js" */
+/** @import { Budget, Status } from "../wire/api.js" */
 
 export const statusPath = "/api/status";
 export const budgetPath = "/api/usage?days=1";
@@ -23,23 +24,38 @@ export function showFacts(frame, store) {
   if (before !== next.textContent) fill(frame.facts, ...next.childNodes);
   const count = store.get(approvalsPath)?.value?.approvals?.length ?? 0;
   const waits = count === 0 ? "" : String(count);
-  if (frame.waiting.textContent !== waits) fill(frame.waiting, waits, waits && make("span", { class: "visually-hidden" }, ` ${shell.waiting}`));
+  if (frame.waiting.textContent !== waits)
+    fill(frame.waiting, waits, waits && make("span", { class: "visually-hidden" }, ` ${shell.waiting}`));
   frame.waiting.hidden = count === 0;
   frame.leave.hidden = !status?.token_required;
 }
 
-/** @param {any} status */
+/** @param {Status} status */
 function modelChip(status) {
   const isReady = status.model_ready !== false;
   const name = isReady ? status.model || texts.dashboard.unknown : texts.dashboard.notReady;
-  return make("a", { class: "top-fact", href: "#/features", data: isReady ? {} : { tone: "warn" }, title: `${shell.model}: ${name}` }, icon(isReady ? "spark" : "key"), make("span", { class: "top-fact-words" }, name));
+  return make(
+    "a",
+    { class: "top-fact", href: "#/features", data: isReady ? {} : { tone: "warn" }, title: `${shell.model}: ${name}` },
+    icon(isReady ? "spark" : "key"),
+    make("span", { class: "top-fact-words" }, name),
+  );
 }
 
-/** @param {any} budget */
+/** @param {Budget} budget */
 function budgetChip(budget) {
   const isLimited = budget.daily_usd > 0;
-  const words = isLimited ? texts.usage.ofCeiling(money(budget.spent_usd), money(budget.daily_usd)) : shell.spent(money(budget.spent_usd));
+  const words = isLimited
+    ? texts.usage.ofCeiling(money(budget.spent_usd), money(budget.daily_usd))
+    : shell.spent(money(budget.spent_usd));
   const tone = isLimited && budget.state !== "ok" ? { tone: budget.state === "exhausted" ? "bad" : "warn" } : {};
-  const hint = isLimited ? `${shell.budget}: ${words}. ${texts.usage.states[/** @type {"ok"} */ (budget.state)] ?? ""}` : `${shell.budget}: ${words}. ${texts.usage.noCeiling}`;
-  return make("a", { class: "top-fact", href: "#/usage", data: tone, title: hint }, icon(tone.tone ? "alert" : "coins"), make("span", { class: "top-fact-words" }, words));
+  const hint = isLimited
+    ? `${shell.budget}: ${words}. ${texts.usage.states[/** @type {"ok"} */ (budget.state)] ?? ""}`
+    : `${shell.budget}: ${words}. ${texts.usage.noCeiling}`;
+  return make(
+    "a",
+    { class: "top-fact", href: "#/usage", data: tone, title: hint },
+    icon(tone.tone ? "alert" : "coins"),
+    make("span", { class: "top-fact-words" }, words),
+  );
 }

@@ -18,15 +18,28 @@ const narrow = matchMedia("(width <= 860px)");
 /** @param {{search: () => void, retry: () => void, signOut: () => void}} actions */
 export function buildFrame({ search, retry, signOut }) {
   const heading = make("h1", { tabindex: "-1" });
-  const back = make("a", { class: "icon-button panel-back", hidden: true, "aria-label": shell.back, title: shell.back }, icon("back"));
+  const back = make(
+    "a",
+    { class: "icon-button panel-back", hidden: true, "aria-label": shell.back, title: shell.back },
+    icon("back"),
+  );
   const tools = make("div", { class: "panel-tools" });
   const body = make("div", { class: "panel-body" });
   const link = make("div", { class: "panel-link", role: "status" });
   const facts = make("div", { class: "top-facts" });
   const said = make("div", { class: "visually-hidden", "aria-live": "polite" });
-  const banner = connectionBanner({ retry, leave: () => document.getElementById("content")?.focus(), lost: texts.dashboard.lost });
+  const banner = connectionBanner({
+    retry,
+    leave: () => document.getElementById("content")?.focus(),
+    lost: texts.dashboard.lost,
+  });
   // Signing out makes sense only if a token is required, which the service's status tells.
-  const leave = make("button", { type: "button", class: "rail-link", hidden: true, on: { click: signOut } }, icon("leave"), make("span", {}, texts.signIn.out));
+  const leave = make(
+    "button",
+    { type: "button", class: "rail-link", hidden: true, on: { click: signOut } },
+    icon("leave"),
+    make("span", {}, texts.signIn.out),
+  );
   const waiting = badge("", "warn");
   const rail = buildRail(leave, waiting);
   const scrim = make("div", { class: "rail-scrim", on: { click: () => drawer(false) } });
@@ -56,7 +69,10 @@ export function buildFrame({ search, retry, signOut }) {
   drawer(false);
   narrow.addEventListener("change", () => drawer(false));
   rail.addEventListener("keydown", (event) => event.key === "Escape" && drawer(false));
-  rail.addEventListener("click", (event) => /** @type {Element} */ (event.target).closest("a[data-panel]") && drawer(false));
+  rail.addEventListener(
+    "click",
+    (event) => /** @type {Element} */ (event.target).closest("a[data-panel]") && drawer(false),
+  );
   const skip = make("a", { class: "skip-link", href: "#content" }, texts.skipToContent);
   skip.addEventListener("click", (event) => {
     event.preventDefault();
@@ -92,7 +108,12 @@ export function buildFrame({ search, retry, signOut }) {
     setLink: (state) => {
       banner.show(state);
       const words = texts.dashboard;
-      const shown = state.phase === "open" ? badge(words.live, "good", "check") : state.phase === "waiting" ? badge(words.notLive, "warn", "offline") : badge(words.connecting);
+      const shown =
+        state.phase === "open"
+          ? badge(words.live, "good", "check")
+          : state.phase === "waiting"
+            ? badge(words.notLive, "warn", "offline")
+            : badge(words.connecting);
       if (link.textContent !== shown.textContent) fill(link, shown);
       body.classList.toggle("is-stale", state.phase === "waiting");
     },
@@ -110,7 +131,12 @@ function buildRail(leave, waiting) {
   for (const group of new Set(panels.map((panel) => panel.group))) {
     const list = make("ul", { role: "list" });
     for (const panel of panels.filter((entry) => entry.group === group)) {
-      const entry = make("a", { class: "rail-link", href: `#/${panel.id}`, data: { panel: panel.id } }, icon(panel.icon), make("span", {}, panel.label));
+      const entry = make(
+        "a",
+        { class: "rail-link", href: `#/${panel.id}`, data: { panel: panel.id } },
+        icon(panel.icon),
+        make("span", {}, panel.label),
+      );
       if (panel.id === "approvals") entry.append(waiting);
       list.append(make("li", {}, entry));
     }
@@ -119,8 +145,19 @@ function buildRail(leave, waiting) {
   return make(
     "aside",
     { class: "rail", id: "rail", "aria-label": texts.dashboard.title },
-    make("a", { class: "brand", href: "#/overview" }, make("img", { src: mark, alt: "", width: 24, height: 24 }), make("span", {}, texts.product)),
+    make(
+      "a",
+      { class: "brand", href: "#/overview" },
+      make("img", { src: mark, alt: "", width: 24, height: 24 }),
+      make("span", {}, texts.product),
+    ),
     nav,
-    make("div", { class: "rail-foot" }, make("a", { class: "rail-link", href: "/" }, icon("chat"), make("span", {}, texts.dashboard.openChat)), leave, themeSwitch()),
+    make(
+      "div",
+      { class: "rail-foot" },
+      make("a", { class: "rail-link", href: "/" }, icon("chat"), make("span", {}, texts.dashboard.openChat)),
+      leave,
+      themeSwitch(),
+    ),
   );
 }

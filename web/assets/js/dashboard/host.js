@@ -5,7 +5,7 @@ import { fill, make } from "../shared/dom.js";
 import { shell } from "../texts/shell.js";
 import { errorState, state } from "../components/state.js";
 import { contextOf, loadStyles } from "./context.js";
-import { later } from "./later.js";
+import { importWithRetry } from "./import-with-retry.js";
 import { panelOf } from "./panels.js";
 import { hrefOf, parseRoute } from "./route.js";
 
@@ -28,7 +28,8 @@ export class PanelHost {
 
   /** Shows the panel at the current address. */
   async follow() {
-    if (!location.hash || location.hash === "#/" || location.hash === "#") history.replaceState(history.state, "", hrefOf("overview"));
+    if (!location.hash || location.hash === "#/" || location.hash === "#")
+      history.replaceState(history.state, "", hrefOf("overview"));
     const route = parseRoute(location.hash);
     const panel = panelOf(route.panel);
     if (panel && this.#open?.id === panel.id && this.#open.mounted.route) {
@@ -56,11 +57,14 @@ export class PanelHost {
   }
 
   /** @param {string} topic @param {any} data */
-  hear(topic, data) {
+  onEvent(topic, data) {
     this.#open?.mounted.live?.(topic, data);
   }
 
-  /** Refreshes after the connection was lost: data may be stale, and a missing panel may be available. @param {boolean} [isNew] the page was opened a moment ago */
+  /**
+   * Refreshes after the connection was lost: data may be stale, and a missing panel may be available.
+   * @param {boolean} [isNew] the page was opened a moment ago
+   */
   refresh(isNew = false) {
     if (this.#isLost) return void this.follow();
     this.#open?.mounted.refresh?.(isNew);
@@ -70,7 +74,13 @@ export class PanelHost {
   #mount(panel, mount, route) {
     const end = new AbortController();
     const root = make("div", { class: `panel-root panel-${panel.id}` });
-    const context = contextOf({ route, store: this.#store, frame: this.#frame, isLive: this.#isLive, signal: end.signal });
+    const context = contextOf({
+      route,
+      store: this.#store,
+      frame: this.#frame,
+      isLive: this.#isLive,
+      signal: end.signal,
+    });
     fill(this.#frame.body, root);
     this.#open = { id: panel.id, mounted: mount(root, context) ?? {}, end };
   }
@@ -101,6 +111,9 @@ export class PanelHost {
 /** @param {Panel} panel @returns {Promise<Mount>} */
 async function load(panel) {
   const styles = new URL(`../../css/panels/${panel.id}.css`, import.meta.url);
-  const [module] = await Promise.all([later(`panels/${panel.id}`), panel.hasStyles ? loadStyles(styles.pathname) : null]);
+  const [module] = await Promise.all([
+    importWithRetry(`panels/${panel.id}/index`),
+    panel.hasStyles ? loadStyles(styles.pathname) : null,
+  ]);
   return module.mount;
 }

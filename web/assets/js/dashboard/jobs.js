@@ -7,17 +7,18 @@ import { exactly } from "../shared/time.js";
 import { toast } from "../shared/toast.js";
 import { conflictWords } from "../texts/conflict.js";
 import { schedulerWords as words } from "../texts/scheduler.js";
-import { act, failed } from "./act.js";
+import { runAction, failed } from "./run-action.js";
 import { asShown } from "./as-shown.js";
 
 /** @import { Context } from "./context.js" */
 /** @import { MenuItem } from "../shared/menu.js" */
+/** @import { Job } from "../wire/api.js" */
 
 export const jobsPath = "/api/scheduler?limit=1000";
 
 /** Loads the jobs of all further pages. @param {Context} context @param {string | null | undefined} cursor */
 export async function furtherJobs(context, cursor) {
-  const jobs = /** @type {any[]} */ ([]);
+  const jobs = /** @type {Job[]} */ ([]);
   while (cursor) {
     const page = await context.request(`${jobsPath}&cursor=${encodeURIComponent(cursor)}`);
     jobs.push(...page.jobs);
@@ -29,38 +30,65 @@ export async function furtherJobs(context, cursor) {
 /** @param {string} id @param {string} [rest] */
 export const jobPath = (id, rest = "") => `/api/scheduler/jobs/${encodeURIComponent(id)}${rest}`;
 
-/** @param {any} job */
+/** @param {Job} job */
 export const whatWords = (job) => [job.sop_name && words.sop(job.sop_name), job.prompt].filter(Boolean).join(": ");
 
-/** @param {any} job */
+/** @param {Job} job */
 export const whenWords = (job) => job.cron ?? (job.run_at ? `${words.once}, ${exactly(job.run_at)}` : words.none);
 
 /** @param {string | null} status */
 export function statusBadge(status) {
   if (!status) return badge(words.never);
-  const { label, tone, icon } = words.statuses[status] ?? { label: status, tone: /** @type {const} */ (""), icon: "info" };
+  const { label, tone, icon } = words.statuses[status] ?? {
+    label: status,
+    tone: /** @type {const} */ (""),
+    icon: "info",
+  };
   return badge(label, tone, icon);
 }
 
-/** What a job is to do, without what its runs change. @param {any} job */
-const wanted = (job) => JSON.stringify([job.cron, job.run_at, job.timezone, job.sop_name, job.prompt, job.channel, job.recipient, job.missed, job.retries]);
+/** The task of a job, without the fields that its runs change. @param {Job} job */
+const wanted = (job) =>
+  JSON.stringify([
+    job.cron,
+    job.run_at,
+    job.timezone,
+    job.sop_name,
+    job.prompt,
+    job.channel,
+    job.recipient,
+    job.missed,
+    job.retries,
+  ]);
 
 /**
- * @param {Context} context @param {any} job @param {{changed: () => void, gone: () => void}} after
+ * @param {Context} context @param {Job} job @param {{changed: () => void, gone: () => void}} after
  * @returns {MenuItem[]}
  */
 export function jobActions(context, job, { changed, gone }) {
   const isSame = (/** @type {any} */ present) => wanted(present) === wanted(job);
-  const read = () => asShown(context, { path: jobPath(job.job_id), isSame, changed, gone }).catch((problem) => {
-    failed(problem);
-    return null;
-  });
+  const read = () =>
+    asShown(context, { path: jobPath(job.job_id), isSame, changed, gone }).catch((problem) => {
+      failed(problem);
+      return null;
+    });
   const remove = async () => {
     const item = await read();
-    if (item && (await confirmDialog({ title: words.removeTitle, text: words.removeBody(job.job_id), action: words.remove }))) await act(() => removeShared(item, { name: job.job_id, isSame }), words.removed, gone);
+    if (
+      item &&
+      (await confirmDialog({ title: words.removeTitle, text: words.removeBody(job.job_id), action: words.remove }))
+    )
+      await runAction(() => removeShared(item, { name: job.job_id, isSame }), words.removed, gone);
   };
   /** @type {MenuItem[]} */
-  const items = [{ label: words.run, icon: "play", press: () => void act(() => context.request(jobPath(job.job_id, "/run"), { method: "POST" }), words.started, changed) }];
+  const items = [
+    {
+      label: words.run,
+      icon: "play",
+      press: () =>
+        void runAction(() => context.request(jobPath(job.job_id, "/run"), { method: "POST" }), words.started, changed),
+    },
+  ];
   const pause = async (/** @type {boolean} */ enabled) => {
     const item = await read();
     // A job that is another one by now is not set going unseen.
@@ -71,11 +99,12 @@ export function jobActions(context, job, { changed, gone }) {
       if (!sent?.data) gone();
       return false;
     };
-    if (item) await act(send, enabled ? words.wasResumed : words.wasPaused, () => undefined);
+    if (item) await runAction(send, enabled ? words.wasResumed : words.wasPaused, () => undefined);
     changed();
   };
   if (job.enabled === false) items.push({ label: words.resume, icon: "play", press: () => void pause(true) });
   else items.push({ label: words.pause, icon: "pause", press: () => void pause(false) });
-  if (job.origin !== "config") items.push({ label: words.remove, icon: "trash", danger: true, press: () => void remove() });
+  if (job.origin !== "config")
+    items.push({ label: words.remove, icon: "trash", danger: true, press: () => void remove() });
   return items;
 }

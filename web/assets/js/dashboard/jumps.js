@@ -2,6 +2,18 @@
 
 /** @type {Record<string, string>} */
 export const jumps = {
-  o: "overview", y: "company", v: "monitor", a: "approvals", s: "sessions", e: "agents", w: "sops", j: "scheduler", r: "recordings",
-  m: "memory", u: "usage", f: "features", c: "config", l: "logs",
+  o: "overview",
+  y: "company",
+  v: "monitor",
+  a: "approvals",
+  s: "sessions",
+  e: "agents",
+  w: "sops",
+  j: "scheduler",
+  r: "recordings",
+  m: "memory",
+  u: "usage",
+  f: "features",
+  c: "config",
+  l: "logs",
 };

@@ -1,4 +1,4 @@
-// A table that receives rows while somebody reads it. New rows are inserted only while the reader is at the top; otherwise a
+// A table that receives rows while it is being read. New rows are inserted only while the reader is at the top; otherwise a
 // button shows how many there are. The reader can also pause it.
 
 import { button } from "../shared/controls.js";

@@ -4,23 +4,34 @@ import { delayBefore } from "../shared/backoff.js";
 
 /** @import { Link } from "../shared/banner.js" */
 
-export const topics = ["messages", "sessions", "agents", "telemetry", "logs", "approvals", "scheduler", "recordings", "usage", "config"];
+export const topics = [
+  "messages",
+  "sessions",
+  "agents",
+  "telemetry",
+  "logs",
+  "approvals",
+  "scheduler",
+  "recordings",
+  "usage",
+  "config",
+];
 
 export class Live {
   /** @type {Link} */ link = { phase: "connecting" };
   #topics;
-  #hear;
+  #onEvent;
   #attempt = 0;
   /** @type {ReturnType<typeof setTimeout> | undefined} Runs until the next attempt. */ #timer;
 
   /**
    * @param {string[]} topics
-   * @param {(topic: string, data: any) => void} hear also called with topic "link" when the connection changes, and with "refused"
+   * @param {(topic: string, data: any) => void} onEvent also called with topic "link" when the connection changes, and with "refused"
    *   when the server declined it
    */
-  constructor(topics, hear) {
+  constructor(topics, onEvent) {
     this.#topics = topics;
-    this.#hear = hear;
+    this.#onEvent = onEvent;
     this.#connect();
     addEventListener("online", () => this.retryNow());
     // A device that slept finds its connection dead, and does not wait for the next attempt.
@@ -45,7 +56,7 @@ export class Live {
         const event = JSON.parse(data);
         if (typeof event.channel === "string") {
           this.#attempt = 0;
-          this.#hear(event.channel, event.data);
+          this.#onEvent(event.channel, event.data);
         }
       } catch {
         // An unreadable frame is ignored.
@@ -55,7 +66,7 @@ export class Live {
       const delay = delayBefore(this.#attempt);
       this.#attempt += 1;
       this.#timer = setTimeout(() => this.#connect(), delay);
-      if (code === 1008) this.#hear("refused", null);
+      if (code === 1008) this.#onEvent("refused", null);
       this.#change({ phase: "waiting", until: Date.now() + delay, away: code === 1001 || code === 1012 });
     };
   }
@@ -63,6 +74,6 @@ export class Live {
   /** @param {Link} link */
   #change(link) {
     this.link = link;
-    this.#hear("link", link);
+    this.#onEvent("link", link);
   }
 }

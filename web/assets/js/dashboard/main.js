@@ -14,7 +14,7 @@ import { Live, topics } from "./live.js";
 import { signedInAgain } from "./denied.js";
 import { budgetPath, showFacts, statusPath } from "./facts.js";
 import { listenForKeys } from "./keys.js";
-import { later } from "./later.js";
+import { importWithRetry } from "./import-with-retry.js";
 import { Store } from "./store.js";
 
 const everywhere = [statusPath, approvalsPath, budgetPath];
@@ -24,18 +24,25 @@ void begin();
 async function begin() {
   const store = new Store();
   await pause();
-  const search = async () => (await later("palette")).openPalette({ store, signOut: () => void signOut() });
+  const search = async () => (await importWithRetry("palette")).openPalette({ store, signOut: () => void signOut() });
   /** @type {Live | undefined} */ let live;
-  const frame = buildFrame({ search: () => void search(), retry: () => live?.retryNow(), signOut: () => void signOut() });
+  const frame = buildFrame({
+    search: () => void search(),
+    retry: () => live?.retryNow(),
+    signOut: () => void signOut(),
+  });
   const host = new PanelHost(frame, store, () => live?.link.phase === "open");
   await pause();
-  store.addEventListener("change", (event) => everywhere.includes(/** @type {CustomEvent} */ (event).detail) && showFacts(frame, store));
+  store.addEventListener(
+    "change",
+    (event) => everywhere.includes(/** @type {CustomEvent} */ (event).detail) && showFacts(frame, store),
+  );
   followAddress(() => void host.follow());
   listenForKeys({ search: () => void search() });
   for (const path of everywhere) void store.load(path);
   void host.follow();
   await pause();
-  live = new Live(topics, hear(store, frame, host));
+  live = new Live(topics, onEvent(store, frame, host));
   addEventListener(signedInAgain, () => live?.retryNow());
   setInterval(() => !document.hidden && void store.load(statusPath), 15000);
   document.addEventListener("visibilitychange", () => !document.hidden && void store.load(statusPath));
@@ -43,7 +50,7 @@ async function begin() {
 }
 
 /** Handles the service's events. @param {Store} store @param {import("./frame.js").Frame} frame @param {PanelHost} host */
-function hear(store, frame, host) {
+function onEvent(store, frame, host) {
   let wasOpen = false;
   const linked = (/** @type {import("../shared/banner.js").Link} */ link) => {
     frame.setLink(link);
@@ -68,7 +75,7 @@ function hear(store, frame, host) {
       for (const path of everywhere) store.soon(path);
       host.refresh();
     }
-    host.hear(topic, data);
+    host.onEvent(topic, data);
   };
 }
 

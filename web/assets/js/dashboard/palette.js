@@ -16,6 +16,8 @@ import { ranked } from "./matching.js";
 import { panels } from "./panels.js";
 import { hrefOf } from "./route.js";
 
+/** @import { Session } from "../wire/api.js" */
+
 /** @typedef {{label: string, group: string, icon: string, more?: string, words?: string, run: () => void}} Entry */
 
 const words = shell.palette;
@@ -30,9 +32,24 @@ export function openPalette({ store, signOut }) {
   let asked = 0;
   const list = make("div", { class: "palette-list", role: "listbox", id: "palette-list", "aria-label": words.label });
   const count = make("span", { class: "visually-hidden", role: "status" });
-  const { element, input } = searchField({ label: words.label, placeholder: words.placeholder, change: (text) => void type(text), delay: 0 });
-  for (const [name, value] of Object.entries({ role: "combobox", "aria-expanded": "true", "aria-controls": "palette-list", "aria-autocomplete": "list" })) input.setAttribute(name, value);
-  const dialog = openDialog({ title: words.label, look: "palette", body: [element, list, make("p", { class: "palette-foot" }, words.hint), count] });
+  const { element, input } = searchField({
+    label: words.label,
+    placeholder: words.placeholder,
+    change: (text) => void type(text),
+    delay: 0,
+  });
+  for (const [name, value] of Object.entries({
+    role: "combobox",
+    "aria-expanded": "true",
+    "aria-controls": "palette-list",
+    "aria-autocomplete": "list",
+  }))
+    input.setAttribute(name, value);
+  const dialog = openDialog({
+    title: words.label,
+    look: "palette",
+    body: [element, list, make("p", { class: "palette-foot" }, words.hint), count],
+  });
 
   const draw = () => {
     const text = input.value.trim();
@@ -45,12 +62,29 @@ export function openPalette({ store, signOut }) {
       group = entry.group;
       rows.push(row(entry, index));
     }
-    fill(list, ...(rows.length > 0 ? rows : [make("div", { class: "palette-group", role: "option", "aria-disabled": "true", "aria-selected": "false" }, words.none)]));
+    fill(
+      list,
+      ...(rows.length > 0
+        ? rows
+        : [
+            make(
+              "div",
+              { class: "palette-group", role: "option", "aria-disabled": "true", "aria-selected": "false" },
+              words.none,
+            ),
+          ]),
+    );
     count.textContent = words.results(shown.length);
     mark();
   };
   const row = (/** @type {Entry} */ entry, /** @type {number} */ index) => {
-    const option = make("div", { class: "palette-entry", role: "option", id: `palette-${index}`, "aria-selected": "false", data: { index } }, icon(entry.icon), make("span", {}, ...visible(entry.label)), entry.more && make("span", { class: "palette-more" }, entry.more));
+    const option = make(
+      "div",
+      { class: "palette-entry", role: "option", id: `palette-${index}`, "aria-selected": "false", data: { index } },
+      icon(entry.icon),
+      make("span", {}, ...visible(entry.label)),
+      entry.more && make("span", { class: "palette-more" }, entry.more),
+    );
     option.addEventListener("click", () => run(entry));
     option.addEventListener("pointermove", () => {
       if (chosen === index) return;
@@ -60,7 +94,11 @@ export function openPalette({ store, signOut }) {
     return option;
   };
   const mark = () => {
-    for (const option of list.querySelectorAll("[data-index]")) option.setAttribute("aria-selected", String(/** @type {HTMLElement} */ (option).dataset.index === String(chosen)));
+    for (const option of list.querySelectorAll("[data-index]"))
+      option.setAttribute(
+        "aria-selected",
+        String(/** @type {HTMLElement} */ (option).dataset.index === String(chosen)),
+      );
     const current = document.getElementById(`palette-${chosen}`);
     current?.scrollIntoView({ block: "nearest" });
     if (current) input.setAttribute("aria-activedescendant", current.id);
@@ -89,7 +127,12 @@ export function openPalette({ store, signOut }) {
   };
   input.addEventListener("keydown", (event) => {
     const last = shown.length - 1;
-    const next = { ArrowDown: chosen >= last ? 0 : chosen + 1, ArrowUp: chosen <= 0 ? last : chosen - 1, PageDown: Math.min(last, chosen + 8), PageUp: Math.max(0, chosen - 8) }[event.key];
+    const next = {
+      ArrowDown: chosen >= last ? 0 : chosen + 1,
+      ArrowUp: chosen <= 0 ? last : chosen - 1,
+      PageDown: Math.min(last, chosen + 8),
+      PageUp: Math.max(0, chosen - 8),
+    }[event.key];
     if (event.key === "Enter" && shown[chosen]) {
       event.preventDefault();
       run(shown[chosen]);
@@ -106,12 +149,24 @@ export function openPalette({ store, signOut }) {
 /** @returns {Entry[]} */
 function panelEntries() {
   const keys = Object.fromEntries(Object.entries(jumps).map(([key, id]) => [id, key]));
-  return panels.map(({ id, label, icon: name }) => ({ label, group: words.panels, icon: name, words: id, more: keys[id] && `g ${keys[id]}`, run: () => open(`#/${id}`) }));
+  return panels.map(({ id, label, icon: name }) => ({
+    label,
+    group: words.panels,
+    icon: name,
+    words: id,
+    more: keys[id] && `g ${keys[id]}`,
+    run: () => open(`#/${id}`),
+  }));
 }
 
 /** @param {import("./store.js").Store} store @param {() => void} signOut @returns {Entry[]} */
 function actionEntries(store, signOut) {
-  const action = (/** @type {string} */ label, /** @type {string} */ name, /** @type {() => void} */ run) => ({ label, group: words.actions, icon: name, run });
+  const action = (/** @type {string} */ label, /** @type {string} */ name, /** @type {() => void} */ run) => ({
+    label,
+    group: words.actions,
+    icon: name,
+    run,
+  });
   const actions = [
     action(words.newChat, "plus", () => location.assign(`/#/chat-${Date.now().toString(36)}`)),
     action(words.openChat, "chat", () => location.assign("/")),
@@ -129,7 +184,8 @@ function actionEntries(store, signOut) {
 /** @param {"light" | "dark" | "system"} name */
 function theme(name) {
   setTheme(name);
-  for (const choice of document.querySelectorAll("[data-theme][aria-pressed]")) choice.setAttribute("aria-pressed", String(/** @type {HTMLElement} */ (choice).dataset.theme === name));
+  for (const choice of document.querySelectorAll("[data-theme][aria-pressed]"))
+    choice.setAttribute("aria-pressed", String(/** @type {HTMLElement} */ (choice).dataset.theme === name));
 }
 
 /** Navigates there, and moves the focus to the title. @param {string} hash */
@@ -142,7 +198,7 @@ function open(hash) {
 async function matchingSessions(text) {
   try {
     const { sessions = [] } = await guarded(`/api/sessions?limit=8&q=${encodeURIComponent(text)}`);
-    return sessions.map((/** @type {any} */ session) => ({
+    return sessions.map((/** @type {Session} */ session) => ({
       label: session.title || session.session_id,
       group: words.sessions,
       icon: "chat",

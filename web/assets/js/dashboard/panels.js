@@ -1,5 +1,5 @@
-// The panels, in the order and groups of the rail. A new panel is a row here, a module `panels/ID.js`, its texts in `texts/ID.js`
-// and, if needed, its styles in `css/panels/ID.css`. These three are loaded when the panel is first opened, except for the
+// The panels, in the order and groups of the rail. A new panel is a row here, a module `panels/ID/index.js`, its texts in
+// `texts/ID.js` and, if needed, its styles in `css/panels/ID.css`. These three are loaded when the panel is first opened, except for the
 // overview: most visits start there, so the page includes it.
 //
 // A module exports `mount(root, context)`, which fills `root` and returns what the frame may call later (`Mounted`).

@@ -23,7 +23,8 @@ export function hrefOf(panel, parts = [], query = {}) {
 }
 
 /** Whether a query equals these filters. @param {Record<string, string>} filters @param {URLSearchParams} query */
-export const isSame = (filters, query) => Object.entries(filters).every(([name, value]) => (query.get(name) ?? "") === value);
+export const isSame = (filters, query) =>
+  Object.entries(filters).every(([name, value]) => (query.get(name) ?? "") === value);
 
 /** @param {string} part */
 function decoded(part) {

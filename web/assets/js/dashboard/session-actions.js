@@ -7,19 +7,20 @@ import { renameShared } from "../shared/rename-shared.js";
 import { toast } from "../shared/toast.js";
 import { conflictWords } from "../texts/conflict.js";
 import { sessionWords as words } from "../texts/sessions.js";
-import { act, failed } from "./act.js";
+import { runAction, failed } from "./run-action.js";
 import { asShown } from "./as-shown.js";
 
 /** @import { Context } from "./context.js" */
 /** @import { MenuItem } from "../shared/menu.js" */
+/** @import { Session } from "../wire/api.js" */
 
 /** @param {string} id */
 export const pathOf = (id) => `/api/sessions/${encodeURIComponent(id)}`;
 
-/** @param {any} session */
+/** @param {Session} session */
 export const titleOf = (session) => session.title || session.session_id || words.untitled;
 
-/** The chat's address for a session; only browser conversations have one. @param {any} session */
+/** The chat's address for a session; only browser conversations have one. @param {Session} session */
 export function chatHref(session) {
   const name = String(session.session_id ?? "");
   return name.startsWith("webchat:") ? `/#/${encodeURIComponent(name.slice("webchat:".length))}` : "";
@@ -27,7 +28,7 @@ export function chatHref(session) {
 
 /**
  * @param {Context} context
- * @param {any} session
+ * @param {Session} session
  * @param {{changed: () => void, gone: () => void}} after
  * @returns {MenuItem[]}
  */
@@ -35,37 +36,53 @@ export function sessionMenu(context, session, { changed, gone }) {
   const path = pathOf(session.session_id);
   const title = titleOf(session);
   const href = chatHref(session);
-  const isSame = (/** @type {any} */ present) => present.title === session.title && present.created_at === session.created_at;
-  const read = (isExpected = isSame) => asShown(context, { path, readPath: `${path}?limit=1`, isSame: isExpected, changed, gone }).catch((problem) => {
-    failed(problem);
-    return null;
-  });
+  const isSame = (/** @type {any} */ present) =>
+    present.title === session.title && present.created_at === session.created_at;
+  const read = (isExpected = isSame) =>
+    asShown(context, { path, readPath: `${path}?limit=1`, isSame: isExpected, changed, gone }).catch((problem) => {
+      failed(problem);
+      return null;
+    });
   /** @param {string} [value] the title to begin with, which was typed when another one had just been given */
   const rename = async (value) => {
     const item = await read(value === undefined ? isSame : () => true);
     if (!item) return;
-    await act(async () => {
-      const renamed = await renameShared(item, { title: words.renameTitle, label: words.renameLabel, value });
-      if (!renamed) return;
-      const { title: theirs, isGone, dropped } = renamed;
-      if (isGone) toast(conflictWords.goneAlready);
-      else if (dropped) toast(conflictWords.tookTitle(theirs), { label: conflictWords.putBack, press: () => void rename(dropped) });
-      else toast(words.renamed);
-      if (isGone) gone();
-      else changed();
-    }, "", () => undefined);
+    await runAction(
+      async () => {
+        const renamed = await renameShared(item, { title: words.renameTitle, label: words.renameLabel, value });
+        if (!renamed) return;
+        const { title: theirs, isGone, dropped } = renamed;
+        if (isGone) toast(conflictWords.goneAlready);
+        else if (dropped)
+          toast(conflictWords.tookTitle(theirs), { label: conflictWords.putBack, press: () => void rename(dropped) });
+        else toast(words.renamed);
+        if (isGone) gone();
+        else changed();
+      },
+      "",
+      () => undefined,
+    );
   };
   const reset = async () => {
-    if (await confirmDialog({ title: words.resetTitle, text: words.resetBody(title), action: words.reset })) await act(() => context.request(`${path}/reset`, { method: "POST" }), words.wasReset, changed);
+    if (await confirmDialog({ title: words.resetTitle, text: words.resetBody(title), action: words.reset }))
+      await runAction(() => context.request(`${path}/reset`, { method: "POST" }), words.wasReset, changed);
   };
   const remove = async () => {
     const item = await read();
-    if (item && (await confirmDialog({ title: words.removeTitle, text: words.removeBody(title), action: words.remove }))) await act(() => removeShared(item, { name: `“${title}”`, isSame }), words.removed, gone);
+    if (
+      item &&
+      (await confirmDialog({ title: words.removeTitle, text: words.removeBody(title), action: words.remove }))
+    )
+      await runAction(() => removeShared(item, { name: `“${title}”`, isSame }), words.removed, gone);
   };
   /** @type {(MenuItem | false | "")[]} */
   const items = [
     href && { label: words.continue, icon: "chat", press: () => location.assign(href) },
-    session.busy && { label: words.stop, icon: "stop", press: () => void act(() => context.request(`${path}/stop`, { method: "POST" }), words.stopped, changed) },
+    session.busy && {
+      label: words.stop,
+      icon: "stop",
+      press: () => void runAction(() => context.request(`${path}/stop`, { method: "POST" }), words.stopped, changed),
+    },
     { label: words.rename, icon: "edit", press: () => void rename() },
     { label: words.exportMarkdown, icon: "download", press: () => download(`${path}/export?format=markdown`) },
     { label: words.exportJson, icon: "download", press: () => download(`${path}/export?format=json`) },

@@ -1,5 +1,5 @@
 // A form for something that others may change while it is edited here: it says so as soon as that is known, asks what counts
-// when it is saved, and keeps what was typed in every case.
+// when it is saved, and keeps the typed text in every case.
 
 import { compared } from "../components/compared.js";
 import { button, note } from "../shared/controls.js";
@@ -18,7 +18,18 @@ import { lookAgain } from "./look-again.js";
  *   `written` is what the fields say and `write` fills them; `read` takes the same out of an answer; `gone` is called when the
  *   user lets go of what was deleted; `changedAt` finds out when it was changed, if what stands there does not say
  */
-export function sharedForm({ item, name, signal, written, write, read, asText, isGone = () => false, gone, changedAt }) {
+export function sharedForm({
+  item,
+  name,
+  signal,
+  written,
+  write,
+  read,
+  asText,
+  isGone = () => false,
+  gone,
+  changedAt,
+}) {
   const notice = make("div", { class: "conflict-notice", role: "status" });
   const end = new AbortController();
   signal.addEventListener("abort", () => end.abort());
@@ -40,10 +51,14 @@ export function sharedForm({ item, name, signal, written, write, read, asText, i
     if (choice === "theirs" && there) {
       write(read(there));
       base = text(there);
-      const back = button({ label: words.putBack, look: "button-small", press: () => {
-        write(mine);
-        fill(notice);
-      } });
+      const back = button({
+        label: words.putBack,
+        look: "button-small",
+        press: () => {
+          write(mine);
+          fill(notice);
+        },
+      });
       fill(notice, note({ text: words.took, icon: "info", action: make("div", {}, back) }));
     } else if (choice === "theirs") gone();
     else if (choice === "mine") fill(notice);
@@ -53,14 +68,29 @@ export function sharedForm({ item, name, signal, written, write, read, asText, i
   };
   const isSame = (/** @type {any} */ present) => !isGone(present) && [base, asText(written())].includes(text(present));
 
-  /** Says what has become of it, with a way to look at it before saving. @param {import("../shared/shared-item.js").Answer | null} answer */
+  /**
+   * Reports the outcome, with a way to look at it before saving.
+   * @param {import("../shared/shared-item.js").Answer | null} answer
+   */
   const say = async (answer) => {
     const present = await dated(answer?.data);
-    const look = button({ label: words.look, look: "button-small", press: async () => {
-      const choice = await ask(answer?.data ?? null);
-      if (answer && choice !== "stay") item.take(answer);
-    } });
-    fill(notice, note({ text: present ? words.noted(changedWhen(present)) : words.notedGone, tone: "warn", icon: present ? "alert" : "trash", action: make("div", {}, look) }));
+    const look = button({
+      label: words.look,
+      look: "button-small",
+      press: async () => {
+        const choice = await ask(answer?.data ?? null);
+        if (answer && choice !== "stay") item.take(answer);
+      },
+    });
+    fill(
+      notice,
+      note({
+        text: present ? words.noted(changedWhen(present)) : words.notedGone,
+        tone: "warn",
+        icon: present ? "alert" : "trash",
+        action: make("div", {}, look),
+      }),
+    );
   };
   let seen = "";
   lookAgain(async () => {
@@ -79,7 +109,9 @@ export function sharedForm({ item, name, signal, written, write, read, asText, i
    * @returns {Promise<Outcome>}
    */
   const save = async (change, again) => {
-    const sent = isNew ? { outcome: /** @type {const} */ ("mine"), data: null } : await item.send(change, { isSame, ask });
+    const sent = isNew
+      ? { outcome: /** @type {const} */ ("mine"), data: null }
+      : await item.send(change, { isSame, ask });
     if (sent.outcome === "mine") return { outcome: "saved", data: await again() };
     if (sent.outcome === "saved") end.abort();
     return sent;

@@ -11,7 +11,11 @@ const MOST = 60;
 export class Store extends EventTarget {
   /** @type {Map<string, Held>} */ #held = new Map();
   /** @type {Map<string, ReturnType<typeof setTimeout>>} */ #planned = new Map();
-  /** The request of each path whose answer is held: an answer that arrives after a younger one is discarded. @type {Map<string, number>} */ #answered = new Map();
+  /**
+   * The request of each path whose answer is held: an answer that arrives after a younger one is discarded.
+   * @type {Map<string, number>}
+   */
+  #answered = new Map();
   #number = 0;
 
   /** @param {string} path @returns {Held | undefined} */
@@ -28,9 +32,11 @@ export class Store extends EventTarget {
     try {
       held = { value: await request(path), problem: null, at: Date.now() };
       // An unchanged answer keeps its identity, so that views need not update.
-      if (before?.value !== undefined && JSON.stringify(before.value) === JSON.stringify(held.value)) held.value = before.value;
+      if (before?.value !== undefined && JSON.stringify(before.value) === JSON.stringify(held.value))
+        held.value = before.value;
     } catch (problem) {
-      if (problem instanceof Problem && problem.status === 401) void signInAgain().then(() => !isAgain && this.load(path, true));
+      if (problem instanceof Problem && problem.status === 401)
+        void signInAgain().then(() => (isAgain ? undefined : this.load(path, true)));
       held = { value: before?.value, problem: /** @type {Problem} */ (problem), at: before?.at ?? 0 };
     }
     // Not those that a younger request will outdo: who asks again and again would never have an answer.
@@ -57,9 +63,16 @@ export class Store extends EventTarget {
     this.#held.delete(path);
   }
 
-  /** Calls `change` whenever the path has a new answer, until the signal is aborted. @param {string} path @param {() => void} change @param {AbortSignal} signal */
+  /**
+   * Calls `change` whenever the path has a new answer, until the signal is aborted.
+   * @param {string} path
+   * @param {() => void} change
+   * @param {AbortSignal} signal
+   */
   watch(path, change, signal) {
-    this.addEventListener("change", (event) => /** @type {CustomEvent} */ (event).detail === path && change(), { signal });
+    this.addEventListener("change", (event) => /** @type {CustomEvent} */ (event).detail === path && change(), {
+      signal,
+    });
   }
 
   /** @param {string} [path] */

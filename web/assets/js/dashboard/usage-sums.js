@@ -1,6 +1,9 @@
 // Usage arithmetic: sums by day, including days without usage, and shares.
 
-/** @typedef {{day: string, model: string, provider: string, kind: string, requests: number, failed: number, input_tokens: number, output_tokens: number, cached_tokens: number, cost_usd: number}} UsageRow */
+/**
+ * @typedef {{day: string, model: string, provider: string, kind: string, requests: number, failed: number,
+ *   input_tokens: number, output_tokens: number, cached_tokens: number, cost_usd: number}} UsageRow
+ */
 /** @typedef {{day: string, cost: number, tokens: number}} DaySum */
 
 /**
@@ -13,7 +16,11 @@
 export function sumsByDay(rows, today, days) {
   const last = Date.parse(`${today}T00:00:00Z`);
   if (Number.isNaN(last)) return [];
-  const sums = Array.from({ length: days }, (_, index) => ({ day: new Date(last - (days - 1 - index) * 86400000).toISOString().slice(0, 10), cost: 0, tokens: 0 }));
+  const sums = Array.from({ length: days }, (_, index) => ({
+    day: new Date(last - (days - 1 - index) * 86400000).toISOString().slice(0, 10),
+    cost: 0,
+    tokens: 0,
+  }));
   const byDay = new Map(sums.map((sum) => [sum.day, sum]));
   for (const row of rows) {
     const sum = byDay.get(row.day);

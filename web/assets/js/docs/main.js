@@ -7,7 +7,13 @@ import { operationView } from "./operation.js";
 import { grouped } from "./schema.js";
 
 const list = make("div", {});
-const search = make("input", { class: "input", type: "search", "aria-label": words.search, placeholder: words.search, autocomplete: "off" });
+const search = make("input", {
+  class: "input",
+  type: "search",
+  "aria-label": words.search,
+  placeholder: words.search,
+  autocomplete: "off",
+});
 document.body.append(
   make(
     "main",
@@ -17,7 +23,13 @@ document.body.append(
       { class: "docs-head" },
       make("h1", {}, words.title),
       make("p", {}, words.lead),
-      make("p", {}, make("a", { href: "/openapi.json" }, words.document), " · ", make("a", { href: "/dashboard" }, words.dashboard)),
+      make(
+        "p",
+        {},
+        make("a", { href: "/openapi.json" }, words.document),
+        " · ",
+        make("a", { href: "/dashboard" }, words.dashboard),
+      ),
       search,
     ),
     list,
@@ -28,7 +40,10 @@ async function load() {
   const description = await request("/openapi.json");
   const groups = [...grouped(description)].map(([tag, entries]) => ({
     tag,
-    entries: entries.map((entry) => ({ text: `${entry.method} ${entry.path} ${entry.operation.summary} ${tag}`.toLowerCase(), view: operationView(description, entry) })),
+    entries: entries.map((entry) => ({
+      text: `${entry.method} ${entry.path} ${entry.operation.summary} ${tag}`.toLowerCase(),
+      view: operationView(description, entry),
+    })),
   }));
   const show = () => {
     const wanted = search.value.trim().toLowerCase();
@@ -47,4 +62,6 @@ async function load() {
   }
 }
 
-load().catch((problem) => fill(list, make("p", { role: "alert" }, `${words.failed}: ${problem instanceof Error ? problem.message : ""}`)));
+load().catch((problem) =>
+  fill(list, make("p", { role: "alert" }, `${words.failed}: ${problem instanceof Error ? problem.message : ""}`)),
+);

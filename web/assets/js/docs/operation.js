@@ -48,7 +48,13 @@ function form(document, method, path, operation) {
     const input = control(parameter, id);
     inputs.set(parameter.name, input);
     const hint = `${typeOf(parameter.schema)}${parameter.required ? `, ${words.required}` : ""}`;
-    return make("div", { class: "field" }, make("label", { for: id }, parameter.name), input, make("span", { class: "field-hint" }, hint));
+    return make(
+      "div",
+      { class: "field" },
+      make("label", { for: id }, parameter.name),
+      input,
+      make("span", { class: "field-hint" }, hint),
+    );
   });
   const bodyId = `${operation.operationId}-body`;
   const text = bodySchema ? JSON.stringify(example(document, bodySchema) ?? {}, null, 2) : "";
@@ -59,7 +65,14 @@ function form(document, method, path, operation) {
     "form",
     { class: "docs-form" },
     ...fields,
-    area && make("div", { class: "field" }, make("label", { for: bodyId }, `${words.body}: ${typeOf(bodySchema)}`), area, fieldsOf(document, bodySchema)),
+    area &&
+      make(
+        "div",
+        { class: "field" },
+        make("label", { for: bodyId }, `${words.body}: ${typeOf(bodySchema)}`),
+        area,
+        fieldsOf(document, bodySchema),
+      ),
     make("div", {}, send),
     outcome,
   );
@@ -81,7 +94,12 @@ function control(parameter, id) {
   const words = parameter.schema?.enum;
   if (!words) return make("input", { class: "input", id, required: parameter.required, autocomplete: "off" });
   const none = parameter.required ? [] : [make("option", { value: "" }, "")];
-  return make("select", { class: "input", id }, ...none, ...words.map((/** @type {string} */ word) => make("option", { value: word }, word)));
+  return make(
+    "select",
+    { class: "input", id },
+    ...none,
+    ...words.map((/** @type {string} */ word) => make("option", { value: word }, word)),
+  );
 }
 
 /** @param {Record<string, any>} document @param {Record<string, any>} schema */
@@ -108,10 +126,16 @@ async function sent(method, target, body) {
       return [words.notJson];
     }
   }
+  /** @type {Record<string, string>} */
   const headers = body === undefined ? {} : { "Content-Type": "application/json" };
   const began = performance.now();
   try {
-    const response = await fetch(target, { method: method.toUpperCase(), headers, body, signal: AbortSignal.timeout(60_000) });
+    const response = await fetch(target, {
+      method: method.toUpperCase(),
+      headers,
+      body,
+      signal: AbortSignal.timeout(60_000),
+    });
     const took = Math.round(performance.now() - began);
     const type = response.headers.get("Content-Type") ?? "";
     const head = make("p", {}, words.answer(response.status, took));
@@ -133,12 +157,22 @@ function pretty(text) {
 
 /** @param {Record<string, any>} operation */
 function answers(operation) {
-  const rows = Object.entries(/** @type {Record<string, any>} */ (operation.responses ?? {})).map(([status, response]) => {
-    const [media, content] = Object.entries(response.content ?? {})[0] ?? ["", undefined];
-    const type = media === "application/json" || media === "application/problem+json" ? typeOf(/** @type {any} */ (content).schema) : media;
-    return make("tr", {}, make("td", {}, status), make("td", {}, response.description), make("td", {}, type));
-  });
+  const rows = Object.entries(/** @type {Record<string, any>} */ (operation.responses ?? {})).map(
+    ([status, response]) => {
+      const [media, content] = Object.entries(response.content ?? {})[0] ?? ["", undefined];
+      const type =
+        media === "application/json" || media === "application/problem+json"
+          ? typeOf(/** @type {any} */ (content).schema)
+          : media;
+      return make("tr", {}, make("td", {}, status), make("td", {}, response.description), make("td", {}, type));
+    },
+  );
   const { status, meaning, type } = words.columns;
   const head = make("tr", {}, ...[status, meaning, type].map((title) => make("th", { scope: "col" }, title)));
-  return make("section", {}, make("h3", {}, words.answers), make("table", { class: "docs-table" }, make("thead", {}, head), make("tbody", {}, ...rows)));
+  return make(
+    "section",
+    {},
+    make("h3", {}, words.answers),
+    make("table", { class: "docs-table" }, make("thead", {}, head), make("tbody", {}, ...rows)),
+  );
 }

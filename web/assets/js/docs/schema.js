@@ -26,9 +26,10 @@ export function typeOf(schema) {
   if (schema.anyOf) return schema.anyOf.map(typeOf).join(" or ");
   if (schema.enum) return schema.enum.join(" | ");
   if (schema.type === "array") return `list of ${typeOf(schema.items)}`;
-  const type = Array.isArray(schema.type) ? schema.type.join(" or ") : schema.type ?? "anything";
+  const type = Array.isArray(schema.type) ? schema.type.join(" or ") : (schema.type ?? "anything");
   if (schema.format === "date-time") return type.replace("string", "time");
-  if (schema.minimum !== undefined && schema.maximum !== undefined) return `${type} from ${schema.minimum} to ${schema.maximum}`;
+  if (schema.minimum !== undefined && schema.maximum !== undefined)
+    return `${type} from ${schema.minimum} to ${schema.maximum}`;
   return type;
 }
 

@@ -5,18 +5,26 @@
 (() => {
   const everywhere = ["/api/status", "/api/approvals", "/api/usage?days=1"];
   const overview = [
-    "/api/usage?days=14", "/api/ready", "/api/features", "/api/scheduler?limit=1000", "/api/sessions?limit=50", "/api/sops",
-    "/api/outbox?state=failed&limit=1", "/api/logs?level=error&limit=50", "/api/telemetry?limit=1&days=14", "/api/logs?level=info&limit=6",
+    "/api/usage?days=14",
+    "/api/ready",
+    "/api/features",
+    "/api/scheduler?limit=1000",
+    "/api/sessions?limit=50",
+    "/api/sops",
+    "/api/outbox?state=failed&limit=1",
+    "/api/logs?level=error&limit=50",
+    "/api/telemetry?limit=1&days=14",
+    "/api/logs?level=info&limit=6",
   ];
   const isOverview = ["", "#", "#/", "#/overview"].includes(location.hash);
   const asked = new Map();
   for (const path of isOverview ? [...everywhere, ...overview] : everywhere) {
     const answer = fetch(path, { headers: { Accept: "application/json" }, signal: AbortSignal.timeout(20000) });
-    // Whoever takes the answer sees the failure; if nobody does, it does not matter.
+    // The module that takes the answer handles the failure; if none takes it, the failure does not matter.
     answer.catch(() => undefined);
     asked.set(path, answer);
   }
-  // Answers that nobody has taken by then are too old to be shown as fresh.
+  // Answers not taken by then are too old to be shown as fresh.
   setTimeout(() => asked.clear(), 10000);
   Object.assign(globalThis, { aethonEarlyAnswers: asked });
 })();

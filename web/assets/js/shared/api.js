@@ -24,7 +24,7 @@ export class Problem extends Error {
 export const request = async (path, options) => (await exchange(path, options)).data;
 
 /**
- * The same, with the version of what was answered.
+ * The same, with the version of the answer.
  * @param {string} path @param {Options} [options] @returns {Promise<{data: any, etag: string}>}
  */
 export async function exchange(path, { method = "GET", body, headers: more, signal } = {}) {
@@ -34,7 +34,8 @@ export async function exchange(path, { method = "GET", body, headers: more, sign
   let response;
   try {
     const payload = body === undefined ? undefined : JSON.stringify(body);
-    response = await ((method === "GET" && takeEarly(path)) || fetch(path, { method, headers, body: payload, signal: signal ?? AbortSignal.timeout(20000) }));
+    response = await ((method === "GET" && takeEarly(path)) ||
+      fetch(path, { method, headers, body: payload, signal: signal ?? AbortSignal.timeout(20000) }));
   } catch (cause) {
     throw new Problem(0, texts.error.unreachable, cause instanceof DOMException ? cause.name : "network");
   }

@@ -17,10 +17,10 @@ import { isOdd, visible, visibleText } from "./visible.js";
 const graceMs = 500;
 
 /**
- * @typedef {{tool: string, input: any, summary: string, expires_at: string | null, decision: "approve" | "deny" | null,
+ * @typedef {{tool: string, input: unknown, summary: string, expires_at: string | null, decision: "approve" | "deny" | null,
  *   reason: string | null, sending: boolean, origin?: string, why?: string, preview?: string, session_scope?: string,
  *   fault?: string, edited?: boolean}} Asked
- * @typedef {{scope?: "session", input?: any}} Terms
+ * @typedef {{scope?: "session", input?: unknown}} Terms
  */
 
 /**
@@ -59,18 +59,25 @@ export function approvalCard(asked, decide) {
   const open = () => {
     const edited = argumentFields(asked.input);
     fields = edited;
-    const take = button({ label: texts.approval.takeEdit, icon: "check", press: () => {
-      const { input, problem } = edited.read();
-      fault.textContent = problem;
-      if (!problem) send("approve", { input });
-    } });
-    const back = button({ label: texts.approval.noEdit, press: () => {
-      fill(editing);
-      fields = null;
-      fault.textContent = "";
-      offer(true);
-      edit.focus();
-    } });
+    const take = button({
+      label: texts.approval.takeEdit,
+      icon: "check",
+      press: () => {
+        const { input, problem } = edited.read();
+        fault.textContent = problem;
+        if (!problem) send("approve", { input });
+      },
+    });
+    const back = button({
+      label: texts.approval.noEdit,
+      press: () => {
+        fill(editing);
+        fields = null;
+        fault.textContent = "";
+        offer(true);
+        edit.focus();
+      },
+    });
     fill(editing, ...edited.elements, make("div", { class: "approval-actions" }, take, back));
     offer(false);
     edited.focus();
@@ -78,15 +85,22 @@ export function approvalCard(asked, decide) {
 
   fill(
     element,
-    make("div", { class: "approval-head" }, icon("shield"), make("h3", {}, ...visible(texts.approval.title(asked.tool)))),
+    make(
+      "div",
+      { class: "approval-head" },
+      icon("shield"),
+      make("h3", {}, ...visible(texts.approval.title(asked.tool))),
+    ),
     asked.summary && make("p", { class: "approval-summary" }, ...visible(asked.summary)),
     asked.origin && make("p", { class: "field-hint" }, ...visible(asked.origin)),
     asked.why && make("p", { class: "field-hint" }, ...sentence(texts.approval.why(asked.why))),
     make("p", { class: "field-hint" }, texts.approval.lead),
     argumentList(asked.input),
     asked.preview && previewSheet(asked.preview),
-    (isOdd(asked.tool) || isOdd(asked.summary ?? "") || isOdd(asked.preview ?? "") || hasOddCharacters(asked.input)) && badge(texts.approval.odd, "bad", "alert"),
-    asked.session_scope && make("p", { class: "field-hint" }, ...visible(texts.approval.alwaysMeans(asked.session_scope))),
+    (isOdd(asked.tool) || isOdd(asked.summary ?? "") || isOdd(asked.preview ?? "") || hasOddCharacters(asked.input)) &&
+      badge(texts.approval.odd, "bad", "alert"),
+    asked.session_scope &&
+      make("p", { class: "field-hint" }, ...visible(texts.approval.alwaysMeans(asked.session_scope))),
     actions,
     fault,
     editing,
@@ -100,7 +114,8 @@ export function approvalCard(asked, decide) {
   };
   const update = () => {
     // Disabling a button would lose the focus.
-    for (const choice of element.querySelectorAll(".approval-actions button")) choice.setAttribute("aria-disabled", String(asked.sending));
+    for (const choice of element.querySelectorAll(".approval-actions button"))
+      choice.setAttribute("aria-disabled", String(asked.sending));
     if (asked.fault !== undefined && !asked.sending) fault.textContent = asked.fault;
     if (!asked.decision && !asked.sending) isDecidedHere = false;
     if (!asked.decision || isSettled) return;
@@ -109,14 +124,30 @@ export function approvalCard(asked, decide) {
     const isPerson = asked.reason === "user" || !asked.reason;
     const outcome = isPerson ? asked.decision : (asked.reason ?? "");
     const { done, elsewhere } = texts.approval;
-    const words = isPerson && !isDecidedHere ? elsewhere[asked.decision] : ((asked.edited ? done.edited : done[outcome]) ?? done.deny);
+    const words =
+      isPerson && !isDecidedHere
+        ? elsewhere[asked.decision]
+        : ((asked.edited ? done.edited : done[outcome]) ?? done.deny);
     const isAllowed = asked.decision === "approve";
-    // The call is shown in the line of the tool; only the outcome remains here, and what was typed and did not count.
+    // The call is shown in the line of the tool; only the outcome remains here, and the user’s discarded edits.
     const typed = isDecidedHere && (asked.edited || !isAllowed) ? [] : (fields?.typed() ?? []);
-    const verdict = [badge(words, isAllowed ? "good" : "bad", isAllowed ? "check" : "close"), make("span", {}, ...visible(asked.tool))];
+    const verdict = [
+      badge(words, isAllowed ? "good" : "bad", isAllowed ? "check" : "close"),
+      make("span", {}, ...visible(asked.tool)),
+    ];
     isKept = typed.length > 0;
     element.classList.toggle("approval-settled", !isKept);
-    if (isKept) fill(element, make("div", { class: "approval-head", role: "status" }, ...verdict), typedTexts(typed), make("div", { class: "approval-actions" }, button({ label: texts.approval.putAway, press: () => putAway(verdict) })));
+    if (isKept)
+      fill(
+        element,
+        make("div", { class: "approval-head", role: "status" }, ...verdict),
+        typedTexts(typed),
+        make(
+          "div",
+          { class: "approval-actions" },
+          button({ label: texts.approval.putAway, press: () => putAway(verdict) }),
+        ),
+      );
     else fill(element, ...verdict);
     element.tabIndex = -1;
     if (hadFocus) element.focus({ preventScroll: true });
@@ -130,28 +161,51 @@ export function approvalCard(asked, decide) {
   };
   update();
   tick();
-  return { element, update, isKept: () => isKept, hasTyped: () => isKept || (!isSettled && (fields?.typed() ?? []).length > 0) };
+  return {
+    element,
+    update,
+    isKept: () => isKept,
+    hasTyped: () => isKept || (!isSettled && (fields?.typed() ?? []).length > 0),
+  };
 }
 
-/** What was typed before it was decided elsewhere, to be copied. @param {{name: string, text: string}[]} typed */
+/** The user’s edits from before it was decided elsewhere, to be copied. @param {{name: string, text: string}[]} typed */
 function typedTexts(typed) {
   const list = make("dl", {});
-  for (const { name, text } of typed) list.append(make("dt", { class: "mono" }, name), make("dd", { class: "code-box" }, make("pre", { tabindex: "0", role: "group", "aria-label": name }, ...visible(text)), copyButton(texts.approval.copyTyped, () => text)));
+  for (const { name, text } of typed)
+    list.append(
+      make("dt", { class: "mono" }, name),
+      make(
+        "dd",
+        { class: "code-box" },
+        make("pre", { tabindex: "0", role: "group", "aria-label": name }, ...visible(text)),
+        copyButton(texts.approval.copyTyped, () => text),
+      ),
+    );
   return make("div", {}, make("p", { class: "field-hint" }, texts.approval.typed), list);
 }
 
 /** The change as previewed by the tool. @param {string} preview */
 function previewSheet(preview) {
-  return make("div", {}, make("p", { class: "field-hint" }, texts.approval.preview), changeSheet(preview, texts.approval.preview));
+  return make(
+    "div",
+    {},
+    make("p", { class: "field-hint" }, texts.approval.preview),
+    changeSheet(preview, texts.approval.preview),
+  );
 }
 
-/** Every argument in full under its name. @param {any} input */
+/** Every argument in full under its name. @param {unknown} input */
 function argumentList(input) {
+  /** @type {[string, unknown][]} */
   const entries = typeof input === "object" && input !== null ? Object.entries(input) : [["", input]];
   if (entries.length === 0) return make("p", { class: "field-hint" }, texts.approval.noInput);
   const list = make("dl", {});
   for (const [name, value] of entries) {
-    list.append(make("dt", { class: "mono" }, ...visible(name)), make("dd", {}, sheet(value, name || texts.tool.input)));
+    list.append(
+      make("dt", { class: "mono" }, ...visible(name)),
+      make("dd", {}, sheet(value, name || texts.tool.input)),
+    );
   }
   const change = asChange(input);
   if (change) list.append(make("dt", {}, texts.tool.change), make("dd", {}, changeSheet(change, texts.tool.change)));

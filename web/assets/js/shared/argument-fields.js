@@ -5,15 +5,18 @@ import { make } from "./dom.js";
 import { visibleText } from "./visible.js";
 
 /**
- * @param {any} input
- * @returns {{elements: HTMLElement[], read: () => {input: any, problem: string}, focus: () => void, typed: () => {name: string, text: string}[]}}
- *   `typed`: what was changed, by the names of the arguments
+ * @param {unknown} input
+ * @returns {{elements: HTMLElement[], read: () => {input: unknown, problem: string}, focus: () => void, typed: () => {name:
+ *   string, text: string}[]}}
+ *   `typed`: the edited texts, by the names of the arguments
  */
 export function argumentFields(input) {
   const entries = Object.entries(input ?? {});
   const fields = entries.map(([name, value]) => ({ name, isText: typeof value === "string", box: box(value) }));
   const before = fields.map(({ box: field }) => field.value);
-  const elements = fields.map(({ name, box }) => make("label", { class: "field" }, make("span", { class: "mono" }, visibleText(name)), box));
+  const elements = fields.map(({ name, box }) =>
+    make("label", { class: "field" }, make("span", { class: "mono" }, visibleText(name)), box),
+  );
   const read = () => {
     /** @type {Record<string, any>} */
     const changed = {};
@@ -30,11 +33,14 @@ export function argumentFields(input) {
     }
     return { input: changed, problem: "" };
   };
-  const typed = () => fields.filter(({ box: field }, index) => field.value !== before[index]).map(({ name, box: field }) => ({ name: visibleText(name), text: field.value }));
+  const typed = () =>
+    fields
+      .filter(({ box: field }, index) => field.value !== before[index])
+      .map(({ name, box: field }) => ({ name: visibleText(name), text: field.value }));
   return { elements, read, focus: () => fields[0]?.box.focus(), typed };
 }
 
-/** @param {any} value */
+/** @param {unknown} value */
 function box(value) {
   const text = typeof value === "string" ? value : JSON.stringify(value, null, 2);
   const rows = Math.min(12, text.split("\n").length + 1);

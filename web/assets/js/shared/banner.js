@@ -35,7 +35,13 @@ export function connectionBanner({ retry, leave, lost = texts.connection.lost })
     if (link.phase !== "waiting" && link.phase !== "refused") return;
     const isLate = Date.now() - lostAt > patienceMs;
     if (link.phase === "waiting" && !isLate) return;
-    const reason = !navigator.onLine ? words.offline : link.phase === "refused" ? words.refused : isAway ? words.away : lost;
+    const reason = !navigator.onLine
+      ? words.offline
+      : link.phase === "refused"
+        ? words.refused
+        : isAway
+          ? words.away
+          : lost;
     const when = link.phase === "waiting" ? words.again(Math.ceil((link.until - Date.now()) / 1000)) : "";
     const age = Date.now() - lostAt > 60000 ? words.stale(ago(lostAt)) : "";
     if (element.hidden) fill(element, icon("offline"), make("p", {}, text, " ", countdown), again);

@@ -19,7 +19,8 @@ export function changedWhen(present) {
 }
 
 /**
- * @param {{name: string, present: any, show?: () => Node[], title?: string, text?: string, mine?: string, theirs?: string, stay?: string}} options
+ * @param {{name: string, present: any, show?: () => Node[], title?: string, text?: string, mine?: string, theirs?:
+ *   string, stay?: string}} options
  *   `present` is null if it was deleted; `show` makes what is compared, when that is asked for; without words for `stay` there is
  *   no button for it
  * @returns {Promise<Choice>}
@@ -33,13 +34,18 @@ export function askWhatCounts({ name, present, show, title, text, mine, theirs, 
       dialog.close();
     };
     const compared = make("div", { class: "stack conflict-compared", id: `conflict-${count}`, hidden: true });
-    const opener = show && button({ label: words.show, press: () => {
-      if (!compared.firstChild) compared.append(...show());
-      compared.hidden = !compared.hidden;
-      dialog.classList.toggle("dialog-wide", !compared.hidden);
-      opener?.setAttribute("aria-expanded", String(!compared.hidden));
-      opener?.querySelector("span")?.replaceChildren(compared.hidden ? words.show : words.hide);
-    } });
+    const opener =
+      show &&
+      button({
+        label: words.show,
+        press: () => {
+          if (!compared.firstChild) compared.append(...show());
+          compared.hidden = !compared.hidden;
+          dialog.classList.toggle("dialog-wide", !compared.hidden);
+          opener?.setAttribute("aria-expanded", String(!compared.hidden));
+          opener?.querySelector("span")?.replaceChildren(compared.hidden ? words.show : words.hide);
+        },
+      });
     opener?.setAttribute("aria-expanded", "false");
     opener?.setAttribute("aria-controls", compared.id);
     const said = text ?? (present ? words.text(name, changedWhen(present)) : words.goneText(name));
@@ -48,7 +54,12 @@ export function askWhatCounts({ name, present, show, title, text, mine, theirs, 
     const other = button({ label: theirs ?? (present ? words.theirs : words.letGo), press: choose("theirs") });
     const own = button({ label: mine ?? (present ? words.mine : words.mineAsNew), press: choose("mine") });
     const actions = [opener, leave, other, own].filter((action) => action !== undefined);
-    const dialog = openDialog({ title: title ?? (present ? words.title : words.goneTitle), body: [about, compared], actions, look: "conflict" });
+    const dialog = openDialog({
+      title: title ?? (present ? words.title : words.goneTitle),
+      body: [about, compared],
+      actions,
+      look: "conflict",
+    });
     dialog.setAttribute("aria-describedby", about.id);
     dialog.addEventListener("close", () => resolve(choice));
     (opener ?? leave ?? other).focus();

@@ -33,7 +33,11 @@ export function iconButton({ label, icon: name, look = "", press }) {
 /** The switch between the system's theme, light and dark. */
 export function themeSwitch() {
   const group = make("div", { class: "segmented", role: "group", "aria-label": texts.theme.label });
-  const choices = /** @type {const} */ ([["system", "screen"], ["light", "sun"], ["dark", "moon"]]);
+  const choices = /** @type {const} */ ([
+    ["system", "screen"],
+    ["light", "sun"],
+    ["dark", "moon"],
+  ]);
   for (const [theme, name] of choices) {
     const label = texts.theme[theme];
     const choice = make("button", { type: "button", "aria-label": label, title: label, data: { theme } }, icon(name));
@@ -71,7 +75,13 @@ export function note({ title, text, tone, icon: name = "info", action }) {
     "div",
     { class: "note", data: tone ? { tone } : {} },
     icon(name),
-    make("div", { class: "note-body" }, title && make("p", { class: "note-title" }, title), make("p", {}, ...sentence(text)), action),
+    make(
+      "div",
+      { class: "note-body" },
+      title && make("p", { class: "note-title" }, title),
+      make("p", {}, ...sentence(text)),
+      action,
+    ),
   );
 }
 

@@ -21,7 +21,11 @@ export async function copyText(text) {
  * @param {() => string} text
  */
 export function copyButton(label, text) {
-  const element = make("button", { type: "button", class: "icon-button icon-button-small", "aria-label": label, title: label }, icon("copy"));
+  const element = make(
+    "button",
+    { type: "button", class: "icon-button icon-button-small", "aria-label": label, title: label },
+    icon("copy"),
+  );
   element.addEventListener("click", async () => {
     if (!(await copyText(text()))) {
       toast(texts.turn.copyFailed);

@@ -32,7 +32,8 @@ export function openDialog({ title, body, actions = [], look = "", closing = (cl
   dialog.addEventListener("click", (event) => event.target === dialog && turnAway());
   // Escape is taken before it becomes a request to close, because browsers let that be declined only once.
   dialog.addEventListener("keydown", (event) => {
-    if (event.key !== "Escape" || event.isComposing || event.defaultPrevented || dialog.querySelector(":popover-open")) return;
+    if (event.key !== "Escape" || event.isComposing || event.defaultPrevented || dialog.querySelector(":popover-open"))
+      return;
     event.preventDefault();
     turnAway();
   });

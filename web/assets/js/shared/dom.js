@@ -43,16 +43,24 @@ export function fill(element, ...children) {
  */
 export function refill(element, ...children) {
   const held = document.activeElement;
-  const at = held && held !== element && element.contains(held) ? controls(element).indexOf(/** @type {HTMLElement} */ (held)) : -1;
+  const at =
+    held && held !== element && element.contains(held)
+      ? controls(element).indexOf(/** @type {HTMLElement} */ (held))
+      : -1;
   const name = held && nameOf(held);
   fill(element, ...children);
   if (at < 0) return;
   const next = controls(element);
-  (next.find((control) => nameOf(control) === name) ?? next[Math.min(at, next.length - 1)])?.focus({ preventScroll: true });
+  (next.find((control) => nameOf(control) === name) ?? next[Math.min(at, next.length - 1)])?.focus({
+    preventScroll: true,
+  });
 }
 
 /** @param {Element} element @returns {HTMLElement[]} */
-const controls = (element) => [...element.querySelectorAll("a[href], button, input, select, textarea, summary, [tabindex]")].map((control) => /** @type {HTMLElement} */ (control));
+const controls = (element) =>
+  [...element.querySelectorAll("a[href], button, input, select, textarea, summary, [tabindex]")].map(
+    (control) => /** @type {HTMLElement} */ (control),
+  );
 
 /** @param {Element} control */
 const nameOf = (control) => control.getAttribute("aria-label") ?? control.textContent;

@@ -3,10 +3,23 @@
 // and attributes that Markdown can produce are let through.
 
 const elements = new Set(
-  ("A BLOCKQUOTE BR CODE DD DEL DIV DL DT EM H1 H2 H3 H4 H5 H6 HR INPUT INS LI MARK OL P PRE S SECTION SPAN STRONG SUB SUP " +
-    "TABLE TBODY TD TH THEAD TR U UL").split(" "),
+  (
+    "A BLOCKQUOTE BR CODE DD DEL DIV DL DT EM H1 H2 H3 H4 H5 H6 HR INPUT INS LI MARK OL P PRE S SECTION SPAN STRONG SUB SUP " +
+    "TABLE TBODY TD TH THEAD TR U UL"
+  ).split(" "),
 );
-const attributes = new Set(["href", "title", "align", "start", "class", "type", "checked", "disabled", "colspan", "rowspan"]);
+const attributes = new Set([
+  "href",
+  "title",
+  "align",
+  "start",
+  "class",
+  "type",
+  "checked",
+  "disabled",
+  "colspan",
+  "rowspan",
+]);
 const safeLink = /^(https?:|mailto:)/i;
 
 /**

@@ -23,9 +23,19 @@ export function menuOn(trigger, items) {
 
 /** @param {HTMLElement} trigger @param {MenuItem[]} items */
 function open(trigger, items) {
-  const menu = make("div", { class: "menu", role: "menu", popover: "auto", "aria-label": trigger.getAttribute("aria-label") });
+  const menu = make("div", {
+    class: "menu",
+    role: "menu",
+    popover: "auto",
+    "aria-label": trigger.getAttribute("aria-label"),
+  });
   for (const item of items) {
-    const entry = make("button", { type: "button", role: "menuitem", tabindex: "-1", class: item.danger ? "danger" : undefined }, icon(item.icon), item.label);
+    const entry = make(
+      "button",
+      { type: "button", role: "menuitem", tabindex: "-1", class: item.danger ? "danger" : undefined },
+      icon(item.icon),
+      item.label,
+    );
     entry.addEventListener("click", () => {
       trigger.setAttribute("aria-expanded", "false");
       menu.hidePopover();
@@ -59,7 +69,9 @@ function move(menu, event) {
   const entries = /** @type {HTMLElement[]} */ ([...menu.children]);
   const at = entries.indexOf(/** @type {HTMLElement} */ (document.activeElement));
   const last = entries.length - 1;
-  const target = { ArrowDown: at === last ? 0 : at + 1, ArrowUp: at <= 0 ? last : at - 1, Home: 0, End: last }[event.key];
+  const target = { ArrowDown: at === last ? 0 : at + 1, ArrowUp: at <= 0 ? last : at - 1, Home: 0, End: last }[
+    event.key
+  ];
   if (event.key === "Tab") menu.hidePopover();
   if (target === undefined) return;
   event.preventDefault();

@@ -2,4 +2,5 @@
 // for too long.
 
 /** @returns {Promise<void>} */
-export const pause = () => /** @type {any} */ (globalThis).scheduler?.yield?.() ?? new Promise((resolve) => setTimeout(resolve));
+export const pause = () =>
+  /** @type {any} */ (globalThis).scheduler?.yield?.() ?? new Promise((resolve) => setTimeout(resolve));

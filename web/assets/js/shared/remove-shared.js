@@ -14,7 +14,14 @@ import { askWhatCounts } from "./conflict.js";
 export async function removeShared(item, { name, isSame }) {
   const ask = async (/** @type {any} */ present) => {
     if (!present) return /** @type {const} */ ("theirs");
-    return askWhatCounts({ name, present, text: words.removeText(name), mine: words.removeAnyway, theirs: words.keepIt, stay: "" });
+    return askWhatCounts({
+      name,
+      present,
+      text: words.removeText(name),
+      mine: words.removeAnyway,
+      theirs: words.keepIt,
+      stay: "",
+    });
   };
   const { outcome, data } = await item.send({ method: "DELETE" }, { isSame, ask });
   return outcome === "saved" || !data;

@@ -19,7 +19,10 @@ export async function renameShared(item, { title: heading, label, value = item.v
     wanted = typed;
     const before = item.value.title;
     const isSame = (/** @type {any} */ present) => present.title === before || present.title === typed;
-    const ask = async (/** @type {any} */ present) => (present ? askWhatCounts({ name: before, present, text: words.renamed(present.title, typed) }) : /** @type {const} */ ("theirs"));
+    const ask = async (/** @type {any} */ present) =>
+      present
+        ? askWhatCounts({ name: before, present, text: words.renamed(present.title, typed) })
+        : /** @type {const} */ ("theirs");
     const { outcome, data } = await item.send({ method: "PATCH", body: { title: typed } }, { isSame, ask });
     if (outcome === "saved") return { title: typed, isGone: false, dropped: "" };
     if (outcome !== "stay") return { title: data?.title ?? "", isGone: !data, dropped: typed };

@@ -22,7 +22,7 @@ export class SharedItem {
   #readPath;
   #etag = "";
   #isNew = false;
-  /** What was read last. @type {any} */ value = null;
+  /** The value last read. @type {any} */ value = null;
 
   /** @param {Exchange} exchange @param {string} path @param {string} [readPath] where it is read, if that is another address */
   constructor(exchange, path, readPath = path) {
@@ -37,20 +37,20 @@ export class SharedItem {
     return this.value;
   }
 
-  /** Takes an answer for what was read. @param {Answer} answer */
+  /** Records an answer as the state last read. @param {Answer} answer */
   take({ data, etag }) {
     this.value = data;
     this.#etag = etag;
     this.#isNew = false;
   }
 
-  /** Takes for read that there is none: what is sent then must not take the place of anything. */
+  /** Records that there is no item: sending must then not replace one. */
   takeNone() {
     this.take({ data: null, etag: "" });
     this.#isNew = true;
   }
 
-  /** Looks at it again without taking what is there for read; null if it is gone. @returns {Promise<Answer | null>} */
+  /** Reads it again without recording the answer as read; null if it is gone. @returns {Promise<Answer | null>} */
   async peek() {
     try {
       return await this.#exchange(this.#readPath);
@@ -60,17 +60,18 @@ export class SharedItem {
     }
   }
 
-  /** Whether an answer is another version than what was read. @param {Answer} answer */
+  /** Whether an answer is another version than the one last read. @param {Answer} answer */
   isOther({ data, etag }) {
     return etag && this.#etag ? etag !== this.#etag : JSON.stringify(data) !== JSON.stringify(this.value);
   }
 
   /**
-   * Sends a change of what was read. If it was changed elsewhere, asks what counts; nothing is overwritten unasked.
+   * Sends a change of the item last read. If it was changed elsewhere, asks which version counts; nothing is overwritten
+   * unasked.
    * @param {Change} change @param {Judges} judges @returns {Promise<Outcome>}
    */
   async send(change, { isSame, ask }) {
-    for (let round = 0; ; ) {
+    for (let round = 0; ;) {
       try {
         /** @type {Record<string, string>} */
         const match = this.#etag ? { "If-Match": this.#etag } : this.#isNew ? { "If-None-Match": "*" } : {};

@@ -4,18 +4,19 @@ import { make } from "./dom.js";
 import { texts } from "../texts.js";
 import { isOdd, visible, visibleText } from "./visible.js";
 
-/** A value as text: strings as they are, everything else as JSON. @param {any} value */
+/** A value as text: strings as they are, everything else as JSON. @param {unknown} value */
 export function asText(value) {
-  return typeof value === "string" ? value : JSON.stringify(value, null, 2) ?? "";
+  return typeof value === "string" ? value : (JSON.stringify(value, null, 2) ?? "");
 }
 
-/** Whether a value, as shown, contains invisible characters in a name or value. @param {any} value @returns {boolean} */
+/** Whether a value, as shown, contains invisible characters in a name or value. @param {unknown} value @returns {boolean} */
 export function hasOddCharacters(value) {
-  if (typeof value === "object" && value !== null) return Object.entries(value).some(([name, inner]) => isOdd(name) || hasOddCharacters(inner));
+  if (typeof value === "object" && value !== null)
+    return Object.entries(value).some(([name, inner]) => isOdd(name) || hasOddCharacters(inner));
   return typeof value === "string" && isOdd(value);
 }
 
-/** @param {any} value @param {string} label @returns {HTMLElement} */
+/** @param {unknown} value @param {string} label @returns {HTMLElement} */
 export function sheet(value, label) {
   const text = asText(value);
   const box = make("pre", { class: "sheet", tabindex: "0", role: "group", "aria-label": visibleText(label) });
@@ -30,34 +31,56 @@ export function sheet(value, label) {
 
 /**
  * The requested edit of a file, as removed and added lines; null for other inputs.
- * @param {any} input
+ * @param {unknown} input
  */
 export function asChange(input) {
-  if (typeof input?.old !== "string" || typeof input?.new !== "string") return null;
-  const before = input.old.split("\n");
-  const after = input.new.split("\n");
+  const edit = /** @type {{old?: unknown, new?: unknown} | null | undefined} */ (input);
+  if (typeof edit?.old !== "string" || typeof edit.new !== "string") return null;
+  const before = edit.old.split("\n");
+  const after = edit.new.split("\n");
   const same = (/** @type {number} */ index) => before.at(index) === after.at(index);
   const shorter = Math.min(before.length, after.length);
   let head = 0;
   while (head < shorter && same(head)) head += 1;
   let tail = 0;
   while (tail < shorter - head && same(-1 - tail)) tail += 1;
-  const middle = (/** @type {string} */ sign, /** @type {string[]} */ lines) => lines.slice(head, lines.length - tail).map((line) => sign + line);
+  const middle = (/** @type {string} */ sign, /** @type {string[]} */ lines) =>
+    lines.slice(head, lines.length - tail).map((line) => sign + line);
   const around = (/** @type {string[]} */ lines) => lines.map((line) => ` ${line}`);
-  return [...around(before.slice(0, head)), ...middle("-", before), ...middle("+", after), ...around(tail ? before.slice(-tail) : [])].join("\n");
+  return [
+    ...around(before.slice(0, head)),
+    ...middle("-", before),
+    ...middle("+", after),
+    ...around(tail ? before.slice(-tail) : []),
+  ].join("\n");
 }
 
 /** The most informative arguments of a call, in order. Keep in sync with the list of the terminal. */
 const telling = [
-  "command", "path", "url", "query", "pattern", "glob", "expression", "sop_name", "prompt", "text", "content", "thought", "name", "title",
+  "command",
+  "path",
+  "url",
+  "query",
+  "pattern",
+  "glob",
+  "expression",
+  "sop_name",
+  "prompt",
+  "text",
+  "content",
+  "thought",
+  "name",
+  "title",
 ];
 
-/** The short form of an input: its most informative argument, else its first. @param {any} input */
+/** The short form of an input: its most informative argument, else its first. @param {unknown} input */
 export function brief(input) {
   if (typeof input === "string") return input;
-  const isShort = (/** @type {unknown} */ value) => (typeof value === "string" && value.trim() !== "") || typeof value === "number";
-  const name = telling.find((candidate) => isShort(input?.[candidate]));
-  const value = name ? input[name] : Object.values(input ?? {}).find(isShort);
+  const isShort = (/** @type {unknown} */ value) =>
+    (typeof value === "string" && value.trim() !== "") || typeof value === "number";
+  const all = /** @type {Record<string, unknown>} */ (input ?? {});
+  const name = telling.find((candidate) => isShort(all[candidate]));
+  const value = name ? all[name] : Object.values(all).find(isShort);
   return value === undefined ? "" : String(value).replace(/\s+/g, " ").trim().slice(0, 160);
 }
 

@@ -15,8 +15,15 @@ export function signInForm(signedIn) {
   const words = texts.signIn;
   const error = make("p", { class: "field-error", id: "token-error", role: "alert" });
   const input = make("input", {
-    class: "input", id: "token", name: "token", type: "password", autocomplete: "current-password", required: true,
-    spellcheck: "false", autocapitalize: "off", "aria-describedby": "token-hint token-error",
+    class: "input",
+    id: "token",
+    name: "token",
+    type: "password",
+    autocomplete: "current-password",
+    required: true,
+    spellcheck: "false",
+    autocapitalize: "off",
+    "aria-describedby": "token-hint token-error",
   });
   const submit = button({ label: words.submit, look: "button-primary", type: "submit" });
   const form = make(
@@ -85,7 +92,11 @@ async function exchange(token) {
 /** Tries the exchange once. @param {string} token */
 async function attempt(token) {
   const words = texts.signIn;
-  const options = /** @type {const} */ ({ headers: { Authorization: `Bearer ${token}` }, cache: "no-store", redirect: "manual" });
+  const options = /** @type {const} */ ({
+    headers: { Authorization: `Bearer ${token}` },
+    cache: "no-store",
+    redirect: "manual",
+  });
   let response = await fetch("/dashboard", options);
   // Without a dashboard, the status route signs in instead.
   if (response.status === 404) response = await fetch("/api/status", options);

@@ -5,7 +5,14 @@ import { isShort } from "./count.js";
 import { make } from "./dom.js";
 import { once } from "./once.js";
 
-const steps = /** @type {const} */ ([["year", 31536000], ["month", 2592000], ["week", 604800], ["day", 86400], ["hour", 3600], ["minute", 60]]);
+const steps = /** @type {const} */ ([
+  ["year", 31536000],
+  ["month", 2592000],
+  ["week", 604800],
+  ["day", 86400],
+  ["hour", 3600],
+  ["minute", 60],
+]);
 // Creating a formatter takes a phone as long as drawing a panel, so each is created on first use.
 const relative = once(() => new Intl.RelativeTimeFormat("en", { numeric: "auto", style: "long" }));
 const exact = once(() => new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" }));

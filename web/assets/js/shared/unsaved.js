@@ -4,7 +4,7 @@
 import { conflictWords as words } from "../texts/conflict.js";
 import { confirmDialog } from "./dialog.js";
 
-/** @type {Map<HTMLElement, () => boolean>} What is written in, with whether it has unsaved text. */
+/** @type {Map<HTMLElement, () => boolean>} The watched elements, with whether each has unsaved text. */
 const writers = new Map();
 /** Whether there is text that outlives leaving its address, but not the page. @type {Set<() => boolean>} */
 const lasting = new Set();
@@ -13,13 +13,14 @@ const MOST = 20;
 let isListening = false;
 
 /**
- * Watches over what is written in this element, for as long as it is on the page.
+ * Watches this element for unsaved text, for as long as it is on the page.
  * @param {HTMLElement} element @param {() => boolean} isUnsaved
  */
 export function watchUnsaved(element, isUnsaved) {
   listen();
   // The newest may not be on the page yet.
-  if (writers.size > MOST) for (const other of [...writers.keys()].slice(0, -2)) if (!other.isConnected) writers.delete(other);
+  if (writers.size > MOST)
+    for (const other of [...writers.keys()].slice(0, -2)) if (!other.isConnected) writers.delete(other);
   writers.set(element, isUnsaved);
 }
 
@@ -34,10 +35,10 @@ function listen() {
   isListening = true;
 }
 
-/** Whether loading the page again would throw away what was typed. */
+/** Whether reloading the page would lose unsaved text. */
 export const wouldLose = () => hasUnsaved() || [...lasting].some((hasText) => hasText());
 
-/** Whether leaving would throw away what was typed. */
+/** Whether leaving would lose unsaved text. */
 export const hasUnsaved = () => unsaved().length > 0;
 
 const unsaved = () => [...writers].filter(([element, isUnsaved]) => element.isConnected && isUnsaved());
@@ -45,7 +46,7 @@ const unsaved = () => [...writers].filter(([element, isUnsaved]) => element.isCo
 /** @type {Promise<boolean> | null} The question that is open. */
 let asking = null;
 
-/** Asks whether what was typed may be thrown away; true at once if nothing was. @returns {Promise<boolean>} */
+/** Asks whether unsaved text may be discarded; true at once if there is none. @returns {Promise<boolean>} */
 export function mayDiscard() {
   if (!hasUnsaved()) return Promise.resolve(true);
   asking ??= ask().finally(() => {

@@ -32,10 +32,14 @@ export function visiblePieces(text) {
 }
 
 /** The same, as children of an element. @param {string} text @returns {(string | Node)[]} */
-export const visible = (text) => visiblePieces(text).map((piece) => (piece.isOdd ? make("span", { class: "odd-character" }, piece.text) : piece.text));
+export const visible = (text) =>
+  visiblePieces(text).map((piece) => (piece.isOdd ? make("span", { class: "odd-character" }, piece.text) : piece.text));
 
 /** The same, as plain text, for places such as the window's title. @param {string} text */
-export const visibleText = (text) => visiblePieces(text).map((piece) => piece.text).join("");
+export const visibleText = (text) =>
+  visiblePieces(text)
+    .map((piece) => piece.text)
+    .join("");
 
 /** Whether a text contains invisible characters. @param {string} text */
 export const isOdd = (text) => odd.test(text);

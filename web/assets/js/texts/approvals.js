@@ -1,6 +1,7 @@
 // The words of the approvals.
 
-const plural = (/** @type {number} */ n, /** @type {string} */ one, /** @type {string} */ many) => `${n.toLocaleString("en")} ${n === 1 ? one : many}`;
+const plural = (/** @type {number} */ n, /** @type {string} */ one, /** @type {string} */ many) =>
+  `${n.toLocaleString("en")} ${n === 1 ? one : many}`;
 
 export const approvals = {
   waiting: "Waiting for you",
@@ -20,10 +21,25 @@ export const approvals = {
   noMatch: "Change the words of the search or the kind.",
   search: "Search decisions",
   kind: "Kind",
-  kinds: /** @type {[string, string][]} */ ([["", "All kinds"], ["approval", "Approvals"], ["refusal", "Refusals"], ["grant", "Grants"], ["tools", "Changes of tools"]]),
+  kinds: /** @type {[string, string][]} */ ([
+    ["", "All kinds"],
+    ["approval", "Approvals"],
+    ["refusal", "Refusals"],
+    ["grant", "Grants"],
+    ["tools", "Changes of tools"],
+  ]),
   columns: { at: "When", subject: "What", outcome: "Outcome", by: "By", where: "Conversation" },
   detail: "What it was about",
-  outcomes: /** @type {Record<string, string>} */ ({ approved: "Allowed", approve: "Allowed", denied: "Denied", deny: "Denied", refused: "Refused", timeout: "No answer", stopped: "Stopped" }),
-  count: (/** @type {number} */ shown, /** @type {number} */ all) => (shown === all ? plural(all, "row", "rows") : `${shown.toLocaleString("en")} of ${plural(all, "row", "rows")}`),
+  outcomes: /** @type {Record<string, string>} */ ({
+    approved: "Allowed",
+    approve: "Allowed",
+    denied: "Denied",
+    deny: "Denied",
+    refused: "Refused",
+    timeout: "No answer",
+    stopped: "Stopped",
+  }),
+  count: (/** @type {number} */ shown, /** @type {number} */ all) =>
+    shown === all ? plural(all, "row", "rows") : `${shown.toLocaleString("en")} of ${plural(all, "row", "rows")}`,
   more: "Older",
 };

@@ -13,7 +13,12 @@ export const company = {
   states: { idle: "Idle", thinking: "Thinking", tool: "Working", waiting: "Waits for you", failed: "Failed" },
   uses: (/** @type {string} */ tool) => `Uses ${tool}`,
   waitsFor: (/** @type {string} */ tool) => `Waits for your approval to use ${tool}`,
-  whys: /** @type {Record<string, string>} */ ({ error: "The last turn ended with an error.", failed: "The last turn ended with an error.", limit: "The last turn ended at a limit.", budget: "The budget refused the last turn." }),
+  whys: /** @type {Record<string, string>} */ ({
+    error: "The last turn ended with an error.",
+    failed: "The last turn ended with an error.",
+    limit: "The last turn ended at a limit.",
+    budget: "The budget refused the last turn.",
+  }),
   others: (/** @type {number} */ n) => (n === 1 ? "and one more conversation" : `and ${n} more conversations`),
   places: {
     desk: "at the desk",
@@ -40,8 +45,12 @@ export const company = {
   channelStates: /** @type {Record<string, string>} */ ({ running: "Open" }),
   lastMessage: (/** @type {string} */ when) => `last message ${when}`,
   quiet: "quiet so far",
-  inTray: (/** @type {number} */ n) => (n === 0 ? "The inbox is empty" : n === 1 ? "One message waits in the inbox" : `${n} messages wait in the inbox`),
+  inTray: (/** @type {number} */ n) =>
+    n === 0 ? "The inbox is empty" : n === 1 ? "One message waits in the inbox" : `${n} messages wait in the inbox`,
   job: (/** @type {string} */ name) => `The job ${name} runs`,
   noJob: "No job runs",
-  more: (/** @type {number} */ n) => (n === 1 ? "One more specialist has no desk in the drawing; the list has everybody." : `${n} more specialists have no desk in the drawing; the list has everybody.`),
+  more: (/** @type {number} */ n) =>
+    n === 1
+      ? "One more specialist has no desk in the drawing; the list has everybody."
+      : `${n} more specialists have no desk in the drawing; the list has everybody.`,
 };

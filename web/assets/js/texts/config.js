@@ -1,6 +1,7 @@
 // The words of the config panel.
 
-const plural = (/** @type {number} */ n, /** @type {string} */ one, /** @type {string} */ many) => `${n.toLocaleString("en")} ${n === 1 ? one : many}`;
+const plural = (/** @type {number} */ n, /** @type {string} */ one, /** @type {string} */ many) =>
+  `${n.toLocaleString("en")} ${n === 1 ? one : many}`;
 
 export const configWords = {
   search: "Search keys and what they do",
@@ -22,10 +23,23 @@ export const configWords = {
   value: "Value",
   fallback: "Default",
   origin: "Comes from",
-  origins: /** @type {Record<string, string>} */ ({ default: "The built-in default", file: "config.toml", environment: "An environment variable", flag: "A --set at the start" }),
+  origins: /** @type {Record<string, string>} */ ({
+    default: "The built-in default",
+    file: "config.toml",
+    environment: "An environment variable",
+    flag: "A --set at the start",
+  }),
   kind: "Takes",
-  kinds: /** @type {Record<string, string>} */ ({ string: "text", boolean: "true or false", integer: "a whole number", number: "a number", array: "a list", object: "a table" }),
-  range: (/** @type {number | null} */ least, /** @type {number | null} */ most) => (least !== null && most !== null ? `${least} to ${most}` : least !== null ? `${least} or more` : `up to ${most}`),
+  kinds: /** @type {Record<string, string>} */ ({
+    string: "text",
+    boolean: "true or false",
+    integer: "a whole number",
+    number: "a number",
+    array: "a list",
+    object: "a table",
+  }),
+  range: (/** @type {number | null} */ least, /** @type {number | null} */ most) =>
+    least !== null && most !== null ? `${least} to ${most}` : least !== null ? `${least} or more` : `up to ${most}`,
   oneOf: (/** @type {string[]} */ words) => words.join(", "),
   edit: "Change",
   newValue: "New value",
@@ -33,7 +47,8 @@ export const configWords = {
   back: "Back",
   toDefault: "Back to the default",
   changedTo: (/** @type {string} */ value) => `Changed elsewhere: it is ${value} now.`,
-  notTrue: (/** @type {string} */ key, /** @type {string} */ value) => `${key} was changed after you looked at what saving would do: it is ${value} now. Nothing is saved yet.`,
+  notTrue: (/** @type {string} */ key, /** @type {string} */ value) =>
+    `${key} was changed after you looked at what saving would do: it is ${value} now. Nothing is saved yet.`,
   saved: "Saved. It counts from now on.",
   savedRestart: "Saved. It counts when Aethon starts again.",
   atOnce: "It counts as soon as it is saved.",
@@ -54,11 +69,14 @@ export const configWords = {
   missingTitle: "There is no such key",
   missing: "Its address is not right, or this version does not have it.",
   key: "Key",
-  loosens: "This loosens protection, or says where keys are sent or which programs run. Saving it asks for the access token.",
+  loosens:
+    "This loosens protection, or says where keys are sent or which programs run. Saving it asks for the access token.",
   confirmTitle: "Type the access token again",
   confirmText: "These keys loosen protection, or say where keys are sent or which programs run:",
   tokenAgain: "Access token",
   confirmAction: "Confirm and save",
-  terminalOnly: "This loosens protection, or says where keys are sent or which programs run. Without an access token anybody on this machine could do it here, so it is changed in a terminal:",
+  terminalOnly:
+    "This loosens protection, or says where keys are sent or which programs run. Without an access token anyone " +
+    "on this machine could do it here, so it is changed in a terminal:",
   terminalCommand: "Command for the terminal",
 };

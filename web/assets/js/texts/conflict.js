@@ -2,7 +2,9 @@
 
 export const conflictWords = {
   title: "Changed elsewhere",
-  text: (/** @type {string} */ name, /** @type {string} */ when) => `${name} was changed ${when}, after you opened it here: in another window, by the assistant, or by a program. What you wrote is still here.`,
+  text: (/** @type {string} */ name, /** @type {string} */ when) =>
+    `${name} was changed ${when}, after you opened it here: in another window, by the assistant, or by a program. ` +
+    `What you wrote is still here.`,
   meanwhile: "meanwhile",
   show: "Show",
   hide: "Hide",
@@ -11,7 +13,8 @@ export const conflictWords = {
   stay: "Go on editing",
   back: "Back",
   goneTitle: "Deleted elsewhere",
-  goneText: (/** @type {string} */ name) => `${name} was deleted, after you opened it here: in another window, by the assistant, or by a program. What you wrote is still here.`,
+  goneText: (/** @type {string} */ name) =>
+    `${name} was deleted, after you opened it here: in another window, by the assistant, or by a program. What you wrote is still here.`,
   goneWhileRead: "It was deleted elsewhere while it was open here.",
   mineAsNew: "Keep mine as new",
   letGo: "Let it go",
@@ -28,7 +31,8 @@ export const conflictWords = {
   removeText: (/** @type {string} */ name) => `${name} was changed after you opened it here. Delete it all the same?`,
   removeAnyway: "Delete it all the same",
   keepIt: "Keep it",
-  renamed: (/** @type {string} */ theirs, /** @type {string} */ mine) => `It was renamed elsewhere and is called “${theirs}” now. You typed “${mine}”.`,
+  renamed: (/** @type {string} */ theirs, /** @type {string} */ mine) =>
+    `It was renamed elsewhere and is called “${theirs}” now. You typed “${mine}”.`,
   tookTitle: (/** @type {string} */ theirs) => `It is called “${theirs}” now.`,
   goneAlready: "It was deleted elsewhere already.",
   shownNow: "Changed elsewhere. You see it as it is now.",

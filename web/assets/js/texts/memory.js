@@ -1,6 +1,7 @@
 // The words of the memory panel.
 
-const plural = (/** @type {number} */ n, /** @type {string} */ one, /** @type {string} */ many) => `${n.toLocaleString("en")} ${n === 1 ? one : many}`;
+const plural = (/** @type {number} */ n, /** @type {string} */ one, /** @type {string} */ many) =>
+  `${n.toLocaleString("en")} ${n === 1 ? one : many}`;
 
 export const memoryWords = {
   search: "Search what is remembered",
@@ -9,26 +10,43 @@ export const memoryWords = {
   categoryCount: (/** @type {string} */ name, /** @type {number} */ n) => `${name} (${n.toLocaleString("en")})`,
   add: "Add a memory",
   list: "Memories",
-  columns: { content: "What is remembered", category: "Category", source: "From", updated: "Changed", score: "Fits", why: "Found by" },
+  columns: {
+    content: "What is remembered",
+    category: "Category",
+    source: "From",
+    updated: "Changed",
+    score: "Fits",
+    why: "Found by",
+  },
   failed: "The memory could not be loaded",
   emptyTitle: "Nothing is remembered yet",
-  empty: "The assistant keeps what you tell it to remember, and finds it again when it matters. Add the first fact yourself, or say “remember that …” in the chat.",
+  empty:
+    "The assistant keeps what you tell it to remember, and finds it again when it matters. Add the first fact " +
+    "yourself, or say “remember that …” in the chat.",
   offTitle: "Long-term memory is off",
   off: "Set `memory.enabled` to true and restart Aethon.",
   nothingTitle: "Nothing found",
   nothing: (/** @type {string} */ text) => `Nothing that is remembered fits “${text}”.`,
   noneInCategory: "Nothing is filed under this category any more.",
-  stats: (/** @type {number} */ recalled, /** @type {number} */ vectors) => `${plural(recalled, "was", "were")} used in answers, ${vectors.toLocaleString("en")} can be found by meaning`,
+  stats: (/** @type {number} */ recalled, /** @type {number} */ vectors) =>
+    `${plural(recalled, "was", "were")} used in answers, ${vectors.toLocaleString("en")} can be found by meaning`,
   results: (/** @type {number} */ n) => plural(n, "result", "results"),
   score: (/** @type {string} */ score) => `${score} %`,
-  sources: /** @type {Record<string, string>} */ ({ api: "Added by hand", tool: "The assistant", conversation: "A conversation", cli: "The terminal", learning: "A learning" }),
+  sources: /** @type {Record<string, string>} */ ({
+    api: "Added by hand",
+    tool: "The assistant",
+    conversation: "A conversation",
+    cli: "The terminal",
+    learning: "A learning",
+  }),
   scope: "Whose",
   scopes: /** @type {Record<string, string>} */ ({ owner: "The owner", shared: "Everybody" }),
   never: "Never",
 
   one: "Memory",
   thisOne: "This memory",
-  asText: (/** @type {{content: string, category: string}} */ { content, category }) => `${content}\n\nCategory: ${category}`,
+  asText: (/** @type {{content: string, category: string}} */ { content, category }) =>
+    `${content}\n\nCategory: ${category}`,
   content: "What is remembered",
   contentHint: "One fact in a sentence works best. Passwords and keys are refused.",
   categoryHint: "A word of your own, such as family or work.",
@@ -37,7 +55,7 @@ export const memoryWords = {
   known: "This is already remembered.",
   edit: "Edit",
   editTitle: "Edit this memory",
-  saved: "Saved. What it said before is kept as history.",
+  saved: "Saved. The earlier text is kept as history.",
   remove: "Delete",
   removeTitle: "Delete this memory?",
   removeBody: "It will be gone for good, with its history. The assistant will no longer know it.",
@@ -46,7 +64,7 @@ export const memoryWords = {
   updated: "Last changed",
   recalled: "Last used in an answer",
   source: "From",
-  history: "What it said before",
+  history: "Earlier versions",
   replaced: (/** @type {string} */ category) => `filed under ${category}, replaced`,
   missingTitle: "There is no such memory",
   missing: "It was deleted, or the address is wrong.",

@@ -1,6 +1,7 @@
 // The words of the live monitor.
 
-const plural = (/** @type {number} */ n, /** @type {string} */ one, /** @type {string} */ many) => `${n.toLocaleString("en")} ${n === 1 ? one : many}`;
+const plural = (/** @type {number} */ n, /** @type {string} */ one, /** @type {string} */ many) =>
+  `${n.toLocaleString("en")} ${n === 1 ? one : many}`;
 
 export const monitor = {
   failed: "The newest messages could not be loaded",
@@ -8,9 +9,38 @@ export const monitor = {
   channel: "Channel",
   allChannels: "All channels",
   kind: "Kind",
-  kinds: /** @type {[string, string][]} */ ([["", "Everything"], ["message", "Messages"], ["reply", "Replies"], ["tool", "Tool calls"], ["approval", "Approvals"], ["delivery", "Deliveries"], ["job", "Jobs"], ["problem", "Problems"]]),
-  kindNames: /** @type {Record<string, string>} */ ({ message: "Message", reply: "Reply", tool: "Tool", approval: "Approval", delivery: "Delivery", job: "Job", problem: "Problem", note: "Note", gap: "Gap" }),
-  states: /** @type {Record<string, string>} */ ({ running: "Running", ok: "Done", error: "Failed", denied: "Denied", waiting: "Waits", allowed: "Allowed", sent: "Sent", skipped: "Skipped", stopped: "Stopped" }),
+  kinds: /** @type {[string, string][]} */ ([
+    ["", "Everything"],
+    ["message", "Messages"],
+    ["reply", "Replies"],
+    ["tool", "Tool calls"],
+    ["approval", "Approvals"],
+    ["delivery", "Deliveries"],
+    ["job", "Jobs"],
+    ["problem", "Problems"],
+  ]),
+  kindNames: /** @type {Record<string, string>} */ ({
+    message: "Message",
+    reply: "Reply",
+    tool: "Tool",
+    approval: "Approval",
+    delivery: "Delivery",
+    job: "Job",
+    problem: "Problem",
+    note: "Note",
+    gap: "Gap",
+  }),
+  states: /** @type {Record<string, string>} */ ({
+    running: "Running",
+    ok: "Done",
+    error: "Failed",
+    denied: "Denied",
+    waiting: "Waits",
+    allowed: "Allowed",
+    sent: "Sent",
+    skipped: "Skipped",
+    stopped: "Stopped",
+  }),
   onlySession: (/** @type {string} */ name) => `Only ${name}`,
   everySession: "Show every conversation",
   list: "Messages and tool calls, newest first",
@@ -19,9 +49,14 @@ export const monitor = {
   empty: "Messages and tool calls of every channel appear here as they happen. Say something in the chat.",
   noMatchTitle: "Nothing matches",
   noMatch: "Change the words of the search or the filters.",
-  gap: (/** @type {number} */ n) => `${n === 1 ? "One event was" : `${n.toLocaleString("en")} events were`} missed here. What is stored of them was asked for again.`,
-  count: (/** @type {number} */ shown, /** @type {number} */ all) => (shown === all ? plural(all, "entry", "entries") : `${shown.toLocaleString("en")} of ${plural(all, "entry", "entries")}`),
-  history: (/** @type {number} */ n) => `With the newest of ${n === 1 ? "one conversation" : `${n} conversations`} from before you opened this page.`,
+  gap: (/** @type {number} */ n) =>
+    `${n === 1 ? "One event was" : `${n.toLocaleString("en")} events were`} missed here. Those that are stored were loaded again.`,
+  count: (/** @type {number} */ shown, /** @type {number} */ all) =>
+    shown === all
+      ? plural(all, "entry", "entries")
+      : `${shown.toLocaleString("en")} of ${plural(all, "entry", "entries")}`,
+  history: (/** @type {number} */ n) =>
+    `With the newest of ${n === 1 ? "one conversation" : `${n} conversations`} from before you opened this page.`,
   input: "Input",
   output: "Output",
   text: "Text",

@@ -2,7 +2,8 @@
 
 import { counted } from "../shared/count.js";
 
-const plural = (/** @type {number} */ n, /** @type {string} */ one, /** @type {string} */ many) => `${counted(n)} ${n === 1 ? one : many}`;
+const plural = (/** @type {number} */ n, /** @type {string} */ one, /** @type {string} */ many) =>
+  `${counted(n)} ${n === 1 ? one : many}`;
 
 export const overviewWords = {
   problems: "Needs attention",
@@ -12,7 +13,7 @@ export const overviewWords = {
   todayHint: "A day begins at midnight UTC.",
   activity: "Recent activity",
   allSessions: "All sessions",
-  noActivity: "Nobody has said anything yet.",
+  noActivity: "There are no messages yet.",
   sayHello: "Say hello in the chat",
   next: "Next jobs",
   allJobs: "All jobs",
@@ -46,7 +47,8 @@ export const overviewWords = {
   lastDays: "Last 14 days",
   unknown: "Not known",
 
-  lost: (/** @type {number} */ n) => (n === 1 ? "A part of this page could not be loaded" : `${n} parts of this page could not be loaded`),
+  lost: (/** @type {number} */ n) =>
+    n === 1 ? "A part of this page could not be loaded" : `${n} parts of this page could not be loaded`,
   notLoaded: "This could not be loaded.",
 
   notReady: "Aethon takes no new messages",
@@ -65,7 +67,8 @@ export const overviewWords = {
   undeliveredRemedy: "Send them again, or remove them.",
   showDeliveries: "Show them",
   brokenSops: (/** @type {number} */ n) => plural(n, "SOP has faults", "SOPs have faults"),
-  errorsLogged: (/** @type {number} */ n) => plural(n, "error was logged in the last hour", "errors were logged in the last hour"),
+  errorsLogged: (/** @type {number} */ n) =>
+    plural(n, "error was logged in the last hour", "errors were logged in the last hour"),
   showBudget: "Usage",
   showJob: "Show the job",
   showKey: "Show the key",

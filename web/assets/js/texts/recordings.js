@@ -1,6 +1,7 @@
 // The words of the recordings.
 
-const plural = (/** @type {number} */ n, /** @type {string} */ one, /** @type {string} */ many) => `${n.toLocaleString("en")} ${n === 1 ? one : many}`;
+const plural = (/** @type {number} */ n, /** @type {string} */ one, /** @type {string} */ many) =>
+  `${n.toLocaleString("en")} ${n === 1 ? one : many}`;
 
 export const recordings = {
   failed: "The recordings could not be loaded",
@@ -8,13 +9,23 @@ export const recordings = {
   eventsFailed: "Its events could not be loaded",
   list: "Recordings, newest first",
   search: "Search recordings",
-  columns: { what: "Conversation", started: "Began", took: "Lasted", events: "Events", snapshots: "Snapshots", size: "Size" },
+  columns: {
+    what: "Conversation",
+    started: "Began",
+    took: "Lasted",
+    events: "Events",
+    snapshots: "Snapshots",
+    size: "Size",
+  },
   running: "Being recorded",
   runningTitle: "This is still being recorded",
   openConversation: "Open the conversation",
-  runningHint: "A recording can be opened when it has ended: when its conversation is reset, deleted or at rest, or when Aethon stops.",
+  runningHint:
+    "A recording can be opened when it has ended: when its conversation is reset, deleted or at rest, or when Aethon stops.",
   emptyTitle: "Nothing was recorded yet",
-  empty: "A recording ends when its conversation is reset, deleted or idle, and when Aethon stops. `session_recorder.enabled` turns recording on.",
+  empty:
+    "A recording ends when its conversation is reset, deleted or idle, and when Aethon stops. " +
+    "`session_recorder.enabled` turns recording on.",
   noneEnded: "No recording has ended yet.",
   offTitle: "This Aethon has no recorder",
   off: "Recordings come with the session recorder. Update Aethon, or turn on `session_recorder.enabled`.",
@@ -22,7 +33,10 @@ export const recordings = {
   noMatch: "Change the words of the search.",
   refused: "Refused",
   refusedHint: "The file is not a sound recording. It was not opened.",
-  count: (/** @type {number} */ shown, /** @type {number} */ all) => (shown === all ? plural(all, "recording", "recordings") : `${shown.toLocaleString("en")} of ${all.toLocaleString("en")}`),
+  count: (/** @type {number} */ shown, /** @type {number} */ all) =>
+    shown === all
+      ? plural(all, "recording", "recordings")
+      : `${shown.toLocaleString("en")} of ${all.toLocaleString("en")}`,
   began: "Began",
   lasted: "Lasted",
   events: (/** @type {number} */ n) => plural(n, "event", "events"),
@@ -32,7 +46,8 @@ export const recordings = {
   download: "Download",
   verify: "Verify",
   verifying: "Checking every sum",
-  verified: (/** @type {number} */ n) => (n > 0 ? `Sound: the sums of all ${plural(n, "entry", "entries")} are right.` : "Sound: every sum is right."),
+  verified: (/** @type {number} */ n) =>
+    n > 0 ? `Sound: the sums of all ${plural(n, "entry", "entries")} are right.` : "Sound: every sum is right.",
   unsound: (/** @type {string} */ why) => `Not sound: ${why}`,
   remove: "Delete",
   removeTitle: "Delete this recording?",
@@ -41,15 +56,19 @@ export const recordings = {
   removeFailed: "The recording was not deleted.",
   resume: "Resume from here",
   resumeTitle: "Go on from this moment?",
-  resumeBody: (/** @type {number} */ n, /** @type {number} */ messages) => `A new conversation begins with the ${plural(messages, "message", "messages")} that there were at snapshot ${n}. The recorded one stays as it is.`,
+  resumeBody: (/** @type {number} */ n, /** @type {number} */ messages) =>
+    `A new conversation begins with the ${plural(messages, "message", "messages")} that there were at snapshot ` +
+    `${n}. The recorded one stays as it is.`,
   resumed: "A new conversation holds the state of that moment.",
   openIt: "Open it",
   resumeFailed: "It could not be resumed.",
   noState: "No snapshot before this moment",
-  atSnapshot: (/** @type {number} */ n, /** @type {number} */ all, /** @type {number} */ messages) => `Snapshot ${n} of ${all}, after ${plural(messages, "message", "messages")}`,
+  atSnapshot: (/** @type {number} */ n, /** @type {number} */ all, /** @type {number} */ messages) =>
+    `Snapshot ${n} of ${all}, after ${plural(messages, "message", "messages")}`,
   timeline: "Timeline",
   scrubber: "Moment of the recording",
-  moment: (/** @type {string} */ time, /** @type {number} */ n, /** @type {number} */ all) => `${time}, event ${n.toLocaleString("en")} of ${all.toLocaleString("en")}`,
+  moment: (/** @type {string} */ time, /** @type {number} */ n, /** @type {number} */ all) =>
+    `${time}, event ${n.toLocaleString("en")} of ${all.toLocaleString("en")}`,
   layers: "Layers",
   layerNames: /** @type {Record<string, string>} */ ({ agent: "Agent", tool: "Tools", sys: "Program" }),
   tabs: { moment: "This moment", events: "Events", state: "State", difference: "Difference", replay: "Replay" },
@@ -66,7 +85,8 @@ export const recordings = {
   noEvents: "No event is recorded in these layers.",
   searchEvents: "Search events",
   eventList: "Events, oldest first",
-  loading: (/** @type {number} */ n, /** @type {number} */ all) => `${n.toLocaleString("en")} of ${all.toLocaleString("en")} events loaded`,
+  loading: (/** @type {number} */ n, /** @type {number} */ all) =>
+    `${n.toLocaleString("en")} of ${all.toLocaleString("en")} events loaded`,
   stateOf: (/** @type {number} */ n) => `The state after snapshot ${n}`,
   stateFailed: "The state of this moment could not be loaded",
   noStateTitle: "There is no state yet",

@@ -1,26 +1,30 @@
 // The words of the scheduler panel.
 
-const plural = (/** @type {number} */ n, /** @type {string} */ one, /** @type {string} */ many) => `${n.toLocaleString("en")} ${n === 1 ? one : many}`;
+const plural = (/** @type {number} */ n, /** @type {string} */ one, /** @type {string} */ many) =>
+  `${n.toLocaleString("en")} ${n === 1 ? one : many}`;
 
 export const schedulerWords = {
   list: "Jobs",
   add: "Add a job",
   failed: "The jobs could not be loaded",
   emptyTitle: "No jobs yet",
-  empty: "A job runs a prompt or an SOP at set times, and sends the reply to a channel. Add one here, write it into `scheduler.jobs`, or ask the assistant to remind you of something.",
+  empty:
+    "A job runs a prompt or an SOP at set times, and sends the reply to a channel. Add one here, write it into " +
+    "`scheduler.jobs`, or ask the assistant to remind you of something.",
   off: "The scheduler is off: no job runs by itself. Set `scheduler.enabled` to true and restart Aethon.",
   columns: { job: "Job", what: "Does", when: "When", next: "Next run", last: "Last outcome", actions: "Actions" },
   none: "None",
   never: "Not run yet",
   once: "Once",
   sop: (/** @type {string} */ name) => `SOP ${name}`,
-  statuses: /** @type {Record<string, {label: string, tone: "good" | "warn" | "bad" | "accent" | "", icon: string}>} */ ({
-    ok: { label: "Ok", tone: "good", icon: "check" },
-    error: { label: "Failed", tone: "bad", icon: "alert" },
-    running: { label: "Running", tone: "accent", icon: "clock" },
-    skipped: { label: "Skipped", tone: "warn", icon: "info" },
-    missed: { label: "Missed", tone: "warn", icon: "alert" },
-  }),
+  statuses:
+    /** @type {Record<string, {label: string, tone: "good" | "warn" | "bad" | "accent" | "", icon: string}>} */ ({
+      ok: { label: "Ok", tone: "good", icon: "check" },
+      error: { label: "Failed", tone: "bad", icon: "alert" },
+      running: { label: "Running", tone: "accent", icon: "clock" },
+      skipped: { label: "Skipped", tone: "warn", icon: "info" },
+      missed: { label: "Missed", tone: "warn", icon: "alert" },
+    }),
   paused: "Paused",
   count: (/** @type {number} */ n) => plural(n, "job", "jobs"),
 
@@ -38,9 +42,24 @@ export const schedulerWords = {
   actionsFor: (/** @type {string} */ id) => `Actions for ${id}`,
 
   outside: "Text from outside",
-  origins: /** @type {Record<string, string>} */ ({ config: "The configuration", owner: "You", assistant: "The assistant" }),
+  origins: /** @type {Record<string, string>} */ ({
+    config: "The configuration",
+    owner: "You",
+    assistant: "The assistant",
+  }),
   details: {
-    what: "Does", prompt: "Prompt", sop: "SOP", cron: "Schedule", zone: "Time zone", once: "At", channel: "Sends to", missed: "If missed", retries: "Tries again", origin: "Made by", askedBy: "Asked for by", next: "Next run",
+    what: "Does",
+    prompt: "Prompt",
+    sop: "SOP",
+    cron: "Schedule",
+    zone: "Time zone",
+    once: "At",
+    channel: "Sends to",
+    missed: "If missed",
+    retries: "Tries again",
+    origin: "Made by",
+    askedBy: "Asked for by",
+    next: "Next run",
   },
   missed: /** @type {Record<string, string>} */ ({ skip: "Leave it out", run_once: "Run it once, late" }),
   retries: (/** @type {number} */ n) => (n === 0 ? "Not at all" : plural(n, "time", "times")),
@@ -60,17 +79,31 @@ export const schedulerWords = {
     id: "Name",
     idHint: "Lower-case letters, digits and hyphens. Leave it empty to get a generated name.",
     task: "What it does",
-    tasks: /** @type {[string, string][]} */ ([["prompt", "Sends a prompt to the assistant"], ["sop", "Runs an SOP"]]),
+    tasks: /** @type {[string, string][]} */ ([
+      ["prompt", "Sends a prompt to the assistant"],
+      ["sop", "Runs an SOP"],
+    ]),
     prompt: "Prompt",
     promptHint: "What you would write in the chat.",
     sop: "SOP",
     input: "Values for the SOP",
-    inputHint: (/** @type {string} */ names) => (names ? `It needs ${names}, as name=value.` : "It has no parameters; what you write here is passed on to it."),
+    inputHint: (/** @type {string} */ names) =>
+      names ? `It needs ${names}, as name=value.` : "It has no parameters; what you write here is passed on to it.",
     when: "When",
-    whens: /** @type {[string, string][]} */ ([["cron", "Repeatedly"], ["once", "Once"]]),
+    whens: /** @type {[string, string][]} */ ([
+      ["cron", "Repeatedly"],
+      ["once", "Once"],
+    ]),
     cron: "Schedule",
     cronHint: "Minute, hour, day, month, weekday; or @hourly, @daily, @weekly, @monthly.",
-    presets: /** @type {[string, string][]} */ ([["", "Examples"], ["0 8 * * *", "Every day at 8:00"], ["30 7 * * 1-5", "Workdays at 7:30"], ["0 * * * *", "Every hour"], ["0 18 * * 0", "Sundays at 18:00"], ["0 9 1 * *", "On the 1st at 9:00"]]),
+    presets: /** @type {[string, string][]} */ ([
+      ["", "Examples"],
+      ["0 8 * * *", "Every day at 8:00"],
+      ["30 7 * * 1-5", "Workdays at 7:30"],
+      ["0 * * * *", "Every hour"],
+      ["0 18 * * 0", "Sundays at 18:00"],
+      ["0 9 1 * *", "On the 1st at 9:00"],
+    ]),
     preset: "Example schedules",
     zone: "Time zone",
     runAt: "At",

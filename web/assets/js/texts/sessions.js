@@ -1,19 +1,29 @@
 // The words of the sessions panel and of transcripts.
 
-const plural = (/** @type {number} */ n, /** @type {string} */ one, /** @type {string} */ many) => `${n.toLocaleString("en")} ${n === 1 ? one : many}`;
+const plural = (/** @type {number} */ n, /** @type {string} */ one, /** @type {string} */ many) =>
+  `${n.toLocaleString("en")} ${n === 1 ? one : many}`;
 
 export const sessionWords = {
   search: "Search titles and messages",
   channel: "Channel",
   allChannels: "All channels",
   list: "Sessions",
-  columns: { title: "Conversation", channel: "Channel", messages: "Messages", state: "State", updated: "Last used", created: "Began", actions: "Actions" },
+  columns: {
+    title: "Conversation",
+    channel: "Channel",
+    messages: "Messages",
+    state: "State",
+    updated: "Last used",
+    created: "Began",
+    actions: "Actions",
+  },
   untitled: "Without a title",
   busy: "Answering",
   idle: "Quiet",
   failed: "The sessions could not be loaded",
   emptyTitle: "No conversations yet",
-  empty: "Everything that people and programs say to the assistant is kept here, by conversation. Say something in the chat, and it appears.",
+  empty:
+    "Everything that people and programs say to the assistant is kept here, by conversation. Say something in the chat, and it appears.",
   openChat: "Open the chat",
   nothingTitle: "Nothing found",
   nothing: (/** @type {string} */ text) => `No conversation matches “${text}”.`,
@@ -30,7 +40,8 @@ export const sessionWords = {
   stopped: "Stopped.",
   reset: "Empty",
   resetTitle: "Empty this conversation?",
-  resetBody: (/** @type {string} */ title) => `All messages of “${title}” will be gone for good. The conversation itself stays.`,
+  resetBody: (/** @type {string} */ title) =>
+    `All messages of “${title}” will be gone for good. The conversation itself stays.`,
   wasReset: "The conversation is empty now.",
   remove: "Delete",
   removeTitle: "Delete this conversation?",
@@ -54,7 +65,12 @@ export const sessionWords = {
   agent: "Agent",
   pending: "Waits for its answer",
 
-  roles: /** @type {Record<string, string>} */ ({ user: "Person", assistant: "Aethon", system: "Program", tool: "Tool" }),
+  roles: /** @type {Record<string, string>} */ ({
+    user: "Person",
+    assistant: "Aethon",
+    system: "Program",
+    tool: "Tool",
+  }),
   untrusted: "From outside",
   untrustedHint: "This text came from a stranger. The model is told to treat it as data.",
   call: "Input",
@@ -66,7 +82,8 @@ export const sessionWords = {
   unanswered: "No answer",
   reasoning: "Reasoning",
   context: (/** @type {string} */ source) => `Context from ${source}`,
-  folded: (/** @type {number} */ n) => `${plural(n, "older message was", "older messages were")} summarised for the model`,
+  folded: (/** @type {number} */ n) =>
+    `${plural(n, "older message was", "older messages were")} summarised for the model`,
   file: (/** @type {string} */ name) => `File ${name}`,
   picture: "Picture",
   changedInput: "A person changed the arguments before it ran.",

@@ -2,14 +2,27 @@
 
 import { counted } from "../shared/count.js";
 
-const plural = (/** @type {number} */ n, /** @type {string} */ one, /** @type {string} */ many) => `${counted(n)} ${n === 1 ? one : many}`;
+const plural = (/** @type {number} */ n, /** @type {string} */ one, /** @type {string} */ many) =>
+  `${counted(n)} ${n === 1 ? one : many}`;
 
 export const shell = {
   groups: { now: "Now", work: "Work", mind: "Mind", system: "System" },
   panels: {
-    overview: "Overview", company: "Live Company", monitor: "Live Monitor", approvals: "Approvals", sessions: "Sessions", agents: "Agents",
-    sops: "SOPs", scheduler: "Scheduler", recordings: "Recordings", memory: "Memory", channels: "Channels", usage: "Usage", features: "Features",
-    config: "Config", logs: "Logs",
+    overview: "Overview",
+    company: "Live Company",
+    monitor: "Live Monitor",
+    approvals: "Approvals",
+    sessions: "Sessions",
+    agents: "Agents",
+    sops: "SOPs",
+    scheduler: "Scheduler",
+    recordings: "Recordings",
+    memory: "Memory",
+    channels: "Channels",
+    usage: "Usage",
+    features: "Features",
+    config: "Config",
+    logs: "Logs",
   },
   search: "Search or jump to",
   model: "Model",
@@ -22,9 +35,11 @@ export const shell = {
   reload: "Reload the page",
   unknownTitle: "Not found",
   unknownLead: "There is no such page",
-  unknown: (/** @type {string} */ hash) => `The dashboard has nothing at ${hash.slice(0, 120)}. Pick a panel on the left, or press Ctrl+K to search.`,
+  unknown: (/** @type {string} */ hash) =>
+    `The dashboard has nothing at ${hash.slice(0, 120)}. Pick a panel on the left, or press Ctrl+K to search.`,
   panelFailed: "This panel could not be loaded",
-  panelFailedHint: "Aethon may be restarting or was updated. Reload the page; if that does not help, check that Aethon is running.",
+  panelFailedHint:
+    "Aethon may be restarting or was updated. Reload the page; if that does not help, check that Aethon is running.",
   notBuilt: "This panel is on its way",
   notBuiltHint: "It shows nothing yet.",
 
@@ -34,7 +49,8 @@ export const shell = {
   retry: "Try again",
   more: "Show more",
   loadingMore: "Loading",
-  shownOf: (/** @type {number} */ shown, /** @type {number} */ all) => (shown >= all ? plural(all, "entry", "entries") : `${counted(shown)} of ${counted(all)}`),
+  shownOf: (/** @type {number} */ shown, /** @type {number} */ all) =>
+    shown >= all ? plural(all, "entry", "entries") : `${counted(shown)} of ${counted(all)}`,
   sortBy: (/** @type {string} */ column) => `Sort by ${column}`,
   copy: "Copy",
   close: "Close",

@@ -1,6 +1,7 @@
 // The words of the SOPs panel.
 
-const plural = (/** @type {number} */ n, /** @type {string} */ one, /** @type {string} */ many) => `${n.toLocaleString("en")} ${n === 1 ? one : many}`;
+const plural = (/** @type {number} */ n, /** @type {string} */ one, /** @type {string} */ many) =>
+  `${n.toLocaleString("en")} ${n === 1 ? one : many}`;
 
 export const sopWords = {
   list: "SOPs",
@@ -17,7 +18,12 @@ export const sopWords = {
   types: /** @type {Record<string, string>} */ ({ builtin: "Built in", custom: "Yours" }),
   steps: (/** @type {number} */ n) => plural(n, "step", "steps"),
   parameters: (/** @type {number} */ n) => (n === 0 ? "Nothing" : plural(n, "value", "values")),
-  broken: (/** @type {number} */ n) => plural(n, "file has the name of an SOP but cannot be read as one", "files have names of SOPs but cannot be read as such"),
+  broken: (/** @type {number} */ n) =>
+    plural(
+      n,
+      "file has the name of an SOP but cannot be read as one",
+      "files have names of SOPs but cannot be read as such",
+    ),
   invalid: "The file is not a valid SOP, so it does not count",
   fault: (/** @type {number} */ line, /** @type {string} */ message) => `Line ${line}: ${message}`,
 
@@ -32,10 +38,12 @@ export const sopWords = {
   by: (/** @type {string} */ value) => `Otherwise ${value}.`,
   edit: "Edit",
   copy: "Edit a copy",
-  copyHint: "Built-in SOPs stay as they are. Saved under the same name, yours is used instead; under another name, both are there.",
+  copyHint:
+    "Built-in SOPs stay as they are. Saved under the same name, yours is used instead; under another name, both are there.",
   remove: "Delete",
   removeTitle: "Delete this SOP?",
-  removeBody: (/** @type {string} */ name) => `The file of “${name}” will be gone for good. If a built-in SOP has the same name, it counts again.`,
+  removeBody: (/** @type {string} */ name) =>
+    `The file of “${name}” will be gone for good. If a built-in SOP has the same name, it counts again.`,
   removed: "SOP deleted.",
   callIt: "In chat",
   file: "File",
@@ -64,7 +72,15 @@ export const sopWords = {
   runsFailed: "The runs could not be loaded",
   noRunsTitle: "Nothing has run yet",
   noRuns: "Runs of SOPs are listed here, with the step they have reached.",
-  runColumns: { sop: "SOP", state: "State", steps: "Steps done", session: "In", started: "Began", cost: "Cost", actions: "Actions" },
+  runColumns: {
+    sop: "SOP",
+    state: "State",
+    steps: "Steps done",
+    session: "In",
+    started: "Began",
+    cost: "Cost",
+    actions: "Actions",
+  },
   states: /** @type {Record<string, {label: string, tone: "good" | "warn" | "bad" | "accent" | "", icon: string}>} */ ({
     asking: { label: "Asks for values", tone: "warn", icon: "info" },
     running: { label: "Running", tone: "accent", icon: "clock" },

@@ -1,13 +1,16 @@
 // The words of work that takes more than one turn.
 
-const plural = (/** @type {number} */ n, /** @type {string} */ one, /** @type {string} */ many) => `${n.toLocaleString("en")} ${n === 1 ? one : many}`;
+const plural = (/** @type {number} */ n, /** @type {string} */ one, /** @type {string} */ many) =>
+  `${n.toLocaleString("en")} ${n === 1 ? one : many}`;
 
 export const workWords = {
   title: "Work",
   failed: "Work could not be loaded",
-  label: "Work of several turns, newest first",
+  label: "Multi-turn work, newest first",
   emptyTitle: "No work yet",
-  empty: "Ask the assistant for something with several steps. It plans them as tasks, works through them in the background, and reports the result.",
+  empty:
+    "Ask the assistant for something with several steps. It plans them as tasks, works through them in the " +
+    "background, and reports the result.",
   offTitle: "Work is off",
   off: "Set `work.enabled` to let the assistant plan tasks and work through them in the background.",
   ambient: "Idle time is used as well.",
@@ -25,7 +28,15 @@ export const workWords = {
   cancelTitle: "Cancel this work?",
   cancelBody: (/** @type {string} */ goal) => `“${goal}” ends with a receipt of what was done. It cannot be resumed.`,
   cancelAction: "Cancel work",
-  columns: { goal: "Goal", state: "State", tasks: "Tasks done", took: "Took", cost: "Cost", when: "Changed", actions: "Actions" },
+  columns: {
+    goal: "Goal",
+    state: "State",
+    tasks: "Tasks done",
+    took: "Took",
+    cost: "Cost",
+    when: "Changed",
+    actions: "Actions",
+  },
   states: /** @type {Record<string, {label: string, tone: "good" | "warn" | "bad" | "accent" | "", icon: string}>} */ ({
     queued: { label: "Queued", tone: "", icon: "clock" },
     running: { label: "Running", tone: "accent", icon: "spark" },
@@ -34,9 +45,19 @@ export const workWords = {
     failed: { label: "Ended early", tone: "bad", icon: "alert" },
     stopped: { label: "Cancelled", tone: "", icon: "stop" },
   }),
-  wishes: /** @type {Record<string, string>} */ ({ stop: "Is being cancelled", pause: "Is being paused", resume: "Is being resumed" }),
-  taskStates: /** @type {Record<string, string>} */ ({ todo: "not started", running: "in progress", done: "done", failed: "failed" }),
-  tasksDone: (/** @type {number} */ done, /** @type {number} */ all) => `${done.toLocaleString("en")} of ${plural(all, "task", "tasks")}`,
+  wishes: /** @type {Record<string, string>} */ ({
+    stop: "Is being cancelled",
+    pause: "Is being paused",
+    resume: "Is being resumed",
+  }),
+  taskStates: /** @type {Record<string, string>} */ ({
+    todo: "not started",
+    running: "in progress",
+    done: "done",
+    failed: "failed",
+  }),
+  tasksDone: (/** @type {number} */ done, /** @type {number} */ all) =>
+    `${done.toLocaleString("en")} of ${plural(all, "task", "tasks")}`,
   reason: "Why",
   turns: "Turns",
   planned: "Planned",

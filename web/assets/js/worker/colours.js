@@ -1,4 +1,4 @@
-// Highlights code off the main thread: a grammar may take for ever on hostile text, and then only this worker is terminated. It
+// Highlights code off the main thread: a grammar may never finish on hostile text, and then only this worker is terminated. It
 // receives a language and a text, reports when it begins, and returns the pieces with their scopes; null if the text needs no
 // highlighting.
 

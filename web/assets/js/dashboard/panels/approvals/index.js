@@ -1,0 +1,216 @@
+// Pending approvals with exactly what would run, grants for conversations, and past decisions.
+
+import { Problem } from "../../../shared/api.js";
+import { arrange, fill, make } from "../../../shared/dom.js";
+import { badge, button, note } from "../../../shared/controls.js";
+import { timeElement } from "../../../shared/time.js";
+import { toast } from "../../../shared/toast.js";
+import { visible, visibleText } from "../../../shared/visible.js";
+import { approvals as words } from "../../../texts/approvals.js";
+import { codeBox } from "../../../components/code.js";
+import { openDrawer, pairs } from "../../../components/drawer.js";
+import { searchField, select } from "../../../components/form.js";
+import { region, state } from "../../../components/state.js";
+import { rowTitle, table } from "../../../components/table.js";
+import { approvalsPath } from "../../approvals-path.js";
+import { approvalList, hasKept } from "../../approvals.js";
+import { exactTime } from "../../exact-time.js";
+
+/** @import { AuditEntry, Grant } from "../../../wire/api.js" */
+
+/**
+ * @typedef {{at: string, action: string, subject: string, outcome: string, by: string, detail: string, session_id:
+ *   string | null, turn: string | null, key: string}} Row
+ */
+
+const auditPath = "/api/audit?limit=1000";
+
+/** @type {import("../../panels.js").Mount} */
+export function mount(root, context) {
+  const cards = make("div", { class: "stack" });
+  const nothing = note({ icon: "check", title: words.none, text: words.noneHint });
+  const granted = make("div", {});
+  const waiting = region(context, {
+    path: approvalsPath,
+    failure: words.waitingFailed,
+    show: (answer) => {
+      const view = approvalList(context.store, cards);
+      showGrants(granted, answer.granted ?? [], context);
+      return (answer.approvals ?? []).length > 0 || hasKept() ? view : nothing;
+    },
+  });
+  const past = pastDecisions(context);
+  fill(
+    root,
+    make(
+      "div",
+      { class: "stack" },
+      make("section", {}, heading(words.waiting), waiting.element),
+      granted,
+      past.element,
+    ),
+  );
+  return {
+    refresh: () => {
+      waiting.soon();
+      past.soon();
+    },
+    live: (topic) => {
+      if (topic !== "approvals") return;
+      waiting.soon();
+      past.soon();
+    },
+  };
+}
+
+/** @param {string} title @param {Node} [aside] */
+const heading = (title, aside) => make("div", { class: "section-head" }, make("h2", {}, title), aside);
+
+/** @param {HTMLElement} host @param {Grant[]} grants @param {import("../../context.js").Context} context */
+function showGrants(host, grants, context) {
+  if (grants.length === 0) return fill(host);
+  const list = make("ul", { role: "list", class: "grants" });
+  for (const grant of grants) {
+    const back = button({
+      label: words.takeBack,
+      look: "button-small",
+      press: () => void takeBack(context, String(grant.id)),
+    });
+    list.append(
+      make(
+        "li",
+        { class: "grant" },
+        make("div", { class: "grant-what" }, ...visible(String(grant.allows ?? ""))),
+        sessionLink(grant.session_id),
+        back,
+      ),
+    );
+  }
+  fill(host, make("section", {}, heading(words.granted), list));
+}
+
+/** @param {import("../../context.js").Context} context @param {string} id */
+async function takeBack(context, id) {
+  try {
+    await context.request(`/api/approvals/granted/${encodeURIComponent(id)}`, { method: "DELETE" });
+    toast(words.takenBack);
+  } catch (problem) {
+    toast(`${words.takeBackFailed} ${problem instanceof Problem ? problem.message : ""}`);
+  }
+  void context.store.load(approvalsPath);
+}
+
+/** @param {string | null} session */
+const sessionLink = (session) =>
+  session ? make("a", { href: `#/sessions/${encodeURIComponent(session)}` }, visibleText(session)) : "";
+
+/** @param {import("../../context.js").Context} context */
+function pastDecisions(context) {
+  const wanted = { kind: context.query.get("kind") ?? "", text: context.query.get("q") ?? "" };
+  let rows = /** @type {Row[]} */ ([]);
+  const view = table({ label: words.pastLabel, key: (/** @type {Row} */ row) => row.key, columns, open: openRow });
+  const count = make("span", { class: "bar-count", role: "status" });
+  const body = make("div", {});
+  const show = () => {
+    const asked = wanted.text.toLowerCase().split(/\s+/).filter(Boolean);
+    const found = rows.filter(
+      (row) =>
+        (!wanted.kind || row.action === wanted.kind) &&
+        asked.every((word) =>
+          `${row.subject} ${row.outcome} ${row.by} ${row.detail} ${row.session_id ?? ""}`.toLowerCase().includes(word),
+        ),
+    );
+    count.textContent = words.count(found.length, rows.length);
+    if (rows.length === 0) fill(body, state({ icon: "shield", title: words.pastEmptyTitle, text: words.pastEmpty }));
+    else if (found.length === 0) fill(body, state({ icon: "search", title: words.noMatchTitle, text: words.noMatch }));
+    else arrange(body, [/** @type {Element} */ (view.show(found))]);
+    return body;
+  };
+  const change = (/** @type {Partial<typeof wanted>} */ next) => {
+    Object.assign(wanted, next);
+    context.note([], { kind: wanted.kind, q: wanted.text });
+    show();
+  };
+  const search = searchField({ label: words.search, value: wanted.text, change: (text) => change({ text }) });
+  const kind = select(words.kinds, wanted.kind, (next) => change({ kind: next }), words.kind);
+  const answers = region(context, {
+    path: auditPath,
+    failure: words.pastFailed,
+    show: ({ audit = [] }) => {
+      const seen = new Map();
+      rows = audit.map((/** @type {AuditEntry} */ entry) => {
+        const base = `${entry.at} ${entry.action} ${entry.subject} ${entry.turn}`;
+        seen.set(base, (seen.get(base) ?? 0) + 1);
+        return { ...entry, key: `${base} ${seen.get(base)}` };
+      });
+      return show();
+    },
+  });
+  const element = make(
+    "section",
+    {},
+    heading(words.past),
+    make("div", { class: "bar" }, search.element, kind, count),
+    answers.element,
+  );
+  return { element, soon: answers.soon };
+}
+
+/** @param {string} outcome @returns {Node} */
+function outcomeBadge(outcome) {
+  const isGood = /^(approve|allow|grant)/.test(outcome);
+  return badge(words.outcomes[outcome] ?? visibleText(outcome), isGood ? "good" : "bad", isGood ? "check" : "close");
+}
+
+/** @type {import("../../../components/table.js").Column<Row>[]} */
+const columns = [
+  {
+    id: "subject",
+    title: words.columns.subject,
+    cell: (row) =>
+      rowTitle({
+        press: () => openRow(row),
+        label: [
+          make("span", { class: "mono small" }, ...visible(row.subject)),
+          " ",
+          make("span", { class: "is-soft small" }, ...visible(row.detail.replace(/\s+/g, " ").slice(0, 160))),
+        ],
+        sub: [timeElement(row.at)],
+      }),
+  },
+  {
+    id: "outcome",
+    title: words.columns.outcome,
+    width: "w-outcome",
+    sort: (row) => row.outcome,
+    cell: (row) => outcomeBadge(row.outcome),
+  },
+  { id: "by", title: words.columns.by, width: "w-m", isWide: true, class: "is-soft", cell: (row) => visible(row.by) },
+  { id: "where", title: words.columns.where, width: "w-m", isWide: true, cell: (row) => sessionLink(row.session_id) },
+  {
+    id: "at",
+    title: words.columns.at,
+    width: "w-s",
+    isWide: true,
+    class: "is-soft",
+    sort: (row) => row.at,
+    cell: (row) => timeElement(row.at),
+  },
+];
+
+/** @param {Row} row */
+function openRow(row) {
+  openDrawer({
+    title: row.subject,
+    body: [
+      pairs(
+        [words.columns.outcome, outcomeBadge(row.outcome)],
+        [words.columns.at, exactTime(row.at)],
+        [words.columns.by, row.by && make("span", {}, ...visible(row.by))],
+        [words.columns.where, sessionLink(row.session_id)],
+      ),
+      make("section", {}, make("h3", {}, words.detail), codeBox(row.detail || "–", words.detail)),
+    ],
+    closed: () => {},
+  });
+}

@@ -1,0 +1,223 @@
+// Long-term memory: the list by category, a search that shows how well and by what each entry matched, and one entry in a drawer.
+// `#/memory`, `#/memory/new`, `#/memory/ID`, each with `?q=&category=`.
+
+import { cursorList } from "../../../components/cursor-list.js";
+import { searchField, select } from "../../../components/form.js";
+import { state } from "../../../components/state.js";
+import { rowTitle, table } from "../../../components/table.js";
+import { badge, button } from "../../../shared/controls.js";
+import { fill, make } from "../../../shared/dom.js";
+import { timeElement } from "../../../shared/time.js";
+import { visible, visibleText } from "../../../shared/visible.js";
+import { memoryWords as words } from "../../../texts/memory.js";
+import { memoryDrawer } from "./drawer.js";
+import { hrefOf, isSame } from "../../route.js";
+
+const statsPath = "/api/memory/stats";
+
+/** @type {import("../../panels.js").Mount} */
+export function mount(root, context) {
+  const filter = { q: context.query.get("q") ?? "", category: context.query.get("category") ?? "" };
+  const count = make("span", { class: "bar-count", role: "status" });
+  const stats = make("p", { class: "memory-stats quiet" });
+  const host = make("div", {});
+  const address = (/** @type {string[]} */ parts = []) => hrefOf("memory", parts, filter);
+  const changed = () => {
+    list.soon();
+    context.store.soon(statsPath);
+  };
+  const drawer = memoryDrawer(context, {
+    changed,
+    closed: () => location.hash !== address() && (location.hash = address()),
+  });
+  const restart = () => {
+    context.note([], filter);
+    start();
+  };
+  const search = searchField({
+    label: words.search,
+    value: filter.q,
+    change: (text) => {
+      filter.q = text.trim();
+      restart();
+    },
+  });
+  const categories = select(
+    [["", words.allCategories(0)]],
+    filter.category,
+    (value) => {
+      filter.category = value;
+      restart();
+    },
+    words.category,
+  );
+
+  const showStats = () => {
+    const numbers = context.store.get(statsPath)?.value;
+    if (!numbers) return;
+    const names = Object.keys(numbers.categories ?? {});
+    if (filter.category && !names.includes(filter.category)) names.push(filter.category);
+    const options = [
+      ["", words.allCategories(numbers.count ?? 0)],
+      ...names.map((name) => [name, words.categoryCount(visibleText(name), numbers.categories[name] ?? 0)]),
+    ];
+    fill(
+      categories,
+      ...options.map(([value, label]) => make("option", { value, selected: value === filter.category }, label)),
+    );
+    stats.textContent = numbers.count > 0 ? words.stats(numbers.recalled ?? 0, numbers.with_vector ?? 0) : "";
+  };
+
+  let list = startList(context, filter, count, address);
+  const start = () => {
+    list = startList(context, filter, count, address);
+    fill(host, list.element);
+  };
+  context.store.watch(statsPath, showStats, context.signal);
+  showStats();
+  void context.store.load(statsPath);
+  fill(
+    context.tools,
+    button({ label: words.add, icon: "plus", look: "button-primary", press: () => context.go(["new"], filter) }),
+  );
+  fill(host, list.element);
+  fill(root, make("div", { class: "bar" }, search.element, categories, count), stats, host);
+  drawer.open(context.parts[0]);
+  return {
+    refresh: changed,
+    route: (parts, query) => isSame(filter, query) && (drawer.open(parts[0]), true),
+    unmount: () => drawer.close(),
+  };
+}
+
+/**
+ * Starts the filtered list: a category by age, or search results by relevance.
+ * @param {import("../../context.js").Context} context @param {{q: string, category: string}} filter @param {HTMLElement} count
+ * @param {(parts?: string[]) => string} address
+ */
+function startList(context, filter, count, address) {
+  const { q, category } = { ...filter };
+  const view = memoryTable(context, q !== "", address);
+  const asked =
+    q === ""
+      ? context
+      : {
+          ...context,
+          request: () =>
+            context.request("/api/memory/search", {
+              method: "POST",
+              body: { query: q, top_k: 100, ...(category && { category }) },
+            }),
+        };
+  return cursorList(asked, {
+    path: ({ limit, cursor }) =>
+      `/api/memory?${new URLSearchParams({ limit: String(limit), ...(cursor && { cursor }), ...(category && { category }) })}`,
+    rows: (answer) => answer.results ?? answer.entries ?? [],
+    show: (rows) => view.show(rows),
+    empty: (answer) => nothing(q, category, answer),
+    failure: words.failed,
+    page: 100,
+    most: 1000,
+    count,
+  });
+}
+
+/** @param {import("../../context.js").Context} context @param {boolean} isSearch @param {(parts?: string[]) => string} address */
+function memoryTable(context, isSearch, address) {
+  const { columns } = words;
+  /** @type {import("../../../components/table.js").Column<any>[]} */
+  const found = [
+    {
+      id: "score",
+      title: columns.score,
+      width: "w-xs",
+      class: "is-number",
+      sort: (row) => row.score,
+      cell: (row) => words.score(String(Math.round(row.score * 100))),
+    },
+    {
+      id: "why",
+      title: columns.why,
+      width: "w-m",
+      isWide: true,
+      class: "is-soft",
+      cell: (row) => make("span", { title: visibleText(row.why) }, ...visible(row.why)),
+    },
+  ];
+  /** @type {import("../../../components/table.js").Column<any>[]} */
+  const aged = [
+    {
+      id: "source",
+      title: columns.source,
+      width: "w-m",
+      isWide: true,
+      class: "is-soft",
+      sort: (row) => row.source,
+      cell: (row) => sourceWords(row.source),
+    },
+    {
+      id: "updated",
+      title: columns.updated,
+      width: "w-s",
+      isWide: true,
+      class: "is-soft",
+      sort: (row) => Date.parse(row.updated_at),
+      cell: (row) => timeElement(row.updated_at),
+    },
+  ];
+  return table({
+    label: words.list,
+    key: (row) => row.id,
+    open: (row) => {
+      location.hash = address([row.id]);
+    },
+    columns: [
+      {
+        id: "content",
+        title: columns.content,
+        sort: (row) => row.content,
+        cell: (row) =>
+          rowTitle({
+            href: address([row.id]),
+            label: visible(row.content),
+            sub: [
+              ...visible(row.category),
+              " · ",
+              ...(row.scope ? [...visible(row.scope), " · "] : []),
+              ...(isSearch ? visible(row.why) : [timeElement(row.updated_at)]),
+            ],
+          }),
+      },
+      {
+        id: "category",
+        title: columns.category,
+        width: "w-m",
+        isWide: true,
+        sort: (row) => row.category,
+        cell: (row) =>
+          make("span", {}, badge(visibleText(row.category)), ...(row.scope ? [" ", badge(scopeWords(row.scope))] : [])),
+      },
+      ...(isSearch ? found : aged),
+    ],
+  });
+}
+
+/** @param {string} source */
+export const sourceWords = (source) => words.sources[source] ?? visibleText(String(source ?? ""));
+
+/** Whose memory it is; nothing for the owner's. @param {string} scope */
+export const scopeWords = (scope) => words.scopes[scope] ?? visibleText(String(scope));
+
+/** @param {string} q @param {string} category @param {any} answer */
+function nothing(q, category, answer) {
+  if (answer.enabled === false)
+    return state({
+      icon: "memory",
+      title: words.offTitle,
+      text: words.off,
+      action: make("a", { class: "button", href: "#/config?q=memory.enabled" }, "memory.enabled"),
+    });
+  if (q) return state({ icon: "search", title: words.nothingTitle, text: words.nothing(visibleText(q)) });
+  if (category) return state({ icon: "search", title: words.nothingTitle, text: words.noneInCategory });
+  return state({ icon: "memory", title: words.emptyTitle, text: words.empty });
+}

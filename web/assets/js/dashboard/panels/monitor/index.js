@@ -1,0 +1,322 @@
+// The live monitor: messages and tool calls of every channel as they happen, after those from before the page was opened.
+
+import { fill, make } from "../../../shared/dom.js";
+import { badge, button } from "../../../shared/controls.js";
+import { icon } from "../../../shared/icons.js";
+import { asChange, brief, changeSheet, sheet } from "../../../shared/sheet.js";
+import { duration } from "../../../shared/time.js";
+import { visible, visibleText } from "../../../shared/visible.js";
+import { texts } from "../../../texts.js";
+import { monitor as words } from "../../../texts/monitor.js";
+import { codeBox } from "../../../components/code.js";
+import { openDrawer, pairs } from "../../../components/drawer.js";
+import { searchField, select } from "../../../components/form.js";
+import { errorState, state } from "../../../components/state.js";
+import { skeleton } from "../../../shared/controls.js";
+import { exactTime } from "../../exact-time.js";
+import { coalesce } from "../../coalesce.js";
+import { liveList } from "../../live-list.js";
+import { Entries } from "./entries.js";
+
+/** @import { Entry } from "./entries.js" */
+/** @import { Session } from "../../../wire/api.js" */
+
+/** How many conversations and messages the history includes, and the number of concurrent requests. */
+const past = { sessions: 24, messages: 60, atOnce: 4 };
+const icons = /** @type {Record<string, string>} */ ({
+  message: "chat",
+  reply: "spark",
+  tool: "tool",
+  approval: "shield",
+  delivery: "send",
+  job: "clock",
+  problem: "alert",
+  note: "info",
+  gap: "alert",
+});
+const tones = /** @type {Record<string, ["good" | "warn" | "bad" | "accent" | "", string]>} */ ({
+  ok: ["good", "check"],
+  sent: ["good", "check"],
+  allowed: ["good", "check"],
+  error: ["bad", "alert"],
+  denied: ["bad", "close"],
+  failed: ["bad", "alert"],
+  running: ["accent", ""],
+  waiting: ["warn", "shield"],
+});
+
+/** @type {import("../../panels.js").Mount} */
+export function mount(root, context) {
+  const { query } = context;
+  const wanted = {
+    channel: query.get("channel") ?? "",
+    session: query.get("session") ?? "",
+    kind: query.get("kind") ?? "",
+    text: query.get("q") ?? "",
+  };
+  const entries = new Entries();
+  const list = liveList({
+    label: words.list,
+    key: (/** @type {Entry} */ entry) => entry.key,
+    columns: columnsFor((session) => change({ session })),
+    mark: (entry) => entry.kind,
+    open: (entry) => !entry.missed && openEntry(entry),
+    signal: context.signal,
+  });
+  const count = make("span", { class: "bar-count", role: "status" });
+  const only = make("div", { class: "monitor-only" });
+  const about = make("p", { class: "quiet monitor-about" });
+  const body = make("div", {}, skeleton(10));
+  const channels = select([["", words.allChannels]], "", (channel) => change({ channel }), words.channel);
+  const kinds = select(words.kinds, wanted.kind, (kind) => change({ kind }), words.kind);
+  const search = searchField({ label: words.search, value: wanted.text, change: (text) => change({ text }) });
+  let isKnown = false;
+  let isLost = false;
+
+  const show = (/** @type {boolean} */ isAsked) => {
+    if (!isKnown) return;
+    const found = entries.matching(wanted);
+    const real = found.filter((entry) => !entry.missed).length;
+    const said = words.count(real, entries.all().filter((entry) => !entry.missed).length);
+    if (count.textContent !== said) count.textContent = said;
+    offerChannels();
+    const blank =
+      found.length > 0
+        ? null
+        : entries.size === 0
+          ? state({ icon: "pulse", title: words.emptyTitle, text: words.empty })
+          : state({ icon: "search", title: words.noMatchTitle, text: words.noMatch });
+    const view = blank ?? list.element;
+    if (body.firstChild !== view && !(blank && body.firstChild?.isEqualNode(blank))) fill(body, view);
+    if (isAsked) list.show(found);
+    else list.offer(found);
+  };
+  const offerChannels = () => {
+    const known = entries.channels();
+    if (wanted.channel && !known.includes(wanted.channel)) known.push(wanted.channel);
+    const same =
+      channels.options.length === known.length + 1 &&
+      known.every((name, index) => channels.options[index + 1].value === name);
+    if (same || document.activeElement === channels) return;
+    fill(
+      channels,
+      ...[["", words.allChannels], ...known.map((name) => [name, visibleText(name)])].map(([value, label]) =>
+        make("option", { value, selected: value === wanted.channel }, label),
+      ),
+    );
+  };
+  const change = (/** @type {Partial<typeof wanted>} */ next) => {
+    Object.assign(wanted, next);
+    context.note([], { channel: wanted.channel, session: wanted.session, kind: wanted.kind, q: wanted.text });
+    fill(
+      only,
+      wanted.session && badge(words.onlySession(visibleText(wanted.session)), "accent"),
+      wanted.session &&
+        button({ label: words.everySession, look: "button-small", press: () => change({ session: "" }) }),
+    );
+    show(true);
+  };
+
+  const load = async () => {
+    try {
+      const number = await history(context, entries, wanted.session);
+      if (context.signal.aborted) return;
+      about.textContent = words.history(number);
+      const isFirst = !isKnown;
+      isKnown = true;
+      isLost = false;
+      show(isFirst);
+    } catch (problem) {
+      if (context.signal.aborted || isKnown) return;
+      isLost = true;
+      fill(
+        body,
+        errorState({
+          title: words.failed,
+          text: /** @type {Error} */ (problem).message || texts.error.server,
+          action: button({ label: texts.error.again, icon: "retry", look: "button-small", press: () => void load() }),
+        }),
+      );
+    }
+  };
+  fill(context.tools, list.pause);
+  fill(root, make("div", { class: "bar" }, search.element, channels, kinds, count), only, body, about);
+  change({});
+  void load();
+
+  const soon = coalesce(context, 150, () => show(false));
+  let wasOpen = context.isLive();
+  return {
+    refresh: () => {
+      // The connection was lost: loads what happened meanwhile.
+      if (wasOpen || isLost) void load();
+      wasOpen = true;
+    },
+    live: (topic, data) => {
+      onEvent(entries, topic, data, new Date().toISOString());
+      if (topic === "lagged") void load();
+      if (topic !== "logs" && topic !== "usage") soon();
+    },
+  };
+}
+
+/** @param {Entries} entries @param {string} topic @param {any} data @param {string} now */
+function onEvent(entries, topic, data, now) {
+  if (topic === "messages") entries.message(String(data?.session_id ?? ""), data?.message);
+  if (topic === "approvals" && data) entries.approval(data, now);
+  if (topic === "scheduler" && data) entries.job(data, now);
+  if (topic === "telemetry") entries.measured(data);
+  if (topic === "lagged") entries.gap(data?.missed ?? 0, now);
+  if (topic === "sessions" && (data?.change === "deleted" || data?.change === "reset"))
+    entries.forget(String(data.session_id));
+}
+
+/**
+ * Loads the newest messages of the newest conversations, and telemetry. Returns the number of conversations.
+ * @param {import("../../context.js").Context} context
+ * @param {Entries} entries
+ * @param {string} session
+ */
+async function history(context, entries, session) {
+  const [{ sessions = [] }, approvals, telemetry] = await Promise.all([
+    context.request(`/api/sessions?limit=${past.sessions}`),
+    context.request("/api/approvals").catch(() => ({})),
+    context.request("/api/telemetry?limit=500").catch(() => ({})),
+  ]);
+  const ids = [
+    ...new Set([...(session ? [session] : []), ...sessions.map((/** @type {Session} */ one) => one.session_id)]),
+  ];
+  const left = [...ids];
+  const work = async () => {
+    for (let id = left.shift(); id !== undefined && !context.signal.aborted; id = left.shift()) {
+      const found = await context
+        .request(`/api/sessions/${encodeURIComponent(id)}?limit=${past.messages}`)
+        .catch(() => ({}));
+      for (const message of found.messages ?? []) entries.message(id, message);
+    }
+  };
+  await Promise.all(Array.from({ length: past.atOnce }, work));
+  for (const approval of approvals.approvals ?? []) entries.approval({ ...approval, state: "open" }, "");
+  for (const event of telemetry.metrics ?? []) entries.measured(event);
+  return ids.length;
+}
+
+/** Describes an entry in one line. @param {Entry} entry @returns {string} */
+function title(entry) {
+  if (entry.kind === "gap") return words.gap(entry.missed ?? 0);
+  if (entry.kind === "approval") return words.asks(entry.title);
+  if (entry.detail === "image") return words.picture;
+  if (entry.detail === "file") return words.file(entry.title);
+  if (entry.detail.startsWith("folded ")) return words.older(Number(entry.detail.slice(7)) || 0);
+  return entry.title.replace(/\s+/g, " ").slice(0, 300);
+}
+
+/** @param {(session: string) => void} only @returns {import("../../../components/table.js").Column<Entry>[]} */
+const columnsFor = (only) => [
+  { id: "time", title: words.columns.time, width: "w-time", class: "is-soft", cell: (entry) => exactTime(entry.at) },
+  {
+    id: "kind",
+    title: words.columns.kind,
+    width: "w-kind",
+    cell: (entry) =>
+      make(
+        "span",
+        { class: "monitor-kind", data: { kind: entry.kind } },
+        icon(icons[entry.kind] ?? "info"),
+        make("span", {}, words.kindNames[entry.kind] ?? entry.kind),
+      ),
+  },
+  {
+    id: "what",
+    title: words.columns.what,
+    cell: (entry) => {
+      if (entry.missed) return [make("span", { class: "gap-words" }, title(entry))];
+      const more =
+        entry.kind === "tool"
+          ? brief(entry.input)
+          : entry.kind === "approval" || entry.kind === "delivery" || entry.kind === "job" || entry.kind === "problem"
+            ? entry.detail
+            : "";
+      const press = make(
+        "button",
+        {
+          type: "button",
+          class: `row-link monitor-what ${entry.kind === "tool" ? "mono small" : ""}`,
+          on: { click: () => openEntry(entry) },
+        },
+        ...visible(title(entry)),
+      );
+      return [
+        press,
+        more && make("span", { class: "is-soft mono small" }, " ", ...visible(more.replace(/\s+/g, " ").slice(0, 200))),
+        make("span", { class: "row-sub" }, visibleText(entry.session)),
+      ];
+    },
+  },
+  {
+    id: "session",
+    title: words.columns.session,
+    width: "w-m",
+    isWide: true,
+    cell: (entry) =>
+      entry.session &&
+      make(
+        "button",
+        {
+          type: "button",
+          class: "monitor-session",
+          title: words.onlySession(visibleText(entry.session)),
+          on: { click: () => only(entry.session) },
+        },
+        ...visible(entry.session),
+      ),
+  },
+  {
+    id: "state",
+    title: words.columns.state,
+    width: "w-state",
+    class: "monitor-state",
+    cell: (entry) => entry.state && stateOf(entry),
+  },
+];
+
+/** @param {Entry} entry */
+function stateOf(entry) {
+  const [tone, name] = tones[entry.state] ?? ["", ""];
+  const label = words.states[entry.state] ?? visibleText(entry.state);
+  const took =
+    entry.ms === null || entry.state === "running" ? "" : entry.ms < 1 ? " · < 1 ms" : ` · ${duration(entry.ms)}`;
+  return badge(`${label}${took}`, tone, name);
+}
+
+/** @param {Entry} entry */
+function openEntry(entry) {
+  const change = entry.kind === "tool" && asChange(entry.input);
+  const section = (/** @type {string} */ label, /** @type {Node} */ content) =>
+    make("section", {}, make("h3", {}, label), content);
+  openDrawer({
+    title: entry.kind === "message" || entry.kind === "reply" ? words.kindNames[entry.kind] : title(entry),
+    body: [
+      pairs(
+        [words.columns.state, entry.state && stateOf(entry)],
+        [words.columns.time, exactTime(entry.at)],
+        [
+          words.conversation,
+          entry.session &&
+            make("a", { href: `#/sessions/${encodeURIComponent(entry.session)}` }, visibleText(entry.session)),
+        ],
+        [words.model, entry.model && make("span", { class: "mono" }, ...visible(entry.model))],
+        [words.turn, entry.turn && make("span", { class: "mono small" }, ...visible(entry.turn))],
+      ),
+      ...(entry.untrusted ? [make("p", { class: "field-hint" }, words.from)] : []),
+      ...(entry.title && entry.kind !== "tool" && entry.kind !== "approval"
+        ? [section(words.text, codeBox(entry.title, words.text))]
+        : []),
+      ...(entry.detail && !/^(image|file|folded)/.test(entry.detail) ? [make("p", {}, ...visible(entry.detail))] : []),
+      ...(entry.input === undefined ? [] : [section(words.input, sheet(entry.input, words.input))]),
+      ...(change ? [section(texts.tool.change, changeSheet(change, texts.tool.change))] : []),
+      ...(entry.output ? [section(words.output, sheet(entry.output, words.output))] : []),
+    ],
+    closed: () => {},
+  });
+}

@@ -1,0 +1,191 @@
+// The list of recordings, including rejected ones and the reason.
+
+import { fill, make } from "../../../shared/dom.js";
+import { badge } from "../../../shared/controls.js";
+import { duration, timeElement } from "../../../shared/time.js";
+import { visible, visibleText } from "../../../shared/visible.js";
+import { recordings as words } from "../../../texts/recordings.js";
+import { searchField } from "../../../components/form.js";
+import { region, state } from "../../../components/state.js";
+import { rowTitle, table } from "../../../components/table.js";
+import { keyedList } from "../overview/lists.js";
+import { sectionHead } from "../../cards.js";
+import { hrefOf } from "../../route.js";
+import { loadTitles, titleFor } from "./titles.js";
+
+/**
+ * @typedef {{name: string, session_id: string, size: number, started_at: string, ended_at: string, events_count:
+ *   number, snapshots_count: number, error?: string, refused?: string, title?: string}} Listed
+ */
+
+/** @typedef {{name: string, session_id: string, started_at: string, size: number, title?: string}} Running */
+
+export const listPath = "/api/sessions/recordings";
+
+/** @param {HTMLElement} root @param {import("../../context.js").Context} context */
+export function mountList(root, context) {
+  let text = context.query.get("q") ?? "";
+  let rows = /** @type {Listed[]} */ ([]);
+  let live = /** @type {Running[]} */ ([]);
+  const view = table({
+    label: words.list,
+    key: (/** @type {Listed} */ row) => row.name,
+    columns,
+    open: (row) => context.go([row.name]),
+    sort: { by: "started", isDescending: true },
+    mark: (row) => (faultOf(row) ? "refused" : ""),
+  });
+  const count = make("span", { class: "bar-count", role: "status" });
+  const running = make("ul", { class: "brief", role: "list" });
+  const now = make(
+    "section",
+    { hidden: true },
+    sectionHead(words.running),
+    make("div", { class: "card brief-card rec-running" }, running),
+    make("p", { class: "quiet rec-hint" }, words.runningHint),
+  );
+  const ended = make("div", {});
+  const body = make("div", {}, now, ended);
+  const showRunning = keyedList(running, runningRow, (row) => row.name);
+  const show = () => {
+    const asked = text.toLowerCase().split(/\s+/).filter(Boolean);
+    const found = rows.filter((row) =>
+      asked.every((word) => `${row.name} ${row.session_id} ${row.title ?? ""}`.toLowerCase().includes(word)),
+    );
+    count.textContent = words.count(found.length, rows.length);
+    if (rows.length === 0)
+      fill(
+        ended,
+        now.hidden
+          ? state({ icon: "record", title: words.emptyTitle, text: words.empty })
+          : make("p", { class: "quiet" }, words.noneEnded),
+      );
+    else if (found.length === 0) fill(ended, state({ icon: "search", title: words.noMatchTitle, text: words.noMatch }));
+    else if (ended.firstChild !== view.show(found)) fill(ended, view.element);
+    return body;
+  };
+  const search = searchField({
+    label: words.search,
+    value: text,
+    change: (next) => {
+      text = next;
+      context.note([], { q: text });
+      show();
+    },
+  });
+  const titled = () => {
+    const named = (/** @type {any} */ row) => ({ ...row, title: titleFor(context, row.session_id) });
+    rows = rows.map(named);
+    now.hidden = live.length === 0;
+    showRunning(live.map(named));
+    return show();
+  };
+  const answers = region(context, {
+    path: listPath,
+    failure: words.failed,
+    show: ({ recordings = [], running: begun = [] }) => {
+      rows = recordings;
+      live = begun;
+      return titled();
+    },
+  });
+  loadTitles(context, () => body.isConnected && titled());
+  fill(root, make("div", { class: "bar" }, search.element, count), answers.element);
+  return {
+    refresh: () => answers.soon(),
+    live: (/** @type {string} */ topic) => topic === "recordings" && answers.soon(),
+  };
+}
+
+/** Why a recording was rejected. @param {any} row @returns {string} */
+export const faultOf = (row) => String(row?.error ?? row?.refused ?? row?.problem ?? "");
+
+/** @param {number} bytes */
+export function sizeOf(bytes) {
+  if (!(bytes >= 1024)) return `${Math.round(bytes || 0)} B`;
+  return bytes < 1048576 ? `${Math.round(bytes / 1024)} KB` : `${(bytes / 1048576).toFixed(1)} MB`;
+}
+
+/** A recording in progress links to its conversation, where it can be read meanwhile. @param {Running} row */
+const runningRow = (row) =>
+  make(
+    "li",
+    { class: "brief-row" },
+    make(
+      "a",
+      { class: "row-link", href: hrefOf("sessions", [row.session_id]) },
+      ...visible(row.title || row.session_id),
+    ),
+    make("span", { class: "is-soft" }, sizeOf(row.size)),
+    timeElement(row.started_at, "is-soft"),
+  );
+
+/** @param {Listed} row */
+const lasted = (row) => Date.parse(row.ended_at) - Date.parse(row.started_at);
+
+/** @type {import("../../../components/table.js").Column<Listed>[]} */
+const columns = [
+  {
+    id: "what",
+    title: words.columns.what,
+    cell: (row) => {
+      const fault = faultOf(row);
+      const sub = [row.started_at ? timeElement(row.started_at) : "", " · ", words.snapshots(row.snapshots_count ?? 0)];
+      const [link, below] = rowTitle({
+        href: hrefOf("recordings", [row.name]),
+        label: visible(row.title || row.session_id || row.name),
+        sub,
+      });
+      return [
+        link,
+        fault && " ",
+        fault && make("span", { title: visibleText(fault) }, badge(words.refused, "bad", "alert")),
+        below,
+      ];
+    },
+  },
+  {
+    id: "started",
+    title: words.columns.started,
+    width: "w-s",
+    isWide: true,
+    class: "is-soft",
+    sort: (row) => row.started_at,
+    cell: (row) => row.started_at && timeElement(row.started_at),
+  },
+  {
+    id: "took",
+    title: words.columns.took,
+    width: "w-s",
+    isWide: true,
+    class: "is-number",
+    sort: lasted,
+    cell: (row) => (Number.isFinite(lasted(row)) ? duration(Math.max(0, lasted(row))) : ""),
+  },
+  {
+    id: "events",
+    title: words.columns.events,
+    width: "w-xs",
+    isWide: true,
+    class: "is-number",
+    sort: (row) => row.events_count,
+    cell: (row) => (row.events_count ?? "").toLocaleString("en"),
+  },
+  {
+    id: "snapshots",
+    title: words.columns.snapshots,
+    width: "w-s",
+    isWide: true,
+    class: "is-number",
+    sort: (row) => row.snapshots_count,
+    cell: (row) => (row.snapshots_count ?? "").toLocaleString("en"),
+  },
+  {
+    id: "size",
+    title: words.columns.size,
+    width: "w-s",
+    class: "is-number",
+    sort: (row) => row.size,
+    cell: (row) => sizeOf(row.size),
+  },
+];

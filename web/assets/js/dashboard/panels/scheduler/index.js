@@ -1,0 +1,138 @@
+// Scheduled jobs: their next and last runs, and the actions on them. `#/scheduler`, `#/scheduler/ID`,
+// `#/scheduler/new`.
+
+import { region, state } from "../../../components/state.js";
+import { rowTitle, table } from "../../../components/table.js";
+import { badge, button, iconButton, note } from "../../../shared/controls.js";
+import { fill, make } from "../../../shared/dom.js";
+import { menuOn } from "../../../shared/menu.js";
+import { timeElement } from "../../../shared/time.js";
+import { visible, visibleText } from "../../../shared/visible.js";
+import { schedulerWords as words } from "../../../texts/scheduler.js";
+import { jobDrawer } from "./drawer.js";
+import { furtherJobs, jobActions, jobsPath, statusBadge, whatWords, whenWords } from "../../jobs.js";
+import { hrefOf } from "../../route.js";
+
+/** @import { Job, JobList } from "../../../wire/api.js" */
+
+/** @type {import("../../panels.js").Mount} */
+export function mount(root, context) {
+  const top = make("div", { class: "scheduler-top" });
+  const changed = () => view.soon();
+  const drawer = jobDrawer(context, { changed, closed: () => location.hash !== "#/scheduler" && context.go() });
+  const list = jobTable(context, changed);
+  const body = make("div", {});
+  const show = (/** @type {JobList} */ answer) => {
+    const { jobs = [], enabled, next_cursor: next } = answer;
+    // Further pages follow as soon as the first is shown; if they fail, the next refresh asks again.
+    if (next)
+      furtherJobs(context, next).then(
+        (more) => view.element.isConnected && show({ ...answer, jobs: [...jobs, ...more], next_cursor: null }),
+        () => {},
+      );
+    fill(top, !enabled && note({ text: words.off, tone: "warn", icon: "pause" }));
+    const shown =
+      jobs.length > 0 ? list.show(jobs) : state({ icon: "clock", title: words.emptyTitle, text: words.empty });
+    if (body.firstChild !== shown) fill(body, shown);
+    drawer.update(jobs);
+    return body;
+  };
+  const view = region(context, { path: jobsPath, failure: words.failed, show, lines: 6 });
+  context.store.watch(
+    jobsPath,
+    () => {
+      const problem = context.store.get(jobsPath)?.problem;
+      if (problem) drawer.fail(problem.message, () => void view.reload());
+    },
+    context.signal,
+  );
+  fill(
+    context.tools,
+    button({ label: words.add, icon: "plus", look: "button-primary", press: () => context.go(["new"]) }),
+  );
+  fill(root, top, view.element);
+  drawer.open(context.parts[0]);
+  return {
+    live: (topic, data) => {
+      if (topic !== "scheduler") return;
+      view.soon();
+      drawer.onEvent(data);
+    },
+    refresh: view.soon,
+    route: (parts) => drawer.open(parts[0]),
+    unmount: drawer.close,
+  };
+}
+
+/** @param {import("../../context.js").Context} context @param {() => void} changed */
+function jobTable(context, changed) {
+  const { columns } = words;
+  return table({
+    label: words.list,
+    key: (row) => row.job_id,
+    open: (row) => context.go([row.job_id]),
+    columns: [
+      {
+        id: "job",
+        title: columns.job,
+        width: "w-m",
+        sort: (row) => row.job_id,
+        cell: (row) =>
+          rowTitle({
+            href: hrefOf("scheduler", [row.job_id]),
+            label: visible(row.job_id),
+            sub: [row.next_run ? `${columns.next} ` : words.none, row.next_run && timeElement(row.next_run)],
+          }),
+      },
+      { id: "what", title: columns.what, isWide: true, class: "is-soft", cell: (row) => visible(whatWords(row)) },
+      {
+        id: "when",
+        title: columns.when,
+        width: "w-m",
+        isWide: true,
+        sort: (row) => whenWords(row),
+        cell: (row) => make("span", { class: row.cron ? "mono" : undefined }, ...visible(whenWords(row))),
+      },
+      {
+        id: "next",
+        title: columns.next,
+        width: "w-s",
+        isWide: true,
+        class: "is-soft",
+        sort: (row) => Date.parse(row.next_run ?? ""),
+        cell: (row) =>
+          row.enabled === false
+            ? badge(words.paused, "warn", "pause")
+            : row.next_run
+              ? timeElement(row.next_run)
+              : words.none,
+      },
+      {
+        id: "last",
+        title: columns.last,
+        width: "w-s",
+        sort: (row) => Date.parse(row.last_run ?? ""),
+        cell: (row) => make("span", { title: visibleText(row.last_error ?? "") }, statusBadge(row.last_status)),
+      },
+      {
+        id: "actions",
+        title: columns.actions,
+        width: "w-xs",
+        isSpoken: true,
+        class: "is-actions",
+        cell: (row) => actions(context, row, changed),
+      },
+    ],
+  });
+}
+
+/** @param {import("../../context.js").Context} context @param {Job} row @param {() => void} changed */
+function actions(context, row, changed) {
+  const trigger = iconButton({
+    label: words.actionsFor(visibleText(row.job_id)),
+    icon: "more",
+    look: "icon-button-small",
+  });
+  menuOn(trigger, () => jobActions(context, row, { changed, gone: changed }));
+  return trigger;
+}

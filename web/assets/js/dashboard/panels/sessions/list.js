@@ -1,0 +1,167 @@
+// All conversations, most recently used first, with a search in titles and messages.
+
+import { cursorList } from "../../../components/cursor-list.js";
+import { searchField, select } from "../../../components/form.js";
+import { state } from "../../../components/state.js";
+import { rowTitle, table } from "../../../components/table.js";
+import { badge, iconButton } from "../../../shared/controls.js";
+import { fill, make } from "../../../shared/dom.js";
+import { menuOn } from "../../../shared/menu.js";
+import { timeElement } from "../../../shared/time.js";
+import { visible, visibleText } from "../../../shared/visible.js";
+import { sessionWords as words } from "../../../texts/sessions.js";
+import { hrefOf } from "../../route.js";
+import { sessionMenu, titleOf } from "../../session-actions.js";
+
+/** @import { Session } from "../../../wire/api.js" */
+
+/** @param {import("../../context.js").Context} context */
+export function sessionList(context) {
+  let query = context.query.get("q") ?? "";
+  let channel = context.query.get("channel") ?? "";
+  const seen = new Set(["webchat", ...(channel ? [channel] : [])]);
+  const count = make("span", { class: "bar-count", role: "status" });
+  const note = () => context.note([], { q: query, channel });
+  const search = searchField({
+    label: words.search,
+    value: query,
+    change: (text) => {
+      query = text.trim();
+      note();
+      void list.reload(true);
+    },
+  });
+  const channels = select(
+    [["", words.allChannels]],
+    channel,
+    (value) => {
+      channel = value;
+      note();
+      void list.reload(true);
+    },
+    words.channel,
+  );
+  const offer = (/** @type {Session[]} */ rows) => {
+    for (const row of rows) seen.add(row.channel);
+    const wanted = ["", ...[...seen].filter(Boolean).sort()];
+    if (wanted.length !== channels.options.length)
+      fill(
+        channels,
+        ...wanted.map((name) => make("option", { value: name, selected: name === channel }, name || words.allChannels)),
+      );
+  };
+  offer([]);
+  const view = sessionTable(context, () => list.soon());
+  const list = cursorList(context, {
+    path: ({ limit, cursor }) => {
+      const filters = { ...(cursor && { cursor }), ...(query && { q: query }), ...(channel && { channel }) };
+      return `/api/sessions?${new URLSearchParams({ limit: String(limit), ...filters })}`;
+    },
+    rows: (answer) => answer.sessions ?? [],
+    show: (rows) => {
+      offer(rows);
+      return view.show(rows);
+    },
+    empty: () => nothing(query, channel),
+    failure: words.failed,
+    page: 100,
+    count,
+  });
+  const element = make("div", {}, make("div", { class: "bar" }, search.element, channels, count), list.element);
+  return {
+    element,
+    refresh: list.soon,
+    live: (/** @type {string} */ topic) => (topic === "sessions" || topic === "messages") && list.soon(),
+  };
+}
+
+/** @param {import("../../context.js").Context} context @param {() => void} changed */
+function sessionTable(context, changed) {
+  const { columns } = words;
+  const href = (/** @type {Session} */ row) => hrefOf("sessions", [row.session_id]);
+  return table({
+    label: words.list,
+    key: (row) => row.session_id,
+    open: (row) => context.go([row.session_id]),
+    columns: [
+      {
+        id: "title",
+        title: columns.title,
+        sort: (row) => titleOf(row),
+        cell: (row) =>
+          rowTitle({
+            href: href(row),
+            label: visible(titleOf(row)),
+            sub: [...visible(row.channel), " · ", timeElement(row.updated_at)],
+          }),
+      },
+      {
+        id: "state",
+        title: columns.state,
+        width: "w-s",
+        isWide: true,
+        sort: (row) => Number(row.busy),
+        cell: (row) =>
+          row.busy ? badge(words.busy, "accent", "clock") : make("span", { class: "is-soft" }, words.idle),
+      },
+      {
+        id: "channel",
+        title: columns.channel,
+        width: "w-s",
+        isWide: true,
+        sort: (row) => row.channel,
+        class: "is-soft",
+        cell: (row) => visible(row.channel),
+      },
+      {
+        id: "messages",
+        title: columns.messages,
+        width: "w-s",
+        isWide: true,
+        sort: (row) => row.message_count,
+        class: "is-number",
+        cell: (row) => row.message_count.toLocaleString("en"),
+      },
+      {
+        id: "updated",
+        title: columns.updated,
+        width: "w-s",
+        isWide: true,
+        sort: (row) => Date.parse(row.updated_at),
+        class: "is-soft",
+        cell: (row) => timeElement(row.updated_at),
+      },
+      {
+        id: "actions",
+        title: columns.actions,
+        width: "w-xs",
+        isSpoken: true,
+        class: "is-actions",
+        cell: (row) => actions(context, row, changed),
+      },
+    ],
+  });
+}
+
+/** @param {import("../../context.js").Context} context @param {Session} row @param {() => void} changed */
+function actions(context, row, changed) {
+  const button = iconButton({
+    label: words.actionsFor(visibleText(titleOf(row))),
+    icon: "more",
+    look: "icon-button-small",
+  });
+  menuOn(button, () => sessionMenu(context, row, { changed, gone: changed }));
+  return button;
+}
+
+/** @param {string} query @param {string} channel */
+function nothing(query, channel) {
+  if (query) return state({ icon: "search", title: words.nothingTitle, text: words.nothing(visibleText(query)) });
+  if (channel) return state({ icon: "search", title: words.nothingTitle, text: words.noneInChannel });
+  return state({
+    icon: "chat",
+    title: words.emptyTitle,
+    text: words.empty,
+    action: make("a", { class: "button", href: "/" }, words.openChat),
+  });
+}

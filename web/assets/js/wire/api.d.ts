@@ -1,0 +1,946 @@
+// The answers and bodies of the REST interface, generated from its OpenAPI document; do not edit.
+// To renew it: cargo test -p aethon-http -- --ignored write_the_types_of_the_pages
+
+export interface ActiveAgents {
+  active: AgentActivity[];
+}
+
+export interface AgentActivity {
+  agent_id: string;
+  kind: string;
+  name: string;
+  parent: string | null;
+  role: string;
+  session_id: string;
+  since: string;
+  started_at: string;
+  state: string;
+  task: string;
+  tool: string | null;
+}
+
+export interface AgentHistory {
+  history: AgentRun[];
+}
+
+export interface AgentList {
+  active: AgentActivity[];
+  agents: AgentStanding[];
+  history: AgentRun[];
+}
+
+export interface AgentRun {
+  agent_id: string;
+  cached_tokens: number;
+  cost_usd: number;
+  duration: number;
+  ended_at: string;
+  error: string | null;
+  input_tokens: number;
+  kind: string;
+  model: string;
+  name: string;
+  outcome: string;
+  output_tokens: number;
+  parent: string | null;
+  role: string;
+  session_id: string;
+  started_at: string;
+  task: string;
+  tools: ToolCount[];
+}
+
+export interface AgentStanding {
+  active: number;
+  model: string;
+  name: string;
+  role: string;
+  state: string;
+}
+
+export interface Answer {
+  response: string | null;
+  status: string;
+}
+
+export interface Approval {
+  created_at: string;
+  expires_at: string;
+  id: string;
+  input: unknown;
+  preview?: string;
+  reason?: string;
+  session_id: string;
+  session_scope?: string;
+  summary: string;
+  tool: string;
+  turn: string;
+}
+
+export interface Approvals {
+  approvals: Approval[];
+  granted: Grant[];
+}
+
+export interface Audit {
+  audit: AuditEntry[];
+}
+
+export interface AuditEntry {
+  action: string;
+  at: string;
+  by: string;
+  detail: string;
+  outcome: string;
+  session_id: string | null;
+  subject: string;
+  turn: string | null;
+}
+
+export interface Backup {
+  created_at: string;
+  encrypted: boolean;
+  name: string;
+  ok: boolean;
+  size: number;
+}
+
+export interface BackupList {
+  backups: Backup[];
+  folder: string;
+  last_error: string | null;
+  last_good: Backup | null;
+  next_at: string | null;
+  running: boolean;
+  schedule: string;
+}
+
+export interface BackupStarted {
+  status: string;
+}
+
+export interface Block {
+  blocks?: OutputBlock[];
+  call?: string;
+  code?: string;
+  data?: string;
+  denied?: boolean;
+  from?: string;
+  html?: string[];
+  id?: string;
+  input?: unknown;
+  is_error?: boolean;
+  messages?: number;
+  mime?: string;
+  ms?: number;
+  name?: string;
+  output?: string;
+  source?: string;
+  summary?: string;
+  text?: string;
+  to?: string;
+  type: "text" | "image" | "file" | "reasoning" | "tool_call" | "tool_result" | "notice" | "context" | "folded";
+  untrusted?: boolean;
+}
+
+export interface BrokenSop {
+  faults: LineFault[];
+  path: string;
+}
+
+export interface Budget {
+  daily_usd: number;
+  reserved_usd: number;
+  spent_usd: number;
+  state: "ok" | "warn" | "exhausted";
+}
+
+export interface ChangedProblem {
+  code: string;
+  current?: unknown;
+  detail: string;
+  status: number;
+  title: string;
+  type: string;
+}
+
+export interface Channel {
+  account: string | null;
+  detail: string;
+  enabled: boolean;
+  last_inbound: string | null;
+  last_outbound: string | null;
+  name: string;
+  pending: number;
+  state: "running" | "connecting" | "degraded" | "off";
+}
+
+export interface Channels {
+  channels: Channel[];
+}
+
+export interface ConfigEdited {
+  diff: string;
+  loosened: string[];
+  needs_restart: string[];
+  overridden: string[];
+  saved: boolean;
+  taken_over: string[];
+  warnings: string[];
+}
+
+export interface ConfigKey {
+  default: unknown;
+  description: string;
+  key: string;
+  needs_restart: boolean;
+  place: string;
+  secret: boolean;
+  source: "default" | "file" | "environment" | "flag";
+  value: unknown;
+  words: string[];
+}
+
+export interface ConfigKeys {
+  keys: ConfigKey[];
+}
+
+export interface Conversation {
+  agent_name: string;
+  busy: boolean;
+  channel: string;
+  created_at: string;
+  has_more: boolean;
+  message_count: number;
+  messages: Message[];
+  pending: PendingTurn[];
+  sender: string;
+  seq: number;
+  session_id: string;
+  title: string;
+  updated_at: string;
+}
+
+export interface Decided {
+  decision: "approve" | "deny";
+  id: string;
+  scope: "once" | "session";
+  status: string;
+}
+
+export interface Decision {
+  decision: "approve" | "deny";
+  input?: Record<string, unknown>;
+  scope?: "once" | "session";
+}
+
+export interface Delivery {
+  attempts: number;
+  channel: string;
+  created_at: string;
+  due_at: string | null;
+  error: string | null;
+  expires_at: string;
+  id: string;
+  recipient: string | null;
+  session_id: string;
+  state: "waiting" | "failed";
+  text: string;
+}
+
+export interface Done {
+  status: string;
+}
+
+export interface DoneWithId {
+  id: string;
+  status: string;
+}
+
+export interface Feature {
+  config_key: string;
+  detail: string;
+  id: string;
+  state: "on" | "off" | "degraded" | "unavailable";
+  title: string;
+}
+
+export interface Features {
+  features: Feature[];
+}
+
+export interface FieldFault {
+  field: string;
+  message: string;
+}
+
+export interface Grant {
+  allows: string;
+  id: string;
+  session_id: string;
+}
+
+export interface Health {
+  status: string;
+}
+
+export interface Job {
+  channel: string;
+  cron: string | null;
+  enabled: boolean;
+  job_id: string;
+  last_error: string | null;
+  last_run: string | null;
+  last_status: string | null;
+  made_by?: string;
+  missed: "skip" | "run_once";
+  next_run: string | null;
+  next_runs: string[];
+  origin: "config" | "owner" | "assistant";
+  prompt: string | null;
+  recipient: string | null;
+  retries: number;
+  run_at: string | null;
+  sop_name: string | null;
+  timezone: string | null;
+  untrusted: boolean;
+  warning?: string;
+}
+
+export interface JobList {
+  count: number;
+  enabled: boolean;
+  jobs: Job[];
+  next_cursor: string | null;
+}
+
+export interface JobRun {
+  attempt: number;
+  due_at: string | null;
+  ended_at: string | null;
+  error: string | null;
+  job_id: string;
+  run_id: string;
+  started_at: string;
+  status: "running" | "ok" | "error" | "skipped" | "missed";
+}
+
+export interface JobRuns {
+  runs: JobRun[];
+}
+
+export interface JobSwitch {
+  enabled: boolean;
+}
+
+export interface LineFault {
+  line: number;
+  message: string;
+}
+
+export interface ListedRecording {
+  code: string | null;
+  ended_at: string | null;
+  error: string | null;
+  events_count: number;
+  name: string;
+  session_id: string | null;
+  size: number;
+  snapshots_count: number;
+  started_at: string | null;
+  valid: boolean;
+}
+
+export interface LogRecord {
+  fields: Record<string, unknown>;
+  level: "trace" | "debug" | "info" | "warn" | "error";
+  message: string;
+  target: string;
+  time: string;
+  ts: string;
+}
+
+export interface Logs {
+  records: LogRecord[];
+}
+
+export interface MemoryCorrection {
+  category?: string | null;
+  content?: string | null;
+}
+
+export interface MemoryEntry {
+  category: string;
+  content: string;
+  created_at: string;
+  id: string;
+  last_recalled_at: string | null;
+  scope?: string | null;
+  source: string;
+  updated_at: string;
+}
+
+export interface MemoryHit {
+  content: string;
+  id: string;
+  score: number;
+  why: unknown;
+}
+
+export interface MemoryList {
+  count: number;
+  enabled: boolean;
+  entries: MemoryEntry[];
+  next_cursor: string | null;
+}
+
+export interface MemoryQuestion {
+  category?: string | null;
+  query: string;
+  scope?: string | null;
+  top_k?: number | null;
+}
+
+export interface MemoryResults {
+  results: MemoryHit[];
+}
+
+export interface MemoryStats {
+  categories: Record<string, unknown>;
+  count: number;
+  enabled: boolean;
+  recalled: number;
+  versions: number;
+  with_vector: number;
+}
+
+export interface Message {
+  content: Block[];
+  created_at: string;
+  id: string;
+  model: string | null;
+  role: "user" | "assistant" | "tool" | "system";
+  stop_reason: string | null;
+  turn: string | null;
+  usage: Usage | null;
+}
+
+export interface NamedSummary {
+  avg_duration: number;
+  calls: number;
+  denied: number;
+  errors: number;
+  name: string;
+  p50_duration: number;
+  p95_duration: number;
+}
+
+export interface NewJob {
+  channel?: string | null;
+  cron?: string | null;
+  job_id?: string | null;
+  missed?: string | null;
+  prompt?: string | null;
+  recipient?: string | null;
+  retries?: number | null;
+  run_at?: string | null;
+  sop_name?: string | null;
+  timezone?: string | null;
+}
+
+export interface NewMemory {
+  category?: string | null;
+  content: string;
+  scope?: string | null;
+}
+
+export interface NewTask {
+  acceptance?: string[];
+  depends_on?: number[];
+  detail?: string;
+  title: string;
+}
+
+export interface NewWork {
+  goal: string;
+  session_id?: string | null;
+  tasks: NewTask[];
+  when?: string | null;
+}
+
+export interface Outbox {
+  count: number;
+  deliveries: Delivery[];
+}
+
+export interface OutputBlock {
+  data?: string;
+  mime?: string;
+  name?: string;
+  text?: string;
+  type: string;
+}
+
+export interface Pairing {
+  channel: string;
+  sender: string;
+}
+
+export interface PairingCode {
+  code: string;
+  expires_at: string;
+}
+
+export interface PairingGiven {
+  code: string;
+}
+
+export interface PairingWanted {
+  channel: string;
+}
+
+export interface Pairings {
+  pairings: Pairing[];
+}
+
+export interface PendingTurn {
+  state: string;
+  text: string;
+  turn: string;
+}
+
+export interface Problem {
+  code: string;
+  detail: string;
+  errors?: FieldFault[];
+  status: number;
+  title: string;
+  type: string;
+}
+
+export interface Ready {
+  ready: boolean;
+}
+
+export interface RecordedEvent {
+  data: unknown;
+  layer: "agent" | "tool" | "sys";
+  seq: number;
+  trace_id: string;
+  ts: string;
+  type: string;
+}
+
+export interface RecordedEvents {
+  events: RecordedEvent[];
+  next_after: number | null;
+}
+
+export interface Recording {
+  duration: number;
+  events_count: number;
+  has_resumable_state: boolean;
+  metadata: Record<string, unknown>;
+  name: string;
+  session_id: string;
+  size: number;
+  snapshots_count: number;
+}
+
+export interface RecordingEntry {
+  name: string;
+  sha256: string;
+  size: number;
+}
+
+export interface RecordingList {
+  count: number;
+  next_cursor?: string | null;
+  recordings: ListedRecording[];
+}
+
+export interface RecordingVerified {
+  entries: RecordingEntry[];
+  events_count: number;
+  name: string;
+  session_id: string;
+  size: number;
+  snapshots_count: number;
+  valid: boolean;
+}
+
+export interface Rename {
+  title: string;
+}
+
+export interface Session {
+  agent_name: string;
+  busy: boolean;
+  channel: string;
+  created_at: string;
+  message_count: number;
+  sender: string;
+  session_id: string;
+  title: string;
+  updated_at: string;
+}
+
+export interface SessionDone {
+  session_id: string;
+  status: string;
+}
+
+export interface SessionList {
+  count: number;
+  next_cursor: string | null;
+  sessions: Session[];
+}
+
+export interface SessionNamed {
+  session_id: string;
+}
+
+export interface SessionStopped {
+  session_id: string;
+  status: string;
+  stopped: number;
+}
+
+export interface SignIn {
+  address: string;
+  began_at: string;
+  ends_at: string;
+  id: string;
+  is_current: boolean;
+}
+
+export interface SignIns {
+  sign_ins: SignIn[];
+}
+
+export interface Snapshot {
+  message_count: number;
+  n: number;
+  ts: string | null;
+  turn: string | null;
+}
+
+export interface SnapshotDifference {
+  added: Message[];
+  cwd: Record<string, unknown> | null;
+  from: number;
+  model: Record<string, unknown> | null;
+  removed: Message[];
+  system_prompt: Record<string, unknown> | null;
+  to: number;
+  tools_added: string[];
+  tools_removed: string[];
+  unchanged: number;
+}
+
+export interface SnapshotState {
+  cwd: string;
+  has_more: boolean;
+  message_count: number;
+  messages: Message[];
+  model: string;
+  n: number;
+  preview?: boolean;
+  session_id?: string;
+  system_prompt: string;
+  tools: unknown[];
+  would_make?: Record<string, unknown>;
+}
+
+export interface Snapshots {
+  snapshots: Snapshot[];
+}
+
+export interface Sop {
+  content?: string;
+  description: string;
+  faults?: LineFault[];
+  html?: string[];
+  name: string;
+  parameters: SopParameter[];
+  path: string | null;
+  size: number;
+  steps: string[];
+  title: string;
+  type: "builtin" | "custom";
+}
+
+export interface SopBegun {
+  session_id: string;
+  status: string;
+  turn: string;
+}
+
+export interface SopChecked {
+  ok: boolean;
+  problems: LineFault[];
+}
+
+export interface SopContent {
+  content: string;
+}
+
+export interface SopList {
+  broken: BrokenSop[];
+  count: number;
+  enabled: boolean;
+  sops: Sop[];
+}
+
+export interface SopParameter {
+  default: string | null;
+  description: string;
+  name: string;
+  required: boolean;
+}
+
+export interface SopResumed {
+  run_id: string;
+  status: string;
+  turn: string;
+}
+
+export interface SopRun {
+  cost_usd: number;
+  error: string | null;
+  run_id: string;
+  session_id: string;
+  sop_name: string;
+  started_at: string;
+  state: string;
+  step: number;
+  steps: number;
+  steps_done: number;
+  updated_at: string;
+}
+
+export interface SopRunRequest {
+  arguments?: Record<string, unknown> | null;
+  session?: string | null;
+  text?: string | null;
+}
+
+export interface SopRuns {
+  count: number;
+  runs: SopRun[];
+}
+
+export interface SopVersion {
+  content: string;
+  replaced_at: string;
+}
+
+export interface SopVersions {
+  count: number;
+  versions: SopVersion[];
+}
+
+export interface Status {
+  channels: string[];
+  demo: boolean;
+  model: string;
+  model_hint: string | null;
+  model_ready: boolean;
+  provider: string;
+  reach: string[];
+  status: string;
+  token_required: boolean;
+  uptime_seconds: number;
+  version: string;
+}
+
+export interface Telemetry {
+  days: TelemetryDay[];
+  dropped: number;
+  enabled: boolean;
+  metrics: TelemetryEvent[];
+  next_cursor: string | null;
+  summary: TelemetrySummary;
+}
+
+export interface TelemetryDay {
+  day: string;
+  error_rate: number;
+  total_messages: number;
+}
+
+export interface TelemetryEvent {
+  cached_tokens?: number;
+  cost_usd?: number;
+  detail: string;
+  duration: number | null;
+  id: string;
+  input_tokens?: number;
+  kind?: string;
+  model?: string;
+  name: string;
+  output_tokens?: number;
+  provider?: string;
+  session_id: string | null;
+  status: "ok" | "error" | "denied" | "stopped" | "skipped";
+  timestamp: string;
+  turn: string | null;
+  type: "tool_call" | "model_call" | "turn" | "denial" | "approval" | "delivery" | "job" | "channel" | "error";
+}
+
+export interface TelemetrySummary {
+  avg_model_duration: number;
+  avg_tool_duration: number;
+  avg_turn_duration: number;
+  cost_usd: number;
+  denied_tool_calls: number;
+  error_count: number;
+  error_rate: number;
+  input_tokens: number;
+  model_success_rate: number;
+  models: NamedSummary[];
+  output_tokens: number;
+  p50_model_duration: number;
+  p50_tool_duration: number;
+  p50_turn_duration: number;
+  p95_model_duration: number;
+  p95_tool_duration: number;
+  p95_turn_duration: number;
+  today: TelemetrySums;
+  tool_success_rate: number;
+  tools: NamedSummary[];
+  total_messages: number;
+  total_model_calls: number;
+  total_tool_calls: number;
+  total_turns: number;
+  turn_success_rate: number;
+}
+
+export interface TelemetrySums {
+  avg_model_duration: number;
+  avg_tool_duration: number;
+  avg_turn_duration: number;
+  cost_usd: number;
+  denied_tool_calls: number;
+  error_count: number;
+  error_rate: number;
+  input_tokens: number;
+  model_success_rate: number;
+  output_tokens: number;
+  p50_model_duration: number;
+  p50_tool_duration: number;
+  p50_turn_duration: number;
+  p95_model_duration: number;
+  p95_tool_duration: number;
+  p95_turn_duration: number;
+  tool_success_rate: number;
+  total_messages: number;
+  total_model_calls: number;
+  total_tool_calls: number;
+  total_turns: number;
+  turn_success_rate: number;
+}
+
+export interface ToolCount {
+  calls: number;
+  name: string;
+}
+
+export interface Trigger {
+  channel?: string | null;
+  recipient?: string | null;
+  session?: string | null;
+  sop_name?: string | null;
+  text: string;
+}
+
+export interface UnconfirmedProblem {
+  change?: ConfigEdited;
+  code: string;
+  detail: string;
+  keys?: string[];
+  status: number;
+  title: string;
+  type: string;
+}
+
+export interface Usage {
+  cached_tokens: number;
+  cost_usd: number;
+  input_tokens: number;
+  output_tokens: number;
+}
+
+export interface UsageReport {
+  budget: Budget;
+  day: string;
+  days: number;
+  rows: UsageRow[];
+  today: UsageTotals;
+  total: UsageTotals;
+}
+
+export interface UsageRow {
+  cached_tokens: number;
+  cost_usd: number;
+  day: string;
+  failed: number;
+  input_tokens: number;
+  kind: string;
+  model: string;
+  output_tokens: number;
+  provider: string;
+  requests: number;
+  saved_usd: number;
+}
+
+export interface UsageTotals {
+  cached_tokens: number;
+  cost_usd: number;
+  failed: number;
+  input_tokens: number;
+  output_tokens: number;
+  requests: number;
+  saved_usd: number;
+}
+
+export interface WebhookText {
+  text: string;
+}
+
+export interface Work {
+  cost_usd: number;
+  created_at: string;
+  goal: string;
+  iterations: number;
+  origin: string;
+  reason: string | null;
+  receipt: string | null;
+  seconds: number;
+  session_id: string;
+  state: string;
+  tasks: WorkTask[];
+  untrusted?: boolean;
+  updated_at: string;
+  wish: string | null;
+  work_id: string;
+}
+
+export interface WorkList {
+  ambient: boolean;
+  enabled: boolean;
+  paused: boolean;
+  work?: Work[];
+}
+
+export interface WorkTask {
+  acceptance: string[];
+  attempts: number;
+  depends_on: number[];
+  detail: string;
+  error: string | null;
+  evidence: string | null;
+  number: number;
+  state: string;
+  title: string;
+}
