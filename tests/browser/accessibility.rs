@@ -43,7 +43,7 @@ fn wait_for_theme(browser: &Browser, theme: &str) {
 }
 
 #[test]
-fn the_chat_has_no_barriers() {
+fn chat_page_is_accessible() {
     let settings =
         ["approval.enabled=true", "approval.requires_approval=[\"file_read\"]", "model.max_retries=0"];
     let Some(page) = Page::open(&settings) else { return };
@@ -72,7 +72,7 @@ fn the_chat_has_no_barriers() {
 }
 
 #[test]
-fn menus_the_switch_of_themes_and_the_drawer_have_no_barriers() {
+fn menus_theme_switch_and_drawer_are_accessible() {
     let Some(page) = Page::open(&["model.provider=openai"]) else { return };
     let browser = &page.browser;
     page.ask("hello");
@@ -98,7 +98,7 @@ fn menus_the_switch_of_themes_and_the_drawer_have_no_barriers() {
 }
 
 #[test]
-fn the_dashboard_and_the_sign_in_have_no_barriers() {
+fn dashboard_and_sign_in_are_accessible() {
     let Some(page) = Page::beside(Server::start(&["dashboard.auth_token=token"])) else { return };
     let browser = &page.browser;
     page.go("/");
@@ -154,21 +154,21 @@ fn is_panel(view: &View) -> bool {
 }
 
 #[test]
-fn used_panels_have_no_barriers() {
+fn used_panels_are_accessible() {
     assert_no_barriers_anywhere(false, is_panel);
 }
 
 #[test]
-fn what_is_opened_in_used_panels_has_no_barriers() {
+fn opened_views_of_used_panels_are_accessible() {
     assert_no_barriers_anywhere(false, |view| !is_panel(view));
 }
 
 #[test]
-fn used_panels_have_no_barriers_on_a_phone() {
+fn used_panels_are_accessible_on_a_phone() {
     assert_no_barriers_anywhere(true, is_panel);
 }
 
 #[test]
-fn what_is_opened_in_used_panels_has_no_barriers_on_a_phone() {
+fn opened_views_of_used_panels_are_accessible_on_a_phone() {
     assert_no_barriers_anywhere(true, |view| !is_panel(view));
 }

@@ -26,7 +26,7 @@ fn panels(lived_in: &LivedIn) -> impl Iterator<Item = &View> {
 }
 
 #[test]
-fn an_api_that_fails_is_told_on_every_panel_and_a_press_brings_it_back() {
+fn every_panel_reports_a_failing_api_and_retries_at_a_press() {
     let Some(lived_in) = LivedIn::open(&words()) else { return };
     let page = &lived_in.page;
     page.browser.devtools("Page.addScriptToEvaluateOnNewDocument", &json!({"source": FAILING}));
@@ -48,7 +48,7 @@ fn an_api_that_fails_is_told_on_every_panel_and_a_press_brings_it_back() {
 }
 
 #[test]
-fn a_server_that_is_gone_is_told_on_every_panel_and_its_return_is_noticed() {
+fn every_panel_reports_a_stopped_server_and_its_return() {
     let Some(mut lived_in) = LivedIn::open(&words()) else { return };
     let addresses: Vec<(String, String)> = panels(&lived_in)
         .filter(|view| !view.address.contains('/'))

@@ -84,7 +84,7 @@ fn assert_inert(page: &Page, canary: &Canary) {
 }
 
 #[test]
-fn what_is_said_and_answered_stays_text() {
+fn messages_and_answers_stay_text() {
     let Some(page) = Page::open(&[]) else { return };
     let canary = Canary::new();
     let payloads = canary.payloads();
@@ -185,7 +185,7 @@ fn tools_titles_and_names_stay_text() {
 /// Said and named like that by everybody: titles, arguments of tools, names of senders, lines of the log, SOPs, memories, jobs,
 /// recordings, deliveries, pieces of work.
 #[test]
-fn a_house_full_of_hostile_text_stays_text_wherever_it_is_opened() {
+fn hostile_text_stays_text_in_every_view() {
     let canary = Canary::new();
     let payloads = canary.payloads();
     let Some(lived_in) = LivedIn::open(&payloads) else { return };

@@ -158,7 +158,7 @@ pub(crate) fn steady(root: &Path, options: &SteadyOptions) -> Result<()> {
 pub(crate) fn soak(root: &Path, options: &SoakOptions) -> Result<()> {
     let (minutes, silence) = (options.minutes.to_string(), options.silence.to_string());
     let variables = [("AETHON_SOAK_MINUTES", minutes.as_str()), ("AETHON_SOAK_SILENCE", silence.as_str())];
-    on_the_built_server(root, "what_conversations_took_is_given_back", &variables)
+    on_the_built_server(root, "memory_of_idle_conversations_is_released", &variables)
 }
 
 /// Begins turns on the built server while a command swaps everything that it reads in the workspace.
@@ -166,7 +166,7 @@ pub(crate) fn swaps(root: &Path, options: &SwapsOptions) -> Result<()> {
     let turns = options.turns.to_string();
     on_the_built_server(
         root,
-        "many_turns_begin_while_everything_is_swapped",
+        "many_turns_work_while_files_are_swapped",
         &[("AETHON_SWAPS_TURNS", turns.as_str())],
     )
 }
@@ -175,7 +175,7 @@ pub(crate) fn swaps(root: &Path, options: &SwapsOptions) -> Result<()> {
 pub(crate) fn chaos(root: &Path, options: &ChaosOptions) -> Result<()> {
     let (messages, seed) = (options.messages.to_string(), options.seed.to_string());
     let variables = [("AETHON_CHAOS_MESSAGES", messages.as_str()), ("AETHON_CHAOS_SEED", seed.as_str())];
-    on_the_built_server(root, "many_messages_of_three_messengers", &variables)
+    on_the_built_server(root, "many_messages_of_three_messengers_through_kills_and_cuts", &variables)
 }
 
 /// Builds the programs, and runs an ignored test against them.

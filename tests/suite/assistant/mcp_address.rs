@@ -110,7 +110,7 @@ fn ask(server: &Server, text: &str) -> String {
 }
 
 #[test]
-fn a_server_behind_an_address_lends_its_tools_and_begins_anew_when_it_forgot_us() {
+fn http_mcp_server_provides_tools_and_lost_session_is_renewed() {
     for way in [Way::Documents, Way::Streams] {
         let (stub, sessions) = strict(way);
         let server = server_of(&stub);
@@ -128,7 +128,7 @@ fn a_server_behind_an_address_lends_its_tools_and_begins_anew_when_it_forgot_us(
 }
 
 #[test]
-fn a_server_that_refuses_is_told_of_without_its_words() {
+fn refusal_of_an_mcp_server_is_reported_without_its_text() {
     for (status, words) in [("401 Unauthorized", "(status 401)"), ("500 Internal Server Error", "status 500")]
     {
         let stub = Stub::start(vec![failure(

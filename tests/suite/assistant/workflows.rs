@@ -21,7 +21,7 @@ fn runs(server: &Server) -> Vec<Value> {
 }
 
 #[test]
-fn sops_are_listed_written_and_run_by_name_from_every_door() {
+fn sops_are_listed_written_and_run_by_name_from_every_surface() {
     let server = Server::start(&[]);
     let listed = server.get("/api/sops").json();
     let names: Vec<&str> =
@@ -81,7 +81,7 @@ fn sops_are_listed_written_and_run_by_name_from_every_door() {
 }
 
 #[test]
-fn a_run_that_is_killed_in_step_three_goes_on_at_step_three() {
+fn sop_run_killed_in_step_three_resumes_at_step_three() {
     let server = Server::start(&[]);
     assert_eq!(put(&server, "/api/sops/notes", &json!({"content": NOTES})).status, 200);
     let step =
@@ -123,7 +123,7 @@ fn a_run_that_is_killed_in_step_three_goes_on_at_step_three() {
 }
 
 #[test]
-fn jobs_come_by_every_door_run_and_deliver() {
+fn jobs_from_every_surface_run_and_deliver() {
     let server = Server::start(&[
         "scheduler.jobs.nightly={cron=\"0 3 * * *\", prompt=\"!say night\", timezone=\"UTC\"}",
     ]);
@@ -210,7 +210,7 @@ fn the_assistant_and_the_terminal_make_and_run_jobs() {
 }
 
 #[test]
-fn a_job_runs_its_sop_and_says_when_that_is_gone() {
+fn job_runs_its_sop_and_reports_a_missing_one() {
     let server = Server::start(&[]);
     assert_eq!(put(&server, "/api/sops/notes", &json!({"content": NOTES})).status, 200);
     let mut events = server.socket("/ws/dashboard");
@@ -258,7 +258,7 @@ fn a_job_runs_its_sop_and_says_when_that_is_gone() {
 }
 
 #[test]
-fn the_assistant_is_told_what_is_wrong_with_a_job() {
+fn faulty_job_is_explained_to_the_assistant() {
     let server = Server::start(&[]);
     let mut chat = server.socket("/ws/chat?session=default");
     for (job, told) in [
@@ -282,7 +282,7 @@ fn the_assistant_is_told_what_is_wrong_with_a_job() {
 }
 
 #[test]
-fn the_terminal_lists_sops_and_goes_on_with_a_run() {
+fn terminal_lists_sops_and_resumes_a_run() {
     let server = Server::start(&["model.max_retries=0"]);
     assert_eq!(put(&server, "/api/sops/notes", &json!({"content": NOTES})).status, 200);
     let cli = |arguments: &[&str]| run_cli(server.home().path(), arguments, None);
@@ -325,7 +325,7 @@ fn the_terminal_lists_sops_and_goes_on_with_a_run() {
 }
 
 #[test]
-fn the_list_of_jobs_comes_in_pages_and_the_terminal_follows_them() {
+fn job_list_is_paged_and_the_terminal_follows_pages() {
     let server = Server::start(&[]);
     for number in 0..5 {
         let job = json!({"job_id": format!("job-{number}"), "cron": "0 7 * * *", "prompt": "x"});

@@ -96,7 +96,7 @@ fn assert_changed(answer: &Response, thing: &Thing) -> Value {
 }
 
 #[test]
-fn a_change_of_an_old_version_is_refused_with_the_present_one() {
+fn outdated_change_is_refused_with_the_current_version() {
     let server = Server::start(&["model.provider=echo"]);
     for thing in things(&server) {
         let seen = server.get(&thing.address);
@@ -128,7 +128,7 @@ fn a_change_of_an_old_version_is_refused_with_the_present_one() {
 }
 
 #[test]
-fn what_was_removed_elsewhere_is_neither_changed_nor_removed_again() {
+fn resource_removed_elsewhere_is_neither_changed_nor_removed_again() {
     let server = Server::start(&["model.provider=echo"]);
     for thing in things(&server).into_iter().filter(|thing| thing.is_removable) {
         let seen = tag(&server.get(&thing.address));
@@ -148,7 +148,7 @@ fn what_was_removed_elsewhere_is_neither_changed_nor_removed_again() {
 }
 
 #[test]
-fn of_two_changes_of_one_version_exactly_one_is_taken() {
+fn of_two_changes_of_the_same_version_exactly_one_succeeds() {
     let server = Server::start(&["model.provider=echo"]);
     for thing in things(&server) {
         for round in 0..4 {
@@ -174,7 +174,7 @@ fn of_two_changes_of_one_version_exactly_one_is_taken() {
 }
 
 #[test]
-fn what_has_no_versions_is_not_what_anybody_expected() {
+fn if_match_on_an_unversioned_resource_fails() {
     let server = Server::start(&["model.provider=echo"]);
     for address in ["/api/outbox/1", "/api/sign-ins/x", "/api/pairings/telegram/1"] {
         let refused = send(&server, "DELETE", address, &Value::Null, Some("\"seen\""));
@@ -184,7 +184,7 @@ fn what_has_no_versions_is_not_what_anybody_expected() {
 }
 
 #[test]
-fn a_sop_keeps_its_last_twenty_texts_and_a_removal_can_be_undone() {
+fn sop_keeps_twenty_versions_and_its_removal_can_be_undone() {
     let server = Server::start(&["model.provider=echo"]);
     let save = |number: u32| {
         let answer = send(&server, "PUT", "/api/sops/own", &json!({ "content": sop(number) }), None);
@@ -214,7 +214,7 @@ fn a_sop_keeps_its_last_twenty_texts_and_a_removal_can_be_undone() {
 }
 
 #[test]
-fn a_corrected_memory_keeps_the_text_that_another_correction_gave_it() {
+fn corrected_memory_keeps_the_text_of_a_concurrent_correction() {
     let server = Server::start(&["model.provider=echo"]);
     let made = server.post("/api/memory", &json!({"content": "The cat is Momo."})).json();
     let address = format!("/api/memory/{}", made["id"].as_str().unwrap());
@@ -229,7 +229,7 @@ fn a_corrected_memory_keeps_the_text_that_another_correction_gave_it() {
 }
 
 #[test]
-fn a_sop_that_is_half_written_in_its_file_was_changed_and_not_deleted() {
+fn half_written_sop_file_counts_as_changed() {
     let server = Server::start(&["model.provider=echo"]);
     for name in ["own", "pdd"] {
         let (address, file) = (format!("/api/sops/{name}"), format!("workspace/sops/{name}.sop.md"));
@@ -259,7 +259,7 @@ fn a_sop_that_is_half_written_in_its_file_was_changed_and_not_deleted() {
 }
 
 #[test]
-fn a_new_sop_takes_the_place_of_none() {
+fn new_sop_replaces_no_existing_one() {
     let server = Server::start(&["model.provider=echo"]);
     let make = |name: &str, number: u32| {
         let request = Request::new("PUT", &format!("/api/sops/{name}")).header("If-None-Match", "*");

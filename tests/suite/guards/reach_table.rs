@@ -405,7 +405,7 @@ fn has_kernel_sandbox() -> bool {
 }
 
 #[test]
-fn the_tables_of_docs_reach_are_what_the_program_does() {
+fn reach_tables_in_the_docs_match_the_program() {
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/reach.md");
     let text = std::fs::read_to_string(&page).unwrap();
     let (head, rest) = text.split_once(BEGIN).expect("the page marks where its tables begin");

@@ -282,7 +282,7 @@ fn no_turn_writes_a_start_up_place_by_file_tools_or_commands() {
 }
 
 #[test]
-fn what_tools_of_the_trade_write_can_be_written_and_start_up_places_can_be_read() {
+fn build_outputs_are_writable_and_start_up_places_readable() {
     let stage = Stage::new(true, &[]);
     let mut chat = stage.server.chat("default");
     let names: Vec<String> = HARMLESS.iter().map(|name| format!("'{name}'")).collect();
@@ -311,7 +311,7 @@ fn what_tools_of_the_trade_write_can_be_written_and_start_up_places_can_be_read(
 }
 
 #[test]
-fn the_owner_opens_a_start_up_place_by_its_name_and_doctor_lists_it() {
+fn start_up_place_opened_by_the_owner_is_listed_by_doctor() {
     let settings = ["security.allowed_paths=[\"~/.bashrc\", \"~/.config/nvim\"]"];
     let stage = Stage::new(true, &settings);
     let mut chat = stage.server.chat("default");
@@ -336,7 +336,7 @@ fn the_owner_opens_a_start_up_place_by_its_name_and_doctor_lists_it() {
 }
 
 #[test]
-fn with_a_sandbox_file_tools_read_as_before_and_write_in_the_workspace_only() {
+fn file_tools_beside_a_sandbox_write_in_the_workspace_only() {
     let stage = Stage::new(true, &["security.sandbox=kernel"]);
     let workspace = stage.ada.join(".aethon/workspace");
     std::os::unix::fs::symlink(stage.ada.join("project"), workspace.join("link")).unwrap();
@@ -361,7 +361,7 @@ fn with_a_sandbox_file_tools_read_as_before_and_write_in_the_workspace_only() {
 }
 
 #[test]
-fn a_webhook_s_turn_changes_nothing_that_shapes_the_assistant() {
+fn webhook_turn_cannot_change_the_assistant() {
     for settings in [&[][..], &["security.sandbox=kernel"]] {
         let stage = Stage::new(false, settings);
         let workspace = stage.ada.join(".aethon/workspace");
@@ -436,7 +436,7 @@ fn attack_on_projects(names: &[&str]) -> String {
 }
 
 #[test]
-fn a_webhook_s_turn_changes_nothing_that_a_project_obeys_and_the_owner_s_does() {
+fn webhook_turn_cannot_change_project_configuration_and_owner_can() {
     for (existing, settings) in [
         (true, &[][..]),
         (false, &[]),
@@ -491,7 +491,7 @@ fn a_webhook_s_turn_changes_nothing_that_a_project_obeys_and_the_owner_s_does() 
 }
 
 #[test]
-fn the_owner_opens_a_project_to_turns_of_strangers_by_its_folder() {
+fn owner_opens_a_project_folder_to_turns_of_strangers() {
     for settings in [&[][..], &["security.sandbox=kernel"]] {
         let opened = "security.allowed_paths=[\"~/.aethon/workspace/app\"]";
         let stage = Stage::new(false, &[settings, &[opened]].concat());
@@ -509,7 +509,7 @@ fn the_owner_opens_a_project_to_turns_of_strangers_by_its_folder() {
 }
 
 #[test]
-fn copies_of_the_home_are_closed_wherever_they_lie_and_its_neighbours_are_not() {
+fn copies_of_the_home_are_closed_and_its_neighbours_open() {
     let stage = Stage::new(false, &[]);
     let mut chat = stage.server.chat("default");
     let copies = [

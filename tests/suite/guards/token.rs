@@ -234,7 +234,7 @@ fn opening_the_dashboard_with_the_token_signs_in() {
 }
 
 #[test]
-fn a_stale_cookie_locks_nobody_out_of_the_dashboard() {
+fn stale_cookie_does_not_block_the_dashboard_sign_in() {
     let server = guarded();
     let stale = ("Cookie", "aethon_dash=stale");
     let target = format!("/dashboard?token={ENCODED}");
@@ -359,7 +359,7 @@ fn behind_a_trusted_proxy_each_client_has_a_limit_of_its_own() {
 }
 
 #[test]
-fn signing_out_takes_the_cookie_back() {
+fn signing_out_revokes_the_cookie() {
     let server = guarded();
     let cookie = sign_in(&server);
     let own = format!("http://{}", server.address);

@@ -28,7 +28,7 @@ fn row(channels: &Value, name: &str) -> Value {
 }
 
 #[test]
-fn no_code_is_made_that_nobody_could_redeem() {
+fn unredeemable_pairing_codes_are_not_issued() {
     let (telegram, home) = (Telegram::start(), home());
     for pairing in ["off", "request"] {
         let setting = format!("channels.telegram.pairing={pairing}");
@@ -107,7 +107,7 @@ fn is_told_settled(telegram: &Telegram, count: usize) {
 }
 
 #[test]
-fn a_press_that_comes_too_late_does_nothing_and_says_so() {
+fn late_button_press_is_rejected_with_a_notice() {
     let (telegram, home) = (Telegram::start(), home());
     let server = start(&telegram, &home, &["approval.enabled=true", "approval.timeout_seconds=1"]);
     let question = question(&telegram, "touch late-canary");
@@ -125,7 +125,7 @@ fn a_press_that_comes_too_late_does_nothing_and_says_so() {
 }
 
 #[test]
-fn a_press_for_arguments_that_changed_meanwhile_does_nothing_and_says_so() {
+fn button_press_for_changed_arguments_is_rejected_with_a_notice() {
     let (telegram, home) = (Telegram::start(), home());
     let server = start(&telegram, &home, &["approval.enabled=true"]);
     let first = question(&telegram, "touch as-shown");

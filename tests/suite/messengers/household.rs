@@ -68,7 +68,7 @@ fn a_specialist_works_for_whoever_asked(telegram: &Telegram, server: &Server) {
 }
 
 #[test]
-fn two_people_on_two_messengers_have_memories_of_their_own_and_a_shared_one() {
+fn two_people_on_two_messengers_have_private_and_shared_memories() {
     let (telegram, host, home) = (Telegram::start(), MailHost::start(), home());
     let mut settings = telegram.settings();
     settings.extend(host.settings());
@@ -153,7 +153,7 @@ fn two_people_on_two_messengers_have_memories_of_their_own_and_a_shared_one() {
 }
 
 #[test]
-fn one_person_may_have_one_conversation_and_mistakes_are_refused() {
+fn person_can_share_a_conversation_across_messengers() {
     let (telegram, host, home) = (Telegram::start(), MailHost::start(), home());
     let mut settings = telegram.settings();
     settings.extend(host.settings());
@@ -196,7 +196,7 @@ fn one_person_may_have_one_conversation_and_mistakes_are_refused() {
 }
 
 #[test]
-fn only_the_owner_approves_in_a_household_and_the_others_are_never_asked() {
+fn household_approvals_go_to_the_owner_only() {
     let (telegram, home) = (Telegram::start(), home());
     let mut settings = telegram.settings();
     settings.extend(

@@ -64,7 +64,7 @@ fn while_the_first_runs_the_second_waits() {
 }
 
 #[test]
-fn a_restart_forgets_no_key() {
+fn idempotency_keys_survive_a_restart() {
     let server = Server::start(&[]);
     let body = json!({"text": "!tool current_time {}"});
     let first = send(&server, "k1", "/webhook/garden", &body);
@@ -80,7 +80,7 @@ fn a_restart_forgets_no_key() {
 }
 
 #[test]
-fn a_crash_in_between_runs_it_once_all_the_same() {
+fn keyed_request_interrupted_by_a_crash_runs_once() {
     let server = Server::start(&[]);
     let address = server.address;
     let body = json!({"text": "!sleep 700\n!say done"});

@@ -130,7 +130,7 @@ fn start(graph: &Graph, home: &Arc<TempDir>) -> Server {
 }
 
 #[test]
-fn what_meta_brings_is_answered_once_through_forgeries_repeats_and_a_crash() {
+fn whatsapp_messages_are_answered_once_despite_forgeries_and_repeats() {
     let (graph, home) = (Graph::start(), home());
     let server = start(&graph, &home);
     let verify = |word: &str| {

@@ -137,7 +137,7 @@ fn a_tool_call_of_anthropic_goes_round_with_the_thought_before_it() {
 }
 
 #[test]
-fn failures_of_anthropic_are_told() {
+fn anthropic_failures_are_reported() {
     let error = |kind: &str| json!({"type": "error", "error": {"type": kind, "message": "no"}}).to_string();
     for (status, kind, code) in [
         ("401 Unauthorized", "authentication_error", "auth"),

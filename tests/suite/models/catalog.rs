@@ -81,7 +81,7 @@ fn a_newer_table_is_installed_and_a_refused_one_changes_nothing() {
 }
 
 #[test]
-fn a_broken_file_is_told_and_the_service_starts() {
+fn broken_catalog_file_is_reported_and_the_service_starts() {
     let home = home();
     fs::write(home.path().join("models.json"), r#"{"m": {"max_input_tokens": -5}}"#).unwrap();
     let (_, out, complaint) = cli(home.path(), &["doctor", "--set", "model.provider=echo"]);
@@ -92,7 +92,7 @@ fn a_broken_file_is_told_and_the_service_starts() {
 }
 
 #[test]
-fn a_model_that_ends_soon_or_that_no_table_has_is_told() {
+fn retiring_and_unknown_models_are_reported() {
     let home = home();
     fs::write(
         home.path().join("models.json"),

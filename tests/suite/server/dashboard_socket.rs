@@ -24,7 +24,7 @@ fn next(socket: &mut Socket, topic: &str) -> Value {
 }
 
 #[test]
-fn without_a_subscription_everything_comes() {
+fn dashboard_without_a_subscription_gets_every_topic() {
     let server = Server::start(&[]);
     let mut socket = server.socket("/ws/dashboard");
     for strange in
@@ -68,7 +68,7 @@ fn a_subscription_brings_its_topics_only() {
 }
 
 #[test]
-fn sessions_are_told_as_they_change() {
+fn dashboard_receives_session_changes() {
     let server = Server::start(&[]);
     let mut socket = subscribed(&server, &["sessions"]);
     server.chat("notes").say("m1", "!say hello");
@@ -80,7 +80,7 @@ fn sessions_are_told_as_they_change() {
 }
 
 #[test]
-fn approvals_are_told_and_settled() {
+fn dashboard_receives_approvals_and_their_decisions() {
     let server = Server::start(&["approval.enabled=true", "approval.requires_approval=[\"current_time\"]"]);
     let mut socket = subscribed(&server, &["approvals"]);
     let mut chat = server.chat("default");
@@ -97,7 +97,7 @@ fn approvals_are_told_and_settled() {
 }
 
 #[test]
-fn logs_are_told() {
+fn dashboard_receives_log_records() {
     let server = Server::start(&["logging.level=debug"]);
     let mut socket = subscribed(&server, &["logs"]);
     server.chat("default").say("m1", "!say hello");
@@ -131,7 +131,7 @@ fn a_frame_that_is_not_understood_is_ignored() {
 }
 
 #[test]
-fn a_reader_that_lags_is_told_how_much_it_missed() {
+fn lagging_reader_gets_the_number_of_missed_events() {
     let server = Server::start(&[]);
     let mut slow = Socket::narrow(server.address, "/ws/dashboard", &[]);
     slow.send_json(&json!({"channel": "subscribe", "topics": ["messages"]}));
@@ -160,7 +160,7 @@ fn a_reader_that_lags_is_told_how_much_it_missed() {
 }
 
 #[test]
-fn a_rename_is_told() {
+fn dashboard_receives_a_rename() {
     let server = Server::start(&[]);
     server.post("/webhook/garden", &json!({"text": "!say x"}));
     let mut socket = subscribed(&server, &["sessions"]);

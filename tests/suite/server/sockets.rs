@@ -159,7 +159,7 @@ fn a_frame_over_a_mebibyte_is_closed_with_1009() {
 }
 
 #[test]
-fn what_is_no_text_is_closed_with_its_code() {
+fn non_text_frame_closes_with_its_code() {
     let server = Server::start(&[]);
     for (target, headers) in [("/ws/chat", &[][..]), ("/ws/chat", &[V1]), ("/ws/dashboard", &[])] {
         let mut socket = Socket::open(server.address, target, headers);

@@ -89,7 +89,7 @@ fn cookies_of_other_forms_are_cleared_with_their_401() {
 }
 
 #[test]
-fn only_a_stale_cookie_is_cleared() {
+fn valid_and_foreign_cookies_are_not_cleared() {
     let server = Server::start(&[SETTING]);
     let cookie = cookie_of(&server, TOKEN);
     let kept = |request: Request, what: &str| {

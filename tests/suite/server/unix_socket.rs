@@ -83,7 +83,7 @@ fn the_terminal_attaches_through_the_socket() {
 }
 
 #[test]
-fn a_dead_socket_is_replaced_and_a_live_one_or_anything_else_is_not() {
+fn stale_unix_socket_is_replaced_and_a_live_one_kept() {
     let server = Server::start(&ONLY);
     let path = socket_of(&server);
     let home = server.kill();
@@ -177,7 +177,7 @@ fn a_socket_and_its_limits_are_not_those_of_the_port() {
 }
 
 #[test]
-fn a_socket_where_tools_may_write_is_refused_with_the_remedy() {
+fn unix_socket_in_a_tool_writable_folder_is_refused_with_a_remedy() {
     let home = home();
     let shared = home.path().join("workspace");
     std::fs::create_dir(&shared).unwrap();

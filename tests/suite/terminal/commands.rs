@@ -136,7 +136,7 @@ fn connect_names_the_daemon() {
 }
 
 #[test]
-fn a_daemon_that_died_is_not_waited_for() {
+fn terminal_does_not_wait_for_a_dead_daemon() {
     let server = Server::start(&[]);
     let home = server.kill();
     assert_eq!(out(&cli(home.path(), &["ask", "!say in process"], None)).trim(), "in process");
@@ -194,7 +194,7 @@ fn sessions_without_a_daemon() {
 }
 
 #[test]
-fn both_exports_are_the_same() {
+fn exports_with_and_without_a_daemon_are_the_same() {
     let server = Server::start(&[]);
     two_sessions(&server);
     let home = server.home();
@@ -221,7 +221,7 @@ fn bare(document: &Value) -> Vec<Value> {
 }
 
 #[test]
-fn a_message_has_one_form_behind_every_door() {
+fn message_has_the_same_form_on_every_surface() {
     let server = Server::start(&[]);
     let mut live = server.socket("/ws/dashboard");
     live.send_json(&json!({"channel": "subscribe", "topics": ["messages"]}));
@@ -273,7 +273,7 @@ fn an_effort_is_asked_for_by_its_word() {
 }
 
 #[test]
-fn what_a_model_says_drives_no_terminal_when_it_is_piped() {
+fn piped_model_output_has_no_terminal_controls() {
     let said = json!({
         "id": "c", "object": "chat.completion.chunk", "model": "m",
         "choices": [{"index": 0, "delta": {"content": "\ta\u{1b}[2J\u{7}b"}, "finish_reason": "stop"}],
@@ -354,7 +354,7 @@ fn interrupted(home: &Path, session: &str, signal: rustix::process::Signal) -> S
 }
 
 #[test]
-fn a_question_that_is_interrupted_keeps_what_was_said() {
+fn interrupted_question_keeps_the_partial_reply() {
     use rustix::process::Signal;
     let home = home();
     for (session, signal) in [("int", Signal::INT), ("term", Signal::TERM)] {
@@ -367,7 +367,7 @@ fn a_question_that_is_interrupted_keeps_what_was_said() {
 }
 
 #[test]
-fn a_question_to_the_daemon_that_is_interrupted_is_stopped_there() {
+fn interrupting_a_question_stops_it_on_the_daemon() {
     let server = Server::start(&["model.provider=fake"]);
     let home = server.home();
     let said = interrupted(home.path(), "far", rustix::process::Signal::INT);
@@ -376,7 +376,7 @@ fn a_question_to_the_daemon_that_is_interrupted_is_stopped_there() {
 }
 
 #[test]
-fn what_is_checked_is_what_would_run() {
+fn check_validates_the_configuration_that_would_run() {
     let home = home();
     let check = |set: &[&str]| {
         let sets = set.iter().flat_map(|set| ["--set", set]);

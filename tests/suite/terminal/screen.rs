@@ -66,7 +66,7 @@ fn an_unknown_command_is_answered_here() {
 }
 
 #[test]
-fn no_color_takes_the_colours_and_leaves_the_stream() {
+fn no_color_removes_colours_and_keeps_streaming() {
     let home = home();
     let mut command = program("aethon-cli", home.path());
     command.env("NO_COLOR", "1").args(["--set", "model.provider=fake", "ask", "!stream 60 25"]);
@@ -85,7 +85,7 @@ fn no_color_takes_the_colours_and_leaves_the_stream() {
 }
 
 #[test]
-fn ctrl_c_and_a_narrower_window_leave_no_pieces() {
+fn ctrl_c_and_resize_leave_no_fragments() {
     let server = Server::start(&[]);
     let mut terminal = chat(&server, 100, 30);
     terminal.enter("!stream 1000 20");
@@ -143,7 +143,7 @@ fn a_narrow_window_holds_text_tables_and_code() {
 }
 
 #[test]
-fn what_is_approved_is_what_runs_every_time() {
+fn approved_arguments_are_those_that_run() {
     let asking = ["approval.enabled=true", "approval.requires_approval=[\"file_read\"]"];
     let server = Server::start(&asking);
     let mut terminal = chat(&server, 100, 60);
@@ -187,7 +187,7 @@ fn what_is_approved_is_what_runs_every_time() {
 }
 
 #[test]
-fn text_of_models_and_tools_does_not_drive_the_terminal() {
+fn model_and_tool_text_has_no_terminal_controls() {
     let server = Server::start(&[]);
     std::fs::create_dir_all(server.home().path().join("workspace")).unwrap();
     let file = server.home().path().join("workspace/evil.txt");

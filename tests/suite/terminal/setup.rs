@@ -191,7 +191,7 @@ fn init_never_overwrites_silently() {
 }
 
 #[test]
-fn init_asks_nobody_where_nobody_is() {
+fn init_without_a_terminal_asks_nothing() {
     let output = run_cli(home().path(), &["init"], Some(""));
     assert!(output.status.code().is_some_and(|code| code != 0), "{output:?}");
     assert!(words(&output).contains("--provider"), "{}", words(&output));
@@ -227,7 +227,7 @@ fn init_offers_three_levels_of_caution_to_a_person() {
 }
 
 #[test]
-fn init_takes_the_level_of_caution_as_a_flag_and_refuses_an_unknown_one() {
+fn init_accepts_a_caution_level_flag_and_refuses_unknown_levels() {
     for (flag, value, is_enabled, asks_outbound) in [
         ("--caution", "open", "false", false),
         ("--caution", "ask", "true", false),

@@ -255,12 +255,12 @@ fn seed() -> Option<u64> {
 }
 
 #[test]
-fn a_few_seats() {
+fn clients_on_all_surfaces_through_restarts() {
     soak(&SHORT, seed().unwrap_or(7));
 }
 
 #[test]
 #[ignore = "takes minutes: sixteen terminals and four browsers through 100 kills and 20 polite restarts"]
-fn all_seats() {
+fn many_clients_on_all_surfaces_through_restarts() {
     soak(&FULL, seed().unwrap_or(1));
 }

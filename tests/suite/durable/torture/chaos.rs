@@ -77,14 +77,14 @@ fn chaos(plan: &Plan) {
 }
 
 #[test]
-fn messages_of_three_messengers_are_answered_once_through_kills_and_cuts() {
+fn three_messengers_are_answered_once_through_kills_and_cuts() {
     chaos(&Plan { messages: 24, apart: (6, 12), one_in: 15, people: 1, seed: 5 });
 }
 
 /// `cargo xtask chaos` runs this.
 #[test]
 #[ignore = "a chore that runs for minutes: cargo xtask chaos"]
-fn many_messages_of_three_messengers() {
+fn many_messages_of_three_messengers_through_kills_and_cuts() {
     let messages = number("AETHON_CHAOS_MESSAGES", 500) as usize;
     let seed = number("AETHON_CHAOS_SEED", 1);
     chaos(&Plan { messages, apart: (10, 40), one_in: 20, people: PEOPLE, seed });

@@ -161,7 +161,7 @@ fn answered(server: &Server, word: &str) {
 /// `cargo xtask torture` runs this.
 #[test]
 #[ignore = "a chore that runs for minutes and needs libfaketime: cargo xtask torture"]
-fn tortured_by_a_clock_that_leaps_ahead_and_back() {
+fn clock_leaps_lose_no_message_and_stop_no_job() {
     let clocked = Clocked::new();
     let mut server = clocked.start();
     answered(&server, "first");

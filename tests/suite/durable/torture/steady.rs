@@ -53,13 +53,13 @@ fn steady(time: Duration) {
 }
 
 #[test]
-fn what_everything_takes_stays_flat() {
+fn resource_use_stays_flat_under_load() {
     steady(Duration::from_secs(90));
 }
 
 /// `cargo xtask steady` runs this.
 #[test]
 #[ignore = "a chore that runs for an hour: cargo xtask steady"]
-fn what_everything_takes_stays_flat_for_long() {
+fn resource_use_stays_flat_under_long_load() {
     steady(Duration::from_secs(60 * number("AETHON_STEADY_MINUTES", 60)));
 }
