@@ -3,8 +3,8 @@
 use aethon_tests::{Browser, Server};
 use serde_json::json;
 
-use crate::lived_in::{LivedIn, View};
 use crate::page::Page;
+use crate::used_server::{UsedServer, View};
 
 const AXE: &str = include_str!("vendor/axe-core/axe.min.js");
 
@@ -135,17 +135,17 @@ fn assert_no_barriers_anywhere(is_phone: bool, is_asked: impl Fn(&View) -> bool)
         "Rent is due on the 5th.\nPay it.",
         "Ein sehr langes Donaudampfschifffahrtswort",
     ];
-    let Some(lived_in) = LivedIn::open(&words.map(str::to_owned)) else { return };
-    let browser = &lived_in.page.browser;
+    let Some(used_server) = UsedServer::open(&words.map(str::to_owned)) else { return };
+    let browser = &used_server.page.browser;
     browser.prefer(&[("prefers-color-scheme", "light"), ("prefers-reduced-motion", "reduce")]);
     if is_phone {
         browser.become_phone(390, 844);
     }
-    for view in lived_in.views.iter().filter(|view| is_asked(view)) {
-        lived_in.visit(view);
+    for view in used_server.views.iter().filter(|view| is_asked(view)) {
+        used_server.visit(view);
         assert_no_barriers_in_both(browser, &format!("{view:?}"));
     }
-    lived_in.page.assert_clean();
+    used_server.page.assert_clean();
 }
 
 /// The views that are a panel, and those that are opened in one: two halves, side by side.

@@ -15,7 +15,7 @@ const SESSIONS: usize = 4;
 
 /// The clients' knowledge: which messages were acknowledged, and as which turns.
 #[derive(Default)]
-struct Known {
+struct ClientRecords {
     acknowledged: BTreeMap<usize, String>,
     done: BTreeMap<usize, String>,
 }
@@ -34,7 +34,7 @@ fn message(number: usize) -> Value {
 }
 
 /// Records a frame.
-fn note(known: &mut Known, turns: &mut BTreeMap<String, usize>, frame: &Value) {
+fn note(known: &mut ClientRecords, turns: &mut BTreeMap<String, usize>, frame: &Value) {
     let turn = frame["turn"].as_str().unwrap_or_default().to_owned();
     match frame["type"].as_str() {
         Some("ack") => {
@@ -55,7 +55,7 @@ fn note(known: &mut Known, turns: &mut BTreeMap<String, usize>, frame: &Value) {
 }
 
 /// Sends the unacknowledged messages and listens until the time is up or the connection breaks.
-fn talk(server: &Server, known: &mut Known, until: Instant) {
+fn talk(server: &Server, known: &mut ClientRecords, until: Instant) {
     let mut turns: BTreeMap<String, usize> =
         known.acknowledged.iter().map(|(number, turn)| (turn.clone(), *number)).collect();
     let mut chat = server.chat("s0");
@@ -108,7 +108,7 @@ fn assert_well_formed(messages: &[Value]) {
 #[test]
 fn random_kills_lose_nothing_acknowledged_and_double_nothing() {
     let mut random = Random::new(9);
-    let mut known = Known::default();
+    let mut known = ClientRecords::default();
     let mut home = aethon_tests::home();
     let mut kills = 0;
     while known.acknowledged.len() < TURNS {
@@ -201,7 +201,7 @@ fn wait_until_idle(server: &Server) -> u64 {
 }
 
 /// Checks the transcript of one session; returns how many turns ended with a notice instead of their answer.
-fn check_session(known: &Known, of_session: usize, messages: &[Value]) -> usize {
+fn check_session(known: &ClientRecords, of_session: usize, messages: &[Value]) -> usize {
     let mut notices = 0;
     let is_user = |message: &&Value| message["role"] == "user";
     let expected: Vec<usize> = (0..TURNS).filter(|number| number % SESSIONS == of_session).collect();

@@ -237,9 +237,9 @@ fn page_replaced_during_a_strangers_command_stays_read_only() {
 }
 
 /// A file system in memory, mounted here until it is dropped.
-struct Mounted(PathBuf);
+struct MountedTmpfs(PathBuf);
 
-impl Mounted {
+impl MountedTmpfs {
     fn at(place: PathBuf) -> Self {
         let mounted = Command::new("mount").args(["-t", "tmpfs", "none"]).arg(&place).status();
         assert!(mounted.expect("mount runs").success());
@@ -247,7 +247,7 @@ impl Mounted {
     }
 }
 
-impl Drop for Mounted {
+impl Drop for MountedTmpfs {
     fn drop(&mut self) {
         let _ = Command::new("umount").arg(&self.0).status();
     }
@@ -261,7 +261,7 @@ fn workspace_path_may_contain_blanks_and_mounts() {
     for folder in ["work/data", "work/free"] {
         std::fs::create_dir_all(workspace.join(folder)).unwrap();
     }
-    let mounted = Mounted::at(workspace.join("work/data"));
+    let mounted = MountedTmpfs::at(workspace.join("work/data"));
     std::fs::write(workspace.join("work/data/kept"), "kept\n").unwrap();
     let checked = run(command(&daemon, &home, &[]).arg("--check"), None);
     let words = String::from_utf8_lossy(&checked.stdout).into_owned();

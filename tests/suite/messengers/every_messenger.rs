@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use aethon_tests::telegram::{Posted, Telegram};
+use aethon_tests::telegram::{PostedMessage, Telegram};
 use aethon_tests::{Server, eventually, home, run_cli};
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -93,9 +93,9 @@ fn stop_is_answered_within_two_seconds_while_a_turn_runs() {
 }
 
 /// Asks for a command that needs approval, and waits for the question.
-fn question(telegram: &Telegram, command: &str) -> Posted {
+fn question(telegram: &Telegram, command: &str) -> PostedMessage {
     telegram.say(OWNER, &format!("!tool shell {{\"command\":\"{command}\"}}"));
-    let is_it = |posted: &Posted| posted.buttons.len() == 2 && posted.texts[0].contains(command);
+    let is_it = |posted: &PostedMessage| posted.buttons.len() == 2 && posted.texts[0].contains(command);
     telegram.await_message(OWNER, "the question", is_it)
 }
 

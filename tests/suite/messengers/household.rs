@@ -20,7 +20,7 @@ fn recalled(server: &Server, session: &str) -> String {
 
 fn say(telegram: &Telegram, person: i64, text: &str, answer: &str) -> String {
     telegram.say(person, text);
-    let fits = |posted: &aethon_tests::telegram::Posted| posted.text().contains(answer);
+    let fits = |posted: &aethon_tests::telegram::PostedMessage| posted.text().contains(answer);
     telegram.await_message(person, answer, fits).text().to_owned()
 }
 

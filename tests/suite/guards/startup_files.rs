@@ -170,12 +170,12 @@ const HARMLESS: &[&str] = &[
 ];
 
 /// A person's home with an assistant's home in it, and the built program on it.
-struct Stage {
+struct TestHome {
     server: Server,
     ada: PathBuf,
 }
 
-impl Stage {
+impl TestHome {
     /// With `existing`, every place exists; else only the directories above those of tools that have been used.
     fn new(existing: bool, settings: &[&str]) -> Self {
         let folder = Arc::new(tempfile::tempdir().unwrap());
@@ -233,7 +233,7 @@ fn attack(names: &[&str]) -> String {
 }
 
 /// Whether this machine has the walls that stop commands.
-fn has_walls(stage: &Stage) -> bool {
+fn has_walls(stage: &TestHome) -> bool {
     let mut doctor = program("aethon-cli", &stage.ada.join(".aethon"));
     let told = run(doctor.args(["--set", "model.provider=fake", "doctor", "--json"]), None);
     let told: Value = serde_json::from_slice(&told.stdout).expect("doctor tells JSON");
@@ -246,7 +246,7 @@ fn has_walls(stage: &Stage) -> bool {
 fn no_turn_writes_a_start_up_place_by_file_tools_or_commands() {
     for existing in [true, false] {
         for settings in [&[][..], &["security.sandbox=kernel"]] {
-            let stage = Stage::new(existing, settings);
+            let stage = TestHome::new(existing, settings);
             let is_sandboxed = !settings.is_empty();
             let workspace = stage.ada.join(".aethon/workspace");
             fs::create_dir_all(workspace.join("work")).unwrap();
@@ -283,7 +283,7 @@ fn no_turn_writes_a_start_up_place_by_file_tools_or_commands() {
 
 #[test]
 fn build_outputs_are_writable_and_start_up_places_readable() {
-    let stage = Stage::new(true, &[]);
+    let stage = TestHome::new(true, &[]);
     let mut chat = stage.server.chat("default");
     let names: Vec<String> = HARMLESS.iter().map(|name| format!("'{name}'")).collect();
     let command = format!(
@@ -313,7 +313,7 @@ fn build_outputs_are_writable_and_start_up_places_readable() {
 #[test]
 fn start_up_place_opened_by_the_owner_is_listed_by_doctor() {
     let settings = ["security.allowed_paths=[\"~/.bashrc\", \"~/.config/nvim\"]"];
-    let stage = Stage::new(true, &settings);
+    let stage = TestHome::new(true, &settings);
     let mut chat = stage.server.chat("default");
     for (number, (name, state)) in
         [(".bashrc", "ok"), (".config/nvim/lua/new.lua", "ok"), (".profile", "denied")].iter().enumerate()
@@ -337,7 +337,7 @@ fn start_up_place_opened_by_the_owner_is_listed_by_doctor() {
 
 #[test]
 fn file_tools_beside_a_sandbox_write_in_the_workspace_only() {
-    let stage = Stage::new(true, &["security.sandbox=kernel"]);
+    let stage = TestHome::new(true, &["security.sandbox=kernel"]);
     let workspace = stage.ada.join(".aethon/workspace");
     std::os::unix::fs::symlink(stage.ada.join("project"), workspace.join("link")).unwrap();
     let mut chat = stage.server.chat("default");
@@ -363,7 +363,7 @@ fn file_tools_beside_a_sandbox_write_in_the_workspace_only() {
 #[test]
 fn webhook_turn_cannot_change_the_assistant() {
     for settings in [&[][..], &["security.sandbox=kernel"]] {
-        let stage = Stage::new(false, settings);
+        let stage = TestHome::new(false, settings);
         let workspace = stage.ada.join(".aethon/workspace");
         let shaping = [
             "SOUL.md",
@@ -443,7 +443,7 @@ fn webhook_turn_cannot_change_project_configuration_and_owner_can() {
         (true, &["security.sandbox=kernel"]),
         (false, &["security.sandbox=kernel"]),
     ] {
-        let stage = Stage::new(false, settings);
+        let stage = TestHome::new(false, settings);
         let workspace = stage.ada.join(".aethon/workspace");
         let usual = [
             "app/.git/HEAD",
@@ -494,7 +494,7 @@ fn webhook_turn_cannot_change_project_configuration_and_owner_can() {
 fn owner_opens_a_project_folder_to_turns_of_strangers() {
     for settings in [&[][..], &["security.sandbox=kernel"]] {
         let opened = "security.allowed_paths=[\"~/.aethon/workspace/app\"]";
-        let stage = Stage::new(false, &[settings, &[opened]].concat());
+        let stage = TestHome::new(false, &[settings, &[opened]].concat());
         let workspace = stage.ada.join(".aethon/workspace");
         for name in ["app/.git/hooks", "closed/.git/hooks"] {
             fs::create_dir_all(workspace.join(name)).unwrap();
@@ -510,7 +510,7 @@ fn owner_opens_a_project_folder_to_turns_of_strangers() {
 
 #[test]
 fn copies_of_the_home_are_closed_and_its_neighbours_open() {
-    let stage = Stage::new(false, &[]);
+    let stage = TestHome::new(false, &[]);
     let mut chat = stage.server.chat("default");
     let copies = [
         ".aethon.bak",

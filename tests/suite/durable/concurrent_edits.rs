@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 const SOP: &str = "# Own\n## Overview\nx\n## Steps\n### 1. a\nDo it.\n";
 
 /// Something that can be changed and removed.
-struct Thing {
+struct Resource {
     address: String,
     /// The method and a body that changes it; the number makes each one different.
     change: fn(u32) -> (&'static str, Value),
@@ -25,7 +25,7 @@ fn sop(number: u32) -> String {
     SOP.replace("Do it", &format!("Do it {number} times"))
 }
 
-fn things(server: &Server) -> Vec<Thing> {
+fn things(server: &Server) -> Vec<Resource> {
     let memory = server.post("/api/memory", &json!({"content": "The cat is Momo."}));
     assert_eq!(memory.status, 201);
     let job = json!({"job_id": "tea", "cron": "0 4 * * *", "prompt": "Tea?"});
@@ -33,31 +33,31 @@ fn things(server: &Server) -> Vec<Thing> {
     server.chat("talk").say("1", "hello");
     assert_eq!(send(server, "PUT", "/api/sops/own", &json!({ "content": sop(0) }), None).status, 200);
     vec![
-        Thing {
+        Resource {
             address: format!("/api/memory/{}", memory.json()["id"].as_str().unwrap()),
             change: |number| ("PUT", json!({"content": format!("The cat is {number}.")})),
             is_removable: true,
             shows: "/content",
         },
-        Thing {
+        Resource {
             address: "/api/scheduler/jobs/tea".to_owned(),
             change: |number| ("PATCH", json!({"enabled": number % 2 == 0})),
             is_removable: true,
             shows: "/enabled",
         },
-        Thing {
+        Resource {
             address: "/api/sessions/webchat:talk".to_owned(),
             change: |number| ("PATCH", json!({"title": format!("Talk {number}")})),
             is_removable: true,
             shows: "/title",
         },
-        Thing {
+        Resource {
             address: "/api/sops/own".to_owned(),
             change: |number| ("PUT", json!({"content": sop(number)})),
             is_removable: true,
             shows: "/content",
         },
-        Thing {
+        Resource {
             address: "/api/config".to_owned(),
             change: |number| ("PATCH", json!({"agent.loop_limit": number + 2})),
             is_removable: false,
@@ -77,7 +77,7 @@ fn send(server: &Server, method: &str, target: &str, body: &Value, expected: Opt
     server.send(&request)
 }
 
-fn change(server: &Server, thing: &Thing, number: u32, expected: Option<&str>) -> Response {
+fn change(server: &Server, thing: &Resource, number: u32, expected: Option<&str>) -> Response {
     let (method, body) = (thing.change)(number);
     send(server, method, &thing.address, &body, expected)
 }
@@ -88,7 +88,7 @@ fn tag(answer: &Response) -> String {
     tag
 }
 
-fn assert_changed(answer: &Response, thing: &Thing) -> Value {
+fn assert_changed(answer: &Response, thing: &Resource) -> Value {
     assert_eq!(answer.status, 412, "{}: {}", thing.address, answer.text());
     let problem = answer.json();
     assert_eq!(problem["code"], "changed_elsewhere", "{}", thing.address);

@@ -7,8 +7,8 @@ use std::net::TcpListener;
 use aethon_tests::Request;
 use serde_json::json;
 
-use crate::lived_in::LivedIn;
 use crate::page::Page;
+use crate::used_server::UsedServer;
 
 /// An address on this machine that must not be requested.
 struct Canary(TcpListener);
@@ -188,10 +188,10 @@ fn tools_titles_and_names_stay_text() {
 fn hostile_text_stays_text_in_every_view() {
     let canary = Canary::new();
     let payloads = canary.payloads();
-    let Some(lived_in) = LivedIn::open(&payloads) else { return };
-    let page = &lived_in.page;
-    for view in &lived_in.views {
-        lived_in.visit(view);
+    let Some(used_server) = UsedServer::open(&payloads) else { return };
+    let page = &used_server.page;
+    for view in &used_server.views {
+        used_server.visit(view);
         assert_inert(page, &canary);
     }
 }
