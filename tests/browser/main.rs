@@ -1,7 +1,7 @@
 //! The pages in a real browser, against the built server. Each module is a thing that the owner does.
 //!
-//! Where Chromium or chromedriver is missing the tests say so and do nothing; with `CI=true` they fail. With
-//! `AETHON_SHOTS=DIR` pictures of the pages are written there, to be looked at.
+//! Where Chromium or chromedriver is missing the tests say so and do nothing; with `CI=true` they fail. `cargo
+//! xtask shots DIR` writes pictures of the pages there, to be looked at.
 
 #![allow(
     clippy::unwrap_used,

@@ -1,4 +1,4 @@
-//! Pictures of the pages for people to look at: desktop and phone, light and dark. Made only with `AETHON_SHOTS=DIR`.
+//! Pictures of the pages for people to look at: desktop and phone, light and dark. `cargo xtask shots DIR` writes them.
 
 use std::path::{Path, PathBuf};
 
@@ -45,10 +45,10 @@ impl Viewport {
     }
 }
 
-fn folder() -> Option<PathBuf> {
-    let folder = PathBuf::from(std::env::var_os("AETHON_SHOTS")?);
+fn folder() -> PathBuf {
+    let folder = PathBuf::from(std::env::var_os("AETHON_SHOTS").expect("AETHON_SHOTS names the folder"));
     std::fs::create_dir_all(&folder).unwrap();
-    Some(folder)
+    folder
 }
 
 fn say_lines(lines: &[&str]) -> String {
@@ -56,8 +56,9 @@ fn say_lines(lines: &[&str]) -> String {
 }
 
 #[test]
-fn pictures_of_the_chat() {
-    let Some(folder) = folder() else { return };
+#[ignore = "writes screenshots: cargo xtask shots"]
+fn screenshots_of_the_chat() {
+    let folder = folder();
     for look in LOOKS {
         let Some(mut page) = Page::open(&ASKING) else { return };
         look.put_on(&page);
@@ -194,8 +195,9 @@ fn lists_and_dialogs(page: &Page, look: Viewport, folder: &Path) {
 }
 
 #[test]
-fn pictures_of_the_token_the_dashboard_and_no_model() {
-    let Some(folder) = folder() else { return };
+#[ignore = "writes screenshots: cargo xtask shots"]
+fn screenshots_of_sign_in_dashboard_and_missing_model() {
+    let folder = folder();
     for look in LOOKS {
         let Some(page) = Page::beside(Server::start(&["dashboard.auth_token=token", ASKING[0], ASKING[1]]))
         else {
@@ -242,8 +244,9 @@ fn pictures_of_the_token_the_dashboard_and_no_model() {
 }
 
 #[test]
-fn pictures_of_every_panel_in_use() {
-    let Some(folder) = folder() else { return };
+#[ignore = "writes screenshots: cargo xtask shots"]
+fn screenshots_of_every_used_panel() {
+    let folder = folder();
     let words = [
         "Plans for the garden",
         "Rent is due on the 5th.\nPay it.",

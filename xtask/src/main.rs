@@ -66,6 +66,8 @@ enum Chore {
     Soak(proof::SoakOptions),
     /// Damaged inputs for everything that reads what strangers send
     Fuzz(proof::FuzzOptions),
+    /// Write screenshots of the pages to a folder, and print the screens of the terminal
+    Shots(proof::ShotsOptions),
     /// Measure speed and size of the release build against a bare hyper server
     Bench(bench::Options),
     /// The measuring process of `bench`
@@ -111,6 +113,7 @@ fn run(arguments: Arguments) -> Result<()> {
         Chore::Steady(options) => proof::steady(root, &options),
         Chore::Soak(options) => proof::soak(root, &options),
         Chore::Fuzz(options) => proof::fuzz(root, &options),
+        Chore::Shots(options) => proof::shots(root, &options),
         Chore::Bench(options) => bench::run(root, &options),
         #[cfg(feature = "bench")]
         Chore::Measure(options) => bench::measure(root, &options),

@@ -208,10 +208,10 @@ fn model_and_tool_text_has_no_terminal_controls() {
     );
 }
 
-/// Prints the screens for a person to look at: `cargo xtask test gallery -- --run-ignored all --no-capture`.
+/// Prints the screens for a person to look at.
 #[test]
-#[ignore = "for the eye"]
-fn gallery() {
+#[ignore = "prints screens for a person: cargo xtask shots"]
+fn print_terminal_screens() {
     let server = Server::start(&["approval.enabled=true", "approval.requires_approval=[\"shell\"]"]);
     for (columns, rows) in [(90, 60), (40, 60)] {
         let mut terminal = chat(&server, columns, rows);
