@@ -34,7 +34,7 @@ enum Chore {
     /// Everything that a change has to pass, in order: formatting, lints, tidy, documents, tests
     Ci,
     /// Prove the invariants of docs/architecture.md and the limits of the house style
-    Tidy,
+    Tidy(tidy::TidyOptions),
     /// Build everything and run every test: unit, integration, documentation, black-box and browser
     Test {
         /// Only tests whose name contains this
@@ -52,7 +52,7 @@ enum Chore {
     Sim(proof::SimOptions),
     /// Have every write, sync, truncation and read of a run fail once under the real store
     IoFaults,
-    /// Clients of every surface through kills of the built server, and a checker over what they were told
+    /// Clients of every surface through kills of the built server, and a checker over their records
     Torture(proof::TortureOptions),
     /// Back a home up while clients write, restore it, and look for all that was acknowledged before
     Backups(proof::BackupsOptions),
@@ -98,7 +98,7 @@ fn run(arguments: Arguments) -> Result<()> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().context("xtask lies in the workspace")?;
     match arguments.chore {
         Chore::Ci => ci::run(root),
-        Chore::Tidy => tidy::run(root),
+        Chore::Tidy(options) => tidy::run(root, &options),
         Chore::Test { filter } => test::run(root, &filter),
         Chore::Howto => howto::run(root),
         Chore::Docs => docs::run(root),

@@ -38,7 +38,7 @@ pub(crate) struct FuzzOptions {
 /// How much torture.
 #[derive(clap::Args)]
 pub(crate) struct TortureOptions {
-    /// Kills of the server; with 0, only what comes after them
+    /// Kills of the server; with 0, only the tests after them
     #[arg(long, default_value_t = 1_000)]
     kills: u64,
     /// The seed of their order
@@ -54,7 +54,7 @@ pub(crate) struct BackupsOptions {
     rounds: u64,
 }
 
-/// How long everything goes on.
+/// The duration of the load.
 #[derive(clap::Args)]
 pub(crate) struct SteadyOptions {
     /// Minutes
@@ -68,7 +68,7 @@ pub(crate) struct SoakOptions {
     /// Minutes of turns
     #[arg(long, default_value_t = 34)]
     minutes: u64,
-    /// Minutes of silence; what is kept of conversations is due back after 12
+    /// Minutes of silence; memory of conversations is due back after 12
     #[arg(long, default_value_t = 12)]
     silence: u64,
 }

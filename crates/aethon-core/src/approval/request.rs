@@ -1,20 +1,11 @@
-//! Asking a person before something happens.
-//!
-//! A request is bound to the exact arguments that the person sees, is answered once, and expires. `pending` holds the
-//! open requests, so that any door (the chat, the dashboard, the API) can answer, and the asker waits there. `grants`
-//! holds what a person has allowed for the rest of a conversation.
+//! A request for a decision, and the answer to it. A request is bound to the exact arguments that the person sees, is answered
+//! once, and expires.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::ids::{SessionId, TurnId};
-
-mod grants;
-mod pending;
-
-pub use grants::{Grant, Grants, Pattern};
-pub use pending::{AnswerError, PendingApproval, PendingApprovals, ProposedAnswer};
 
 /// A decision to be made by a person.
 #[derive(Debug, Clone, PartialEq, Serialize)]
