@@ -14,7 +14,6 @@ const WITH_CYCLES: &[&str] = &[
     "bins/aethon-cli",
     "crates/aethon",
     "crates/aethon-agent",
-    "crates/aethon-archive",
     "crates/aethon-channels",
     "crates/aethon-config",
     "crates/aethon-recorder",
