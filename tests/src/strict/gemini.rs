@@ -89,7 +89,7 @@ fn read(body: &Value, model: &str) -> Checked<Conversation> {
                 "the number of function response parts must equal the function call parts",
             )?;
             calls = 0;
-            told(parts, &mut asked)?;
+            record_message(parts, &mut asked)?;
         }
         before = role;
     }
@@ -135,7 +135,7 @@ fn said(parts: &[Value], is_new: bool, asked: &mut Conversation) -> Checked<usiz
     Ok(calls)
 }
 
-fn told(parts: &[Value], asked: &mut Conversation) -> Checked {
+fn record_message(parts: &[Value], asked: &mut Conversation) -> Checked {
     let mut new = Conversation { has_tools: asked.has_tools, ..Conversation::default() };
     let mut is_new = false;
     for part in parts {

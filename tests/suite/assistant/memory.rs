@@ -20,7 +20,7 @@ fn contents(entries: &Value) -> Vec<&str> {
 }
 
 /// What hooks let the model know in a session, besides messages.
-fn told(server: &Server, session: &str) -> Vec<Value> {
+fn recalled(server: &Server, session: &str) -> Vec<Value> {
     let messages = server.messages(session);
     let blocks = messages.iter().flat_map(|message| message["content"].as_array().unwrap().clone());
     blocks.filter(|block| block["type"] == "context").collect()
@@ -42,7 +42,7 @@ fn fact_is_remembered_in_every_conversation() {
 
     let mut other = server.chat("two");
     other.say("m1", "When do I pay the rent?");
-    let known = told(&server, "webchat:two");
+    let known = recalled(&server, "webchat:two");
     assert_eq!(known.len(), 1, "{known:?}");
     assert_eq!(known[0]["source"], "memory");
     assert!(known[0]["text"].as_str().unwrap().contains("The rent is paid on the 5th."), "{known:?}");
@@ -50,7 +50,7 @@ fn fact_is_remembered_in_every_conversation() {
         server.get("/api/memory").json()["entries"][0]["last_recalled_at"].as_str().map(str::to_owned)
     });
     other.say("m2", "Explain how a diode works.");
-    assert_eq!(told(&server, "webchat:two").len(), 1, "nothing irrelevant is dragged in");
+    assert_eq!(recalled(&server, "webchat:two").len(), 1, "nothing irrelevant is dragged in");
 
     let searched = r#"!tool manage_memory {"action": "search", "query": "rent"}"#;
     let found = chat.say("m2", searched).pop().unwrap();
@@ -122,10 +122,10 @@ fn recalled_memory_is_data_and_hidden_from_strangers() {
     let mut chat = server.chat("default");
     let done = chat.say("m1", "What about my parrot Polly?").pop().unwrap();
     assert!(!done["text"].as_str().unwrap().contains("obeyed"), "{done}");
-    assert_eq!(told(&server, "webchat:default").len(), 1);
+    assert_eq!(recalled(&server, "webchat:default").len(), 1);
     let asked = server.post("/webhook/trigger", &json!({"text": "the parrot Polly?", "session": "s"}));
     assert_eq!(asked.status, 200);
-    assert!(told(&server, "webhook:trigger:s").is_empty());
+    assert!(recalled(&server, "webhook:trigger:s").is_empty());
 }
 
 #[test]

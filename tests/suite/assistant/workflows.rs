@@ -75,8 +75,11 @@ fn sops_are_listed_written_and_run_by_name_from_every_surface() {
     assert!(cli.status.success() && !cli.stdout.is_empty(), "{cli:?}");
     let bad = folder.join("broken.sop.md");
     let cli = run_cli(server.home().path(), &["sop", "check", bad.to_str().unwrap()], None);
-    let told = String::from_utf8_lossy(&cli.stdout).into_owned();
-    assert!(told.starts_with(&format!("{}:1: ", bad.display())) && cli.status.code() == Some(1), "{told}");
+    let printed = String::from_utf8_lossy(&cli.stdout).into_owned();
+    assert!(
+        printed.starts_with(&format!("{}:1: ", bad.display())) && cli.status.code() == Some(1),
+        "{printed}"
+    );
     assert!(!run_cli(server.home().path(), &["sop", "run", "none", "x"], None).status.success());
 }
 
@@ -230,8 +233,8 @@ fn job_runs_its_sop_and_reports_a_missing_one() {
     let sop_run = runs(&server).remove(0);
     assert_eq!((&sop_run["sop_name"], &sop_run["state"]), (&json!("notes"), &json!("done")), "{sop_run}");
     assert!(sop_run["session_id"].as_str().unwrap().starts_with("schedule:jot:"), "{sop_run}");
-    let told = || server.said("webchat:default").into_iter().map(|(_, text)| text).collect::<String>();
-    eventually("the result in the chat", || told().contains("jotted").then_some(()));
+    let replies = || server.said("webchat:default").into_iter().map(|(_, text)| text).collect::<String>();
+    eventually("the result in the chat", || replies().contains("jotted").then_some(()));
 
     // Who watches the schedule has seen all of it.
     let mut changes = Vec::new();
@@ -252,7 +255,7 @@ fn job_runs_its_sop_and_reports_a_missing_one() {
     let why = job["last_error"].as_str().unwrap();
     assert_eq!((&job["last_status"], why), (&json!("error"), "there is no SOP named notes"));
     eventually("it is told where its results go", || {
-        told().contains("The job `jot` could not run: there is no SOP named notes").then_some(())
+        replies().contains("The job `jot` could not run: there is no SOP named notes").then_some(())
     });
     assert_eq!(runs(&server).len(), 1, "nothing was run");
 }
@@ -261,7 +264,7 @@ fn job_runs_its_sop_and_reports_a_missing_one() {
 fn faulty_job_is_explained_to_the_assistant() {
     let server = Server::start(&[]);
     let mut chat = server.socket("/ws/chat?session=default");
-    for (job, told) in [
+    for (job, expected) in [
         (json!({"cron": "61 * * * *", "prompt": "x"}), "cron "),
         (json!({"cron": "0 0 30 2 *", "prompt": "x"}), "cron "),
         (json!({"run_at": "soon", "prompt": "x"}), "run_at "),
@@ -276,7 +279,7 @@ fn faulty_job_is_explained_to_the_assistant() {
     ] {
         chat.send(&format!("!tool schedule_task {job}"));
         let answer = chat.text();
-        assert!(answer.contains(told) && !answer.contains("is scheduled"), "{job}: {answer}");
+        assert!(answer.contains(expected) && !answer.contains("is scheduled"), "{job}: {answer}");
     }
     assert_eq!(server.get("/api/scheduler").json()["jobs"], json!([]));
 }

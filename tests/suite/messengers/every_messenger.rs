@@ -99,7 +99,7 @@ fn question(telegram: &Telegram, command: &str) -> PostedMessage {
     telegram.await_message(OWNER, "the question", is_it)
 }
 
-fn is_told_settled(telegram: &Telegram, count: usize) {
+fn assert_settled_notice(telegram: &Telegram, count: usize) {
     eventually("the person is told", || {
         let told = telegram.answers().iter().filter(|told| told.contains("settled already")).count();
         (told == count).then_some(())
@@ -115,7 +115,7 @@ fn late_button_press_is_rejected_with_a_notice() {
     let settled = telegram.await_message(OWNER, "the outcome", |posted| posted.text().ends_with(outcome));
     assert!(settled.id == question.id && settled.buttons.is_empty(), "{settled:?}");
     telegram.press(OWNER, &question, &question.buttons[0]);
-    is_told_settled(&telegram, 1);
+    assert_settled_notice(&telegram, 1);
     telegram.say(OWNER, "!say after it");
     telegram.await_message(OWNER, "the next is answered", |posted| posted.text() == "after it");
     assert!(!home.path().join("workspace/late-canary").exists(), "nothing was done");
@@ -136,13 +136,13 @@ fn button_press_for_changed_arguments_is_rejected_with_a_notice() {
     assert_eq!(answer.status, 200, "{}", answer.text());
     // The button was made for what stood above it.
     telegram.press(OWNER, &first, &first.buttons[0]);
-    is_told_settled(&telegram, 1);
+    assert_settled_notice(&telegram, 1);
     let workspace = home.path().join("workspace");
     eventually("what was approved is done", || workspace.join("as-changed").exists().then_some(()));
     // One question's button does not answer the next one.
     let second = question(&telegram, "touch as-next");
     telegram.press(OWNER, &second, &first.buttons[0]);
-    is_told_settled(&telegram, 2);
+    assert_settled_notice(&telegram, 2);
     assert_eq!(server.get("/api/approvals").json()["approvals"].as_array().unwrap().len(), 1);
     telegram.press(OWNER, &second, &second.buttons[1]);
     eventually("the second is denied", || {

@@ -34,7 +34,7 @@ fn knows(text: &str) -> [bool; 4] {
 }
 
 /// With their memories, and to their chat.
-fn a_job_is_for_whoever_asked(telegram: &Telegram, server: &Server, bens: [bool; 4]) {
+fn check_job_owner(telegram: &Telegram, server: &Server, bens: [bool; 4]) {
     let job = json!({
         "run_at": "2099-01-01T00:00:00Z", "job_id": "tea",
         "prompt": "!tool manage_memory {\"action\":\"list\"}\n!say job done",
@@ -54,7 +54,7 @@ fn a_job_is_for_whoever_asked(telegram: &Telegram, server: &Server, bens: [bool;
     say(telegram, GUEST, "!tool remove_scheduled_job {\"job_id\":\"tea\"}", "there is no job");
 }
 
-fn a_specialist_works_for_whoever_asked(telegram: &Telegram, server: &Server) {
+fn check_specialist_owner(telegram: &Telegram, server: &Server) {
     let task = json!({"task": "!tool manage_memory {\"action\":\"list\"}"});
     say(telegram, BEN, &format!("!tool ask_analyst {task}"), "[conversation: ");
     let delegated = server.get("/api/sessions?limit=100").json();
@@ -124,8 +124,8 @@ fn two_people_on_two_messengers_have_private_and_shared_memories() {
     let bens_messages = json!(server.messages("telegram:43")).to_string();
     assert!(!bens_messages.contains("Lisbon"), "{bens_messages}");
 
-    a_job_is_for_whoever_asked(&telegram, &server, bens);
-    a_specialist_works_for_whoever_asked(&telegram, &server);
+    check_job_owner(&telegram, &server, bens);
+    check_specialist_owner(&telegram, &server);
 
     // A new conversation of Ben's is Ben's alone.
     telegram.say(BEN, "/new");

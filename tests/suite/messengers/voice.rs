@@ -60,7 +60,7 @@ fn voice_messages_are_transcribed_in_order_without_blocking_others() {
     assert_eq!(server.said("telegram:42")[0].1, "[voice message] hm\n!say heard you");
     // Spoken text is no command.
     telegram.speak(OWNER, SHORT, b"/new");
-    eventually("it is said", || whisper.heard().contains(&"/new".to_owned()).then_some(()));
+    eventually("it is said", || whisper.transcribed().contains(&"/new".to_owned()).then_some(()));
     telegram.say(OWNER, "!say last");
     telegram.await_message(OWNER, "the last", |posted| posted.text() == "last");
     assert!(server.said("telegram:42").iter().any(|(_, text)| text == "[voice message] /new"));
@@ -118,7 +118,7 @@ fn failed_transcription_is_reported_once() {
     });
     telegram.speak(OWNER, SHORT, b" ");
     telegram.await_message(OWNER, "silence is told", |posted| posted.text().contains("heard no words"));
-    assert!(whisper.heard() == [" "], "{:?}", whisper.heard());
+    assert!(whisper.transcribed() == [" "], "{:?}", whisper.transcribed());
     drop(server);
 }
 

@@ -212,7 +212,7 @@ fn a_voice_message_is_answered_by_its_words() {
     graph.await_text("behind it");
     let said: Vec<String> = graph.texts().into_iter().map(|(_, text)| text).collect();
     assert_eq!(said, ["heard you", "behind it"]);
-    let (heard, wrong) = (whisper.heard(), whisper.faults());
+    let (heard, wrong) = (whisper.transcribed(), whisper.faults());
     assert!(heard == ["hm\n!say heard you"] && wrong.is_empty(), "{heard:?} {wrong:?}");
     let faults = graph.state.lock().unwrap().faults.clone();
     assert!(faults.is_empty(), "{faults:?}");

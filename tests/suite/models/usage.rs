@@ -100,7 +100,7 @@ fn every_call_counts_with_its_tokens_and_its_price() {
     let server = Server::start(&[PRICE]);
     let mut socket = server.socket("/ws/dashboard");
     socket.send_json(&json!({"channel": "subscribe", "topics": ["usage"]}));
-    assert!(socket.is_heard());
+    assert!(socket.has_handled_all());
     // Two requests of one turn, then one of another.
     assert_eq!(ask(&server, "!tool current_time {}"), 200);
     assert_eq!(ask(&server, "!say hello"), 200);

@@ -9,7 +9,7 @@ use tungstenite::Message;
 fn subscribed(server: &Server, topics: &[&str]) -> Socket {
     let mut socket = server.socket("/ws/dashboard");
     socket.send_json(&json!({"channel": "subscribe", "topics": topics}));
-    assert!(socket.is_heard());
+    assert!(socket.has_handled_all());
     socket
 }
 
@@ -32,7 +32,7 @@ fn dashboard_without_a_subscription_gets_every_topic() {
     {
         assert!(socket.send_message(strange));
     }
-    assert!(socket.is_heard(), "what is not understood is ignored");
+    assert!(socket.has_handled_all(), "what is not understood is ignored");
     server.chat("default").say("m1", "!say hello");
     let mut seen: Vec<String> = Vec::new();
     let mut last = 0;
@@ -62,7 +62,7 @@ fn a_subscription_brings_its_topics_only() {
     assert!(socket.is_silent(Duration::from_millis(300)));
     // A later subscription replaces the first; none at all silences it.
     socket.send_json(&json!({"channel": "subscribe", "topics": []}));
-    assert!(socket.is_heard());
+    assert!(socket.has_handled_all());
     server.chat("default").say("m2", "!say again");
     assert!(socket.is_silent(Duration::from_millis(300)));
 }
@@ -135,7 +135,7 @@ fn lagging_reader_gets_the_number_of_missed_events() {
     let server = Server::start(&[]);
     let mut slow = Socket::narrow(server.address, "/ws/dashboard", &[]);
     slow.send_json(&json!({"channel": "subscribe", "topics": ["messages"]}));
-    assert!(slow.is_heard());
+    assert!(slow.has_handled_all());
     let mut chat = server.chat("default");
     let before = server.resident();
     // Texts fill the system's buffers, and then the events of many turns fill the queue.

@@ -85,7 +85,7 @@ fn open_dashboards_learn_which_keys_have_changed_and_no_values() {
     let server = started("[model]\nprovider = \"echo\"\n");
     let mut live = server.socket("/ws/dashboard");
     live.send(r#"{"channel":"subscribe","topics":["config"]}"#);
-    assert!(live.is_heard());
+    assert!(live.has_handled_all());
     reload(&server, "[model]\nprovider = \"fake\"\n[agent]\nloop_limit = 5\n", TAKEN);
     let news = live.frame();
     assert_eq!(news["channel"], "config");

@@ -20,7 +20,7 @@ fn is_open(server: &Server, target: &str, headers: &[(&str, &str)]) -> bool {
         socket.send("!say open");
         return socket.text() == "open";
     }
-    socket.is_heard()
+    socket.has_handled_all()
 }
 
 fn foreign(server: &Server) -> Vec<String> {
@@ -165,7 +165,7 @@ fn non_text_frame_closes_with_its_code() {
         let mut socket = Socket::open(server.address, target, headers);
         assert!(socket.send_message(Message::binary(vec![1, 2, 3])));
         match target {
-            "/ws/dashboard" => assert!(socket.is_heard(), "what is not understood is ignored there"),
+            "/ws/dashboard" => assert!(socket.has_handled_all(), "what is not understood is ignored there"),
             _ => assert_eq!(socket.close_code(), 1003, "a binary frame on {target}"),
         }
         let mut socket = Socket::open(server.address, target, headers);

@@ -87,7 +87,7 @@ fn refusals_approvals_deliveries_and_errors_are_stored_and_streamed() {
     telegram.await_poll();
     let mut live = server.socket("/ws/dashboard");
     live.send_json(&json!({"channel": "subscribe", "topics": ["telemetry"]}));
-    assert!(live.is_heard());
+    assert!(live.has_handled_all());
 
     let mut chat = server.chat("measured");
     chat.say("m1", "!tool shell {\"command\": \"sudo true\"}");

@@ -225,7 +225,7 @@ fn message_has_the_same_form_on_every_surface() {
     let server = Server::start(&[]);
     let mut live = server.socket("/ws/dashboard");
     live.send_json(&json!({"channel": "subscribe", "topics": ["messages"]}));
-    assert!(live.is_heard());
+    assert!(live.has_handled_all());
     server.chat("two").say("m1", "!tool current_time {}\n!then\n!say **done**");
 
     let api = bare(&server.get("/api/sessions/webchat:two").json());
