@@ -47,7 +47,7 @@ fn switch(page: &Page, window: &str) {
 }
 
 #[test]
-fn two_editors_of_one_sop_lose_nothing_to_each_other() {
+fn concurrent_editors_of_a_sop_lose_nothing() {
     let Some(page) = Page::open(&[]) else { return };
     let browser = &page.browser;
     put(&page, "PUT", "/api/sops/tea", &json!({"content": sop("Begun.")}));

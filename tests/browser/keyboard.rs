@@ -56,7 +56,7 @@ fn every_control_is_reachable_with_visible_focus() {
 }
 
 #[test]
-fn dialogs_and_menus_hold_the_focus_and_give_it_back() {
+fn dialogs_and_menus_trap_and_restore_focus() {
     let Some(page) = Page::open(&[]) else { return };
     let browser = &page.browser;
     page.ask("!say hello");

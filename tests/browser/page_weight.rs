@@ -93,7 +93,7 @@ fn the_first_view_of_the_dashboard_is_small() {
 }
 
 #[test]
-fn a_new_chat_asks_for_nothing_that_is_missing() {
+fn new_chat_makes_no_failing_request() {
     let Some(page) = Page::open(&[]) else { return };
     page.until(
         "it has asked",

@@ -3,7 +3,7 @@
 use crate::page::{Page, tokens};
 
 #[test]
-fn a_reload_in_mid_reply_shows_it_to_its_end_once() {
+fn reload_during_a_reply_shows_the_reply_once() {
     let Some(page) = Page::open(&[]) else { return };
     page.say("!stream 600 30");
     page.until("it begins", "one('.reply .prose')?.innerText.includes('token5')");

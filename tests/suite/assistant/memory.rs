@@ -129,7 +129,7 @@ fn recalled_memory_is_data_and_hidden_from_strangers() {
 }
 
 #[test]
-fn without_a_memory_everything_else_works() {
+fn disabled_memory_leaves_everything_else_working() {
     let server = Server::start(&["memory.enabled=false"]);
     let page = server.get("/api/memory").json();
     assert_eq!((&page["enabled"], &page["count"], &page["entries"]), (&json!(false), &json!(0), &json!([])));

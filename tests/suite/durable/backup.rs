@@ -212,7 +212,7 @@ fn a_backup_with_secrets_is_encrypted_and_opens_with_its_key_only() {
 }
 
 #[test]
-fn a_backup_is_refused_where_it_would_harm_or_be_lost() {
+fn backup_into_an_unsafe_place_is_refused() {
     let home = furnished();
     let away = tempfile::tempdir().unwrap();
     let file = away.path().join("b.zip");

@@ -149,7 +149,7 @@ fn conversations_survive_a_restart() {
 }
 
 #[test]
-fn a_database_of_a_newer_version_is_refused_and_left_as_it_is() {
+fn database_of_a_newer_version_is_refused_unchanged() {
     let server = Server::start(&[]);
     server.chat("default").say("m1", "!say kept");
     let home = server.home();
@@ -170,7 +170,7 @@ fn a_database_of_a_newer_version_is_refused_and_left_as_it_is() {
 }
 
 #[test]
-fn a_file_that_is_no_database_is_refused_and_left_as_it_is() {
+fn file_other_than_a_database_is_refused_unchanged() {
     let home = home();
     let database = home.path().join("aethon.db");
     std::fs::write(&database, "these are my notes\n".repeat(300)).unwrap();
@@ -210,7 +210,7 @@ fn storage_can_be_set_to_survive_a_power_cut() {
 }
 
 #[test]
-fn the_log_level_decides_what_is_logged() {
+fn log_level_filters_records() {
     let lines = |level: &str| {
         let server = Server::start(&[&format!("logging.level={level}")]);
         server.chat("default").say("m1", "!say hello");

@@ -23,7 +23,7 @@ fn assert_increasing(frames: &[Value]) {
 }
 
 #[test]
-fn a_connection_that_breaks_in_mid_reply_loses_and_doubles_nothing() {
+fn connection_broken_during_a_reply_loses_and_doubles_nothing() {
     let server = Server::start(&[]);
     let mut random = Random::new(5);
     for round in 0..4 {

@@ -98,7 +98,7 @@ fn interleaved_writers_each_get_their_own_answers() {
 }
 
 #[test]
-fn ctrl_c_stops_the_own_turn_and_no_other() {
+fn ctrl_c_stops_the_own_turn_only() {
     let server = Server::start(&[]);
     let mut other = server.chat("default");
     let mut terminal = Terminal::start(&mut program("aethon-cli", server.home().path()));

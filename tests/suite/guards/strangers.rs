@@ -248,7 +248,7 @@ fn strangers_jobs_and_work_keep_their_origin_after_a_restart() {
 }
 
 #[test]
-fn the_tools_of_a_turn_are_those_that_it_may_call() {
+fn turn_is_offered_its_permitted_tools_only() {
     use aethon_tests::stub::{Stub, ok};
     const ANSWER: &str = "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"fine\"},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n";
     let stub = Stub::start(vec![ok("text/event-stream", ANSWER)]);

@@ -125,7 +125,7 @@ fn variants_of_public_paths_stay_401() {
 }
 
 #[test]
-fn the_first_carrier_that_is_present_decides() {
+fn first_present_token_carrier_decides() {
     let server = guarded();
     let cookie = sign_in(&server);
     let raw = format!("aethon_dash={TOKEN}");
@@ -377,7 +377,7 @@ fn socket_of(server: &Server, target: &str, cookie: &str) -> Socket {
 }
 
 #[test]
-fn signing_out_ends_every_socket_of_that_sign_in_and_no_other() {
+fn signing_out_closes_the_sockets_of_that_sign_in_only() {
     let server = guarded();
     let (one, other) = (sign_in(&server), sign_in(&server));
     let v1 = [("Cookie", one.as_str()), ("Sec-WebSocket-Protocol", "aethon.chat.v1")];

@@ -47,7 +47,7 @@ fn unredeemable_pairing_codes_are_not_issued() {
 }
 
 #[test]
-fn a_channel_that_is_signed_in_nowhere_has_no_account() {
+fn channel_without_a_sign_in_has_no_account() {
     let (telegram, home) = (Telegram::start(), home());
     let list = || -> Value {
         let list = run_cli(home.path(), &["channels", "list", "--json"], None);

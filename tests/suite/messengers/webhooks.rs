@@ -184,7 +184,7 @@ fn a_named_session_lasts_and_a_channel_continues() {
 }
 
 #[test]
-fn callers_do_not_wait_for_each_other() {
+fn webhook_callers_run_independently() {
     let server = Server::start(&[]);
     let address = server.address;
     let slow = std::thread::spawn(move || {

@@ -125,7 +125,7 @@ fn no_request_exceeds_the_window_under_any_token_count() {
 }
 
 #[test]
-fn each_request_begins_with_the_one_before_it_across_restarts() {
+fn prompt_prefix_stays_stable_across_restarts() {
     let stub = service("an answer", 100);
     let home = home();
     for start in 0..3 {
@@ -181,7 +181,7 @@ fn a_message_larger_than_the_model_is_answered() {
 }
 
 #[test]
-fn the_page_of_changing_things_goes_with_the_next_message() {
+fn context_page_is_sent_with_the_next_message() {
     let server = Server::start(&[]);
     let mut chat = server.chat("default");
     chat.say("m1", "!say one");

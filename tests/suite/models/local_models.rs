@@ -114,7 +114,7 @@ fn context_size_from_a_refusal_is_remembered() {
 }
 
 #[test]
-fn a_server_that_refuses_tools_is_asked_without_them() {
+fn server_refusing_tools_gets_requests_without_them() {
     let stub = Stub::answering(|request| {
         if request.json()["tools"].is_array() {
             let refusal = r#"{"error": "registry.ollama.ai/library/homegrown does not support tools"}"#;
@@ -171,7 +171,7 @@ fn tool_call_written_as_text_runs_and_is_hidden() {
 }
 
 #[test]
-fn talk_about_a_call_is_shown_and_not_run() {
+fn quoted_tool_call_is_shown_and_not_run() {
     let answer =
         "This is the form:\n```\n<tool_call>{\"name\": \"current_time\", \"arguments\": {}}</tool_call>\n```";
     let stub = Stub::answering(move |_| writes_its_calls(answer));

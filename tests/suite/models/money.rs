@@ -444,7 +444,7 @@ fn summaries_near_the_ceiling_do_not_pass_it() {
 }
 
 #[test]
-fn impossible_token_counts_and_model_names_are_reported_and_not_booked() {
+fn impossible_counts_and_names_are_reported_and_not_booked() {
     let check = |play: Play, told: &str| {
         let shown = format!("{play:?}");
         let (service, server) = billed(&["budget.daily_usd=1"], move |_| play.clone());

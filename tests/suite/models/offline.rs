@@ -28,7 +28,7 @@ fn calls(server: &Server) -> Vec<usize> {
 }
 
 #[test]
-fn echo_repeats_what_it_was_given_word_by_word() {
+fn echo_model_streams_its_input_word_by_word() {
     let (_server, mut chat) = fake(&["model.provider=echo"]);
     let text = "one two  three\nfour \u{1f980}\n\n- five";
     let frames = chat.say("m1", text);
@@ -63,7 +63,7 @@ fn say_directive_is_the_final_reply() {
 }
 
 #[test]
-fn tool_lines_are_calls_of_one_response_and_the_reply_quotes_each_result() {
+fn tool_lines_become_calls_of_one_response() {
     let (server, mut chat) = fake(&[]);
     for (name, text) in [("a.txt", "apple"), ("b.txt", "banana")] {
         std::fs::write(server.home().path().join("workspace").join(name), text).unwrap();

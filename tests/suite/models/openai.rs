@@ -118,7 +118,7 @@ fn the_reply_streams_with_usage_and_model() {
 }
 
 #[test]
-fn a_tool_call_goes_round() {
+fn openai_tool_call_returns_its_result() {
     let (stub, server) = served(vec![calls_current_time(), says(&["It is late."])], &[]);
     let frames = server.chat("default").say("m1", "what time is it?");
     assert_eq!(frames.last().unwrap()["text"], "It is late.");
@@ -297,7 +297,7 @@ fn a_wait_that_the_service_asks_for_is_honoured() {
 }
 
 #[test]
-fn a_stream_that_breaks_is_retried_before_output_and_never_after() {
+fn broken_stream_is_retried_before_output_only() {
     let cut = ok("text/event-stream", "");
     let (stub, server) = served(vec![cut, says(&["second try"])], &[]);
     assert_eq!(server.chat("default").say("m1", "hello").last().unwrap()["text"], "second try");

@@ -64,7 +64,7 @@ fn usage_is_the_sum_over_the_turn() {
 }
 
 #[test]
-fn the_same_id_twice_is_one_message() {
+fn repeated_message_id_is_one_message() {
     let server = Server::start(&[]);
     let mut chat = server.chat("default");
     let message = json!({"type": "message", "id": "m1", "text": "!say once"});
@@ -88,7 +88,7 @@ fn the_same_id_twice_is_one_message() {
 }
 
 #[test]
-fn the_same_id_while_it_runs_and_after_a_restart() {
+fn repeated_message_id_is_recognised_during_the_turn_and_after_restart() {
     let server = Server::start(&[]);
     let mut chat = server.chat("default");
     let message = json!({"type": "message", "id": "m1", "text": "!stream 30 10\n!say end"});
@@ -127,7 +127,7 @@ fn session_runs_in_order_and_reports_its_queue_length() {
 }
 
 #[test]
-fn other_sessions_do_not_wait() {
+fn sessions_run_independently() {
     let server = Server::start(&[]);
     let mut slow = server.chat("slow");
     slow.send_json(&json!({"type": "message", "id": "m1", "text": "!sleep 60000"}));
@@ -227,7 +227,7 @@ fn failing_model_is_reported_in_a_sentence() {
 }
 
 #[test]
-fn a_frame_that_is_wrong_gets_an_error_and_the_socket_stays() {
+fn invalid_frame_gets_an_error_and_the_socket_stays_open() {
     let server = Server::start(&[]);
     let mut chat = server.chat("default");
     let deep = format!("{{\"type\": \"message\", \"id\": {}}}", "[".repeat(10_000));

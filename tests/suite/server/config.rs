@@ -41,7 +41,7 @@ fn assert_names(words: &str, all: &[&str]) {
 }
 
 #[test]
-fn a_later_layer_wins() {
+fn later_configuration_layer_wins() {
     let home = home();
     let retries = |command: &mut std::process::Command| {
         let output = run(command.args(["config", "get", "model.max_retries"]), None);
@@ -76,7 +76,7 @@ fn the_server_reads_all_layers_too() {
 }
 
 #[test]
-fn a_value_given_by_set_is_toml_and_a_bare_word_is_a_string() {
+fn set_flag_takes_toml_and_bare_words() {
     let server = Server::start(&[
         "model.model_id=some-model/v1:x",
         "agent.max_iterations=7",

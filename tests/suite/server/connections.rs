@@ -129,7 +129,7 @@ fn a_repeated_equal_length_is_one_or_refused() {
 }
 
 #[test]
-fn a_slow_head_is_cut_off() {
+fn slow_request_head_times_out() {
     let server = Server::start(&["server.header_timeout_seconds=1"]);
     let begun = Instant::now();
     let mut silent = connect(server.address);
@@ -156,7 +156,7 @@ fn a_slow_head_is_cut_off() {
 }
 
 #[test]
-fn a_slow_body_is_cut_off() {
+fn slow_request_body_times_out() {
     let server = Server::start(&["server.body_timeout_seconds=1"]);
     let begun = Instant::now();
     for framing in ["Content-Length: 100", "Transfer-Encoding: chunked"] {

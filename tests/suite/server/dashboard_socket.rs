@@ -109,7 +109,7 @@ fn dashboard_receives_log_records() {
 }
 
 #[test]
-fn a_frame_that_is_not_understood_is_ignored() {
+fn unknown_dashboard_frame_is_ignored() {
     let server = Server::start(&[]);
     let mut socket = subscribed(&server, &["messages"]);
     for frame in [

@@ -174,7 +174,7 @@ fn a_client_that_does_not_read_costs_little() {
 }
 
 #[test]
-fn a_client_that_takes_nothing_for_half_a_minute_is_closed_with_1013() {
+fn stalled_client_is_closed_with_1013() {
     let server = Server::start(&["model.provider=echo"]);
     let mut socket = Socket::narrow(server.address, "/ws/chat", &[]);
     let frame = masked_text(&"x".repeat(900_000));

@@ -46,7 +46,7 @@ fn endless_request_does_not_delay_the_shutdown() {
 }
 
 #[test]
-fn a_running_turn_may_finish() {
+fn shutdown_lets_a_running_turn_finish() {
     let server = Server::start(&[]);
     let mut chat = server.chat("default");
     chat.send_json(&json!({"type": "message", "id": "m1", "text": "!stream 20 20\n!say finished"}));
@@ -66,7 +66,7 @@ fn a_running_turn_may_finish() {
 }
 
 #[test]
-fn new_connections_are_not_taken_while_it_stops() {
+fn shutdown_refuses_new_connections() {
     let server = Server::start(&[]);
     let mut chat = server.chat("default");
     chat.send_json(&json!({"type": "message", "id": "m1", "text": "!stream 1000 20"}));

@@ -93,7 +93,7 @@ fn an_allowed_origin_is_let_in() {
 }
 
 #[test]
-fn a_missing_or_wrong_token_is_closed_with_1008() {
+fn socket_without_a_valid_token_is_closed_with_1008() {
     let server = Server::start(&["dashboard.auth_token=t0ken"]);
     for target in TARGETS {
         for headers in [
@@ -116,7 +116,7 @@ fn a_missing_or_wrong_token_is_closed_with_1008() {
 }
 
 #[test]
-fn nothing_of_a_refused_peer_is_read() {
+fn frames_of_a_refused_peer_are_not_read() {
     let server = Server::start(&["dashboard.auth_token=t0ken"]);
     let mut socket = Socket::open(server.address, "/ws/chat", &[]);
     let _ = socket.send_message(Message::text("!say hello"));

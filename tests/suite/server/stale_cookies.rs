@@ -57,7 +57,7 @@ fn a_cookie_of_another_token_is_cleared_with_its_401() {
 }
 
 #[test]
-fn a_cookie_whose_sign_in_was_taken_back_is_cleared_with_its_401() {
+fn cookie_of_a_revoked_sign_in_is_cleared_with_its_401() {
     let server = Server::start(&[SETTING]);
     let cookie = cookie_of(&server, TOKEN);
     let listed = server.send(&Request::get("/api/sign-ins").bearer(TOKEN)).json();

@@ -35,7 +35,7 @@ fn assert_names(words: &str, all: &[&str]) {
 }
 
 #[test]
-fn stdout_carries_one_line_that_says_where_it_listens() {
+fn stdout_has_one_line_with_the_address() {
     let server = Server::start(&[]);
     assert_eq!(server.greeting, format!("aethon 0.3.0 listening on http://{}", server.address));
     assert!(server.address.ip().is_loopback() && server.address.port() != 0);
@@ -44,7 +44,7 @@ fn stdout_carries_one_line_that_says_where_it_listens() {
 }
 
 #[test]
-fn with_demo_the_offline_model_stands_in_until_a_model_is_configured() {
+fn demo_uses_the_offline_model_until_one_is_configured() {
     let demo = |configuration: &str, variable: Option<(&str, &str)>| {
         let home = home();
         std::fs::write(home.path().join("config.toml"), configuration).unwrap();
@@ -172,7 +172,7 @@ fn a_host_that_cannot_be_bound_is_refused() {
 }
 
 #[test]
-fn loopback_in_any_form_needs_no_token() {
+fn loopback_address_in_any_form_needs_no_token() {
     for host in ["127.0.0.1", "localhost", "LOCALHOST", "127.8.9.10", "::1", "::ffff:127.0.0.1"] {
         let server = Server::start(&[&format!("channels.webchat.host=\"{host}\"")]);
         assert_eq!(server.get("/health").status, 200, "{host}: {}", server.greeting);
@@ -192,7 +192,7 @@ fn guessable_token_is_reported_at_start() {
 }
 
 #[test]
-fn with_a_token_or_the_flag_it_binds_beyond_loopback() {
+fn token_or_flag_permits_binding_beyond_loopback() {
     let server =
         Server::start(&["channels.webchat.host=0.0.0.0", "dashboard.auth_token=t0ken-of-sixteen-or-more"]);
     assert_eq!(server.get("/api/status").status, 401);

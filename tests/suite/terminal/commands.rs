@@ -35,7 +35,7 @@ fn ask_answers_in_process_when_no_daemon_runs() {
 }
 
 #[test]
-fn ask_reads_what_is_piped_in() {
+fn ask_reads_piped_input() {
     let home = home();
     assert_eq!(out(&cli(home.path(), &["ask"], Some("!say from the pipe\n"))).trim(), "from the pipe");
     let echo = ["--set", "model.provider=echo", "ask", "review this:"];
@@ -70,7 +70,7 @@ fn ask_in_json_is_for_programs() {
 }
 
 #[test]
-fn ask_that_fails_says_so_and_exits_1() {
+fn failing_ask_reports_it_and_exits_1() {
     let failed = cli(home().path(), &["--set", "model.max_retries=0", "ask", "!error auth"], None);
     assert_eq!(failed.status.code(), Some(1));
     let told = words(&failed) + &String::from_utf8_lossy(&failed.stdout);
@@ -78,7 +78,7 @@ fn ask_that_fails_says_so_and_exits_1() {
 }
 
 #[test]
-fn ask_runs_tools_and_denies_what_needs_an_approval() {
+fn ask_runs_tools_and_denies_calls_needing_approval() {
     let home = home();
     std::fs::create_dir(home.path().join("workspace")).unwrap();
     std::fs::write(home.path().join("workspace/notes.txt"), "milk and honey").unwrap();

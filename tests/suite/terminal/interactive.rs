@@ -70,7 +70,7 @@ fn ctrl_c_stops_the_turn_and_keeps_the_chat() {
 }
 
 #[test]
-fn a_second_ctrl_c_leaves() {
+fn second_ctrl_c_leaves_the_chat() {
     let home = home();
     let mut terminal = chat(home.path(), &[]);
     terminal.press("!stream 2000 20\r");
@@ -84,7 +84,7 @@ fn a_second_ctrl_c_leaves() {
 }
 
 #[test]
-fn ctrl_d_leaves() {
+fn ctrl_d_leaves_the_chat() {
     let home = home();
     let mut terminal = chat(home.path(), &[]);
     terminal.press("\u{4}");
@@ -206,7 +206,7 @@ fn input_history_is_kept_and_private() {
 }
 
 #[test]
-fn a_secret_is_not_shown_while_it_is_typed() {
+fn secret_input_is_hidden() {
     let home = home();
     let mut command = program("aethon-cli", home.path());
     let mut terminal = Terminal::start(command.args(["secrets", "set", "openai"]));
@@ -226,7 +226,7 @@ fn a_secret_is_not_shown_while_it_is_typed() {
 }
 
 #[test]
-fn a_removal_asks_first() {
+fn removal_asks_for_confirmation() {
     let home = home();
     std::fs::create_dir(home.path().join("credentials")).unwrap();
     let file = home.path().join("credentials/openai");

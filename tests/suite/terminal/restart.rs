@@ -48,7 +48,7 @@ fn answer_resumes_after_a_kill_and_runs_once() {
 }
 
 #[test]
-fn an_answer_that_came_while_the_terminal_was_cut_off_is_shown() {
+fn answer_missed_while_disconnected_is_shown() {
     // The polite stop lets the turn end; the terminal hears of it from the next server.
     let server = Server::start(&[]);
     let mut terminal = chat(&server.home());
@@ -106,7 +106,7 @@ fn in_process_chat_moves_to_a_daemon_started_later() {
 }
 
 #[test]
-fn a_question_waits_for_a_daemon_that_starts() {
+fn ask_waits_for_a_starting_daemon() {
     // The address is that of a daemon that was killed; the next one has the home, and does not listen yet.
     let home = Server::start(&[]).kill();
     let alive = std::fs::File::options().write(true).open(home.path().join("run/server.alive")).unwrap();
@@ -126,7 +126,7 @@ fn a_question_waits_for_a_daemon_that_starts() {
 }
 
 #[test]
-fn a_person_can_leave_while_the_daemon_is_away() {
+fn chat_can_be_left_while_the_daemon_is_down() {
     let server = Server::start(&[]);
     let mut terminal = chat(&server.home());
     let _home = server.kill();
@@ -154,7 +154,7 @@ fn restarting(home: Arc<TempDir>, is_over: Arc<AtomicBool>) -> usize {
 }
 
 #[test]
-fn commands_never_fail_beside_a_daemon_that_restarts() {
+fn commands_wait_for_a_restarting_daemon() {
     const ROUNDS: usize = 12;
     let home = Server::start(&[]).kill();
     let is_over = Arc::new(AtomicBool::new(false));

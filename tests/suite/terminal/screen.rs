@@ -110,7 +110,7 @@ fn ctrl_c_and_resize_leave_no_fragments() {
 }
 
 #[test]
-fn lines_are_edited_and_remembered() {
+fn input_lines_are_edited_and_remembered() {
     let server = Server::start(&[]);
     let mut terminal = chat(&server, 60, 20);
     terminal.press("!say helo world");

@@ -38,7 +38,7 @@ fn config_path_and_get() {
 }
 
 #[test]
-fn config_set_keeps_what_is_there() {
+fn config_set_keeps_other_keys() {
     let home = home();
     let before = "# my settings\n[model]   # the model\nprovider = \"fake\" # offline\n\n[agent]\n# patience\nmax_iterations = 7\n";
     std::fs::write(home.path().join("config.toml"), before).unwrap();
@@ -57,7 +57,7 @@ fn config_set_keeps_what_is_there() {
 }
 
 #[test]
-fn config_set_refuses_what_would_not_load() {
+fn config_set_refuses_invalid_values() {
     let home = home();
     out(&cli(home.path(), &["config", "set", "agent.max_iterations", "9"]));
     let before = config(home.path());
@@ -84,7 +84,7 @@ fn config_set_of_an_unknown_key_names_the_nearest_one() {
 }
 
 #[test]
-fn config_set_makes_the_home_that_it_needs() {
+fn config_set_creates_the_home() {
     let root = home();
     let fresh = root.path().join("not/there/yet");
     out(&cli(&fresh, &["config", "set", "model.provider", "fake"]));

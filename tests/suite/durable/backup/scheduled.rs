@@ -151,7 +151,7 @@ fn rounds(count: usize) {
 }
 
 #[test]
-fn a_backup_under_load_holds_all_that_was_acknowledged_before() {
+fn backup_under_load_holds_everything_acknowledged_before() {
     rounds(3);
 }
 
