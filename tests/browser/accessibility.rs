@@ -3,8 +3,8 @@
 use aethon_tests::{Browser, Server};
 use serde_json::json;
 
-use crate::lived_in::{LivedIn, View};
 use crate::page::Page;
+use crate::used_server::{UsedServer, View};
 
 const AXE: &str = include_str!("vendor/axe-core/axe.min.js");
 
@@ -43,7 +43,7 @@ fn wait_for_theme(browser: &Browser, theme: &str) {
 }
 
 #[test]
-fn the_chat_has_no_barriers() {
+fn chat_page_is_accessible() {
     let settings =
         ["approval.enabled=true", "approval.requires_approval=[\"file_read\"]", "model.max_retries=0"];
     let Some(page) = Page::open(&settings) else { return };
@@ -72,7 +72,7 @@ fn the_chat_has_no_barriers() {
 }
 
 #[test]
-fn menus_the_switch_of_themes_and_the_drawer_have_no_barriers() {
+fn menus_theme_switch_and_drawer_are_accessible() {
     let Some(page) = Page::open(&["model.provider=openai"]) else { return };
     let browser = &page.browser;
     page.ask("hello");
@@ -98,7 +98,7 @@ fn menus_the_switch_of_themes_and_the_drawer_have_no_barriers() {
 }
 
 #[test]
-fn the_dashboard_and_the_sign_in_have_no_barriers() {
+fn dashboard_and_sign_in_are_accessible() {
     let Some(page) = Page::beside(Server::start(&["dashboard.auth_token=token"])) else { return };
     let browser = &page.browser;
     page.go("/");
@@ -135,17 +135,17 @@ fn assert_no_barriers_anywhere(is_phone: bool, is_asked: impl Fn(&View) -> bool)
         "Rent is due on the 5th.\nPay it.",
         "Ein sehr langes Donaudampfschifffahrtswort",
     ];
-    let Some(lived_in) = LivedIn::open(&words.map(str::to_owned)) else { return };
-    let browser = &lived_in.page.browser;
+    let Some(used_server) = UsedServer::open(&words.map(str::to_owned)) else { return };
+    let browser = &used_server.page.browser;
     browser.prefer(&[("prefers-color-scheme", "light"), ("prefers-reduced-motion", "reduce")]);
     if is_phone {
         browser.become_phone(390, 844);
     }
-    for view in lived_in.views.iter().filter(|view| is_asked(view)) {
-        lived_in.visit(view);
+    for view in used_server.views.iter().filter(|view| is_asked(view)) {
+        used_server.visit(view);
         assert_no_barriers_in_both(browser, &format!("{view:?}"));
     }
-    lived_in.page.assert_clean();
+    used_server.page.assert_clean();
 }
 
 /// The views that are a panel, and those that are opened in one: two halves, side by side.
@@ -154,21 +154,21 @@ fn is_panel(view: &View) -> bool {
 }
 
 #[test]
-fn used_panels_have_no_barriers() {
+fn used_panels_are_accessible() {
     assert_no_barriers_anywhere(false, is_panel);
 }
 
 #[test]
-fn what_is_opened_in_used_panels_has_no_barriers() {
+fn opened_views_of_used_panels_are_accessible() {
     assert_no_barriers_anywhere(false, |view| !is_panel(view));
 }
 
 #[test]
-fn used_panels_have_no_barriers_on_a_phone() {
+fn used_panels_are_accessible_on_a_phone() {
     assert_no_barriers_anywhere(true, is_panel);
 }
 
 #[test]
-fn what_is_opened_in_used_panels_has_no_barriers_on_a_phone() {
+fn opened_views_of_used_panels_are_accessible_on_a_phone() {
     assert_no_barriers_anywhere(true, |view| !is_panel(view));
 }

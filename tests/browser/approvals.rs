@@ -14,7 +14,7 @@ fn write_notes(page: &Page) {
 }
 
 #[test]
-fn a_card_shows_what_would_run_and_both_answers_work() {
+fn approval_card_shows_the_command_and_takes_both_answers() {
     let Some(page) = Page::open(&ASKED) else { return };
     write_notes(&page);
     let browser = &page.browser;
@@ -61,7 +61,7 @@ fn a_card_shows_what_would_run_and_both_answers_work() {
 }
 
 #[test]
-fn nobody_answers_and_it_is_denied() {
+fn unanswered_approval_is_denied() {
     let Some(page) = Page::open(&[ASKED[0], ASKED[1], "approval.timeout_seconds=2"]) else { return };
     write_notes(&page);
     page.say("!tool file_read {\"path\": \"notes.txt\"}");
@@ -73,7 +73,7 @@ fn nobody_answers_and_it_is_denied() {
 }
 
 #[test]
-fn a_question_outlives_a_reload_and_can_be_answered_on_the_dashboard() {
+fn approval_survives_a_reload_and_is_answered_on_the_dashboard() {
     let Some(page) = Page::open(&ASKED) else { return };
     write_notes(&page);
     page.say("!tool file_read {\"path\": \"notes.txt\"}");

@@ -6,7 +6,7 @@ use serde_json::json;
 use crate::page::{Page, tokens};
 
 #[test]
-fn a_message_is_written_and_answered_by_keyboard_alone() {
+fn message_is_written_and_answered_by_keyboard_alone() {
     let Some(page) = Page::open(&[]) else { return };
     let browser = &page.browser;
     let greeting = page.until("it greets", "shown(one('.welcome h2')) && one('.welcome h2').innerText");
@@ -88,7 +88,7 @@ fn a_reply_streams_in_and_can_be_stopped() {
 }
 
 #[test]
-fn a_failure_is_told_with_what_to_do_and_tried_again() {
+fn failed_reply_shows_a_remedy_and_can_be_retried() {
     let Some(page) = Page::open(&["model.max_retries=0"]) else { return };
     let browser = &page.browser;
     let turn = page.ask("!error auth 2\n!say it worked");

@@ -25,7 +25,7 @@ fn turn_off(page: &Page, key: &str) {
 }
 
 #[test]
-fn what_loosens_protection_asks_for_the_token_again() {
+fn loosening_protection_asks_for_the_token_again() {
     let Some(page) = Page::beside(Server::start(&[&format!("dashboard.auth_token=\"{TOKEN}\"")])) else {
         return;
     };

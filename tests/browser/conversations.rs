@@ -22,7 +22,7 @@ fn listed(page: &Page) -> String {
 }
 
 #[test]
-fn conversations_are_begun_found_renamed_and_deleted() {
+fn conversations_are_created_found_renamed_and_deleted() {
     let Some(page) = Page::open(&[]) else { return };
     let browser = &page.browser;
     page.ask("!say about apples");
@@ -79,7 +79,7 @@ fn conversations_are_begun_found_renamed_and_deleted() {
 }
 
 #[test]
-fn a_reply_is_asked_for_again_and_a_message_edited() {
+fn reply_is_retried_and_message_edited() {
     let Some(page) = Page::open(&[]) else { return };
     let browser = &page.browser;
     page.ask("!say one");
@@ -123,7 +123,7 @@ fn a_reply_is_asked_for_again_and_a_message_edited() {
 }
 
 #[test]
-fn what_is_sent_meanwhile_waits_for_its_turn() {
+fn message_sent_during_a_reply_waits_for_its_turn() {
     let Some(page) = Page::open(&[]) else { return };
     page.say("!stream 80 30");
     page.until("it begins", "one('.reply .prose')?.innerText.includes('token2')");
@@ -141,7 +141,7 @@ fn what_is_sent_meanwhile_waits_for_its_turn() {
 }
 
 #[test]
-fn pictures_and_texts_go_along_and_programs_do_not() {
+fn pictures_and_texts_are_attached_and_programs_refused() {
     let Some(page) = Page::open(&[]) else { return };
     let browser = &page.browser;
     let write = |name: &str, bytes: &[u8]| -> PathBuf {
@@ -199,7 +199,7 @@ fn the_way_back_leads_to_the_conversation_before() {
 }
 
 #[test]
-fn a_title_is_shown_beside_a_search_and_a_deletion_elsewhere_is_told() {
+fn title_is_shown_during_a_search_and_a_remote_deletion_is_reported() {
     let Some(page) = Page::open(&[]) else { return };
     let browser = &page.browser;
     page.ask("!say first");
@@ -228,7 +228,7 @@ fn a_title_is_shown_beside_a_search_and_a_deletion_elsewhere_is_told() {
 }
 
 #[test]
-fn without_a_dashboard_the_page_says_what_it_cannot_show() {
+fn chat_page_without_a_dashboard_names_the_missing_parts() {
     let Some(page) = Page::open(&["dashboard.enabled=false"]) else { return };
     page.until("it says so", "/Past messages are not shown/.test(one('.welcome').innerText)");
     page.ask("!say my own words");

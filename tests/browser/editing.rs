@@ -26,7 +26,7 @@ fn sent(page: &Page) -> Vec<String> {
 }
 
 #[test]
-fn an_edited_message_keeps_its_files_until_they_are_taken_off() {
+fn edited_message_keeps_its_files_until_they_are_removed() {
     let Some(page) = Page::open(&[]) else { return };
     let browser = &page.browser;
     let write = |name: &str, bytes: &[u8]| -> PathBuf {
@@ -81,7 +81,7 @@ const COPY: &str = "const canvas = document.createElement('canvas');
     await navigator.clipboard.write([new ClipboardItem(data)]);";
 
 #[test]
-fn cells_are_pasted_as_text_and_a_picture_as_a_picture() {
+fn pasted_cells_become_text_and_a_picture_an_attachment() {
     let Some(page) = Page::open(&[]) else { return };
     let browser = &page.browser;
     let origin = browser.text("location.origin");

@@ -13,7 +13,7 @@ const LISTEN: &str = "window.sent = [];
 const EFFORT: &str = "window.sent.filter((frame) => frame.type === 'message').at(-1).effort ?? ''";
 
 #[test]
-fn an_effort_goes_with_the_messages_of_its_conversation() {
+fn effort_is_sent_with_the_messages_of_its_conversation() {
     let Some(page) = Page::open(&[]) else { return };
     let browser = &page.browser;
     page.until("the page is ready", "shown(one('.suggestions button'))");

@@ -34,7 +34,7 @@ fn press(page: &Page, Press { what, on, key, done, then }: &Press) {
 }
 
 #[test]
-fn what_goes_away_hands_the_focus_on() {
+fn removed_element_hands_its_focus_on() {
     let settings = ["approval.enabled=true", "approval.requires_approval=[\"file_read\"]"];
     let Some(mut page) = Page::open(&settings) else { return };
     for (what, on) in [("Allow once", ALLOW), ("Deny", DENY)] {

@@ -39,7 +39,7 @@ fn walk(page: &Page) -> (Vec<String>, Vec<String>) {
 }
 
 #[test]
-fn every_control_can_be_reached_and_is_seen_to_be() {
+fn every_control_is_reachable_with_visible_focus() {
     let Some(page) = Page::open(&[]) else { return };
     page.until("the suggestions are there", "shown(one('.suggestions button'))");
     assert_eq!(walk(&page), (vec![], vec![]), "of the empty chat");
@@ -56,7 +56,7 @@ fn every_control_can_be_reached_and_is_seen_to_be() {
 }
 
 #[test]
-fn dialogs_and_menus_hold_the_focus_and_give_it_back() {
+fn dialogs_and_menus_trap_and_restore_focus() {
     let Some(page) = Page::open(&[]) else { return };
     let browser = &page.browser;
     page.ask("!say hello");

@@ -1,7 +1,7 @@
 //! The pages in a real browser, against the built server. Each module is a thing that the owner does.
 //!
-//! Where Chromium or chromedriver is missing the tests say so and do nothing; with `CI=true` they fail. With
-//! `AETHON_SHOTS=DIR` pictures of the pages are written there, to be looked at.
+//! Where Chromium or chromedriver is missing the tests say so and do nothing; with `CI=true` they fail. `cargo
+//! xtask shots DIR` writes pictures of the pages there, to be looked at.
 
 #![allow(
     clippy::unwrap_used,
@@ -13,23 +13,23 @@
 
 mod accessibility;
 mod approvals;
-mod away;
 mod chat;
+mod concurrent_edits;
 mod config_confirm;
 mod conversations;
+mod drafts;
 mod editing;
 mod effort;
-mod elsewhere;
 mod focus;
-mod heavy;
-mod hidden;
-mod hostile;
-mod kept;
+mod heavy_replies;
+mod hidden_characters;
+mod hostile_text;
 mod keyboard;
 mod layout;
-mod lived_in;
-mod long;
+mod long_conversation;
 mod page;
+mod page_weight;
+mod panel_outages;
 mod panels_channels;
 mod panels_live;
 mod panels_mind;
@@ -39,10 +39,10 @@ mod panels_shell;
 mod panels_work;
 mod recovery;
 mod restart;
-mod shots;
+mod screenshots;
 mod sign_in;
 mod signed_out;
-mod taken_back;
-mod told;
-mod unsaved;
-mod weight;
+mod transcript_blocks;
+mod unsaved_text;
+mod used_server;
+mod withdrawn_messages;

@@ -9,7 +9,7 @@ use serde_json::json;
 use crate::page::Page;
 
 #[test]
-fn somebody_is_let_in_and_a_message_that_was_refused_is_sent_again_and_removed() {
+fn sender_is_paired_and_failed_delivery_is_resent_and_removed() {
     let telegram = Arc::new(Telegram::start());
     let settings = telegram.settings();
     let settings: Vec<&str> = settings.iter().map(String::as_str).collect();

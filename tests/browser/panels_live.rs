@@ -16,7 +16,7 @@ fn send(socket: &mut aethon_tests::Socket, id: &str, text: &str) {
 }
 
 #[test]
-fn the_office_shows_who_waits_and_the_approvals_settle_it() {
+fn office_shows_waiting_agents_until_approvals_settle() {
     let Some(page) = Page::beside(aethon_tests::Server::start(&ASKED)) else { return };
     std::fs::write(page.server().home().path().join("workspace/notes.txt"), "milk").unwrap();
     page.go("/dashboard#/company");
@@ -50,7 +50,7 @@ fn the_office_shows_who_waits_and_the_approvals_settle_it() {
 }
 
 #[test]
-fn the_monitor_has_what_was_and_what_comes() {
+fn monitor_shows_past_and_new_events() {
     let Some(page) = Page::beside(aethon_tests::Server::start(&[])) else { return };
     let mut other = page.server().chat("before");
     other.say(
@@ -96,7 +96,7 @@ fn the_monitor_has_what_was_and_what_comes() {
 }
 
 #[test]
-fn the_usage_is_that_of_the_api_and_the_log_can_be_searched() {
+fn usage_panel_matches_the_api_and_log_is_searchable() {
     let priced = ["budget.daily_usd=1", "budget.pricing.fake={input=3.0, output=15.0}"];
     let Some(page) = Page::beside(aethon_tests::Server::start(&priced)) else { return };
     let mut other = page.server().chat("a");

@@ -5,7 +5,7 @@ use crate::page::Page;
 const ON: &[&str] = &["session_recorder.enabled=true"];
 
 #[test]
-fn a_recording_is_looked_into_gone_on_with_and_deleted() {
+fn recording_is_inspected_continued_and_deleted() {
     let Some(mut page) = Page::open(ON) else { return };
     page.ask("!say one");
     page.ask("!tool current_time {}\n!then\n!say two");
@@ -56,7 +56,7 @@ fn a_recording_is_looked_into_gone_on_with_and_deleted() {
 }
 
 #[test]
-fn what_an_agent_did_is_listed_with_its_tools() {
+fn agent_panel_lists_actions_with_tools() {
     let Some(page) = Page::open(&[]) else { return };
     page.ask("!tool current_time {}\n!then\n!say it is late");
     let (browser, server) = (&page.browser, page.server());

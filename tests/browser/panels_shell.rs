@@ -8,7 +8,7 @@ use crate::page::Page;
 const LIVE: &str = "/Live/.test(one('.panel-top')?.innerText)";
 
 #[test]
-fn an_address_opens_its_panel_and_one_that_is_none_says_so() {
+fn panel_address_opens_its_panel_and_unknown_one_is_reported() {
     let Some(page) = Page::open(&[]) else { return };
     let browser = &page.browser;
     page.go("/dashboard");
@@ -77,7 +77,7 @@ fn the_palette_finds_panels_conversations_and_actions() {
 }
 
 #[test]
-fn the_overview_says_problems_first_and_its_figures_survive_a_reload() {
+fn overview_lists_problems_first_and_keeps_figures_after_reload() {
     let Some(page) = Page::open(&[
         "budget.daily_usd=5",
         "model.max_retries=0",
@@ -114,7 +114,7 @@ fn the_overview_says_problems_first_and_its_figures_survive_a_reload() {
 }
 
 #[test]
-fn ten_thousand_rows_are_drawn_as_they_are_seen() {
+fn long_tables_render_visible_rows_only() {
     let Some(page) = Page::open(&[]) else { return };
     let browser = &page.browser;
     page.go("/dashboard#/sessions");

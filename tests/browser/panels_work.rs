@@ -8,7 +8,7 @@ use crate::page::Page;
 const SOP: &str = "# Tea time\n\n## Overview\n\nMakes **tea**. <img src=x onerror=window.__xss=1>\n\n## Parameters\n\n- **leaf** (required): Which tea.\n\n## Steps\n\n### 1. Boil\n\nBoil the water.\n";
 
 #[test]
-fn an_sop_is_written_with_its_faults_told_then_read_and_deleted() {
+fn sop_is_written_with_faults_reported_then_read_and_deleted() {
     let Some(page) = Page::open(&[]) else { return };
     let (browser, server) = (&page.browser, page.server());
     page.go("/dashboard#/sops");
@@ -99,7 +99,7 @@ fn a_job_is_planned_run_and_deleted() {
 }
 
 #[test]
-fn work_is_seen_paused_gone_on_with_and_cancelled() {
+fn work_is_shown_paused_resumed_and_cancelled() {
     let Some(page) = Page::open(&["work.enabled=true"]) else { return };
     let (browser, server) = (&page.browser, page.server());
     page.go("/dashboard#/agents");

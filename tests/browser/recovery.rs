@@ -3,7 +3,7 @@
 use crate::page::{Page, tokens};
 
 #[test]
-fn a_reload_in_mid_reply_shows_it_to_its_end_once() {
+fn reload_during_a_reply_shows_the_reply_once() {
     let Some(page) = Page::open(&[]) else { return };
     page.say("!stream 600 30");
     page.until("it begins", "one('.reply .prose')?.innerText.includes('token5')");
@@ -22,7 +22,7 @@ fn a_reload_in_mid_reply_shows_it_to_its_end_once() {
 }
 
 #[test]
-fn a_server_killed_in_mid_reply_is_waited_for_and_the_reply_ends_once() {
+fn page_waits_for_a_killed_server_and_shows_the_reply_once() {
     let Some(mut page) = Page::open(&[]) else { return };
     page.say("!stream 60 30");
     page.until("it begins", "one('.reply .prose')?.innerText.includes('token5')");

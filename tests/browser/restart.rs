@@ -77,17 +77,17 @@ fn through_a_restart(end: End) {
 }
 
 #[test]
-fn a_kill_in_the_middle_of_a_reply_loses_nothing_that_was_written() {
+fn kill_during_a_reply_loses_no_draft() {
     through_a_restart(End::Kill);
 }
 
 #[test]
-fn a_polite_restart_in_the_middle_of_a_reply_loses_nothing_that_was_written() {
+fn graceful_restart_during_a_reply_loses_no_draft() {
     through_a_restart(End::Politely);
 }
 
 #[test]
-fn the_dashboard_comes_back_and_asks_what_happened() {
+fn dashboard_reconnects_and_reloads_missed_data() {
     let Some(mut page) = Page::beside(Server::start(&[])) else { return };
     page.go("/dashboard#/logs");
     page.until(
@@ -110,7 +110,7 @@ fn the_dashboard_comes_back_and_asks_what_happened() {
 }
 
 #[test]
-fn what_could_not_be_stored_is_kept_and_offered_again() {
+fn unstored_message_is_kept_and_offered_again() {
     let Some(page) = Page::open(&[]) else { return };
     // The server refuses as it does while its storage fails; the second time it takes the message.
     let refuse = "const send = WebSocket.prototype.send;
@@ -137,7 +137,7 @@ fn what_could_not_be_stored_is_kept_and_offered_again() {
 }
 
 #[test]
-fn a_message_that_was_refused_outlives_a_reload() {
+fn refused_message_survives_a_reload() {
     let Some(page) = Page::open(&[]) else { return };
     let refuse = "const send = WebSocket.prototype.send;
         WebSocket.prototype.send = function (text) {

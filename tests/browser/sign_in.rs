@@ -80,7 +80,7 @@ fn the_dashboard_signs_in_and_out() {
 }
 
 #[test]
-fn a_token_that_is_taken_away_asks_again() {
+fn revoked_token_asks_for_sign_in_again() {
     let Some(page) = Page::beside(Server::start(&SET)) else { return };
     page.go("/");
     page.fill("#token", TOKEN);
@@ -95,7 +95,7 @@ fn a_token_that_is_taken_away_asks_again() {
 }
 
 #[test]
-fn without_a_model_the_page_says_what_to_set() {
+fn page_without_a_model_names_the_missing_key() {
     let Some(page) = Page::open(&["model.provider=openai"]) else { return };
     let note = page.until("it says so", "shown(one('.welcome .note')) && one('.welcome .note').innerText");
     let note = note.as_str().unwrap();

@@ -96,7 +96,7 @@ fn a_changed_token_leads_to_the_form() {
 }
 
 #[test]
-fn a_sign_in_that_was_taken_back_leads_to_the_form() {
+fn revoked_sign_in_leads_to_the_form() {
     let Some(mut page) = signed_in(SET) else { return };
     assert_both_pages_sign_in(&mut page, &mut |page| end_sign_ins(page));
     page.assert_clean();
@@ -112,7 +112,7 @@ fn a_lost_key_leads_to_the_form() {
 }
 
 #[test]
-fn a_sign_in_in_one_window_counts_in_the_other() {
+fn sign_in_applies_to_every_window() {
     let Some(mut page) = signed_in(SET) else { return };
     let first = page.browser.try_command("GET", "/window", None).unwrap();
     let made = page.browser.try_command("POST", "/window/new", Some(&json!({"type": "window"}))).unwrap();
@@ -134,7 +134,7 @@ fn a_sign_in_in_one_window_counts_in_the_other() {
 }
 
 #[test]
-fn a_phone_that_slept_signs_in_again_and_keeps_what_was_typed() {
+fn resumed_phone_signs_in_again_and_keeps_typed_text() {
     let Some(mut page) = signed_in(SET) else { return };
     page.browser.become_phone(390, 844);
     page.browser.reload();

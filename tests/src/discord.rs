@@ -29,7 +29,7 @@ const BUCKET: (usize, Duration) = (5, Duration::from_secs(5));
 
 /// A message of the bot in a channel.
 #[derive(Debug, Clone)]
-pub struct Posted {
+pub struct PostedMessage {
     /// Its id.
     pub id: String,
     /// The channel.
@@ -38,7 +38,7 @@ pub struct Posted {
     pub texts: Vec<String>,
 }
 
-impl Posted {
+impl PostedMessage {
     /// Its current text.
     pub fn text(&self) -> &str {
         self.texts.last().map_or("", String::as_str)
@@ -66,7 +66,7 @@ struct State {
     socket: usize,
     /// All messages of people, by channel.
     said: BTreeMap<String, Vec<Value>>,
-    posted: Vec<Posted>,
+    posted: Vec<PostedMessage>,
     /// For each nonce the time and id of its message.
     nonces: HashMap<String, (Instant, String)>,
     /// The times of posts, by channel.
@@ -118,7 +118,7 @@ impl Discord {
     }
 
     /// The bot's messages in a channel.
-    pub fn posted(&self, channel: &str) -> Vec<Posted> {
+    pub fn posted(&self, channel: &str) -> Vec<PostedMessage> {
         lock(&self.state).posted.iter().filter(|posted| posted.channel == channel).cloned().collect()
     }
 
@@ -179,7 +179,7 @@ impl State {
         let id = known.unwrap_or_else(|| {
             let id = self.number();
             let texts = vec![text(message)];
-            self.posted.push(Posted { id: id.clone(), channel: channel.to_owned(), texts });
+            self.posted.push(PostedMessage { id: id.clone(), channel: channel.to_owned(), texts });
             id
         });
         self.nonces.insert(nonce, (Instant::now(), id.clone()));

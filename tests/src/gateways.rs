@@ -30,7 +30,7 @@ pub enum Kind {
 
 /// A message in the chat.
 #[derive(Debug, Clone)]
-pub struct Posted {
+pub struct PostedMessage {
     /// Its id.
     pub id: String,
     /// The key by which a repetition is recognised.
@@ -41,7 +41,7 @@ pub struct Posted {
     pub buttons: Vec<String>,
 }
 
-impl Posted {
+impl PostedMessage {
     /// Its current text.
     pub fn text(&self) -> &str {
         self.texts.last().map_or("", String::as_str)
@@ -66,7 +66,7 @@ struct State {
     socket: u64,
     confirmed: Vec<String>,
     identified: u32,
-    posted: Vec<Posted>,
+    posted: Vec<PostedMessage>,
     losses: u32,
     answers: Vec<String>,
 }
@@ -126,7 +126,7 @@ impl Gateway {
     }
 
     /// Presses a button as the owner.
-    pub fn press(&self, message: &Posted, data: &str) {
+    pub fn press(&self, message: &PostedMessage, data: &str) {
         let mut state = lock(&self.state);
         let event = match self.kind {
             Kind::Slack => json!({"type": "interactive", "payload": {
@@ -147,7 +147,7 @@ impl Gateway {
     }
 
     /// The messages in the chat.
-    pub fn chat(&self) -> Vec<Posted> {
+    pub fn chat(&self) -> Vec<PostedMessage> {
         lock(&self.state).posted.clone()
     }
 
@@ -157,7 +157,7 @@ impl Gateway {
     }
 
     /// Waits for a matching message.
-    pub fn await_message(&self, what: &str, fits: impl Fn(&Posted) -> bool) -> Posted {
+    pub fn await_message(&self, what: &str, fits: impl Fn(&PostedMessage) -> bool) -> PostedMessage {
         eventually(what, || self.chat().into_iter().find(|posted| fits(posted)))
     }
 
@@ -325,7 +325,7 @@ fn call(kind: Kind, address: SocketAddr, state: &Mutex<State>, seen: &Seen) -> O
     Some((200, answer))
 }
 
-fn posted(kind: Kind, params: &Value) -> Posted {
+fn posted(kind: Kind, params: &Value) -> PostedMessage {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
     let (words, name, button) = match kind {
@@ -336,11 +336,11 @@ fn posted(kind: Kind, params: &Value) -> Posted {
     let rows = list(&params["blocks"]).into_iter().chain(list(&params["components"]));
     let buttons = rows.flat_map(|row| list(&row["elements"]).into_iter().chain(list(&row["components"])));
     let buttons = buttons.map(|one| text(&one[button])).collect();
-    Posted { id: String::new(), name, texts: vec![words], buttons }
+    PostedMessage { id: String::new(), name, texts: vec![words], buttons }
 }
 
 impl State {
-    fn post(&mut self, kind: Kind, mut posted: Posted) -> Option<Value> {
+    fn post(&mut self, kind: Kind, mut posted: PostedMessage) -> Option<Value> {
         let known = self.posted.iter().find(|known| known.name == posted.name).map(|known| known.id.clone());
         // Slack does not deduplicate messages.
         let id = known.filter(|_| kind == Kind::Discord).unwrap_or_else(|| {
@@ -357,7 +357,7 @@ impl State {
         Some(json!({"id": id, "ts": id, "channel": CHAT[0]}))
     }
 
-    fn edit(&mut self, id: &str, new: Posted) -> Value {
+    fn edit(&mut self, id: &str, new: PostedMessage) -> Value {
         let old = self.posted.iter_mut().find(|posted| posted.id == id).expect("a message to edit");
         old.texts.extend(new.texts);
         old.buttons = new.buttons;

@@ -24,7 +24,7 @@ const MAX_EVENT: usize = 65_536;
 
 /// A message of the assistant in a room.
 #[derive(Debug, Clone)]
-pub struct Posted {
+pub struct PostedMessage {
     /// Its event id.
     pub id: String,
     /// The room.
@@ -33,7 +33,7 @@ pub struct Posted {
     pub texts: Vec<String>,
 }
 
-impl Posted {
+impl PostedMessage {
     /// Its current text.
     pub fn text(&self) -> &str {
         self.texts.last().map_or("", String::as_str)
@@ -61,7 +61,7 @@ struct State {
     invitations: Vec<(usize, String, String)>,
     /// The event of each transaction.
     transactions: HashMap<String, String>,
-    posted: Vec<Posted>,
+    posted: Vec<PostedMessage>,
     syncs: usize,
 }
 
@@ -116,7 +116,7 @@ impl Matrix {
     }
 
     /// The assistant's messages in a room.
-    pub fn posted(&self, room: &str) -> Vec<Posted> {
+    pub fn posted(&self, room: &str) -> Vec<PostedMessage> {
         lock(&self.state.0).posted.iter().filter(|posted| posted.room == room).cloned().collect()
     }
 
@@ -161,7 +161,11 @@ impl State {
             let posted = posted.ok_or("M_NOT_FOUND")?;
             posted.texts.push(text(&content["m.new_content"]));
         } else {
-            self.posted.push(Posted { id: id.clone(), room: room.to_owned(), texts: vec![text(&content)] });
+            self.posted.push(PostedMessage {
+                id: id.clone(),
+                room: room.to_owned(),
+                texts: vec![text(&content)],
+            });
         }
         Ok(id)
     }

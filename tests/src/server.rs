@@ -26,7 +26,7 @@ pub struct Server {
 
 /// The resources that a program holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Holding {
+pub struct ResourceUse {
     /// Resident memory in KiB.
     pub resident: u64,
     /// The number of open files and sockets.
@@ -121,11 +121,15 @@ impl Server {
     }
 
     /// Its current resources.
-    pub fn holding(&self) -> Holding {
+    pub fn holding(&self) -> ResourceUse {
         let status = |name| self.memory(name);
         let descriptors =
             std::fs::read_dir(format!("/proc/{}/fd", self.child.id())).expect("it runs").count();
-        Holding { resident: status("VmRSS:"), threads: status("Threads:"), descriptors: descriptors as u64 }
+        ResourceUse {
+            resident: status("VmRSS:"),
+            threads: status("Threads:"),
+            descriptors: descriptors as u64,
+        }
     }
 
     /// The processor time that it has used, in ticks of a hundredth of a second.

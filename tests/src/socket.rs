@@ -128,7 +128,7 @@ impl Socket {
 
     /// Returns whether the server has handled everything sent before, by waiting for its answer to a ping. Other frames are
     /// dropped. For `/ws/dashboard`, which answers nothing else.
-    pub fn is_heard(&mut self) -> bool {
+    pub fn has_handled_all(&mut self) -> bool {
         let ping = Bytes::from_static(b"heard?");
         let mut is_open = self.send_message(Message::Ping(ping.clone()));
         while is_open {

@@ -23,7 +23,7 @@ pub const BOT: &str = "aethon_test_bot";
 
 /// A message in a chat.
 #[derive(Debug, Clone, Default)]
-pub struct Posted {
+pub struct PostedMessage {
     /// Its id.
     pub id: i64,
     /// The chat.
@@ -36,7 +36,7 @@ pub struct Posted {
     pub buttons: Vec<String>,
 }
 
-impl Posted {
+impl PostedMessage {
     /// Its current text.
     pub fn text(&self) -> &str {
         self.texts.last().map_or("", String::as_str)
@@ -56,7 +56,7 @@ pub struct Telegram {
 struct State {
     next: i64,
     updates: VecDeque<Value>,
-    posted: Vec<Posted>,
+    posted: Vec<PostedMessage>,
     /// The drafts shown: chat, draft id, text.
     drafts: Vec<(i64, i64, String)>,
     /// Whether it is an older server without drafts and rich messages.
@@ -153,7 +153,7 @@ impl Telegram {
     }
 
     /// Presses a button as this person.
-    pub fn press(&self, person: i64, message: &Posted, data: &str) {
+    pub fn press(&self, person: i64, message: &PostedMessage, data: &str) {
         let mut state = lock(&self.state.0);
         let id = state.number();
         let update = json!({"update_id": id, "callback_query": {
@@ -192,12 +192,12 @@ impl Telegram {
     }
 
     /// The messages in a chat.
-    pub fn chat(&self, chat: i64) -> Vec<Posted> {
+    pub fn chat(&self, chat: i64) -> Vec<PostedMessage> {
         lock(&self.state.0).posted.iter().filter(|posted| posted.chat == chat).cloned().collect()
     }
 
     /// The messages in all chats.
-    pub fn posted(&self) -> Vec<Posted> {
+    pub fn posted(&self) -> Vec<PostedMessage> {
         lock(&self.state.0).posted.clone()
     }
 
@@ -223,7 +223,12 @@ impl Telegram {
     }
 
     /// Waits for a matching message in a chat.
-    pub fn await_message(&self, chat: i64, what: &str, fits: impl Fn(&Posted) -> bool) -> Posted {
+    pub fn await_message(
+        &self,
+        chat: i64,
+        what: &str,
+        fits: impl Fn(&PostedMessage) -> bool,
+    ) -> PostedMessage {
         eventually(what, || self.chat(chat).into_iter().find(|posted| fits(posted)))
     }
 }
@@ -366,7 +371,7 @@ fn updates(shared: &(Mutex<State>, Condvar), params: &Value) -> Value {
 }
 
 /// Validates a draft and its id.
-fn draft(params: &Value) -> Result<Posted, String> {
+fn draft(params: &Value) -> Result<PostedMessage, String> {
     let chat = params["chat_id"].as_i64().ok_or("chat not found")?;
     if chat <= 0 {
         return Err("TEXTDRAFT_PEER_INVALID".into());
@@ -376,11 +381,11 @@ fn draft(params: &Value) -> Result<Posted, String> {
         return Err("draft_id must be non-zero".into());
     }
     let (text, entities) = text(params)?;
-    Ok(Posted { id, chat, texts: vec![text], entities, buttons: Vec::new() })
+    Ok(PostedMessage { id, chat, texts: vec![text], entities, buttons: Vec::new() })
 }
 
 /// Validates a rich message.
-fn rich(params: &Value) -> Result<Posted, String> {
+fn rich(params: &Value) -> Result<PostedMessage, String> {
     let chat = params["chat_id"].as_i64().ok_or("chat not found")?;
     let rich = &params["rich_message"];
     let markdown = rich["markdown"].as_str().unwrap_or_default();
@@ -393,7 +398,7 @@ fn rich(params: &Value) -> Result<Posted, String> {
     if rich["skip_entity_detection"] != true || markdown.contains("![") || markdown.contains("](tg:") {
         return Err("somebody would be called, or something fetched".into());
     }
-    Ok(Posted { chat, texts: vec![markdown.to_owned()], ..Posted::default() })
+    Ok(PostedMessage { chat, texts: vec![markdown.to_owned()], ..PostedMessage::default() })
 }
 
 /// Validates a text with its entities.
@@ -425,7 +430,7 @@ fn text(params: &Value) -> Result<(String, Vec<Value>), String> {
 }
 
 /// Validates a message.
-fn checked(params: &Value) -> Result<Posted, String> {
+fn checked(params: &Value) -> Result<PostedMessage, String> {
     let (text, entities) = text(params)?;
     if params["link_preview_options"]["is_disabled"] != true {
         return Err("a preview would be fetched".into());
@@ -438,17 +443,17 @@ fn checked(params: &Value) -> Result<Posted, String> {
         return Err("BUTTON_DATA_INVALID".into());
     }
     let chat = params["chat_id"].as_i64().ok_or("chat not found")?;
-    Ok(Posted { id: 0, chat, texts: vec![text], entities, buttons })
+    Ok(PostedMessage { id: 0, chat, texts: vec![text], entities, buttons })
 }
 
-fn send(state: &mut State, mut posted: Posted) -> Value {
+fn send(state: &mut State, mut posted: PostedMessage) -> Value {
     posted.id = state.number();
     let answer = message(&posted);
     state.posted.push(posted);
     ok(answer)
 }
 
-fn edit(state: &mut State, params: &Value, new: Posted) -> Value {
+fn edit(state: &mut State, params: &Value, new: PostedMessage) -> Value {
     let id = params["message_id"].as_i64().unwrap_or_default();
     let Some(posted) =
         state.posted.iter_mut().rev().find(|posted| posted.id == id && posted.chat == new.chat)
@@ -466,7 +471,7 @@ fn edit(state: &mut State, params: &Value, new: Posted) -> Value {
     ok(message(posted))
 }
 
-fn message(posted: &Posted) -> Value {
+fn message(posted: &PostedMessage) -> Value {
     json!({"message_id": posted.id, "date": now(), "chat": {"id": posted.chat, "type": "private"}, "text": posted.text()})
 }
 

@@ -50,7 +50,7 @@ impl Whisper {
     }
 
     /// The transcripts in order.
-    pub fn heard(&self) -> Vec<String> {
+    pub fn transcribed(&self) -> Vec<String> {
         lock(&self.state).heard.clone()
     }
 

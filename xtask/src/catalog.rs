@@ -13,7 +13,7 @@ use std::process::Stdio;
 /// The path of the table in the package.
 const TABLE: &str = "litellm/model_prices_and_context_window_backup.json";
 
-/// Prints an entry of a ZIP file. Whoever has a wheel has Python.
+/// Prints an entry of a ZIP file. A wheel comes with Python.
 const UNZIP: &str =
     "import sys, zipfile; sys.stdout.buffer.write(zipfile.ZipFile(sys.argv[1]).read(sys.argv[2]))";
 

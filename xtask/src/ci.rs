@@ -11,7 +11,7 @@ type Step = (&'static str, fn(&Path) -> Result<()>);
 
 const STEPS: &[Step] = &[
     ("formatting", formatting),
-    ("tidy", tidy::run),
+    ("tidy", |root| tidy::run(root, &tidy::TidyOptions::default())),
     ("lints", lints),
     ("documents", docs::run),
     ("licences", licences),

@@ -48,7 +48,7 @@ fn read_pages(root: &Path) -> Result<Vec<Page>> {
     paths.iter().map(read).collect()
 }
 
-/// What a page declares, and its diff.
+/// A page's declarations, and its diff.
 #[derive(Debug)]
 struct Page {
     place: String,

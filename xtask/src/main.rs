@@ -33,7 +33,7 @@ enum Chore {
     /// Everything that a change has to pass, in order: formatting, lints, tidy, documents, tests
     Ci,
     /// Prove the invariants of docs/architecture.md and the limits of the house style
-    Tidy,
+    Tidy(tidy::TidyOptions),
     /// Build everything and run every test: unit, integration, documentation, black-box and browser
     Test {
         /// Only tests whose name contains this
@@ -49,7 +49,7 @@ enum Chore {
     Sim(proof::SimOptions),
     /// Have every write, sync, truncation and read of a run fail once under the real store
     IoFaults,
-    /// Clients of every surface through kills of the built server, and a checker over what they were told
+    /// Clients of every surface through kills of the built server, and a checker over their records
     Torture(proof::TortureOptions),
     /// Back a home up while clients write, restore it, and look for all that was acknowledged before
     Backups(proof::BackupsOptions),
@@ -63,6 +63,8 @@ enum Chore {
     Soak(proof::SoakOptions),
     /// Damaged inputs for everything that reads what strangers send
     Fuzz(proof::FuzzOptions),
+    /// Write screenshots of the pages to a folder, and print the screens of the terminal
+    Shots(proof::ShotsOptions),
     /// Measure speed and size of the release build against a bare hyper server
     Bench(bench::Options),
     /// The measuring process of `bench`
@@ -93,7 +95,7 @@ fn run(arguments: Arguments) -> Result<()> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().context("xtask lies in the workspace")?;
     match arguments.chore {
         Chore::Ci => ci::run(root),
-        Chore::Tidy => tidy::run(root),
+        Chore::Tidy(options) => tidy::run(root, &options),
         Chore::Test { filter } => test::run(root, &filter),
         Chore::Howto => howto::run(root),
         Chore::Docs => docs::run(root),
@@ -107,6 +109,7 @@ fn run(arguments: Arguments) -> Result<()> {
         Chore::Steady(options) => proof::steady(root, &options),
         Chore::Soak(options) => proof::soak(root, &options),
         Chore::Fuzz(options) => proof::fuzz(root, &options),
+        Chore::Shots(options) => proof::shots(root, &options),
         Chore::Bench(options) => bench::run(root, &options),
         #[cfg(feature = "bench")]
         Chore::Measure(options) => bench::measure(root, &options),

@@ -1,5 +1,5 @@
-//! Reports which sandboxes this machine supports. Tests that need one pass without it, so `ci` says what they proved and what
-//! they skipped: a green run on a kernel without Landlock is not the same as one with it.
+//! Reports which sandboxes this machine supports. Tests that need one pass without it, so `ci` says which parts they proved
+//! and which they skipped: a green run on a kernel without Landlock is not the same as one with it.
 
 use crate::{process, test};
 use anyhow::{Context, Result};
@@ -112,7 +112,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn what_is_missing_is_not_hidden() {
+    fn missing_sandboxes_are_reported() {
         let report = json!({"findings": [
             {"area": "sandbox", "health": "broken", "message": "no Landlock"},
             {"area": "self-protection", "health": "ok", "message": "it stands"},

@@ -8,8 +8,8 @@ use std::io::BufRead;
 use std::time::{Duration, Instant};
 
 use aethon_tests::discord::Discord;
+use aethon_tests::idle_services::{Graph, Mailbox, Slack};
 use aethon_tests::matrix::Matrix;
-use aethon_tests::quiet::{Graph, Mailbox, Slack};
 use aethon_tests::telegram::Telegram;
 use serde_json::{Value, json};
 

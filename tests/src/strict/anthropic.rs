@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 
 use super::{
-    Asked, Checked, Provider, Refusal, Said, generation, halves, insist, list, only, png, seal, sse, text,
-    tool,
+    Checked, Conversation, ModelResponse, Provider, Refusal, generation, halves, insist, list, only, png,
+    seal, sse, text, tool,
 };
 use crate::stub::{Seen, ok};
 
@@ -28,7 +28,7 @@ const KEYS: &[&str] = &[
 ];
 
 impl Provider for Anthropic {
-    fn read(&mut self, seen: &Seen) -> Result<Asked, Refusal> {
+    fn read(&mut self, seen: &Seen) -> Result<Conversation, Refusal> {
         let refuse = |status, kind: &str, why: &str| {
             let error = json!({"type": kind, "message": why});
             Refusal { status, body: json!({"type": "error", "error": error, "request_id": "req_strict_1"}) }
@@ -44,7 +44,7 @@ impl Provider for Anthropic {
         read(&body, self.thinks).map_err(|why| refuse("400 Bad Request", "invalid_request_error", &why))
     }
 
-    fn write(&mut self, said: &Said) -> Vec<u8> {
+    fn write(&mut self, said: &ModelResponse) -> Vec<u8> {
         let usage = json!({"input_tokens": 40, "cache_read_input_tokens": 50, "cache_creation_input_tokens": 10, "output_tokens": 1});
         let mut events =
             vec![json!({"type": "message_start", "message": {"model": "claude-strict", "usage": usage}})];
@@ -80,7 +80,7 @@ impl Provider for Anthropic {
     }
 }
 
-fn read(body: &Value, thinks: bool) -> Checked<Asked> {
+fn read(body: &Value, thinks: bool) -> Checked<Conversation> {
     only(body, KEYS)?;
     let model = text(body, "model")?;
     let version = generation(model);
@@ -104,7 +104,7 @@ fn read(body: &Value, thinks: bool) -> Checked<Asked> {
     for block in list(body, "system") {
         only(block, &["type", "text", "cache_control"])?;
     }
-    let mut asked = Asked::default();
+    let mut asked = Conversation::default();
     for offered in list(body, "tools") {
         only(offered, &["name", "description", "input_schema", "cache_control"])?;
         asked.has_tools |= tool(&offered["name"], &offered["description"], &offered["input_schema"])?;
@@ -156,7 +156,7 @@ fn thinking(thinking: &Value, output: Option<&Value>, version: f64, limit: u64) 
     }
 }
 
-fn assistant(content: &[Value], asked: &mut Asked, thinks: bool) -> Checked<Vec<String>> {
+fn assistant(content: &[Value], asked: &mut Conversation, thinks: bool) -> Checked<Vec<String>> {
     let mut waiting = Vec::new();
     for block in content {
         match text(block, "type")? {
@@ -181,8 +181,8 @@ fn assistant(content: &[Value], asked: &mut Asked, thinks: bool) -> Checked<Vec<
     Ok(waiting)
 }
 
-fn user(content: &[Value], waiting: &mut Vec<String>, asked: &mut Asked) -> Checked {
-    let mut said = Asked { has_tools: asked.has_tools, ..Asked::default() };
+fn user(content: &[Value], waiting: &mut Vec<String>, asked: &mut Conversation) -> Checked {
+    let mut said = Conversation { has_tools: asked.has_tools, ..Conversation::default() };
     let mut has_words = false;
     for block in content {
         match text(block, "type")? {

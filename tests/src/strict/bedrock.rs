@@ -4,7 +4,10 @@
 use ring::{digest, hmac};
 use serde_json::{Value, json};
 
-use super::{Asked, Checked, Provider, Refusal, Said, halves, insist, list, only, png, seal, text, tool};
+use super::{
+    Checked, Conversation, ModelResponse, Provider, Refusal, halves, insist, list, only, png, seal, text,
+    tool,
+};
 use crate::stub::{Seen, ok};
 
 /// The accepted access key.
@@ -21,7 +24,7 @@ pub struct Bedrock {
 }
 
 impl Provider for Bedrock {
-    fn read(&mut self, seen: &Seen) -> Result<Asked, Refusal> {
+    fn read(&mut self, seen: &Seen) -> Result<Conversation, Refusal> {
         let refuse = |status, why: String| Refusal { status, body: json!({ "message": why }) };
         let path =
             seen.line.strip_prefix("POST /model/").and_then(|path| path.strip_suffix("/converse-stream"));
@@ -35,7 +38,7 @@ impl Provider for Bedrock {
             .map_err(|why| refuse("400 Bad Request", why))
     }
 
-    fn write(&mut self, said: &Said) -> Vec<u8> {
+    fn write(&mut self, said: &ModelResponse) -> Vec<u8> {
         let mut frames = frame("messageStart", &json!({"role": "assistant"}));
         let mut index = 0;
         let mut block = |start: Option<Value>, deltas: Vec<Value>| {
@@ -73,7 +76,7 @@ impl Provider for Bedrock {
     }
 }
 
-fn read(body: &Value, thinks: bool) -> Checked<Asked> {
+fn read(body: &Value, thinks: bool) -> Checked<Conversation> {
     only(body, &["messages", "system", "toolConfig", "inferenceConfig", "additionalModelRequestFields"])?;
     if let Some(inference) = body.get("inferenceConfig") {
         only(inference, &["maxTokens", "temperature", "topP"])?;
@@ -87,7 +90,7 @@ fn read(body: &Value, thinks: bool) -> Checked<Asked> {
     }
     let points = body.to_string().matches("cachePoint").count();
     insist(points <= 4, "You can use at most 4 cache points")?;
-    let mut asked = Asked::default();
+    let mut asked = Conversation::default();
     for offered in list(&body["toolConfig"], "tools").iter().filter(|entry| entry.get("cachePoint").is_none())
     {
         let spec = &offered["toolSpec"];
@@ -110,7 +113,7 @@ fn read(body: &Value, thinks: bool) -> Checked<Asked> {
     Ok(asked)
 }
 
-fn assistant(content: &[Value], asked: &mut Asked, thinks: bool) -> Checked<Vec<String>> {
+fn assistant(content: &[Value], asked: &mut Conversation, thinks: bool) -> Checked<Vec<String>> {
     let mut waiting = Vec::new();
     for block in content {
         only(block, &["text", "toolUse", "reasoningContent"])?;
@@ -133,8 +136,8 @@ fn assistant(content: &[Value], asked: &mut Asked, thinks: bool) -> Checked<Vec<
     Ok(waiting)
 }
 
-fn user(content: &[Value], waiting: &mut Vec<String>, asked: &mut Asked) -> Checked {
-    let mut said = Asked { has_tools: asked.has_tools, ..Asked::default() };
+fn user(content: &[Value], waiting: &mut Vec<String>, asked: &mut Conversation) -> Checked {
+    let mut said = Conversation { has_tools: asked.has_tools, ..Conversation::default() };
     let mut is_new = false;
     for block in content {
         only(block, &["text", "image", "toolResult", "cachePoint"])?;

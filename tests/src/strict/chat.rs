@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 
 use super::{
-    Asked, Checked, Provider, Refusal, Said, generation, halves, insist, list, only, openai_error, png, seal,
-    sse, text, tool,
+    Checked, Conversation, ModelResponse, Provider, Refusal, generation, halves, insist, list, only,
+    openai_error, png, seal, sse, text, tool,
 };
 use crate::stub::{Seen, ok};
 
@@ -49,7 +49,7 @@ fn refuse(message: String, code: Option<&str>, param: Option<&str>) -> Refusal {
 }
 
 impl Provider for Chat {
-    fn read(&mut self, seen: &Seen) -> Result<Asked, Refusal> {
+    fn read(&mut self, seen: &Seen) -> Result<Conversation, Refusal> {
         let asks_for_models = self.host == Host::LiteLlm && seen.line == "GET /v1/model/info";
         self.description = asks_for_models.then(litellm_models);
         if self.description.is_none() && seen.line != "POST /v1/chat/completions" {
@@ -64,7 +64,7 @@ impl Provider for Chat {
             });
         }
         if self.description.is_some() {
-            return Ok(Asked::default());
+            return Ok(Conversation::default());
         }
         let body = seen.json();
         self.parameters(&body)?;
@@ -76,7 +76,7 @@ impl Provider for Chat {
         })
     }
 
-    fn write(&mut self, said: &Said) -> Vec<u8> {
+    fn write(&mut self, said: &ModelResponse) -> Vec<u8> {
         if let Some(description) = &self.description {
             return ok("application/json", &description.to_string());
         }
@@ -180,12 +180,12 @@ impl Chat {
         Ok(())
     }
 
-    fn conversation(&self, body: &Value) -> Checked<Asked> {
+    fn conversation(&self, body: &Value) -> Checked<Conversation> {
         insist(body["stream"] == true, "only streams are played")?;
         if self.host == Host::Mistral {
             insist(body.get("stream_options").is_none(), "stream_options: Extra inputs are not permitted")?;
         }
-        let mut asked = Asked::default();
+        let mut asked = Conversation::default();
         for offered in list(body, "tools") {
             only(offered, &["type", "function"])?;
             let function = &offered["function"];
@@ -207,7 +207,7 @@ impl Chat {
                         self.host != Host::Mistral || before != "tool",
                         "Unexpected role 'user' after role 'tool'",
                     )?;
-                    asked = Asked { has_tools: asked.has_tools, ..user(message)? };
+                    asked = Conversation { has_tools: asked.has_tools, ..user(message)? };
                 }
                 "assistant" => waiting = self.assistant(message, place > last_user, &mut asked)?,
                 "tool" => {
@@ -227,7 +227,7 @@ impl Chat {
         Ok(asked)
     }
 
-    fn assistant(&self, message: &Value, is_current: bool, asked: &mut Asked) -> Checked<Vec<String>> {
+    fn assistant(&self, message: &Value, is_current: bool, asked: &mut Conversation) -> Checked<Vec<String>> {
         let mut keys = vec!["role", "content", "tool_calls"];
         keys.extend(match self.host {
             Host::DeepSeek | Host::DeepSeekAlways => Some("reasoning_content"),
@@ -278,12 +278,12 @@ impl Chat {
     }
 }
 
-fn user(message: &Value) -> Checked<Asked> {
+fn user(message: &Value) -> Checked<Conversation> {
     only(message, &["role", "content"])?;
     if let Some(words) = message["content"].as_str() {
-        return Ok(Asked { words: words.to_owned(), ..Asked::default() });
+        return Ok(Conversation { words: words.to_owned(), ..Conversation::default() });
     }
-    let mut asked = Asked::default();
+    let mut asked = Conversation::default();
     for part in list(message, "content") {
         match text(part, "type")? {
             "text" => asked.words.push_str(text(part, "text")?),

@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 
 use super::{
-    Asked, Checked, Provider, Refusal, Said, generation, halves, insist, list, only, png, seal, sse, text,
-    tool,
+    Checked, Conversation, ModelResponse, Provider, Refusal, generation, halves, insist, list, only, png,
+    seal, sse, text, tool,
 };
 use crate::stub::{Seen, ok};
 
@@ -16,7 +16,7 @@ pub struct Gemini;
 const FOREIGN: &str = "skip_thought_signature_validator";
 
 impl Provider for Gemini {
-    fn read(&mut self, seen: &Seen) -> Result<Asked, Refusal> {
+    fn read(&mut self, seen: &Seen) -> Result<Conversation, Refusal> {
         let refuse = |status, code: u16, word: &str, why: &str| Refusal {
             status,
             body: json!({"error": {"code": code, "message": why, "status": word}}),
@@ -31,7 +31,7 @@ impl Provider for Gemini {
         read(&seen.json(), model).map_err(|why| refuse("400 Bad Request", 400, "INVALID_ARGUMENT", &why))
     }
 
-    fn write(&mut self, said: &Said) -> Vec<u8> {
+    fn write(&mut self, said: &ModelResponse) -> Vec<u8> {
         let response = |part: Value, finish: Option<&str>| {
             let mut candidate = json!({"index": 0, "content": {"role": "model", "parts": [part]}});
             if let Some(finish) = finish {
@@ -57,11 +57,11 @@ impl Provider for Gemini {
     }
 }
 
-fn read(body: &Value, model: &str) -> Checked<Asked> {
+fn read(body: &Value, model: &str) -> Checked<Conversation> {
     only(body, &["contents", "systemInstruction", "tools", "generationConfig"])?;
     let is_new = generation(model) >= 3.0 || model.ends_with("latest");
     configuration(&body["generationConfig"], is_new)?;
-    let mut asked = Asked::default();
+    let mut asked = Conversation::default();
     for tools in list(body, "tools") {
         for offered in list(tools, "functionDeclarations") {
             only(offered, &["name", "description", "parameters_json_schema"])?;
@@ -89,7 +89,7 @@ fn read(body: &Value, model: &str) -> Checked<Asked> {
                 "the number of function response parts must equal the function call parts",
             )?;
             calls = 0;
-            told(parts, &mut asked)?;
+            record_message(parts, &mut asked)?;
         }
         before = role;
     }
@@ -113,7 +113,7 @@ fn configuration(configuration: &Value, is_new: bool) -> Checked {
     insist(!is_new || thinking.get("thinkingBudget").is_none(), "use thinkingLevel with this model")
 }
 
-fn said(parts: &[Value], is_new: bool, asked: &mut Asked) -> Checked<usize> {
+fn said(parts: &[Value], is_new: bool, asked: &mut Conversation) -> Checked<usize> {
     let mut calls = 0;
     for part in parts {
         only(part, &["text", "thought", "thoughtSignature", "functionCall"])?;
@@ -135,8 +135,8 @@ fn said(parts: &[Value], is_new: bool, asked: &mut Asked) -> Checked<usize> {
     Ok(calls)
 }
 
-fn told(parts: &[Value], asked: &mut Asked) -> Checked {
-    let mut new = Asked { has_tools: asked.has_tools, ..Asked::default() };
+fn record_message(parts: &[Value], asked: &mut Conversation) -> Checked {
+    let mut new = Conversation { has_tools: asked.has_tools, ..Conversation::default() };
     let mut is_new = false;
     for part in parts {
         only(part, &["text", "inlineData", "functionResponse"])?;

@@ -23,15 +23,15 @@ use crate::stub::{Seen, Stub, failure};
 /// One provider.
 pub trait Provider: Send {
     /// Parses the request, or refuses it.
-    fn read(&mut self, seen: &Seen) -> Result<Asked, Refusal>;
+    fn read(&mut self, seen: &Seen) -> Result<Conversation, Refusal>;
 
     /// Streams the answer.
-    fn write(&mut self, said: &Said) -> Vec<u8>;
+    fn write(&mut self, said: &ModelResponse) -> Vec<u8>;
 }
 
 /// The parsed conversation.
 #[derive(Debug, Default)]
-pub struct Asked {
+pub struct Conversation {
     /// The user's last message.
     pub words: String,
     /// The number of tool steps in the turn so far.
@@ -44,7 +44,7 @@ pub struct Asked {
 
 /// A response of the model.
 #[derive(Debug)]
-pub struct Said {
+pub struct ModelResponse {
     /// Its index in the turn, from 0.
     pub step: usize,
     /// Its thought.
@@ -58,8 +58,8 @@ pub struct Said {
 /// The thought of every provider's model before each step.
 pub const THOUGHT: &str = "I look at the clock.";
 
-impl Said {
-    fn to(asked: &Asked) -> Self {
+impl ModelResponse {
+    fn to(asked: &Conversation) -> Self {
         let wanted = match () {
             () if asked.words.contains("twice") => 2,
             () if asked.words.contains("once") => 1,
@@ -111,7 +111,7 @@ impl Strict {
         let refusals: Arc<Mutex<Vec<String>>> = Arc::default();
         let record = refusals.clone();
         let stub = Stub::answering(move |seen| match provider.read(seen) {
-            Ok(asked) => provider.write(&Said::to(&asked)),
+            Ok(asked) => provider.write(&ModelResponse::to(&asked)),
             Err(Refusal { status, body }) => {
                 record.lock().unwrap_or_else(PoisonError::into_inner).push(body.to_string());
                 failure(status, "x-request-id: req_strict_1\r\n", &body.to_string())

@@ -2,7 +2,9 @@
 
 use serde_json::{Value, json};
 
-use super::{Asked, Checked, Provider, Refusal, Said, halves, insist, list, only, png, text, tool};
+use super::{
+    Checked, Conversation, ModelResponse, Provider, Refusal, halves, insist, list, only, png, text, tool,
+};
 use crate::stub::{Seen, ok};
 
 /// Ollama with one model.
@@ -14,7 +16,7 @@ pub struct Ollama {
 }
 
 impl Provider for Ollama {
-    fn read(&mut self, seen: &Seen) -> Result<Asked, Refusal> {
+    fn read(&mut self, seen: &Seen) -> Result<Conversation, Refusal> {
         let refuse = |why: String| Refusal { status: "400 Bad Request", body: json!({ "error": why }) };
         self.description = match seen.line.as_str() {
             "GET /api/ps" => Some(json!({"models": []})),
@@ -27,7 +29,7 @@ impl Provider for Ollama {
             _ => return Err(Refusal { status: "404 Not Found", body: json!({"error": "not found"}) }),
         };
         if self.description.is_some() {
-            return Ok(Asked::default());
+            return Ok(Conversation::default());
         }
         let body = seen.json();
         // Thinking models think unless told not to.
@@ -35,7 +37,7 @@ impl Provider for Ollama {
         read(&body).map_err(refuse)
     }
 
-    fn write(&mut self, said: &Said) -> Vec<u8> {
+    fn write(&mut self, said: &ModelResponse) -> Vec<u8> {
         if let Some(description) = self.description.take() {
             return ok("application/json", &description.to_string());
         }
@@ -60,7 +62,7 @@ impl Provider for Ollama {
     }
 }
 
-fn read(body: &Value) -> Checked<Asked> {
+fn read(body: &Value) -> Checked<Conversation> {
     only(body, &["model", "messages", "stream", "tools", "think", "options"])?;
     insist(body["stream"] == true, "stream must be sent")?;
     let think = &body["think"];
@@ -71,7 +73,7 @@ fn read(body: &Value) -> Checked<Asked> {
     if body.get("options").is_some() {
         only(&body["options"], &["num_predict", "num_ctx", "temperature", "top_p"])?;
     }
-    let mut asked = Asked::default();
+    let mut asked = Conversation::default();
     for offered in list(body, "tools") {
         let function = &offered["function"];
         asked.has_tools |= tool(&function["name"], &function["description"], &function["parameters"])?;
@@ -85,11 +87,11 @@ fn read(body: &Value) -> Checked<Asked> {
                 only(message, &["role", "content", "images"])?;
                 let images = list(message, "images");
                 images.iter().try_for_each(|image| png(image.as_str().unwrap_or_default()))?;
-                asked = Asked {
+                asked = Conversation {
                     words: content.to_owned(),
                     sees: !images.is_empty(),
                     has_tools: asked.has_tools,
-                    ..Asked::default()
+                    ..Conversation::default()
                 };
             }
             "assistant" => {

@@ -5,8 +5,8 @@ use serde_json::{Value, json};
 
 use super::chat::{Chat, Host};
 use super::{
-    Asked, Checked, Provider, Refusal, Said, generation, halves, insist, list, only, openai_error, png, seal,
-    sse, text, tool,
+    Checked, Conversation, ModelResponse, Provider, Refusal, generation, halves, insist, list, only,
+    openai_error, png, seal, sse, text, tool,
 };
 use crate::stub::{Seen, ok};
 
@@ -38,7 +38,7 @@ const KEYS: &[&str] = &[
 ];
 
 impl Provider for OpenAi {
-    fn read(&mut self, seen: &Seen) -> Result<Asked, Refusal> {
+    fn read(&mut self, seen: &Seen) -> Result<Conversation, Refusal> {
         self.is_responses = seen.line == "POST /v1/responses";
         if !self.is_responses {
             return self.chat.read(seen);
@@ -55,12 +55,12 @@ impl Provider for OpenAi {
         read(&seen.json()).map_err(refuse)
     }
 
-    fn write(&mut self, said: &Said) -> Vec<u8> {
+    fn write(&mut self, said: &ModelResponse) -> Vec<u8> {
         if self.is_responses { write(said) } else { self.chat.write(said) }
     }
 }
 
-fn read(body: &Value) -> Checked<Asked> {
+fn read(body: &Value) -> Checked<Conversation> {
     only(body, KEYS)?;
     let reasons = generation(text(body, "model")?) >= 5.0;
     insist(body["stream"] == true, "only streams are played")?;
@@ -82,7 +82,7 @@ fn read(body: &Value) -> Checked<Asked> {
         )?;
         only(&body["reasoning"], &["effort", "summary"])?;
     }
-    let mut asked = Asked::default();
+    let mut asked = Conversation::default();
     for offered in list(body, "tools") {
         only(offered, &["type", "name", "description", "parameters", "strict"])?;
         asked.has_tools |= tool(&offered["name"], &offered["description"], &offered["parameters"])?;
@@ -93,7 +93,7 @@ fn read(body: &Value) -> Checked<Asked> {
         let kind = item["type"].as_str().unwrap_or("message").to_owned();
         match kind.as_str() {
             "message" if item["role"] == "user" => {
-                asked = Asked { has_tools: asked.has_tools, ..user(item)? }
+                asked = Conversation { has_tools: asked.has_tools, ..user(item)? }
             }
             "message" => {
                 insist(item["role"] == "assistant" && item["content"].is_string(), "a strange message")?
@@ -124,8 +124,8 @@ fn read(body: &Value) -> Checked<Asked> {
     Ok(asked)
 }
 
-fn user(item: &Value) -> Checked<Asked> {
-    let mut asked = Asked::default();
+fn user(item: &Value) -> Checked<Conversation> {
+    let mut asked = Conversation::default();
     for part in list(item, "content") {
         match text(part, "type")? {
             "input_text" => asked.words.push_str(text(part, "text")?),
@@ -145,7 +145,7 @@ fn thought(step: usize, is_done: bool) -> Value {
     json!({"type": "reasoning", "id": format!("rs_{step}"), "summary": summary, "encrypted_content": seal(step)})
 }
 
-fn write(said: &Said) -> Vec<u8> {
+fn write(said: &ModelResponse) -> Vec<u8> {
     let mut events: Vec<(String, Value)> = Vec::new();
     let mut tell = |kind: &str, mut data: Value| {
         data["type"] = kind.into();

@@ -9,7 +9,7 @@ fn agents(server: &Server) -> Value {
 }
 
 #[test]
-fn a_specialist_works_is_watched_and_kept_in_the_history() {
+fn specialist_run_is_streamed_and_kept_in_the_history() {
     let server = Server::start(&["agent.dynamic_specialists=true"]);
     let standing = agents(&server);
     let names: Vec<&str> =
@@ -74,7 +74,7 @@ fn a_specialist_works_is_watched_and_kept_in_the_history() {
 }
 
 #[test]
-fn what_a_specialist_runs_needs_the_same_word_as_what_its_caller_runs() {
+fn specialist_calls_need_the_same_approval_as_the_callers() {
     let server = Server::start(&["approval.enabled=true", "approval.requires_approval=[\"shell\"]"]);
     let ran = server.home().path().join("workspace/ran.txt");
     let command = "echo ran >> ran.txt";
@@ -102,7 +102,7 @@ fn what_a_specialist_runs_needs_the_same_word_as_what_its_caller_runs() {
 }
 
 #[test]
-fn making_a_specialist_needs_a_persons_word() {
+fn creating_a_specialist_needs_approval() {
     let server = Server::start(&["agent.dynamic_specialists=true", "approval.enabled=true"]);
     let make = "!tool manage_specialists {\"action\": \"create\", \"name\": \"thief\", \
                 \"description\": \"Takes.\", \"prompt\": \"You take.\"}";
@@ -127,7 +127,7 @@ fn making_a_specialist_needs_a_persons_word() {
 }
 
 #[test]
-fn a_specialist_is_made_listed_asked_and_removed_and_keeps_no_secret() {
+fn specialist_is_created_listed_asked_and_removed_without_secrets() {
     let server = Server::start(&["agent.dynamic_specialists=true"]);
     let ask = |text: &str| {
         let mut chat = server.socket("/ws/chat");
@@ -174,7 +174,7 @@ fn a_specialist_is_made_listed_asked_and_removed_and_keeps_no_secret() {
 }
 
 #[test]
-fn work_that_is_killed_goes_on_and_repeats_nothing() {
+fn killed_work_resumes_without_repeating_steps() {
     let on = ["work.enabled=true"];
     let server = Server::start(&on);
     let done = |evidence: &str| format!("!tool tasks {{\"action\": \"done\", \"evidence\": \"{evidence}\"}}");
@@ -239,7 +239,7 @@ fn the_terminal_shows_and_ends_work() {
 }
 
 #[test]
-fn an_edit_that_breaks_a_check_is_told_in_the_same_turn() {
+fn edit_that_breaks_a_check_is_reported_in_the_same_turn() {
     let server = Server::start(&["verification.enabled=true", "verification.command=\"sh -n script.sh\""]);
     let write =
         |content: &str| format!("!tool file_write {}", json!({"path": "script.sh", "content": content}));

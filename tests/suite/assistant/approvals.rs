@@ -37,7 +37,7 @@ fn settled(frames: &[Value]) -> (&str, &str) {
 }
 
 #[test]
-fn the_question_shows_the_exact_arguments() {
+fn approval_shows_the_exact_arguments() {
     let server = asking(&[]);
     let mut chat = server.chat("default");
     let question = asked(&mut chat, "m1", READ);
@@ -55,7 +55,7 @@ fn the_question_shows_the_exact_arguments() {
 }
 
 #[test]
-fn approved_by_a_frame_it_runs_once() {
+fn call_approved_by_a_frame_runs_once() {
     let server = asking(&[]);
     let mut chat = server.chat("default");
     let question = asked(&mut chat, "m1", READ);
@@ -71,7 +71,7 @@ fn approved_by_a_frame_it_runs_once() {
 }
 
 #[test]
-fn denied_by_a_frame_it_does_not_run() {
+fn call_denied_by_a_frame_does_not_run() {
     let server = asking(&[]);
     let mut chat = server.chat("default");
     let question = asked(&mut chat, "m1", READ);
@@ -83,7 +83,7 @@ fn denied_by_a_frame_it_does_not_run() {
 }
 
 #[test]
-fn answered_over_the_api() {
+fn approval_is_answered_over_the_api() {
     let server = asking(&[]);
     let mut chat = server.chat("default");
     for (id, decision, expected) in [("m1", "approve", "ok"), ("m2", "deny", "denied")] {
@@ -98,7 +98,7 @@ fn answered_over_the_api() {
 }
 
 #[test]
-fn no_answer_is_a_denial() {
+fn unanswered_approval_expires_as_denied() {
     let server = asking(&["approval.timeout_seconds=1"]);
     let mut chat = server.chat("default");
     let begun = Instant::now();
@@ -110,7 +110,7 @@ fn no_answer_is_a_denial() {
 }
 
 #[test]
-fn where_nobody_can_answer_it_is_denied_at_once() {
+fn call_without_an_approver_is_denied_at_once() {
     let server = asking(&[]);
     let begun = Instant::now();
     let mut plain = server.socket("/ws/chat?session=plain");
@@ -125,7 +125,7 @@ fn where_nobody_can_answer_it_is_denied_at_once() {
 }
 
 #[test]
-fn where_the_assistant_works_by_itself_it_is_denied_at_once() {
+fn call_of_an_unattended_turn_is_denied_at_once() {
     let done = "!then\n!tool tasks {\"action\": \"done\", \"evidence\": \"tried\"}";
     let ambient = format!("{READ}\n{done}");
     let server = asking(&[
@@ -169,7 +169,7 @@ fn where_the_assistant_works_by_itself_it_is_denied_at_once() {
 }
 
 #[test]
-fn what_was_allowed_for_a_conversation_is_not_asked_again_there() {
+fn approval_for_a_conversation_is_not_repeated() {
     let server = asking(&[]);
     std::fs::write(server.home().path().join("workspace/other.txt"), "bread\n").unwrap();
     let (mut chat, mut elsewhere) = (server.chat("default"), server.chat("elsewhere"));
@@ -197,7 +197,7 @@ fn what_was_allowed_for_a_conversation_is_not_asked_again_there() {
 }
 
 #[test]
-fn changed_arguments_are_what_runs_and_break_no_rule() {
+fn edited_arguments_run_and_stay_subject_to_the_rules() {
     let server =
         Server::start(&["approval.enabled=true", "approval.requires_approval=[\"file_read\", \"shell\"]"]);
     std::fs::write(server.home().path().join("workspace/notes.txt"), "milk and honey\n").unwrap();
@@ -272,7 +272,7 @@ fn each_call_of_a_batch_asks() {
 }
 
 #[test]
-fn a_question_reaches_every_window_and_any_may_answer() {
+fn approval_reaches_every_window_and_any_may_answer() {
     let server = asking(&[]);
     let (mut one, mut two) = (server.chat("default"), server.chat("default"));
     two.settle();
@@ -285,7 +285,7 @@ fn a_question_reaches_every_window_and_any_may_answer() {
 }
 
 #[test]
-fn a_question_survives_a_reconnect() {
+fn approval_survives_a_reconnect() {
     let server = asking(&[]);
     let mut chat = server.chat("default");
     let question = asked(&mut chat, "m1", READ);
@@ -297,7 +297,7 @@ fn a_question_survives_a_reconnect() {
 }
 
 #[test]
-fn while_it_is_off_nobody_is_asked() {
+fn approvals_switched_off_ask_for_nothing() {
     let server = Server::start(&["approval.requires_approval=[\"current_time\"]"]);
     let frames = server.chat("default").say("m1", "!tool current_time {}");
     assert!(of_type(&frames, "approval").is_empty());
@@ -305,7 +305,7 @@ fn while_it_is_off_nobody_is_asked() {
 }
 
 #[test]
-fn after_a_crash_nothing_is_approved_by_itself() {
+fn crash_approves_nothing_by_itself() {
     let server = asking(&[]);
     let mut chat = server.chat("default");
     asked(&mut chat, "m1", READ);

@@ -84,7 +84,7 @@ fn assert_left(server: &Server, script: &Script) {
 }
 
 #[test]
-fn each_runs_through_and_leaves_what_it_promises() {
+fn each_builtin_sop_completes_and_leaves_its_files() {
     let server = Server::start(&[]);
     for script in &SCRIPTS {
         let (name, _, steps) = script;
@@ -109,7 +109,7 @@ fn each_runs_through_and_leaves_what_it_promises() {
 }
 
 #[test]
-fn one_that_is_killed_in_step_three_goes_on_at_step_three() {
+fn builtin_sop_killed_in_step_three_resumes_at_step_three() {
     let server = Server::start(&[]);
     let script = &SCRIPTS[0];
     let mut chat = server.socket("/ws/chat?session=kill");

@@ -41,7 +41,7 @@ fn counts(server: &Server) -> (usize, usize) {
 }
 
 #[test]
-fn a_person_is_answered_while_a_thousand_jobs_are_due() {
+fn person_is_answered_while_a_thousand_jobs_are_due() {
     assert_eq!(rfc3339(951_827_696), "2000-02-29T12:34:56Z");
     // Made while nothing runs by itself, and due when the program starts again.
     let server = Server::start(&["scheduler.enabled=false"]);

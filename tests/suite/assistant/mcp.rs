@@ -87,7 +87,7 @@ impl Drop for Tools {
 }
 
 #[test]
-fn both_programs_serve_the_tools_survive_garbage_and_end_with_their_input() {
+fn mcp_programs_serve_tools_survive_garbage_and_end_with_input() {
     let home = home();
     std::fs::create_dir(home.path().join("workspace")).unwrap();
     std::fs::write(home.path().join("workspace/notes.txt"), "milk and honey\n").unwrap();
@@ -116,7 +116,7 @@ fn both_programs_serve_the_tools_survive_garbage_and_end_with_their_input() {
 }
 
 #[test]
-fn a_batch_is_refused_with_every_revision_and_the_connection_goes_on() {
+fn mcp_batch_is_refused_and_the_connection_survives() {
     let home = home();
     let request = |id: u64| json!({"jsonrpc": "2.0", "id": id, "method": "tools/list"});
     for revision in ["2025-03-26", "2025-06-18"] {
@@ -144,7 +144,7 @@ fn a_batch_is_refused_with_every_revision_and_the_connection_goes_on() {
 }
 
 #[test]
-fn what_needs_an_approval_is_denied_and_names_its_key() {
+fn mcp_call_that_needs_approval_is_denied_and_names_the_key() {
     let home = home();
     let asking = ["approval.enabled=true", "approval.requires_approval=[\"shell\", \"current_*\"]"];
     let mut tools = Tools::of(home.path(), &asking);
@@ -158,7 +158,7 @@ fn what_needs_an_approval_is_denied_and_names_its_key() {
 }
 
 #[test]
-fn it_works_beside_a_daemon() {
+fn mcp_server_works_beside_a_daemon() {
     let server = Server::start(&[]);
     let mut tools = Tools::of(server.home().path(), &[]);
     assert!(!tools.call(1, "current_time", &json!({})).1);
@@ -168,7 +168,7 @@ fn it_works_beside_a_daemon() {
 }
 
 #[test]
-fn a_bad_configuration_is_refused_before_the_protocol() {
+fn mcp_server_refuses_a_bad_configuration_before_the_protocol() {
     let home = home();
     let mut command = program("aethon-mcp", home.path());
     let output = command.args(["--set", "model.provider=nobody"]).output().unwrap();
@@ -184,7 +184,7 @@ fn until_servers(server: &Server, word: &str) {
 }
 
 #[test]
-fn tools_of_a_server_are_borrowed_guarded_and_given_back() {
+fn remote_mcp_tools_are_guarded_and_released() {
     let command = format!("mcp.servers.fake.command={:?}", env!("CARGO_BIN_EXE_fake-mcp"));
     let given = "mcp.servers.fake.env={ GIVEN = \"mcp-canary-0123456789\" }";
     let broken = "mcp.servers.broken.command=no-such-program";
@@ -209,7 +209,7 @@ fn tools_of_a_server_are_borrowed_guarded_and_given_back() {
 }
 
 #[test]
-fn a_local_server_changes_nothing_in_turns_of_strangers_unless_the_owner_opens_its_tools() {
+fn local_mcp_tools_are_closed_to_strangers_unless_opened() {
     let command = format!("mcp.servers.fake.command={:?}", env!("CARGO_BIN_EXE_fake-mcp"));
     for (opened, expected) in
         [("security.guest_tools=[]", false), ("security.guest_tools=[\"fake__e*\"]", true)]

@@ -52,7 +52,7 @@ fn posted(sessions: &mut Sessions, way: Way, seen: &Seen) -> Vec<u8> {
         sessions.open = Some(session);
         let result = json!({"protocolVersion": "2025-06-18", "capabilities": {"tools": {}},
             "serverInfo": {"name": "strict", "version": "1"}});
-        return told(way, &message, &header, &result);
+        return encode_reply(way, &message, &header, &result);
     }
     match seen.header("mcp-session-id") {
         None => return failure("400 Bad Request", "", ""),
@@ -64,20 +64,22 @@ fn posted(sessions: &mut Sessions, way: Way, seen: &Seen) -> Vec<u8> {
     }
     let tool = |name: &str| json!({"name": name, "description": name, "inputSchema": {"type": "object"}});
     match (message["method"].as_str(), message["params"]["name"].as_str()) {
-        (Some("tools/list"), _) => told(way, &message, "", &json!({"tools": [tool("echo"), tool("forget")]})),
+        (Some("tools/list"), _) => {
+            encode_reply(way, &message, "", &json!({"tools": [tool("echo"), tool("forget")]}))
+        }
         (Some("tools/call"), Some("forget")) => {
             sessions.open = None;
-            told(way, &message, "", &json!({"content": [{"type": "text", "text": "forgotten"}]}))
+            encode_reply(way, &message, "", &json!({"content": [{"type": "text", "text": "forgotten"}]}))
         }
         (Some("tools/call"), _) => {
             let text = message["params"]["arguments"].to_string();
-            told(way, &message, "", &json!({"content": [{"type": "text", "text": text}]}))
+            encode_reply(way, &message, "", &json!({"content": [{"type": "text", "text": text}]}))
         }
         _ => failure("400 Bad Request", "", ""),
     }
 }
 
-fn told(way: Way, message: &Value, header: &str, result: &Value) -> Vec<u8> {
+fn encode_reply(way: Way, message: &Value, header: &str, result: &Value) -> Vec<u8> {
     let answer = json!({"jsonrpc": "2.0", "id": message["id"], "result": result});
     match way {
         Way::Documents => failure("200 OK", header, &answer.to_string()),
@@ -98,7 +100,7 @@ fn server_of(stub: &Stub) -> Server {
 }
 
 /// Waits for the row of the servers to say this.
-fn until_told(server: &Server, words: &str) -> String {
+fn wait_for_notice(server: &Server, words: &str) -> String {
     eventually(words, || {
         server.feature("mcp")["detail"].as_str().filter(|detail| detail.contains(words)).map(str::to_owned)
     })
@@ -110,11 +112,11 @@ fn ask(server: &Server, text: &str) -> String {
 }
 
 #[test]
-fn a_server_behind_an_address_lends_its_tools_and_begins_anew_when_it_forgot_us() {
+fn http_mcp_server_provides_tools_and_lost_session_is_renewed() {
     for way in [Way::Documents, Way::Streams] {
         let (stub, sessions) = strict(way);
         let server = server_of(&stub);
-        until_told(&server, "far: connected, 2 tools");
+        wait_for_notice(&server, "far: connected, 2 tools");
         assert!(ask(&server, "!tool far__echo {\"word\": \"borrowed\"}").contains("borrowed"));
         assert!(ask(&server, "!tool far__forget {}").contains("forgotten"));
         assert!(ask(&server, "!tool far__echo {\"word\": \"again\"}").contains("again"));
@@ -128,7 +130,7 @@ fn a_server_behind_an_address_lends_its_tools_and_begins_anew_when_it_forgot_us(
 }
 
 #[test]
-fn a_server_that_refuses_is_told_of_without_its_words() {
+fn refusal_of_an_mcp_server_is_reported_without_its_text() {
     for (status, words) in [("401 Unauthorized", "(status 401)"), ("500 Internal Server Error", "status 500")]
     {
         let stub = Stub::start(vec![failure(
@@ -137,7 +139,7 @@ fn a_server_that_refuses_is_told_of_without_its_words() {
             "{\"words\": \"of a stranger\"}",
         )]);
         let server = server_of(&stub);
-        let detail = until_told(&server, words);
+        let detail = wait_for_notice(&server, words);
         assert!(detail.contains("far: failing") && !detail.contains("stranger"), "{detail}");
         assert!(!detail.contains("canary-of-the-tools"), "{detail}");
         assert!(ask(&server, "!say still here").contains("still here"), "the assistant works without it");

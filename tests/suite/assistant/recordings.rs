@@ -34,7 +34,7 @@ fn it_is_listed_as_running(server: &Server) {
 }
 
 #[test]
-fn a_recording_survives_a_kill_and_is_gone_on_with_from_each_turn() {
+fn recording_survives_a_kill_and_continues_from_each_turn() {
     let server = Server::start(ON);
     let mut chat = server.chat("default");
     chat.say("m1", "!say one");
@@ -120,7 +120,7 @@ fn a_recording_survives_a_kill_and_is_gone_on_with_from_each_turn() {
 }
 
 #[test]
-fn a_recording_ends_with_its_session_and_hostile_files_are_refused_everywhere() {
+fn recording_ends_with_its_session_and_hostile_files_are_refused() {
     let server = Server::start(ON);
     let mut news = server.socket("/ws/dashboard");
     news.send_json(&json!({"channel": "subscribe", "topics": ["recordings"]}));

@@ -85,7 +85,7 @@ fn a_blocked_command_is_refused_by_the_entry_s_name() {
 }
 
 #[test]
-fn an_own_list_replaces_the_three_and_not_the_built_in_one() {
+fn blocked_commands_replace_the_defaults_and_keep_the_builtin_list() {
     let server = Server::start(&["security.blocked_commands=[\"git push\"]"]);
     let mut chat = server.chat("default");
     assert_eq!(ran(&mut chat, "m1", "echo sudo")["state"], "ok");
@@ -94,7 +94,7 @@ fn an_own_list_replaces_the_three_and_not_the_built_in_one() {
 }
 
 #[test]
-fn stopping_ends_the_processes_within_a_second() {
+fn stop_ends_command_processes_within_a_second() {
     let server = Server::start(&[]);
     let mut chat = server.chat("default");
     chat.send_json(&json!({"type": "message", "id": "m1", "text": running(SLEEPERS)}));
@@ -109,7 +109,7 @@ fn stopping_ends_the_processes_within_a_second() {
 }
 
 #[test]
-fn a_crash_of_the_server_ends_them_too() {
+fn crash_of_the_server_ends_its_commands() {
     let server = Server::start(&[]);
     let mut chat = server.chat("default");
     chat.send_json(&json!({"type": "message", "id": "m1", "text": running(SLEEPERS)}));
@@ -121,7 +121,7 @@ fn a_crash_of_the_server_ends_them_too() {
 }
 
 #[test]
-fn one_that_takes_too_long_is_ended_with_the_reason() {
+fn command_over_its_time_limit_is_killed_with_the_reason() {
     let server = Server::start(&[]);
     let mut chat = server.chat("default");
     let call = json!({"command": "echo begun; sleep 60", "timeout_seconds": 1});
@@ -134,7 +134,7 @@ fn one_that_takes_too_long_is_ended_with_the_reason() {
 }
 
 #[test]
-fn nothing_of_the_assistant_s_environment_reaches_a_command() {
+fn command_gets_nothing_of_the_assistants_environment() {
     let home = home();
     let mut command = server_command(home.path(), &["dashboard.auth_token=${FROM_ENVIRONMENT}"]);
     for name in ["OPENAI_API_KEY", "AETHON_WEBHOOK__SECRET", "GITHUB_TOKEN", "FROM_ENVIRONMENT", "OTHER"] {
@@ -162,7 +162,7 @@ fn nothing_of_the_assistant_s_environment_reaches_a_command() {
 }
 
 #[test]
-fn it_asks_first_when_approvals_are_on() {
+fn command_asks_for_approval_when_approvals_are_on() {
     // `shell` is on the list by default.
     let server = Server::start(&["approval.enabled=true"]);
     let mut chat = server.chat("default");
@@ -183,7 +183,7 @@ fn it_asks_first_when_approvals_are_on() {
 }
 
 #[test]
-fn with_a_sandbox_configured_nothing_runs_beside_it() {
+fn configured_sandbox_is_never_bypassed() {
     // A daemon whose trial succeeds, so that the service starts, and that runs no commands.
     let daemon = Docker::start();
     let home = home();

@@ -14,7 +14,7 @@ fn called(chat: &mut Socket, id: &str, name: &str, input: &Value) -> Value {
 }
 
 #[test]
-fn files_are_written_edited_and_found_and_the_change_is_shown() {
+fn files_are_written_edited_found_and_diffs_shown() {
     let server = Server::start(&[]);
     let mut chat = server.chat("default");
     let made = called(
@@ -44,7 +44,7 @@ fn files_are_written_edited_and_found_and_the_change_is_shown() {
 }
 
 #[test]
-fn the_output_of_a_running_command_is_shown_and_long_output_is_kept() {
+fn running_command_streams_output_and_long_output_is_kept() {
     let server = Server::start(&[]);
     let mut chat = server.chat("default");
     // It ends when the test has seen the output before.
@@ -91,7 +91,7 @@ fn note(frame: &Value) -> (String, String) {
 }
 
 #[test]
-fn an_output_over_a_megabyte_is_kept_whole_and_of_a_gigabyte_it_is_said_what_is_gone() {
+fn megabyte_output_is_kept_and_gigabyte_output_notes_the_omission() {
     let server = Server::start(&[]);
     let mut chat = server.chat("default");
     // A mebibyte and a byte: a line of a million digits, lines of two bytes, and a last word.
@@ -135,7 +135,7 @@ fn an_output_over_a_megabyte_is_kept_whole_and_of_a_gigabyte_it_is_said_what_is_
 }
 
 #[test]
-fn a_message_goes_to_another_conversation_and_an_unknown_channel_is_an_error() {
+fn message_is_sent_to_another_conversation_and_unknown_channel_fails() {
     let server = Server::start(&[]);
     let mut chat = server.chat("default");
     let sent = called(
@@ -161,7 +161,7 @@ fn a_message_goes_to_another_conversation_and_an_unknown_channel_is_an_error() {
 /// A tool whose need is not met is absent: Features says why and which key changes it, the model cannot call it, and once
 /// the key is set it is there.
 #[test]
-fn an_absent_tool_says_in_features_why() {
+fn features_give_the_reason_for_an_absent_tool() {
     let server = Server::start(&[]);
     let web = server.feature("tools_web");
     let detail = web["detail"].as_str().unwrap();

@@ -31,7 +31,7 @@ fn ended(frames: &[Value]) -> Vec<(String, String, String)> {
 }
 
 #[test]
-fn a_page_is_read_where_the_owner_allows_it_and_nowhere_else() {
+fn page_is_fetched_from_allowed_hosts_only() {
     let stub = page();
     let closed = Server::start(&[]);
     let frames = closed.chat("default").say("m1", &fetch(&stub));
@@ -72,7 +72,7 @@ fn a_page_is_read_where_the_owner_allows_it_and_nowhere_else() {
 }
 
 #[test]
-fn a_proxy_of_the_environment_sees_no_request_of_a_tool() {
+fn web_tools_ignore_proxy_variables() {
     let proxy = Stub::start(vec![ok("text/html", "<p>from the proxy</p>")]);
     let stub = Stub::answering(|seen| {
         if seen.line.starts_with("GET") {
@@ -105,7 +105,7 @@ fn a_proxy_of_the_environment_sees_no_request_of_a_tool() {
 }
 
 #[test]
-fn what_came_from_outside_makes_commands_wait_for_a_person() {
+fn fetched_content_makes_commands_wait_for_approval() {
     let stub = page();
     let server = allowing(&stub, &["security.taint_requires_approval=true"]);
     let mut chat = server.chat("default");
@@ -133,7 +133,7 @@ fn what_came_from_outside_makes_commands_wait_for_a_person() {
 }
 
 #[test]
-fn a_mutation_waits_and_a_query_does_not() {
+fn graphql_mutation_waits_for_approval_and_query_does_not() {
     let stub = Stub::start(vec![ok("application/json", "{\"data\": {\"viewer\": {\"login\": \"ada\"}}}")]);
     let base = format!("tools.github.api_base=\"http://{}/api\"", stub.address);
     let server = Server::start(&[base.as_str(), "tools.github.token=\"canary-token-4711\""]);

@@ -21,7 +21,7 @@ fn runs(server: &Server) -> Vec<Value> {
 }
 
 #[test]
-fn sops_are_listed_written_and_run_by_name_from_every_door() {
+fn sops_are_listed_written_and_run_by_name_from_every_surface() {
     let server = Server::start(&[]);
     let listed = server.get("/api/sops").json();
     let names: Vec<&str> =
@@ -75,13 +75,16 @@ fn sops_are_listed_written_and_run_by_name_from_every_door() {
     assert!(cli.status.success() && !cli.stdout.is_empty(), "{cli:?}");
     let bad = folder.join("broken.sop.md");
     let cli = run_cli(server.home().path(), &["sop", "check", bad.to_str().unwrap()], None);
-    let told = String::from_utf8_lossy(&cli.stdout).into_owned();
-    assert!(told.starts_with(&format!("{}:1: ", bad.display())) && cli.status.code() == Some(1), "{told}");
+    let printed = String::from_utf8_lossy(&cli.stdout).into_owned();
+    assert!(
+        printed.starts_with(&format!("{}:1: ", bad.display())) && cli.status.code() == Some(1),
+        "{printed}"
+    );
     assert!(!run_cli(server.home().path(), &["sop", "run", "none", "x"], None).status.success());
 }
 
 #[test]
-fn a_run_that_is_killed_in_step_three_goes_on_at_step_three() {
+fn sop_run_killed_in_step_three_resumes_at_step_three() {
     let server = Server::start(&[]);
     assert_eq!(put(&server, "/api/sops/notes", &json!({"content": NOTES})).status, 200);
     let step =
@@ -123,7 +126,7 @@ fn a_run_that_is_killed_in_step_three_goes_on_at_step_three() {
 }
 
 #[test]
-fn jobs_come_by_every_door_run_and_deliver() {
+fn jobs_from_every_surface_run_and_deliver() {
     let server = Server::start(&[
         "scheduler.jobs.nightly={cron=\"0 3 * * *\", prompt=\"!say night\", timezone=\"UTC\"}",
     ]);
@@ -210,7 +213,7 @@ fn the_assistant_and_the_terminal_make_and_run_jobs() {
 }
 
 #[test]
-fn a_job_runs_its_sop_and_says_when_that_is_gone() {
+fn job_runs_its_sop_and_reports_a_missing_one() {
     let server = Server::start(&[]);
     assert_eq!(put(&server, "/api/sops/notes", &json!({"content": NOTES})).status, 200);
     let mut events = server.socket("/ws/dashboard");
@@ -230,8 +233,8 @@ fn a_job_runs_its_sop_and_says_when_that_is_gone() {
     let sop_run = runs(&server).remove(0);
     assert_eq!((&sop_run["sop_name"], &sop_run["state"]), (&json!("notes"), &json!("done")), "{sop_run}");
     assert!(sop_run["session_id"].as_str().unwrap().starts_with("schedule:jot:"), "{sop_run}");
-    let told = || server.said("webchat:default").into_iter().map(|(_, text)| text).collect::<String>();
-    eventually("the result in the chat", || told().contains("jotted").then_some(()));
+    let replies = || server.said("webchat:default").into_iter().map(|(_, text)| text).collect::<String>();
+    eventually("the result in the chat", || replies().contains("jotted").then_some(()));
 
     // Who watches the schedule has seen all of it.
     let mut changes = Vec::new();
@@ -252,16 +255,16 @@ fn a_job_runs_its_sop_and_says_when_that_is_gone() {
     let why = job["last_error"].as_str().unwrap();
     assert_eq!((&job["last_status"], why), (&json!("error"), "there is no SOP named notes"));
     eventually("it is told where its results go", || {
-        told().contains("The job `jot` could not run: there is no SOP named notes").then_some(())
+        replies().contains("The job `jot` could not run: there is no SOP named notes").then_some(())
     });
     assert_eq!(runs(&server).len(), 1, "nothing was run");
 }
 
 #[test]
-fn the_assistant_is_told_what_is_wrong_with_a_job() {
+fn faulty_job_is_explained_to_the_assistant() {
     let server = Server::start(&[]);
     let mut chat = server.socket("/ws/chat?session=default");
-    for (job, told) in [
+    for (job, expected) in [
         (json!({"cron": "61 * * * *", "prompt": "x"}), "cron "),
         (json!({"cron": "0 0 30 2 *", "prompt": "x"}), "cron "),
         (json!({"run_at": "soon", "prompt": "x"}), "run_at "),
@@ -276,13 +279,13 @@ fn the_assistant_is_told_what_is_wrong_with_a_job() {
     ] {
         chat.send(&format!("!tool schedule_task {job}"));
         let answer = chat.text();
-        assert!(answer.contains(told) && !answer.contains("is scheduled"), "{job}: {answer}");
+        assert!(answer.contains(expected) && !answer.contains("is scheduled"), "{job}: {answer}");
     }
     assert_eq!(server.get("/api/scheduler").json()["jobs"], json!([]));
 }
 
 #[test]
-fn the_terminal_lists_sops_and_goes_on_with_a_run() {
+fn terminal_lists_sops_and_resumes_a_run() {
     let server = Server::start(&["model.max_retries=0"]);
     assert_eq!(put(&server, "/api/sops/notes", &json!({"content": NOTES})).status, 200);
     let cli = |arguments: &[&str]| run_cli(server.home().path(), arguments, None);
@@ -325,7 +328,7 @@ fn the_terminal_lists_sops_and_goes_on_with_a_run() {
 }
 
 #[test]
-fn the_list_of_jobs_comes_in_pages_and_the_terminal_follows_them() {
+fn job_list_is_paged_and_the_terminal_follows_pages() {
     let server = Server::start(&[]);
     for number in 0..5 {
         let job = json!({"job_id": format!("job-{number}"), "cron": "0 7 * * *", "prompt": "x"});

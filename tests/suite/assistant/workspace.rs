@@ -67,7 +67,7 @@ fn files_of_the_workspace_can_be_read() {
 }
 
 #[test]
-fn what_is_no_plain_file_is_refused() {
+fn file_read_refuses_other_than_plain_files() {
     let mut reader = Reader::new(&[]);
     let workspace = reader.home().join("workspace");
     std::fs::create_dir(workspace.join("folder")).unwrap();
@@ -154,7 +154,7 @@ fn the_block_list_holds_without_workspace_only() {
 }
 
 #[test]
-fn a_link_leads_nowhere_it_must_not() {
+fn links_out_of_the_workspace_are_refused() {
     let mut reader = Reader::new(&[]);
     let home = reader.home();
     let workspace = home.join("workspace");
@@ -190,7 +190,7 @@ fn workspace_only_confines_to_the_workspace() {
 }
 
 #[test]
-fn without_it_files_below_the_home_directory_can_be_read() {
+fn files_below_the_home_directory_are_readable_without_workspace_only() {
     let mut reader = Reader::new(&[]);
     let letter = reader.home().join("Documents/letter.txt");
     write(&letter, "dear reader");

@@ -135,7 +135,7 @@ fn a_backup_holds_the_home_with_checksums_and_without_secrets() {
 }
 
 #[test]
-fn a_restored_home_has_everything_and_says_what_is_missing() {
+fn restored_home_is_complete_and_lists_missing_secrets() {
     let home = furnished();
     let away = tempfile::tempdir().unwrap();
     let (file, at) = (away.path().join("b.zip"), away.path().join("new/home"));
@@ -212,7 +212,7 @@ fn a_backup_with_secrets_is_encrypted_and_opens_with_its_key_only() {
 }
 
 #[test]
-fn a_backup_is_refused_where_it_would_harm_or_be_lost() {
+fn backup_into_an_unsafe_place_is_refused() {
     let home = furnished();
     let away = tempfile::tempdir().unwrap();
     let file = away.path().join("b.zip");
@@ -243,7 +243,7 @@ fn a_backup_is_refused_where_it_would_harm_or_be_lost() {
 }
 
 #[test]
-fn a_home_in_use_or_full_is_not_replaced_without_being_asked_and_never_lost() {
+fn restore_into_a_used_home_needs_consent_and_loses_nothing() {
     let home = furnished();
     let away = tempfile::tempdir().unwrap();
     let file = away.path().join("b.zip");

@@ -111,7 +111,7 @@ fn assert_reads_and_refuses(server: &Server, cause: &str) {
 }
 
 #[test]
-fn a_server_on_a_full_disk_reads_and_refuses_until_there_is_room() {
+fn server_on_a_full_disk_is_read_only_until_there_is_room() {
     let Some(disk) = SmallDisk::mount() else { return };
     with_history(&disk);
     let filling = disk.fill();
@@ -134,7 +134,7 @@ fn a_server_on_a_full_disk_reads_and_refuses_until_there_is_room() {
 }
 
 #[test]
-fn a_server_on_a_read_only_file_system_reads_and_refuses() {
+fn server_on_a_read_only_file_system_refuses_writes() {
     let Some(disk) = SmallDisk::mount() else { return };
     with_history(&disk);
     disk.remount("ro");
@@ -155,7 +155,7 @@ fn a_server_on_a_read_only_file_system_reads_and_refuses() {
 }
 
 #[test]
-fn doctor_asks_the_server_that_runs_and_leaves_its_database_alone() {
+fn doctor_queries_the_running_server_and_not_its_database() {
     let Some(disk) = SmallDisk::mount() else { return };
     let server = disk.start();
     let found = disk.diagnosis();

@@ -63,7 +63,7 @@ fn storage_row(server: &Server) -> Value {
 }
 
 #[test]
-fn a_turn_that_meets_damage_ends_and_all_callers_are_told() {
+fn turn_on_damaged_data_ends_and_all_callers_get_an_error() {
     let (server, last) = with_conversation();
     let home = server.home();
     until_checkpointed(home.path());
@@ -108,7 +108,7 @@ fn a_turn_that_meets_damage_ends_and_all_callers_are_told() {
 }
 
 #[test]
-fn a_server_starts_on_damaged_marks_and_turns_and_says_so() {
+fn server_starts_on_damaged_rows_and_reports_them() {
     for table in ["marks", "turns"] {
         let (server, _) = with_conversation();
         let home = server.home();

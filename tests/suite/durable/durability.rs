@@ -15,7 +15,7 @@ const SESSIONS: usize = 4;
 
 /// The clients' knowledge: which messages were acknowledged, and as which turns.
 #[derive(Default)]
-struct Known {
+struct ClientRecords {
     acknowledged: BTreeMap<usize, String>,
     done: BTreeMap<usize, String>,
 }
@@ -34,7 +34,7 @@ fn message(number: usize) -> Value {
 }
 
 /// Records a frame.
-fn note(known: &mut Known, turns: &mut BTreeMap<String, usize>, frame: &Value) {
+fn note(known: &mut ClientRecords, turns: &mut BTreeMap<String, usize>, frame: &Value) {
     let turn = frame["turn"].as_str().unwrap_or_default().to_owned();
     match frame["type"].as_str() {
         Some("ack") => {
@@ -55,7 +55,7 @@ fn note(known: &mut Known, turns: &mut BTreeMap<String, usize>, frame: &Value) {
 }
 
 /// Sends the unacknowledged messages and listens until the time is up or the connection breaks.
-fn talk(server: &Server, known: &mut Known, until: Instant) {
+fn talk(server: &Server, known: &mut ClientRecords, until: Instant) {
     let mut turns: BTreeMap<String, usize> =
         known.acknowledged.iter().map(|(number, turn)| (turn.clone(), *number)).collect();
     let mut chat = server.chat("s0");
@@ -106,9 +106,9 @@ fn assert_well_formed(messages: &[Value]) {
 }
 
 #[test]
-fn kill_9_at_random_moments_loses_nothing_acknowledged_and_doubles_nothing() {
+fn random_kills_lose_nothing_acknowledged_and_double_nothing() {
     let mut random = Random::new(9);
-    let mut known = Known::default();
+    let mut known = ClientRecords::default();
     let mut home = aethon_tests::home();
     let mut kills = 0;
     while known.acknowledged.len() < TURNS {
@@ -156,7 +156,7 @@ fn ask_all(address: SocketAddr, left: &Mutex<Vec<usize>>, given_up: &Mutex<Vec<u
 }
 
 #[test]
-fn senders_that_share_a_session_get_their_own_answers_whatever_dies() {
+fn senders_sharing_a_session_get_their_own_answers_through_kills() {
     let mut random = Random::new(12);
     let asked: usize = 300;
     let left = Mutex::new((0..asked).collect::<Vec<_>>());
@@ -201,7 +201,7 @@ fn wait_until_idle(server: &Server) -> u64 {
 }
 
 /// Checks the transcript of one session; returns how many turns ended with a notice instead of their answer.
-fn check_session(known: &Known, of_session: usize, messages: &[Value]) -> usize {
+fn check_session(known: &ClientRecords, of_session: usize, messages: &[Value]) -> usize {
     let mut notices = 0;
     let is_user = |message: &&Value| message["role"] == "user";
     let expected: Vec<usize> = (0..TURNS).filter(|number| number % SESSIONS == of_session).collect();
@@ -244,7 +244,7 @@ fn check_session(known: &Known, of_session: usize, messages: &[Value]) -> usize 
 }
 
 #[test]
-fn an_acknowledged_message_that_waited_survives_too() {
+fn queued_acknowledged_message_survives_a_kill() {
     let server = Server::start(&[]);
     let mut chat = server.chat("default");
     for number in 0..8 {
@@ -274,7 +274,7 @@ fn an_acknowledged_message_that_waited_survives_too() {
 }
 
 #[test]
-fn a_plain_message_that_a_crash_cut_off_is_closed() {
+fn plain_message_interrupted_by_a_crash_gets_closed() {
     let server = Server::start(&[]);
     let mut socket = server.socket("/ws/chat");
     socket.send("!stream 1000 10");
@@ -314,7 +314,7 @@ fn a_crash_during_a_tool_call_leaves_a_well_formed_history() {
 }
 
 #[test]
-fn two_homes_know_nothing_of_each_other() {
+fn two_homes_are_independent() {
     let (one, two) = (Server::start(&[]), Server::start(&[]));
     one.chat("default").say("m1", "!say here");
     assert_eq!(two.get("/api/sessions").json()["count"], 0);
@@ -323,7 +323,7 @@ fn two_homes_know_nothing_of_each_other() {
 }
 
 #[test]
-fn a_socket_that_sends_the_same_id_from_two_places_at_once_runs_it_once() {
+fn same_id_sent_concurrently_from_two_places_runs_once() {
     let server = Server::start(&[]);
     let mut sockets: Vec<Socket> = (0..4).map(|_| server.chat("default")).collect();
     for number in 0..10 {

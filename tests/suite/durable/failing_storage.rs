@@ -100,13 +100,13 @@ fn through_an_outage(outage: Duration) {
 }
 
 #[test]
-fn seconds_of_a_failing_disk_lose_nothing_that_was_acknowledged() {
+fn failing_disk_for_seconds_loses_nothing_acknowledged() {
     through_an_outage(Duration::from_secs(4));
 }
 
 #[test]
 #[ignore = "takes more than a minute; docs/verification.md has its outcome"]
-fn a_minute_of_a_failing_disk_loses_nothing_that_was_acknowledged() {
+fn failing_disk_for_a_minute_loses_nothing_acknowledged() {
     through_an_outage(Duration::from_secs(60));
 }
 
@@ -116,7 +116,7 @@ fn is_busy(server: &Server) -> Option<()> {
 }
 
 #[test]
-fn a_webhook_is_answered_when_its_reply_is_stored() {
+fn webhook_is_answered_once_its_reply_is_stored() {
     let server = Server::start_breakable(&[]);
     std::thread::scope(|scope| {
         let waiting = scope.spawn(|| server.send(&with_key("!sleep 1000\n!say late", "k")));
@@ -135,7 +135,7 @@ fn a_webhook_is_answered_when_its_reply_is_stored() {
 }
 
 #[test]
-fn at_a_polite_stop_a_turn_with_a_key_is_left_for_the_next_start() {
+fn graceful_stop_leaves_keyed_turns_for_the_next_start() {
     let settings = ["server.shutdown_grace=1"];
     let server = Server::start(&settings);
     let (home, address) = (server.home(), server.address);
@@ -153,7 +153,7 @@ fn at_a_polite_stop_a_turn_with_a_key_is_left_for_the_next_start() {
 }
 
 #[test]
-fn a_database_that_goes_away_is_noticed_and_nothing_is_written_beside_it() {
+fn removed_database_is_noticed_and_not_recreated() {
     let server = Server::start(&[]);
     let mut chat = server.chat("default");
     chat.say("m1", "!say before");
@@ -172,7 +172,7 @@ fn a_database_that_goes_away_is_noticed_and_nothing_is_written_beside_it() {
 }
 
 #[test]
-fn a_database_that_cannot_be_written_is_a_refusal_to_start() {
+fn unwritable_database_refuses_the_start() {
     let home = home();
     let settings = ["--set", "channels.webchat.port=0", "--set", "model.provider=fake"];
     // A folder in the place of the file makes every write fail.

@@ -48,7 +48,7 @@ fn price(writer: usize, change: usize) -> String {
 }
 
 #[test]
-fn of_192_changes_by_16_writers_none_is_lost() {
+fn concurrent_configuration_writers_lose_no_change() {
     let server = Server::start(&[&format!("dashboard.auth_token={TOKEN}")]);
     let (home, start, is_over) = (server.home(), Barrier::new(16), AtomicBool::new(false));
     let by_api = |writer: usize| {
@@ -113,7 +113,7 @@ fn of_192_changes_by_16_writers_none_is_lost() {
 }
 
 #[test]
-fn a_writer_that_is_killed_leaves_no_lock_and_no_litter() {
+fn killed_writer_leaves_no_lock_and_no_temporary_files() {
     let home = home();
     let home = home.path();
     assert!(run_cli(home, &["config", "set", "agent.loop_limit", "4"], None).status.success());
@@ -137,7 +137,7 @@ fn a_writer_that_is_killed_leaves_no_lock_and_no_litter() {
 }
 
 #[test]
-fn an_editor_keeps_what_was_set_while_it_was_open() {
+fn editor_keeps_values_set_while_it_was_open() {
     let home = home();
     let home = home.path();
     std::fs::write(home.join("config.toml"), "# mine\n[agent]\nloop_limit = 4 # not more\n").unwrap();
@@ -165,7 +165,7 @@ fn an_editor_keeps_what_was_set_while_it_was_open() {
 }
 
 #[test]
-fn an_editor_that_changes_nothing_brings_no_older_copy_back() {
+fn editor_without_changes_restores_no_older_copy() {
     let home = home();
     let home = home.path();
     std::fs::write(home.join("config.toml"), "[agent]\nloop_limit = 4\n").unwrap();
@@ -190,7 +190,7 @@ fn an_editor_that_changes_nothing_brings_no_older_copy_back() {
 }
 
 #[test]
-fn init_numbers_the_files_that_it_replaces() {
+fn init_numbers_replaced_files() {
     let home = home();
     let home = home.path();
     for number in 1..=3 {

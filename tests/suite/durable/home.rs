@@ -43,7 +43,7 @@ fn with_open_umask(command: &std::process::Command) -> std::process::Command {
 }
 
 #[test]
-fn the_layout_is_there_and_private_whatever_the_umask() {
+fn home_layout_is_private_under_any_umask() {
     let root = home();
     let inner = root.path().join("deep/home");
     let command = with_open_umask(&server_command(&inner, &["logging.level=debug"]));
@@ -71,7 +71,7 @@ fn the_layout_is_there_and_private_whatever_the_umask() {
 }
 
 #[test]
-fn a_folder_that_was_open_is_not_left_open() {
+fn world_readable_home_is_made_private() {
     let home = home();
     std::fs::set_permissions(home.path(), PermissionsExt::from_mode(0o755)).unwrap();
     std::fs::create_dir(home.path().join("logs")).unwrap();
@@ -107,7 +107,7 @@ fn a_home_that_cannot_be_used_is_refused() {
 }
 
 #[test]
-fn a_home_that_was_not_there_is_pointed_out() {
+fn missing_home_is_reported() {
     let parent = home();
     let looks: [&[&str]; 10] = [
         &["sessions", "list"],
@@ -149,7 +149,7 @@ fn conversations_survive_a_restart() {
 }
 
 #[test]
-fn a_database_of_a_newer_version_is_refused_and_left_as_it_is() {
+fn database_of_a_newer_version_is_refused_unchanged() {
     let server = Server::start(&[]);
     server.chat("default").say("m1", "!say kept");
     let home = server.home();
@@ -170,7 +170,7 @@ fn a_database_of_a_newer_version_is_refused_and_left_as_it_is() {
 }
 
 #[test]
-fn a_file_that_is_no_database_is_refused_and_left_as_it_is() {
+fn file_other_than_a_database_is_refused_unchanged() {
     let home = home();
     let database = home.path().join("aethon.db");
     std::fs::write(&database, "these are my notes\n".repeat(300)).unwrap();
@@ -202,7 +202,7 @@ fn the_home_may_come_from_the_environment() {
 }
 
 #[test]
-fn storage_may_be_asked_to_survive_a_power_cut() {
+fn storage_can_be_set_to_survive_a_power_cut() {
     let server = Server::start(&["storage.synchronous=full"]);
     server.chat("default").say("m1", "!say kept");
     let server = Server::start_in(server.kill(), &["storage.synchronous=full"]);
@@ -210,7 +210,7 @@ fn storage_may_be_asked_to_survive_a_power_cut() {
 }
 
 #[test]
-fn the_log_level_decides_what_is_logged() {
+fn log_level_filters_records() {
     let lines = |level: &str| {
         let server = Server::start(&[&format!("logging.level={level}")]);
         server.chat("default").say("m1", "!say hello");

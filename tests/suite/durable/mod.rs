@@ -3,7 +3,7 @@
 mod all_surfaces;
 mod backup;
 mod bad_disks;
-mod changed_elsewhere;
+mod concurrent_edits;
 mod damaged;
 mod durability;
 mod failing_storage;

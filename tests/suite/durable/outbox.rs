@@ -28,7 +28,7 @@ fn is_listed(server: &Server, id: &str) -> bool {
 }
 
 #[test]
-fn what_was_given_up_arrives_when_it_is_tried_again_and_never_when_it_is_removed() {
+fn failed_delivery_arrives_when_retried_and_never_when_removed() {
     let (telegram, home) = (Telegram::start(), home());
     let settings = telegram.settings();
     let settings: Vec<&str> =

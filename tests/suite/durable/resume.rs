@@ -23,7 +23,7 @@ fn assert_increasing(frames: &[Value]) {
 }
 
 #[test]
-fn a_connection_that_breaks_in_mid_reply_loses_and_doubles_nothing() {
+fn connection_broken_during_a_reply_loses_and_doubles_nothing() {
     let server = Server::start(&[]);
     let mut random = Random::new(5);
     for round in 0..4 {
@@ -59,7 +59,7 @@ fn a_connection_that_breaks_in_mid_reply_loses_and_doubles_nothing() {
 }
 
 #[test]
-fn a_reply_goes_on_while_nobody_is_there() {
+fn reply_completes_without_a_connected_client() {
     let server = Server::start(&[]);
     let mut chat = server.chat("default");
     chat.send_json(&json!({"type": "message", "id": "m1", "text": "!stream 30 5\n!say finished"}));
@@ -77,7 +77,7 @@ fn a_reply_goes_on_while_nobody_is_there() {
 }
 
 #[test]
-fn a_resume_after_the_end_brings_nothing() {
+fn resume_after_the_end_brings_nothing() {
     let server = Server::start(&[]);
     let mut chat = server.chat("default");
     let last = seq(chat.say("m1", "!say hello").last().unwrap());
@@ -168,7 +168,7 @@ fn a_client_that_resumes_over_a_crash_gets_the_answer() {
 }
 
 #[test]
-fn a_number_from_the_future_is_no_harm() {
+fn resume_with_a_future_number_is_harmless() {
     let server = Server::start(&[]);
     server.chat("default").say("m1", "!say hello");
     for after in [999_999_999_u64, u64::MAX, u64::MAX - 1] {
@@ -179,7 +179,7 @@ fn a_number_from_the_future_is_no_harm() {
 }
 
 #[test]
-fn a_page_that_loads_in_mid_reply_goes_on_from_what_it_loaded() {
+fn page_loaded_during_a_reply_continues_from_its_state() {
     let server = Server::start(&[]);
     let mut chat = server.chat("default");
     chat.say("m1", "!say before");

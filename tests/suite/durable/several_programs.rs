@@ -43,7 +43,7 @@ fn answers(server: &Server) -> Vec<String> {
 }
 
 #[test]
-fn questions_of_several_processes_in_one_session_are_answered_in_pairs() {
+fn questions_of_several_processes_in_a_session_get_paired_answers() {
     let home = home();
     let ask = |number: usize| {
         let question = format!("!sleep 200\n!say answer {number}");
@@ -60,7 +60,7 @@ fn questions_of_several_processes_in_one_session_are_answered_in_pairs() {
 }
 
 #[test]
-fn a_daemon_that_starts_beside_a_guest_lets_it_end_its_answer() {
+fn daemon_started_beside_a_guest_lets_it_finish() {
     let home = home();
     let guest = guest(home.path(), "!sleep 4000\n!say by the guest");
     let server = Server::start_in(home.clone(), &[]);
@@ -71,7 +71,7 @@ fn a_daemon_that_starts_beside_a_guest_lets_it_end_its_answer() {
 }
 
 #[test]
-fn a_guest_that_was_killed_is_taken_over_by_the_daemon() {
+fn daemon_takes_over_a_killed_guest() {
     let home = home();
     let mut guest = guest(home.path(), "!sleep 600000\n!say never");
     let server = Server::start_in(home, &[]);
@@ -100,7 +100,7 @@ fn stop(guest: Child) {
 }
 
 #[test]
-fn the_end_of_a_guests_turn_is_shown_to_whoever_is_connected_to_the_daemon() {
+fn end_of_a_guests_turn_reaches_all_clients_of_the_daemon() {
     let home = home();
     let guest = guest(home.path(), "!sleep 600000");
     let server = Server::start_in(home.clone(), &[]);
@@ -123,7 +123,7 @@ fn the_end_of_a_guests_turn_is_shown_to_whoever_is_connected_to_the_daemon() {
 }
 
 #[test]
-fn what_waited_behind_a_guest_is_told_behind_the_end_of_its_turn() {
+fn messages_queued_behind_a_guest_follow_the_end_of_its_turn() {
     let home = home();
     let guest = guest(home.path(), "!sleep 600000");
     let server = Server::start_in(home, &[]);

@@ -42,7 +42,7 @@ fn ten_questions_at_once_in_one_session_get_their_own_answers() {
 }
 
 #[test]
-fn a_question_behind_the_turn_of_another_writer_waits_for_its_own() {
+fn question_queued_behind_another_writer_gets_its_own_answer() {
     let server = Server::start(&[]);
     let mut other = server.chat("shared");
     other.send_json(&json!({"type": "message", "id": "m1", "text": "!sleep 600\n!say theirs"}));
@@ -55,7 +55,7 @@ fn a_question_behind_the_turn_of_another_writer_waits_for_its_own() {
 }
 
 #[test]
-fn the_chat_shows_what_others_say_and_keeps_the_line() {
+fn terminal_chat_shows_other_writers_and_keeps_the_input_line() {
     let server = Server::start(&[]);
     let mut terminal = Terminal::start(&mut program("aethon-cli", server.home().path()));
     terminal.wait_for_prompt();
@@ -98,7 +98,7 @@ fn interleaved_writers_each_get_their_own_answers() {
 }
 
 #[test]
-fn ctrl_c_stops_the_own_turn_and_no_other() {
+fn ctrl_c_stops_the_own_turn_only() {
     let server = Server::start(&[]);
     let mut other = server.chat("default");
     let mut terminal = Terminal::start(&mut program("aethon-cli", server.home().path()));

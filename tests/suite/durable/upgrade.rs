@@ -78,7 +78,7 @@ pub(crate) fn assert_kept(home: &TempDir, format: u32) {
 }
 
 #[test]
-fn a_home_of_every_released_format_is_upgraded_with_all_that_it_holds() {
+fn home_of_every_format_is_upgraded_completely() {
     for format in FORMATS {
         let home = released(format);
         let done = json_of(&home, &["upgrade", "--json"]);
@@ -93,7 +93,7 @@ fn a_home_of_every_released_format_is_upgraded_with_all_that_it_holds() {
 }
 
 #[test]
-fn a_start_of_the_server_upgrades_and_begins_what_only_waited() {
+fn server_start_upgrades_and_runs_queued_messages() {
     for format in FORMATS {
         let server = Server::start_in(released(format), &[]);
         // It was acknowledged days ago, and never begun.
@@ -119,7 +119,7 @@ fn a_start_of_the_server_upgrades_and_begins_what_only_waited() {
 }
 
 #[test]
-fn other_commands_say_what_to_do_and_leave_an_old_home_as_it_is() {
+fn other_commands_leave_an_old_home_unchanged_and_name_the_remedy() {
     let home = released(5);
     let before = fs::read(database_of(&home)).unwrap();
     for arguments in [
@@ -165,7 +165,7 @@ fn other_commands_say_what_to_do_and_leave_an_old_home_as_it_is() {
 }
 
 #[test]
-fn a_home_that_a_server_of_an_older_version_holds_is_not_upgraded() {
+fn home_held_by_an_older_server_is_not_upgraded() {
     let home = released(5);
     fs::create_dir_all(home.path().join("run")).unwrap();
     // All that such a server holds.

@@ -47,7 +47,7 @@ fn a_default_install_holds_and_planted_weaknesses_are_found() {
 }
 
 #[test]
-fn without_a_daemon_there_is_nothing_to_attack() {
+fn attack_without_a_daemon_is_refused() {
     let home = home();
     let (status, findings) = attack(home.path(), &[]);
     assert_eq!(status, 1);
@@ -55,7 +55,7 @@ fn without_a_daemon_there_is_nothing_to_attack() {
 }
 
 #[test]
-fn sign_ins_wrong_tokens_and_removals_are_in_the_audit() {
+fn audit_has_sign_ins_wrong_tokens_and_removals() {
     let server = Server::start(&["dashboard.auth_token=right"]);
     assert_eq!(server.get("/dashboard?token=right").status, 200);
     assert_eq!(server.get("/api/status?token=wrong").status, 401);

@@ -58,7 +58,7 @@ fn change_files(home: &Path) {
 }
 
 #[test]
-fn what_the_terminal_changes_is_in_the_audit_with_a_daemon_and_without() {
+fn audit_has_terminal_changes_with_and_without_a_daemon() {
     let home = home();
     let path = home.path();
     // Nothing is kept here yet, and a setting alone makes no database.
@@ -92,7 +92,7 @@ fn what_the_terminal_changes_is_in_the_audit_with_a_daemon_and_without() {
 }
 
 #[test]
-fn a_change_is_made_although_its_row_cannot_be_kept() {
+fn change_succeeds_although_its_audit_row_fails() {
     let home = home();
     std::fs::write(home.path().join("aethon.db"), "this is no database, and long enough to be read as one")
         .unwrap();

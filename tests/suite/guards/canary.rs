@@ -9,9 +9,9 @@ use std::process::Stdio;
 use std::sync::Arc;
 
 use aethon_tests::discord::{self, Discord};
+use aethon_tests::idle_services::{Graph, Slack};
 use aethon_tests::mail::{self, MailHost};
 use aethon_tests::matrix::{self, Matrix};
-use aethon_tests::quiet::{Graph, Slack};
 use aethon_tests::server::server_command;
 use aethon_tests::telegram::{self, Telegram};
 use aethon_tests::{Request, Server, Socket, eventually, home, program, run, signature};
@@ -124,7 +124,7 @@ impl Platforms {
     }
 
     /// Some of the attempts, through messengers that fail meanwhile.
-    fn attempt(&self, attempts: [&str; 3], written: &mut Written) {
+    fn attempt(&self, attempts: [&str; 3], written: &mut WrittenData) {
         self.mail.put(1, "ada@x.example", "", attempts[0]);
         for (number, attempt) in attempts.into_iter().enumerate() {
             self.telegram.refuse(1);
@@ -222,9 +222,9 @@ fn forms() -> Vec<(String, String)> {
 
 /// The data written, and its place.
 #[derive(Default)]
-struct Written(Vec<(String, Vec<u8>)>);
+struct WrittenData(Vec<(String, Vec<u8>)>);
 
-impl Written {
+impl WrittenData {
     fn add(&mut self, what: impl Into<String>, bytes: impl Into<Vec<u8>>) {
         self.0.push((what.into(), bytes.into()));
     }
@@ -309,7 +309,7 @@ fn planted_secrets_are_in_nothing_that_a_long_session_writes() {
     let has_walls = has_walls(home.path());
     let server = start(home.clone());
     platforms.await_all(&server);
-    let mut written = Written::default();
+    let mut written = WrittenData::default();
     let bearer = |request: Request| request.bearer(TOKEN);
     eventually("the server of tools", || {
         let features = server.send(&bearer(Request::get("/api/features"))).text();
@@ -378,7 +378,7 @@ fn planted_secrets_are_in_nothing_that_a_long_session_writes() {
     written.assert_clean();
 }
 
-fn from_mcp(home: &Path, has_walls: bool, written: &mut Written) {
+fn from_mcp(home: &Path, has_walls: bool, written: &mut WrittenData) {
     let mut command = program("aethon-mcp", home);
     command.env("FROM_ENVIRONMENT", FROM_ENVIRONMENT).env("SOME_API_KEY", NOT_REFERRED_TO);
     command
@@ -412,7 +412,7 @@ fn from_mcp(home: &Path, has_walls: bool, written: &mut Written) {
     written.add("the stderr of aethon-mcp", errors.join().unwrap());
 }
 
-fn from_the_terminal(home: &Path, written: &mut Written) {
+fn from_the_terminal(home: &Path, written: &mut WrittenData) {
     let commands: &[&[&str]] = &[
         &["ask", "!tool file_read {\"path\": \"notes.txt\"}", "--log-level", "trace"],
         &["config", "show", "--json"],
@@ -446,7 +446,7 @@ fn from_the_terminal(home: &Path, written: &mut Written) {
     }
 }
 
-fn from_the_api(server: &Server, written: &mut Written) {
+fn from_the_api(server: &Server, written: &mut WrittenData) {
     let get = |target: &str| server.send(&Request::get(target).bearer(TOKEN));
     let mut targets: Vec<String> = [
         "/api/config",

@@ -146,7 +146,7 @@ fn free() -> Vec<(&'static str, Value)> {
 }
 
 #[test]
-fn what_loosens_protection_needs_the_token_once_more() {
+fn loosening_protection_needs_the_token_once_more() {
     let (server, cookie) = guarded();
     let before = file(server.home().path());
     for (key, value) in loosening() {
@@ -178,7 +178,7 @@ fn what_loosens_protection_needs_the_token_once_more() {
 }
 
 #[test]
-fn what_tightens_protection_or_has_nothing_to_do_with_it_is_free() {
+fn tightening_and_unrelated_changes_need_no_confirmation() {
     for (key, value) in free() {
         let (server, cookie) = guarded();
         let answer = server.send(&patch("", &json!({key: value})).header("Cookie", &cookie));
@@ -237,7 +237,7 @@ fn a_wrong_confirmation_counts_as_a_wrong_token() {
 }
 
 #[test]
-fn without_a_token_the_terminal_loosens_and_the_api_does_not() {
+fn without_a_token_only_the_terminal_loosens_protection() {
     let home = written(TIGHT);
     let server = started(&home);
     for (key, value) in loosening() {
@@ -316,7 +316,7 @@ fn a_key_of_the_environment_keeps_its_host() {
 }
 
 #[test]
-fn what_a_variable_hides_today_is_guarded_in_the_file_as_well() {
+fn key_overridden_by_a_variable_is_guarded_in_the_file() {
     let home = written(&format!("{TIGHT}[dashboard]\nauth_token = \"{TOKEN}\"\n"));
     let mut command = program("aethon-server", home.path());
     command.env("AETHON_APPROVAL__ENABLED", "true");

@@ -30,7 +30,7 @@ fn until(server: &Server, expected: &str) {
 }
 
 #[test]
-fn servers_of_tools_and_of_languages_run_in_containers_and_nowhere_else() {
+fn mcp_and_language_servers_run_in_containers_only() {
     let (docker, home) = (Docker::start(), home());
     let fake = env!("CARGO_BIN_EXE_fake-mcp");
     let own = format!("mcp.servers.own={{ command = {fake:?}, image = \"there\", network = \"bridge\" }}");

@@ -46,7 +46,7 @@ fn refused(mut command: Command) -> String {
 }
 
 #[test]
-fn a_conversation_outlives_a_full_tmp_a_command_without_memory_and_a_killed_container() {
+fn conversation_survives_full_tmp_memory_limit_and_killed_container() {
     let Some(daemon) = Dockerd::start() else { return };
     let server = start(&daemon, &[]);
     assert_eq!(daemon.containers(), Vec::<String>::new(), "nothing is left of the trial");
@@ -89,7 +89,7 @@ fn a_conversation_outlives_a_full_tmp_a_command_without_memory_and_a_killed_cont
 }
 
 #[test]
-fn a_start_without_a_sandbox_that_proves_itself_is_refused_with_the_key() {
+fn start_with_an_unproven_sandbox_is_refused_with_the_key() {
     let Some(daemon) = Dockerd::start() else { return };
     let bare = format!("security.sandbox_image={IMAGE_WITHOUT_SHELL}");
     for (setting, expected) in [
@@ -137,7 +137,7 @@ fn a_start_without_a_sandbox_that_proves_itself_is_refused_with_the_key() {
 }
 
 #[test]
-fn a_folder_of_the_daemons_own_is_not_taken_for_the_workspace() {
+fn folder_on_the_docker_host_is_not_taken_for_the_workspace() {
     let Some(daemon) = Dockerd::start() else { return };
     let home = home();
     std::fs::create_dir(home.path().join("workspace")).unwrap();
@@ -159,7 +159,7 @@ fn a_folder_of_the_daemons_own_is_not_taken_for_the_workspace() {
 }
 
 #[test]
-fn commands_of_strangers_change_nothing_that_acts_later_and_leave_few_containers() {
+fn commands_of_strangers_persist_nothing_and_leave_few_containers() {
     let Some(daemon) = Dockerd::start() else { return };
     let server = start(&daemon, &[]);
     let workspace = server.home().path().join("workspace");
@@ -209,7 +209,7 @@ fn commands_of_strangers_change_nothing_that_acts_later_and_leave_few_containers
 }
 
 #[test]
-fn a_page_that_is_replaced_while_a_stranger_s_command_runs_stays_read_only() {
+fn page_replaced_during_a_strangers_command_stays_read_only() {
     let Some(daemon) = Dockerd::start() else { return };
     let server = start(&daemon, &[]);
     let workspace = server.home().path().join("workspace");
@@ -237,9 +237,9 @@ fn a_page_that_is_replaced_while_a_stranger_s_command_runs_stays_read_only() {
 }
 
 /// A file system in memory, mounted here until it is dropped.
-struct Mounted(PathBuf);
+struct MountedTmpfs(PathBuf);
 
-impl Mounted {
+impl MountedTmpfs {
     fn at(place: PathBuf) -> Self {
         let mounted = Command::new("mount").args(["-t", "tmpfs", "none"]).arg(&place).status();
         assert!(mounted.expect("mount runs").success());
@@ -247,21 +247,21 @@ impl Mounted {
     }
 }
 
-impl Drop for Mounted {
+impl Drop for MountedTmpfs {
     fn drop(&mut self) {
         let _ = Command::new("umount").arg(&self.0).status();
     }
 }
 
 #[test]
-fn a_workspace_may_have_a_blank_in_its_path_and_something_mounted_in_it() {
+fn workspace_path_may_contain_blanks_and_mounts() {
     let Some(daemon) = Dockerd::start() else { return };
     let home = Arc::new(tempfile::Builder::new().prefix("a home ").tempdir().unwrap());
     let workspace = home.path().join("workspace");
     for folder in ["work/data", "work/free"] {
         std::fs::create_dir_all(workspace.join(folder)).unwrap();
     }
-    let mounted = Mounted::at(workspace.join("work/data"));
+    let mounted = MountedTmpfs::at(workspace.join("work/data"));
     std::fs::write(workspace.join("work/data/kept"), "kept\n").unwrap();
     let checked = run(command(&daemon, &home, &[]).arg("--check"), None);
     let words = String::from_utf8_lossy(&checked.stdout).into_owned();
@@ -285,7 +285,7 @@ fn a_workspace_may_have_a_blank_in_its_path_and_something_mounted_in_it() {
 }
 
 #[test]
-fn a_daemon_that_maps_users_runs_commands_that_write_to_the_workspace() {
+fn docker_with_user_mapping_writes_to_the_workspace() {
     let Some(daemon) = Dockerd::start_as(Users::Remapped) else { return };
     let server = start(&daemon, &[]);
     let workspace = server.home().path().join("workspace");
@@ -301,7 +301,7 @@ fn a_daemon_that_maps_users_runs_commands_that_write_to_the_workspace() {
 }
 
 #[test]
-fn a_daemon_that_hangs_delays_no_call_beyond_its_limit_and_is_told() {
+fn hanging_docker_daemon_is_reported_within_the_call_limit() {
     let Some(daemon) = Dockerd::start() else { return };
     let server = start(&daemon, &[]);
     let mut chat = server.chat("default");

@@ -58,7 +58,7 @@ fn a_foreign_origin_changes_nothing() {
 }
 
 #[test]
-fn the_own_page_may() {
+fn own_page_may_change_state() {
     let server = with_session();
     let own = format!("http://{}", server.address);
     let request = Request::post("/webhook/trigger", &json!({"text": "!say hello"}));
@@ -73,7 +73,7 @@ fn the_own_page_may() {
 }
 
 #[test]
-fn an_allowed_origin_may() {
+fn allowed_origin_may_change_state() {
     let server = Server::start(&["channels.webchat.allowed_origins=[\"https://home.example\"]"]);
     let send = |origin: &str| {
         let request = Request::post("/webhook/trigger", &json!({"text": "!say hello"}));
@@ -99,7 +99,7 @@ fn a_right_token_does_not_excuse_a_foreign_origin() {
 }
 
 #[test]
-fn what_a_form_can_send_is_415() {
+fn body_types_of_html_forms_are_415() {
     let server = with_session();
     for kind in [
         "text/plain",
@@ -141,7 +141,7 @@ fn a_get_changes_nothing() {
 }
 
 #[test]
-fn options_grants_nothing() {
+fn options_request_grants_nothing() {
     let server = with_session();
     for target in ["/api/sessions/webchat:default", "/webhook/trigger", "/api/status", "/ws/chat", "/"] {
         let request = Request::new("OPTIONS", target)
@@ -159,7 +159,7 @@ fn options_grants_nothing() {
 }
 
 #[test]
-fn a_method_override_is_not_heard() {
+fn method_override_header_is_ignored() {
     let server = with_session();
     let request = Request::get("/api/sessions/webchat:default").header("X-HTTP-Method-Override", "DELETE");
     assert_eq!(server.send(&request).status, 200);

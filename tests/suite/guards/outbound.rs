@@ -83,7 +83,7 @@ fn denied(chat: &mut Socket, id: &str, tool: &str, input: &Value) -> (bool, Stri
 }
 
 #[test]
-fn each_way_out_waits_for_a_person_once_outbound_is_listed_and_nothing_leaves_unasked() {
+fn listed_outbound_tools_wait_for_approval_before_anything_leaves() {
     let stub = listener();
     let opened = "security.guest_tools=[\"fake__*\"]";
     let server = server(&stub, &["approval.requires_approval=[\"outbound\"]", opened]);
@@ -109,7 +109,7 @@ fn each_way_out_waits_for_a_person_once_outbound_is_listed_and_nothing_leaves_un
 }
 
 #[test]
-fn what_stays_on_the_machine_is_not_asked_about() {
+fn local_tools_need_no_outbound_approval() {
     let stub = listener();
     let server = server(&stub, &["approval.requires_approval=[\"outbound\"]"]);
     let mut chat = server.chat("default");
@@ -131,7 +131,7 @@ fn what_stays_on_the_machine_is_not_asked_about() {
 }
 
 #[test]
-fn without_outbound_the_default_list_asks_as_before() {
+fn default_approval_list_applies_without_outbound() {
     let stub = listener();
     let server = server(&stub, &[]);
     let mut chat = server.chat("default");
@@ -143,7 +143,7 @@ fn without_outbound_the_default_list_asks_as_before() {
 }
 
 #[test]
-fn lists_of_tools_are_checked_for_names_that_are_none() {
+fn unknown_names_in_tool_lists_are_reported() {
     let checked = |setting: &str| {
         let home = aethon_tests::home();
         let arguments = ["--check", "--set", "model.provider=fake", "--set", setting];

@@ -15,7 +15,7 @@ fn command_line(process: u32) -> String {
 }
 
 #[test]
-fn a_secret_given_by_a_flag_leaves_the_list_of_processes_and_counts() {
+fn secret_flag_is_hidden_from_the_process_list_and_applied() {
     let home = home();
     let tokens = [format!("dashboard.auth_token={SECRET}"), "agent.loop_limit=7".to_owned()];
     let settings: Vec<&str> = tokens.iter().map(String::as_str).collect();
@@ -35,7 +35,7 @@ fn a_secret_given_by_a_flag_leaves_the_list_of_processes_and_counts() {
 }
 
 #[test]
-fn what_may_be_a_secret_leaves_the_list_of_processes_whatever_its_key() {
+fn likely_secret_of_any_key_is_hidden_from_the_process_list() {
     let home = home();
     let settings = [
         format!("model.apikye={SECRET}"),
@@ -55,14 +55,14 @@ fn what_may_be_a_secret_leaves_the_list_of_processes_whatever_its_key() {
 }
 
 #[test]
-fn without_a_secret_the_program_does_not_begin_anew() {
+fn program_without_a_secret_does_not_restart_itself() {
     let server = Server::start(&[]);
     let seen = command_line(server.process());
     assert!(!seen.contains("--arguments-from"), "{seen}");
 }
 
 #[test]
-fn a_program_that_begins_anew_keeps_its_arguments_and_its_exit_status() {
+fn restarted_program_keeps_arguments_and_exit_status() {
     let home = home();
     let check = |name: &str, arguments: &[&str], code: i32, words: &str| {
         let mut command: Command = program(name, home.path());
@@ -91,7 +91,7 @@ fn a_program_that_begins_anew_keeps_its_arguments_and_its_exit_status() {
 }
 
 #[test]
-fn a_key_in_the_wrong_place_of_the_configuration_is_not_repeated() {
+fn misplaced_configuration_key_is_not_echoed() {
     const KEY: &str = "sk-proj-4f8b2c9d1eAbCdEfGh";
     for text in [
         format!("[model]\nprovider = \"{KEY}\"\n"),

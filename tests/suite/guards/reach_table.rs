@@ -46,7 +46,7 @@ enum Way {
 }
 
 /// Whether something worked, by the output of the call and the state of the world.
-type Worked = Box<dyn Fn(&World, &str) -> bool>;
+type Worked = Box<dyn Fn(&TestServices, &str) -> bool>;
 
 /// One attempt.
 struct Attempt {
@@ -58,14 +58,14 @@ struct Attempt {
 }
 
 /// The files and services around one server.
-struct World {
+struct TestServices {
     person: Arc<TempDir>,
     listener: Stub,
     server: Server,
     telegram: Telegram,
 }
 
-impl World {
+impl TestServices {
     fn start(setting: &Setting) -> Self {
         let (person, telegram) = (home(), Telegram::start());
         let listener = Stub::start(vec![ok("text/plain", "here")]);
@@ -130,7 +130,7 @@ fn by_tool(
     ability: &'static str,
     tool: &'static str,
     input: Value,
-    worked: impl Fn(&World, &str) -> bool + 'static,
+    worked: impl Fn(&TestServices, &str) -> bool + 'static,
 ) -> Attempt {
     Attempt { ability, way: Way::Tool, tool, input, worked: Box::new(worked) }
 }
@@ -138,7 +138,7 @@ fn by_tool(
 fn by_command(
     ability: &'static str,
     command: &str,
-    worked: impl Fn(&World, &str) -> bool + 'static,
+    worked: impl Fn(&TestServices, &str) -> bool + 'static,
 ) -> Attempt {
     let input = json!({"command": command, "timeout_seconds": 20});
     Attempt { ability, way: Way::Command, tool: "shell", input, worked: Box::new(worked) }
@@ -167,7 +167,7 @@ fn writing(ability: &'static str, by_tool_to: String, by_command_to: String, mar
     ]
 }
 
-fn attempts(world: &World, mark: &str) -> Vec<Attempt> {
+fn attempts(world: &TestServices, mark: &str) -> Vec<Attempt> {
     let at = world.listener.address;
     let mut all = Vec::new();
     all.extend(reading("R1", "notes.txt", "canary-of-the-notes"));
@@ -239,7 +239,7 @@ impl Position {
     }
 
     /// Makes all attempts in one turn. Returns the session, and the inputs of the calls that raised an approval.
-    fn run(self, world: &World, attempts: &[Attempt]) -> (String, Vec<Value>) {
+    fn run(self, world: &TestServices, attempts: &[Attempt]) -> (String, Vec<Value>) {
         let calls: Vec<String> =
             attempts.iter().map(|attempt| format!("!tool {} {}", attempt.tool, attempt.input)).collect();
         let calls = calls.join("\n");
@@ -284,7 +284,7 @@ fn deny_all(server: &Server, session: &str, text: &str) -> Vec<Value> {
 }
 
 /// The outputs of the calls, in the order of the calls.
-fn outputs(world: &World, session: &str) -> Vec<String> {
+fn outputs(world: &TestServices, session: &str) -> Vec<String> {
     let messages = world.server.messages(session);
     let blocks =
         messages.iter().flat_map(|message| message["content"].as_array().cloned().unwrap_or_default());
@@ -301,7 +301,7 @@ fn outputs(world: &World, session: &str) -> Vec<String> {
 }
 
 /// The row of one position under one setting: a cell for each ability.
-fn row(world: &World, position: Position) -> Vec<String> {
+fn row(world: &TestServices, position: Position) -> Vec<String> {
     let attempts = attempts(world, position.mark());
     let (session, asked) = position.run(world, &attempts);
     let mut outputs = outputs(world, &session);
@@ -366,7 +366,7 @@ impl Setting {
 fn rows(sandbox: &'static str) -> Vec<Vec<String>> {
     let settings = Setting::all(sandbox);
     let of_setting = |setting: &Setting| -> Vec<String> {
-        let world = World::start(setting);
+        let world = TestServices::start(setting);
         let line = |position| format!("| {} | {} |\n", setting.label(), row(&world, position).join(" | "));
         Position::ALL.into_iter().map(line).collect()
     };
@@ -405,7 +405,7 @@ fn has_kernel_sandbox() -> bool {
 }
 
 #[test]
-fn the_tables_of_docs_reach_are_what_the_program_does() {
+fn reach_tables_in_the_docs_match_the_program() {
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/reach.md");
     let text = std::fs::read_to_string(&page).unwrap();
     let (head, rest) = text.split_once(BEGIN).expect("the page marks where its tables begin");

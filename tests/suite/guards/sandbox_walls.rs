@@ -48,7 +48,7 @@ fn can_unshare(kinds: &[&str]) -> bool {
 }
 
 #[test]
-fn the_machines_network_does_not_lead_a_command_to_the_own_port() {
+fn command_with_host_network_cannot_reach_the_own_port() {
     if !has_kernel() {
         return;
     }
@@ -64,7 +64,7 @@ fn the_machines_network_does_not_lead_a_command_to_the_own_port() {
 }
 
 #[test]
-fn a_command_in_the_sandbox_has_sockets_of_the_internet_only() {
+fn sandboxed_command_has_internet_sockets_only() {
     if !has_kernel() || Command::new("python3").arg("--version").output().is_err() {
         return;
     }
@@ -97,7 +97,7 @@ fn temporary_files_of_a_command_share_one_limit() {
 }
 
 #[test]
-fn what_the_memory_limit_does_not_bind_is_said() {
+fn missing_memory_limit_is_reported() {
     if !has_kernel() {
         return;
     }
@@ -116,7 +116,7 @@ fn what_the_memory_limit_does_not_bind_is_said() {
 }
 
 #[test]
-fn a_kernel_without_filters_of_system_calls_is_told_and_commands_run() {
+fn commands_run_without_seccomp_and_its_absence_is_reported() {
     if cfg!(not(target_os = "linux")) {
         return;
     }
@@ -153,7 +153,7 @@ fn states(init: u32) -> Vec<(u32, char)> {
 }
 
 #[test]
-fn as_process_1_orphans_are_collected_and_signals_and_the_status_are_passed_on() {
+fn process_1_reaps_orphans_and_forwards_signals_and_status() {
     let kinds = ["--fork", "--pid", "--mount-proc"];
     if !can_unshare(&kinds) {
         return;
@@ -182,7 +182,7 @@ fn as_process_1_orphans_are_collected_and_signals_and_the_status_are_passed_on()
 }
 
 #[test]
-fn time_zones_are_known_without_the_systems_database() {
+fn time_zones_work_without_the_system_database() {
     let kinds = ["--mount"];
     if !can_unshare(&kinds) {
         return;

@@ -60,7 +60,7 @@ fn diagnosed(what: &str, arguments: &[&str]) -> String {
 }
 
 #[test]
-fn a_kernel_that_lacks_a_part_of_it_is_told_by_name_and_nothing_starts_there() {
+fn missing_kernel_feature_is_named_and_refuses_the_start() {
     if cfg!(not(target_os = "linux")) || !is_possible() {
         return;
     }
@@ -84,7 +84,7 @@ fn a_kernel_that_lacks_a_part_of_it_is_told_by_name_and_nothing_starts_there() {
 }
 
 #[test]
-fn what_the_kernel_lacks_for_the_usual_walls_is_said() {
+fn missing_kernel_features_of_default_walls_are_reported() {
     if cfg!(not(target_os = "linux")) {
         return;
     }
@@ -98,7 +98,7 @@ fn what_the_kernel_lacks_for_the_usual_walls_is_said() {
 }
 
 #[test]
-fn a_command_finds_its_workspace_and_nothing_else_to_change() {
+fn sandboxed_command_can_change_its_workspace_only() {
     if !is_possible() {
         return;
     }
@@ -178,7 +178,7 @@ fn a_tool_is_tried_added_used_and_removed() {
 }
 
 #[test]
-fn memory_has_an_end_and_there_is_no_network() {
+fn sandboxed_tool_has_a_memory_limit_and_no_network() {
     if !is_possible() {
         return;
     }
@@ -214,7 +214,7 @@ fn memory_has_an_end_and_there_is_no_network() {
 }
 
 #[test]
-fn a_server_of_tools_runs_in_the_sandbox_unless_its_owner_keeps_it_outside() {
+fn mcp_server_runs_in_the_sandbox_unless_excluded() {
     if !is_possible() {
         return;
     }

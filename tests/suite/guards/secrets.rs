@@ -286,7 +286,7 @@ fn a_tool_shows_no_configured_secret() {
 }
 
 #[test]
-fn a_tool_shows_no_stored_secret_however_it_is_written() {
+fn tool_output_masks_stored_secrets_in_every_encoding() {
     const STORED: &str = "stored/Credential+that-nothing-refers-to";
     let home = home();
     std::fs::create_dir_all(home.path().join("credentials")).unwrap();

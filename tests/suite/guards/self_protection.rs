@@ -69,7 +69,7 @@ fn an_approved_command_cannot_approve_the_next_one() {
 }
 
 #[test]
-fn the_programs_say_how_it_is_and_write_no_core() {
+fn programs_report_core_dump_protection_and_write_no_core() {
     every_wall_stands();
     let home = home();
     let output = run_server(home.path(), &["--check", "--set", "model.provider=fake"]);

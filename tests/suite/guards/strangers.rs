@@ -173,7 +173,7 @@ fn assert_untouched(server: &Server, said: &str, at: &str) {
 }
 
 #[test]
-fn a_turn_from_outside_changes_nothing_that_acts_later_and_sees_no_memory_of_the_owner() {
+fn outside_turn_persists_nothing_and_sees_no_owner_memory() {
     for (approvals, taint) in [(false, false), (true, false), (false, true), (true, true)] {
         let switches =
             [format!("approval.enabled={approvals}"), format!("security.taint_requires_approval={taint}")];
@@ -210,7 +210,7 @@ fn a_turn_from_outside_changes_nothing_that_acts_later_and_sees_no_memory_of_the
 }
 
 #[test]
-fn text_from_outside_recalls_nothing_with_its_markers_off() {
+fn outside_text_recalls_nothing_with_markers_off() {
     let server = Server::start(&["security.mark_untrusted_content=false"]);
     give_the_owner_things(&server);
     for target in ["/webhook/trigger", "/webhook/alerts"] {
@@ -227,7 +227,7 @@ fn text_from_outside_recalls_nothing_with_its_markers_off() {
 }
 
 #[test]
-fn a_strangers_job_and_work_stay_a_strangers_after_a_restart() {
+fn strangers_jobs_and_work_keep_their_origin_after_a_restart() {
     let server = Server::start(&ALL_ON);
     let job = json!({"job_id": "later", "run_at": "2099-01-01T00:00:00Z",
         "prompt": tool("manage_memory", &json!({"action": "list"}))});
@@ -248,7 +248,7 @@ fn a_strangers_job_and_work_stay_a_strangers_after_a_restart() {
 }
 
 #[test]
-fn the_tools_of_a_turn_are_those_that_it_may_call() {
+fn turn_is_offered_its_permitted_tools_only() {
     use aethon_tests::stub::{Stub, ok};
     const ANSWER: &str = "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"fine\"},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n";
     let stub = Stub::start(vec![ok("text/event-stream", ANSWER)]);
@@ -282,7 +282,7 @@ fn made_by_strangers(server: &Server) -> usize {
 }
 
 #[test]
-fn strangers_make_so_many_jobs_a_day_and_no_restart_or_removal_makes_room() {
+fn daily_job_limit_of_strangers_survives_restarts_and_removals() {
     let settings = ["scheduler.max_stranger_jobs=3"];
     let server = Server::start(&settings);
     let every_minute = |server: &Server| {
@@ -318,7 +318,7 @@ fn strangers_make_so_many_jobs_a_day_and_no_restart_or_removal_makes_room() {
 }
 
 #[test]
-fn without_a_setting_it_is_twenty_and_zero_is_none() {
+fn job_limit_of_strangers_defaults_to_twenty_and_zero_forbids() {
     let server = Server::start(&[]);
     let once = |server: &Server| {
         let job = json!({"run_at": "2099-01-01T00:00:00Z", "prompt": "!say hi"});
@@ -399,7 +399,7 @@ fn closed_to_guests(workspace: &Path) -> Vec<(String, &'static str)> {
 }
 
 #[test]
-fn guests_and_members_use_the_workspace_and_their_own_things_and_nothing_else() {
+fn guests_and_members_reach_the_workspace_and_their_own_data_only() {
     let (telegram, server) = household(&[]);
     let work = give_the_owner_things(&server);
     std::fs::write(workspace(&server).join("notes.txt"), "a note about juice\n").unwrap();
@@ -478,7 +478,7 @@ fn the_owner_opens_tools_to_a_person_or_to_all() {
 }
 
 #[test]
-fn whoever_is_no_owner_is_a_guest_without_a_household_too() {
+fn sender_other_than_the_owner_is_a_guest_without_a_household() {
     let start = |extra: &[&str]| {
         let telegram = Telegram::start();
         let mut settings = telegram.settings();
@@ -502,7 +502,7 @@ fn whoever_is_no_owner_is_a_guest_without_a_household_too() {
 }
 
 #[test]
-fn names_that_open_nothing_are_told_by_the_check() {
+fn check_reports_tool_names_that_open_nothing() {
     let home = home();
     let server = Server::start_in(home.clone(), &ALL_ON);
     let features = server.get("/api/features").json();

@@ -49,7 +49,7 @@ fn say(id: &str, files: &[Value]) -> Value {
 }
 
 #[test]
-fn an_attached_file_or_picture_taints_its_turn_and_those_after_it() {
+fn attachment_taints_its_turn_and_later_ones() {
     for marks in [true, false] {
         let setting = format!("security.mark_untrusted_content={marks}");
         let server = Server::start(&[TAINT, &setting]);
@@ -72,7 +72,7 @@ fn an_attached_file_or_picture_taints_its_turn_and_those_after_it() {
 }
 
 #[test]
-fn an_attached_text_stands_between_markers_for_the_model_and_without_them_in_the_transcript() {
+fn attached_text_is_marked_for_the_model_and_plain_in_the_transcript() {
     let answer = "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"fine\"},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n";
     for (marks, expected) in [("true", true), ("false", false)] {
         let stub = Stub::start(vec![ok("text/event-stream", answer)]);
@@ -99,7 +99,7 @@ fn an_attached_text_stands_between_markers_for_the_model_and_without_them_in_the
 }
 
 #[test]
-fn the_descriptions_of_an_mcp_server_taint_unless_the_owner_vouches_for_it() {
+fn mcp_descriptions_taint_unless_the_owner_trusts_the_server() {
     for (trusted, expected) in [(false, true), (true, false)] {
         let command = format!("mcp.servers.fake.command={:?}", env!("CARGO_BIN_EXE_fake-mcp"));
         let trust = format!("mcp.servers.fake.trusted={trusted}");
@@ -117,7 +117,7 @@ fn the_descriptions_of_an_mcp_server_taint_unless_the_owner_vouches_for_it() {
 }
 
 #[test]
-fn a_recording_of_somebody_else_taints_the_conversation_that_continues_it_and_an_own_one_does_not() {
+fn foreign_recording_taints_its_continuation_and_own_one_does_not() {
     let recorder = "session_recorder.enabled=true";
     let theirs = Server::start(&[recorder]);
     let mut chat = theirs.chat("default");
@@ -151,7 +151,7 @@ fn a_recording_of_somebody_else_taints_the_conversation_that_continues_it_and_an
 }
 
 #[test]
-fn words_of_others_in_a_mail_taint_its_turn_in_any_language() {
+fn quoted_text_in_a_mail_taints_its_turn_in_any_language() {
     const ADA: &str = "ada@x.example";
     let (host, home) = (MailHost::start(), home());
     let mut settings = host.settings();

@@ -125,7 +125,7 @@ fn variants_of_public_paths_stay_401() {
 }
 
 #[test]
-fn the_first_carrier_that_is_present_decides() {
+fn first_present_token_carrier_decides() {
     let server = guarded();
     let cookie = sign_in(&server);
     let raw = format!("aethon_dash={TOKEN}");
@@ -234,7 +234,7 @@ fn opening_the_dashboard_with_the_token_signs_in() {
 }
 
 #[test]
-fn a_stale_cookie_locks_nobody_out_of_the_dashboard() {
+fn stale_cookie_does_not_block_the_dashboard_sign_in() {
     let server = guarded();
     let stale = ("Cookie", "aethon_dash=stale");
     let target = format!("/dashboard?token={ENCODED}");
@@ -359,7 +359,7 @@ fn behind_a_trusted_proxy_each_client_has_a_limit_of_its_own() {
 }
 
 #[test]
-fn signing_out_takes_the_cookie_back() {
+fn signing_out_revokes_the_cookie() {
     let server = guarded();
     let cookie = sign_in(&server);
     let own = format!("http://{}", server.address);
@@ -377,7 +377,7 @@ fn socket_of(server: &Server, target: &str, cookie: &str) -> Socket {
 }
 
 #[test]
-fn signing_out_ends_every_socket_of_that_sign_in_and_no_other() {
+fn signing_out_closes_the_sockets_of_that_sign_in_only() {
     let server = guarded();
     let (one, other) = (sign_in(&server), sign_in(&server));
     let v1 = [("Cookie", one.as_str()), ("Sec-WebSocket-Protocol", "aethon.chat.v1")];

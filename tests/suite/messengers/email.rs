@@ -22,7 +22,7 @@ fn answers<'l>(letters: &'l [String], text: &str) -> Vec<&'l String> {
 }
 
 #[test]
-fn a_mail_is_answered_in_its_thread_once_through_cuts_a_crash_and_lost_answers() {
+fn mail_is_answered_once_in_its_thread_through_cuts_and_crashes() {
     let (host, home) = (MailHost::start(), home());
     host.put(1, ADA, "", "!say history");
     let server = start(&host, &home);

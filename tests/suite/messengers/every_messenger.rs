@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use aethon_tests::telegram::{Posted, Telegram};
+use aethon_tests::telegram::{PostedMessage, Telegram};
 use aethon_tests::{Server, eventually, home, run_cli};
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -28,7 +28,7 @@ fn row(channels: &Value, name: &str) -> Value {
 }
 
 #[test]
-fn no_code_is_made_that_nobody_could_redeem() {
+fn unredeemable_pairing_codes_are_not_issued() {
     let (telegram, home) = (Telegram::start(), home());
     for pairing in ["off", "request"] {
         let setting = format!("channels.telegram.pairing={pairing}");
@@ -47,7 +47,7 @@ fn no_code_is_made_that_nobody_could_redeem() {
 }
 
 #[test]
-fn a_channel_that_is_signed_in_nowhere_has_no_account() {
+fn channel_without_a_sign_in_has_no_account() {
     let (telegram, home) = (Telegram::start(), home());
     let list = || -> Value {
         let list = run_cli(home.path(), &["channels", "list", "--json"], None);
@@ -93,13 +93,13 @@ fn stop_is_answered_within_two_seconds_while_a_turn_runs() {
 }
 
 /// Asks for a command that needs approval, and waits for the question.
-fn question(telegram: &Telegram, command: &str) -> Posted {
+fn question(telegram: &Telegram, command: &str) -> PostedMessage {
     telegram.say(OWNER, &format!("!tool shell {{\"command\":\"{command}\"}}"));
-    let is_it = |posted: &Posted| posted.buttons.len() == 2 && posted.texts[0].contains(command);
+    let is_it = |posted: &PostedMessage| posted.buttons.len() == 2 && posted.texts[0].contains(command);
     telegram.await_message(OWNER, "the question", is_it)
 }
 
-fn is_told_settled(telegram: &Telegram, count: usize) {
+fn assert_settled_notice(telegram: &Telegram, count: usize) {
     eventually("the person is told", || {
         let told = telegram.answers().iter().filter(|told| told.contains("settled already")).count();
         (told == count).then_some(())
@@ -107,7 +107,7 @@ fn is_told_settled(telegram: &Telegram, count: usize) {
 }
 
 #[test]
-fn a_press_that_comes_too_late_does_nothing_and_says_so() {
+fn late_button_press_is_rejected_with_a_notice() {
     let (telegram, home) = (Telegram::start(), home());
     let server = start(&telegram, &home, &["approval.enabled=true", "approval.timeout_seconds=1"]);
     let question = question(&telegram, "touch late-canary");
@@ -115,7 +115,7 @@ fn a_press_that_comes_too_late_does_nothing_and_says_so() {
     let settled = telegram.await_message(OWNER, "the outcome", |posted| posted.text().ends_with(outcome));
     assert!(settled.id == question.id && settled.buttons.is_empty(), "{settled:?}");
     telegram.press(OWNER, &question, &question.buttons[0]);
-    is_told_settled(&telegram, 1);
+    assert_settled_notice(&telegram, 1);
     telegram.say(OWNER, "!say after it");
     telegram.await_message(OWNER, "the next is answered", |posted| posted.text() == "after it");
     assert!(!home.path().join("workspace/late-canary").exists(), "nothing was done");
@@ -125,7 +125,7 @@ fn a_press_that_comes_too_late_does_nothing_and_says_so() {
 }
 
 #[test]
-fn a_press_for_arguments_that_changed_meanwhile_does_nothing_and_says_so() {
+fn button_press_for_changed_arguments_is_rejected_with_a_notice() {
     let (telegram, home) = (Telegram::start(), home());
     let server = start(&telegram, &home, &["approval.enabled=true"]);
     let first = question(&telegram, "touch as-shown");
@@ -136,13 +136,13 @@ fn a_press_for_arguments_that_changed_meanwhile_does_nothing_and_says_so() {
     assert_eq!(answer.status, 200, "{}", answer.text());
     // The button was made for what stood above it.
     telegram.press(OWNER, &first, &first.buttons[0]);
-    is_told_settled(&telegram, 1);
+    assert_settled_notice(&telegram, 1);
     let workspace = home.path().join("workspace");
     eventually("what was approved is done", || workspace.join("as-changed").exists().then_some(()));
     // One question's button does not answer the next one.
     let second = question(&telegram, "touch as-next");
     telegram.press(OWNER, &second, &first.buttons[0]);
-    is_told_settled(&telegram, 2);
+    assert_settled_notice(&telegram, 2);
     assert_eq!(server.get("/api/approvals").json()["approvals"].as_array().unwrap().len(), 1);
     telegram.press(OWNER, &second, &second.buttons[1]);
     eventually("the second is denied", || {

@@ -20,7 +20,7 @@ fn recalled(server: &Server, session: &str) -> String {
 
 fn say(telegram: &Telegram, person: i64, text: &str, answer: &str) -> String {
     telegram.say(person, text);
-    let fits = |posted: &aethon_tests::telegram::Posted| posted.text().contains(answer);
+    let fits = |posted: &aethon_tests::telegram::PostedMessage| posted.text().contains(answer);
     telegram.await_message(person, answer, fits).text().to_owned()
 }
 
@@ -34,7 +34,7 @@ fn knows(text: &str) -> [bool; 4] {
 }
 
 /// With their memories, and to their chat.
-fn a_job_is_for_whoever_asked(telegram: &Telegram, server: &Server, bens: [bool; 4]) {
+fn check_job_owner(telegram: &Telegram, server: &Server, bens: [bool; 4]) {
     let job = json!({
         "run_at": "2099-01-01T00:00:00Z", "job_id": "tea",
         "prompt": "!tool manage_memory {\"action\":\"list\"}\n!say job done",
@@ -54,7 +54,7 @@ fn a_job_is_for_whoever_asked(telegram: &Telegram, server: &Server, bens: [bool;
     say(telegram, GUEST, "!tool remove_scheduled_job {\"job_id\":\"tea\"}", "there is no job");
 }
 
-fn a_specialist_works_for_whoever_asked(telegram: &Telegram, server: &Server) {
+fn check_specialist_owner(telegram: &Telegram, server: &Server) {
     let task = json!({"task": "!tool manage_memory {\"action\":\"list\"}"});
     say(telegram, BEN, &format!("!tool ask_analyst {task}"), "[conversation: ");
     let delegated = server.get("/api/sessions?limit=100").json();
@@ -68,7 +68,7 @@ fn a_specialist_works_for_whoever_asked(telegram: &Telegram, server: &Server) {
 }
 
 #[test]
-fn two_people_on_two_messengers_have_memories_of_their_own_and_a_shared_one() {
+fn two_people_on_two_messengers_have_private_and_shared_memories() {
     let (telegram, host, home) = (Telegram::start(), MailHost::start(), home());
     let mut settings = telegram.settings();
     settings.extend(host.settings());
@@ -124,8 +124,8 @@ fn two_people_on_two_messengers_have_memories_of_their_own_and_a_shared_one() {
     let bens_messages = json!(server.messages("telegram:43")).to_string();
     assert!(!bens_messages.contains("Lisbon"), "{bens_messages}");
 
-    a_job_is_for_whoever_asked(&telegram, &server, bens);
-    a_specialist_works_for_whoever_asked(&telegram, &server);
+    check_job_owner(&telegram, &server, bens);
+    check_specialist_owner(&telegram, &server);
 
     // A new conversation of Ben's is Ben's alone.
     telegram.say(BEN, "/new");
@@ -153,7 +153,7 @@ fn two_people_on_two_messengers_have_memories_of_their_own_and_a_shared_one() {
 }
 
 #[test]
-fn one_person_may_have_one_conversation_and_mistakes_are_refused() {
+fn person_can_share_a_conversation_across_messengers() {
     let (telegram, host, home) = (Telegram::start(), MailHost::start(), home());
     let mut settings = telegram.settings();
     settings.extend(host.settings());
@@ -196,7 +196,7 @@ fn one_person_may_have_one_conversation_and_mistakes_are_refused() {
 }
 
 #[test]
-fn only_the_owner_approves_in_a_household_and_the_others_are_never_asked() {
+fn household_approvals_go_to_the_owner_only() {
     let (telegram, home) = (Telegram::start(), home());
     let mut settings = telegram.settings();
     settings.extend(

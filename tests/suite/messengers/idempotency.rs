@@ -10,7 +10,7 @@ fn send(server: &Server, key: &str, target: &str, body: &Value) -> Response {
 }
 
 #[test]
-fn the_same_key_runs_once() {
+fn repeated_key_runs_once() {
     let server = Server::start(&[]);
     let body = json!({"text": "!tool current_time {}"});
     let first = send(&server, "k1", "/webhook/garden", &body);
@@ -29,7 +29,7 @@ fn the_same_key_runs_once() {
 }
 
 #[test]
-fn the_same_key_with_another_body_is_422() {
+fn repeated_key_with_another_body_is_422() {
     let server = Server::start(&[]);
     for target in ["/webhook/garden", "/webhook/trigger"] {
         assert_eq!(send(&server, "k1", target, &json!({"text": "!say one"})).status, 200);
@@ -45,7 +45,7 @@ fn the_same_key_with_another_body_is_422() {
 }
 
 #[test]
-fn while_the_first_runs_the_second_waits() {
+fn repeated_key_waits_for_the_running_request() {
     let server = Server::start(&[]);
     let address = server.address;
     let body = json!({"text": "!sleep 1000\n!tool current_time {}"});
@@ -64,7 +64,7 @@ fn while_the_first_runs_the_second_waits() {
 }
 
 #[test]
-fn a_restart_forgets_no_key() {
+fn idempotency_keys_survive_a_restart() {
     let server = Server::start(&[]);
     let body = json!({"text": "!tool current_time {}"});
     let first = send(&server, "k1", "/webhook/garden", &body);
@@ -80,7 +80,7 @@ fn a_restart_forgets_no_key() {
 }
 
 #[test]
-fn a_crash_in_between_runs_it_once_all_the_same() {
+fn keyed_request_interrupted_by_a_crash_runs_once() {
     let server = Server::start(&[]);
     let address = server.address;
     let body = json!({"text": "!sleep 700\n!say done"});
@@ -101,7 +101,7 @@ fn a_crash_in_between_runs_it_once_all_the_same() {
 }
 
 #[test]
-fn a_refused_request_uses_up_no_key() {
+fn refused_request_consumes_no_key() {
     let server = Server::start(&[]);
     assert_eq!(send(&server, "k1", "/webhook/garden", &json!({})).status, 422);
     assert_eq!(
@@ -111,7 +111,7 @@ fn a_refused_request_uses_up_no_key() {
 }
 
 #[test]
-fn odd_keys_are_keys_or_refused() {
+fn unusual_idempotency_keys_work_or_are_refused() {
     let server = Server::start(&[]);
     for key in ["a b c", "\u{fc}", "'; drop table turns; --", &"k".repeat(200)] {
         let body = json!({"text": format!("!say {}", key.len())});

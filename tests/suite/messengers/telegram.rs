@@ -72,7 +72,7 @@ fn a_message_is_answered_once_through_edits_repeats_and_a_crash() {
 }
 
 #[test]
-fn a_reply_grows_as_a_draft_and_one_with_a_table_is_a_rich_message_where_the_server_knows_them() {
+fn reply_uses_drafts_and_rich_messages_where_supported() {
     let (telegram, home) = (Telegram::start(), home());
     let settings = ["channels.telegram.streaming=draft", "channels.telegram.rich=true", allowed()[0]];
     let server = start(&telegram, &home, &settings);
@@ -102,7 +102,7 @@ fn a_reply_grows_as_a_draft_and_one_with_a_table_is_a_rich_message_where_the_ser
 }
 
 #[test]
-fn an_approval_is_pressed_by_the_asker_once() {
+fn approval_button_works_once_and_for_the_asker_only() {
     let (telegram, home) = (Telegram::start(), home());
     let mut settings = allowed().to_vec();
     settings[0] = "security.allowed_senders.telegram=[42,43]";
@@ -128,7 +128,7 @@ fn an_approval_is_pressed_by_the_asker_once() {
 }
 
 #[test]
-fn a_stranger_learns_nothing_until_the_owner_hands_out_a_code() {
+fn unknown_sender_learns_nothing_before_pairing() {
     let (telegram, home) = (Telegram::start(), home());
     let server = start(&telegram, &home, &[]);
     for text in ["hello", "/start", "/help", "/pair AAAAAAAA"] {

@@ -45,7 +45,7 @@ fn booked(server: &Server) -> Vec<Value> {
 }
 
 #[test]
-fn a_voice_message_is_answered_by_its_words_in_order_and_beside_others() {
+fn voice_messages_are_transcribed_in_order_without_blocking_others() {
     let (telegram, whisper, home) = (Telegram::start(), Whisper::start(), home());
     let server = start(&telegram, &whisper, &home, &["transcription.language=en"]);
     // A busy service gets a retry after the pause that it wants; other chats do not wait.
@@ -60,7 +60,7 @@ fn a_voice_message_is_answered_by_its_words_in_order_and_beside_others() {
     assert_eq!(server.said("telegram:42")[0].1, "[voice message] hm\n!say heard you");
     // Spoken text is no command.
     telegram.speak(OWNER, SHORT, b"/new");
-    eventually("it is said", || whisper.heard().contains(&"/new".to_owned()).then_some(()));
+    eventually("it is said", || whisper.transcribed().contains(&"/new".to_owned()).then_some(()));
     telegram.say(OWNER, "!say last");
     telegram.await_message(OWNER, "the last", |posted| posted.text() == "last");
     assert!(server.said("telegram:42").iter().any(|(_, text)| text == "[voice message] /new"));
@@ -75,7 +75,7 @@ fn a_voice_message_is_answered_by_its_words_in_order_and_beside_others() {
 }
 
 #[test]
-fn a_crash_while_it_is_written_down_loses_nothing() {
+fn crash_during_transcription_loses_nothing() {
     let (telegram, whisper, home) = (Telegram::start(), Whisper::start(), home());
     let server = start(&telegram, &whisper, &home, &[]);
     whisper.refuse(&[429, 429]);
@@ -89,7 +89,7 @@ fn a_crash_while_it_is_written_down_loses_nothing() {
 }
 
 #[test]
-fn what_cannot_be_written_down_is_told_once() {
+fn failed_transcription_is_reported_once() {
     let (telegram, whisper, home) = (Telegram::start(), Whisper::start(), home());
     let wrong = "transcription.api_key=sk-another-canary-that-is-wrong";
     let server = start(&telegram, &whisper, &home, &[wrong]);
@@ -118,12 +118,12 @@ fn what_cannot_be_written_down_is_told_once() {
     });
     telegram.speak(OWNER, SHORT, b" ");
     telegram.await_message(OWNER, "silence is told", |posted| posted.text().contains("heard no words"));
-    assert!(whisper.heard() == [" "], "{:?}", whisper.heard());
+    assert!(whisper.transcribed() == [" "], "{:?}", whisper.transcribed());
     drop(server);
 }
 
 #[test]
-fn without_a_transcriber_nothing_is_heard() {
+fn voice_without_a_transcriber_is_not_downloaded() {
     let (telegram, whisper, home) = (Telegram::start(), Whisper::start(), home());
     let server = start(&telegram, &whisper, &home, &["transcription.provider=none"]);
     telegram.speak(OWNER, SHORT, b"hi");
@@ -134,7 +134,7 @@ fn without_a_transcriber_nothing_is_heard() {
 }
 
 #[test]
-fn the_ceiling_holds_for_what_is_spoken() {
+fn daily_ceiling_applies_to_transcription() {
     let (telegram, whisper, home) = (Telegram::start(), Whisper::start(), home());
     // A model without a price is refused while there is a ceiling.
     let server = start(&telegram, &whisper, &home, &["budget.daily_usd=1"]);

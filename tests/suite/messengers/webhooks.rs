@@ -96,7 +96,7 @@ fn a_missing_or_wrong_signature_is_403() {
 }
 
 #[test]
-fn a_wrong_body_is_told_by_its_status() {
+fn invalid_webhook_body_has_its_own_status() {
     let server = Server::start(&[]);
     let send = |target: &str, body: &str| {
         server.send(&Request::new("POST", target).header("Content-Type", "application/json").body(body))
@@ -130,7 +130,7 @@ fn a_wrong_body_is_told_by_its_status() {
 }
 
 #[test]
-fn a_sop_is_named_well_or_not_at_all() {
+fn webhook_sop_name_must_be_valid() {
     let server = Server::start(&[]);
     assert_eq!(trigger(&server, &json!({"text": "!say plain", "sop_name": ""})).json()["response"], "plain");
     assert_eq!(trigger(&server, &json!({"text": "!say plain", "sop_name": null})).status, 200);
@@ -184,7 +184,7 @@ fn a_named_session_lasts_and_a_channel_continues() {
 }
 
 #[test]
-fn callers_do_not_wait_for_each_other() {
+fn webhook_callers_run_independently() {
     let server = Server::start(&[]);
     let address = server.address;
     let slow = std::thread::spawn(move || {
@@ -261,7 +261,7 @@ fn a_turn_that_a_limit_ends_is_200_with_the_reason() {
 }
 
 #[test]
-fn switched_off_they_do_not_exist() {
+fn webhooks_switched_off_are_404() {
     let server = Server::start(&["webhook.enabled=false"]);
     for target in ["/webhook/trigger", "/webhook/any"] {
         assert_eq!(server.post(target, &json!({"text": "!say hello"})).status, 404);
@@ -270,7 +270,7 @@ fn switched_off_they_do_not_exist() {
 }
 
 #[test]
-fn beyond_loopback_they_need_a_secret() {
+fn webhooks_beyond_loopback_need_a_secret() {
     let home = home();
     let mut command = server_command(home.path(), &["channels.webchat.host=0.0.0.0"]);
     command.arg("--insecure-bind");

@@ -130,7 +130,7 @@ fn start(graph: &Graph, home: &Arc<TempDir>) -> Server {
 }
 
 #[test]
-fn what_meta_brings_is_answered_once_through_forgeries_repeats_and_a_crash() {
+fn whatsapp_messages_are_answered_once_despite_forgeries_and_repeats() {
     let (graph, home) = (Graph::start(), home());
     let server = start(&graph, &home);
     let verify = |word: &str| {
@@ -212,7 +212,7 @@ fn a_voice_message_is_answered_by_its_words() {
     graph.await_text("behind it");
     let said: Vec<String> = graph.texts().into_iter().map(|(_, text)| text).collect();
     assert_eq!(said, ["heard you", "behind it"]);
-    let (heard, wrong) = (whisper.heard(), whisper.faults());
+    let (heard, wrong) = (whisper.transcribed(), whisper.faults());
     assert!(heard == ["hm\n!say heard you"] && wrong.is_empty(), "{heard:?} {wrong:?}");
     let faults = graph.state.lock().unwrap().faults.clone();
     assert!(faults.is_empty(), "{faults:?}");

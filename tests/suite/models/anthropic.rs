@@ -114,7 +114,7 @@ fn anthropic_in_its_older_form() {
 }
 
 #[test]
-fn a_tool_call_of_anthropic_goes_round_with_the_thought_before_it() {
+fn anthropic_tool_call_returns_with_its_reasoning() {
     let (stub, server) = served("anthropic", vec![thinks_and_calls(), says(&["late"])], &[]);
     let frames = server.chat("default").say("m1", "what time is it?");
     assert_eq!(frames.last().unwrap()["text"], "late");
@@ -137,7 +137,7 @@ fn a_tool_call_of_anthropic_goes_round_with_the_thought_before_it() {
 }
 
 #[test]
-fn failures_of_anthropic_are_told() {
+fn anthropic_failures_are_reported() {
     let error = |kind: &str| json!({"type": "error", "error": {"type": kind, "message": "no"}}).to_string();
     for (status, kind, code) in [
         ("401 Unauthorized", "authentication_error", "auth"),
@@ -201,7 +201,7 @@ fn ollama_is_asked_in_its_form() {
 }
 
 #[test]
-fn a_tool_call_of_ollama_goes_round() {
+fn ollama_tool_call_returns_its_result() {
     let call = json!({"message": {"role": "assistant", "content": "", "tool_calls": [{"function": {"name": "current_time", "arguments": {}}}]}, "done": false});
     let end = json!({"message": {"role": "assistant", "content": ""}, "done": true, "done_reason": "stop"});
     let (stub, server) = served("ollama", vec![lines(&[call, end]), ollama_says(&["late"])], &[]);
@@ -236,7 +236,7 @@ fn a_picture_reaches_each_of_them_in_its_form() {
 }
 
 #[test]
-fn a_failure_of_ollama_says_what_to_do() {
+fn ollama_failure_names_the_remedy() {
     let missing = failure("404 Not Found", "", "{\"error\": \"model 'test-model' not found\"}");
     let (_stub, server) = served("ollama", vec![missing], &["model.max_retries=0"]);
     let frames = server.chat("default").say("m1", "hello");

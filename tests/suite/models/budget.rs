@@ -72,7 +72,7 @@ fn the_ceiling_holds_across_a_restart_and_says_why() {
 }
 
 #[test]
-fn an_answer_ends_where_the_money_does() {
+fn answer_ends_at_the_ceiling() {
     let server = Server::start(&["budget.daily_usd=1", "budget.pricing.fake={input=0.0, output=1000.0}"]);
     let mut chat = server.chat("default");
     let frames = chat.say("m1", "!stream 100000 0");
@@ -84,7 +84,7 @@ fn an_answer_ends_where_the_money_does() {
 }
 
 #[test]
-fn without_prices_the_ceiling_stops_nobody() {
+fn ceiling_without_prices_blocks_nothing() {
     let server = Server::start(&["budget.daily_usd=0.000001"]);
     let mut chat = server.chat("default");
     for turn in 0..3 {

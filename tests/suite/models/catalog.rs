@@ -81,7 +81,7 @@ fn a_newer_table_is_installed_and_a_refused_one_changes_nothing() {
 }
 
 #[test]
-fn a_broken_file_is_told_and_the_service_starts() {
+fn broken_catalog_file_is_reported_and_the_service_starts() {
     let home = home();
     fs::write(home.path().join("models.json"), r#"{"m": {"max_input_tokens": -5}}"#).unwrap();
     let (_, out, complaint) = cli(home.path(), &["doctor", "--set", "model.provider=echo"]);
@@ -92,7 +92,7 @@ fn a_broken_file_is_told_and_the_service_starts() {
 }
 
 #[test]
-fn a_model_that_ends_soon_or_that_no_table_has_is_told() {
+fn retiring_and_unknown_models_are_reported() {
     let home = home();
     fs::write(
         home.path().join("models.json"),
@@ -107,8 +107,11 @@ fn a_model_that_ends_soon_or_that_no_table_has_is_told() {
         ];
         let sets: Vec<&str> = set.iter().flat_map(|set| ["--set", set]).collect();
         let (_, out, _) = cli(home.path(), &[&["doctor"][..], &sets].concat());
-        let told: Vec<&str> = out.lines().filter(|line| line.starts_with("warning  models")).collect();
-        assert!(told.concat().contains(words) && told.is_empty() == words.is_empty(), "{model}: {out}");
+        let warnings: Vec<&str> = out.lines().filter(|line| line.starts_with("warning  models")).collect();
+        assert!(
+            warnings.concat().contains(words) && warnings.is_empty() == words.is_empty(),
+            "{model}: {out}"
+        );
     };
     check("ended", "2020-01-01");
     check("lasting", "");
@@ -129,14 +132,14 @@ fn the_chat_says_once_that_a_model_is_unknown() {
     let host = format!("model.host=http://{}/v1", stub.address);
     let server = Server::start(&["model.provider=openai", "model.model_id=homegrown", &host]);
     let mut chat = server.chat("default");
-    let told = |frames: &[Value]| {
+    let warnings = |frames: &[Value]| {
         frames.iter().filter(|frame| frame["code"] == "unknown_model").cloned().collect::<Vec<_>>()
     };
-    let first = told(&chat.say("m1", "hello"));
+    let first = warnings(&chat.say("m1", "hello"));
     assert_eq!(first.len(), 1, "{first:?}");
     let sentence = first[0].to_string();
     for word in ["homegrown", "32768", "model.context_window", "budget.pricing"] {
         assert!(sentence.contains(word), "{word}: {sentence}");
     }
-    assert!(told(&chat.say("m2", "again")).is_empty());
+    assert!(warnings(&chat.say("m2", "again")).is_empty());
 }

@@ -101,7 +101,7 @@ fn served(stub: &Stub, home: Arc<TempDir>) -> Server {
 }
 
 #[test]
-fn no_request_is_larger_than_the_model_whatever_the_service_counts() {
+fn no_request_exceeds_the_window_under_any_token_count() {
     // None of the counts is right; the last one is for an alphabet of which a letter is a token or two.
     for counted in [0, 10, 3_000] {
         let stub = service(&"an answer of some length ".repeat(60), counted);
@@ -125,7 +125,7 @@ fn no_request_is_larger_than_the_model_whatever_the_service_counts() {
 }
 
 #[test]
-fn each_request_begins_with_the_one_before_it_across_restarts() {
+fn prompt_prefix_stays_stable_across_restarts() {
     let stub = service("an answer", 100);
     let home = home();
     for start in 0..3 {
@@ -148,7 +148,7 @@ fn each_request_begins_with_the_one_before_it_across_restarts() {
 }
 
 #[test]
-fn a_restart_goes_on_where_the_conversation_was_folded() {
+fn restart_keeps_the_folded_conversation() {
     let server = with_large_file(&SMALL);
     let mut chat = server.chat("default");
     for turn in 0.. {
@@ -181,7 +181,7 @@ fn a_message_larger_than_the_model_is_answered() {
 }
 
 #[test]
-fn the_page_of_changing_things_goes_with_the_next_message() {
+fn context_page_is_sent_with_the_next_message() {
     let server = Server::start(&[]);
     let mut chat = server.chat("default");
     chat.say("m1", "!say one");

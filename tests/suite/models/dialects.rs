@@ -43,7 +43,7 @@ fn every_provider_of_the_specification_may_be_chosen() {
 }
 
 #[test]
-fn mistral_has_its_own_ways() {
+fn mistral_requests_use_its_format() {
     let (stub, server) = served("mistral", "", vec![calls(), says("late")]);
     let frames = server.chat("default").say("m1", "what time is it?");
     assert_eq!(frames.last().unwrap()["text"], "late");
@@ -77,7 +77,7 @@ fn litellm_takes_its_host_either_way() {
 }
 
 #[test]
-fn a_date_says_as_well_when_to_try_again() {
+fn retry_after_date_is_honoured() {
     let at = SystemTime::now() + Duration::from_secs(2);
     let busy = failure("503 Service Unavailable", &format!("Retry-After: {}\r\n", http_date(at)), "{}");
     let (stub, server) = served("openai", "/v1", vec![busy, says("at last")]);
@@ -114,7 +114,7 @@ fn http_date(time: SystemTime) -> String {
 }
 
 #[test]
-fn a_local_server_with_bad_manners_is_understood() {
+fn nonconforming_local_server_is_understood() {
     // Empty chunks, no `[DONE]`, a role in each delta, CRLF, comments.
     let chunk = |content: &str, finish: &Value| json!({"choices": [{"index": 0, "delta": {"role": "assistant", "content": content}, "finish_reason": finish}]});
     let body = format!(

@@ -53,7 +53,7 @@ fn ollama() -> Stub {
 }
 
 #[test]
-fn ollama_is_asked_what_its_model_takes_before_it_would_cut_anything() {
+fn ollama_context_size_is_queried_before_truncation() {
     let stub = ollama();
     let server = server("ollama", &format!("http://{}", stub.address));
     let mut chat = server.chat("default");
@@ -73,7 +73,7 @@ fn ollama_is_asked_what_its_model_takes_before_it_would_cut_anything() {
 }
 
 #[test]
-fn doctor_says_what_ollama_gives_a_model() {
+fn doctor_reports_the_context_size_of_ollama() {
     let stub = ollama();
     let home = home();
     let settings = settings("ollama", &format!("http://{}", stub.address));
@@ -87,7 +87,7 @@ fn doctor_says_what_ollama_gives_a_model() {
 }
 
 #[test]
-fn a_refusal_that_says_how_much_fits_is_remembered() {
+fn context_size_from_a_refusal_is_remembered() {
     let refusal = "This model's maximum context length is 4096 tokens. However, you requested more.";
     let refusal = json!({"error": {"message": refusal, "type": "BadRequestError", "code": 400}}).to_string();
     let stub = Stub::answering(move |request| match request.line.as_str() {
@@ -114,7 +114,7 @@ fn a_refusal_that_says_how_much_fits_is_remembered() {
 }
 
 #[test]
-fn a_server_that_refuses_tools_is_asked_without_them() {
+fn server_refusing_tools_gets_requests_without_them() {
     let stub = Stub::answering(|request| {
         if request.json()["tools"].is_array() {
             let refusal = r#"{"error": "registry.ollama.ai/library/homegrown does not support tools"}"#;
@@ -143,7 +143,7 @@ fn writes_its_calls(answer: &str) -> Vec<u8> {
 }
 
 #[test]
-fn a_call_that_a_model_writes_into_its_text_is_made_and_not_shown() {
+fn tool_call_written_as_text_runs_and_is_hidden() {
     let call = r#"{"name": "current_time", "arguments": {}}"#;
     for written in [
         format!("Let me look.\n<tool_call>\n{call}\n</tool_call>"),
@@ -171,7 +171,7 @@ fn a_call_that_a_model_writes_into_its_text_is_made_and_not_shown() {
 }
 
 #[test]
-fn talk_about_a_call_is_shown_and_not_run() {
+fn quoted_tool_call_is_shown_and_not_run() {
     let answer =
         "This is the form:\n```\n<tool_call>{\"name\": \"current_time\", \"arguments\": {}}</tool_call>\n```";
     let stub = Stub::answering(move |_| writes_its_calls(answer));
@@ -183,7 +183,7 @@ fn talk_about_a_call_is_shown_and_not_run() {
 }
 
 #[test]
-fn a_picture_is_sent_to_a_model_that_nobody_knows_and_a_refusal_is_told() {
+fn picture_is_sent_to_an_unknown_model_and_its_refusal_reported() {
     let stub = Stub::answering(|request| {
         if request.json()["messages"].to_string().contains("iVBORw0KGgo=") {
             return failure("400 Bad Request", "", r#"{"error": "some words that nobody knows"}"#);

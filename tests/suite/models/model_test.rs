@@ -94,7 +94,7 @@ fn a_service_is_asked_for_real() {
 }
 
 #[test]
-fn a_local_model_tells_how_much_it_takes_and_how_it_calls() {
+fn local_model_reports_context_size_and_call_format() {
     let says = |text: &str| {
         let line =
             json!({"model": "llama3.2", "message": {"role": "assistant", "content": text}, "done": false});

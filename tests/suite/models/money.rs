@@ -114,7 +114,7 @@ fn windows() -> Arc<Vec<Window>> {
 }
 
 #[test]
-fn one_session_can_spend_the_last_cent_and_no_more() {
+fn single_session_spends_up_to_the_ceiling_and_no_more() {
     let (service, server) = billed(&["budget.daily_usd=0.1"], |_| Play::say(70));
     let mut chat = server.chat("default");
     let mut answers = 0;
@@ -136,7 +136,7 @@ fn one_session_can_spend_the_last_cent_and_no_more() {
 }
 
 #[test]
-fn an_answer_without_an_end_stops_where_the_day_does() {
+fn endless_answer_stops_at_the_daily_ceiling() {
     // One service keeps to the limit that it is sent, the other does not.
     for ignores_limit in [false, true] {
         let window = Window::default();
@@ -153,7 +153,7 @@ fn an_answer_without_an_end_stops_where_the_day_does() {
 }
 
 #[test]
-fn twenty_sessions_on_one_dollar_all_get_to_work() {
+fn twenty_sessions_share_one_dollar() {
     let windows = windows();
     let known = windows.clone();
     let (service, server) = billed(&["budget.daily_usd=1"], move |seen| Play {
@@ -168,7 +168,7 @@ fn twenty_sessions_on_one_dollar_all_get_to_work() {
 }
 
 #[test]
-fn twenty_sessions_without_an_end_stop_at_the_ceiling_together() {
+fn twenty_endless_sessions_stop_at_the_ceiling() {
     let windows = windows();
     let known = windows.clone();
     let (service, server) = billed(&["budget.daily_usd=0.5"], move |seen| Play {
@@ -184,7 +184,7 @@ fn twenty_sessions_without_an_end_stop_at_the_ceiling_together() {
 }
 
 #[test]
-fn thoughts_that_nobody_sees_are_paid_for_before_they_are_thought() {
+fn hidden_reasoning_is_reserved_in_advance() {
     const GPT: &str = "budget.pricing.gpt-5={input = 1.0, output = 100.0}";
     let service = Billing::start(Dialect::OpenAi, |seen| {
         let hidden = if asked(seen).contains("Think hard.") { ENDLESS } else { 150 };
@@ -279,7 +279,7 @@ fn a_model_without_a_price_is_refused_while_there_is_a_ceiling() {
 }
 
 #[test]
-fn trying_out_a_model_is_paid_for_like_an_answer() {
+fn model_test_is_billed_like_an_answer() {
     // Reachability is tested with an empty request, which it refuses at no cost.
     let service = Billing::start(Dialect::OpenAi, |seen| match seen.json()["messages"].is_array() {
         true => Play::say(70),
@@ -324,7 +324,7 @@ fn trying_out_a_model_is_paid_for_like_an_answer() {
 }
 
 #[test]
-fn a_kill_in_mid_answer_books_what_was_billed_and_reserves_nothing() {
+fn kill_during_an_answer_books_the_bill_and_frees_reservations() {
     // The turn begins again, and its second request gets a short answer.
     let begun = std::sync::atomic::AtomicBool::new(false);
     let (service, server) = billed(&["budget.daily_usd=1"], move |_| {
@@ -381,7 +381,7 @@ fn summaries_are_in_the_ledger_and_count() {
 }
 
 #[test]
-fn a_service_that_falls_silent_is_paid_and_asked_once_more_at_most() {
+fn silent_service_is_booked_and_retried_once() {
     let (service, server) = billed(&["budget.daily_usd=1", "model.timeout_seconds=1"], |_| Play {
         hidden: 600,
         hangs: true,
@@ -397,7 +397,7 @@ fn a_service_that_falls_silent_is_paid_and_asked_once_more_at_most() {
 }
 
 #[test]
-fn silence_near_the_ceiling_is_paid_and_leaves_the_rest_of_the_day() {
+fn silence_near_the_ceiling_is_booked_and_keeps_the_rest_usable() {
     let asked = std::sync::atomic::AtomicUsize::new(0);
     let (service, server) =
         billed(&["budget.daily_usd=0.3", "model.timeout_seconds=1"], move |_| {
@@ -444,7 +444,7 @@ fn summaries_near_the_ceiling_do_not_pass_it() {
 }
 
 #[test]
-fn counts_and_names_that_cannot_be_are_told_and_not_booked() {
+fn impossible_counts_and_names_are_reported_and_not_booked() {
     let check = |play: Play, told: &str| {
         let shown = format!("{play:?}");
         let (service, server) = billed(&["budget.daily_usd=1"], move |_| play.clone());
@@ -475,7 +475,7 @@ fn counts_and_names_that_cannot_be_are_told_and_not_booked() {
 }
 
 #[test]
-fn the_usage_page_tells_what_the_service_bills() {
+fn usage_page_matches_the_bills_of_the_service() {
     let (service, server) = billed(&["budget.daily_usd=1"], |_| Play::say(25));
     let mut chat = server.chat("default");
     for n in 0..3 {

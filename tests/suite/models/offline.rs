@@ -28,7 +28,7 @@ fn calls(server: &Server) -> Vec<usize> {
 }
 
 #[test]
-fn echo_repeats_what_it_was_given_word_by_word() {
+fn echo_model_streams_its_input_word_by_word() {
     let (_server, mut chat) = fake(&["model.provider=echo"]);
     let text = "one two  three\nfour \u{1f980}\n\n- five";
     let frames = chat.say("m1", text);
@@ -40,7 +40,7 @@ fn echo_repeats_what_it_was_given_word_by_word() {
 }
 
 #[test]
-fn other_lines_get_the_fixed_reply() {
+fn fake_model_answers_other_lines_with_the_fixed_reply() {
     let (_server, mut chat) = fake(&[]);
     let first = chat.say("m1", "hello there");
     let html = first.last().unwrap()["html"].as_str().unwrap();
@@ -55,7 +55,7 @@ fn other_lines_get_the_fixed_reply() {
 }
 
 #[test]
-fn say_is_the_final_reply() {
+fn say_directive_is_the_final_reply() {
     let (_server, mut chat) = fake(&[]);
     assert_eq!(reply(&mut chat, "m1", "!say hello"), "hello");
     assert_eq!(reply(&mut chat, "m2", "words before\n  !say hello\nwords after"), "hello");
@@ -63,7 +63,7 @@ fn say_is_the_final_reply() {
 }
 
 #[test]
-fn tool_lines_are_calls_of_one_response_and_the_reply_quotes_each_result() {
+fn tool_lines_become_calls_of_one_response() {
     let (server, mut chat) = fake(&[]);
     for (name, text) in [("a.txt", "apple"), ("b.txt", "banana")] {
         std::fs::write(server.home().path().join("workspace").join(name), text).unwrap();
@@ -75,7 +75,7 @@ fn tool_lines_are_calls_of_one_response_and_the_reply_quotes_each_result() {
 }
 
 #[test]
-fn then_separates_responses() {
+fn then_directive_separates_responses() {
     let (server, mut chat) = fake(&[]);
     let told =
         reply(&mut chat, "m1", "!tool current_time {}\n!then\n!tool current_time {}\n!then\n!say done");
@@ -84,7 +84,7 @@ fn then_separates_responses() {
 }
 
 #[test]
-fn stream_makes_so_many_tokens_so_far_apart() {
+fn stream_directive_sets_token_count_and_interval() {
     let (_server, mut chat) = fake(&[]);
     let begun = Instant::now();
     let frames = chat.say("m1", "!stream 20 25");
@@ -93,7 +93,7 @@ fn stream_makes_so_many_tokens_so_far_apart() {
 }
 
 #[test]
-fn sleep_waits_before_the_first_token() {
+fn sleep_directive_delays_the_first_token() {
     let (_server, mut chat) = fake(&[]);
     let begun = Instant::now();
     chat.send_json(&json!({"type": "message", "id": "m1", "text": "!sleep 400\n!say awake"}));
@@ -103,7 +103,7 @@ fn sleep_waits_before_the_first_token() {
 }
 
 #[test]
-fn an_error_comes_once_or_so_many_times() {
+fn error_directive_fails_the_given_number_of_times() {
     let (_server, mut chat) = fake(&["model.max_retries=4"]);
     for kind in ["rate_limit", "overloaded", "network"] {
         let frames = chat.say(kind, &format!("!error {kind}\n!say recovered"));
@@ -158,7 +158,7 @@ fn directives_count_in_the_turn_that_sent_them_only() {
 }
 
 #[test]
-fn a_directive_that_makes_no_sense_is_told() {
+fn invalid_directive_is_reported() {
     let (_server, mut chat) = fake(&[]);
     for line in
         ["!tool", "!tool current_time {broken", "!stream x y", "!sleep soon", "!error strange", "!loop"]
@@ -187,7 +187,7 @@ fn tool_output_is_capped() {
 }
 
 #[test]
-fn what_fails_once_is_answered_by_the_next_model() {
+fn failing_model_is_replaced_by_the_fallback() {
     let server = Server::start(&["model.fallbacks=[\"fake-b\"]"]);
     let frames = server.chat("default").say("m1", "!error auth\n!say from the second");
     let model = frames.iter().find(|frame| frame["type"] == "model").expect("it is told");

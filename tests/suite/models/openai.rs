@@ -118,7 +118,7 @@ fn the_reply_streams_with_usage_and_model() {
 }
 
 #[test]
-fn a_tool_call_goes_round() {
+fn openai_tool_call_returns_its_result() {
     let (stub, server) = served(vec![calls_current_time(), says(&["It is late."])], &[]);
     let frames = server.chat("default").say("m1", "what time is it?");
     assert_eq!(frames.last().unwrap()["text"], "It is late.");
@@ -196,7 +196,7 @@ fn settings_reach_the_request() {
 }
 
 #[test]
-fn an_own_host_without_a_key_is_asked_without_one() {
+fn custom_host_without_a_key_gets_no_authorization() {
     let (stub, server) = served(
         vec![failure("401 Unauthorized", "", "{\"error\": {\"message\": \"no key\"}}")],
         &["model.api_key=\"\""],
@@ -247,7 +247,7 @@ fn the_key_may_come_from_the_usual_variable() {
 }
 
 #[test]
-fn failures_are_told_in_words_and_retried_where_that_helps() {
+fn openai_failures_are_explained_and_retried_where_useful() {
     let error = |code: &str, message: &str| {
         json!({"error": {"message": message, "code": code, "type": code}}).to_string()
     };
@@ -297,7 +297,7 @@ fn a_wait_that_the_service_asks_for_is_honoured() {
 }
 
 #[test]
-fn a_stream_that_breaks_is_retried_before_output_and_never_after() {
+fn broken_stream_is_retried_before_output_only() {
     let cut = ok("text/event-stream", "");
     let (stub, server) = served(vec![cut, says(&["second try"])], &[]);
     assert_eq!(server.chat("default").say("m1", "hello").last().unwrap()["text"], "second try");
@@ -316,7 +316,7 @@ fn a_stream_that_breaks_is_retried_before_output_and_never_after() {
 }
 
 #[test]
-fn a_service_that_is_not_there_is_told() {
+fn unreachable_service_is_reported() {
     let gone = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let host = format!("model.host=\"http://{gone}/v1\"");
     let server = Server::start(&["model.provider=openai", &host, "model.max_retries=0"]);
@@ -327,7 +327,7 @@ fn a_service_that_is_not_there_is_told() {
 }
 
 #[test]
-fn a_service_that_is_silent_is_given_up() {
+fn silent_service_times_out() {
     let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let host = format!("model.host=\"http://{}/v1\"", silent.local_addr().unwrap());
     let server =

@@ -76,7 +76,7 @@ fn usage_is_gated_and_belongs_to_the_dashboard() {
 }
 
 #[test]
-fn the_terminal_tells_the_same_with_and_without_the_daemon() {
+fn terminal_usage_is_the_same_with_and_without_the_daemon() {
     let home = home();
     let text = cli(home.path(), &["--days", "7", "--set", "budget.daily_usd=1"]);
     assert!(text.contains("last 7 days") && text.contains("0.0000 of 1.00 USD"), "{text}");
@@ -100,7 +100,7 @@ fn every_call_counts_with_its_tokens_and_its_price() {
     let server = Server::start(&[PRICE]);
     let mut socket = server.socket("/ws/dashboard");
     socket.send_json(&json!({"channel": "subscribe", "topics": ["usage"]}));
-    assert!(socket.is_heard());
+    assert!(socket.has_handled_all());
     // Two requests of one turn, then one of another.
     assert_eq!(ask(&server, "!tool current_time {}"), 200);
     assert_eq!(ask(&server, "!say hello"), 200);
@@ -158,7 +158,7 @@ fn the_ceiling_holds_across_a_restart() {
 }
 
 #[test]
-fn a_call_that_a_crash_cut_off_before_its_first_word_counts_as_a_usual_answer() {
+fn call_interrupted_by_a_crash_counts_as_an_average_answer() {
     let settings = [PRICE, "budget.daily_usd=100", "model.max_tokens=100"];
     let server = Server::start(&settings);
     let mut chat = server.chat("default");

@@ -95,7 +95,7 @@ fn every_provider_takes_the_default_configuration() {
 }
 
 #[test]
-fn openais_newer_models_are_asked_on_responses_once_the_service_says_so() {
+fn openai_models_move_to_the_responses_api_when_required() {
     let switched = &["Please use /v1/responses instead"];
     for model in ["gpt-5.4", "gpt-5.4-mini"] {
         let set = format!("model.model_id={model}");
@@ -117,7 +117,7 @@ fn openais_newer_models_are_asked_on_responses_once_the_service_says_so() {
 }
 
 #[test]
-fn claude_thinks_in_the_form_of_its_generation_and_gets_its_thoughts_back() {
+fn claude_reasoning_uses_its_generations_format_and_is_returned() {
     for model in ["claude-opus-4-6", "claude-sonnet-4-7", "claude-sonnet-5", "claude-haiku-4-5"] {
         for effort in ["none", "high"] {
             let set = [
@@ -139,7 +139,7 @@ fn claude_thinks_in_the_form_of_its_generation_and_gets_its_thoughts_back() {
 }
 
 #[test]
-fn gemini_gets_its_signatures_back() {
+fn gemini_signatures_are_returned() {
     for (model, effort) in
         [("gemini-2.5-flash", "high"), ("gemini-3-pro-preview", "low"), ("gemini-flash-latest", "medium")]
     {
@@ -149,7 +149,7 @@ fn gemini_gets_its_signatures_back() {
 }
 
 #[test]
-fn servers_that_follow_openai_get_what_they_insist_on() {
+fn openai_compatible_servers_get_their_required_fields() {
     let own = |host, model: &str| {
         let set = format!("model.model_id={model}");
         served(Chat::of(host), "openai", "/v1", &[&set, "model.context_window=65536"])
@@ -170,7 +170,7 @@ fn servers_that_follow_openai_get_what_they_insist_on() {
 }
 
 #[test]
-fn a_litellm_proxy_says_what_its_model_takes() {
+fn litellm_proxy_reports_the_context_window() {
     let (strict, server) = served(Chat::of(Host::LiteLlm), "litellm", "", &["model.model_id=team-model"]);
     let long = format!("The beginning. {}The end.", "Words that fill the window. ".repeat(2_000));
     let frames = server.chat("default").say("m1", &long);
@@ -185,7 +185,7 @@ fn a_litellm_proxy_says_what_its_model_takes() {
 }
 
 #[test]
-fn a_litellm_proxy_says_what_its_model_costs() {
+fn litellm_proxy_reports_the_price() {
     let with_ceiling = ["model.model_id=team-model", "budget.daily_usd=1"];
     let (strict, server) = served(Chat::of(Host::LiteLlm), "litellm", "", &with_ceiling);
     server.chat("default").say("m1", "Hi.");
@@ -225,7 +225,7 @@ fn time(value: &Value) -> String {
 }
 
 #[test]
-fn the_second_step_of_a_turn_is_written_as_the_provider_wants_it() {
+fn second_step_of_a_turn_uses_the_providers_format() {
     let body = second(served(
         OpenAi::default(),
         "openai",

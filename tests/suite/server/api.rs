@@ -4,7 +4,7 @@ use aethon_tests::{Request, Server, eventually};
 use serde_json::json;
 
 #[test]
-fn the_status_says_what_runs() {
+fn status_names_the_running_parts() {
     let server = Server::start(&["model.model_id=fake-1"]);
     let status = server.get("/api/status").json();
     assert_eq!(status["status"], "running");
@@ -24,7 +24,7 @@ fn the_health_needs_nothing_and_says_one_word() {
 }
 
 #[test]
-fn the_configuration_is_told_as_nested_objects() {
+fn configuration_is_returned_as_nested_objects() {
     let config = Server::start(&["agent.loop_limit=9"]).get("/api/config").json();
     assert_eq!(config["agent"]["loop_limit"], 9);
     assert_eq!(config["channels"]["webchat"]["host"], "127.0.0.1");
@@ -56,7 +56,7 @@ fn the_newest_log_records_come_first_and_by_level() {
 }
 
 #[test]
-fn there_are_no_approvals_when_nobody_asks() {
+fn approvals_list_is_empty_without_requests() {
     let server = Server::start(&[]);
     assert_eq!(server.get("/api/approvals").json()["approvals"], json!([]));
     assert_eq!(server.post("/api/approvals/none", &json!({"decision": "approve"})).status, 404);
@@ -98,7 +98,7 @@ fn without_the_dashboard_unknown_is_still_401() {
 }
 
 #[test]
-fn a_panic_of_nobody_reaches_the_client() {
+fn no_panic_text_reaches_the_client() {
     // The longest names and the most of everything that a client may choose.
     let server = Server::start(&[]);
     let long = "x".repeat(6000);

@@ -59,7 +59,7 @@ fn pictures_and_text_are_kept_with_the_message() {
 }
 
 #[test]
-fn files_alone_are_a_message() {
+fn attachments_alone_are_a_message() {
     let server = Server::start(&[]);
     let mut chat = server.chat("default");
     chat.send_json(&with("m1", "", &json!([{"name": "dot.png", "mime": "image/png", "data": PNG}])));
@@ -67,7 +67,7 @@ fn files_alone_are_a_message() {
 }
 
 #[test]
-fn anything_else_is_refused_and_nothing_is_stored() {
+fn unsupported_attachment_is_refused_and_not_stored() {
     let server = Server::start(&[]);
     let mut chat = server.chat("default");
     let data = STANDARD.encode("hello");
@@ -99,7 +99,7 @@ fn anything_else_is_refused_and_nothing_is_stored() {
 }
 
 #[test]
-fn a_name_cannot_lead_anywhere() {
+fn attachment_name_cannot_be_a_path() {
     let server = Server::start(&[]);
     let mut chat = server.chat("default");
     let files = json!([text_file("../../etc/cron.d/x\u{0}\n", "text/plain", "hello")]);
@@ -110,7 +110,7 @@ fn a_name_cannot_lead_anywhere() {
 }
 
 #[test]
-fn a_large_file_fits_up_to_the_frame() {
+fn attachment_size_is_limited_by_the_frame() {
     let server = Server::start(&[]);
     let mut chat = server.chat("default");
     let text = "line of a long file\n".repeat(35_000);

@@ -37,7 +37,7 @@ fn a_retry_answers_again_in_the_place_of_the_answer() {
 }
 
 #[test]
-fn a_retry_of_an_earlier_turn_drops_what_came_after() {
+fn retry_of_an_earlier_turn_drops_later_turns() {
     let server = Server::start(&[]);
     let mut chat = server.chat("default");
     let turns = three_turns(&mut chat);

@@ -23,7 +23,7 @@ fn ready_comes_first_and_carries_no_number() {
 }
 
 #[test]
-fn a_turn_is_told_in_order() {
+fn frames_of_a_turn_come_in_order() {
     let server = Server::start(&[]);
     let mut chat = server.chat("default");
     let frames = chat.say("m1", "!stream 30 2\n!say # The end\\n\n!say - a\n!say - **b**");
@@ -64,7 +64,7 @@ fn usage_is_the_sum_over_the_turn() {
 }
 
 #[test]
-fn the_same_id_twice_is_one_message() {
+fn repeated_message_id_is_one_message() {
     let server = Server::start(&[]);
     let mut chat = server.chat("default");
     let message = json!({"type": "message", "id": "m1", "text": "!say once"});
@@ -88,7 +88,7 @@ fn the_same_id_twice_is_one_message() {
 }
 
 #[test]
-fn the_same_id_while_it_runs_and_after_a_restart() {
+fn repeated_message_id_is_recognised_during_the_turn_and_after_restart() {
     let server = Server::start(&[]);
     let mut chat = server.chat("default");
     let message = json!({"type": "message", "id": "m1", "text": "!stream 30 10\n!say end"});
@@ -109,7 +109,7 @@ fn the_same_id_while_it_runs_and_after_a_restart() {
 }
 
 #[test]
-fn a_session_works_in_order_and_tells_how_many_wait() {
+fn session_runs_in_order_and_reports_its_queue_length() {
     let server = Server::start(&[]);
     let mut chat = server.chat("default");
     for number in 0..4 {
@@ -127,7 +127,7 @@ fn a_session_works_in_order_and_tells_how_many_wait() {
 }
 
 #[test]
-fn other_sessions_do_not_wait() {
+fn sessions_run_independently() {
     let server = Server::start(&[]);
     let mut slow = server.chat("slow");
     slow.send_json(&json!({"type": "message", "id": "m1", "text": "!sleep 60000"}));
@@ -141,7 +141,7 @@ fn other_sessions_do_not_wait() {
 }
 
 #[test]
-fn one_socket_talks_to_several_sessions() {
+fn several_sessions_share_a_socket() {
     let server = Server::start(&[]);
     let mut chat = server.chat("home");
     for session in ["one", "two"] {
@@ -155,7 +155,7 @@ fn one_socket_talks_to_several_sessions() {
 }
 
 #[test]
-fn everybody_in_a_session_sees_its_turns() {
+fn every_client_of_a_session_sees_its_turns() {
     let server = Server::start(&[]);
     let (mut one, mut two) = (server.chat("shared"), server.chat("shared"));
     let mut stranger = server.chat("private");
@@ -170,7 +170,7 @@ fn everybody_in_a_session_sees_its_turns() {
 }
 
 #[test]
-fn a_tool_call_is_told_from_start_to_end() {
+fn tool_call_frames_cover_start_to_end() {
     let server = Server::start(&[]);
     std::fs::write(server.home().path().join("workspace/notes.txt"), "milk and honey\n").unwrap();
     let mut chat = server.chat("default");
@@ -193,7 +193,7 @@ fn a_tool_call_is_told_from_start_to_end() {
 }
 
 #[test]
-fn a_failing_tool_is_told_and_the_turn_goes_on() {
+fn failing_tool_is_reported_and_the_turn_continues() {
     let server = Server::start(&[]);
     let mut chat = server.chat("default");
     for call in [
@@ -212,7 +212,7 @@ fn a_failing_tool_is_told_and_the_turn_goes_on() {
 }
 
 #[test]
-fn a_failing_model_is_told_in_words() {
+fn failing_model_is_reported_in_a_sentence() {
     let server = Server::start(&["model.max_retries=0"]);
     for kind in ["rate_limit", "overloaded", "auth", "context_length", "network", "malformed"] {
         let mut chat = server.chat(kind);
@@ -227,7 +227,7 @@ fn a_failing_model_is_told_in_words() {
 }
 
 #[test]
-fn a_frame_that_is_wrong_gets_an_error_and_the_socket_stays() {
+fn invalid_frame_gets_an_error_and_the_socket_stays_open() {
     let server = Server::start(&[]);
     let mut chat = server.chat("default");
     let deep = format!("{{\"type\": \"message\", \"id\": {}}}", "[".repeat(10_000));
@@ -324,7 +324,7 @@ fn replies_are_rendered_without_anything_that_acts() {
 }
 
 #[test]
-fn a_model_that_is_faster_than_anybody_reads_loses_no_word() {
+fn fast_model_and_slow_reader_lose_no_text() {
     let server = Server::start(&[]);
     let mut chat = server.chat("default");
     for (id, words) in [("m1", 20_000), ("m2", 30_000)] {

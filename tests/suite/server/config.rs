@@ -41,7 +41,7 @@ fn assert_names(words: &str, all: &[&str]) {
 }
 
 #[test]
-fn a_later_layer_wins() {
+fn later_configuration_layer_wins() {
     let home = home();
     let retries = |command: &mut std::process::Command| {
         let output = run(command.args(["config", "get", "model.max_retries"]), None);
@@ -76,7 +76,7 @@ fn the_server_reads_all_layers_too() {
 }
 
 #[test]
-fn a_value_given_by_set_is_toml_and_a_bare_word_is_a_string() {
+fn set_flag_takes_toml_and_bare_words() {
     let server = Server::start(&[
         "model.model_id=some-model/v1:x",
         "agent.max_iterations=7",
@@ -167,7 +167,7 @@ fn a_secret_that_resolves_to_nothing_is_refused() {
 }
 
 #[test]
-fn a_wrong_value_is_refused_with_file_line_key_and_what_is_allowed() {
+fn invalid_value_is_refused_with_file_line_key_and_allowed_values() {
     let check = |config: &str, line: u32, all: &[&str]| {
         let words = refused(config);
         assert_names(&words, &["config.toml"]);
@@ -247,7 +247,7 @@ fn an_unknown_key_warns_with_the_nearest_one_and_starts() {
 }
 
 #[test]
-fn an_unknown_key_that_may_leave_something_unprotected_is_refused_wherever_it_comes_from() {
+fn unknown_security_key_is_refused_from_every_layer() {
     let home = home();
     let names = ["dashboard.auth_tokn", "dashboard.auth_token"];
     let text = "[dashboard]\nauth_tokn = \"s3cret-canary\"\n";
@@ -380,7 +380,7 @@ fn the_schema_is_a_json_schema_of_the_file() {
 }
 
 #[test]
-fn a_feature_that_this_version_lacks_is_told_wherever_the_configuration_is_looked_at() {
+fn missing_feature_is_reported_by_every_configuration_view() {
     let home = home();
     let file = "[channels.telegram]\ntoken = \"123456:secret-of-the-bot\"\n\
                 [security]\nrequire_approval = true\n";

@@ -129,7 +129,7 @@ fn a_repeated_equal_length_is_one_or_refused() {
 }
 
 #[test]
-fn a_slow_head_is_cut_off() {
+fn slow_request_head_times_out() {
     let server = Server::start(&["server.header_timeout_seconds=1"]);
     let begun = Instant::now();
     let mut silent = connect(server.address);
@@ -156,7 +156,7 @@ fn a_slow_head_is_cut_off() {
 }
 
 #[test]
-fn a_slow_body_is_cut_off() {
+fn slow_request_body_times_out() {
     let server = Server::start(&["server.body_timeout_seconds=1"]);
     let begun = Instant::now();
     for framing in ["Content-Length: 100", "Transfer-Encoding: chunked"] {
@@ -175,7 +175,7 @@ fn a_slow_body_is_cut_off() {
 }
 
 #[test]
-fn a_body_that_ends_early_disturbs_nobody() {
+fn truncated_body_disturbs_no_other_client() {
     let server = Server::start(&[]);
     for _ in 0..20 {
         let mut connection = connect(server.address);
@@ -273,7 +273,7 @@ fn nonsense(random: &mut Random) -> Vec<u8> {
 }
 
 #[test]
-fn no_nonsense_brings_it_down() {
+fn random_bytes_do_not_crash_the_server() {
     let server = Server::start(&["server.header_timeout_seconds=2", "server.body_timeout_seconds=2"]);
     let mut random = Random::new(20_261_120);
     for round in 0..600 {
@@ -299,7 +299,7 @@ fn no_nonsense_brings_it_down() {
 }
 
 #[test]
-fn no_request_parameter_brings_it_down() {
+fn hostile_parameters_do_not_crash_the_server() {
     let server = Server::start(&[]);
     server.chat("default").say("m1", "!say hello");
     let odd = [

@@ -9,7 +9,7 @@ use serde_json::json;
 const ROUNDS: usize = 12;
 
 #[test]
-fn every_answer_is_one_that_the_document_tells() {
+fn every_answer_matches_the_openapi_document() {
     // Recordings and memory have something to show; no request here leaves the machine.
     let server =
         Server::start(&["session_recorder.enabled=true", "work.enabled=true", "logging.level=error"]);

@@ -9,7 +9,7 @@ use tungstenite::Message;
 fn subscribed(server: &Server, topics: &[&str]) -> Socket {
     let mut socket = server.socket("/ws/dashboard");
     socket.send_json(&json!({"channel": "subscribe", "topics": topics}));
-    assert!(socket.is_heard());
+    assert!(socket.has_handled_all());
     socket
 }
 
@@ -24,7 +24,7 @@ fn next(socket: &mut Socket, topic: &str) -> Value {
 }
 
 #[test]
-fn without_a_subscription_everything_comes() {
+fn dashboard_without_a_subscription_gets_every_topic() {
     let server = Server::start(&[]);
     let mut socket = server.socket("/ws/dashboard");
     for strange in
@@ -32,7 +32,7 @@ fn without_a_subscription_everything_comes() {
     {
         assert!(socket.send_message(strange));
     }
-    assert!(socket.is_heard(), "what is not understood is ignored");
+    assert!(socket.has_handled_all(), "what is not understood is ignored");
     server.chat("default").say("m1", "!say hello");
     let mut seen: Vec<String> = Vec::new();
     let mut last = 0;
@@ -62,13 +62,13 @@ fn a_subscription_brings_its_topics_only() {
     assert!(socket.is_silent(Duration::from_millis(300)));
     // A later subscription replaces the first; none at all silences it.
     socket.send_json(&json!({"channel": "subscribe", "topics": []}));
-    assert!(socket.is_heard());
+    assert!(socket.has_handled_all());
     server.chat("default").say("m2", "!say again");
     assert!(socket.is_silent(Duration::from_millis(300)));
 }
 
 #[test]
-fn sessions_are_told_as_they_change() {
+fn dashboard_receives_session_changes() {
     let server = Server::start(&[]);
     let mut socket = subscribed(&server, &["sessions"]);
     server.chat("notes").say("m1", "!say hello");
@@ -80,7 +80,7 @@ fn sessions_are_told_as_they_change() {
 }
 
 #[test]
-fn approvals_are_told_and_settled() {
+fn dashboard_receives_approvals_and_their_decisions() {
     let server = Server::start(&["approval.enabled=true", "approval.requires_approval=[\"current_time\"]"]);
     let mut socket = subscribed(&server, &["approvals"]);
     let mut chat = server.chat("default");
@@ -97,7 +97,7 @@ fn approvals_are_told_and_settled() {
 }
 
 #[test]
-fn logs_are_told() {
+fn dashboard_receives_log_records() {
     let server = Server::start(&["logging.level=debug"]);
     let mut socket = subscribed(&server, &["logs"]);
     server.chat("default").say("m1", "!say hello");
@@ -109,7 +109,7 @@ fn logs_are_told() {
 }
 
 #[test]
-fn a_frame_that_is_not_understood_is_ignored() {
+fn unknown_dashboard_frame_is_ignored() {
     let server = Server::start(&[]);
     let mut socket = subscribed(&server, &["messages"]);
     for frame in [
@@ -131,11 +131,11 @@ fn a_frame_that_is_not_understood_is_ignored() {
 }
 
 #[test]
-fn a_reader_that_lags_is_told_how_much_it_missed() {
+fn lagging_reader_gets_the_number_of_missed_events() {
     let server = Server::start(&[]);
     let mut slow = Socket::narrow(server.address, "/ws/dashboard", &[]);
     slow.send_json(&json!({"channel": "subscribe", "topics": ["messages"]}));
-    assert!(slow.is_heard());
+    assert!(slow.has_handled_all());
     let mut chat = server.chat("default");
     let before = server.resident();
     // Texts fill the system's buffers, and then the events of many turns fill the queue.
@@ -160,7 +160,7 @@ fn a_reader_that_lags_is_told_how_much_it_missed() {
 }
 
 #[test]
-fn a_rename_is_told() {
+fn dashboard_receives_a_rename() {
     let server = Server::start(&[]);
     server.post("/webhook/garden", &json!({"text": "!say x"}));
     let mut socket = subscribed(&server, &["sessions"]);

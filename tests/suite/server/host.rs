@@ -92,7 +92,7 @@ fn with_credentials_any_well_formed_name_is_served() {
 }
 
 #[test]
-fn with_a_token_but_no_webhook_secret_webhooks_still_need_a_loopback_name() {
+fn webhooks_without_a_secret_need_a_loopback_name() {
     let server = Server::start(&["dashboard.auth_token=t0ken"]);
     assert_eq!(hook(&server, "evil.example"), 421);
     assert_eq!(hook(&server, "localhost"), 200);
@@ -101,7 +101,7 @@ fn with_a_token_but_no_webhook_secret_webhooks_still_need_a_loopback_name() {
 }
 
 #[test]
-fn allowed_hosts_narrow_what_credentials_open_and_open_what_is_narrow() {
+fn allowed_hosts_define_the_served_names() {
     let allowed = "channels.webchat.allowed_hosts=[\"home.example\"]";
     for settings in [&[allowed][..], &[allowed, "dashboard.auth_token=t0ken", "webhook.secret=s3cret"]] {
         let server = Server::start(settings);

@@ -66,7 +66,7 @@ fn a_reply_that_looks_like_a_frame_stays_text() {
 }
 
 #[test]
-fn a_failure_is_told_in_one_reply() {
+fn plain_failure_is_a_single_reply() {
     let server = Server::start(&["model.max_retries=0"]);
     let mut socket = server.socket("/ws/chat");
     for kind in ["rate_limit", "overloaded", "auth", "context_length", "network", "malformed"] {
@@ -116,7 +116,7 @@ fn the_json_protocol_is_agreed_to_among_others() {
 }
 
 #[test]
-fn a_client_that_leaves_early_leaves_an_answer_behind() {
+fn answer_is_stored_after_the_client_left() {
     let server = Server::start(&[]);
     let mut socket = server.socket("/ws/chat?session=left");
     socket.send("!stream 5 20\n!say the end");
@@ -174,7 +174,7 @@ fn a_client_that_does_not_read_costs_little() {
 }
 
 #[test]
-fn a_client_that_takes_nothing_for_half_a_minute_is_closed_with_1013() {
+fn stalled_client_is_closed_with_1013() {
     let server = Server::start(&["model.provider=echo"]);
     let mut socket = Socket::narrow(server.address, "/ws/chat", &[]);
     let frame = masked_text(&"x".repeat(900_000));

@@ -38,7 +38,7 @@ const TAKEN: &str = "configuration reloaded";
 const REFUSED: &str = "stays in force";
 
 #[test]
-fn the_model_the_token_the_secret_and_the_level_change_without_a_restart() {
+fn model_token_secret_and_log_level_change_without_a_restart() {
     let server = started("[model]\nprovider = \"echo\"\n[dashboard]\nauth_token = \"the-old-token-0123\"\n");
     let status = get(&server, "/api/status", "the-old-token-0123");
     assert_eq!((status.0, &status.1["provider"]), (200, &json!("echo")));
@@ -85,7 +85,7 @@ fn open_dashboards_learn_which_keys_have_changed_and_no_values() {
     let server = started("[model]\nprovider = \"echo\"\n");
     let mut live = server.socket("/ws/dashboard");
     live.send(r#"{"channel":"subscribe","topics":["config"]}"#);
-    assert!(live.is_heard());
+    assert!(live.has_handled_all());
     reload(&server, "[model]\nprovider = \"fake\"\n[agent]\nloop_limit = 5\n", TAKEN);
     let news = live.frame();
     assert_eq!(news["channel"], "config");
@@ -97,7 +97,7 @@ fn open_dashboards_learn_which_keys_have_changed_and_no_values() {
 }
 
 #[test]
-fn a_reload_that_would_open_the_door_to_strangers_is_refused() {
+fn reload_that_would_expose_the_server_is_refused() {
     let exposed = "host = \"0.0.0.0\"\n[model]\nprovider = \"echo\"\n[dashboard]\n";
     let server = started(&format!("{exposed}auth_token = \"the-old-token-0123\"\n"));
     reload(&server, exposed, REFUSED);
@@ -106,7 +106,7 @@ fn a_reload_that_would_open_the_door_to_strangers_is_refused() {
 }
 
 #[test]
-fn a_running_turn_goes_on_with_what_it_began_with() {
+fn running_turn_keeps_its_configuration() {
     let server = started("[model]\nprovider = \"fake\"\n");
     let mut chat = server.chat("a");
     chat.send_json(&json!({"type": "message", "id": "m1", "text": "!stream 40 25"}));
@@ -124,7 +124,7 @@ fn a_running_turn_goes_on_with_what_it_began_with() {
 }
 
 #[test]
-fn a_demonstration_becomes_the_real_thing() {
+fn demo_mode_ends_when_a_model_is_configured() {
     let home = home();
     write(home.path(), "");
     let mut command = program("aethon-server", home.path());

@@ -21,7 +21,7 @@ fn an_unknown_path_is_404() {
 }
 
 #[test]
-fn an_asset_that_is_not_there_is_404() {
+fn missing_asset_is_404() {
     let answer = Server::start(&[]).get("/dashboard/static/nothing.js");
     assert_eq!(answer.status, 404);
     answer.assert_guarded();
@@ -149,7 +149,7 @@ fn a_body_over_the_limit_is_413() {
 }
 
 #[test]
-fn a_declared_length_over_the_limit_is_413_before_the_body_comes() {
+fn declared_length_over_the_limit_is_413_before_the_body() {
     let server = Server::start(&[]);
     let head = "POST /webhook/trigger HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n";
     for length in ["1048577", "99999999999", "9223372036854775807"] {
@@ -159,7 +159,7 @@ fn a_declared_length_over_the_limit_is_413_before_the_body_comes() {
 }
 
 #[test]
-fn a_client_that_waits_for_100_gets_it_or_the_refusal() {
+fn expect_100_gets_continue_or_the_refusal() {
     let server = Server::start(&[]);
     let head = "POST /webhook/trigger HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nExpect: 100-continue\r\n";
     let body = r#"{"text": "!say hello"}"#;

@@ -57,7 +57,7 @@ fn every_kind_of_answer_carries_the_headers() {
 }
 
 #[test]
-fn answers_of_the_api_are_not_kept() {
+fn api_answers_are_not_cached() {
     let server = Server::start(&["dashboard.auth_token=t0ken"]);
     for target in
         ["/api/status", "/api/sessions", "/api/config", "/api/nothing", "/api/logs", "/api/approvals"]
@@ -99,7 +99,7 @@ fn the_policy_lets_a_page_reach_itself_only() {
 }
 
 #[test]
-fn head_works_where_get_does() {
+fn head_is_supported_where_get_is() {
     let server = Server::start(&[]);
     let asset = assets(&server.get("/").text()).first().unwrap().clone();
     for target in

@@ -155,7 +155,7 @@ fn messages_are_paged_backwards() {
 }
 
 #[test]
-fn a_busy_session_says_so() {
+fn busy_session_is_reported_as_busy() {
     let server = Server::start(&[]);
     let mut chat = server.chat("default");
     chat.send_json(&json!({"type": "message", "id": "m1", "text": "!stream 500 20"}));

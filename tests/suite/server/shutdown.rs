@@ -12,7 +12,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
 
 #[test]
-fn both_signals_end_it_with_status_0() {
+fn sigterm_and_sigint_exit_with_status_0() {
     for signal in [Signal::TERM, Signal::INT] {
         let server = Server::start(&[]);
         server.signal(signal);
@@ -36,7 +36,7 @@ fn open_sockets_are_closed_with_1001() {
 }
 
 #[test]
-fn a_request_that_never_ends_does_not_hold_the_end_up() {
+fn endless_request_does_not_delay_the_shutdown() {
     let server = Server::start(&[]);
     let mut half = connect(server.address);
     half.write_all(b"GET /health HT").unwrap();
@@ -46,7 +46,7 @@ fn a_request_that_never_ends_does_not_hold_the_end_up() {
 }
 
 #[test]
-fn a_running_turn_may_finish() {
+fn shutdown_lets_a_running_turn_finish() {
     let server = Server::start(&[]);
     let mut chat = server.chat("default");
     chat.send_json(&json!({"type": "message", "id": "m1", "text": "!stream 20 20\n!say finished"}));
@@ -66,7 +66,7 @@ fn a_running_turn_may_finish() {
 }
 
 #[test]
-fn new_connections_are_not_taken_while_it_stops() {
+fn shutdown_refuses_new_connections() {
     let server = Server::start(&[]);
     let mut chat = server.chat("default");
     chat.send_json(&json!({"type": "message", "id": "m1", "text": "!stream 1000 20"}));
@@ -76,7 +76,7 @@ fn new_connections_are_not_taken_while_it_stops() {
 }
 
 #[test]
-fn what_was_said_without_an_id_is_stored_when_the_grace_is_over() {
+fn interrupted_turn_without_an_id_is_stored_after_the_grace_period() {
     let server = Server::start(&["server.shutdown_grace=1"]);
     let mut socket = server.socket("/ws/chat");
     socket.send("!stream 2000 20");
@@ -97,7 +97,7 @@ fn what_was_said_without_an_id_is_stored_when_the_grace_is_over() {
 }
 
 #[test]
-fn what_has_an_id_and_outlasts_the_grace_is_answered_after_the_start() {
+fn turn_with_an_id_beyond_the_grace_period_is_answered_after_restart() {
     let server = Server::start(&["server.shutdown_grace=1"]);
     let mut chat = server.chat("default");
     chat.send_json(&json!({"type": "message", "id": "m1", "text": "!stream 200 20\n!say whole"}));
@@ -117,7 +117,7 @@ fn what_has_an_id_and_outlasts_the_grace_is_answered_after_the_start() {
 }
 
 #[test]
-fn a_second_signal_ends_it_at_once_and_loses_nothing_acknowledged() {
+fn second_signal_exits_at_once_and_loses_nothing_acknowledged() {
     let server = Server::start(&["server.shutdown_grace=60"]);
     let mut chat = server.chat("default");
     chat.send_json(&json!({"type": "message", "id": "m1", "text": "!stream 40 25\n!say answer-1"}));
@@ -145,7 +145,7 @@ fn a_second_signal_ends_it_at_once_and_loses_nothing_acknowledged() {
 }
 
 #[test]
-fn under_load_it_ends_in_order() {
+fn shutdown_under_load_is_orderly() {
     let server = Server::start(&["server.shutdown_grace=5"]);
     let address = server.address;
     let load: Vec<_> = (0..4)
@@ -186,7 +186,7 @@ fn under_load_it_ends_in_order() {
 }
 
 #[test]
-fn a_broken_storage_holds_the_end_up_for_a_moment_only() {
+fn broken_storage_delays_the_shutdown_briefly() {
     let server = Server::start_breakable(&["server.shutdown_grace=1"]);
     let mut chat = server.chat("default");
     chat.send_json(&json!({"type": "message", "id": "m1", "text": "!sleep 300\n!say whole"}));
@@ -200,7 +200,7 @@ fn a_broken_storage_holds_the_end_up_for_a_moment_only() {
 }
 
 #[test]
-fn hangups_from_the_first_moment_on_do_not_end_it() {
+fn early_sighup_does_not_end_the_server() {
     let home = home();
     let mut command = server_command(home.path(), &[]);
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();

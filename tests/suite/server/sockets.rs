@@ -20,7 +20,7 @@ fn is_open(server: &Server, target: &str, headers: &[(&str, &str)]) -> bool {
         socket.send("!say open");
         return socket.text() == "open";
     }
-    socket.is_heard()
+    socket.has_handled_all()
 }
 
 fn foreign(server: &Server) -> Vec<String> {
@@ -93,7 +93,7 @@ fn an_allowed_origin_is_let_in() {
 }
 
 #[test]
-fn a_missing_or_wrong_token_is_closed_with_1008() {
+fn socket_without_a_valid_token_is_closed_with_1008() {
     let server = Server::start(&["dashboard.auth_token=t0ken"]);
     for target in TARGETS {
         for headers in [
@@ -116,7 +116,7 @@ fn a_missing_or_wrong_token_is_closed_with_1008() {
 }
 
 #[test]
-fn nothing_of_a_refused_peer_is_read() {
+fn frames_of_a_refused_peer_are_not_read() {
     let server = Server::start(&["dashboard.auth_token=t0ken"]);
     let mut socket = Socket::open(server.address, "/ws/chat", &[]);
     let _ = socket.send_message(Message::text("!say hello"));
@@ -159,13 +159,13 @@ fn a_frame_over_a_mebibyte_is_closed_with_1009() {
 }
 
 #[test]
-fn what_is_no_text_is_closed_with_its_code() {
+fn non_text_frame_closes_with_its_code() {
     let server = Server::start(&[]);
     for (target, headers) in [("/ws/chat", &[][..]), ("/ws/chat", &[V1]), ("/ws/dashboard", &[])] {
         let mut socket = Socket::open(server.address, target, headers);
         assert!(socket.send_message(Message::binary(vec![1, 2, 3])));
         match target {
-            "/ws/dashboard" => assert!(socket.is_heard(), "what is not understood is ignored there"),
+            "/ws/dashboard" => assert!(socket.has_handled_all(), "what is not understood is ignored there"),
             _ => assert_eq!(socket.close_code(), 1003, "a binary frame on {target}"),
         }
         let mut socket = Socket::open(server.address, target, headers);

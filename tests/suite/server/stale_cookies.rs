@@ -57,7 +57,7 @@ fn a_cookie_of_another_token_is_cleared_with_its_401() {
 }
 
 #[test]
-fn a_cookie_whose_sign_in_was_taken_back_is_cleared_with_its_401() {
+fn cookie_of_a_revoked_sign_in_is_cleared_with_its_401() {
     let server = Server::start(&[SETTING]);
     let cookie = cookie_of(&server, TOKEN);
     let listed = server.send(&Request::get("/api/sign-ins").bearer(TOKEN)).json();
@@ -89,7 +89,7 @@ fn cookies_of_other_forms_are_cleared_with_their_401() {
 }
 
 #[test]
-fn only_a_stale_cookie_is_cleared() {
+fn valid_and_foreign_cookies_are_not_cleared() {
     let server = Server::start(&[SETTING]);
     let cookie = cookie_of(&server, TOKEN);
     let kept = |request: Request, what: &str| {

@@ -35,7 +35,7 @@ fn assert_names(words: &str, all: &[&str]) {
 }
 
 #[test]
-fn stdout_carries_one_line_that_says_where_it_listens() {
+fn stdout_has_one_line_with_the_address() {
     let server = Server::start(&[]);
     assert_eq!(server.greeting, format!("aethon 0.3.0 listening on http://{}", server.address));
     assert!(server.address.ip().is_loopback() && server.address.port() != 0);
@@ -44,7 +44,7 @@ fn stdout_carries_one_line_that_says_where_it_listens() {
 }
 
 #[test]
-fn with_demo_the_offline_model_stands_in_until_a_model_is_configured() {
+fn demo_uses_the_offline_model_until_one_is_configured() {
     let demo = |configuration: &str, variable: Option<(&str, &str)>| {
         let home = home();
         std::fs::write(home.path().join("config.toml"), configuration).unwrap();
@@ -127,7 +127,7 @@ fn wrong_flags_are_refused() {
 }
 
 #[test]
-fn check_says_what_would_run_and_ends() {
+fn check_prints_the_configuration_and_exits() {
     let home = home();
     let output = run(server_command(home.path(), &[]).arg("--check"), None);
     assert_eq!(output.status.code(), Some(0), "{output:?}");
@@ -172,7 +172,7 @@ fn a_host_that_cannot_be_bound_is_refused() {
 }
 
 #[test]
-fn loopback_in_any_form_needs_no_token() {
+fn loopback_address_in_any_form_needs_no_token() {
     for host in ["127.0.0.1", "localhost", "LOCALHOST", "127.8.9.10", "::1", "::ffff:127.0.0.1"] {
         let server = Server::start(&[&format!("channels.webchat.host=\"{host}\"")]);
         assert_eq!(server.get("/health").status, 200, "{host}: {}", server.greeting);
@@ -180,7 +180,7 @@ fn loopback_in_any_form_needs_no_token() {
 }
 
 #[test]
-fn a_token_that_can_be_guessed_is_told_at_the_start() {
+fn guessable_token_is_reported_at_start() {
     for host in ["channels.webchat.host=127.0.0.1", "channels.webchat.host=0.0.0.0"] {
         let server = Server::start(&[host, "dashboard.auth_token=t0ken", "webhook.secret=s3cret"]);
         assert_eq!(server.get("/api/status").status, 401);
@@ -192,7 +192,7 @@ fn a_token_that_can_be_guessed_is_told_at_the_start() {
 }
 
 #[test]
-fn with_a_token_or_the_flag_it_binds_beyond_loopback() {
+fn token_or_flag_permits_binding_beyond_loopback() {
     let server =
         Server::start(&["channels.webchat.host=0.0.0.0", "dashboard.auth_token=t0ken-of-sixteen-or-more"]);
     assert_eq!(server.get("/api/status").status, 401);
@@ -228,7 +228,7 @@ fn docker_that_does_not_answer_is_refused() {
 }
 
 #[test]
-fn all_that_speaks_against_a_start_is_said_at_once() {
+fn startup_reports_every_problem() {
     let home = home();
     let settings = ["channels.webchat.host=0.0.0.0", "security.sandbox=docker"];
     for check in [&[][..], &["--check"]] {
@@ -282,7 +282,7 @@ fn without_the_webchat_there_is_no_listener() {
 }
 
 #[test]
-fn a_missing_model_key_does_not_stop_it() {
+fn missing_model_key_does_not_prevent_the_start() {
     for (provider, variable) in [("openai", "OPENAI_API_KEY"), ("anthropic", "ANTHROPIC_API_KEY")] {
         let server = Server::start(&[&format!("model.provider={provider}")]);
         let status = server.get("/api/status").json();
@@ -317,7 +317,7 @@ fn the_log_format_is_text_or_json_and_goes_to_stderr() {
 }
 
 #[test]
-fn a_failure_while_it_runs_exits_1() {
+fn runtime_failure_exits_1() {
     // Its one line cannot be written: that is no refusal of its options, but a failure.
     let home = home();
     let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();

@@ -28,7 +28,7 @@ fn assert_free(server: &Server, chat: &mut Socket, id: &str) {
 }
 
 #[test]
-fn while_it_streams_what_was_said_is_kept() {
+fn stop_while_streaming_keeps_the_partial_reply() {
     let server = Server::start(&[]);
     let mut chat = server.chat("default");
     let ack = send(&mut chat, "m1", "!stream 5000 10");
@@ -44,7 +44,7 @@ fn while_it_streams_what_was_said_is_kept() {
 }
 
 #[test]
-fn while_the_model_is_silent() {
+fn stop_while_the_model_is_silent() {
     let server = Server::start(&[]);
     let mut chat = server.chat("default");
     let ack = send(&mut chat, "m1", "!sleep 600000");
@@ -53,7 +53,7 @@ fn while_the_model_is_silent() {
 }
 
 #[test]
-fn while_it_waits_to_try_again() {
+fn stop_while_waiting_for_a_retry() {
     let server = Server::start(&["model.max_retries=20"]);
     let mut chat = server.chat("default");
     let ack = send(&mut chat, "m1", "!error overloaded 50");
@@ -62,7 +62,7 @@ fn while_it_waits_to_try_again() {
 }
 
 #[test]
-fn between_tool_calls() {
+fn stop_between_tool_calls() {
     let server = Server::start(&[]);
     let mut chat = server.chat("default");
     let text = format!("!tool current_time {{}}\n{}", "!then\n!sleep 20\n!tool current_time {}\n".repeat(30));
@@ -74,7 +74,7 @@ fn between_tool_calls() {
 }
 
 #[test]
-fn while_it_waits_for_an_approval() {
+fn stop_while_waiting_for_an_approval() {
     let server = Server::start(&["approval.enabled=true", "approval.requires_approval=[\"current_time\"]"]);
     let mut chat = server.chat("default");
     send(&mut chat, "m1", "!tool current_time {}");
@@ -107,7 +107,7 @@ fn assert_well_formed(server: &Server) {
 }
 
 #[test]
-fn a_turn_that_waits_can_be_stopped_alone() {
+fn queued_turn_can_be_stopped_alone() {
     let server = Server::start(&[]);
     let mut chat = server.chat("default");
     let first = send(&mut chat, "m1", "!stream 60 10\n!say first");
@@ -126,7 +126,7 @@ fn a_turn_that_waits_can_be_stopped_alone() {
 }
 
 #[test]
-fn without_a_turn_all_of_the_session_stop() {
+fn stop_without_a_turn_stops_the_whole_session() {
     let server = Server::start(&[]);
     let mut chat = server.chat("default");
     let mut other = server.chat("other");
@@ -145,7 +145,7 @@ fn without_a_turn_all_of_the_session_stop() {
 }
 
 #[test]
-fn stopping_what_does_not_run_does_nothing() {
+fn stop_of_an_idle_session_does_nothing() {
     let server = Server::start(&[]);
     let mut chat = server.chat("default");
     let done = chat.say("m1", "!say hello").pop().unwrap();

@@ -33,7 +33,7 @@ fn named<'s>(spans: &'s [Value], name: &str) -> Option<&'s Value> {
 }
 
 #[test]
-fn what_was_measured_is_in_the_api_and_at_the_collector() {
+fn measurements_reach_the_api_and_the_collector() {
     let mut is_away = true;
     let collector = Stub::answering(move |_| match std::mem::replace(&mut is_away, false) {
         true => failure("503 Service Unavailable", "Retry-After: 0\r\n", "{}"),
@@ -77,7 +77,7 @@ fn newest(server: &Server, kind: &str, name: &str) -> Option<Value> {
 }
 
 #[test]
-fn refusals_approvals_deliveries_jobs_channels_and_errors_leave_their_rows_and_are_told_live() {
+fn refusals_approvals_deliveries_and_errors_are_stored_and_streamed() {
     let telegram = Telegram::start();
     let own = telegram.settings();
     let settings =
@@ -87,7 +87,7 @@ fn refusals_approvals_deliveries_jobs_channels_and_errors_leave_their_rows_and_a
     telegram.await_poll();
     let mut live = server.socket("/ws/dashboard");
     live.send_json(&json!({"channel": "subscribe", "topics": ["telemetry"]}));
-    assert!(live.is_heard());
+    assert!(live.has_handled_all());
 
     let mut chat = server.chat("measured");
     chat.say("m1", "!tool shell {\"command\": \"sudo true\"}");

@@ -25,7 +25,7 @@ fn send(path: &Path, request: &Request) -> Response {
 }
 
 #[test]
-fn the_socket_alone_is_served_and_only_the_owner_may_use_it() {
+fn unix_socket_alone_serves_its_owner_only() {
     let server = Server::start(&ONLY);
     let path = socket_of(&server);
     assert_eq!(
@@ -49,7 +49,7 @@ fn the_socket_alone_is_served_and_only_the_owner_may_use_it() {
 }
 
 #[test]
-fn beside_the_port_both_are_served_and_the_ready_line_names_the_port() {
+fn port_and_unix_socket_are_both_served() {
     let server =
         Server::start(&["channels.webchat.socket=\"a.sock\"", "dashboard.auth_token=a-token-of-the-owner"]);
     assert!(server.greeting.contains("http://127.0.0.1:"), "{}", server.greeting);
@@ -83,7 +83,7 @@ fn the_terminal_attaches_through_the_socket() {
 }
 
 #[test]
-fn a_dead_socket_is_replaced_and_a_live_one_or_anything_else_is_not() {
+fn stale_unix_socket_is_replaced_and_a_live_one_kept() {
     let server = Server::start(&ONLY);
     let path = socket_of(&server);
     let home = server.kill();
@@ -125,7 +125,7 @@ fn a_dead_socket_is_replaced_and_a_live_one_or_anything_else_is_not() {
 }
 
 #[test]
-fn a_command_of_the_assistant_cannot_connect() {
+fn commands_cannot_connect_to_the_unix_socket() {
     let home = home();
     let server = Server::start_command(
         home.clone(),
@@ -154,7 +154,7 @@ fn a_command_of_the_assistant_cannot_connect() {
 }
 
 #[test]
-fn a_socket_and_its_limits_are_not_those_of_the_port() {
+fn unix_socket_has_limits_of_its_own() {
     let server =
         Server::start(&["channels.webchat.socket=\"a.sock\"", "dashboard.auth_token=a-token-of-the-owner"]);
     let path = socket_of(&server);
@@ -177,7 +177,7 @@ fn a_socket_and_its_limits_are_not_those_of_the_port() {
 }
 
 #[test]
-fn a_socket_where_tools_may_write_is_refused_with_the_remedy() {
+fn unix_socket_in_a_tool_writable_folder_is_refused_with_a_remedy() {
     let home = home();
     let shared = home.path().join("workspace");
     std::fs::create_dir(&shared).unwrap();

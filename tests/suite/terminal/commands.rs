@@ -35,7 +35,7 @@ fn ask_answers_in_process_when_no_daemon_runs() {
 }
 
 #[test]
-fn ask_reads_what_is_piped_in() {
+fn ask_reads_piped_input() {
     let home = home();
     assert_eq!(out(&cli(home.path(), &["ask"], Some("!say from the pipe\n"))).trim(), "from the pipe");
     let echo = ["--set", "model.provider=echo", "ask", "review this:"];
@@ -70,7 +70,7 @@ fn ask_in_json_is_for_programs() {
 }
 
 #[test]
-fn ask_that_fails_says_so_and_exits_1() {
+fn failing_ask_reports_it_and_exits_1() {
     let failed = cli(home().path(), &["--set", "model.max_retries=0", "ask", "!error auth"], None);
     assert_eq!(failed.status.code(), Some(1));
     let told = words(&failed) + &String::from_utf8_lossy(&failed.stdout);
@@ -78,7 +78,7 @@ fn ask_that_fails_says_so_and_exits_1() {
 }
 
 #[test]
-fn ask_runs_tools_and_denies_what_needs_an_approval() {
+fn ask_runs_tools_and_denies_calls_needing_approval() {
     let home = home();
     std::fs::create_dir(home.path().join("workspace")).unwrap();
     std::fs::write(home.path().join("workspace/notes.txt"), "milk and honey").unwrap();
@@ -136,7 +136,7 @@ fn connect_names_the_daemon() {
 }
 
 #[test]
-fn a_daemon_that_died_is_not_waited_for() {
+fn terminal_does_not_wait_for_a_dead_daemon() {
     let server = Server::start(&[]);
     let home = server.kill();
     assert_eq!(out(&cli(home.path(), &["ask", "!say in process"], None)).trim(), "in process");
@@ -194,7 +194,7 @@ fn sessions_without_a_daemon() {
 }
 
 #[test]
-fn both_exports_are_the_same() {
+fn exports_with_and_without_a_daemon_are_the_same() {
     let server = Server::start(&[]);
     two_sessions(&server);
     let home = server.home();
@@ -221,11 +221,11 @@ fn bare(document: &Value) -> Vec<Value> {
 }
 
 #[test]
-fn a_message_has_one_form_behind_every_door() {
+fn message_has_the_same_form_on_every_surface() {
     let server = Server::start(&[]);
     let mut live = server.socket("/ws/dashboard");
     live.send_json(&json!({"channel": "subscribe", "topics": ["messages"]}));
-    assert!(live.is_heard());
+    assert!(live.has_handled_all());
     server.chat("two").say("m1", "!tool current_time {}\n!then\n!say **done**");
 
     let api = bare(&server.get("/api/sessions/webchat:two").json());
@@ -273,7 +273,7 @@ fn an_effort_is_asked_for_by_its_word() {
 }
 
 #[test]
-fn what_a_model_says_drives_no_terminal_when_it_is_piped() {
+fn piped_model_output_has_no_terminal_controls() {
     let said = json!({
         "id": "c", "object": "chat.completion.chunk", "model": "m",
         "choices": [{"index": 0, "delta": {"content": "\ta\u{1b}[2J\u{7}b"}, "finish_reason": "stop"}],
@@ -354,7 +354,7 @@ fn interrupted(home: &Path, session: &str, signal: rustix::process::Signal) -> S
 }
 
 #[test]
-fn a_question_that_is_interrupted_keeps_what_was_said() {
+fn interrupted_question_keeps_the_partial_reply() {
     use rustix::process::Signal;
     let home = home();
     for (session, signal) in [("int", Signal::INT), ("term", Signal::TERM)] {
@@ -367,7 +367,7 @@ fn a_question_that_is_interrupted_keeps_what_was_said() {
 }
 
 #[test]
-fn a_question_to_the_daemon_that_is_interrupted_is_stopped_there() {
+fn interrupting_a_question_stops_it_on_the_daemon() {
     let server = Server::start(&["model.provider=fake"]);
     let home = server.home();
     let said = interrupted(home.path(), "far", rustix::process::Signal::INT);
@@ -376,7 +376,7 @@ fn a_question_to_the_daemon_that_is_interrupted_is_stopped_there() {
 }
 
 #[test]
-fn what_is_checked_is_what_would_run() {
+fn check_validates_the_configuration_that_would_run() {
     let home = home();
     let check = |set: &[&str]| {
         let sets = set.iter().flat_map(|set| ["--set", set]);

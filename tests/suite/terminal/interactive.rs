@@ -57,7 +57,7 @@ fn no_color_is_honoured() {
 }
 
 #[test]
-fn ctrl_c_stops_the_turn_and_the_chat_goes_on() {
+fn ctrl_c_stops_the_turn_and_keeps_the_chat() {
     let home = home();
     let mut terminal = chat(home.path(), &[]);
     terminal.press("!stream 2000 20\r");
@@ -70,7 +70,7 @@ fn ctrl_c_stops_the_turn_and_the_chat_goes_on() {
 }
 
 #[test]
-fn a_second_ctrl_c_leaves() {
+fn second_ctrl_c_leaves_the_chat() {
     let home = home();
     let mut terminal = chat(home.path(), &[]);
     terminal.press("!stream 2000 20\r");
@@ -84,7 +84,7 @@ fn a_second_ctrl_c_leaves() {
 }
 
 #[test]
-fn ctrl_d_leaves() {
+fn ctrl_d_leaves_the_chat() {
     let home = home();
     let mut terminal = chat(home.path(), &[]);
     terminal.press("\u{4}");
@@ -109,7 +109,7 @@ fn an_approval_shows_the_arguments_and_waits_for_a_yes() {
 }
 
 #[test]
-fn an_approval_may_be_changed_first_or_hold_for_the_conversation() {
+fn approval_can_be_edited_or_granted_for_the_conversation() {
     let home = home();
     std::fs::create_dir(home.path().join("workspace")).unwrap();
     std::fs::write(home.path().join("workspace/notes.txt"), "milk and honey").unwrap();
@@ -189,7 +189,7 @@ fn several_lines_are_one_message() {
 }
 
 #[test]
-fn what_was_typed_is_remembered_and_private() {
+fn input_history_is_kept_and_private() {
     let home = home();
     let mut terminal = chat(home.path(), &[]);
     terminal.press("!stream 3 0\r");
@@ -206,7 +206,7 @@ fn what_was_typed_is_remembered_and_private() {
 }
 
 #[test]
-fn a_secret_is_not_shown_while_it_is_typed() {
+fn secret_input_is_hidden() {
     let home = home();
     let mut command = program("aethon-cli", home.path());
     let mut terminal = Terminal::start(command.args(["secrets", "set", "openai"]));
@@ -226,7 +226,7 @@ fn a_secret_is_not_shown_while_it_is_typed() {
 }
 
 #[test]
-fn a_removal_asks_first() {
+fn removal_asks_for_confirmation() {
     let home = home();
     std::fs::create_dir(home.path().join("credentials")).unwrap();
     let file = home.path().join("credentials/openai");

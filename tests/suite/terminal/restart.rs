@@ -16,7 +16,7 @@ fn chat(home: &Arc<TempDir>) -> Terminal {
 }
 
 #[test]
-fn what_is_typed_is_kept_and_what_happened_meanwhile_is_shown() {
+fn typed_line_survives_a_restart_and_missed_turns_are_shown() {
     let server = Server::start(&[]);
     let mut terminal = chat(&server.home());
     terminal.press("!say still here, !half");
@@ -35,7 +35,7 @@ fn what_is_typed_is_kept_and_what_happened_meanwhile_is_shown() {
 }
 
 #[test]
-fn an_answer_goes_on_after_a_kill_and_runs_once() {
+fn answer_resumes_after_a_kill_and_runs_once() {
     let server = Server::start(&[]);
     let mut terminal = chat(&server.home());
     terminal.enter("!stream 60 30\u{1b}\r!say the end of it");
@@ -48,7 +48,7 @@ fn an_answer_goes_on_after_a_kill_and_runs_once() {
 }
 
 #[test]
-fn an_answer_that_came_while_the_terminal_was_cut_off_is_shown() {
+fn answer_missed_while_disconnected_is_shown() {
     // The polite stop lets the turn end; the terminal hears of it from the next server.
     let server = Server::start(&[]);
     let mut terminal = chat(&server.home());
@@ -65,7 +65,7 @@ fn an_answer_that_came_while_the_terminal_was_cut_off_is_shown() {
 }
 
 #[test]
-fn a_message_said_while_the_daemon_is_away_runs_once_it_is_back() {
+fn message_typed_while_the_daemon_is_down_runs_after_its_return() {
     let server = Server::start(&[]);
     let mut terminal = chat(&server.home());
     let home = server.kill();
@@ -80,7 +80,7 @@ fn a_message_said_while_the_daemon_is_away_runs_once_it_is_back() {
 }
 
 #[test]
-fn a_chat_of_its_own_process_goes_over_to_a_daemon_that_came_later() {
+fn in_process_chat_moves_to_a_daemon_started_later() {
     let home = home();
     let mut command = program("aethon-cli", home.path());
     let mut terminal = Terminal::start(command.args(["--set", "model.provider=fake"]));
@@ -106,7 +106,7 @@ fn a_chat_of_its_own_process_goes_over_to_a_daemon_that_came_later() {
 }
 
 #[test]
-fn a_question_waits_for_a_daemon_that_starts() {
+fn ask_waits_for_a_starting_daemon() {
     // The address is that of a daemon that was killed; the next one has the home, and does not listen yet.
     let home = Server::start(&[]).kill();
     let alive = std::fs::File::options().write(true).open(home.path().join("run/server.alive")).unwrap();
@@ -126,7 +126,7 @@ fn a_question_waits_for_a_daemon_that_starts() {
 }
 
 #[test]
-fn a_person_can_leave_while_the_daemon_is_away() {
+fn chat_can_be_left_while_the_daemon_is_down() {
     let server = Server::start(&[]);
     let mut terminal = chat(&server.home());
     let _home = server.kill();
@@ -154,7 +154,7 @@ fn restarting(home: Arc<TempDir>, is_over: Arc<AtomicBool>) -> usize {
 }
 
 #[test]
-fn commands_never_fail_beside_a_daemon_that_restarts() {
+fn commands_wait_for_a_restarting_daemon() {
     const ROUNDS: usize = 12;
     let home = Server::start(&[]).kill();
     let is_over = Arc::new(AtomicBool::new(false));
@@ -186,7 +186,7 @@ fn commands_never_fail_beside_a_daemon_that_restarts() {
 }
 
 #[test]
-fn words_are_the_same_attached_and_alone() {
+fn output_is_the_same_attached_and_in_process() {
     let server = Server::start(&[]);
     server.chat("default").say("m1", "!say hello");
     let recording = "webchat_nope-20260101T000000Z.zip";

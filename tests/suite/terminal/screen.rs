@@ -66,7 +66,7 @@ fn an_unknown_command_is_answered_here() {
 }
 
 #[test]
-fn no_color_takes_the_colours_and_leaves_the_stream() {
+fn no_color_removes_colours_and_keeps_streaming() {
     let home = home();
     let mut command = program("aethon-cli", home.path());
     command.env("NO_COLOR", "1").args(["--set", "model.provider=fake", "ask", "!stream 60 25"]);
@@ -85,7 +85,7 @@ fn no_color_takes_the_colours_and_leaves_the_stream() {
 }
 
 #[test]
-fn ctrl_c_and_a_narrower_window_leave_no_pieces() {
+fn ctrl_c_and_resize_leave_no_fragments() {
     let server = Server::start(&[]);
     let mut terminal = chat(&server, 100, 30);
     terminal.enter("!stream 1000 20");
@@ -110,7 +110,7 @@ fn ctrl_c_and_a_narrower_window_leave_no_pieces() {
 }
 
 #[test]
-fn lines_are_edited_and_remembered() {
+fn input_lines_are_edited_and_remembered() {
     let server = Server::start(&[]);
     let mut terminal = chat(&server, 60, 20);
     terminal.press("!say helo world");
@@ -143,7 +143,7 @@ fn a_narrow_window_holds_text_tables_and_code() {
 }
 
 #[test]
-fn what_is_approved_is_what_runs_every_time() {
+fn approved_arguments_are_those_that_run() {
     let asking = ["approval.enabled=true", "approval.requires_approval=[\"file_read\"]"];
     let server = Server::start(&asking);
     let mut terminal = chat(&server, 100, 60);
@@ -187,7 +187,7 @@ fn what_is_approved_is_what_runs_every_time() {
 }
 
 #[test]
-fn text_of_models_and_tools_does_not_drive_the_terminal() {
+fn model_and_tool_text_has_no_terminal_controls() {
     let server = Server::start(&[]);
     std::fs::create_dir_all(server.home().path().join("workspace")).unwrap();
     let file = server.home().path().join("workspace/evil.txt");
@@ -208,10 +208,10 @@ fn text_of_models_and_tools_does_not_drive_the_terminal() {
     );
 }
 
-/// Prints the screens for a person to look at: `cargo xtask test gallery -- --run-ignored all --no-capture`.
+/// Prints the screens for a person to look at.
 #[test]
-#[ignore = "for the eye"]
-fn gallery() {
+#[ignore = "prints screens for a person: cargo xtask shots"]
+fn print_terminal_screens() {
     let server = Server::start(&["approval.enabled=true", "approval.requires_approval=[\"shell\"]"]);
     for (columns, rows) in [(90, 60), (40, 60)] {
         let mut terminal = chat(&server, columns, rows);

@@ -38,7 +38,7 @@ fn config_path_and_get() {
 }
 
 #[test]
-fn config_set_keeps_what_is_there() {
+fn config_set_keeps_other_keys() {
     let home = home();
     let before = "# my settings\n[model]   # the model\nprovider = \"fake\" # offline\n\n[agent]\n# patience\nmax_iterations = 7\n";
     std::fs::write(home.path().join("config.toml"), before).unwrap();
@@ -57,7 +57,7 @@ fn config_set_keeps_what_is_there() {
 }
 
 #[test]
-fn config_set_refuses_what_would_not_load() {
+fn config_set_refuses_invalid_values() {
     let home = home();
     out(&cli(home.path(), &["config", "set", "agent.max_iterations", "9"]));
     let before = config(home.path());
@@ -84,7 +84,7 @@ fn config_set_of_an_unknown_key_names_the_nearest_one() {
 }
 
 #[test]
-fn config_set_makes_the_home_that_it_needs() {
+fn config_set_creates_the_home() {
     let root = home();
     let fresh = root.path().join("not/there/yet");
     out(&cli(&fresh, &["config", "set", "model.provider", "fake"]));
@@ -191,7 +191,7 @@ fn init_never_overwrites_silently() {
 }
 
 #[test]
-fn init_asks_nobody_where_nobody_is() {
+fn init_without_a_terminal_asks_nothing() {
     let output = run_cli(home().path(), &["init"], Some(""));
     assert!(output.status.code().is_some_and(|code| code != 0), "{output:?}");
     assert!(words(&output).contains("--provider"), "{}", words(&output));
@@ -227,7 +227,7 @@ fn init_offers_three_levels_of_caution_to_a_person() {
 }
 
 #[test]
-fn init_takes_the_level_of_caution_as_a_flag_and_refuses_an_unknown_one() {
+fn init_accepts_a_caution_level_flag_and_refuses_unknown_levels() {
     for (flag, value, is_enabled, asks_outbound) in [
         ("--caution", "open", "false", false),
         ("--caution", "ask", "true", false),

@@ -5,7 +5,7 @@ use anyhow::{Context, Result};
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
 
-/// What to measure and where to write it.
+/// The rows to measure and the file of the results.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct Options {
     /// Write the table, the machine and the method to docs/performance.md

@@ -11,7 +11,7 @@ const END: &str = "<!-- end -->";
 
 /// One figure.
 pub(super) struct Row {
-    /// What was measured.
+    /// The measurements.
     name: String,
     /// The result with its unit.
     value: String,
@@ -157,14 +157,14 @@ mod tests {
     }
 
     #[test]
-    fn what_could_not_be_measured_is_no_success() {
+    fn failed_measurement_is_no_success() {
         let row = Row::missing("a", &anyhow::anyhow!("no | server"));
         assert!(row.is_over());
         assert!(table(&[row]).contains("not measured: no   server"));
     }
 
     #[test]
-    fn only_the_generated_part_of_the_document_is_replaced() {
+    fn report_replaces_the_generated_part_only() {
         let first = replaced("# Title\n\nProse.\n", "one");
         assert!(first.starts_with("# Title\n\nProse.\n\n") && first.contains("one"));
         let second = replaced(&format!("{first}\nMore.\n"), "two");

@@ -32,7 +32,7 @@ impl Subject {
         Self::start(command, &home.join("bare.stderr"))
     }
 
-    /// Starts a process that has dashboards of a server open. Whoever looks at one does so on another machine, so it takes
+    /// Starts a process that has dashboards of a server open. A dashboard is normally open on another machine, so it takes
     /// only what the others leave of this one: `chrt`, a part of util-linux, gives it the idle policy.
     pub(super) fn dashboards(home: &Path, of: &Self, count: usize) -> Result<Self> {
         let program = std::env::current_exe().context("cannot find this program")?;

@@ -11,9 +11,9 @@ pub(crate) struct Finding {
     pub(crate) line: usize,
     /// Name of the rule, to look up in `tidy::rules`.
     pub(crate) rule: &'static str,
-    /// What is wrong.
+    /// The problem.
     pub(crate) message: String,
-    /// What to do instead.
+    /// The remedy.
     pub(crate) remedy: &'static str,
 }
 

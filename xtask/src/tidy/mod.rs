@@ -7,9 +7,10 @@
 mod finding;
 mod manifest;
 mod metadata;
+mod report;
 mod rules;
 mod run;
 mod source;
 mod tree;
 
-pub(crate) use run::run;
+pub(crate) use run::{TidyOptions, run};

@@ -1,14 +1,26 @@
 //! Runs every rule on the workspace and prints the findings.
 
+use super::report::report;
 use super::rules::RULES;
 use super::tree::Tree;
 use super::{finding::Finding, metadata};
 use anyhow::{Result, bail};
 use std::path::Path;
 
+/// What to print beside the findings.
+#[derive(clap::Args, Default)]
+pub(crate) struct TidyOptions {
+    /// Print the language and the signatures of each package as numbers
+    #[arg(long)]
+    report: bool,
+}
+
 /// Reads the workspace, applies every rule and prints the findings; fails if there are any.
-pub(crate) fn run(root: &Path) -> Result<()> {
+pub(crate) fn run(root: &Path, options: &TidyOptions) -> Result<()> {
     let tree = Tree::read(root, metadata::locked(root)?)?;
+    if options.report {
+        print!("{}", report(&tree));
+    }
     let found = check(&tree);
     for finding in &found {
         println!("{finding}");
@@ -76,6 +88,10 @@ mod tests {
                 "use super::two::Two; use std::fs::File; fn f() { private_file::write(p); }",
             ),
             ("crates/aethon-agent/src/engine/two.rs", "use super::one::One;"),
+            ("crates/aethon-files/src/a.rs", "use super::b::B;"),
+            ("crates/aethon-files/src/b.rs", "use super::a::A;"),
+            ("web/assets/js/a.js", "import \"./b.js\";"),
+            ("web/assets/js/b.js", "import \"./a.js\";"),
         ]);
         tree.locked.push(Locked { package: "a 1.0.0".to_owned(), licence: Some("Secret".to_owned()) });
         tree

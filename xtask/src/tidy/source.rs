@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn test_code_is_told_from_the_rest() {
+    fn test_code_is_recognised() {
         let source = RustSource::parse(
             "use a::b;\n#[cfg(test)]\nmod tests {\n    use c::d;\n}\n#[cfg(not(test))]\nuse e::f;",
             false,

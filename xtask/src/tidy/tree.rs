@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_does_not_parse_is_told() {
+    fn unparsable_file_is_listed() {
         let tree = Tree::of(&[("crates/a/src/lib.rs", "fn {")]);
         assert_eq!(tree.unreadable.len(), 1);
     }

@@ -150,8 +150,8 @@ fn held_text_is_bounded_and_longer_calls_count_as_broken() {
 }
 
 #[test]
-fn long_answers_take_time_in_proportion() {
-    // Quadratic processing of any of these would take minutes.
+fn long_answers_are_read_in_linear_time() {
+    let began = std::time::Instant::now();
     for unit in [
         "<tool_call>",
         "<tool_call>{",
@@ -166,6 +166,8 @@ fn long_answers_take_time_in_proportion() {
     ] {
         let _ = read(&asked("Hm?"), [unit.repeat(MAX_LEN / unit.len()).as_str()]);
     }
+    // Quadratic time would be minutes for each of them, so a busy machine cannot come near the bound.
+    assert!(began.elapsed() < std::time::Duration::from_secs(60), "{:?}", began.elapsed());
 }
 
 #[test]

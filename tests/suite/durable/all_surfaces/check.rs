@@ -5,13 +5,13 @@ use std::time::{Duration, Instant};
 
 use aethon_tests::{Server, eventually};
 
-use super::{Known, LONG, Plan, Stage, question};
+use super::{ClientRecords, LONG, RunSize, SurfaceRun, question};
 
 /// A conversation: the last line of each question, and its answer.
 pub(super) type Turns = Vec<(String, String)>;
 
 /// Compares the clients' records with the storage. Returns the conversations.
-pub(super) fn conversations(plan: &Plan, stage: &Stage, server: &Server) -> Vec<Turns> {
+pub(super) fn conversations(plan: &RunSize, stage: &SurfaceRun, server: &Server) -> Vec<Turns> {
     let known = stage.known();
     let mut order = Vec::new();
     for session in 0..plan.sessions {
@@ -27,7 +27,7 @@ pub(super) fn conversations(plan: &Plan, stage: &Stage, server: &Server) -> Vec<
             assert_eq!(places.insert(*number, place), None, "question {number} is stored twice");
         }
     }
-    everything_told_is_stored(&known, &places);
+    assert_records_are_stored(&known, &places);
     let turn = |(number, answer): (usize, String)| {
         let (question, _) = question(number);
         (question.rsplit(" | ").next().unwrap_or_default().to_owned(), answer)
@@ -44,7 +44,7 @@ pub(super) fn money(server: &Server) {
 
 /// By number of the question: every answer that was shown and every message that was acknowledged is stored, each writer's in
 /// the order of the acknowledgements.
-fn everything_told_is_stored(known: &Known, places: &BTreeMap<usize, usize>) {
+fn assert_records_are_stored(known: &ClientRecords, places: &BTreeMap<usize, usize>) {
     for number in &known.printed {
         assert!(places.contains_key(number), "the answer to {number} was shown and is not stored");
     }

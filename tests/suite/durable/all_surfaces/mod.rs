@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 use aethon_tests::{Browser, Random, Server, Terminal};
 
 /// How much of it.
-struct Plan {
+struct RunSize {
     /// Chats on pseudo-terminals.
     chats: usize,
     /// Programs that ask one question after the other.
@@ -37,9 +37,17 @@ struct Plan {
     pause: (u64, u64),
 }
 
-const SHORT: Plan =
-    Plan { chats: 3, asks: 2, sockets: 1, pages: 1, sessions: 2, kills: 5, restarts: 2, pause: (200, 1200) };
-const FULL: Plan = Plan {
+const SHORT: RunSize = RunSize {
+    chats: 3,
+    asks: 2,
+    sockets: 1,
+    pages: 1,
+    sessions: 2,
+    kills: 5,
+    restarts: 2,
+    pause: (200, 1200),
+};
+const FULL: RunSize = RunSize {
     chats: 16,
     asks: 4,
     sockets: 2,
@@ -68,18 +76,18 @@ fn question(number: usize) -> (String, String) {
 }
 
 /// What everybody shares.
-struct Stage {
+struct SurfaceRun {
     address: Mutex<SocketAddr>,
     is_over: AtomicBool,
     next: AtomicUsize,
     /// How many chats have their first prompt, and how many pages are open.
     seated: AtomicUsize,
-    known: Mutex<Known>,
+    known: Mutex<ClientRecords>,
 }
 
 /// The clients' knowledge, by the number of the question.
 #[derive(Default)]
-struct Known {
+struct ClientRecords {
     /// The session of the question.
     asked: BTreeMap<usize, usize>,
     /// The answers that were shown.
@@ -90,7 +98,7 @@ struct Known {
     given_up: BTreeMap<usize, String>,
 }
 
-impl Stage {
+impl SurfaceRun {
     fn new(server: &Server) -> Self {
         Self {
             address: Mutex::new(server.address),
@@ -105,7 +113,7 @@ impl Stage {
         *self.address.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn known(&self) -> MutexGuard<'_, Known> {
+    fn known(&self) -> MutexGuard<'_, ClientRecords> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -134,18 +142,18 @@ impl Stage {
 }
 
 /// Ends the talk, also after a failure: the others would never end.
-struct Ending<'a>(&'a Stage);
+struct StopOnDrop<'a>(&'a SurfaceRun);
 
-impl Drop for Ending<'_> {
+impl Drop for StopOnDrop<'_> {
     fn drop(&mut self) {
         self.0.is_over.store(true, Ordering::Relaxed);
     }
 }
 
-fn soak(plan: &Plan, seed: u64) {
+fn soak(plan: &RunSize, seed: u64) {
     tell(&format!("seed {seed}"));
     let server = Server::start(&SETTINGS);
-    let stage = Stage::new(&server);
+    let stage = SurfaceRun::new(&server);
     let begun = Instant::now();
     let (chats, pages, server) = with_everybody(plan, seed, &stage, server);
     let spent = begun.elapsed();
@@ -181,14 +189,14 @@ type Seat<T> = (usize, T);
 
 /// Has everybody talk while the daemon comes and goes.
 fn with_everybody(
-    plan: &Plan,
+    plan: &RunSize,
     seed: u64,
-    stage: &Stage,
+    stage: &SurfaceRun,
     server: Server,
 ) -> (Vec<Seat<Terminal>>, Vec<Seat<Browser>>, Server) {
     let home = server.home();
     std::thread::scope(|scope| {
-        let ending = Ending(stage);
+        let ending = StopOnDrop(stage);
         let session = |writer: usize| writer % plan.sessions;
         let chats: Vec<_> = (0..plan.chats)
             .map(|writer| (session(writer), (writer, home.clone())))
@@ -221,7 +229,7 @@ fn with_everybody(
 }
 
 /// Kills and restarts the daemon where it was; returns the last one.
-fn torment(plan: &Plan, seed: u64, stage: &Stage, mut server: Server) -> Server {
+fn torment(plan: &RunSize, seed: u64, stage: &SurfaceRun, mut server: Server) -> Server {
     let (mut random, home) = (Random::new(seed), server.home());
     // Pages go on looking for it at their own origin.
     let port = format!("channels.webchat.port={}", server.address.port());
@@ -255,12 +263,12 @@ fn seed() -> Option<u64> {
 }
 
 #[test]
-fn a_few_seats() {
+fn clients_on_all_surfaces_through_restarts() {
     soak(&SHORT, seed().unwrap_or(7));
 }
 
 #[test]
 #[ignore = "takes minutes: sixteen terminals and four browsers through 100 kills and 20 polite restarts"]
-fn all_seats() {
+fn many_clients_on_all_surfaces_through_restarts() {
     soak(&FULL, seed().unwrap_or(1));
 }

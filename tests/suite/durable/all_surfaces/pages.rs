@@ -7,7 +7,7 @@ use aethon_tests::browser::keys::ENTER;
 use aethon_tests::{Browser, Random};
 use serde_json::{Value, json};
 
-use super::{LONG, Stage, question};
+use super::{LONG, SurfaceRun, question};
 
 /// The turns on the page: the last line of the question, and the answer, or nothing while it streams.
 const TURNS: &str = "const turns = () => all('.turn').map((turn) => [
@@ -17,7 +17,7 @@ const TURNS: &str = "const turns = () => all('.turn').map((turn) => [
     const view = one('.transcript');";
 
 /// Sits at a page until all is over. Returns the browser; nothing where there is none.
-pub(super) fn sit(stage: &Stage, number: usize, session: usize, mut random: Random) -> Option<Browser> {
+pub(super) fn sit(stage: &SurfaceRun, number: usize, session: usize, mut random: Random) -> Option<Browser> {
     let Some(browser) = Browser::start() else {
         stage.sits_down();
         return None;

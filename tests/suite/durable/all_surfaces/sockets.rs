@@ -9,10 +9,10 @@ use tungstenite::client::IntoClientRequest;
 use tungstenite::http::HeaderValue;
 use tungstenite::{Error, Message, WebSocket};
 
-use super::{LONG, Stage, question};
+use super::{LONG, SurfaceRun, question};
 
 /// Talks until all is over.
-pub(super) fn talk(stage: &Stage, number: usize, session: usize) {
+pub(super) fn talk(stage: &SurfaceRun, number: usize, session: usize) {
     let writer = format!("socket {number}");
     let (unsent, refused, turns) = (Vec::new(), BTreeSet::new(), BTreeMap::new());
     Client { stage, session, writer, unsent, refused, turns, open: 0 }.run();
@@ -20,7 +20,7 @@ pub(super) fn talk(stage: &Stage, number: usize, session: usize) {
 
 /// A client: sends without waiting for answers, repeats unacknowledged messages, and records the frames received.
 struct Client<'a> {
-    stage: &'a Stage,
+    stage: &'a SurfaceRun,
     session: usize,
     writer: String,
     unsent: Vec<usize>,

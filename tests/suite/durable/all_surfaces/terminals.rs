@@ -7,10 +7,10 @@ use std::time::{Duration, Instant};
 use aethon_tests::{Terminal, eventually, program};
 use tempfile::TempDir;
 
-use super::{LONG, Stage, question};
+use super::{LONG, SurfaceRun, question};
 
 /// A person at a terminal: asks, waits for the answer, asks again. Returns the chat as it is at the end.
-pub(super) fn chat(stage: &Stage, home: &TempDir, writer: usize, session: usize) -> Terminal {
+pub(super) fn chat(stage: &SurfaceRun, home: &TempDir, writer: usize, session: usize) -> Terminal {
     let name = format!("s{session}");
     let mut command = program("aethon-cli", home.path());
     let mut terminal = Terminal::start_sized(command.args(["chat", "--session", &name]), 100, 400);
@@ -66,7 +66,7 @@ fn is_answered(terminal: &mut Terminal, question: &str, answer: &str) -> bool {
 }
 
 /// A script that asks one question after the other.
-pub(super) fn ask(stage: &Stage, home: &TempDir, session: usize) {
+pub(super) fn ask(stage: &SurfaceRun, home: &TempDir, session: usize) {
     while !stage.is_over() {
         let number = stage.ask(session);
         let (question, answer) = question(number);

@@ -28,7 +28,7 @@ fn killed_with_a_log(home: &std::sync::Arc<TempDir>) -> Vec<u8> {
 }
 
 #[test]
-fn a_database_beside_a_log_that_is_not_its_own_is_refused_and_the_way_back_works() {
+fn database_with_a_foreign_log_is_refused_and_can_be_restored() {
     let server = Server::start(&[]);
     assert_eq!(spoken(&server.chat("default").say("one", "!say older")), "older");
     let home = server.home();
@@ -74,7 +74,7 @@ fn a_database_beside_a_log_that_is_not_its_own_is_refused_and_the_way_back_works
 }
 
 #[test]
-fn a_damaged_database_is_mended_and_the_damaged_file_is_kept() {
+fn damaged_database_is_repaired_and_the_damaged_file_kept() {
     let home = furnished();
     let database = home.path().join("aethon.db");
     let printed = cli(home.path(), &["doctor", "--repair"], None);

@@ -9,9 +9,9 @@ use serde_json::{Value, json};
 use super::{cli, files, furnished, hex, refused, text};
 
 /// A backup of a furnished home, taken apart.
-struct Parts(Vec<(String, Vec<u8>)>);
+struct BackupParts(Vec<(String, Vec<u8>)>);
 
-impl Parts {
+impl BackupParts {
     fn of(zip: &Path) -> Self {
         Self(files(&fs::read(zip).unwrap()))
     }
@@ -58,7 +58,7 @@ fn a_hostile_or_damaged_backup_is_refused_and_writes_nothing() {
     let away = tempfile::tempdir().unwrap();
     let file = away.path().join("b.zip");
     cli(home.path(), &["backup", text(&file)], None);
-    let parts = Parts::of(&file);
+    let parts = BackupParts::of(&file);
     let whole = fs::read(&file).unwrap();
     let database = |at: usize, value: u8| {
         let mut database = parts.0.iter().find(|(name, _)| name == "aethon.db").unwrap().1.clone();
@@ -112,7 +112,7 @@ fn a_hostile_or_damaged_backup_is_refused_and_writes_nothing() {
     assert!(refused(&away.path().join("target"), &["restore", "/dev/null"], None).contains("not a file"));
 }
 
-impl Parts {
+impl BackupParts {
     fn zip_raw(&self) -> Vec<u8> {
         let mut writer = zip::ZipWriter::new(Cursor::new(Vec::new()));
         for (name, content) in &self.0 {

@@ -85,7 +85,7 @@ fn a_scheduled_backup_that_fails_is_reported() {
 }
 
 #[test]
-fn wrong_keys_of_backups_are_refused_at_the_start() {
+fn invalid_backup_keys_are_refused_at_start() {
     let rows = [
         (&["backup.schedule=every night"][..], "backup.schedule"),
         (&["backup.keep=0"], "backup.keep"),
@@ -151,7 +151,7 @@ fn rounds(count: usize) {
 }
 
 #[test]
-fn a_backup_under_load_holds_all_that_was_acknowledged_before() {
+fn backup_under_load_holds_everything_acknowledged_before() {
     rounds(3);
 }
 

@@ -6,10 +6,10 @@ use aethon_tests::{Random, home};
 
 use super::messengers::{Messengers, PEOPLE};
 use super::people::{self, Outcome, Talk};
-use super::{Stage, check, number, start, tell};
+use super::{TortureRun, check, number, start, tell};
 
 /// How much of it.
-struct Plan {
+struct RunSize {
     messages: usize,
     /// How many messages come between two kills.
     apart: (u64, u64),
@@ -20,14 +20,14 @@ struct Plan {
     seed: u64,
 }
 
-fn chaos(plan: &Plan) {
+fn chaos(plan: &RunSize) {
     let (messengers, home) = (Messengers::start(), home());
     let server = start(&home, &messengers, &[]);
     messengers.await_all();
     for (number, messenger) in (1..).zip(messengers.all()) {
         messenger.faults().begin(plan.seed + number, plan.one_in);
     }
-    let stage = Stage::new(&server);
+    let stage = TortureRun::new(&server);
     let begun = Instant::now();
     let (talks, server, kills) = std::thread::scope(|scope| {
         let (stage, messengers) = (&stage, &messengers);
@@ -77,15 +77,15 @@ fn chaos(plan: &Plan) {
 }
 
 #[test]
-fn messages_of_three_messengers_are_answered_once_through_kills_and_cuts() {
-    chaos(&Plan { messages: 24, apart: (6, 12), one_in: 15, people: 1, seed: 5 });
+fn three_messengers_are_answered_once_through_kills_and_cuts() {
+    chaos(&RunSize { messages: 24, apart: (6, 12), one_in: 15, people: 1, seed: 5 });
 }
 
 /// `cargo xtask chaos` runs this.
 #[test]
 #[ignore = "a chore that runs for minutes: cargo xtask chaos"]
-fn many_messages_of_three_messengers() {
+fn many_messages_of_three_messengers_through_kills_and_cuts() {
     let messages = number("AETHON_CHAOS_MESSAGES", 500) as usize;
     let seed = number("AETHON_CHAOS_SEED", 1);
-    chaos(&Plan { messages, apart: (10, 40), one_in: 20, people: PEOPLE, seed });
+    chaos(&RunSize { messages, apart: (10, 40), one_in: 20, people: PEOPLE, seed });
 }

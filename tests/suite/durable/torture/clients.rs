@@ -10,7 +10,7 @@ use tungstenite::client::IntoClientRequest;
 use tungstenite::http::HeaderValue;
 use tungstenite::{Error, Message, WebSocket};
 
-use super::{Record, Stage};
+use super::{Record, TortureRun};
 
 /// How long anybody waits for something that must come.
 const LONG: Duration = Duration::from_secs(300);
@@ -20,13 +20,13 @@ const INTERRUPTED: &str = "interrupted";
 
 /// A page that speaks `aethon.chat.v1` and connects again whenever it has to.
 struct Page<'a> {
-    stage: &'a Stage,
+    stage: &'a TortureRun,
     session: String,
     socket: Option<WebSocket<TcpStream>>,
 }
 
 impl<'a> Page<'a> {
-    fn new(stage: &'a Stage, session: &str) -> Self {
+    fn new(stage: &'a TortureRun, session: &str) -> Self {
         Self { stage, session: session.to_owned(), socket: None }
     }
 
@@ -93,7 +93,7 @@ impl<'a> Page<'a> {
 }
 
 /// Sends a request until it is answered.
-pub(super) fn until_answered(stage: &Stage, request: &Request) -> Response {
+pub(super) fn until_answered(stage: &TortureRun, request: &Request) -> Response {
     let deadline = Instant::now() + LONG;
     loop {
         let address = stage.address();
@@ -108,7 +108,7 @@ pub(super) fn until_answered(stage: &Stage, request: &Request) -> Response {
 }
 
 /// Waits until nothing runs or waits in a session.
-fn until_idle(stage: &Stage, session: &str) {
+fn until_idle(stage: &TortureRun, session: &str) {
     let deadline = Instant::now() + LONG;
     loop {
         let answer = until_answered(stage, &Request::get(&format!("/api/sessions/{session}?limit=1")));
@@ -124,7 +124,7 @@ fn until_idle(stage: &Stage, session: &str) {
 }
 
 /// A page in a conversation that it shares with others: it does not wait for answers, and stops a turn now and then.
-pub(super) fn page(stage: &Stage, number: usize, mut random: Random) -> Vec<Record> {
+pub(super) fn page(stage: &TortureRun, number: usize, mut random: Random) -> Vec<Record> {
     let writer = format!("page{number}");
     let mut page = Page::new(stage, "shared");
     let mut record = Record { writer: writer.clone(), session: "webchat:shared".into(), ..Record::default() };
@@ -142,7 +142,7 @@ pub(super) fn page(stage: &Stage, number: usize, mut random: Random) -> Vec<Reco
 }
 
 /// A page alone in its conversation: it corrects its messages, and knows which must be left.
-pub(super) fn editor(stage: &Stage, number: usize, mut random: Random) -> Vec<Record> {
+pub(super) fn editor(stage: &TortureRun, number: usize, mut random: Random) -> Vec<Record> {
     let (name, writer) = (format!("edited{number}"), format!("editor{number}"));
     let mut page = Page::new(stage, &name);
     let mut left: Vec<(String, String)> = Vec::new();
@@ -170,7 +170,7 @@ pub(super) fn editor(stage: &Stage, number: usize, mut random: Random) -> Vec<Re
 }
 
 /// A page that removes each conversation when it has begun.
-pub(super) fn remover(stage: &Stage, number: usize) -> Vec<Record> {
+pub(super) fn remover(stage: &TortureRun, number: usize) -> Vec<Record> {
     let mut records = Vec::new();
     while !stage.is_over() {
         let name = format!("removed{number}-{}", records.len());
@@ -191,7 +191,7 @@ pub(super) fn remover(stage: &Stage, number: usize) -> Vec<Record> {
 }
 
 /// A program that calls the webhook, again under the same key until it is answered.
-pub(super) fn hook(stage: &Stage, number: usize) -> Vec<Record> {
+pub(super) fn hook(stage: &TortureRun, number: usize) -> Vec<Record> {
     let writer = format!("hook{number}");
     let mut record =
         Record { writer: writer.clone(), session: format!("webhook:trigger:{writer}"), ..Record::default() };
@@ -214,7 +214,7 @@ pub(super) fn hook(stage: &Stage, number: usize) -> Vec<Record> {
 }
 
 /// `aethon-cli ask`, beside the daemon or without it. Its output is the answer; a question given up may be stored.
-pub(super) fn terminal(stage: &Stage, number: usize) -> Vec<Record> {
+pub(super) fn terminal(stage: &TortureRun, number: usize) -> Vec<Record> {
     let mut record =
         Record { writer: format!("ask{number}"), session: "webchat:shared".into(), ..Record::default() };
     while !stage.is_over() {

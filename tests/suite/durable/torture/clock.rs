@@ -44,13 +44,13 @@ fn library() -> PathBuf {
 }
 
 /// A home, and the clock of the programs that run on it.
-struct Clocked {
+struct HomeWithClock {
     home: Arc<TempDir>,
     /// The folder of the file with the offset, which no program of ours looks into.
     aside: TempDir,
 }
 
-impl Clocked {
+impl HomeWithClock {
     fn new() -> Self {
         let clocked = Self { home: home(), aside: tempfile::tempdir().expect("a folder for the clock") };
         clocked.set("+0");
@@ -161,8 +161,8 @@ fn answered(server: &Server, word: &str) {
 /// `cargo xtask torture` runs this.
 #[test]
 #[ignore = "a chore that runs for minutes and needs libfaketime: cargo xtask torture"]
-fn tortured_by_a_clock_that_leaps_ahead_and_back() {
-    let clocked = Clocked::new();
+fn clock_leaps_lose_no_message_and_stop_no_job() {
+    let clocked = HomeWithClock::new();
     let mut server = clocked.start();
     answered(&server, "first");
     for offset in ["-10y", "+1d", "+10y", "-1d"] {

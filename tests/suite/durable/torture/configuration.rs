@@ -8,7 +8,7 @@ use aethon_tests::http::exchange;
 use aethon_tests::{Request, Server, program};
 use serde_json::json;
 
-use super::Stage;
+use super::TortureRun;
 
 /// Where the values begin, so that they harm nothing.
 const FIRST: u64 = 12_000;
@@ -17,14 +17,14 @@ const FIRST: u64 = 12_000;
 const PAUSE: Duration = Duration::from_millis(100);
 
 /// The record of one writer.
-pub(super) struct Written {
+pub(super) struct WriterRecord {
     key: &'static str,
     acknowledged: u64,
     attempted: u64,
 }
 
 /// Changes a key over the API.
-pub(super) fn over_the_api(stage: &Stage) -> Written {
+pub(super) fn over_the_api(stage: &TortureRun) -> WriterRecord {
     count(stage, "agent.max_tool_output_chars", |key, value| {
         let request = Request::new("PATCH", "/api/config").header("Content-Type", "application/json");
         let bytes = request.body(json!({ key: value }).to_string()).bytes(stage.address());
@@ -33,7 +33,7 @@ pub(super) fn over_the_api(stage: &Stage) -> Written {
 }
 
 /// Changes a key in a terminal.
-pub(super) fn in_a_terminal(stage: &Stage) -> Written {
+pub(super) fn in_a_terminal(stage: &TortureRun) -> WriterRecord {
     count(stage, "memory.recall_max_chars", |key, value| {
         let mut command = program("aethon-cli", stage.home.path());
         command.args(["config", "set", key, &value.to_string()]).stdout(Stdio::null()).stderr(Stdio::null());
@@ -41,8 +41,8 @@ pub(super) fn in_a_terminal(stage: &Stage) -> Written {
     })
 }
 
-fn count(stage: &Stage, key: &'static str, change: impl Fn(&str, u64) -> bool) -> Written {
-    let mut written = Written { key, acknowledged: FIRST, attempted: FIRST };
+fn count(stage: &TortureRun, key: &'static str, change: impl Fn(&str, u64) -> bool) -> WriterRecord {
+    let mut written = WriterRecord { key, acknowledged: FIRST, attempted: FIRST };
     while !stage.is_over() {
         written.attempted += 1;
         if change(key, written.attempted) {
@@ -54,7 +54,7 @@ fn count(stage: &Stage, key: &'static str, change: impl Fn(&str, u64) -> bool) -
 }
 
 /// Compares the file with the acknowledged values. Returns how many changes were.
-pub(super) fn check(server: &Server, writers: &[Written]) -> u64 {
+pub(super) fn check(server: &Server, writers: &[WriterRecord]) -> u64 {
     if writers.is_empty() {
         return 0;
     }
@@ -64,7 +64,7 @@ pub(super) fn check(server: &Server, writers: &[Written]) -> u64 {
         entry.as_ref().is_ok_and(|entry| entry.file_name().to_string_lossy().starts_with(".aethon-new-"))
     });
     assert!(left.count() <= 1, "only the last kill may have left something");
-    for Written { key, acknowledged, attempted } in writers {
+    for WriterRecord { key, acknowledged, attempted } in writers {
         let name = key.rsplit('.').next().expect("a name");
         let line = text.lines().find_map(|line| line.trim().strip_prefix(name)?.trim().strip_prefix('='));
         let value = line.and_then(|value| value.trim().parse().ok()).unwrap_or(FIRST);

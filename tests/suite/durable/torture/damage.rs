@@ -65,7 +65,7 @@ fn repaired(home: &Path) -> Vec<String> {
 /// `cargo xtask torture` runs this.
 #[test]
 #[ignore = "a chore that runs for minutes: cargo xtask torture"]
-fn tortured_by_destroyed_pages() {
+fn destroyed_database_pages_never_corrupt_answers() {
     let rounds = number("AETHON_TORTURE_PAGES", 40);
     let mut random = Random::new(number("AETHON_TORTURE_SEED", 1));
     let (mut mended, mut lossy) = (0, 0);

@@ -7,7 +7,7 @@ use aethon_tests::time::{rfc3339, since_1970};
 use aethon_tests::{Random, Request, Server, eventually};
 use serde_json::{Value, json};
 
-use super::Stage;
+use super::TortureRun;
 use super::clients::until_answered;
 
 /// How long runs may take that a kill has cut off.
@@ -16,7 +16,7 @@ const LONG: Duration = Duration::from_secs(120);
 pub(super) const EVERY_MINUTE: &str = "scheduler.jobs.minute={cron=\"* * * * *\", prompt=\"!say minute.\", recipient=\"minutes\", missed=\"run_once\"}";
 
 /// Makes jobs until the torture ends. Returns their names.
-pub(super) fn maker(stage: &Stage, mut random: Random) -> Vec<String> {
+pub(super) fn maker(stage: &TortureRun, mut random: Random) -> Vec<String> {
     let (mut names, mut number) = (Vec::new(), 0);
     while !stage.is_over() {
         let name = format!("job-{number}");

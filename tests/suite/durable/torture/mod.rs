@@ -30,7 +30,7 @@ use tempfile::TempDir;
 use messengers::Messengers;
 
 /// How much of it.
-pub(crate) struct Plan {
+pub(crate) struct RunSize {
     kills: usize,
     seed: u64,
     /// Clients of each kind.
@@ -38,14 +38,14 @@ pub(crate) struct Plan {
 }
 
 /// What all clients share.
-pub(crate) struct Stage {
+pub(crate) struct TortureRun {
     address: Mutex<SocketAddr>,
     home: Arc<TempDir>,
     is_over: AtomicBool,
     next: AtomicUsize,
 }
 
-impl Stage {
+impl TortureRun {
     fn new(server: &Server) -> Self {
         let address = Mutex::new(server.address);
         Self { address, home: server.home(), is_over: AtomicBool::new(false), next: AtomicUsize::new(0) }
@@ -105,11 +105,11 @@ fn start(home: &Arc<TempDir>, messengers: &Messengers, more: &[&str]) -> Server 
 }
 
 /// Has clients of every surface talk while something is done with the server, and compares.
-fn with_clients(plan: &Plan, meanwhile: impl FnOnce(&Stage, &Messengers, Server) -> Server) {
+fn with_clients(plan: &RunSize, meanwhile: impl FnOnce(&TortureRun, &Messengers, Server) -> Server) {
     let (messengers, home) = (Messengers::start(), home());
     let server = start(&home, &messengers, &SETTINGS);
     messengers.await_all();
-    let (stage, begun) = (Stage::new(&server), Instant::now());
+    let (stage, begun) = (TortureRun::new(&server), Instant::now());
     let (records, talks, made, written, server) = std::thread::scope(|scope| {
         let (stage, messengers) = (&stage, &messengers);
         let mut clients = Vec::new();
@@ -178,7 +178,7 @@ fn with_clients(plan: &Plan, meanwhile: impl FnOnce(&Stage, &Messengers, Server)
 }
 
 /// Kills the server again and again; now and then it gets SIGTERM instead, as by an update in the middle of everything.
-fn torture(plan: &Plan) {
+fn torture(plan: &RunSize) {
     with_clients(plan, |stage, messengers, mut server| {
         let (mut random, begun) = (Random::new(plan.seed), Instant::now());
         for kill in 1..=plan.kills {
@@ -215,7 +215,7 @@ fn number(name: &str, usual: u64) -> u64 {
 
 #[test]
 fn clients_of_every_surface_through_kills() {
-    torture(&Plan { kills: 8, seed: 7, each: 1 });
+    torture(&RunSize { kills: 8, seed: 7, each: 1 });
 }
 
 /// `cargo xtask torture` runs this.
@@ -223,5 +223,5 @@ fn clients_of_every_surface_through_kills() {
 #[ignore = "a chore that runs for many minutes: cargo xtask torture"]
 fn clients_of_every_surface_through_many_kills() {
     let (kills, seed) = (number("AETHON_TORTURE_KILLS", 1_000), number("AETHON_TORTURE_SEED", 1));
-    torture(&Plan { kills: kills as usize, seed, each: 2 });
+    torture(&RunSize { kills: kills as usize, seed, each: 2 });
 }

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use aethon_tests::{Random, Server};
 
-use super::Stage;
+use super::TortureRun;
 use super::messengers::Messengers;
 
 /// How many questions of a person are open at once.
@@ -42,7 +42,7 @@ pub(super) struct Outcome {
 
 /// A person who writes until the end.
 pub(super) fn person(
-    stage: &Stage,
+    stage: &TortureRun,
     (messengers, messenger, person): (&Messengers, usize, usize),
     mut random: Random,
     goes_on: impl Fn() -> bool,
@@ -76,7 +76,7 @@ pub(super) fn check(server: &Server, messengers: &Messengers, talks: &[Talk]) ->
         let place = messengers.all()[talk.messenger];
         let whose = format!("{} of {}", talk.person, place.name());
         let (shown, failed) = loop {
-            let shown = Shown::read(place.shown(talk.person));
+            let shown = ChatContents::read(place.shown(talk.person));
             let missing: Vec<&String> =
                 talk.answers.iter().filter(|answer| shown.count(answer) == 0).collect();
             let failed = if missing.len() > shown.given_up { failed_of(server, &missing) } else { 0 };
@@ -115,7 +115,7 @@ pub(super) fn check(server: &Server, messengers: &Messengers, talks: &[Talk]) ->
 
 /// What stands in a chat.
 #[derive(Default)]
-struct Shown {
+struct ChatContents {
     /// Where each answer stands.
     answers: HashMap<String, Vec<usize>>,
     growing: Vec<String>,
@@ -123,7 +123,7 @@ struct Shown {
     others: Vec<String>,
 }
 
-impl Shown {
+impl ChatContents {
     fn read(texts: Vec<String>) -> Self {
         let mut shown = Self::default();
         for (place, text) in texts.into_iter().enumerate() {

@@ -57,7 +57,7 @@ fn talk(server: &Server, time: Duration) -> usize {
 /// `cargo xtask soak` runs this.
 #[test]
 #[ignore = "a chore that runs for minutes: cargo xtask soak"]
-fn what_conversations_took_is_given_back() {
+fn memory_of_idle_conversations_is_released() {
     let minutes = |name, usual| Duration::from_secs(60 * number(name, usual));
     let (busy, silent) = (minutes("AETHON_SOAK_MINUTES", 34), minutes("AETHON_SOAK_SILENCE", 12));
     let server = Server::start(&["session_recorder.enabled=true"]);

@@ -2,9 +2,9 @@
 
 use std::time::{Duration, Instant};
 
-use aethon_tests::{Holding, Server};
+use aethon_tests::{ResourceUse, Server};
 
-use super::{Plan, number, tell, with_clients};
+use super::{RunSize, number, tell, with_clients};
 
 /// How often it is looked at.
 const LOOK: Duration = Duration::from_secs(1);
@@ -16,9 +16,9 @@ const MORE_THREADS: u64 = 16;
 const MORE_MEMORY: u64 = 32 << 10;
 
 /// The most of each.
-fn most(seen: &[Holding]) -> Holding {
-    let of = |part: fn(&Holding) -> u64| seen.iter().map(part).max().unwrap_or_default();
-    Holding {
+fn most(seen: &[ResourceUse]) -> ResourceUse {
+    let of = |part: fn(&ResourceUse) -> u64| seen.iter().map(part).max().unwrap_or_default();
+    ResourceUse {
         resident: of(|seen| seen.resident),
         descriptors: of(|seen| seen.descriptors),
         threads: of(|seen| seen.threads),
@@ -26,7 +26,7 @@ fn most(seen: &[Holding]) -> Holding {
 }
 
 /// Watches for this long; returns the samples.
-fn watched(server: &Server, time: Duration) -> Vec<Holding> {
+fn watched(server: &Server, time: Duration) -> Vec<ResourceUse> {
     let (begun, mut seen) = (Instant::now(), Vec::new());
     while begun.elapsed() < time {
         std::thread::sleep(LOOK);
@@ -39,7 +39,7 @@ fn watched(server: &Server, time: Duration) -> Vec<Holding> {
 }
 
 fn steady(time: Duration) {
-    with_clients(&Plan { kills: 0, seed: 5, each: 1 }, |_, _, server| {
+    with_clients(&RunSize { kills: 0, seed: 5, each: 1 }, |_, _, server| {
         let seen = watched(&server, time);
         // The last third against the middle one: everything is warm by then.
         let third = seen.len() / 3;
@@ -53,13 +53,13 @@ fn steady(time: Duration) {
 }
 
 #[test]
-fn what_everything_takes_stays_flat() {
+fn resource_use_stays_flat_under_load() {
     steady(Duration::from_secs(90));
 }
 
 /// `cargo xtask steady` runs this.
 #[test]
 #[ignore = "a chore that runs for an hour: cargo xtask steady"]
-fn what_everything_takes_stays_flat_for_long() {
+fn resource_use_stays_flat_under_long_load() {
     steady(Duration::from_secs(60 * number("AETHON_STEADY_MINUTES", 60)));
 }

@@ -55,7 +55,7 @@ fn load(server: &Server, at: &mut [usize], kill_after: Option<Duration>) {
 /// `cargo xtask torture` runs this.
 #[test]
 #[ignore = "a chore that runs for minutes: cargo xtask torture"]
-fn tortured_by_upgrades_that_are_killed_and_under_load() {
+fn killed_upgrades_under_load_lose_nothing() {
     let rounds = number("AETHON_TORTURE_UPGRADES", 10);
     let mut random = Random::new(number("AETHON_TORTURE_SEED", 1));
     for round in 0..rounds {

@@ -48,7 +48,7 @@ pub(crate) fn targets_stay_in_the_package(tree: &Tree) -> Vec<Finding> {
     found
 }
 
-/// An inclusion: its line, and what it includes.
+/// An inclusion: its line and its target.
 struct Included {
     line: usize,
     target: Target,

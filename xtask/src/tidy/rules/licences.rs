@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn one_that_cannot_is_found() {
+    fn forbidden_licence_is_found() {
         for licence in ["GPL-3.0", "MIT AND GPL-3.0", "(MIT", "MIT WITH Something", ""] {
             check(Some(licence), 1);
         }

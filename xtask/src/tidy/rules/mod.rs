@@ -13,6 +13,7 @@ mod own_reads;
 mod own_writes;
 mod ownership;
 mod purity;
+mod script_cycles;
 mod shapes;
 mod sizes;
 mod sql;
@@ -38,6 +39,7 @@ pub(crate) const RULES: &[Rule] = &[
     includes::nothing_from_outside_the_package,
     includes::targets_stay_in_the_package,
     import_cycles::files_import_without_cycles,
+    script_cycles::scripts_import_without_cycles,
     sizes::files_are_short,
     shapes::traits_and_structs_are_small,
     openings::every_file_says_what_it_is,

@@ -4,7 +4,7 @@ use crate::tidy::finding::Finding;
 use crate::tidy::tree::{Tree, is_vendored};
 use syn::visit::Visit;
 
-/// Checks that each of our sources opens with a comment on what it is and why it exists.
+/// Checks that each of our sources opens with a comment on its subject and purpose.
 pub(crate) fn every_file_says_what_it_is(tree: &Tree) -> Vec<Finding> {
     let mut found = Vec::new();
     for file in tree.files.iter().filter(|file| !is_vendored(&file.path) && !file.path.contains("/data/")) {

@@ -1,5 +1,5 @@
-//! Invariant 6: what lies where tools and commands may write is opened by `aethon-files` and nowhere else. Whoever looks at a
-//! path and opens it afterwards reads what somebody put there in between.
+//! Invariant 6: files in places where tools and commands may write are opened by `aethon-files` and nowhere else. A program
+//! that looks at a path and opens it afterwards reads the file that a command put there in between.
 //!
 //! The rule covers the crates that read the workspace, except for the files in a list, each with the reason why what it opens
 //! is out of reach of tools and commands, or is not opened by its path. Test code does not count.
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_listed_or_for_tests_or_opens_nothing_is_fine() {
+    fn listed_files_and_test_code_are_fine() {
         let pages = "crates/aethon-agent/src/prompt/pages.rs";
         check(pages, "use aethon_files::Directory;\nfn f(d: &Directory) { d.read(\"a\", 1); }", 0);
         check(

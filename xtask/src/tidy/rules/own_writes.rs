@@ -1,5 +1,5 @@
 //! Files that several programs change are changed under a lock, by `HeldFile` or `Draft` of `aethon-config` for the
-//! configuration. Whoever writes a private file directly is listed here, with what keeps a second writer's change.
+//! configuration. Every direct write of a private file is listed here, with its protection of a second writer's change.
 //!
 //! That files of the workspace are not written by their path is the rule `own-reads`.
 

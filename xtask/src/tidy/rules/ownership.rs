@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn only_programs_read_arguments_and_end_the_process() {
+    fn arguments_and_exit_belong_to_programs() {
         check("bins/aethon-cli/src/main.rs", "fn f() { std::process::exit(1) }", 0);
         check("crates/aethon/examples/tool.rs", "fn main() { std::process::exit(1) }", 0);
         check("crates/aethon/src/builder.rs", "fn f() { std::process::exit(1) }", 1);
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn only_programs_install_a_subscriber() {
+    fn subscribers_belong_to_programs() {
         let layer = "use tracing_subscriber::layer::Layer; fn f() { x.with(y); }";
         check("crates/aethon/src/logging.rs", layer, 0);
         let install = "use tracing_subscriber::prelude::*; fn f() { x.with(y).init(); }";

@@ -47,7 +47,7 @@ fn switch(page: &Page, window: &str) {
 }
 
 #[test]
-fn two_editors_of_one_sop_lose_nothing_to_each_other() {
+fn concurrent_editors_of_a_sop_lose_nothing() {
     let Some(page) = Page::open(&[]) else { return };
     let browser = &page.browser;
     put(&page, "PUT", "/api/sops/tea", &json!({"content": sop("Begun.")}));
@@ -131,7 +131,7 @@ fn earlier_versions_of_a_sop_are_seen_compared_and_restored() {
 }
 
 #[test]
-fn a_sop_that_was_deleted_elsewhere_can_be_kept_as_a_new_one() {
+fn sop_deleted_elsewhere_can_be_saved_as_a_new_one() {
     let Some(page) = Page::open(&[]) else { return };
     let browser = &page.browser;
     put(&page, "PUT", "/api/sops/tea", &json!({"content": sop("Begun.")}));
@@ -168,7 +168,7 @@ fn before_the_next_change(page: &Page, changes: &Value) {
 }
 
 #[test]
-fn a_sop_that_is_half_written_in_its_file_is_not_said_to_be_deleted() {
+fn half_written_sop_file_is_not_reported_as_deleted() {
     let Some(page) = Page::open(&[]) else { return };
     let browser = &page.browser;
     put(&page, "PUT", "/api/sops/pdd", &json!({"content": sop("Begun.")}));
@@ -201,7 +201,7 @@ fn a_sop_that_is_half_written_in_its_file_is_not_said_to_be_deleted() {
 }
 
 #[test]
-fn a_new_sop_does_not_replace_one_that_was_made_meanwhile() {
+fn new_sop_does_not_replace_one_created_meanwhile() {
     let Some(page) = Page::open(&[]) else { return };
     let browser = &page.browser;
     page.go("/dashboard#/sops/new");
@@ -218,7 +218,7 @@ fn a_new_sop_does_not_replace_one_that_was_made_meanwhile() {
 }
 
 #[test]
-fn a_memory_that_is_read_late_is_not_shown_over_another_one() {
+fn late_response_of_a_memory_does_not_replace_the_open_one() {
     let Some(page) = Page::open(&[]) else { return };
     let browser = &page.browser;
     let added = ["Rent is due on the 1st.", "The bins go out on Mondays."].map(|content| {
@@ -249,7 +249,7 @@ fn a_memory_that_is_read_late_is_not_shown_over_another_one() {
 }
 
 #[test]
-fn a_memory_that_is_open_follows_what_others_do_to_it() {
+fn open_memory_follows_remote_changes() {
     let Some(page) = Page::open(&[]) else { return };
     let browser = &page.browser;
     let added = page.server().post("/api/memory", &json!({"content": "Rent is due on the 1st."})).json();
@@ -275,7 +275,7 @@ fn a_memory_that_is_open_follows_what_others_do_to_it() {
 }
 
 #[test]
-fn a_job_that_was_deleted_elsewhere_says_so_and_another_of_its_name_is_not_removed_unseen() {
+fn job_deleted_elsewhere_is_reported_and_its_namesake_kept() {
     let Some(page) = Page::open(&[]) else { return };
     let job = |prompt: &str| json!({"job_id": "tidy", "cron": "@yearly", "prompt": prompt});
     put(&page, "POST", "/api/scheduler/jobs", &job("one"));
@@ -298,7 +298,7 @@ fn a_job_that_was_deleted_elsewhere_says_so_and_another_of_its_name_is_not_remov
 }
 
 #[test]
-fn a_job_that_was_changed_or_deleted_as_it_was_paused_says_so() {
+fn pausing_a_changed_or_deleted_job_reports_the_conflict() {
     let Some(page) = Page::open(&[]) else { return };
     let job = |prompt: &str| json!({"job_id": "tidy", "cron": "@yearly", "prompt": prompt});
     put(&page, "POST", "/api/scheduler/jobs", &job("one"));
@@ -317,7 +317,7 @@ fn a_job_that_was_changed_or_deleted_as_it_was_paused_says_so() {
 }
 
 #[test]
-fn a_title_that_gave_way_to_another_can_be_put_back() {
+fn overwritten_title_can_be_restored() {
     let Some(page) = Page::open(&[]) else { return };
     let browser = &page.browser;
     page.ask("!say hello");
@@ -349,7 +349,7 @@ fn a_title_that_gave_way_to_another_can_be_put_back() {
 }
 
 #[test]
-fn a_title_that_was_given_elsewhere_is_not_replaced_unseen() {
+fn title_set_elsewhere_is_not_overwritten_silently() {
     let Some(page) = Page::open(&[]) else { return };
     let browser = &page.browser;
     page.ask("!say hello");
@@ -381,7 +381,7 @@ fn a_title_that_was_given_elsewhere_is_not_replaced_unseen() {
 }
 
 #[test]
-fn a_reviewed_change_of_the_configuration_is_saved_only_while_it_is_true() {
+fn reviewed_configuration_change_is_refused_when_outdated() {
     let Some(page) = Page::open(&["budget.pricing.fake={input=1.0,output=1.0}"]) else { return };
     let browser = &page.browser;
     let top = |amount: u8| format!("/of \\${amount}\\.00/.test(one('.top-facts')?.innerText)");
@@ -422,7 +422,7 @@ fn a_reviewed_change_of_the_configuration_is_saved_only_while_it_is_true() {
 }
 
 #[test]
-fn a_question_that_was_decided_elsewhere_keeps_what_was_typed_for_it() {
+fn approval_decided_elsewhere_keeps_the_typed_arguments() {
     let asked = ["approval.enabled=true", "approval.requires_approval=[\"file_read\"]"];
     let Some(page) = Page::open(&asked) else { return };
     let (browser, server) = (&page.browser, page.server());

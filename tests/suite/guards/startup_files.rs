@@ -170,12 +170,12 @@ const HARMLESS: &[&str] = &[
 ];
 
 /// A person's home with an assistant's home in it, and the built program on it.
-struct Stage {
+struct TestHome {
     server: Server,
     ada: PathBuf,
 }
 
-impl Stage {
+impl TestHome {
     /// With `existing`, every place exists; else only the directories above those of tools that have been used.
     fn new(existing: bool, settings: &[&str]) -> Self {
         let folder = Arc::new(tempfile::tempdir().unwrap());
@@ -233,7 +233,7 @@ fn attack(names: &[&str]) -> String {
 }
 
 /// Whether this machine has the walls that stop commands.
-fn has_walls(stage: &Stage) -> bool {
+fn has_walls(stage: &TestHome) -> bool {
     let mut doctor = program("aethon-cli", &stage.ada.join(".aethon"));
     let told = run(doctor.args(["--set", "model.provider=fake", "doctor", "--json"]), None);
     let told: Value = serde_json::from_slice(&told.stdout).expect("doctor tells JSON");
@@ -246,7 +246,7 @@ fn has_walls(stage: &Stage) -> bool {
 fn no_turn_writes_a_start_up_place_by_file_tools_or_commands() {
     for existing in [true, false] {
         for settings in [&[][..], &["security.sandbox=kernel"]] {
-            let stage = Stage::new(existing, settings);
+            let stage = TestHome::new(existing, settings);
             let is_sandboxed = !settings.is_empty();
             let workspace = stage.ada.join(".aethon/workspace");
             fs::create_dir_all(workspace.join("work")).unwrap();
@@ -282,8 +282,8 @@ fn no_turn_writes_a_start_up_place_by_file_tools_or_commands() {
 }
 
 #[test]
-fn what_tools_of_the_trade_write_can_be_written_and_start_up_places_can_be_read() {
-    let stage = Stage::new(true, &[]);
+fn build_outputs_are_writable_and_start_up_places_readable() {
+    let stage = TestHome::new(true, &[]);
     let mut chat = stage.server.chat("default");
     let names: Vec<String> = HARMLESS.iter().map(|name| format!("'{name}'")).collect();
     let command = format!(
@@ -311,9 +311,9 @@ fn what_tools_of_the_trade_write_can_be_written_and_start_up_places_can_be_read(
 }
 
 #[test]
-fn the_owner_opens_a_start_up_place_by_its_name_and_doctor_lists_it() {
+fn start_up_place_opened_by_the_owner_is_listed_by_doctor() {
     let settings = ["security.allowed_paths=[\"~/.bashrc\", \"~/.config/nvim\"]"];
-    let stage = Stage::new(true, &settings);
+    let stage = TestHome::new(true, &settings);
     let mut chat = stage.server.chat("default");
     for (number, (name, state)) in
         [(".bashrc", "ok"), (".config/nvim/lua/new.lua", "ok"), (".profile", "denied")].iter().enumerate()
@@ -336,8 +336,8 @@ fn the_owner_opens_a_start_up_place_by_its_name_and_doctor_lists_it() {
 }
 
 #[test]
-fn with_a_sandbox_file_tools_read_as_before_and_write_in_the_workspace_only() {
-    let stage = Stage::new(true, &["security.sandbox=kernel"]);
+fn file_tools_beside_a_sandbox_write_in_the_workspace_only() {
+    let stage = TestHome::new(true, &["security.sandbox=kernel"]);
     let workspace = stage.ada.join(".aethon/workspace");
     std::os::unix::fs::symlink(stage.ada.join("project"), workspace.join("link")).unwrap();
     let mut chat = stage.server.chat("default");
@@ -361,9 +361,9 @@ fn with_a_sandbox_file_tools_read_as_before_and_write_in_the_workspace_only() {
 }
 
 #[test]
-fn a_webhook_s_turn_changes_nothing_that_shapes_the_assistant() {
+fn webhook_turn_cannot_change_the_assistant() {
     for settings in [&[][..], &["security.sandbox=kernel"]] {
-        let stage = Stage::new(false, settings);
+        let stage = TestHome::new(false, settings);
         let workspace = stage.ada.join(".aethon/workspace");
         let shaping = [
             "SOUL.md",
@@ -436,14 +436,14 @@ fn attack_on_projects(names: &[&str]) -> String {
 }
 
 #[test]
-fn a_webhook_s_turn_changes_nothing_that_a_project_obeys_and_the_owner_s_does() {
+fn webhook_turn_cannot_change_project_configuration_and_owner_can() {
     for (existing, settings) in [
         (true, &[][..]),
         (false, &[]),
         (true, &["security.sandbox=kernel"]),
         (false, &["security.sandbox=kernel"]),
     ] {
-        let stage = Stage::new(false, settings);
+        let stage = TestHome::new(false, settings);
         let workspace = stage.ada.join(".aethon/workspace");
         let usual = [
             "app/.git/HEAD",
@@ -491,10 +491,10 @@ fn a_webhook_s_turn_changes_nothing_that_a_project_obeys_and_the_owner_s_does() 
 }
 
 #[test]
-fn the_owner_opens_a_project_to_turns_of_strangers_by_its_folder() {
+fn owner_opens_a_project_folder_to_turns_of_strangers() {
     for settings in [&[][..], &["security.sandbox=kernel"]] {
         let opened = "security.allowed_paths=[\"~/.aethon/workspace/app\"]";
-        let stage = Stage::new(false, &[settings, &[opened]].concat());
+        let stage = TestHome::new(false, &[settings, &[opened]].concat());
         let workspace = stage.ada.join(".aethon/workspace");
         for name in ["app/.git/hooks", "closed/.git/hooks"] {
             fs::create_dir_all(workspace.join(name)).unwrap();
@@ -509,8 +509,8 @@ fn the_owner_opens_a_project_to_turns_of_strangers_by_its_folder() {
 }
 
 #[test]
-fn copies_of_the_home_are_closed_wherever_they_lie_and_its_neighbours_are_not() {
-    let stage = Stage::new(false, &[]);
+fn copies_of_the_home_are_closed_and_its_neighbours_open() {
+    let stage = TestHome::new(false, &[]);
     let mut chat = stage.server.chat("default");
     let copies = [
         ".aethon.bak",

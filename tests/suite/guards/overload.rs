@@ -81,7 +81,7 @@ fn the_owner_is_served(server: &Server, text: &str) {
 }
 
 #[test]
-fn nine_hundred_sleeping_webhooks_leave_the_owner_chat_terminal_and_api() {
+fn slow_webhooks_leave_chat_terminal_and_api_usable() {
     let server = server(&[]);
     let body = json!({ "text": ASLEEP });
     let mut calls: Vec<TcpStream> =
@@ -96,7 +96,7 @@ fn nine_hundred_sleeping_webhooks_leave_the_owner_chat_terminal_and_api() {
 }
 
 #[test]
-fn large_messages_that_wait_take_a_bounded_part_of_the_memory() {
+fn queued_large_messages_use_bounded_memory() {
     let server = server(&[]);
     let before = server.resident();
     let body = json!({ "text": format!("{ASLEEP}\n{}", "word ".repeat(190_000)) });
@@ -111,7 +111,7 @@ fn large_messages_that_wait_take_a_bounded_part_of_the_memory() {
 }
 
 #[test]
-fn callers_that_repeat_a_key_leave_connections_to_the_owner() {
+fn callers_repeating_a_key_leave_connections_for_the_owner() {
     let server = server(&["server.max_connections=40"]);
     let body = json!({ "text": ASLEEP });
     let request = signed("/webhook/trigger", &body).header("Idempotency-Key", "the same");
@@ -123,7 +123,7 @@ fn callers_that_repeat_a_key_leave_connections_to_the_owner() {
 }
 
 #[test]
-fn bodies_whose_signature_is_still_to_be_judged_take_a_bounded_part_of_the_memory() {
+fn unverified_webhook_bodies_use_bounded_memory() {
     let server = server(&[]);
     let before = server.resident();
     let body = vec![b' '; 1 << 20];
@@ -166,7 +166,7 @@ fn large_call(session: Option<String>) -> Request {
 }
 
 #[test]
-fn storage_that_strangers_have_filled_is_still_the_owners() {
+fn storage_filled_by_strangers_still_serves_the_owner() {
     let server = server(&["storage.max_mb=24"]);
     // One-shot sessions go as others come: four times as much as they may have together.
     for n in 0..16 {
@@ -187,7 +187,7 @@ fn storage_that_strangers_have_filled_is_still_the_owners() {
 }
 
 #[test]
-fn the_owner_is_told_which_limit_is_reached_and_not_that_the_disk_is_full() {
+fn reached_limit_is_named_instead_of_a_full_disk() {
     let server = server(&["storage.max_mb=8"]);
     assert_eq!(server.send(&signed("/webhook/trigger", &json!({"text": "!say once"}))).status, 200);
     let text = format!("!say ok\n{}", "word ".repeat(120_000));
@@ -211,7 +211,7 @@ fn the_owner_is_told_which_limit_is_reached_and_not_that_the_disk_is_full() {
 }
 
 #[test]
-fn a_server_of_tools_that_always_announces_changes_costs_little() {
+fn mcp_server_announcing_changes_endlessly_costs_little() {
     let command = format!("mcp.servers.storm.command={:?}", env!("CARGO_BIN_EXE_fake-mcp"));
     let server = server(&[&command, "mcp.servers.storm.args=[\"storm\"]"]);
     eventually("its tools are there", || {
@@ -224,7 +224,7 @@ fn a_server_of_tools_that_always_announces_changes_costs_little() {
 }
 
 #[test]
-fn reading_a_document_does_not_outlast_its_turn() {
+fn document_reading_ends_with_its_turn() {
     let server = server(&[]);
     let map = "<0000> <fffe> <0041> ".repeat(20_000) + "endbfrange";
     let pdf = format!(

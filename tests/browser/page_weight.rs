@@ -1,7 +1,7 @@
 //! What opening a page costs: nothing moves while it loads, and little is sent.
 
-use crate::lived_in::{LivedIn, one_line};
 use crate::page::Page;
+use crate::used_server::{UsedServer, one_line};
 
 /// The most that what stands on a page may move while it loads.
 const MAX_SHIFT: f64 = 0.02;
@@ -43,8 +43,8 @@ fn nothing_moves_while_a_page_loads_on_a_phone() {
 
 fn assert_nothing_moves(is_phone: bool) {
     let words = ["Plans for the garden", "Rent is due on the 5th.\nPay it."].map(str::to_owned);
-    let Some(lived_in) = LivedIn::open(&words) else { return };
-    let page = &lived_in.page;
+    let Some(used_server) = UsedServer::open(&words) else { return };
+    let page = &used_server.page;
     let mut all = Vec::new();
     if is_phone {
         page.browser.become_phone(390, 844);
@@ -53,8 +53,8 @@ fn assert_nothing_moves(is_phone: bool) {
     page.browser.reload();
     page.until("the conversation is there", "shown(one('#message')) && one('.turn') && !one('.skeleton')");
     all.extend(moved(page, &format!("the chat, on a phone: {is_phone}")));
-    for view in lived_in.views.iter().filter(|view| view.press.is_none() || !view.address.contains('/')) {
-        lived_in.load(view);
+    for view in used_server.views.iter().filter(|view| view.press.is_none() || !view.address.contains('/')) {
+        used_server.load(view);
         all.extend(moved(page, &format!("{}, on a phone: {is_phone}", one_line(&view.address))));
     }
     assert!(all.is_empty(), "{}", all.join("\n"));
@@ -93,7 +93,7 @@ fn the_first_view_of_the_dashboard_is_small() {
 }
 
 #[test]
-fn a_new_chat_asks_for_nothing_that_is_missing() {
+fn new_chat_makes_no_failing_request() {
     let Some(page) = Page::open(&[]) else { return };
     page.until(
         "it has asked",

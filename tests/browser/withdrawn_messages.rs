@@ -12,7 +12,7 @@ fn states(turns: &[Turn]) -> Vec<(&str, &str)> {
 }
 
 #[test]
-fn a_message_that_is_taken_back_stays_marked_in_its_place() {
+fn withdrawn_message_stays_marked_in_its_place() {
     let Some(page) = Page::open(&[]) else { return };
     let browser = &page.browser;
     page.begin_stream("!stream 4000 25");
@@ -56,7 +56,7 @@ fn a_message_that_is_taken_back_stays_marked_in_its_place() {
 }
 
 #[test]
-fn stopping_everything_keeps_what_waited() {
+fn stopping_everything_keeps_queued_messages() {
     let Some(page) = Page::open(&[]) else { return };
     page.begin_stream("!stream 4000 25");
     page.say("!say two");

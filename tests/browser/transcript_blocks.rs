@@ -95,7 +95,7 @@ fn a_picture_of_a_tool_is_there_before_a_reload() {
 }
 
 #[test]
-fn notices_say_by_their_looks_what_they_are_about() {
+fn notices_look_by_their_kind() {
     let notice = |code: &str, text: &str| system(&json!({"type": "notice", "code": code, "text": text}));
     let messages = json!([
         notice("budget_warning", "80 % of today's budget is used."),

@@ -3,7 +3,7 @@
 
 use serde_json::json;
 
-use crate::lived_in::{LivedIn, View};
+use crate::used_server::{UsedServer, View};
 
 /// Every answer of the API, but not the pages, the scripts and the sockets, is this error while `failing` is set.
 const FAILING: &str = "const real = window.fetch;
@@ -19,18 +19,18 @@ fn words() -> Vec<String> {
 }
 
 /// The panels, and their items with an address of their own.
-fn panels(lived_in: &LivedIn) -> impl Iterator<Item = &View> {
-    lived_in.views.iter().filter(|view| {
+fn panels(used_server: &UsedServer) -> impl Iterator<Item = &View> {
+    used_server.views.iter().filter(|view| {
         !view.address.contains('?') && !view.address.contains("/new") && view.address != "nowhere"
     })
 }
 
 #[test]
-fn an_api_that_fails_is_told_on_every_panel_and_a_press_brings_it_back() {
-    let Some(lived_in) = LivedIn::open(&words()) else { return };
-    let page = &lived_in.page;
+fn every_panel_reports_a_failing_api_and_retries_at_a_press() {
+    let Some(used_server) = UsedServer::open(&words()) else { return };
+    let page = &used_server.page;
     page.browser.devtools("Page.addScriptToEvaluateOnNewDocument", &json!({"source": FAILING}));
-    for (view, status) in panels(&lived_in).zip([500, 503].into_iter().cycle()) {
+    for (view, status) in panels(&used_server).zip([500, 503].into_iter().cycle()) {
         page.go("/dashboard#/nowhere");
         page.browser.run(&format!("localStorage.setItem('failing', '{status}')"), &[]);
         page.go(&format!("/dashboard?failing=1#/{}", view.address));
@@ -48,9 +48,9 @@ fn an_api_that_fails_is_told_on_every_panel_and_a_press_brings_it_back() {
 }
 
 #[test]
-fn a_server_that_is_gone_is_told_on_every_panel_and_its_return_is_noticed() {
-    let Some(mut lived_in) = LivedIn::open(&words()) else { return };
-    let addresses: Vec<(String, String)> = panels(&lived_in)
+fn every_panel_reports_a_stopped_server_and_its_return() {
+    let Some(mut used_server) = UsedServer::open(&words()) else { return };
+    let addresses: Vec<(String, String)> = panels(&used_server)
         .filter(|view| !view.address.contains('/'))
         // A question dies with the server that asked it.
         .map(|view| {
@@ -63,10 +63,10 @@ fn a_server_that_is_gone_is_told_on_every_panel_and_its_return_is_noticed() {
         })
         .collect();
     for (address, ready) in addresses {
-        lived_in.page.go(&format!("/dashboard?away=1#/{address}"));
-        lived_in.page.until(&address, &format!("!one('.skeleton') && {ready}"));
-        let home = lived_in.page.kill_server();
-        let page = &lived_in.page;
+        used_server.page.go(&format!("/dashboard?away=1#/{address}"));
+        used_server.page.until(&address, &format!("!one('.skeleton') && {ready}"));
+        let home = used_server.page.kill_server();
+        let page = &used_server.page;
         page.until(
             &format!("{address} says that nobody answers"),
             "shown(one('.banner')) && one('.panel-body').classList.contains('is-stale') && /Not live|Reconnecting|Offline/i.test(one('.panel-link').innerText)",
@@ -77,9 +77,9 @@ fn a_server_that_is_gone_is_told_on_every_panel_and_its_return_is_noticed() {
         page.browser.run(&format!("one('a[data-panel={other}]').click()"), &[]);
         page.until("another panel says so", "shown(one('.banner')) && !one('.skeleton')");
         page.browser.run("history.back()", &[]);
-        lived_in.start(home);
-        lived_in.page.reconnect();
-        lived_in.page.until(
+        used_server.start(home);
+        used_server.page.reconnect();
+        used_server.page.until(
             &format!("{address} is back"),
             &format!("/Live/.test(one('.panel-link').innerText) && !one('.panel-body.is-stale') && !one('.skeleton') && !one('.blank[data-tone=bad]') && one('a[data-panel={address}][aria-current]')"),
         );

@@ -1,31 +1,31 @@
-//! Pictures of the pages for people to look at: desktop and phone, light and dark. Made only with `AETHON_SHOTS=DIR`.
+//! Pictures of the pages for people to look at: desktop and phone, light and dark. `cargo xtask shots DIR` writes them.
 
 use std::path::{Path, PathBuf};
 
 use aethon_tests::Server;
 
 use crate::conversations::png;
-use crate::lived_in::LivedIn;
 use crate::page::Page;
+use crate::used_server::UsedServer;
 
 const ASKING: [&str; 3] =
     ["approval.enabled=true", "approval.requires_approval=[\"file_read\"]", "model.max_retries=0"];
 
 /// A window in a theme.
 #[derive(Debug, Clone, Copy)]
-struct Look {
+struct Viewport {
     theme: &'static str,
     is_phone: bool,
 }
 
-const LOOKS: [Look; 4] = [
-    Look { theme: "light", is_phone: false },
-    Look { theme: "dark", is_phone: false },
-    Look { theme: "light", is_phone: true },
-    Look { theme: "dark", is_phone: true },
+const LOOKS: [Viewport; 4] = [
+    Viewport { theme: "light", is_phone: false },
+    Viewport { theme: "dark", is_phone: false },
+    Viewport { theme: "light", is_phone: true },
+    Viewport { theme: "dark", is_phone: true },
 ];
 
-impl Look {
+impl Viewport {
     fn put_on(self, page: &Page) {
         if self.is_phone {
             page.browser.become_phone(390, 844);
@@ -45,10 +45,10 @@ impl Look {
     }
 }
 
-fn folder() -> Option<PathBuf> {
-    let folder = PathBuf::from(std::env::var_os("AETHON_SHOTS")?);
+fn folder() -> PathBuf {
+    let folder = PathBuf::from(std::env::var_os("AETHON_SHOTS").expect("AETHON_SHOTS names the folder"));
     std::fs::create_dir_all(&folder).unwrap();
-    Some(folder)
+    folder
 }
 
 fn say_lines(lines: &[&str]) -> String {
@@ -56,8 +56,9 @@ fn say_lines(lines: &[&str]) -> String {
 }
 
 #[test]
-fn pictures_of_the_chat() {
-    let Some(folder) = folder() else { return };
+#[ignore = "writes screenshots: cargo xtask shots"]
+fn screenshots_of_the_chat() {
+    let folder = folder();
     for look in LOOKS {
         let Some(mut page) = Page::open(&ASKING) else { return };
         look.put_on(&page);
@@ -79,7 +80,7 @@ fn pictures_of_the_chat() {
     }
 }
 
-fn code_and_tables(page: &Page, look: Look, folder: &Path) {
+fn code_and_tables(page: &Page, look: Viewport, folder: &Path) {
     let line = "    let total: u64 = entries.iter().map(|entry| entry.amount * entry.price_in_cents).filter(|sum| *sum > 0).sum();";
     let mut code = vec![
         "Here is the function:",
@@ -120,7 +121,7 @@ fn code_and_tables(page: &Page, look: Look, folder: &Path) {
     look.shoot(page, folder, "05-wide-table");
 }
 
-fn tools_and_failures(page: &Page, look: Look, folder: &Path) {
+fn tools_and_failures(page: &Page, look: Viewport, folder: &Path) {
     page.ask("!tool current_time {}\n!then\n!say It is late. Sleep well.");
     page.browser.run("one('details.fold').open = true", &[]);
     page.ask("!error auth 2");
@@ -143,7 +144,7 @@ fn tools_and_failures(page: &Page, look: Look, folder: &Path) {
     look.shoot(page, folder, "10-denied");
 }
 
-fn files(page: &Page, look: Look, folder: &Path) {
+fn files(page: &Page, look: Viewport, folder: &Path) {
     let write = |name: &str, bytes: &[u8]| -> PathBuf {
         let path = page.browser.folder().join(name);
         std::fs::write(&path, bytes).unwrap();
@@ -159,13 +160,13 @@ fn files(page: &Page, look: Look, folder: &Path) {
         "they are attached",
         "all('.composer-file').length === 2 && one('.composer-error').innerText !== ''",
     );
-    page.fill("#message", "Look at these.\nAnd at this second line.");
+    page.fill("#message", "Viewport at these.\nAnd at this second line.");
     look.shoot(page, folder, "11-attachments");
     page.ask("!say A fine picture.");
     look.shoot(page, folder, "12-attached");
 }
 
-fn lists_and_dialogs(page: &Page, look: Look, folder: &Path) {
+fn lists_and_dialogs(page: &Page, look: Viewport, folder: &Path) {
     for name in
         ["Plans for the garden in spring", "Taxes", "A very long title of a conversation that does not fit"]
     {
@@ -194,8 +195,9 @@ fn lists_and_dialogs(page: &Page, look: Look, folder: &Path) {
 }
 
 #[test]
-fn pictures_of_the_token_the_dashboard_and_no_model() {
-    let Some(folder) = folder() else { return };
+#[ignore = "writes screenshots: cargo xtask shots"]
+fn screenshots_of_sign_in_dashboard_and_missing_model() {
+    let folder = folder();
     for look in LOOKS {
         let Some(page) = Page::beside(Server::start(&["dashboard.auth_token=token", ASKING[0], ASKING[1]]))
         else {
@@ -242,21 +244,22 @@ fn pictures_of_the_token_the_dashboard_and_no_model() {
 }
 
 #[test]
-fn pictures_of_every_panel_in_use() {
-    let Some(folder) = folder() else { return };
+#[ignore = "writes screenshots: cargo xtask shots"]
+fn screenshots_of_every_used_panel() {
+    let folder = folder();
     let words = [
         "Plans for the garden",
         "Rent is due on the 5th.\nPay it.",
         "Ein sehr langes Donaudampfschifffahrtswort",
     ];
-    let Some(lived_in) = LivedIn::open(&words.map(str::to_owned)) else { return };
+    let Some(used_server) = UsedServer::open(&words.map(str::to_owned)) else { return };
     for look in LOOKS {
-        look.put_on(&lived_in.page);
-        for (number, view) in lived_in.views.iter().enumerate() {
-            lived_in.visit(view);
+        look.put_on(&used_server.page);
+        for (number, view) in used_server.views.iter().enumerate() {
+            used_server.visit(view);
             let name: String =
                 view.address.chars().map(|c| if c.is_alphanumeric() { c } else { '-' }).take(30).collect();
-            look.shoot(&lived_in.page, &folder, &format!("{}-{name}", 40 + number));
+            look.shoot(&used_server.page, &folder, &format!("{}-{name}", 40 + number));
         }
     }
 }

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 const SOP: &str = "# Own\n## Overview\nx\n## Steps\n### 1. a\nDo it.\n";
 
 /// Something that can be changed and removed.
-struct Thing {
+struct Resource {
     address: String,
     /// The method and a body that changes it; the number makes each one different.
     change: fn(u32) -> (&'static str, Value),
@@ -25,7 +25,7 @@ fn sop(number: u32) -> String {
     SOP.replace("Do it", &format!("Do it {number} times"))
 }
 
-fn things(server: &Server) -> Vec<Thing> {
+fn things(server: &Server) -> Vec<Resource> {
     let memory = server.post("/api/memory", &json!({"content": "The cat is Momo."}));
     assert_eq!(memory.status, 201);
     let job = json!({"job_id": "tea", "cron": "0 4 * * *", "prompt": "Tea?"});
@@ -33,31 +33,31 @@ fn things(server: &Server) -> Vec<Thing> {
     server.chat("talk").say("1", "hello");
     assert_eq!(send(server, "PUT", "/api/sops/own", &json!({ "content": sop(0) }), None).status, 200);
     vec![
-        Thing {
+        Resource {
             address: format!("/api/memory/{}", memory.json()["id"].as_str().unwrap()),
             change: |number| ("PUT", json!({"content": format!("The cat is {number}.")})),
             is_removable: true,
             shows: "/content",
         },
-        Thing {
+        Resource {
             address: "/api/scheduler/jobs/tea".to_owned(),
             change: |number| ("PATCH", json!({"enabled": number % 2 == 0})),
             is_removable: true,
             shows: "/enabled",
         },
-        Thing {
+        Resource {
             address: "/api/sessions/webchat:talk".to_owned(),
             change: |number| ("PATCH", json!({"title": format!("Talk {number}")})),
             is_removable: true,
             shows: "/title",
         },
-        Thing {
+        Resource {
             address: "/api/sops/own".to_owned(),
             change: |number| ("PUT", json!({"content": sop(number)})),
             is_removable: true,
             shows: "/content",
         },
-        Thing {
+        Resource {
             address: "/api/config".to_owned(),
             change: |number| ("PATCH", json!({"agent.loop_limit": number + 2})),
             is_removable: false,
@@ -77,7 +77,7 @@ fn send(server: &Server, method: &str, target: &str, body: &Value, expected: Opt
     server.send(&request)
 }
 
-fn change(server: &Server, thing: &Thing, number: u32, expected: Option<&str>) -> Response {
+fn change(server: &Server, thing: &Resource, number: u32, expected: Option<&str>) -> Response {
     let (method, body) = (thing.change)(number);
     send(server, method, &thing.address, &body, expected)
 }
@@ -88,7 +88,7 @@ fn tag(answer: &Response) -> String {
     tag
 }
 
-fn assert_changed(answer: &Response, thing: &Thing) -> Value {
+fn assert_changed(answer: &Response, thing: &Resource) -> Value {
     assert_eq!(answer.status, 412, "{}: {}", thing.address, answer.text());
     let problem = answer.json();
     assert_eq!(problem["code"], "changed_elsewhere", "{}", thing.address);
@@ -96,7 +96,7 @@ fn assert_changed(answer: &Response, thing: &Thing) -> Value {
 }
 
 #[test]
-fn a_change_of_an_old_version_is_refused_with_the_present_one() {
+fn outdated_change_is_refused_with_the_current_version() {
     let server = Server::start(&["model.provider=echo"]);
     for thing in things(&server) {
         let seen = server.get(&thing.address);
@@ -128,7 +128,7 @@ fn a_change_of_an_old_version_is_refused_with_the_present_one() {
 }
 
 #[test]
-fn what_was_removed_elsewhere_is_neither_changed_nor_removed_again() {
+fn resource_removed_elsewhere_is_neither_changed_nor_removed_again() {
     let server = Server::start(&["model.provider=echo"]);
     for thing in things(&server).into_iter().filter(|thing| thing.is_removable) {
         let seen = tag(&server.get(&thing.address));
@@ -148,7 +148,7 @@ fn what_was_removed_elsewhere_is_neither_changed_nor_removed_again() {
 }
 
 #[test]
-fn of_two_changes_of_one_version_exactly_one_is_taken() {
+fn of_two_changes_of_the_same_version_exactly_one_succeeds() {
     let server = Server::start(&["model.provider=echo"]);
     for thing in things(&server) {
         for round in 0..4 {
@@ -174,7 +174,7 @@ fn of_two_changes_of_one_version_exactly_one_is_taken() {
 }
 
 #[test]
-fn what_has_no_versions_is_not_what_anybody_expected() {
+fn if_match_on_an_unversioned_resource_fails() {
     let server = Server::start(&["model.provider=echo"]);
     for address in ["/api/outbox/1", "/api/sign-ins/x", "/api/pairings/telegram/1"] {
         let refused = send(&server, "DELETE", address, &Value::Null, Some("\"seen\""));
@@ -184,7 +184,7 @@ fn what_has_no_versions_is_not_what_anybody_expected() {
 }
 
 #[test]
-fn a_sop_keeps_its_last_twenty_texts_and_a_removal_can_be_undone() {
+fn sop_keeps_twenty_versions_and_its_removal_can_be_undone() {
     let server = Server::start(&["model.provider=echo"]);
     let save = |number: u32| {
         let answer = send(&server, "PUT", "/api/sops/own", &json!({ "content": sop(number) }), None);
@@ -214,7 +214,7 @@ fn a_sop_keeps_its_last_twenty_texts_and_a_removal_can_be_undone() {
 }
 
 #[test]
-fn a_corrected_memory_keeps_the_text_that_another_correction_gave_it() {
+fn corrected_memory_keeps_the_text_of_a_concurrent_correction() {
     let server = Server::start(&["model.provider=echo"]);
     let made = server.post("/api/memory", &json!({"content": "The cat is Momo."})).json();
     let address = format!("/api/memory/{}", made["id"].as_str().unwrap());
@@ -229,7 +229,7 @@ fn a_corrected_memory_keeps_the_text_that_another_correction_gave_it() {
 }
 
 #[test]
-fn a_sop_that_is_half_written_in_its_file_was_changed_and_not_deleted() {
+fn half_written_sop_file_counts_as_changed() {
     let server = Server::start(&["model.provider=echo"]);
     for name in ["own", "pdd"] {
         let (address, file) = (format!("/api/sops/{name}"), format!("workspace/sops/{name}.sop.md"));
@@ -259,7 +259,7 @@ fn a_sop_that_is_half_written_in_its_file_was_changed_and_not_deleted() {
 }
 
 #[test]
-fn a_new_sop_takes_the_place_of_none() {
+fn new_sop_replaces_no_existing_one() {
     let server = Server::start(&["model.provider=echo"]);
     let make = |name: &str, number: u32| {
         let request = Request::new("PUT", &format!("/api/sops/{name}")).header("If-None-Match", "*");

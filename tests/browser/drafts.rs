@@ -26,7 +26,7 @@ fn edit_last(page: &Page, more: &str) {
 }
 
 #[test]
-fn an_edit_without_a_connection_stays_in_its_box() {
+fn edit_without_a_connection_stays_in_its_box() {
     let Some(mut page) = Page::open(&[]) else { return };
     page.ask("!say one");
     let home = page.kill_server();
@@ -47,7 +47,7 @@ fn an_edit_without_a_connection_stays_in_its_box() {
 }
 
 #[test]
-fn a_look_into_another_conversation_loses_neither_files_nor_an_edit() {
+fn switching_conversations_keeps_files_and_edits() {
     let Some(page) = Page::open(&[]) else { return };
     let browser = &page.browser;
     page.ask("!say one");
@@ -90,7 +90,7 @@ fn files_dropped_beside_the_conversation_are_attached_too() {
 }
 
 #[test]
-fn a_message_that_is_too_long_is_refused_in_words_and_stays() {
+fn too_long_message_is_refused_and_kept() {
     let Some(page) = Page::open(&[]) else { return };
     let write = "one('#message').value = '!say ' + 'x'.repeat(arguments[0]);
         one('#message').dispatchEvent(new Event('input', {bubbles: true}));";
@@ -146,7 +146,7 @@ fn escape_in_the_search_is_about_the_search() {
 }
 
 #[test]
-fn what_follows_is_put_aside_only_when_asked() {
+fn queued_messages_are_cancelled_only_on_request() {
     let Some(page) = Page::open(&[]) else { return };
     let browser = &page.browser;
     for number in ["one", "two", "three"] {
@@ -181,7 +181,7 @@ fn what_follows_is_put_aside_only_when_asked() {
 }
 
 #[test]
-fn where_fingers_type_enter_breaks_the_line() {
+fn enter_breaks_the_line_on_touch_screens() {
     let Some(page) = Page::open(&[]) else { return };
     let browser = &page.browser;
     page.become_phone(390, 844);

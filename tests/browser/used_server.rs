@@ -25,7 +25,7 @@ const SETTINGS: [&str; 10] = [
 ];
 
 /// The server, a browser, and the data of the server.
-pub(crate) struct LivedIn {
+pub(crate) struct UsedServer {
     /// The browser, with nothing opened yet.
     pub(crate) page: Page,
     /// Every view of the dashboard.
@@ -49,7 +49,7 @@ pub(crate) struct View {
     pub(crate) press: Press,
 }
 
-impl LivedIn {
+impl UsedServer {
     /// Fills a server, using these words for every message and name.
     pub(crate) fn open(words: &[String]) -> Option<Self> {
         let telegram = Arc::new(Telegram::start());

@@ -7,8 +7,8 @@ use std::net::TcpListener;
 use aethon_tests::Request;
 use serde_json::json;
 
-use crate::lived_in::LivedIn;
 use crate::page::Page;
+use crate::used_server::UsedServer;
 
 /// An address on this machine that must not be requested.
 struct Canary(TcpListener);
@@ -84,7 +84,7 @@ fn assert_inert(page: &Page, canary: &Canary) {
 }
 
 #[test]
-fn what_is_said_and_answered_stays_text() {
+fn messages_and_answers_stay_text() {
     let Some(page) = Page::open(&[]) else { return };
     let canary = Canary::new();
     let payloads = canary.payloads();
@@ -185,13 +185,13 @@ fn tools_titles_and_names_stay_text() {
 /// Said and named like that by everybody: titles, arguments of tools, names of senders, lines of the log, SOPs, memories, jobs,
 /// recordings, deliveries, pieces of work.
 #[test]
-fn a_house_full_of_hostile_text_stays_text_wherever_it_is_opened() {
+fn hostile_text_stays_text_in_every_view() {
     let canary = Canary::new();
     let payloads = canary.payloads();
-    let Some(lived_in) = LivedIn::open(&payloads) else { return };
-    let page = &lived_in.page;
-    for view in &lived_in.views {
-        lived_in.visit(view);
+    let Some(used_server) = UsedServer::open(&payloads) else { return };
+    let page = &used_server.page;
+    for view in &used_server.views {
+        used_server.visit(view);
         assert_inert(page, &canary);
     }
 }

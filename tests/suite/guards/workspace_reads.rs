@@ -67,7 +67,7 @@ fn last_request(stub: &Stub) -> String {
 }
 
 #[test]
-fn what_a_page_links_to_never_reaches_the_model() {
+fn target_of_a_linked_page_never_reaches_the_model() {
     let (stub, server) = served(&[]);
     let (home, workspace) = (server.home(), workspace(&server));
     let outside = home.path().join("notes-outside");
@@ -109,7 +109,7 @@ fn what_a_page_links_to_never_reaches_the_model() {
 }
 
 #[test]
-fn what_a_sop_or_a_specialist_links_to_never_reaches_the_model() {
+fn target_of_a_linked_sop_or_specialist_never_reaches_the_model() {
     let (stub, server) = served(&["agent.dynamic_specialists=true"]);
     let (home, workspace) = (server.home(), workspace(&server));
     let (sop, agent) = (home.path().join("spy.sop.md"), home.path().join("spy.agent.md"));
@@ -154,7 +154,7 @@ fn what_a_sop_or_a_specialist_links_to_never_reaches_the_model() {
 }
 
 #[test]
-fn the_interface_never_shows_what_a_sop_is_swapped_for() {
+fn api_never_shows_the_target_of_a_swapped_sop() {
     let server = Server::start(&[]);
     let outside = server.home().path().join("x.sop.md");
     fs::write(&outside, SOP.replace("Do it.", CANARY)).unwrap();
@@ -181,7 +181,7 @@ fn the_interface_never_shows_what_a_sop_is_swapped_for() {
 }
 
 #[test]
-fn nothing_is_written_or_removed_through_a_linked_folder_of_sops() {
+fn linked_sop_folder_is_neither_written_nor_emptied() {
     let server = Server::start(&[]);
     let (sops, ssh) = (workspace(&server).join("sops"), server.home().path().join("ssh"));
     fs::create_dir(&ssh).unwrap();
@@ -212,7 +212,7 @@ fn nothing_is_written_or_removed_through_a_linked_folder_of_sops() {
 }
 
 #[test]
-fn what_lies_in_the_workspace_keeps_no_start_from_happening() {
+fn special_files_in_the_workspace_block_no_start() {
     let home = aethon_tests::home();
     let workspace = home.path().join("workspace");
     fs::create_dir_all(workspace.join("agents")).unwrap();
@@ -234,7 +234,7 @@ fn notices(server: &Server, id: &str) -> Vec<String> {
 }
 
 #[test]
-fn the_owner_is_told_once_of_changed_sops_and_specialists() {
+fn changed_sops_and_specialists_are_reported_to_the_owner_once() {
     let server = Server::start(&["agent.dynamic_specialists=true"]);
     let workspace = workspace(&server);
     let write = |path: &str, text: &str| {
@@ -311,7 +311,7 @@ fn the_owner_is_told_once_of_changed_sops_and_specialists() {
 }
 
 #[test]
-fn what_the_owner_saves_through_the_interface_is_no_news() {
+fn sops_saved_over_the_api_are_not_reported() {
     let server = Server::start(&[]);
     assert!(notices(&server, "m0").is_empty());
     let put = |content: &str| save(&server, "/api/sops/mine", content).status / 100;
@@ -326,7 +326,7 @@ fn what_the_owner_saves_through_the_interface_is_no_news() {
 }
 
 #[test]
-fn the_owner_is_told_when_a_server_of_tools_says_something_else() {
+fn changed_mcp_tool_descriptions_are_reported_to_the_owner() {
     let command = format!("mcp.servers.fake.command={:?}", env!("CARGO_BIN_EXE_fake-mcp"));
     let start = |home, says: &str| {
         let says = format!("mcp.servers.fake.env={{ ECHO_SAYS = \"{says}\" }}");
@@ -355,14 +355,14 @@ fn the_owner_is_told_when_a_server_of_tools_says_something_else() {
 }
 
 #[test]
-fn turns_begin_and_the_server_ends_while_everything_is_swapped() {
+fn turns_and_shutdown_work_while_files_are_swapped() {
     swapped(&Plan { turns: 200, slowest_health: Duration::from_secs(5) });
 }
 
 /// `cargo xtask swaps` sets how many.
 #[test]
 #[ignore = "runs for minutes: `cargo xtask swaps`"]
-fn many_turns_begin_while_everything_is_swapped() {
+fn many_turns_work_while_files_are_swapped() {
     let turns = std::env::var("AETHON_SWAPS_TURNS").ok().and_then(|turns| turns.parse().ok());
     swapped(&Plan { turns: turns.unwrap_or(10_000), slowest_health: Duration::from_millis(100) });
 }

@@ -43,7 +43,7 @@ fn assert_responsive(page: &Page) {
 }
 
 #[test]
-fn a_reply_that_a_grammar_cannot_end_keeps_nobody_waiting() {
+fn reply_with_endless_grammar_match_does_not_block_the_page() {
     // Words without an end, which these grammars try at each of their letters: more than a minute each.
     let word = format!("{}\n", "a".repeat(8000));
     let hostile = json!([

@@ -20,7 +20,7 @@ fn assert_open(page: &Page, selector: &str) {
 }
 
 #[test]
-fn every_card_of_the_dashboard_marks_what_hides() {
+fn every_dashboard_card_marks_hidden_characters() {
     let Some(page) = Page::open(&ASKED) else { return };
     let chats: Vec<_> = PATHS
         .iter()
@@ -52,7 +52,7 @@ fn every_card_of_the_dashboard_marks_what_hides() {
 }
 
 #[test]
-fn one_card_after_the_other_and_the_lines_they_leave_are_marked() {
+fn successive_cards_and_their_result_lines_mark_hidden_characters() {
     let Some(page) = Page::open(&ASKED) else { return };
     let browser = &page.browser;
     for (path, mark) in PATHS.iter().zip(MARKS) {
@@ -80,7 +80,7 @@ fn one_card_after_the_other_and_the_lines_they_leave_are_marked() {
 }
 
 #[test]
-fn titles_hide_nothing() {
+fn titles_mark_hidden_characters() {
     let Some(page) = Page::open(&[]) else { return };
     page.ask("!say hello");
     let title = json!({"title": "in\u{202e}voice\u{200b}"}).to_string();
