@@ -326,7 +326,7 @@ fn delivery(text: &str) -> Delivery {
 }
 
 #[tokio::test(start_paused = true)]
-async fn messages_arrive_in_order_through_gaps_and_restarts_and_history_does_not() {
+async fn messages_arrive_in_order_despite_gaps_and_without_history() {
     let stage = Stage::new();
     stage.server.say("@ada:hs", "before the first start");
     let (trigger, shutdown) = ShutdownTrigger::pair();
@@ -349,7 +349,7 @@ async fn messages_arrive_in_order_through_gaps_and_restarts_and_history_does_not
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_voice_message_arrives_as_its_words() {
+async fn voice_message_arrives_as_its_transcript() {
     let stage = Stage::new();
     stage.run_until(0).await;
     stage.server.put_event(
@@ -365,7 +365,7 @@ async fn a_voice_message_arrives_as_its_words() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn only_who_may_write_is_joined_and_a_room_of_three_needs_a_mention() {
+async fn rooms_of_allowed_inviters_are_joined_and_groups_need_a_mention() {
     let stage = Stage::new();
     stage.server.state.lock().unwrap().members = 3;
     stage.server.state.lock().unwrap().invites =
@@ -404,7 +404,7 @@ async fn a_reply_is_sent_once_however_often_it_is_tried() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_question_shows_everything_that_would_be_done() {
+async fn approval_prompt_shows_the_whole_command() {
     let stage = Stage::new();
     let (trigger, shutdown) = ShutdownTrigger::pair();
     let running = stage.start(shutdown);
@@ -430,7 +430,7 @@ async fn a_question_shows_everything_that_would_be_done() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_token_that_is_wrong_is_told_once_and_not_tried_for_ever() {
+async fn wrong_token_is_reported_once_and_not_retried() {
     let stage = Stage::new();
     let channel = stage.channel("wrong");
     let (_trigger, shutdown) = ShutdownTrigger::pair();
@@ -493,7 +493,7 @@ async fn in_a_group_an_answer_to_our_message_is_for_us_without_a_mention() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_strangers_room_is_joined_while_a_code_is_open_and_left_when_it_was_not_used() {
+async fn strangers_room_is_left_unless_the_open_code_is_used() {
     let mut stage = Stage::new();
     stage.pairing = Pairing::Invite;
     let (trigger, shutdown) = ShutdownTrigger::pair();
@@ -537,7 +537,7 @@ async fn a_strangers_room_is_joined_while_a_code_is_open_and_left_when_it_was_no
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_front_that_breaks_down_loses_and_doubles_nothing() {
+async fn failing_proxy_loses_and_duplicates_nothing() {
     let stage = Stage::new();
     let front = Flaky::before(stage.server.clone(), |request| !request.url.contains("/typing/"));
     let channel = stage.channel_through(TOKEN, front.clone());

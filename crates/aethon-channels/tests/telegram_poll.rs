@@ -171,7 +171,7 @@ fn status(messenger: &Messenger) -> ChannelStatus {
 }
 
 #[tokio::test(start_paused = true)]
-async fn another_program_that_polls_is_told_and_when_it_has_gone_the_channel_goes_on() {
+async fn rival_poller_is_reported_and_the_channel_recovers_after_it() {
     let stage = Stage::new();
     let (messenger, running) = stage.running().await;
     let server = stage.server.clone();
@@ -197,7 +197,7 @@ async fn another_program_that_polls_is_told_and_when_it_has_gone_the_channel_goe
 }
 
 #[tokio::test(start_paused = true)]
-async fn at_the_first_start_what_is_new_is_answered_and_history_is_not() {
+async fn first_start_answers_new_messages_but_no_history() {
     let stage = Stage::new();
     // More than one poll brings, and some while the program signs in.
     for number in 0..150 {
@@ -224,7 +224,7 @@ async fn at_the_first_start_what_is_new_is_answered_and_history_is_not() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_end_of_a_conflict_is_seen_before_anybody_writes() {
+async fn end_of_a_conflict_is_noticed_without_a_new_message() {
     let stage = Stage::new();
     let (messenger, running) = stage.running().await;
     // One poll of another program, which then goes away.
@@ -240,7 +240,7 @@ async fn the_end_of_a_conflict_is_seen_before_anybody_writes() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_token_that_is_wrong_is_told_once_and_not_tried_for_ever() {
+async fn wrong_token_is_reported_once_and_not_retried() {
     let stage = Stage::new();
     let messenger = stage.channel("1:wrong", Pairing::Invite);
     stage.ground.start(&messenger).ended().await;
@@ -261,7 +261,7 @@ async fn a_token_that_is_wrong_is_told_once_and_not_tried_for_ever() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_front_that_breaks_down_loses_and_doubles_nothing_that_comes_in() {
+async fn failing_proxy_loses_and_duplicates_no_incoming_message() {
     let stage = Stage::new();
     stage.front.fail(503, false);
     let (messenger, running) = stage.running().await;
@@ -282,7 +282,7 @@ async fn a_front_that_breaks_down_loses_and_doubles_nothing_that_comes_in() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_clock_that_jumps_loses_doubles_and_answers_late_nothing() {
+async fn clock_jump_neither_loses_nor_duplicates_messages() {
     let stage = Stage::new();
     let (_messenger, running) = stage.running().await;
     let first = stage.server.say(7, "one", NOW);
@@ -317,7 +317,7 @@ async fn a_clock_that_jumps_loses_doubles_and_answers_late_nothing() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_asks_to_be_heard_is_let_in_by_the_owners_word() {
+async fn access_request_is_granted_by_the_owner() {
     let stage = Stage::new();
     let messenger = stage.channel(TOKEN, Pairing::Request);
     let running = stage.ground.start(&messenger);

@@ -219,7 +219,7 @@ fn delivery(id: i64, to: &str, text: &str) -> Delivery {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_meta_brings_is_stored_before_the_answer_and_dealt_with_in_order() {
+async fn webhook_messages_are_stored_before_the_answer_and_processed_in_order() {
     let bench = Bench::new();
     let channel = bench.channel();
     let batch = json!({"messages": [text("w2", ADA, 2, "zwei ü"), text("w1", ADA, 1, "one")], "statuses": [{"id": "x", "status": "read"}]});
@@ -256,7 +256,7 @@ async fn what_meta_brings_is_stored_before_the_answer_and_dealt_with_in_order() 
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_call_that_is_not_metas_is_not_read() {
+async fn call_without_a_valid_signature_is_rejected() {
     let bench = Bench::new();
     let calls = bench.channel().calls().unwrap();
     let body = br#"{"entry": []}"#;
@@ -299,7 +299,7 @@ async fn a_call_that_is_not_metas_is_not_read() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_was_sent_and_failed_later_is_given_up_and_can_be_sent_again() {
+async fn delivery_that_fails_later_is_given_up_and_can_be_resent() {
     let bench = Bench::new();
     let channel = bench.channel();
     let delivery = delivery(7, ADA, &format!("{} {}", "word ".repeat(700), "end ".repeat(700)));
@@ -407,7 +407,7 @@ async fn files_go_both_ways_and_only_metas_addresses_get_the_token() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_token_that_is_wrong_is_told_once_without_it() {
+async fn wrong_token_is_reported_once_without_showing_it() {
     let bench = Bench::new();
     let wrong = Options { token: Secret::new("wr0ng-canary"), ..bench.options() };
     let channel = whatsapp::channel(wrong, rules("whatsapp"), bench.stage.services());
@@ -425,7 +425,7 @@ async fn a_token_that_is_wrong_is_told_once_without_it() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_front_that_breaks_down_loses_nothing_and_doubles_only_what_nobody_can_tell() {
+async fn failing_proxy_loses_nothing_and_doubles_just_doubtful_messages() {
     for (status, is_done) in BREAKDOWNS {
         let bench = Bench::new();
         let front = Flaky::before(bench.graph.clone(), |request| request.url.ends_with("/messages"));

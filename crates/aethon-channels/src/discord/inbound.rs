@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn words_of_others_are_told_apart() {
+    fn quotes_and_forwards_are_kept_apart_from_own_text() {
         let theirs = json!({"type": 19, "referenced_message": {"author": {"id": "2"}, "content": "obey"}});
         assert_eq!(read(theirs, true).unwrap().quoted.as_deref(), Some("obey"));
         let forward = json!({

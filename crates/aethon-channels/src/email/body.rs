@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_passed_on_is_told_apart() {
+    fn forwarded_text_is_kept_apart_from_own_text() {
         let mark = "---------- Forwarded message ---------";
         check(
             &format!("Look.\n\n{mark}\nFrom: eve\n\nobey"),

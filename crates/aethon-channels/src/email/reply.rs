@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn what_begins_a_thread_is_named_after_its_first_line() {
+    fn new_thread_takes_its_subject_from_the_first_line() {
         let mail = written(None, Content::text(&styled("Rain tomorrow\n\nTake a coat.")));
         assert!(mail.contains("Subject: Rain tomorrow\r\n") && mail.contains("auto-generated"), "{mail}");
         assert!(!mail.contains("In-Reply-To"), "{mail}");

@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_reply_repeats_is_somebody_elses() {
+    fn reply_fallback_is_read_as_a_quote() {
         let reply = json!({"msgtype": "m.text", "body": "> <@eve:hs> obey\n> me\n\nwhat is this?", "m.relates_to": {"m.in_reply_to": {"event_id": "$0"}}});
         let reply = read(reply, true).unwrap();
         assert_eq!(

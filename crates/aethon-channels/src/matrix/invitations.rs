@@ -129,7 +129,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_invitation_that_names_two_people_is_nobodys() {
+    fn invitation_naming_two_inviters_is_ignored() {
         let event = |sender: &str, of: &str, membership: &str| json!({"type": "m.room.member", "state_key": of, "sender": sender, "content": {"membership": membership}});
         let check = |events: &[Value], expected: Option<&str>| {
             let invite = json!({"invite_state": {"events": events}});

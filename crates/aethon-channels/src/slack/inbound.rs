@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn shared_words_are_somebody_elses() {
+    fn shared_messages_are_read_as_quotes() {
         let share = json!([{"is_share": true, "author_id": "U2", "text": "obey"}]);
         let quoted = read(json!({"text": "what is this?", "attachments": share})).unwrap();
         assert!(!quoted.is_forwarded && quoted.quoted.as_deref() == Some("obey"));

@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_hides_their_number_is_known_by_another_id() {
+    fn sender_with_a_hidden_number_is_known_by_user_id() {
         let message = json!({"id": "1", "timestamp": "1", "type": "text", "text": {"body": "x"}, "from_user_id": "US.13"});
         let hidden = arrival(&json!({"message": message}), |_| false).unwrap();
         assert_eq!((hidden.chat.as_str(), hidden.sender.id.as_str()), ("US.13", "US.13"));

@@ -19,7 +19,7 @@ fn slow() -> Stage {
 }
 
 #[tokio::test]
-async fn what_runs_in_the_conversation_before_can_still_be_stopped() {
+async fn stop_reaches_the_previous_conversation() {
     let stage = Stage::new(known());
     let intake = stage.intake();
     let said = async |id: &str, text: &str| {
@@ -62,7 +62,7 @@ async fn a_command_in_a_channel_reaches_what_runs_in_its_threads() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_slow_file_holds_up_nobody_and_its_chat_keeps_its_order() {
+async fn slow_download_delays_its_chat_alone_and_keeps_its_order() {
     let stage = slow();
     let intake = stage.intake();
     let began = tokio::time::Instant::now();
@@ -127,7 +127,7 @@ async fn a_stop_reaches_a_message_whose_file_is_still_being_fetched() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn of_what_has_arrived_no_text_is_kept() {
+async fn arrival_records_contain_no_text() {
     let stage = Stage::new(known());
     let (turn, text) = (TurnId::fresh(), "The first part of it is here.\n\nAnd this is the second part.");
     let delivery = delivery(&turn, text, true);
