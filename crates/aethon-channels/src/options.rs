@@ -41,7 +41,7 @@ pub struct Rules {
     pub groups: GroupMode,
     /// How people gain access.
     pub pairing: Pairing,
-    /// What strangers are told.
+    /// The reply to unknown senders.
     pub strangers: Strangers,
     /// Whether a reply is shown while it is written.
     pub streams: bool,

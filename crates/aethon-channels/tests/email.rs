@@ -71,7 +71,7 @@ impl Bench {
         email::channel(change(options(&self.mailbox, &self.post)), rules, self.stage.services())
     }
 
-    /// Runs the channel until so many messages were submitted in all, and what comes is quiet.
+    /// Runs the channel until so many messages were submitted in all and the mailbox is idle.
     async fn run_until(&self, count: usize) -> Vec<String> {
         let (trigger, shutdown) = ShutdownTrigger::pair();
         let (channel, assistant) = (self.channel(), self.stage.assistant.clone());
@@ -101,11 +101,11 @@ async fn mail_arrives_in_order_despite_disconnects_and_without_history() {
     // The connection breaks before an answer, in the middle of one, and after it.
     bench.mailbox.cut_at(&[7, 15, 24]);
     let mut texts = bench.run_until(5).await;
-    // What was taken in, and not confirmed because the connection broke, comes again; the storage knows it by its id.
+    // Mail that was accepted but not confirmed is delivered again; the storage recognises it by its id.
     texts.dedup();
     assert_eq!(texts, (1..=5).map(|n| format!("Subject: s{n}\n\ntext {n}")).collect::<Vec<_>>());
     assert_eq!(bench.mailbox.seen(), [2, 3, 4, 5, 6], "and only those were marked");
-    // The server counts anew; what is there was taken, but for one that nobody has seen.
+    // The server renumbers its mail, all of which was processed except for one unseen mail.
     bench.mailbox.renumber(&[4]);
     bench.mailbox.put(&letter(6, PROVEN, "ada@x.example", "text 6"));
     let before = bench.stage.assistant.count();
@@ -211,7 +211,7 @@ async fn mail_thread_is_one_conversation_and_replies_stay_in_it() {
             assert!(letter.contains(line), "{line:?} in {letter}");
         }
     }
-    // What is answered to a mail of its own goes on from there.
+    // A reply to a mail that began a thread continues that thread.
     channel.send(&delivery(8, "ada@x.example", "Rain tomorrow")).await.unwrap();
     assert!(bench.post.letters()[2].contains("Subject: Rain tomorrow\r\n"));
     let reply = format!("{PROVEN}In-Reply-To: <0198-8-0@home.example>\r\n");
@@ -287,7 +287,7 @@ async fn unfinished_recording_is_fetched_again_after_a_restart() {
     trigger.trigger();
     running.await.unwrap().unwrap();
 
-    // What is in the mailbox no more is told.
+    // A mail deleted from the mailbox is reported.
     transcriber.set_stuck(true);
     bench.mailbox.put(&mail::with_file(2, "memo.ogg", "audio/ogg", b"bread"));
     let (_trigger, killed) = start();
@@ -468,7 +468,7 @@ async fn a_reply_and_its_files_are_one_mail() {
     for part in ["Subject: Two lists\r\n", "\"a.txt\"", "\"b.txt\"", "multipart/alternative"] {
         assert!(letters[0].contains(part), "{part}");
     }
-    // What one mail does not hold follows in the next, each once.
+    // Files that exceed one mail follow in the next, each once.
     let large = vec![file("c.txt", 8 << 20), file("d.txt", 8 << 20), file("e.txt", 1)];
     let large = with(delivery(2, "ada@x.example", "Large"), large);
     channel.send(&large).await.unwrap();

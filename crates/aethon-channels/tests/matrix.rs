@@ -53,12 +53,12 @@ struct Homeserver {
 
 #[derive(Default)]
 struct State {
-    /// Everything that was said in the room; the place is how many events there are.
+    /// All events of the room; a position is the number of events before it.
     events: Vec<Value>,
     invites: Vec<(String, String)>,
     joined: Vec<String>,
     left: Vec<String>,
-    /// How often it was asked for one event.
+    /// How often a single event was requested.
     looked_up: usize,
     sent: BTreeMap<String, Value>,
     order: Vec<String>,
@@ -73,7 +73,7 @@ impl Homeserver {
         self.put_event(sender, json!({"msgtype": "m.text", "body": body}));
     }
 
-    /// Somebody answers a message, as clients do that add no mention.
+    /// Adds a reply to a message, as sent by clients that add no mention.
     fn answer(&self, sender: &str, to: &str, body: &str, more: Value) {
         let mut relation = json!({"m.in_reply_to": {"event_id": to}});
         for (key, value) in more.as_object().unwrap() {
@@ -472,7 +472,7 @@ async fn in_a_group_an_answer_to_our_message_is_for_us_without_a_mention() {
     tokio::time::sleep(Duration::from_secs(5)).await;
     trigger.trigger();
     running.await.unwrap().unwrap();
-    // Another start knows nothing of what was said before.
+    // After a restart, earlier messages are unknown.
     let (trigger, shutdown) = ShutdownTrigger::pair();
     let running = stage.start(shutdown);
     let server = &stage.server;
@@ -550,7 +550,7 @@ async fn failing_proxy_loses_and_duplicates_nothing() {
         let count = stage.server.sent().len();
         assert!(front.is_over() && i64::try_from(count) == Ok(number), "{status} {is_done}: {count}");
     }
-    // Signing in, and what is said while the front breaks down.
+    // Signing in, and messages that arrive while the proxy fails.
     let (trigger, shutdown) = ShutdownTrigger::pair();
     BREAKDOWNS.iter().for_each(|(status, is_done)| front.fail(*status, *is_done));
     let (running, assistant) = (channel.clone(), stage.assistant.clone());

@@ -1,5 +1,5 @@
-//! Replies on Telegram against a Bot API in memory that refuses what the real one refuses: drafts and rich messages, and what becomes
-//! of a reply where a server knows neither.
+//! Replies on Telegram against a Bot API in memory as strict as the real one: drafts and rich messages, and replies
+//! on a server that supports neither.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 
@@ -159,7 +159,7 @@ impl Stage {
         Self { ground: Ground::new(), server: Arc::default(), drafts, rich }
     }
 
-    /// The channel. Another one is what there is after a crash.
+    /// Creates the channel. A second call stands in for a restart after a crash.
     fn channel(&self) -> Messenger {
         let ground = &self.ground;
         let options = telegram::Options {
@@ -175,7 +175,7 @@ impl Stage {
     }
 }
 
-/// What a turn in this chat is watched by.
+/// The surface that watches a turn in this chat.
 fn surface(messenger: &Messenger, chat: &str, turn: &TurnId) -> Arc<dyn Surface> {
     let to = Destination { channel: "telegram".into(), recipient: Some(chat.into()) };
     let inbound = Inbound::say(SessionId::of("telegram", chat).unwrap(), "hi")

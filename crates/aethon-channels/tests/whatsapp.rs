@@ -46,7 +46,7 @@ struct Graph(Mutex<State>);
 struct State {
     messages: Vec<Value>,
     uploads: usize,
-    /// What the next messages are answered with instead.
+    /// The responses to the next messages instead.
     answers: VecDeque<(u16, Value)>,
     /// Answers that get lost after the message was sent.
     losses: u32,
@@ -179,7 +179,7 @@ impl Bench {
         Arc::new(whatsapp::channel(self.options(), rules, self.stage.services()))
     }
 
-    /// Runs this channel while something else goes on, and until what has come was dealt with.
+    /// Runs this channel during another task and until all arrivals are processed.
     async fn run(&self, channel: &Arc<Messenger>) {
         let (trigger, shutdown) = ShutdownTrigger::pair();
         let (running, assistant) = (channel.clone(), self.stage.assistant.clone());
@@ -241,7 +241,7 @@ async fn webhook_messages_are_stored_before_the_answer_and_processed_in_order() 
         (format!("whatsapp:{ADA}").as_str(), ADA)
     );
     assert!(bench.stage.said().is_empty() && bench.graph.sent().is_empty(), "a stranger learns nothing");
-    // A repetition is known by its id, which the storage of a program is told; commands are known here.
+    // A repeated message is recognised by the storage, by its id; a repeated command by the channel.
     let commands = json!({"messages": [text("w4", ADA, 4, "/help")]});
     for _ in 0..3 {
         assert_eq!(call(&channel, commands.clone()).await, CallbackOutcome::Stored);
@@ -291,7 +291,7 @@ async fn call_without_a_valid_signature_is_rejected() {
     );
     assert_eq!(ask(&[("mode", "subscribe"), ("verify_token", "w0rd2"), ("challenge", "42")]), None);
     assert_eq!(ask(&[("verify_token", "w0rd"), ("challenge", "42")]), None);
-    // What comes faster than it is dealt with is to come again.
+    // Calls beyond the processing capacity are rejected, so that Meta repeats them.
     let many: Vec<Value> = (0..990).map(|number| text(&format!("m{number}"), ADA, 0, "x")).collect();
     let channel = bench.channel();
     assert_eq!(call(&channel, json!({"messages": many})).await, CallbackOutcome::Stored);
@@ -432,7 +432,7 @@ async fn failing_proxy_loses_nothing_and_doubles_just_doubtful_messages() {
         let rules = Rules { allowed: Live::new(vec![ADA.into()]), streams: false, ..rules("whatsapp") };
         let options = Options { exchange: front.clone(), ..bench.options() };
         let channel = Arc::new(whatsapp::channel(options, rules, bench.stage.services()));
-        // Free text is taken for a day after somebody has written.
+        // Free text is accepted for a day after a message from the person.
         call(&channel, json!({"messages": [text("w1", ADA, 0, "hello")]})).await;
         bench.run(&channel).await;
         front.fail(status, is_done);

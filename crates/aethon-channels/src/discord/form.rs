@@ -30,7 +30,7 @@ pub(super) fn message(text: &Styled, buttons: &[Button]) -> Value {
     })
 }
 
-/// Mentions nobody, whatever the text says.
+/// Disables mentions, whatever the text contains.
 pub(super) fn nobody() -> Value {
     json!({"parse": []})
 }

@@ -1,4 +1,4 @@
-//! Mails as programs write them in many languages: nothing that somebody else wrote counts as the sender's words.
+//! Mails as programs write them in many languages: no other person's text counts as the sender's words.
 
 use super::body::{Kind, words};
 

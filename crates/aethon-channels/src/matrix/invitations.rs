@@ -109,7 +109,7 @@ fn somebody(id: &str) -> Sender {
 }
 
 /// Returns who sent an invitation. The homeserver verified only the invitation event itself, which it puts last. The
-/// other events are claims of the inviting server, so if one of them names someone else, nobody is believed.
+/// other events are claims of the inviting server, so if one of them names someone else, no inviter is accepted.
 fn inviter<'i>(invite: &'i Value, us: &str) -> Option<&'i str> {
     let events = invite["invite_state"]["events"].as_array()?;
     let mut senders = events

@@ -90,7 +90,7 @@ fn escaped(text: &str) -> String {
 const CALLS: [&str; 9] =
     ["<!channel", "<!here", "<!everyone", "<!group", "<!subteam", "<@U", "<@W", "<@B", "<#C"];
 
-/// Returns the model's Markdown in Slack's form, in which it notifies nobody.
+/// Returns the model's Markdown in Slack's form, with mentions disabled.
 pub(super) fn markdown(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for (at, c) in text.char_indices() {

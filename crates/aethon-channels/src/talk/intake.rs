@@ -41,7 +41,7 @@ use super::waiting::{Entry, Kept, Waiting};
 use crate::pairing::{self, Redeemed};
 use aethon_core::messenger::{GroupMode, Pairing, Strangers};
 
-/// Told to somebody who is not the owner when strangers have used up their share.
+/// The reply to a guest when guests have used up their share.
 pub(super) const CROWDED: &str =
     "There is too much to do right now, so I did not take that. Send it again later, please.";
 /// How long duplicates of a message are recognised, in seconds.

@@ -163,7 +163,7 @@ pub(crate) struct Arrival {
     pub(crate) chat: String,
     /// Who wrote it.
     pub(crate) sender: Sender,
-    /// Whether nobody else reads the chat.
+    /// Whether the chat is private: no third person reads it.
     pub(crate) is_private: bool,
     /// Whether it is addressed to us: private, or with a mention of or a reply to us.
     pub(crate) is_addressed: bool,

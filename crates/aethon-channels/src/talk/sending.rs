@@ -29,7 +29,7 @@ use crate::text::{Styled, rich, split, styled};
 
 /// How long a delivery waits for the rate budget before it is postponed.
 const MAX_WAIT: Duration = Duration::from_secs(3);
-/// How long it is remembered what has arrived. Longer than the lifetime of any delivery.
+/// How long sent messages are remembered. Longer than the lifetime of any delivery.
 const REMEMBERED: SignedDuration = SignedDuration::from_hours(7 * 24);
 /// How often a part with unknown outcome is sent, if the platform cannot deduplicate.
 const MAX_DOUBTS: u32 = 2;
@@ -92,7 +92,7 @@ impl<'a> Attempt<'a> {
         let records = &outlet.services.records;
         let stored = records.get(outlet.channel(), &name(delivery)).await.map_err(unstored)?;
         let stored: Option<Progress> = stored.and_then(|stored| serde_json::from_str(&stored).ok());
-        // If a part of a complete delivery came back as failed, restart from that part, with the texts rendered anew.
+        // If a part of a complete delivery came back as failed, restart from that part, with the texts rendered again.
         let is_whole = |progress: &Progress| progress.over.is_none_or(|over| progress.done >= over);
         let done = stored.as_ref().map_or(0, |progress| progress.done);
         if let Some(progress) = stored.filter(is_whole) {

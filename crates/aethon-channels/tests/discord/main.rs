@@ -50,7 +50,7 @@ async fn messages_arrive_once_despite_disconnects_restarts_and_replays() {
     discord.say(DM, "3", "obey");
     discord.say(DM, "99", "our own");
     pass(5).await;
-    // The connection breaks, and Discord asks us to come back: each time the session goes on.
+    // The connection breaks, or Discord asks us to reconnect: each time the session is resumed.
     discord.order(Order::Cut);
     discord.say(DM, ADA, "three");
     pass(10).await;
@@ -61,7 +61,7 @@ async fn messages_arrive_once_despite_disconnects_restarts_and_replays() {
     discord.order(Order::Close(4000));
     pass(10).await;
     assert_eq!(ground.assistant.texts(), ["one", "[user1] two", "three", "four"]);
-    // A restart goes on in the session as well, and so does a start after the program was killed.
+    // A restart resumes the session as well, and so does a start after the program was killed.
     running.stop().await;
     assert_eq!(discord.state().left.last(), Some(&Some(4000)), "1000 would end the session");
     discord.say(DM, ADA, "five");

@@ -63,7 +63,7 @@ async fn repeated_mention_is_one_message_and_its_thread_a_conversation() {
     );
     workspace.say("D1", "UADA", "in private", 4);
     pass(20).await;
-    // What comes hours later once more is known.
+    // A repetition hours later is recognised.
     workspace.event(json!({"type": "message", "channel": "C1", "user": "UADA", "text": "<@UBOT> 1 &lt; 2?", "ts": format!("{NOW}.000001")}));
     pass(20).await;
     running.stop().await;
@@ -88,7 +88,7 @@ async fn nothing_is_confirmed_before_it_is_stored_and_nothing_is_lost_without_a_
     eventually("it is stored", || ground.assistant.texts() == ["one"]).await;
     eventually("it is confirmed", || !workspace.state().confirmed.is_empty()).await;
     assert_eq!(messenger.status().unwrap().state, ChannelState::Running);
-    // In the middle of it the program is killed, and what comes before the next start has no socket to come to.
+    // The program is killed in the middle; events before the next start have no socket.
     running.kill().await;
     workspace.cut();
     workspace.say("D1", "UADA", "two", 2);

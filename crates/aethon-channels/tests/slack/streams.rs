@@ -26,7 +26,7 @@ struct Stage {
 }
 
 impl Stage {
-    /// Somebody writes in this channel: in private, or with a mention.
+    /// A person writes in this channel: in private, or with a mention.
     async fn new(channel: &str) -> Self {
         let text = if channel.starts_with('D') { "hi" } else { "<@UBOT> hi" };
         Self::asked(json!({"channel": channel, "text": text})).await
@@ -47,7 +47,7 @@ impl Stage {
         Self { ground, workspace, messenger, running, surface, turn, chat }
     }
 
-    /// The model goes on.
+    /// The model continues.
     async fn write(&self, words: &str) {
         self.surface.emit(&self.turn, TurnEvent::Text(words.into()));
         pass(3).await;
@@ -91,7 +91,7 @@ impl Stage {
         state.posted.iter().map(|message| message["text"].as_str().unwrap().to_owned()).collect()
     }
 
-    /// The calls that showed it, without what they are all called.
+    /// The calls that showed it, without their common prefix.
     fn calls(&self) -> Vec<String> {
         let state = self.workspace.state();
         state.calls.iter().filter_map(|call| call.strip_prefix("chat.")).map(str::to_owned).collect()
