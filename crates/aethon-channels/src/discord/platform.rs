@@ -16,7 +16,7 @@ use super::{Options, form, inbound};
 use crate::multipart;
 use crate::options::{ChannelServices, Rules};
 use crate::socket::Dial;
-use crate::talk::{self, Check, Content, Dialect, Failure, Fault, Intake, Messenger, Offer, Platform};
+use crate::talk::{self, Check, Content, Dialect, Failure, Fault, Intake, Messenger, Platform, RemoteFile};
 use crate::text::{Fit, Measure};
 use aethon_core::messenger::GroupMode;
 
@@ -183,7 +183,7 @@ impl Platform for Discord {
         Ok(())
     }
 
-    async fn fetch(&self, file: &Offer) -> std::result::Result<Vec<u8>, Fault> {
+    async fn fetch(&self, file: &RemoteFile) -> std::result::Result<Vec<u8>, Fault> {
         self.api.fetch(&file.handle, self.most_file.saturating_add(1)).await
     }
 

@@ -23,7 +23,7 @@ use super::smtp::Smtp;
 use super::thread::{self, Thread};
 use super::watch::Watch;
 use crate::options::{ChannelServices, Rules};
-use crate::talk::{self, Check, Content, Dialect, Fault, Intake, Messenger, Offer, Platform};
+use crate::talk::{self, Check, Content, Dialect, Fault, Intake, Messenger, Platform, RemoteFile};
 use crate::text::{Fit, Measure};
 
 /// Creates the channel.
@@ -176,7 +176,7 @@ impl Platform for Mail {
         Ok(())
     }
 
-    async fn fetch(&self, file: &Offer) -> std::result::Result<Vec<u8>, Fault> {
+    async fn fetch(&self, file: &RemoteFile) -> std::result::Result<Vec<u8>, Fault> {
         let gone = || Fault::Refused("the mail that it came with is not in its folder any more".into());
         let place = FilePlace::parse(&file.handle).ok_or_else(gone)?;
         match self.files.take(place) {

@@ -18,7 +18,7 @@ use super::letter::Letter;
 use super::options::UNPROVEN;
 use super::platform::{Mail, REMEMBERED};
 use super::thread::{self, Thread};
-use crate::talk::{Arrival, Intake, Offer, Rounds, Sender, Stop};
+use crate::talk::{Arrival, Intake, ReceiveLoop, RemoteFile, Sender, Stop};
 
 /// How long to idle before polling the server. It may disconnect after 29 minutes, and devices in between (a home
 /// router, say) often do so much sooner.
@@ -50,7 +50,7 @@ impl<'a> Watch<'a> {
 }
 
 #[async_trait]
-impl Rounds for Watch<'_> {
+impl ReceiveLoop for Watch<'_> {
     async fn round(&mut self, intake: &Intake) -> std::result::Result<(), Stop> {
         if !self.mail.options.proves_senders() {
             return Err(Stop::Useless(UNPROVEN.to_owned()));
@@ -245,8 +245,8 @@ impl Session {
 }
 
 /// Stands for the files of an oversized mail, none of which were read.
-fn too_long(size: u32) -> Offer {
-    Offer {
+fn too_long(size: u32) -> RemoteFile {
+    RemoteFile {
         handle: String::new(),
         name: "what is attached".into(),
         mime: "application/octet-stream".into(),

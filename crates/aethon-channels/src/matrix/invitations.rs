@@ -42,7 +42,7 @@ pub(super) async fn invited(
 }
 
 /// Joins rooms of strangers who can be paired now, and leaves those of strangers who were not paired.
-pub(super) async fn tend(api: &Api, intake: &Intake) -> Result<(), Stop> {
+pub(super) async fn process_invitations(api: &Api, intake: &Intake) -> Result<(), Stop> {
     let mut strange = 0;
     for (name, note) in intake.records().list("matrix", STRANGE, MAX_INVITED).await? {
         let Some((room, (stranger, joined_at))) = name.strip_prefix(STRANGE).zip(read(&note)) else {

@@ -16,7 +16,7 @@ use super::sync::SyncLoop;
 use super::{Options, form};
 use crate::options::{ChannelServices, Rules};
 use crate::rest::encoded;
-use crate::talk::{self, Check, Content, Dialect, Fault, Intake, Messenger, Offer, Platform};
+use crate::talk::{self, Check, Content, Dialect, Fault, Intake, Messenger, Platform, RemoteFile};
 use crate::text::{Fit, Measure};
 
 /// Creates the channel.
@@ -106,7 +106,7 @@ impl Platform for Matrix {
         Ok(())
     }
 
-    async fn fetch(&self, file: &Offer) -> std::result::Result<Vec<u8>, Fault> {
+    async fn fetch(&self, file: &RemoteFile) -> std::result::Result<Vec<u8>, Fault> {
         let wrong = || Fault::Refused("the address of the file is none".into());
         let (server, media) =
             file.handle.strip_prefix("mxc://").and_then(|place| place.split_once('/')).ok_or_else(wrong)?;

@@ -13,7 +13,7 @@ use serde_json::Value;
 use super::api::Api;
 use super::{inbound, invitations};
 use crate::rest::encoded;
-use crate::talk::{Failure, Fault, Intake, Rounds, Sender, Stop};
+use crate::talk::{Failure, Fault, Intake, ReceiveLoop, Sender, Stop};
 
 /// How long the server holds a request without news.
 pub const POLL: Duration = Duration::from_secs(30);
@@ -41,7 +41,7 @@ impl<'a> SyncLoop<'a> {
 }
 
 #[async_trait]
-impl Rounds for SyncLoop<'_> {
+impl ReceiveLoop for SyncLoop<'_> {
     async fn round(&mut self, intake: &Intake) -> Result<(), Stop> {
         match &mut self.session {
             Some(session) => session.round(self.api, intake).await,
@@ -90,7 +90,7 @@ impl Session {
         for (room, invite) in answer["rooms"]["invite"].as_object().into_iter().flatten() {
             invitations::invited((api, intake), &self.us, (room, invite)).await?;
         }
-        invitations::tend(api, intake).await?;
+        invitations::process_invitations(api, intake).await?;
         for (room, joined) in answer["rooms"]["join"].as_object().into_iter().flatten() {
             self.note_members(room, joined);
             if !is_first {

@@ -31,7 +31,7 @@ use super::command::{self, Command};
 use super::files::{self, Taken};
 use super::growth::Asked;
 use super::health::ChannelHealthState;
-use super::outlet::{self, Outlet};
+use super::outlet::{self, RateLimitedSender};
 use super::place::{self, Place};
 use super::platform::{Arrival, Press, Sender};
 use super::sending;
@@ -68,7 +68,7 @@ const HELP: &str = "Write to me what you need.\n\n- `/new` begins a new conversa
 
 /// Takes in what arrives on a channel, for the assistant.
 pub(crate) struct Intake {
-    outlet: Arc<Outlet>,
+    outlet: Arc<RateLimitedSender>,
     streams: Arc<Streams>,
     prompts: Arc<ApprovalPrompts>,
     waiting: Waiting,
@@ -84,7 +84,7 @@ struct Admitted {
 
 impl Intake {
     pub(super) fn new(
-        outlet: Arc<Outlet>,
+        outlet: Arc<RateLimitedSender>,
         streams: Arc<Streams>,
         prompts: Arc<ApprovalPrompts>,
         assistant: Arc<dyn Assistant>,
@@ -137,7 +137,7 @@ impl Intake {
             return self.tell_once(&arrival, "stale", too_old(arrival.at)).await;
         }
         if let Some(command) = command {
-            return self.obey(command, &arrival).await;
+            return self.run_command(command, &arrival).await;
         }
         let place = Place::of(&self.outlet.rules, &arrival);
         let session = self.session(&place).await?;
@@ -307,7 +307,7 @@ impl Intake {
         Ok(())
     }
 
-    async fn obey(&self, command: Command, arrival: &Arrival) -> Result<()> {
+    async fn run_command(&self, command: Command, arrival: &Arrival) -> Result<()> {
         if !self.is_new(arrival).await? {
             return Ok(());
         }

@@ -13,9 +13,9 @@ use async_trait::async_trait;
 
 use super::access;
 use super::approval_prompts::ApprovalPrompts;
-use super::growth::{Asked, Growth};
+use super::growth::{AppendOnlyMessages, Asked};
 use super::intake::Intake;
-use super::outlet::Outlet;
+use super::outlet::RateLimitedSender;
 use super::platform::{Check, Platform, Sender};
 use super::sending;
 use super::started_turns::StartedTurn;
@@ -24,7 +24,7 @@ use crate::options::{ChannelServices, Rules};
 
 /// A messenger as a channel.
 pub struct Messenger {
-    outlet: Arc<Outlet>,
+    outlet: Arc<RateLimitedSender>,
     streams: Arc<Streams>,
     prompts: Arc<ApprovalPrompts>,
     is_recipient: fn(&str) -> bool,
@@ -43,12 +43,12 @@ impl Messenger {
 
     /// Shows replies in growing messages.
     pub(crate) fn growing(
-        platform: (Arc<dyn Platform>, Option<Arc<dyn Growth>>),
+        platform: (Arc<dyn Platform>, Option<Arc<dyn AppendOnlyMessages>>),
         is_recipient: fn(&str) -> bool,
         rules: Rules,
         services: ChannelServices,
     ) -> Self {
-        let outlet = Arc::new(Outlet::new(platform, rules, services));
+        let outlet = Arc::new(RateLimitedSender::new(platform, rules, services));
         let prompts = Arc::new(ApprovalPrompts::new(outlet.clone()));
         let streams = Arc::new(Streams::new(outlet.clone(), prompts.clone()));
         Self { outlet, streams, prompts, is_recipient, calls: None }

@@ -30,10 +30,10 @@ mod tests;
 mod waiting;
 
 pub(crate) use budget::BURST_OF_ALL;
-pub(crate) use growth::{Asked, Growth};
+pub(crate) use growth::{AppendOnlyMessages, Asked};
 pub(crate) use intake::Intake;
 pub use messenger::Messenger;
 pub use platform::Check;
-pub(crate) use platform::{Arrival, Button, Content, Dialect, Fault, Offer, Platform, Press, Sender};
-pub(crate) use queue::InOrder;
-pub(crate) use rounds::{Failure, Rounds, Stop, receive};
+pub(crate) use platform::{Arrival, Button, Content, Dialect, Fault, Platform, Press, RemoteFile, Sender};
+pub(crate) use queue::OrderedFutures;
+pub(crate) use rounds::{Failure, ReceiveLoop, Stop, receive};

@@ -27,7 +27,7 @@ use super::approval_prompts::ApprovalPrompts;
 use super::growth::Asked;
 use super::intake::Intake;
 use super::messenger::Messenger;
-use super::outlet::Outlet;
+use super::outlet::RateLimitedSender;
 use super::platform::*;
 use super::stream::Streams;
 use crate::options::{ChannelServices, Rules};
@@ -122,7 +122,7 @@ impl Platform for Paper {
         Ok(())
     }
 
-    async fn fetch(&self, _file: &Offer) -> Result<Vec<u8>, Fault> {
+    async fn fetch(&self, _file: &RemoteFile) -> Result<Vec<u8>, Fault> {
         tokio::time::sleep(self.fetching).await;
         Ok(b"hi".to_vec())
     }
@@ -169,7 +169,8 @@ impl Stage {
     }
 
     fn intake(&self) -> Intake {
-        let outlet = Arc::new(Outlet::new((self.paper.clone(), None), self.rules.clone(), self.services()));
+        let outlet =
+            Arc::new(RateLimitedSender::new((self.paper.clone(), None), self.rules.clone(), self.services()));
         let prompts = Arc::new(ApprovalPrompts::new(outlet.clone()));
         let streams = Arc::new(Streams::new(outlet.clone(), prompts.clone()));
         Intake::new(outlet, streams, prompts, self.assistant.clone())
@@ -270,9 +271,14 @@ async fn pairing_code_grants_access() {
 async fn a_message_becomes_a_turn_whose_reply_goes_back() {
     let stage = Stage::new(Rules { owners: Some(vec!["2".into()]), ..known() });
     let intake = stage.intake();
-    let file =
-        Offer { handle: "f".into(), name: "a.txt".into(), mime: "text/plain".into(), size: 2, seconds: None };
-    let large = Offer { size: 2 << 20, ..file.clone() };
+    let file = RemoteFile {
+        handle: "f".into(),
+        name: "a.txt".into(),
+        mime: "text/plain".into(),
+        size: 2,
+        seconds: None,
+    };
+    let large = RemoteFile { size: 2 << 20, ..file.clone() };
     let arrival = Arrival { files: vec![file, large], ..stage.arrival("7:1", "hi") };
     intake.arrive(arrival.clone()).await.unwrap();
     intake.process_all_waiting().await;

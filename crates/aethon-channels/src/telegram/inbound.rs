@@ -6,7 +6,7 @@
 use jiff::Timestamp;
 
 use super::wire::{Callback, Entity, File, Message, User};
-use crate::talk::{Arrival, Offer, Press, Sender};
+use crate::talk::{Arrival, Press, RemoteFile, Sender};
 
 /// Our own identity.
 #[derive(Debug, Clone)]
@@ -136,8 +136,8 @@ fn quoted(message: &Message, from: &User, us: &Ourselves) -> Option<String> {
     })
 }
 
-fn files(message: &Message) -> Vec<Offer> {
-    let offer = |file: &File, name: &str, mime: &str| Offer {
+fn files(message: &Message) -> Vec<RemoteFile> {
+    let offer = |file: &File, name: &str, mime: &str| RemoteFile {
         handle: file.file_id.clone(),
         name: file.file_name.clone().unwrap_or_else(|| name.to_owned()),
         mime: file.mime_type.clone().unwrap_or_else(|| mime.to_owned()),

@@ -21,7 +21,7 @@ use super::wire::{File, Message};
 use crate::multipart;
 use crate::options::{ChannelServices, Rules};
 use crate::talk::{
-    self, BURST_OF_ALL, Button, Check, Content, Dialect, Fault, Intake, Messenger, Offer, Platform,
+    self, BURST_OF_ALL, Button, Check, Content, Dialect, Fault, Intake, Messenger, Platform, RemoteFile,
 };
 use crate::text::{Fit, Measure};
 
@@ -227,7 +227,7 @@ impl Platform for Telegram {
                 let sent = self.call("sendRichMessage", chat, newer::rich_message(markdown)).await;
                 sent.inspect_err(|failure| self.newer.note_rich(failure))?
             }
-            Content::Letter { .. } => return Err(Fault::no_such_form()),
+            Content::TextWithFiles { .. } => return Err(Fault::no_such_form()),
         };
         Ok(sent.message_id.to_string())
     }
@@ -262,7 +262,7 @@ impl Platform for Telegram {
         Ok(())
     }
 
-    async fn fetch(&self, file: &Offer) -> std::result::Result<Vec<u8>, Fault> {
+    async fn fetch(&self, file: &RemoteFile) -> std::result::Result<Vec<u8>, Fault> {
         let found: File =
             self.api.call("getFile", &json!({"file_id": file.handle})).await.map_err(Fault::from)?;
         let Some(path) = found.file_path else {

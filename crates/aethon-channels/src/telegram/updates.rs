@@ -15,7 +15,7 @@ use super::api::Failure;
 use super::inbound::{self, Ourselves};
 use super::platform::Telegram;
 use super::wire::{Callback, Update, User};
-use crate::talk::{Fault, Intake, Rounds, Stop};
+use crate::talk::{Fault, Intake, ReceiveLoop, Stop};
 
 /// How long Telegram holds a call without news.
 pub const POLL: Duration = Duration::from_secs(50);
@@ -46,7 +46,7 @@ impl<'t> Updates<'t> {
 }
 
 #[async_trait]
-impl Rounds for Updates<'_> {
+impl ReceiveLoop for Updates<'_> {
     async fn round(&mut self, intake: &Intake) -> Result<(), Stop> {
         match &mut self.session {
             Some(session) => session.round(self.telegram, intake).await,

@@ -36,7 +36,7 @@ pub(crate) fn rich(markdown: &str, fit: RichFit) -> Option<String> {
         return None;
     }
     for node in nodes {
-        tame(&arena, node);
+        sanitize_node(&arena, node);
     }
     let mut options = dialect();
     options.render.prefer_fenced = true;
@@ -56,7 +56,7 @@ fn fits(nodes: &[Node<'_>], fit: RichFit) -> bool {
 }
 
 /// Reduces a node to what may appear in the message. Its ancestors were reduced before.
-fn tame<'a>(arena: &'a Arena<'a>, node: Node<'a>) {
+fn sanitize_node<'a>(arena: &'a Arena<'a>, node: Node<'a>) {
     let raw = |text: &str| NodeValue::Raw(escaped(text, is_in_cell(node)));
     let value = node.data().value.clone();
     let tamed = match value {

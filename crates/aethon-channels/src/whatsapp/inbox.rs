@@ -10,7 +10,7 @@ use tokio::time::timeout;
 use super::calls::WAITING;
 use super::platform::WhatsApp;
 use super::{inbound, window};
-use crate::talk::{Intake, Rounds, Stop};
+use crate::talk::{Intake, ReceiveLoop, Stop};
 
 /// How many are processed in a round.
 const BATCH: usize = 100;
@@ -60,7 +60,7 @@ impl<'a> Inbox<'a> {
 }
 
 #[async_trait]
-impl Rounds for Inbox<'_> {
+impl ReceiveLoop for Inbox<'_> {
     async fn round(&mut self, intake: &Intake) -> Result<(), Stop> {
         if !self.is_open {
             self.open(intake).await?;

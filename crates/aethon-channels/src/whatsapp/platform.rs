@@ -22,7 +22,7 @@ use super::{Options, TERMS, form, inbound, window};
 use crate::multipart;
 use crate::options::{ChannelServices, Rules};
 use crate::talk::{
-    self, Button, Check, Content, Dialect, Failure, Fault, Intake, Messenger, Offer, Platform,
+    self, Button, Check, Content, Dialect, Failure, Fault, Intake, Messenger, Platform, RemoteFile,
 };
 use crate::text::{Fit, Measure, Styled};
 
@@ -220,7 +220,7 @@ impl Platform for WhatsApp {
         Ok(())
     }
 
-    async fn fetch(&self, file: &Offer) -> std::result::Result<Vec<u8>, Fault> {
+    async fn fetch(&self, file: &RemoteFile) -> std::result::Result<Vec<u8>, Fault> {
         Ok(self.api.download(&file.handle, self.max_file_bytes).await?)
     }
 

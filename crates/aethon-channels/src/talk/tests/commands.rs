@@ -6,8 +6,13 @@ use aethon_core::channel::ChannelRecords as _;
 use super::*;
 
 fn with_file(arrival: Arrival) -> Arrival {
-    let file =
-        Offer { handle: "f".into(), name: "a.txt".into(), mime: "text/plain".into(), size: 2, seconds: None };
+    let file = RemoteFile {
+        handle: "f".into(),
+        name: "a.txt".into(),
+        mime: "text/plain".into(),
+        size: 2,
+        seconds: None,
+    };
     Arrival { files: vec![file], ..arrival }
 }
 
@@ -138,7 +143,7 @@ async fn arrival_records_contain_no_text() {
     stage.messenger().send(&delivery).await.unwrap();
     assert_eq!(stage.shown().len(), 2, "it is still known that all of it has arrived");
     // The platform reports afterwards that the second part did not arrive.
-    let outlet = Outlet::new((stage.paper.clone(), None), stage.rules.clone(), stage.services());
+    let outlet = RateLimitedSender::new((stage.paper.clone(), None), stage.rules.clone(), stage.services());
     super::super::sending::returned(&outlet, &format!("{turn}-5-1"), "too late").await.unwrap();
     stage.messenger().send(&delivery).await.unwrap();
     assert_eq!(stage.shown()[2..], ["And this is the second part."]);
