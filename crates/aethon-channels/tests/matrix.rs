@@ -25,7 +25,7 @@ use aethon_core::error::Result;
 use aethon_core::exchange::{Exchange, ExchangeRequest, ExchangeResponse, Method};
 use aethon_core::ids::{SessionId, TurnId};
 use aethon_core::live::Live;
-use aethon_core::messenger::{GroupMode, Pairing, Strangers};
+use aethon_core::messenger::{GroupMode, Pairing, UnknownSenderPolicy};
 use aethon_core::secret::Secret;
 use aethon_core::shutdown::{Shutdown, ShutdownTrigger};
 use aethon_core::surface::TurnEvent;
@@ -274,7 +274,7 @@ impl Stage {
             owners: None,
             groups: GroupMode::Mention,
             pairing: self.pairing,
-            strangers: Strangers::Silence,
+            strangers: UnknownSenderPolicy::Silence,
             streams: true,
             home: None,
             max_file_bytes: 1 << 20,

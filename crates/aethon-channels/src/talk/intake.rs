@@ -39,7 +39,7 @@ use super::started_turns::StartedTurn;
 use super::stream::Streams;
 use super::waiting::{Entry, Kept, Waiting};
 use crate::pairing::{self, Redeemed};
-use aethon_core::messenger::{GroupMode, Pairing, Strangers};
+use aethon_core::messenger::{GroupMode, Pairing, UnknownSenderPolicy};
 
 /// The reply to a guest when guests have used up their share.
 pub(super) const CROWDED: &str =
@@ -297,7 +297,7 @@ impl Intake {
             return self.outlet.say(&arrival.chat, text).await;
         }
         tracing::debug!(channel = rules.channel, sender, "a stranger was not heard");
-        if rules.strangers == Strangers::Silence {
+        if rules.strangers == UnknownSenderPolicy::Silence {
             return Ok(());
         }
         let until = Some(self.clock().now() + DAY);

@@ -33,7 +33,7 @@ use super::stream::Streams;
 use crate::options::{ChannelServices, Rules};
 use crate::pairing;
 use crate::text::{Fit, Measure};
-use aethon_core::messenger::{GroupMode, Pairing, Strangers};
+use aethon_core::messenger::{GroupMode, Pairing, UnknownSenderPolicy};
 
 pub(super) fn rules() -> Rules {
     Rules {
@@ -43,7 +43,7 @@ pub(super) fn rules() -> Rules {
         people: None,
         groups: GroupMode::Mention,
         pairing: Pairing::Invite,
-        strangers: Strangers::Silence,
+        strangers: UnknownSenderPolicy::Silence,
         streams: true,
         home: None,
         max_file_bytes: 1 << 20,
@@ -244,7 +244,7 @@ async fn unknown_sender_starts_no_turn_and_gets_no_information() {
         intake.arrive(stage.arrival(text, text)).await.unwrap();
     }
     assert!(stage.submitted().is_empty() && stage.said().is_empty());
-    let stage = Stage::new(Rules { strangers: Strangers::Once, ..rules() });
+    let stage = Stage::new(Rules { strangers: UnknownSenderPolicy::Once, ..rules() });
     let intake = stage.intake();
     for id in ["a", "b"] {
         intake.arrive(stage.arrival(id, "hi")).await.unwrap();

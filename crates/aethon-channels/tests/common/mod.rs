@@ -16,7 +16,7 @@ use aethon_core::error::Result;
 use aethon_core::exchange::{Exchange, ExchangeRequest, ExchangeResponse};
 use aethon_core::ids::{SessionId, TurnId};
 use aethon_core::live::Live;
-use aethon_core::messenger::{GroupMode, Pairing, Strangers};
+use aethon_core::messenger::{GroupMode, Pairing, UnknownSenderPolicy};
 use aethon_core::shutdown::{Shutdown, ShutdownTrigger};
 use aethon_core::testkit::{
     CollectingAssistant, CollectingCourier, CollectingTranscriber, ManualClock, MemoryStore,
@@ -68,7 +68,7 @@ impl Ground {
             people: None,
             groups: GroupMode::Mention,
             pairing: Pairing::Invite,
-            strangers: Strangers::Silence,
+            strangers: UnknownSenderPolicy::Silence,
             streams: true,
             home: None,
             max_file_bytes: 1 << 20,

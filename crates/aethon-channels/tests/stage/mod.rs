@@ -9,7 +9,7 @@ use aethon_core::approval::{ApprovalRequest, PendingApprovals};
 use aethon_core::clock::Clock as _;
 use aethon_core::ids::{SessionId, TurnId};
 use aethon_core::live::Live;
-use aethon_core::messenger::{GroupMode, Pairing, Strangers};
+use aethon_core::messenger::{GroupMode, Pairing, UnknownSenderPolicy};
 use aethon_core::testkit::{
     CollectingAssistant, CollectingCourier, CollectingTranscriber, ManualClock, MemoryStore,
 };
@@ -29,7 +29,7 @@ pub fn rules(channel: &'static str) -> Rules {
         people: None,
         groups: GroupMode::Mention,
         pairing: Pairing::Invite,
-        strangers: Strangers::Silence,
+        strangers: UnknownSenderPolicy::Silence,
         streams: true,
         home: None,
         max_file_bytes: 1 << 20,
