@@ -8,7 +8,7 @@ use aethon_core::audit::AuditLog;
 use aethon_core::channel::{ChannelRecords, Courier};
 use aethon_core::clock::Clock;
 use aethon_core::live::Live;
-use aethon_core::messenger::{GroupMode, Pairing, Strangers};
+use aethon_core::messenger::{GroupMode, Pairing, UnknownSenderPolicy};
 use aethon_core::person::Person;
 use aethon_core::program::Programs;
 use aethon_core::transcribe::Transcriber;
@@ -41,8 +41,8 @@ pub struct Rules {
     pub groups: GroupMode,
     /// How people gain access.
     pub pairing: Pairing,
-    /// What strangers are told.
-    pub strangers: Strangers,
+    /// The reply to unknown senders.
+    pub strangers: UnknownSenderPolicy,
     /// Whether a reply is shown while it is written.
     pub streams: bool,
     /// The recipient of deliveries that name none.

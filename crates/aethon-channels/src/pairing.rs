@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn who_guesses_is_not_heard_for_an_hour_even_with_the_right_code() {
+    async fn guessing_locks_pairing_for_an_hour_even_with_the_right_code() {
         let (clock, records) = stage();
         for _ in 0..5 {
             assert_eq!(redeem(&records, &*clock, ADA, "AAAAAAAA").await.unwrap(), Redeemed::Wrong);

@@ -71,7 +71,7 @@ impl Bench {
         email::channel(change(options(&self.mailbox, &self.post)), rules, self.stage.services())
     }
 
-    /// Runs the channel until so many messages were submitted in all, and what comes is quiet.
+    /// Runs the channel until so many messages were submitted in all and the mailbox is idle.
     async fn run_until(&self, count: usize) -> Vec<String> {
         let (trigger, shutdown) = ShutdownTrigger::pair();
         let (channel, assistant) = (self.channel(), self.stage.assistant.clone());
@@ -91,7 +91,7 @@ fn delivery(id: i64, to: &str, text: &str) -> Delivery {
 }
 
 #[tokio::test]
-async fn mail_arrives_in_order_through_cuts_and_restarts_and_history_does_not() {
+async fn mail_arrives_in_order_despite_disconnects_and_without_history() {
     let bench = Bench::new().await;
     bench.mailbox.put(&letter(0, PROVEN, "ada@x.example", "before the first start"));
     assert!(bench.run_until(0).await.is_empty(), "history is nobody's business");
@@ -101,11 +101,11 @@ async fn mail_arrives_in_order_through_cuts_and_restarts_and_history_does_not() 
     // The connection breaks before an answer, in the middle of one, and after it.
     bench.mailbox.cut_at(&[7, 15, 24]);
     let mut texts = bench.run_until(5).await;
-    // What was taken in, and not confirmed because the connection broke, comes again; the storage knows it by its id.
+    // Mail that was accepted but not confirmed is delivered again; the storage recognises it by its id.
     texts.dedup();
     assert_eq!(texts, (1..=5).map(|n| format!("Subject: s{n}\n\ntext {n}")).collect::<Vec<_>>());
     assert_eq!(bench.mailbox.seen(), [2, 3, 4, 5, 6], "and only those were marked");
-    // The server counts anew; what is there was taken, but for one that nobody has seen.
+    // The server renumbers its mail, all of which was processed except for one unseen mail.
     bench.mailbox.renumber(&[4]);
     bench.mailbox.put(&letter(6, PROVEN, "ada@x.example", "text 6"));
     let before = bench.stage.assistant.count();
@@ -120,7 +120,7 @@ async fn mail_arrives_in_order_through_cuts_and_restarts_and_history_does_not() 
 }
 
 #[tokio::test]
-async fn new_mail_is_told_by_the_server_or_looked_for() {
+async fn new_mail_arrives_by_idle_or_by_polling() {
     for can_idle in [true, false] {
         let bench = Bench::new().await;
         bench.mailbox.can_idle(can_idle);
@@ -144,7 +144,7 @@ async fn new_mail_is_told_by_the_server_or_looked_for() {
 }
 
 #[tokio::test]
-async fn forged_senders_lists_machines_and_strangers_bring_nothing_about() {
+async fn mail_from_forged_senders_lists_programs_and_strangers_is_ignored() {
     let bench = Bench::new().await;
     bench.run_until(0).await;
     let failed = "Authentication-Results: mx.home.example; dmarc=fail header.from=x.example\r\n";
@@ -173,7 +173,7 @@ async fn forged_senders_lists_machines_and_strangers_bring_nothing_about() {
 }
 
 #[tokio::test]
-async fn a_thread_is_a_conversation_and_its_answers_stand_in_it() {
+async fn mail_thread_is_one_conversation_and_replies_stay_in_it() {
     let bench = Bench::new().await;
     bench.run_until(0).await;
     bench.mailbox.put(&letter(1, PROVEN, "ada@x.example", "first"));
@@ -211,7 +211,7 @@ async fn a_thread_is_a_conversation_and_its_answers_stand_in_it() {
             assert!(letter.contains(line), "{line:?} in {letter}");
         }
     }
-    // What is answered to a mail of its own goes on from there.
+    // A reply to a mail that began a thread continues that thread.
     channel.send(&delivery(8, "ada@x.example", "Rain tomorrow")).await.unwrap();
     assert!(bench.post.letters()[2].contains("Subject: Rain tomorrow\r\n"));
     let reply = format!("{PROVEN}In-Reply-To: <0198-8-0@home.example>\r\n");
@@ -224,7 +224,7 @@ async fn a_thread_is_a_conversation_and_its_answers_stand_in_it() {
 }
 
 #[tokio::test]
-async fn files_are_taken_and_what_is_too_large_is_told() {
+async fn attachments_arrive_and_oversized_ones_are_reported() {
     let bench = Bench::new().await;
     bench.run_until(0).await;
     bench.mailbox.put(&mail::with_file(1, "notes.txt", "text/plain", b"remember"));
@@ -239,7 +239,7 @@ async fn files_are_taken_and_what_is_too_large_is_told() {
 }
 
 #[tokio::test]
-async fn a_recording_is_written_down_and_one_that_is_passed_on_stays_somebody_elses() {
+async fn recordings_are_transcribed_and_forwarded_ones_stay_quoted() {
     let mut bench = Bench::new().await;
     bench.stage.transcriber = Some(Arc::default());
     bench.run_until(0).await;
@@ -263,7 +263,7 @@ async fn a_recording_is_written_down_and_one_that_is_passed_on_stays_somebody_el
 }
 
 #[tokio::test]
-async fn a_recording_that_was_left_is_read_again_after_a_restart() {
+async fn unfinished_recording_is_fetched_again_after_a_restart() {
     let mut bench = Bench::new().await;
     let transcriber = Arc::new(CollectingTranscriber::default());
     bench.stage.transcriber = Some(transcriber.clone());
@@ -287,7 +287,7 @@ async fn a_recording_that_was_left_is_read_again_after_a_restart() {
     trigger.trigger();
     running.await.unwrap().unwrap();
 
-    // What is in the mailbox no more is told.
+    // A mail deleted from the mailbox is reported.
     transcriber.set_stuck(true);
     bench.mailbox.put(&mail::with_file(2, "memo.ogg", "audio/ogg", b"bread"));
     let (_trigger, killed) = start();
@@ -306,7 +306,7 @@ async fn a_recording_that_was_left_is_read_again_after_a_restart() {
 }
 
 #[tokio::test]
-async fn a_code_of_the_owner_opens_the_door_and_nothing_is_approved_over_mail() {
+async fn pairing_code_grants_access_and_mail_cannot_approve() {
     let bench = Bench::new().await;
     let nobody = || Rules { allowed: Live::default(), ..known() };
     let (trigger, shutdown) = ShutdownTrigger::pair();
@@ -334,7 +334,7 @@ async fn a_code_of_the_owner_opens_the_door_and_nothing_is_approved_over_mail() 
 }
 
 #[tokio::test]
-async fn a_password_that_is_wrong_is_told_once_without_it() {
+async fn wrong_password_is_reported_once_and_never_shown() {
     let bench = Bench::new().await;
     let wrong = |options| Options { password: Secret::new("wr0ng-canary"), ..options };
     let channel = bench.channel_with(known(), wrong);
@@ -388,7 +388,7 @@ impl Programs for Printer {
 }
 
 #[tokio::test]
-async fn a_server_that_is_not_there_is_told_in_words() {
+async fn unreachable_server_is_named_with_its_key() {
     let bench = Bench::new().await;
     let closed = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap().port();
     let nowhere = || Server { host: "127.0.0.1".into(), port: closed };
@@ -431,7 +431,7 @@ async fn an_account_signs_in_by_tokens_that_a_command_prints() {
 }
 
 #[tokio::test]
-async fn a_token_that_has_expired_is_fetched_anew_and_one_that_is_wrong_is_told_without_it() {
+async fn expired_token_is_renewed_and_a_wrong_one_is_never_shown() {
     let bench = Bench::new().await;
     let printer = Arc::new(Printer(Mutex::new(vec!["0ld-canary", TOKEN]), AtomicU32::new(0)));
     let channel = bench.channel_with(known(), by_token(&printer));
@@ -468,7 +468,7 @@ async fn a_reply_and_its_files_are_one_mail() {
     for part in ["Subject: Two lists\r\n", "\"a.txt\"", "\"b.txt\"", "multipart/alternative"] {
         assert!(letters[0].contains(part), "{part}");
     }
-    // What one mail does not hold follows in the next, each once.
+    // Files that exceed one mail follow in the next, each once.
     let large = vec![file("c.txt", 8 << 20), file("d.txt", 8 << 20), file("e.txt", 1)];
     let large = with(delivery(2, "ada@x.example", "Large"), large);
     channel.send(&large).await.unwrap();

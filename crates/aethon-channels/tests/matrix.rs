@@ -25,7 +25,7 @@ use aethon_core::error::Result;
 use aethon_core::exchange::{Exchange, ExchangeRequest, ExchangeResponse, Method};
 use aethon_core::ids::{SessionId, TurnId};
 use aethon_core::live::Live;
-use aethon_core::messenger::{GroupMode, Pairing, Strangers};
+use aethon_core::messenger::{GroupMode, Pairing, UnknownSenderPolicy};
 use aethon_core::secret::Secret;
 use aethon_core::shutdown::{Shutdown, ShutdownTrigger};
 use aethon_core::surface::TurnEvent;
@@ -53,12 +53,12 @@ struct Homeserver {
 
 #[derive(Default)]
 struct State {
-    /// Everything that was said in the room; the place is how many events there are.
+    /// All events of the room; a position is the number of events before it.
     events: Vec<Value>,
     invites: Vec<(String, String)>,
     joined: Vec<String>,
     left: Vec<String>,
-    /// How often it was asked for one event.
+    /// How often a single event was requested.
     looked_up: usize,
     sent: BTreeMap<String, Value>,
     order: Vec<String>,
@@ -73,7 +73,7 @@ impl Homeserver {
         self.put_event(sender, json!({"msgtype": "m.text", "body": body}));
     }
 
-    /// Somebody answers a message, as clients do that add no mention.
+    /// Adds a reply to a message, as sent by clients that add no mention.
     fn answer(&self, sender: &str, to: &str, body: &str, more: Value) {
         let mut relation = json!({"m.in_reply_to": {"event_id": to}});
         for (key, value) in more.as_object().unwrap() {
@@ -274,7 +274,7 @@ impl Stage {
             owners: None,
             groups: GroupMode::Mention,
             pairing: self.pairing,
-            strangers: Strangers::Silence,
+            strangers: UnknownSenderPolicy::Silence,
             streams: true,
             home: None,
             max_file_bytes: 1 << 20,
@@ -326,7 +326,7 @@ fn delivery(text: &str) -> Delivery {
 }
 
 #[tokio::test(start_paused = true)]
-async fn messages_arrive_in_order_through_gaps_and_restarts_and_history_does_not() {
+async fn messages_arrive_in_order_despite_gaps_and_without_history() {
     let stage = Stage::new();
     stage.server.say("@ada:hs", "before the first start");
     let (trigger, shutdown) = ShutdownTrigger::pair();
@@ -349,7 +349,7 @@ async fn messages_arrive_in_order_through_gaps_and_restarts_and_history_does_not
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_voice_message_arrives_as_its_words() {
+async fn voice_message_arrives_as_its_transcript() {
     let stage = Stage::new();
     stage.run_until(0).await;
     stage.server.put_event(
@@ -365,7 +365,7 @@ async fn a_voice_message_arrives_as_its_words() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn only_who_may_write_is_joined_and_a_room_of_three_needs_a_mention() {
+async fn rooms_of_allowed_inviters_are_joined_and_groups_need_a_mention() {
     let stage = Stage::new();
     stage.server.state.lock().unwrap().members = 3;
     stage.server.state.lock().unwrap().invites =
@@ -404,7 +404,7 @@ async fn a_reply_is_sent_once_however_often_it_is_tried() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_question_shows_everything_that_would_be_done() {
+async fn approval_prompt_shows_the_whole_command() {
     let stage = Stage::new();
     let (trigger, shutdown) = ShutdownTrigger::pair();
     let running = stage.start(shutdown);
@@ -430,7 +430,7 @@ async fn a_question_shows_everything_that_would_be_done() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_token_that_is_wrong_is_told_once_and_not_tried_for_ever() {
+async fn wrong_token_is_reported_once_and_not_retried() {
     let stage = Stage::new();
     let channel = stage.channel("wrong");
     let (_trigger, shutdown) = ShutdownTrigger::pair();
@@ -472,7 +472,7 @@ async fn in_a_group_an_answer_to_our_message_is_for_us_without_a_mention() {
     tokio::time::sleep(Duration::from_secs(5)).await;
     trigger.trigger();
     running.await.unwrap().unwrap();
-    // Another start knows nothing of what was said before.
+    // After a restart, earlier messages are unknown.
     let (trigger, shutdown) = ShutdownTrigger::pair();
     let running = stage.start(shutdown);
     let server = &stage.server;
@@ -493,7 +493,7 @@ async fn in_a_group_an_answer_to_our_message_is_for_us_without_a_mention() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_strangers_room_is_joined_while_a_code_is_open_and_left_when_it_was_not_used() {
+async fn strangers_room_is_left_unless_the_open_code_is_used() {
     let mut stage = Stage::new();
     stage.pairing = Pairing::Invite;
     let (trigger, shutdown) = ShutdownTrigger::pair();
@@ -537,7 +537,7 @@ async fn a_strangers_room_is_joined_while_a_code_is_open_and_left_when_it_was_no
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_front_that_breaks_down_loses_and_doubles_nothing() {
+async fn failing_proxy_loses_and_duplicates_nothing() {
     let stage = Stage::new();
     let front = Flaky::before(stage.server.clone(), |request| !request.url.contains("/typing/"));
     let channel = stage.channel_through(TOKEN, front.clone());
@@ -550,7 +550,7 @@ async fn a_front_that_breaks_down_loses_and_doubles_nothing() {
         let count = stage.server.sent().len();
         assert!(front.is_over() && i64::try_from(count) == Ok(number), "{status} {is_done}: {count}");
     }
-    // Signing in, and what is said while the front breaks down.
+    // Signing in, and messages that arrive while the proxy fails.
     let (trigger, shutdown) = ShutdownTrigger::pair();
     BREAKDOWNS.iter().for_each(|(status, is_done)| front.fail(*status, *is_done));
     let (running, assistant) = (channel.clone(), stage.assistant.clone());

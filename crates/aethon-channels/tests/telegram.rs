@@ -1,5 +1,5 @@
-//! Replies on Telegram against a Bot API in memory that refuses what the real one refuses: drafts and rich messages, and what becomes
-//! of a reply where a server knows neither.
+//! Replies on Telegram against a Bot API in memory as strict as the real one: drafts and rich messages, and replies
+//! on a server that supports neither.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 
@@ -159,7 +159,7 @@ impl Stage {
         Self { ground: Ground::new(), server: Arc::default(), drafts, rich }
     }
 
-    /// The channel. Another one is what there is after a crash.
+    /// Creates the channel. A second call stands in for a restart after a crash.
     fn channel(&self) -> Messenger {
         let ground = &self.ground;
         let options = telegram::Options {
@@ -175,7 +175,7 @@ impl Stage {
     }
 }
 
-/// What a turn in this chat is watched by.
+/// The surface that watches a turn in this chat.
 fn surface(messenger: &Messenger, chat: &str, turn: &TurnId) -> Arc<dyn Surface> {
     let to = Destination { channel: "telegram".into(), recipient: Some(chat.into()) };
     let inbound = Inbound::say(SessionId::of("telegram", chat).unwrap(), "hi")
@@ -270,7 +270,7 @@ async fn in_a_group_a_reply_grows_by_edits() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_crash_leaves_nothing_of_a_draft() {
+async fn crash_leaves_no_draft_behind() {
     let stage = Stage::new(true, false);
     let turn = TurnId::fresh();
     grow(&stage.channel(), "7", &turn, &["One "]).await;
@@ -400,7 +400,7 @@ async fn a_doubtful_rich_message_is_repeated_once() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_question_shows_everything_that_would_be_done() {
+async fn approval_prompt_shows_the_whole_command() {
     let stage = Stage::new(true, false);
     let (messenger, request) = (stage.channel(), stage.ground.question("7", "telegram"));
     let surface = surface(&messenger, "7", &request.turn);
@@ -412,7 +412,7 @@ async fn a_question_shows_everything_that_would_be_done() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_front_that_breaks_down_loses_nothing_and_doubles_only_what_nobody_can_tell() {
+async fn failing_proxy_loses_nothing_and_doubles_just_doubtful_messages() {
     for (status, is_done) in BREAKDOWNS {
         let stage = Stage::new(false, false);
         let front = Flaky::before(stage.server.clone(), |request| request.url.ends_with("/sendMessage"));

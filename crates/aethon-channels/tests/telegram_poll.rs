@@ -24,7 +24,7 @@ use tokio::time::{Instant, timeout_at};
 
 const TOKEN: &str = "1:canary";
 
-/// What a call is answered with: its result, or a status and words.
+/// The response to a call: its result, or a status and a message.
 type Answered = Result<Value, (u16, &'static str)>;
 
 /// A Bot API server, as far as receiving goes.
@@ -50,7 +50,7 @@ impl Server {
         self.0.lock().unwrap()
     }
 
-    /// Somebody writes in private at this time by Telegram's clock. Returns the number of the message.
+    /// Adds a private message sent at this time by Telegram's clock. Returns its number.
     fn say(&self, person: i64, text: &str, at: i64) -> i64 {
         let message = self.state().next + 1;
         self.bring(person, text, (message, at));
@@ -83,7 +83,7 @@ impl Server {
             state.updates.retain(|update| update["update_id"].as_i64() >= Some(offset));
             state.poller
         };
-        // Whoever waits is thrown out.
+        // A new poll ends the one that is waiting.
         self.1.notify_waiters();
         loop {
             let changed = self.1.notified();
@@ -151,12 +151,12 @@ impl Stage {
         Arc::new(telegram::channel(options, rules, self.ground.services()))
     }
 
-    /// One that runs, and has asked for what there is.
+    /// Starts a channel and waits until it has fetched the pending updates.
     async fn running(&self) -> (Arc<Messenger>, common::Running) {
         let messenger = self.channel(TOKEN, Pairing::Invite);
         let running = self.ground.start(&messenger);
         eventually("it is signed in", || status(&messenger).state == ChannelState::Running).await;
-        // The first polls only look through what was before.
+        // The first polls only go through the history.
         eventually("it polls", || self.server.state().polls.len() > 1).await;
         (messenger, running)
     }
@@ -171,7 +171,7 @@ fn status(messenger: &Messenger) -> ChannelStatus {
 }
 
 #[tokio::test(start_paused = true)]
-async fn another_program_that_polls_is_told_and_when_it_has_gone_the_channel_goes_on() {
+async fn rival_poller_is_reported_and_the_channel_recovers_after_it() {
     let stage = Stage::new();
     let (messenger, running) = stage.running().await;
     let server = stage.server.clone();
@@ -197,7 +197,7 @@ async fn another_program_that_polls_is_told_and_when_it_has_gone_the_channel_goe
 }
 
 #[tokio::test(start_paused = true)]
-async fn at_the_first_start_what_is_new_is_answered_and_history_is_not() {
+async fn first_start_answers_new_messages_but_no_history() {
     let stage = Stage::new();
     // More than one poll brings, and some while the program signs in.
     for number in 0..150 {
@@ -224,7 +224,7 @@ async fn at_the_first_start_what_is_new_is_answered_and_history_is_not() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_end_of_a_conflict_is_seen_before_anybody_writes() {
+async fn end_of_a_conflict_is_noticed_without_a_new_message() {
     let stage = Stage::new();
     let (messenger, running) = stage.running().await;
     // One poll of another program, which then goes away.
@@ -240,7 +240,7 @@ async fn the_end_of_a_conflict_is_seen_before_anybody_writes() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_token_that_is_wrong_is_told_once_and_not_tried_for_ever() {
+async fn wrong_token_is_reported_once_and_not_retried() {
     let stage = Stage::new();
     let messenger = stage.channel("1:wrong", Pairing::Invite);
     stage.ground.start(&messenger).ended().await;
@@ -261,7 +261,7 @@ async fn a_token_that_is_wrong_is_told_once_and_not_tried_for_ever() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_front_that_breaks_down_loses_and_doubles_nothing_that_comes_in() {
+async fn failing_proxy_loses_and_duplicates_no_incoming_message() {
     let stage = Stage::new();
     stage.front.fail(503, false);
     let (messenger, running) = stage.running().await;
@@ -282,12 +282,12 @@ async fn a_front_that_breaks_down_loses_and_doubles_nothing_that_comes_in() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_clock_that_jumps_loses_doubles_and_answers_late_nothing() {
+async fn clock_jump_neither_loses_nor_duplicates_messages() {
     let stage = Stage::new();
     let (_messenger, running) = stage.running().await;
     let first = stage.server.say(7, "one", NOW);
     pass(5).await;
-    // Our clock is set a day and a half ahead: what comes now looks old, which is said and not passed over.
+    // Our clock is set a day and a half ahead: new messages look old, which is reported, not ignored.
     stage.ground.clock.advance(SignedDuration::from_hours(36));
     let late = stage.server.say(7, "two", NOW + 5);
     for _ in 0..2 {
@@ -297,7 +297,7 @@ async fn a_clock_that_jumps_loses_doubles_and_answers_late_nothing() {
     assert_eq!(stage.texts(), ["one"]);
     let told = stage.ground.courier.texts();
     assert!(told.len() == 1 && told[0].contains("too old"), "{told:?}");
-    // It is set back, further than it was: what comes seems to be from the future, and is answered, once.
+    // It is set back too far: new messages seem to be from the future and are answered, once.
     stage.ground.clock.advance(SignedDuration::from_hours(-72));
     stage.server.bring(7, "one", (first, NOW));
     let third = stage.server.say(7, "three", NOW + 10);
@@ -317,7 +317,7 @@ async fn a_clock_that_jumps_loses_doubles_and_answers_late_nothing() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_asks_to_be_heard_is_let_in_by_the_owners_word() {
+async fn access_request_is_granted_by_the_owner() {
     let stage = Stage::new();
     let messenger = stage.channel(TOKEN, Pairing::Request);
     let running = stage.ground.start(&messenger);
@@ -330,7 +330,7 @@ async fn who_asks_to_be_heard_is_let_in_by_the_owners_word() {
     assert!(told.len() == 1 && told[0].contains("give this code to the owner"), "{told:?}");
     assert!(stage.texts().is_empty());
     let code = told[0].split('`').nth(1).unwrap().to_owned();
-    // Whoever has asked cannot let themselves in with it.
+    // The requester cannot grant themselves access with it.
     stage.server.say(8, &format!("/pair {code}"), NOW);
     stage.server.say(8, &format!("approve {code}"), NOW);
     pass(5).await;

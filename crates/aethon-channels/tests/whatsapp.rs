@@ -46,7 +46,7 @@ struct Graph(Mutex<State>);
 struct State {
     messages: Vec<Value>,
     uploads: usize,
-    /// What the next messages are answered with instead.
+    /// The responses to the next messages instead.
     answers: VecDeque<(u16, Value)>,
     /// Answers that get lost after the message was sent.
     losses: u32,
@@ -179,7 +179,7 @@ impl Bench {
         Arc::new(whatsapp::channel(self.options(), rules, self.stage.services()))
     }
 
-    /// Runs this channel while something else goes on, and until what has come was dealt with.
+    /// Runs this channel during another task and until all arrivals are processed.
     async fn run(&self, channel: &Arc<Messenger>) {
         let (trigger, shutdown) = ShutdownTrigger::pair();
         let (running, assistant) = (channel.clone(), self.stage.assistant.clone());
@@ -219,7 +219,7 @@ fn delivery(id: i64, to: &str, text: &str) -> Delivery {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_meta_brings_is_stored_before_the_answer_and_dealt_with_in_order() {
+async fn webhook_messages_are_stored_before_the_answer_and_processed_in_order() {
     let bench = Bench::new();
     let channel = bench.channel();
     let batch = json!({"messages": [text("w2", ADA, 2, "zwei ü"), text("w1", ADA, 1, "one")], "statuses": [{"id": "x", "status": "read"}]});
@@ -241,7 +241,7 @@ async fn what_meta_brings_is_stored_before_the_answer_and_dealt_with_in_order() 
         (format!("whatsapp:{ADA}").as_str(), ADA)
     );
     assert!(bench.stage.said().is_empty() && bench.graph.sent().is_empty(), "a stranger learns nothing");
-    // A repetition is known by its id, which the storage of a program is told; commands are known here.
+    // A repeated message is recognised by the storage, by its id; a repeated command by the channel.
     let commands = json!({"messages": [text("w4", ADA, 4, "/help")]});
     for _ in 0..3 {
         assert_eq!(call(&channel, commands.clone()).await, CallbackOutcome::Stored);
@@ -256,7 +256,7 @@ async fn what_meta_brings_is_stored_before_the_answer_and_dealt_with_in_order() 
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_call_that_is_not_metas_is_not_read() {
+async fn call_without_a_valid_signature_is_rejected() {
     let bench = Bench::new();
     let calls = bench.channel().calls().unwrap();
     let body = br#"{"entry": []}"#;
@@ -291,7 +291,7 @@ async fn a_call_that_is_not_metas_is_not_read() {
     );
     assert_eq!(ask(&[("mode", "subscribe"), ("verify_token", "w0rd2"), ("challenge", "42")]), None);
     assert_eq!(ask(&[("verify_token", "w0rd"), ("challenge", "42")]), None);
-    // What comes faster than it is dealt with is to come again.
+    // Calls beyond the processing capacity are rejected, so that Meta repeats them.
     let many: Vec<Value> = (0..990).map(|number| text(&format!("m{number}"), ADA, 0, "x")).collect();
     let channel = bench.channel();
     assert_eq!(call(&channel, json!({"messages": many})).await, CallbackOutcome::Stored);
@@ -299,7 +299,7 @@ async fn a_call_that_is_not_metas_is_not_read() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_was_sent_and_failed_later_is_given_up_and_can_be_sent_again() {
+async fn delivery_that_fails_later_is_given_up_and_can_be_resent() {
     let bench = Bench::new();
     let channel = bench.channel();
     let delivery = delivery(7, ADA, &format!("{} {}", "word ".repeat(700), "end ".repeat(700)));
@@ -407,7 +407,7 @@ async fn files_go_both_ways_and_only_metas_addresses_get_the_token() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_token_that_is_wrong_is_told_once_without_it() {
+async fn wrong_token_is_reported_once_without_showing_it() {
     let bench = Bench::new();
     let wrong = Options { token: Secret::new("wr0ng-canary"), ..bench.options() };
     let channel = whatsapp::channel(wrong, rules("whatsapp"), bench.stage.services());
@@ -425,14 +425,14 @@ async fn a_token_that_is_wrong_is_told_once_without_it() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_front_that_breaks_down_loses_nothing_and_doubles_only_what_nobody_can_tell() {
+async fn failing_proxy_loses_nothing_and_doubles_just_doubtful_messages() {
     for (status, is_done) in BREAKDOWNS {
         let bench = Bench::new();
         let front = Flaky::before(bench.graph.clone(), |request| request.url.ends_with("/messages"));
         let rules = Rules { allowed: Live::new(vec![ADA.into()]), streams: false, ..rules("whatsapp") };
         let options = Options { exchange: front.clone(), ..bench.options() };
         let channel = Arc::new(whatsapp::channel(options, rules, bench.stage.services()));
-        // Free text is taken for a day after somebody has written.
+        // Free text is accepted for a day after a message from the person.
         call(&channel, json!({"messages": [text("w1", ADA, 0, "hello")]})).await;
         bench.run(&channel).await;
         front.fail(status, is_done);

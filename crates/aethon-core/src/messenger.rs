@@ -47,7 +47,9 @@ pub enum Pairing {
 /// The reply to unknown senders.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum Strangers {
+// Programs that read the schema of the configuration know the definition by this name.
+#[schemars(rename = "Strangers")]
+pub enum UnknownSenderPolicy {
     /// None.
     #[default]
     Silence,

@@ -30,7 +30,7 @@ pub(super) fn message(text: &Styled, buttons: &[Button]) -> Value {
     })
 }
 
-/// Mentions nobody, whatever the text says.
+/// Disables mentions, whatever the text contains.
 pub(super) fn nobody() -> Value {
     json!({"parse": []})
 }
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_fits_whatever_it_is_made_of() {
+    fn formatted_parts_stay_within_the_limit() {
         let fit = Fit { measure: Measure::Discord, length: 400, spans: 100 };
         let text = "**a*b*c** `d` [l](https://a.b/?a=1&b=2) _|_ https://x.y/z\n\n> q\n> r\n\n# h\n\n- i\n"
             .repeat(60);
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_is_called_and_buttons_send_what_they_are_given() {
+    fn messages_disable_mentions_and_buttons_carry_their_data() {
         let buttons = [Button { label: "Approve".into(), data: "a:X".into() }];
         let message = message(&styled("@everyone"), &buttons);
         assert_eq!(message["allowed_mentions"], json!({"parse": []}));

@@ -37,7 +37,7 @@ const MAX_ANSWERS: usize = 50;
 /// How many new sessions a day are kept in reserve. Discord resets the token of a bot that starts too many.
 const SPARE_SESSIONS: u64 = 20;
 /// A close code that keeps the session resumable. 1000 and 1001 would end it.
-const COME_BACK: u16 = 4000;
+const CLOSE_RESUMABLE: u16 = 4000;
 /// How often the session's address may fail before the default one is tried.
 const MAX_MISSES: u32 = 3;
 /// Where the session is stored.
@@ -84,7 +84,7 @@ impl<'d> Gateway<'d> {
     /// Disconnects so that the session can be resumed.
     pub(super) async fn leave(mut self) {
         if let Some(socket) = self.socket.take() {
-            socket.close(COME_BACK).await;
+            socket.close(CLOSE_RESUMABLE).await;
         }
     }
 
@@ -159,13 +159,13 @@ impl<'d> Gateway<'d> {
 }
 
 #[async_trait]
-impl Rounds for Gateway<'_> {
+impl ReceiveLoop for Gateway<'_> {
     async fn round(&mut self, intake: &Intake) -> Result<(), Stop> {
         if self.discord.api().token().is_empty() {
             return Err(Stop::Useless("channels.discord.token is empty".into()));
         }
         if let Some(socket) = self.socket.take() {
-            socket.close(COME_BACK).await;
+            socket.close(CLOSE_RESUMABLE).await;
         }
         if !self.is_loaded {
             let stored = intake.records().get("discord", SESSION).await?;
@@ -191,7 +191,7 @@ impl Rounds for Gateway<'_> {
             acknowledged: true,
             next_beat: Instant::now() + interval.mul_f64(jitter()),
             interval,
-            work: InOrder::new(),
+            work: OrderedFutures::new(),
             answers: FuturesUnordered::new(),
         };
         loop {
@@ -275,7 +275,7 @@ struct Listening<'l> {
     acknowledged: bool,
     next_beat: Instant,
     interval: Duration,
-    work: InOrder<'l, Taken>,
+    work: OrderedFutures<'l, Taken>,
     answers: FuturesUnordered<BoxFuture<'l, ()>>,
 }
 

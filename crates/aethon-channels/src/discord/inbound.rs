@@ -6,7 +6,7 @@
 use jiff::Timestamp;
 use serde_json::Value;
 
-use crate::talk::{Arrival, Offer, Sender};
+use crate::talk::{Arrival, RemoteFile, Sender};
 
 /// Default messages and replies.
 const KINDS: [u64; 2] = [0, 19];
@@ -28,7 +28,8 @@ pub(super) fn arrival(message: &Value, us: &str, is_private: bool) -> Option<Arr
     };
     let content = said["content"].as_str().unwrap_or_default();
     let words = content.replace(&format!("<@{us}>"), "").replace(&format!("<@!{us}>"), "").trim().to_owned();
-    let files: Vec<Offer> = said["attachments"].as_array().into_iter().flatten().filter_map(offer).collect();
+    let files: Vec<RemoteFile> =
+        said["attachments"].as_array().into_iter().flatten().filter_map(offer).collect();
     if words.is_empty() && files.is_empty() {
         return None;
     }
@@ -87,10 +88,10 @@ fn sender(person: &Value) -> Option<Sender> {
     Some(Sender { id: id(&person["id"])?, name, group: None })
 }
 
-fn offer(file: &Value) -> Option<Offer> {
+fn offer(file: &Value) -> Option<RemoteFile> {
     let text = |value: &Value| value.as_str().map(str::to_owned);
     let mime = text(&file["content_type"]).unwrap_or_else(|| "application/octet-stream".into());
-    Some(Offer {
+    Some(RemoteFile {
         handle: text(&file["url"])?,
         name: text(&file["filename"]).unwrap_or_else(|| "file".into()),
         // `text/plain; charset=utf-8`
@@ -146,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn words_of_others_are_told_apart() {
+    fn quotes_and_forwards_are_kept_apart_from_own_text() {
         let theirs = json!({"type": 19, "referenced_message": {"author": {"id": "2"}, "content": "obey"}});
         assert_eq!(read(theirs, true).unwrap().quoted.as_deref(), Some("obey"));
         let forward = json!({

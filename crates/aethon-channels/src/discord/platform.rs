@@ -173,7 +173,7 @@ impl Platform for Discord {
         Ok(())
     }
 
-    async fn fetch(&self, file: &Offer) -> std::result::Result<Vec<u8>, Fault> {
+    async fn fetch(&self, file: &RemoteFile) -> std::result::Result<Vec<u8>, Fault> {
         self.api.fetch(&file.handle, self.most_file.saturating_add(1)).await
     }
 

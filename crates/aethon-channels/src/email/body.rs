@@ -19,12 +19,12 @@ pub(super) enum Kind {
     First,
     /// It answers a mail of the conversation, which need not be read again.
     Reply,
-    /// Its subject says that it passes on somebody else's mail.
+    /// Its subject marks it as forwarded.
     Forward,
 }
 
-/// Splits a text. What a reply repeats in a certain form is dropped, since the conversation already contains it; any
-/// other text that may be somebody else's is kept apart. A forwarded mail that shows no boundary is somebody else's as a
+/// Splits a text. Quotes in a certain form are dropped from a reply, since the conversation already contains them; any
+/// other text that may be another person's is kept apart. A forwarded mail that shows no boundary is another person's as a
 /// whole.
 pub(super) fn words(text: &str, kind: Kind) -> Words {
     let text = text.replace("\r\n", "\n").replace(['\r', '\0'], "");
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_passed_on_is_told_apart() {
+    fn forwarded_text_is_kept_apart_from_own_text() {
         let mark = "---------- Forwarded message ---------";
         check(
             &format!("Look.\n\n{mark}\nFrom: eve\n\nobey"),

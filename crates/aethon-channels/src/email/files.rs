@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::letter::File;
-use crate::talk::Offer;
+use crate::talk::RemoteFile;
 
 /// Where a file is: the UIDVALIDITY, the UID of its mail, and its index in the mail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -41,7 +41,7 @@ impl Files {
     }
 
     /// Offers the files of a mail and caches them.
-    pub(super) fn offer(&self, (validity, uid): (u32, u32), files: Vec<File>) -> Vec<Offer> {
+    pub(super) fn offer(&self, (validity, uid): (u32, u32), files: Vec<File>) -> Vec<RemoteFile> {
         let mut kept = self.lock();
         let added: usize = files.iter().map(|file| file.bytes.len()).sum();
         if kept.values().map(Vec::len).sum::<usize>().saturating_add(added) > self.most {
@@ -51,7 +51,7 @@ impl Files {
             let place = FilePlace { validity, uid, number };
             let size = u64::try_from(file.bytes.len()).unwrap_or(u64::MAX);
             kept.insert(place, file.bytes);
-            Offer { handle: place.handle(), name: file.name, mime: file.mime, size, seconds: None }
+            RemoteFile { handle: place.handle(), name: file.name, mime: file.mime, size, seconds: None }
         };
         files.into_iter().enumerate().map(offer).collect()
     }

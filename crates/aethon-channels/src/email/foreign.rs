@@ -1,4 +1,4 @@
-//! Recognises where somebody else's words begin in the text of a mail, by the shape of the lines and not by their
+//! Recognises where another person's words begin in the text of a mail, by the shape of the lines and not by their
 //! language.
 //!
 //! Programs separate a quoted or forwarded mail in a few ways: a line of dashes with words in it, a rule, the headers of
@@ -13,7 +13,7 @@ use super::phrases::{FROM, REPEATED, SENT, SUBJECT};
 pub(super) enum Beginning {
     /// The mail that this one answers, in a form that is certain.
     Repeated,
-    /// Somebody else's text.
+    /// Another person's text.
     Foreign,
     /// This many lines that attribute what follows. `certain`: no sentence of the sender looks like this.
     Attribution {

@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn answers_are_read_and_what_nobody_understands_is_left_out() {
+    fn imap_responses_are_parsed_and_unknown_ones_ignored() {
         let done = |tag: &str, is_ok, text: &str| Said::Done { tag: tag.into(), is_ok, text: text.into() };
         let check = |frame: &str, expected: Said| assert_eq!(read(frame.as_bytes()), expected, "{frame:?}");
         check("a1 OK done\r\n", done("a1", true, "done"));

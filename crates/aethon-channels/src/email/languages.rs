@@ -1,4 +1,4 @@
-//! Mails as programs write them in many languages: nothing that somebody else wrote counts as the sender's words.
+//! Mails as programs write them in many languages: no other person's text counts as the sender's words.
 
 use super::body::{Kind, words};
 
@@ -203,7 +203,7 @@ fn a_forwarded_mail_in_any_language_is_kept_apart_and_kept() {
 }
 
 #[test]
-fn a_forwarded_mail_without_a_boundary_is_somebody_elses_as_a_whole() {
+fn forwarded_mail_without_a_boundary_is_all_quoted() {
     let words = words("Dear Ada,\nFOREIGN please pay.\n", Kind::Forward);
     assert_eq!(
         (words.own.as_str(), words.passed_on.as_deref()),
@@ -212,7 +212,7 @@ fn a_forwarded_mail_without_a_boundary_is_somebody_elses_as_a_whole() {
 }
 
 #[test]
-fn what_a_person_writes_stays_theirs() {
+fn own_text_is_not_mistaken_for_a_quote() {
     for text in [
         "Buy milk, please.",
         "Let us meet at 10:00, here is the plan:\nFirst lunch.",

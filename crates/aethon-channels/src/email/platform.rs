@@ -169,7 +169,7 @@ impl Platform for Mail {
         Ok(())
     }
 
-    async fn fetch(&self, file: &Offer) -> std::result::Result<Vec<u8>, Fault> {
+    async fn fetch(&self, file: &RemoteFile) -> std::result::Result<Vec<u8>, Fault> {
         let gone = || Fault::Refused("the mail that it came with is not in its folder any more".into());
         let place = FilePlace::parse(&file.handle).ok_or_else(gone)?;
         match self.files.take(place) {

@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_topmost_outcome_of_the_own_server_counts() {
+    fn topmost_outcome_of_the_own_server_decides() {
         let fail = "Authentication-Results: mx.home.example; dmarc=fail header.from=x.example\r\n";
         let other = "Authentication-Results: relay.example; dmarc=fail\r\n";
         check(&format!("{fail}{PASS}From: ada@x.example\r\n"), Err(RejectReason::Unproven));

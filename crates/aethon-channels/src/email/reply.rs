@@ -38,8 +38,8 @@ pub(super) fn write(envelope: &Envelope<'_>, content: Content<'_>) -> Result<(Me
     let subject = match (envelope.thread, content) {
         (Some(thread), _) if !thread.subject.is_empty() => one_line(&thread.subject),
         (_, Content::Text { text, .. }) => subject_of(&text.text),
-        (_, Content::Letter { text: Some(text), .. }) => subject_of(&text.text),
-        (_, Content::Letter { text: None, files }) => {
+        (_, Content::TextWithFiles { text: Some(text), .. }) => subject_of(&text.text),
+        (_, Content::TextWithFiles { text: None, files }) => {
             files.first().map(|file| one_line(&file.name)).unwrap_or_default()
         }
         (_, Content::File(file)) => one_line(&file.name),
@@ -59,8 +59,8 @@ pub(super) fn write(envelope: &Envelope<'_>, content: Content<'_>) -> Result<(Me
     }
     let message = match content {
         Content::Text { text, .. } => words(builder, text),
-        Content::Letter { text: Some(text), files: [] } => words(builder, text),
-        Content::Letter { text, files } => with_files(builder, text, files)?,
+        Content::TextWithFiles { text: Some(text), files: [] } => words(builder, text),
+        Content::TextWithFiles { text, files } => with_files(builder, text, files)?,
         Content::File(file) => with_files(builder, None, std::slice::from_ref(file))?,
         Content::Draft(_) | Content::Rich(_) => return Err(Fault::no_such_form()),
     };
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn what_begins_a_thread_is_named_after_its_first_line() {
+    fn new_thread_takes_its_subject_from_the_first_line() {
         let mail = written(None, Content::text(&styled("Rain tomorrow\n\nTake a coat.")));
         assert!(mail.contains("Subject: Rain tomorrow\r\n") && mail.contains("auto-generated"), "{mail}");
         assert!(!mail.contains("In-Reply-To"), "{mail}");
@@ -181,7 +181,7 @@ mod tests {
         assert!(mail.contains("filename=\"a.csv\"") && mail.contains("multipart/mixed"), "{mail}");
         let files = [file.clone(), Attachment { name: "b.csv".into(), ..file }];
         let text = styled("Two **lists**");
-        let mail = written(None, Content::Letter { text: Some(&text), files: &files });
+        let mail = written(None, Content::TextWithFiles { text: Some(&text), files: &files });
         for part in ["Subject: Two lists", "multipart/alternative", "Two *lists*", "\"a.csv\"", "\"b.csv\""] {
             assert!(mail.contains(part), "{part} in {mail}");
         }

@@ -88,7 +88,7 @@ mod tests {
             "ส่งต่อ: แผน",
             "Chuyển tiếp: kế hoạch",
             "Fwd: Re: plan",
-            // Nobody knows these languages; the mark has the shape of one.
+            // Marks of languages that are not listed, recognised by their shape.
             "ZX: plan",
             "ԱԲ: plan",
         ] {

@@ -1,7 +1,7 @@
 //! Threads: which mails belong together, and what a reply must reference.
 //!
 //! A thread with one person is a conversation. Its name consists of their address and the thread's first mail, so
-//! that nobody enters another person's conversation by referencing its mails.
+//! that no sender enters another person's conversation by referencing its mails.
 
 use aethon_core::channel::ChannelRecords;
 use aethon_core::error::Result;

@@ -51,7 +51,7 @@ impl<'a> Watch<'a> {
 }
 
 #[async_trait]
-impl Rounds for Watch<'_> {
+impl ReceiveLoop for Watch<'_> {
     async fn round(&mut self, intake: &Intake) -> std::result::Result<(), Stop> {
         if !self.mail.options.proves_senders() {
             return Err(Stop::Useless(UNPROVEN.to_owned()));
@@ -246,8 +246,8 @@ impl Session {
 }
 
 /// Stands for the files of an oversized mail, none of which were read.
-fn too_long(size: u32) -> Offer {
-    Offer {
+fn too_long(size: u32) -> RemoteFile {
+    RemoteFile {
         handle: String::new(),
         name: "what is attached".into(),
         mime: "application/octet-stream".into(),

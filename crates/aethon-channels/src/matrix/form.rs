@@ -29,7 +29,7 @@ mod tests {
     use crate::text::styled;
 
     #[test]
-    fn only_styled_text_has_a_form_of_its_own() {
+    fn formatted_body_is_sent_for_styled_text_alone() {
         assert!(message(&styled("plain")).get("format").is_none());
         let bold = message(&styled("**b** <c>"));
         assert_eq!(bold["formatted_body"], "<strong>b</strong> &lt;c&gt;");

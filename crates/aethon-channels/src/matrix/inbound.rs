@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use serde_json::Value;
 
-use crate::talk::{Arrival, Offer, Sender};
+use crate::talk::{Arrival, RemoteFile, Sender};
 
 /// Converts an event, if it is a message by someone else. Edits and bot messages are ignored.
 pub(super) fn arrival(
@@ -33,7 +33,7 @@ pub(super) fn arrival(
         // Files of encrypted rooms have no address.
         let size = info["size"].as_u64().unwrap_or(0);
         let seconds = info["duration"].as_u64().map(|milliseconds| milliseconds.div_ceil(1000));
-        files.push(Offer { handle: text(&content["url"])?, name, mime, size, seconds });
+        files.push(RemoteFile { handle: text(&content["url"])?, name, mime, size, seconds });
     }
     let quoted = content["m.relates_to"]["m.in_reply_to"].is_object().then(|| fallback(&mut body)).flatten();
     // Our own words are already in the conversation.
@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_reply_repeats_is_somebody_elses() {
+    fn reply_fallback_is_read_as_a_quote() {
         let reply = json!({"msgtype": "m.text", "body": "> <@eve:hs> obey\n> me\n\nwhat is this?", "m.relates_to": {"m.in_reply_to": {"event_id": "$0"}}});
         let reply = read(reply, true).unwrap();
         assert_eq!(

@@ -42,7 +42,7 @@ pub(super) async fn invited(
 }
 
 /// Joins rooms of strangers who can be paired now, and leaves those of strangers who were not paired.
-pub(super) async fn tend(api: &Api, intake: &Intake) -> Result<(), Stop> {
+pub(super) async fn process_invitations(api: &Api, intake: &Intake) -> Result<(), Stop> {
     let mut strange = 0;
     for (name, note) in intake.records().list("matrix", STRANGE, MAX_INVITED).await? {
         let Some((room, (stranger, joined_at))) = name.strip_prefix(STRANGE).zip(read(&note)) else {
@@ -109,7 +109,7 @@ fn somebody(id: &str) -> Sender {
 }
 
 /// Returns who sent an invitation. The homeserver verified only the invitation event itself, which it puts last. The
-/// other events are claims of the inviting server, so if one of them names someone else, nobody is believed.
+/// other events are claims of the inviting server, so if one of them names someone else, no inviter is accepted.
 fn inviter<'i>(invite: &'i Value, us: &str) -> Option<&'i str> {
     let events = invite["invite_state"]["events"].as_array()?;
     let mut senders = events
@@ -129,7 +129,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_invitation_that_names_two_people_is_nobodys() {
+    fn invitation_naming_two_inviters_is_ignored() {
         let event = |sender: &str, of: &str, membership: &str| json!({"type": "m.room.member", "state_key": of, "sender": sender, "content": {"membership": membership}});
         let check = |events: &[Value], expected: Option<&str>| {
             let invite = json!({"invite_state": {"events": events}});

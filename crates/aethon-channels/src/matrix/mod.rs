@@ -1,7 +1,7 @@
 //! Matrix, over the client-server API: sync in, events with a transaction id out.
 //!
 //! `api` makes requests, `sync` reads events and fills gaps, `invitations` joins and leaves rooms, `inbound` converts
-//! events to arrivals, `form` converts styled text to HTML. Encrypted rooms are not read; each is told so once.
+//! events to arrivals, `form` converts styled text to HTML. Encrypted rooms are not read; each gets one notice.
 
 mod api;
 mod form;

@@ -99,7 +99,7 @@ impl Platform for Matrix {
         Ok(())
     }
 
-    async fn fetch(&self, file: &Offer) -> std::result::Result<Vec<u8>, Fault> {
+    async fn fetch(&self, file: &RemoteFile) -> std::result::Result<Vec<u8>, Fault> {
         let wrong = || Fault::Refused("the address of the file is none".into());
         let (server, media) =
             file.handle.strip_prefix("mxc://").and_then(|place| place.split_once('/')).ok_or_else(wrong)?;

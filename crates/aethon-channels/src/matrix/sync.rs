@@ -43,7 +43,7 @@ impl<'a> SyncLoop<'a> {
 }
 
 #[async_trait]
-impl Rounds for SyncLoop<'_> {
+impl ReceiveLoop for SyncLoop<'_> {
     async fn round(&mut self, intake: &Intake) -> Result<(), Stop> {
         match &mut self.session {
             Some(session) => session.round(self.api, intake).await,
@@ -92,7 +92,7 @@ impl Session {
         for (room, invite) in answer["rooms"]["invite"].as_object().into_iter().flatten() {
             invitations::invited((api, intake), &self.us, (room, invite)).await?;
         }
-        invitations::tend(api, intake).await?;
+        invitations::process_invitations(api, intake).await?;
         for (room, joined) in answer["rooms"]["join"].as_object().into_iter().flatten() {
             self.note_members(room, joined);
             if !is_first {

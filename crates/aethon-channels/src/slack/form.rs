@@ -90,7 +90,7 @@ fn escaped(text: &str) -> String {
 const CALLS: [&str; 9] =
     ["<!channel", "<!here", "<!everyone", "<!group", "<!subteam", "<@U", "<@W", "<@B", "<#C"];
 
-/// Returns the model's Markdown in Slack's form, in which it notifies nobody.
+/// Returns the model's Markdown in Slack's form, with mentions disabled.
 pub(super) fn markdown(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for (at, c) in text.char_indices() {
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn markdown_calls_nobody_and_only_grows_at_its_end() {
+    fn streamed_markdown_neutralises_mentions_and_grows_at_its_end() {
         let check = |text: &str, expected: &str| assert_eq!(markdown(text), expected);
         check("**a** < b & <!DOCTYPE html> Vec<T>", "**a** < b & <!DOCTYPE html> Vec<T>");
         check("<!channel> <@U1> <#C1|x>", "<\u{200B}!channel> <\u{200B}@U1> <\u{200B}#C1|x>");
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_fits_whatever_it_is_made_of() {
+    fn formatted_parts_stay_within_the_limit() {
         let fit = Fit { measure: Measure::Slack, length: 500, spans: 100 };
         let text = "**&<>** `<&>` [l](https://a.b/?a=1&b=2) > q\n\n> a & b\n> c\n\n".repeat(60);
         for part in split(&styled(&text), fit) {

@@ -6,7 +6,7 @@
 use jiff::Timestamp;
 use serde_json::Value;
 
-use crate::talk::{Arrival, Offer, Sender};
+use crate::talk::{Arrival, RemoteFile, Sender};
 
 /// Converts an event, if it is a message by a person.
 pub(super) fn arrival(event: &Value, us: &str) -> Option<Arrival> {
@@ -25,7 +25,7 @@ pub(super) fn arrival(event: &Value, us: &str) -> Option<Arrival> {
     let mention = format!("<@{us}>");
     let is_named = raw.contains(&mention);
     let is_reply_to_us = event["parent_user_id"] == us;
-    let files: Vec<Offer> = event["files"].as_array().into_iter().flatten().filter_map(offer).collect();
+    let files: Vec<RemoteFile> = event["files"].as_array().into_iter().flatten().filter_map(offer).collect();
     let words = plain(&raw.replace(&mention, "")).trim().to_owned();
     let quoted = shared(event, sender);
     if words.is_empty() && files.is_empty() && quoted.is_none() {
@@ -113,10 +113,10 @@ fn shared(event: &Value, sender: &str) -> Option<String> {
     (!texts.is_empty()).then(|| texts.join("\n"))
 }
 
-fn offer(file: &Value) -> Option<Offer> {
+fn offer(file: &Value) -> Option<RemoteFile> {
     let text = |value: &Value| value.as_str().map(str::to_owned);
     let address = text(&file["url_private_download"]).or_else(|| text(&file["url_private"]))?;
-    Some(Offer {
+    Some(RemoteFile {
         handle: address,
         name: text(&file["name"]).unwrap_or_else(|| "file".into()),
         mime: text(&file["mimetype"]).unwrap_or_else(|| "application/octet-stream".into()),
@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn shared_words_are_somebody_elses() {
+    fn shared_messages_are_read_as_quotes() {
         let share = json!([{"is_share": true, "author_id": "U2", "text": "obey"}]);
         let quoted = read(json!({"text": "what is this?", "attachments": share})).unwrap();
         assert!(!quoted.is_forwarded && quoted.quoted.as_deref() == Some("obey"));

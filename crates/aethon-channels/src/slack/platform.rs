@@ -30,7 +30,7 @@ use crate::text::{Fit, Measure, Styled};
 pub fn channel(options: Options, rules: Rules, services: ChannelServices) -> Messenger {
     let streams_natively = options.native_streams;
     let slack = Arc::new(Slack::new(options, rules.max_file_bytes, &services));
-    let growth = streams_natively.then(|| slack.clone() as Arc<dyn Growth>);
+    let growth = streams_natively.then(|| slack.clone() as Arc<dyn AppendOnlyMessages>);
     Messenger::growing((slack, growth), is_recipient, rules, services)
 }
 
@@ -322,7 +322,7 @@ impl Platform for Slack {
         Ok(())
     }
 
-    async fn fetch(&self, file: &Offer) -> std::result::Result<Vec<u8>, Fault> {
+    async fn fetch(&self, file: &RemoteFile) -> std::result::Result<Vec<u8>, Fault> {
         let is_page = file.mime.starts_with("text/html");
         self.api.fetch(&file.handle, is_page, self.most_file.saturating_add(1)).await
     }

@@ -36,9 +36,9 @@ const MAX_ANSWERS: usize = 50;
 /// The pauses before retrying what could not be stored. After that, Slack resends it.
 const PAUSES: [u64; 4] = [1, 2, 4, 8];
 /// How long an old socket is kept to acknowledge what is still being processed.
-const FAREWELL: Duration = Duration::from_secs(30);
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(30);
 /// The pause when there are too many sockets.
-const CROWDED: Duration = Duration::from_secs(60);
+const TOO_MANY_SOCKETS_PAUSE: Duration = Duration::from_secs(60);
 /// The close code for a normal end.
 const NORMAL: u16 = 1000;
 
@@ -78,7 +78,7 @@ impl<'s> Sockets<'s> {
 }
 
 #[async_trait]
-impl Rounds for Sockets<'_> {
+impl ReceiveLoop for Sockets<'_> {
     async fn round(&mut self, intake: &Intake) -> Result<(), Stop> {
         if let Some(token) = self.slack.api().missing() {
             return Err(Stop::Useless(format!("{} is empty", token.key())));
@@ -94,7 +94,7 @@ impl Rounds for Sockets<'_> {
             slack: self.slack,
             intake,
             us: account.user,
-            work: InOrder::new(),
+            work: OrderedFutures::new(),
             answers: FuturesUnordered::new(),
         };
         connection.listen(self, socket).await
@@ -106,7 +106,7 @@ struct Connection<'c> {
     slack: &'c Slack,
     intake: &'c Intake,
     us: String,
-    work: InOrder<'c, Taken>,
+    work: OrderedFutures<'c, Taken>,
     answers: FuturesUnordered<BoxFuture<'c, ()>>,
 }
 
@@ -189,7 +189,7 @@ impl Connection<'_> {
 
     /// Acknowledges on an old socket what is still being processed, then closes it.
     async fn leave(&mut self, mut socket: Socket) {
-        let confirmed = timeout(FAREWELL, async {
+        let confirmed = timeout(DRAIN_TIMEOUT, async {
             while self.work.len() > 0 {
                 let taken = self.work.next().await;
                 settle(self.intake, taken, &mut socket).await?;
@@ -234,11 +234,11 @@ fn refused(heard: &Value) -> Stop {
     match heard["reason"].as_str() {
         Some("link_disabled") => Stop::Again {
             message: "Socket Mode is switched off for the app; switch it on in the app's settings".into(),
-            after: Some(CROWDED),
+            after: Some(TOO_MANY_SOCKETS_PAUSE),
         },
         Some("too_many_websockets") => Stop::Again {
             message: "the app has too many sockets; another program uses channels.slack.app_token".into(),
-            after: Some(CROWDED),
+            after: Some(TOO_MANY_SOCKETS_PAUSE),
         },
         reason => Stop::again(format!("Slack ended the socket ({})", reason.unwrap_or("no reason"))),
     }

@@ -94,7 +94,7 @@ impl Slack {
 }
 
 #[async_trait]
-impl Growth for Slack {
+impl AppendOnlyMessages for Slack {
     fn most(&self) -> usize {
         MAX_MARKDOWN
     }

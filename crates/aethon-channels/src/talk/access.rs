@@ -33,7 +33,7 @@ mod tests {
     use crate::talk::tests::rules;
 
     #[test]
-    fn only_who_is_listed_may_write() {
+    fn senders_match_the_allow_list_by_id_name_or_group() {
         let check = |allowed: &[&str], id: &str, name: Option<&str>, group: Option<&str>, expected: bool| {
             let rules = Rules {
                 allowed: Live::new(allowed.iter().map(|&entry| entry.to_owned()).collect()),

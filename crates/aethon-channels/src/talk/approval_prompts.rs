@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::access;
-use super::outlet::Outlet;
+use super::outlet::RateLimitedSender;
 use super::platform::{Button, Content, Fault, Press, Sender};
 use crate::pairing::fresh_code;
 use crate::text::{Fit, Style, Styled, split};
@@ -40,7 +40,7 @@ const DENY: &str = "d:";
 
 /// The open prompts of a channel, by code.
 pub(super) struct ApprovalPrompts {
-    outlet: Arc<Outlet>,
+    outlet: Arc<RateLimitedSender>,
     open: Mutex<BTreeMap<String, OpenPrompt>>,
 }
 
@@ -66,7 +66,7 @@ struct OpenPrompt {
 }
 
 impl ApprovalPrompts {
-    pub(super) fn new(outlet: Arc<Outlet>) -> Self {
+    pub(super) fn new(outlet: Arc<RateLimitedSender>) -> Self {
         Self { outlet, open: Mutex::default() }
     }
 

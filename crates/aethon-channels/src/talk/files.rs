@@ -4,15 +4,15 @@ use aethon_core::message::Attachment;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
-use super::outlet::Outlet;
-use super::platform::{Arrival, Offer};
+use super::outlet::RateLimitedSender;
+use super::platform::{Arrival, RemoteFile};
 use super::speech;
 
 /// How many files of a message are accepted.
 const MAX_FILES: usize = 10;
 
 /// Returns whether any file must be fetched, which takes time.
-pub(super) fn are_to_be_fetched(outlet: &Outlet, arrival: &Arrival) -> bool {
+pub(super) fn are_to_be_fetched(outlet: &RateLimitedSender, arrival: &Arrival) -> bool {
     arrival.files.iter().any(|offer| refusal(outlet, offer).is_none())
 }
 
@@ -29,7 +29,7 @@ pub(super) struct Taken {
 
 /// Fetches the files of a message, while it is still wanted.
 pub(super) async fn taken(
-    outlet: &Outlet,
+    outlet: &RateLimitedSender,
     arrival: &Arrival,
     is_wanted: &(dyn Fn() -> bool + Sync),
 ) -> Taken {
@@ -46,8 +46,8 @@ pub(super) async fn taken(
 }
 
 async fn take(
-    outlet: &Outlet,
-    offer: &Offer,
+    outlet: &RateLimitedSender,
+    offer: &RemoteFile,
     is_wanted: &(dyn Fn() -> bool + Sync),
     taken: &mut Taken,
 ) -> Result<(), String> {
@@ -62,7 +62,7 @@ async fn take(
     Ok(())
 }
 
-async fn fetched(outlet: &Outlet, offer: &Offer) -> Result<Vec<u8>, String> {
+async fn fetched(outlet: &RateLimitedSender, offer: &RemoteFile) -> Result<Vec<u8>, String> {
     if let Some(note) = refusal(outlet, offer) {
         return Err(note);
     }
@@ -77,7 +77,7 @@ async fn fetched(outlet: &Outlet, offer: &Offer) -> Result<Vec<u8>, String> {
 }
 
 /// Returns why a file is not even fetched, if so.
-fn refusal(outlet: &Outlet, offer: &Offer) -> Option<String> {
+fn refusal(outlet: &RateLimitedSender, offer: &RemoteFile) -> Option<String> {
     if offer.size > outlet.rules.max_file_bytes {
         return Some(too_large(outlet, offer));
     }
@@ -88,7 +88,7 @@ fn refusal(outlet: &Outlet, offer: &Offer) -> Option<String> {
     Some(format!("I cannot read {name} ({}); send a picture or a text file.", offer.mime))
 }
 
-fn too_large(outlet: &Outlet, offer: &Offer) -> String {
+fn too_large(outlet: &RateLimitedSender, offer: &RemoteFile) -> String {
     let (name, channel, megabytes) =
         (shown_name(&offer.name), outlet.channel(), outlet.rules.max_file_bytes >> 20);
     format!(

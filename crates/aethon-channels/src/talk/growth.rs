@@ -18,7 +18,7 @@ pub(crate) struct Asked {
 
 /// A platform's growing messages. If it refuses, the ordinary way is used instead.
 #[async_trait]
-pub(crate) trait Growth: Send + Sync {
+pub(crate) trait AppendOnlyMessages: Send + Sync {
     /// Returns how much Markdown a message may have, in characters.
     fn most(&self) -> usize;
 

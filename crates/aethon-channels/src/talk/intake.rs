@@ -31,7 +31,7 @@ use super::command::{self, Command};
 use super::files::{self, Taken};
 use super::growth::Asked;
 use super::health::ChannelHealthState;
-use super::outlet::{self, Outlet};
+use super::outlet::{self, RateLimitedSender};
 use super::place::{self, Place};
 use super::platform::{Arrival, Press, Sender};
 use super::sending;
@@ -39,9 +39,9 @@ use super::started_turns::StartedTurn;
 use super::stream::Streams;
 use super::waiting::{Entry, Kept, Waiting};
 use crate::pairing::{self, Redeemed};
-use aethon_core::messenger::{GroupMode, Pairing, Strangers};
+use aethon_core::messenger::{GroupMode, Pairing, UnknownSenderPolicy};
 
-/// Told to somebody who is not the owner when strangers have used up their share.
+/// The reply to a guest when guests have used up their share.
 pub(super) const CROWDED: &str =
     "There is too much to do right now, so I did not take that. Send it again later, please.";
 /// How long duplicates of a message are recognised, in seconds.
@@ -68,7 +68,7 @@ const HELP: &str = "Write to me what you need.\n\n- `/new` begins a new conversa
 
 /// Takes in what arrives on a channel, for the assistant.
 pub(crate) struct Intake {
-    outlet: Arc<Outlet>,
+    outlet: Arc<RateLimitedSender>,
     streams: Arc<Streams>,
     prompts: Arc<ApprovalPrompts>,
     waiting: Waiting,
@@ -84,7 +84,7 @@ struct Admitted {
 
 impl Intake {
     pub(super) fn new(
-        outlet: Arc<Outlet>,
+        outlet: Arc<RateLimitedSender>,
         streams: Arc<Streams>,
         prompts: Arc<ApprovalPrompts>,
         assistant: Arc<dyn Assistant>,
@@ -137,7 +137,7 @@ impl Intake {
             return self.tell_once(&arrival, "stale", too_old(arrival.at)).await;
         }
         if let Some(command) = command {
-            return self.obey(command, &arrival).await;
+            return self.run_command(command, &arrival).await;
         }
         let place = Place::of(&self.outlet.rules, &arrival);
         let session = self.session(&place).await?;
@@ -297,7 +297,7 @@ impl Intake {
             return self.outlet.say(&arrival.chat, text).await;
         }
         tracing::debug!(channel = rules.channel, sender, "a stranger was not heard");
-        if rules.strangers == Strangers::Silence {
+        if rules.strangers == UnknownSenderPolicy::Silence {
             return Ok(());
         }
         let until = Some(self.clock().now() + DAY);
@@ -307,7 +307,7 @@ impl Intake {
         Ok(())
     }
 
-    async fn obey(&self, command: Command, arrival: &Arrival) -> Result<()> {
+    async fn run_command(&self, command: Command, arrival: &Arrival) -> Result<()> {
         if !self.is_new(arrival).await? {
             return Ok(());
         }

@@ -13,7 +13,7 @@ use async_trait::async_trait;
 
 use super::access;
 use super::approval_prompts::ApprovalPrompts;
-use super::growth::{Asked, Growth};
+use super::growth::{AppendOnlyMessages, Asked};
 use super::intake::Intake;
 use super::outlet::Outlet;
 use super::platform::{Check, Sender};

@@ -31,7 +31,7 @@ mod tests;
 mod waiting;
 
 pub(crate) use budget::BURST_OF_ALL;
-pub(crate) use growth::{Asked, Growth};
+pub(crate) use growth::{AppendOnlyMessages, Asked};
 pub(crate) use intake::Intake;
 pub use messenger::Messenger;
 pub use platform::Check;

@@ -10,7 +10,7 @@ use jiff::SignedDuration;
 use tokio::time::sleep;
 
 use super::budget::Budget;
-use super::growth::{Asked, Growth};
+use super::growth::{AppendOnlyMessages, Asked};
 use super::health::ChannelHealthState;
 use super::platform::{Content, Fault, Platform};
 use crate::options::{ChannelServices, Rules};
@@ -25,19 +25,19 @@ const MAX_ATTEMPTS: usize = 4;
 const MAX_PAUSE: Duration = Duration::from_secs(30);
 
 /// What everything outgoing needs.
-pub(super) struct Outlet {
+pub(super) struct RateLimitedSender {
     pub(super) platform: Arc<dyn Platform>,
     /// Its growing messages, if replies use them.
-    pub(super) growth: Option<Arc<dyn Growth>>,
+    pub(super) growth: Option<Arc<dyn AppendOnlyMessages>>,
     pub(super) rules: Rules,
     pub(super) services: ChannelServices,
     pub(super) budget: Budget,
     pub(super) health: ChannelHealthState,
 }
 
-impl Outlet {
+impl RateLimitedSender {
     pub(super) fn new(
-        (platform, growth): (Arc<dyn Platform>, Option<Arc<dyn Growth>>),
+        (platform, growth): (Arc<dyn Platform>, Option<Arc<dyn AppendOnlyMessages>>),
         rules: Rules,
         services: ChannelServices,
     ) -> Self {
@@ -94,7 +94,7 @@ impl Outlet {
     /// Starts a growing message. The call was already taken from the budget.
     pub(super) async fn start(
         &self,
-        growth: &dyn Growth,
+        growth: &dyn AppendOnlyMessages,
         (chat, asked): (&str, &Asked),
         (text, key): (&str, &str),
     ) -> std::result::Result<String, Fault> {

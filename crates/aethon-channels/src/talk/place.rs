@@ -44,7 +44,7 @@ impl Place {
     }
 }
 
-/// Returns whether somebody who does not belong to the household writes where everyone reads. They act for everyone there, but
+/// Returns whether a sender outside the household writes where everyone reads. They act for everyone there, but
 /// what everyone may know is not theirs to change.
 pub(super) fn is_from_guest_to_all(rules: &Rules, arrival: &Arrival) -> bool {
     rules.people.is_some() && !arrival.is_private && member(rules, &arrival.sender).is_none()

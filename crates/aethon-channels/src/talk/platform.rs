@@ -27,7 +27,7 @@ pub(crate) trait Platform: Send + Sync {
     async fn typing(&self, chat: &str) -> Result<(), Fault>;
 
     /// Fetches a file of a message that the intake has admitted, possibly before a restart.
-    async fn fetch(&self, file: &Offer) -> Result<Vec<u8>, Fault>;
+    async fn fetch(&self, file: &RemoteFile) -> Result<Vec<u8>, Fault>;
 
     /// Checks whether the platform grants us access, without sending or receiving anything.
     async fn inspect(&self) -> Vec<Check>;
@@ -94,7 +94,7 @@ pub(crate) enum Content<'a> {
     /// A file.
     File(&'a Attachment),
     /// Text and files in one message; only where the dialect allows it.
-    Letter { text: Option<&'a Styled>, files: &'a [Attachment] },
+    TextWithFiles { text: Option<&'a Styled>, files: &'a [Attachment] },
     /// Text shown for some seconds, replacing the draft with the same key; only where the dialect has drafts.
     Draft(&'a Styled),
     /// Markdown with headings and tables; only where the dialect sets limits for it.
@@ -157,7 +157,7 @@ pub(crate) struct Arrival {
     pub(crate) chat: String,
     /// Who wrote it.
     pub(crate) sender: Sender,
-    /// Whether nobody else reads the chat.
+    /// Whether the chat is private: no third person reads it.
     pub(crate) is_private: bool,
     /// Whether it is addressed to us: private, or with a mention of or a reply to us.
     pub(crate) is_addressed: bool,
@@ -168,7 +168,7 @@ pub(crate) struct Arrival {
     /// Whether all of it is someone else's, forwarded.
     pub(crate) is_forwarded: bool,
     /// Files.
-    pub(crate) files: Vec<Offer>,
+    pub(crate) files: Vec<RemoteFile>,
     /// When it was written.
     pub(crate) at: Timestamp,
 }
@@ -186,7 +186,7 @@ pub(crate) struct Sender {
 
 /// A file that can be fetched.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Offer {
+pub(crate) struct RemoteFile {
     /// The reference for fetching it.
     pub(crate) handle: String,
     /// Its name.

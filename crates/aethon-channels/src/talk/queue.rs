@@ -6,9 +6,9 @@ use std::future::pending;
 use futures_util::future::BoxFuture;
 
 /// A queue of futures of which only the first runs.
-pub(crate) struct InOrder<'f, T>(VecDeque<BoxFuture<'f, T>>);
+pub(crate) struct OrderedFutures<'f, T>(VecDeque<BoxFuture<'f, T>>);
 
-impl<'f, T> InOrder<'f, T> {
+impl<'f, T> OrderedFutures<'f, T> {
     pub(crate) fn new() -> Self {
         Self(VecDeque::new())
     }
@@ -42,7 +42,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn the_second_waits_for_the_first_and_nothing_is_lost() {
-        let mut queue = InOrder::new();
+        let mut queue = OrderedFutures::new();
         queue.push(async {
             sleep(Duration::from_secs(5)).await;
             1

@@ -80,13 +80,17 @@ impl From<Error> for Stop {
 
 /// Something that receives in rounds.
 #[async_trait]
-pub(crate) trait Rounds: Send {
+pub(crate) trait ReceiveLoop: Send {
     /// Receives for a while. `Ok` continues at once. Dropped at shutdown.
     async fn round(&mut self, intake: &Intake) -> std::result::Result<(), Stop>;
 }
 
 /// Receives until shutdown, or until it becomes pointless.
-pub(crate) async fn receive(rounds: &mut dyn Rounds, intake: &Intake, mut shutdown: Shutdown) -> Result<()> {
+pub(crate) async fn receive(
+    rounds: &mut dyn ReceiveLoop,
+    intake: &Intake,
+    mut shutdown: Shutdown,
+) -> Result<()> {
     let (channel, mut failures) = (intake.channel(), 0);
     while !shutdown.is_requested() {
         let started = Instant::now();

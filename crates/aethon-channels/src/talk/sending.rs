@@ -20,8 +20,8 @@ use jiff::SignedDuration;
 use serde::{Deserialize, Serialize};
 use tokio::time::sleep;
 
-use super::growth::{Growth, head};
-use super::outlet::Outlet;
+use super::growth::{AppendOnlyMessages, head};
+use super::outlet::RateLimitedSender;
 use super::place::HOUSEHOLD;
 use super::platform::{Content, Fault};
 use super::stream::{BEING_SENT, Streams, key_of, record_of};
@@ -29,7 +29,7 @@ use crate::text::{Styled, rich, split, styled};
 
 /// How long a delivery waits for the rate budget before it is postponed.
 const MAX_WAIT: Duration = Duration::from_secs(3);
-/// How long it is remembered what has arrived. Longer than the lifetime of any delivery.
+/// How long sent messages are remembered. Longer than the lifetime of any delivery.
 const REMEMBERED: SignedDuration = SignedDuration::from_hours(7 * 24);
 /// How often a part with unknown outcome is sent, if the platform cannot deduplicate.
 const MAX_DOUBTS: u32 = 2;
@@ -60,7 +60,7 @@ struct Progress {
 
 /// Delivers, continuing after an earlier attempt.
 pub(super) async fn deliver(
-    outlet: &Outlet,
+    outlet: &RateLimitedSender,
     streams: &Streams,
     (chat, delivery): (&str, &Delivery),
 ) -> Result<(), DeliveryError> {
@@ -78,7 +78,7 @@ pub(super) async fn deliver(
 }
 
 struct Attempt<'a> {
-    outlet: &'a Outlet,
+    outlet: &'a RateLimitedSender,
     chat: &'a str,
     delivery: &'a Delivery,
     progress: Progress,
@@ -86,13 +86,13 @@ struct Attempt<'a> {
 
 impl<'a> Attempt<'a> {
     async fn load(
-        outlet: &'a Outlet,
+        outlet: &'a RateLimitedSender,
         (chat, delivery): (&'a str, &'a Delivery),
     ) -> Result<Self, DeliveryError> {
         let records = &outlet.services.records;
         let stored = records.get(outlet.channel(), &name(delivery)).await.map_err(unstored)?;
         let stored: Option<Progress> = stored.and_then(|stored| serde_json::from_str(&stored).ok());
-        // If a part of a complete delivery came back as failed, restart from that part, with the texts rendered anew.
+        // If a part of a complete delivery came back as failed, restart from that part, with the texts rendered again.
         let is_whole = |progress: &Progress| progress.over.is_none_or(|over| progress.done >= over);
         let done = stored.as_ref().map_or(0, |progress| progress.done);
         if let Some(progress) = stored.filter(is_whole) {
@@ -160,7 +160,7 @@ impl<'a> Attempt<'a> {
         let Some(bundle) = number.checked_sub(last) else { return parts.get(number).map(Content::text) };
         let files = bundles(files, most).get(bundle).copied().unwrap_or_default();
         let text = parts.last().filter(|_| bundle == 0);
-        (text.is_some() || !files.is_empty()).then_some(Content::Letter { text, files })
+        (text.is_some() || !files.is_empty()).then_some(Content::TextWithFiles { text, files })
     }
 
     /// Sends the next part or file.
@@ -295,12 +295,16 @@ fn text_of(delivery: &Delivery) -> Cow<'_, str> {
     }
 }
 
-fn parts_of(outlet: &Outlet, text: &str) -> Vec<Styled> {
+fn parts_of(outlet: &RateLimitedSender, text: &str) -> Vec<Styled> {
     split(&styled(text), outlet.platform.dialect().fit)
 }
 
 /// Splits a text into parts, the first of which is for a growing message.
-fn grown_parts(outlet: &Outlet, growth: &dyn Growth, text: &str) -> Option<Vec<Styled>> {
+fn grown_parts(
+    outlet: &RateLimitedSender,
+    growth: &dyn AppendOnlyMessages,
+    text: &str,
+) -> Option<Vec<Styled>> {
     let (head, rest) = head(text, growth.most()).filter(|(head, _)| !head.is_empty())?;
     let mut parts = vec![Styled::plain(head)];
     parts.extend(parts_of(outlet, rest));
@@ -325,7 +329,7 @@ fn bundles(files: &[Attachment], most: usize) -> Vec<&[Attachment]> {
 
 /// Handles a message that failed after it was accepted: its delivery is given up, and would restart with that part if
 /// the owner retries it.
-pub(super) async fn returned(outlet: &Outlet, key: &str, why: &str) -> Result<(), Error> {
+pub(super) async fn returned(outlet: &RateLimitedSender, key: &str, why: &str) -> Result<(), Error> {
     let mut pieces = key.rsplit('-');
     let numbers =
         (pieces.next().and_then(|part| part.parse().ok()), pieces.next().and_then(|id| id.parse().ok()));

@@ -9,8 +9,8 @@ use aethon_core::model::{ModelError, ModelErrorKind};
 use aethon_core::transcribe::{Speech, Transcriber};
 use tokio::time::sleep;
 
-use super::outlet::Outlet;
-use super::platform::Offer;
+use super::outlet::RateLimitedSender;
+use super::platform::RemoteFile;
 
 /// How often a service is tried that may succeed the next time, and how often if a failed attempt may have cost
 /// something.
@@ -24,7 +24,10 @@ const MAX_PAUSE: Duration = Duration::from_secs(60);
 const MARK: &str = "[voice message]";
 
 /// Returns the transcriber for this file, if it is a recording and there is one.
-pub(super) fn transcriber<'o>(outlet: &'o Outlet, offer: &Offer) -> Option<&'o dyn Transcriber> {
+pub(super) fn transcriber<'o>(
+    outlet: &'o RateLimitedSender,
+    offer: &RemoteFile,
+) -> Option<&'o dyn Transcriber> {
     outlet.services.transcriber.as_deref().filter(|_| is_audio(&offer.mime))
 }
 
@@ -36,9 +39,9 @@ pub(super) fn is_audio(mime: &str) -> bool {
 /// Returns the marked transcript of a recording, or why there is none, as the end of a sentence. Stops retrying when
 /// the words are no longer wanted.
 pub(super) async fn words(
-    outlet: &Outlet,
+    outlet: &RateLimitedSender,
     transcriber: &dyn Transcriber,
-    (offer, bytes): (&Offer, Vec<u8>),
+    (offer, bytes): (&RemoteFile, Vec<u8>),
     is_wanted: &(dyn Fn() -> bool + Sync),
 ) -> Result<String, String> {
     let mime = offer.mime.split(';').next().unwrap_or_default().trim().to_owned();

@@ -25,8 +25,8 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until, timeout};
 
 use super::approval_prompts::ApprovalPrompts;
-use super::growth::{Asked, Growth, head};
-use super::outlet::Outlet;
+use super::growth::{AppendOnlyMessages, Asked, head};
+use super::outlet::RateLimitedSender;
 use super::platform::{Content, Fault};
 use super::started_turns::StartedTurns;
 use crate::text::{Fit, Styled, split, styled};
@@ -52,7 +52,7 @@ pub(super) const BEING_SENT: &str = "";
 
 /// The replies of a channel that are being written.
 pub(super) struct Streams {
-    outlet: Arc<Outlet>,
+    outlet: Arc<RateLimitedSender>,
     prompts: Arc<ApprovalPrompts>,
     open: Mutex<HashMap<TurnId, Arc<Stream>>>,
     /// Who started which turn.
@@ -100,7 +100,7 @@ pub(super) fn key_of(turn: &TurnId) -> String {
 }
 
 impl Streams {
-    pub(super) fn new(outlet: Arc<Outlet>, prompts: Arc<ApprovalPrompts>) -> Self {
+    pub(super) fn new(outlet: Arc<RateLimitedSender>, prompts: Arc<ApprovalPrompts>) -> Self {
         Self {
             outlet,
             prompts,
@@ -226,11 +226,11 @@ impl Streams {
 
 /// The state of showing a reply.
 struct Showing<'s> {
-    outlet: &'s Outlet,
+    outlet: &'s RateLimitedSender,
     stream: &'s Stream,
     message: Option<String>,
     /// Lets it grow, for as long as it can.
-    growth: Option<&'s dyn Growth>,
+    growth: Option<&'s dyn AppendOnlyMessages>,
     /// When the current draft was shown.
     drafted: Option<Instant>,
     failures: u32,
@@ -306,7 +306,7 @@ impl Showing<'_> {
     }
 
     /// Grows the message to this text.
-    async fn grow(&mut self, growth: &dyn Growth, text: &str) -> Result<(), Fault> {
+    async fn grow(&mut self, growth: &dyn AppendOnlyMessages, text: &str) -> Result<(), Fault> {
         let Some((text, _)) = head(text, growth.most()) else {
             return Err(Fault::Refused("there is no place to cut it".into()));
         };

@@ -27,13 +27,13 @@ use super::approval_prompts::ApprovalPrompts;
 use super::growth::Asked;
 use super::intake::Intake;
 use super::messenger::Messenger;
-use super::outlet::Outlet;
+use super::outlet::RateLimitedSender;
 use super::platform::*;
 use super::stream::Streams;
 use crate::options::{ChannelServices, Rules};
 use crate::pairing;
 use crate::text::{Fit, Measure};
-use aethon_core::messenger::{GroupMode, Pairing, Strangers};
+use aethon_core::messenger::{GroupMode, Pairing, UnknownSenderPolicy};
 
 pub(super) fn rules() -> Rules {
     Rules {
@@ -43,7 +43,7 @@ pub(super) fn rules() -> Rules {
         people: None,
         groups: GroupMode::Mention,
         pairing: Pairing::Invite,
-        strangers: Strangers::Silence,
+        strangers: UnknownSenderPolicy::Silence,
         streams: true,
         home: None,
         max_file_bytes: 1 << 20,
@@ -125,7 +125,7 @@ impl Platform for Paper {
         Ok(())
     }
 
-    async fn fetch(&self, _file: &Offer) -> Result<Vec<u8>, Fault> {
+    async fn fetch(&self, _file: &RemoteFile) -> Result<Vec<u8>, Fault> {
         tokio::time::sleep(self.fetching).await;
         Ok(b"hi".to_vec())
     }
@@ -172,7 +172,8 @@ impl Stage {
     }
 
     fn intake(&self) -> Intake {
-        let outlet = Arc::new(Outlet::new((self.paper.clone(), None), self.rules.clone(), self.services()));
+        let outlet =
+            Arc::new(RateLimitedSender::new((self.paper.clone(), None), self.rules.clone(), self.services()));
         let prompts = Arc::new(ApprovalPrompts::new(outlet.clone()));
         let streams = Arc::new(Streams::new(outlet.clone(), prompts.clone()));
         Intake::new(outlet, streams, prompts, self.assistant.clone())
@@ -239,14 +240,14 @@ fn delivery(turn: &TurnId, text: &str, is_reply: bool) -> Delivery {
 }
 
 #[tokio::test]
-async fn a_stranger_brings_nothing_about_and_learns_nothing() {
+async fn unknown_sender_starts_no_turn_and_gets_no_information() {
     let stage = Stage::new(rules());
     let intake = stage.intake();
     for text in ["hi", "/start", "/help", "/new", "/stop", "approve ABCDEFGH", "/pair ABCDEFGH"] {
         intake.arrive(stage.arrival(text, text)).await.unwrap();
     }
     assert!(stage.submitted().is_empty() && stage.said().is_empty());
-    let stage = Stage::new(Rules { strangers: Strangers::Once, ..rules() });
+    let stage = Stage::new(Rules { strangers: UnknownSenderPolicy::Once, ..rules() });
     let intake = stage.intake();
     for id in ["a", "b"] {
         intake.arrive(stage.arrival(id, "hi")).await.unwrap();
@@ -256,7 +257,7 @@ async fn a_stranger_brings_nothing_about_and_learns_nothing() {
 }
 
 #[tokio::test]
-async fn a_code_of_the_owner_opens_the_door() {
+async fn pairing_code_grants_access() {
     let stage = Stage::new(rules());
     let intake = stage.intake();
     let code = pairing::invite(&*stage.records, &*stage.clock, "telegram").await.unwrap().code;
@@ -273,9 +274,14 @@ async fn a_code_of_the_owner_opens_the_door() {
 async fn a_message_becomes_a_turn_whose_reply_goes_back() {
     let stage = Stage::new(Rules { owners: Some(vec!["2".into()]), ..known() });
     let intake = stage.intake();
-    let file =
-        Offer { handle: "f".into(), name: "a.txt".into(), mime: "text/plain".into(), size: 2, seconds: None };
-    let large = Offer { size: 2 << 20, ..file.clone() };
+    let file = RemoteFile {
+        handle: "f".into(),
+        name: "a.txt".into(),
+        mime: "text/plain".into(),
+        size: 2,
+        seconds: None,
+    };
+    let large = RemoteFile { size: 2 << 20, ..file.clone() };
     let arrival = Arrival { files: vec![file, large], ..stage.arrival("7:1", "hi") };
     intake.arrive(arrival.clone()).await.unwrap();
     intake.process_all_waiting().await;
@@ -301,7 +307,7 @@ async fn a_message_becomes_a_turn_whose_reply_goes_back() {
 }
 
 #[tokio::test]
-async fn commands_ask_no_model_and_old_messages_are_told() {
+async fn commands_skip_the_model_and_stale_messages_get_a_notice() {
     let stage = Stage::new(known());
     let intake = stage.intake();
     for command in ["/start", "/help", "/stop", "/new", "/new"] {
@@ -318,7 +324,7 @@ async fn commands_ask_no_model_and_old_messages_are_told() {
 }
 
 #[tokio::test]
-async fn a_group_is_heard_by_mention_and_names_who_speaks() {
+async fn group_messages_need_a_mention_and_name_their_author() {
     let stage = Stage::new(known());
     let intake = stage.intake();
     let group = |id, is_addressed| Arrival { is_private: false, is_addressed, ..stage.arrival(id, "hi") };
@@ -382,7 +388,7 @@ async fn a_reply_grows_in_one_message_that_its_delivery_finishes() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_reply_that_nobody_knows_of_is_found_where_the_platform_can_tell() {
+async fn reply_lost_by_a_crash_is_found_on_platforms_that_deduplicate() {
     let shown = async |sends_once: bool| {
         let mut stage = Stage::new(known());
         stage.paper = Arc::new(Paper { sends_once, loses_answers: true, ..Paper::default() });
@@ -413,7 +419,7 @@ async fn a_reply_does_not_begin_above_one_that_is_on_its_way() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_message_that_is_gone_is_sent_anew() {
+async fn deleted_message_is_sent_again() {
     let stage = Stage::new(known());
     let turn = TurnId::fresh();
     let surface = stage.messenger().streams().surface("7", asked(), true);
@@ -425,7 +431,7 @@ async fn a_message_that_is_gone_is_sent_anew() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_was_stopped_says_so() {
+async fn stopped_reply_is_marked_as_stopped() {
     let stage = Stage::new(known());
     let (messenger, turn) = (stage.messenger(), TurnId::fresh());
     let surface = messenger.streams().surface("7", asked(), true);
@@ -498,7 +504,7 @@ fn in_group(stage: &Stage, sender: &str, text: &str) -> Arrival {
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_is_no_owner_is_asked_nothing_and_approves_nothing() {
+async fn approvals_are_neither_shown_to_nor_accepted_from_guests() {
     for marks_others in [true, false] {
         let stage = Stage::new(Rules { marks_others, ..guests() });
         let intake = stage.intake();
@@ -525,7 +531,7 @@ async fn who_is_no_owner_is_asked_nothing_and_approves_nothing() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn after_a_restart_an_owner_is_asked_and_nobody_else() {
+async fn approvals_after_a_restart_go_to_owners_alone() {
     let stage = Stage::new(Rules { owners: Some(vec!["1".into(), "@ada".into()]), ..guests() });
     let (messenger, request) = (stage.messenger(), stage.question());
     let check = async |sender: &str, untrusted: bool, is_asked: bool| {
@@ -547,7 +553,7 @@ async fn after_a_restart_an_owner_is_asked_and_nobody_else() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_question_that_somebody_else_was_put_before_the_owners_were_named_is_not_theirs_to_answer() {
+async fn approval_shown_to_a_guest_before_owners_were_named_is_refused() {
     let stage = Stage::new(guests());
     let (messenger, request) = (stage.messenger(), stage.question());
     let _ticket = stage.approvals.open(request.clone());

@@ -13,7 +13,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 use tokio::sync::Notify;
 
-use super::outlet::Outlet;
+use super::outlet::RateLimitedSender;
 use super::platform::Arrival;
 
 /// How many may wait. Beyond that, receiving blocks.
@@ -25,7 +25,7 @@ const RECORDS: &str = "arrived:";
 
 /// The messages of a channel that wait for their files.
 pub(super) struct Waiting {
-    outlet: Arc<Outlet>,
+    outlet: Arc<RateLimitedSender>,
     list: Mutex<List>,
     changed: Notify,
 }
@@ -53,7 +53,7 @@ pub(super) struct Kept {
 }
 
 impl Waiting {
-    pub(super) fn new(outlet: Arc<Outlet>) -> Self {
+    pub(super) fn new(outlet: Arc<RateLimitedSender>) -> Self {
         Self { outlet, list: Mutex::default(), changed: Notify::new() }
     }
 

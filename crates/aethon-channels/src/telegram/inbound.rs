@@ -6,7 +6,7 @@
 use jiff::Timestamp;
 
 use super::wire::{Callback, Entity, File, Message, User};
-use crate::talk::{Arrival, Offer, Press, Sender};
+use crate::talk::{Arrival, Press, RemoteFile, Sender};
 
 /// Our own identity.
 #[derive(Debug, Clone)]
@@ -136,8 +136,8 @@ fn quoted(message: &Message, from: &User, us: &Ourselves) -> Option<String> {
     })
 }
 
-fn files(message: &Message) -> Vec<Offer> {
-    let offer = |file: &File, name: &str, mime: &str| Offer {
+fn files(message: &Message) -> Vec<RemoteFile> {
+    let offer = |file: &File, name: &str, mime: &str| RemoteFile {
         handle: file.file_id.clone(),
         name: file.file_name.clone().unwrap_or_else(|| name.to_owned()),
         mime: file.mime_type.clone().unwrap_or_else(|| mime.to_owned()),
@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn topics_replies_and_forwards_are_told_apart() {
+    fn topics_replies_and_forwards_are_distinguished() {
         let topic = json!({"text": "hi", "message_thread_id": 3, "is_topic_message": true});
         assert_eq!(read(topic).unwrap().chat, "7:3");
         let ours = json!({"message_id": 4, "chat": {"id": 7}, "from": {"id": 99}, "text": "said"});
@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_sender_brings_nothing_about() {
+    fn messages_without_a_human_sender_are_ignored() {
         assert!(read(json!({"text": "hi", "from": {"id": 2, "is_bot": true}})).is_none());
         assert!(read(json!({"text": "hi", "sender_chat": {"id": -7}})).is_none());
         assert!(read(json!({"text": "hi", "from": null})).is_none());

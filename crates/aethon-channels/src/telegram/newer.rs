@@ -73,7 +73,7 @@ pub(super) fn draft(text: &Styled, key: &str) -> Value {
     params
 }
 
-/// Builds a rich message. Names and tags in it notify nobody.
+/// Builds a rich message. Names and tags in it cause no notifications.
 pub(super) fn rich_message(markdown: &str) -> Value {
     json!({"rich_message": {"markdown": markdown, "skip_entity_detection": true}})
 }

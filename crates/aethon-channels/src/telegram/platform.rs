@@ -219,7 +219,7 @@ impl Platform for Telegram {
                 let sent = self.call("sendRichMessage", chat, newer::rich_message(markdown)).await;
                 sent.inspect_err(|failure| self.newer.note_rich(failure))?
             }
-            Content::Letter { .. } => return Err(Fault::no_such_form()),
+            Content::TextWithFiles { .. } => return Err(Fault::no_such_form()),
         };
         Ok(sent.message_id.to_string())
     }
@@ -254,7 +254,7 @@ impl Platform for Telegram {
         Ok(())
     }
 
-    async fn fetch(&self, file: &Offer) -> std::result::Result<Vec<u8>, Fault> {
+    async fn fetch(&self, file: &RemoteFile) -> std::result::Result<Vec<u8>, Fault> {
         let found: File =
             self.api.call("getFile", &json!({"file_id": file.handle})).await.map_err(Fault::from)?;
         let Some(path) = found.file_path else {

@@ -31,7 +31,7 @@ const OFFSET: &str = "offset";
 const SINCE: &str = "since";
 /// How much older than the first start a message may be, in seconds: two clocks differ a little.
 const SLACK: i64 = 10;
-/// How many updates are asked for at once.
+/// How many updates are requested at once.
 const LIMIT: usize = 100;
 
 /// Receives updates for a bot, once it is signed in.
@@ -47,7 +47,7 @@ impl<'t> Updates<'t> {
 }
 
 #[async_trait]
-impl Rounds for Updates<'_> {
+impl ReceiveLoop for Updates<'_> {
     async fn round(&mut self, intake: &Intake) -> Result<(), Stop> {
         match &mut self.session {
             Some(session) => session.round(self.telegram, intake).await,
@@ -147,7 +147,7 @@ impl Session {
             intake.records().put("telegram", OFFSET, &self.offset.to_string(), None).await?;
         }
         if self.since.is_some() && is_last && outcome.is_ok() {
-            // In this order: whoever finds an offset without the time takes everything for new.
+            // In this order, because a start that finds an offset without the time treats every message as new.
             intake.records().take("telegram", SINCE).await?;
             self.since = None;
         }

@@ -36,7 +36,7 @@ pub(crate) fn rich(markdown: &str, fit: RichFit) -> Option<String> {
         return None;
     }
     for node in nodes {
-        tame(&arena, node);
+        sanitize_node(&arena, node);
     }
     let mut options = dialect();
     options.render.prefer_fenced = true;
@@ -56,7 +56,7 @@ fn fits(nodes: &[Node<'_>], fit: RichFit) -> bool {
 }
 
 /// Reduces a node to what may appear in the message. Its ancestors were reduced before.
-fn tame<'a>(arena: &'a Arena<'a>, node: Node<'a>) {
+fn sanitize_node<'a>(arena: &'a Arena<'a>, node: Node<'a>) {
     let raw = |text: &str| NodeValue::Raw(escaped(text, is_in_cell(node)));
     let value = node.data().value.clone();
     let tamed = match value {
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_text_stays_text() {
+    fn rich_text_escapes_literal_text() {
         check("# a\n\n$x$ ==y== ||z|| 1\\. b", Some("# a\n\n\\$x\\$ \\=\\=y\\=\\= \\|\\|z\\|\\| 1\\. b"));
         check("# a\n\n\\* b @user #tag", Some("# a\n\n\\* b \\@user \\#tag"));
         check("# a\n\nb <tg-map> c", Some("# a\n\nb \\<tg-map\\> c"));
@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_left_to_styled_text() {
+    fn oversized_rich_text_falls_back_to_styled_text() {
         check(&format!("# a\n\n{}", "x".repeat(32_768)), None);
         check(&format!("# a\n\n{}", "b\n\n".repeat(500)), None);
         check(&format!("# a\n\n{} b", "> ".repeat(20)), None);

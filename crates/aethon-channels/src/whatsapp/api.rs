@@ -161,7 +161,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn failures_are_told_apart_by_code() {
+    fn failures_are_classified_by_code() {
         let fault = |status, code| Fault::from(failure(status, &json!({"code": code, "message": "m"}), None));
         assert!(matches!(failure(400, &json!({"code": 190}), None), Failure::Token(_)));
         assert!(matches!(fault(400, 131_056), Fault::Later { after: Some(_), .. }));

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use crate::talk::{Arrival, Offer, Sender};
+use crate::talk::{Arrival, RemoteFile, Sender};
 
 /// Extracts the useful parts of a call, one value each, oldest first: messages of people with their author, and
 /// failures.
@@ -89,7 +89,7 @@ pub(super) fn arrival(part: &Value, is_listed: impl Fn(&str) -> bool) -> Option<
 }
 
 /// Returns the text and files of a message. Mere signals (a reaction, a changed number) are not messages.
-fn content(message: &Value) -> Option<(String, Vec<Offer>)> {
+fn content(message: &Value) -> Option<(String, Vec<RemoteFile>)> {
     let text = |value: &Value| value.as_str().unwrap_or_default().trim().to_owned();
     let kind = message["type"].as_str()?;
     let body = &message[kind];
@@ -105,7 +105,8 @@ fn content(message: &Value) -> Option<(String, Vec<Offer>)> {
             let mime = mime.split(';').next().unwrap_or_default().trim().to_owned();
             let name = Some(text(&body["filename"])).filter(|name| !name.is_empty());
             let name = name.unwrap_or_else(|| kind.to_owned());
-            let offer = Offer { handle: body["id"].as_str()?.to_owned(), name, mime, size: 0, seconds: None };
+            let offer =
+                RemoteFile { handle: body["id"].as_str()?.to_owned(), name, mime, size: 0, seconds: None };
             Some((text(&body["caption"]), vec![offer]))
         }
         "location" => {
@@ -217,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_hides_their_number_is_known_by_another_id() {
+    fn sender_with_a_hidden_number_is_known_by_user_id() {
         let message = json!({"id": "1", "timestamp": "1", "type": "text", "text": {"body": "x"}, "from_user_id": "US.13"});
         let hidden = arrival(&json!({"message": message}), |_| false).unwrap();
         assert_eq!((hidden.chat.as_str(), hidden.sender.id.as_str()), ("US.13", "US.13"));

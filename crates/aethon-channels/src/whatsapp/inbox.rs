@@ -62,7 +62,7 @@ impl<'a> Inbox<'a> {
 }
 
 #[async_trait]
-impl Rounds for Inbox<'_> {
+impl ReceiveLoop for Inbox<'_> {
     async fn round(&mut self, intake: &Intake) -> Result<(), Stop> {
         if !self.is_open {
             self.open(intake).await?;

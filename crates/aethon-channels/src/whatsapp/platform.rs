@@ -211,7 +211,7 @@ impl Platform for WhatsApp {
         Ok(())
     }
 
-    async fn fetch(&self, file: &Offer) -> std::result::Result<Vec<u8>, Fault> {
+    async fn fetch(&self, file: &RemoteFile) -> std::result::Result<Vec<u8>, Fault> {
         Ok(self.api.download(&file.handle, self.max_file_bytes).await?)
     }
 

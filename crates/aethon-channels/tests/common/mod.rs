@@ -1,4 +1,4 @@
-//! What the tests of several platforms share: an assistant that notes what it is given, the rules and the memory of a channel,
+//! Shared by the tests of several platforms: an assistant that records its input, the rules and the memory of a channel,
 //! and sockets without a network.
 
 #![allow(dead_code, reason = "no test uses all of it")]
@@ -16,7 +16,7 @@ use aethon_core::error::Result;
 use aethon_core::exchange::{Exchange, ExchangeRequest, ExchangeResponse};
 use aethon_core::ids::{SessionId, TurnId};
 use aethon_core::live::Live;
-use aethon_core::messenger::{GroupMode, Pairing, Strangers};
+use aethon_core::messenger::{GroupMode, Pairing, UnknownSenderPolicy};
 use aethon_core::shutdown::{Shutdown, ShutdownTrigger};
 use aethon_core::testkit::{
     CollectingAssistant, CollectingCourier, CollectingTranscriber, ManualClock, MemoryStore,
@@ -31,19 +31,19 @@ use tokio::task::JoinHandle;
 /// When the tests take place, in seconds.
 pub(crate) const NOW: i64 = 1_800_000_000;
 
-/// What a channel needs, and what outlives it.
+/// The services of a channel, which outlive it.
 pub(crate) struct Ground {
     pub(crate) records: Arc<MemoryStore>,
     pub(crate) clock: Arc<ManualClock>,
     pub(crate) assistant: Arc<CollectingAssistant>,
     pub(crate) courier: Arc<CollectingCourier>,
     pub(crate) approvals: PendingApprovals,
-    /// Who writes down what is said, if somebody does.
+    /// Transcribes voice messages, if set.
     pub(crate) transcriber: Option<Arc<CollectingTranscriber>>,
 }
 
 impl Ground {
-    /// One where somebody listens.
+    /// Creates one that transcribes voice messages.
     pub(crate) fn hearing() -> Self {
         Self { transcriber: Some(Arc::default()), ..Self::new() }
     }
@@ -68,7 +68,7 @@ impl Ground {
             people: None,
             groups: GroupMode::Mention,
             pairing: Pairing::Invite,
-            strangers: Strangers::Silence,
+            strangers: UnknownSenderPolicy::Silence,
             streams: true,
             home: None,
             max_file_bytes: 1 << 20,
@@ -209,11 +209,11 @@ pub(crate) fn lost() -> io::Error {
     io::Error::other("the connection broke")
 }
 
-/// A command that hides from a reader what it does, and breaks out of what code stands in.
+/// A command that hides its effect from a reader and breaks out of a code block.
 pub(crate) const HIDING: &str =
     "ls & <!channel> ``` \u{202e}fr- mr\u{2069} a\u{200b}b\u{a0}c </code></pre>\n\u{e0041}@all";
 
-/// Every character of that command shows, as the person is asked about it: as the code point where nothing would show.
+/// Asserts that the prompt shows every character of that command, invisible ones as their code points.
 #[track_caller]
 pub(crate) fn assert_shows_all(question: &str) {
     for part in

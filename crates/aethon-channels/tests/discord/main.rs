@@ -38,7 +38,7 @@ fn channel(ground: &Ground, discord: &Arc<Discord>) -> Arc<Messenger> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn messages_arrive_once_through_breaks_restarts_and_replays() {
+async fn messages_arrive_once_despite_disconnects_restarts_and_replays() {
     let (ground, discord) = (Ground::new(), Arc::new(Discord::default()));
     discord.say_quietly(DM, ADA, "before the first start");
     let messenger = channel(&ground, &discord);
@@ -50,7 +50,7 @@ async fn messages_arrive_once_through_breaks_restarts_and_replays() {
     discord.say(DM, "3", "obey");
     discord.say(DM, "99", "our own");
     pass(5).await;
-    // The connection breaks, and Discord asks us to come back: each time the session goes on.
+    // The connection breaks, or Discord asks us to reconnect: each time the session is resumed.
     discord.order(Order::Cut);
     discord.say(DM, ADA, "three");
     pass(10).await;
@@ -61,7 +61,7 @@ async fn messages_arrive_once_through_breaks_restarts_and_replays() {
     discord.order(Order::Close(4000));
     pass(10).await;
     assert_eq!(ground.assistant.texts(), ["one", "[user1] two", "three", "four"]);
-    // A restart goes on in the session as well, and so does a start after the program was killed.
+    // A restart resumes the session as well, and so does a start after the program was killed.
     running.stop().await;
     assert_eq!(discord.state().left.last(), Some(&Some(4000)), "1000 would end the session");
     discord.say(DM, ADA, "five");
@@ -89,7 +89,7 @@ async fn messages_arrive_once_through_breaks_restarts_and_replays() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_a_lost_session_missed_is_fetched_in_its_order() {
+async fn messages_missed_by_a_lost_session_are_fetched_in_order() {
     let (ground, discord) = (Ground::new(), Arc::new(Discord::default()));
     let running = ground.start(&channel(&ground, &discord));
     eventually("it is signed in", || discord.state().identified == 1).await;
@@ -122,7 +122,7 @@ async fn what_a_lost_session_missed_is_fetched_in_its_order() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_does_not_answer_heartbeats_is_left_and_come_back_to() {
+async fn unanswered_heartbeats_close_the_socket_and_resume() {
     let (ground, discord) = (Ground::new(), Arc::new(Discord::default()));
     let running = ground.start(&channel(&ground, &discord));
     eventually("it is signed in", || discord.state().identified == 1).await;
@@ -140,7 +140,7 @@ async fn who_does_not_answer_heartbeats_is_left_and_come_back_to() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_no_further_attempt_can_mend_is_told_once() {
+async fn permanent_failures_are_reported_once() {
     let (ground, discord) = (Ground::new(), Arc::new(Discord::default()));
     let messenger = channel_with(&ground, &discord, "wrong-canary", GroupMode::Mention);
     ground.start(&messenger).ended().await;
@@ -203,7 +203,7 @@ async fn a_reply_is_sent_once_and_limits_are_kept_to_the_moment() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_approval_is_pressed_by_the_asker_once_and_commands_are_obeyed() {
+async fn approval_button_works_once_for_the_asker_and_commands_run() {
     let (ground, discord) = (Ground::new(), Arc::new(Discord::default()));
     let running = ground.start(&channel(&ground, &discord));
     eventually("it is signed in", || discord.state().identified == 1).await;
@@ -262,7 +262,7 @@ async fn an_approval_is_pressed_by_the_asker_once_and_commands_are_obeyed() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn files_are_fetched_from_where_discord_keeps_them_and_nowhere_else() {
+async fn files_are_fetched_from_discords_hosts_alone() {
     let (ground, discord) = (Ground::new(), Arc::new(Discord::default()));
     let running = ground.start(&channel(&ground, &discord));
     eventually("it is signed in", || discord.state().identified == 1).await;
@@ -286,7 +286,7 @@ async fn files_are_fetched_from_where_discord_keeps_them_and_nowhere_else() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_voice_message_arrives_as_its_words() {
+async fn voice_message_arrives_as_its_transcript() {
     let (ground, discord) = (Ground::hearing(), Arc::new(Discord::default()));
     let running = ground.start(&channel(&ground, &discord));
     eventually("it is signed in", || discord.state().identified == 1).await;
@@ -308,7 +308,7 @@ async fn a_voice_message_arrives_as_its_words() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_front_that_breaks_down_loses_and_doubles_nothing() {
+async fn failing_proxy_loses_and_duplicates_nothing() {
     let (ground, discord) = (Ground::new(), Arc::new(Discord::default()));
     let front = Flaky::before(discord.clone(), |request| !request.url.ends_with("/typing"));
     let options = discord::Options {

@@ -55,9 +55,9 @@ pub(crate) struct State {
     pub(crate) is_deaf: bool,
     /// The intents of the last session.
     pub(crate) intents: u64,
-    /// What the owner has not allowed in the portal.
+    /// Whether the owner has not enabled the message content intent in the portal.
     pub(crate) forbids_content: bool,
-    /// Everything said in a channel, also what the gateway never told.
+    /// All messages of a channel, including those without a gateway event.
     pub(crate) said: BTreeMap<String, Vec<Value>>,
     pub(crate) posted: Vec<Value>,
     pub(crate) edits: Vec<Value>,
@@ -76,7 +76,7 @@ impl Discord {
         self.0.lock().unwrap()
     }
 
-    /// Something is said, without the gateway telling.
+    /// Adds a message without a gateway event.
     pub(crate) fn say_quietly(&self, channel: &str, user: &str, text: &str) -> Value {
         let mut state = self.state();
         state.next += 1;

@@ -15,7 +15,7 @@ use crate::stage::within;
 
 /// The day of all mails, and the time of most.
 const ARRIVED: &str = "15-Jan-2027 08:00:00 +0000";
-/// When what came before the first start arrived.
+/// The arrival time of mail from before the first start.
 const BEFORE: &str = "15-Jan-2027 07:59:00 +0000";
 
 /// The server.
@@ -83,13 +83,13 @@ impl Mailbox {
         self.shared.changed.notify_waiters();
     }
 
-    /// The UIDs of what was marked as seen.
+    /// The UIDs of the mails marked as seen.
     pub fn seen(&self) -> Vec<u32> {
         let state = self.shared.state.lock().unwrap();
         state.letters.iter().filter(|letter| letter.is_seen).map(|letter| letter.uid).collect()
     }
 
-    /// The server counts anew, and these are unseen.
+    /// Changes UIDVALIDITY, renumbers the mails and marks these as unseen.
     pub fn renumber(&self, unseen: &[usize]) {
         let mut state = self.shared.state.lock().unwrap();
         state.validity += 1;
@@ -104,7 +104,7 @@ impl Mailbox {
         self.shared.state.lock().unwrap().cannot_idle = !can;
     }
 
-    /// New mail is told in the answer to the next command and not while it is waited for.
+    /// Reports new mail in the response to the next command instead of during IDLE.
     pub fn tell_late(&self) {
         self.shared.state.lock().unwrap().tells_late = true;
     }
@@ -116,7 +116,7 @@ impl Mailbox {
         state.cuts = commands.iter().map(|command| so_far + command).collect();
     }
 
-    /// How often the folder was opened so that something in it could be changed, by somebody who only looks.
+    /// How often a client that only inspects the folder opened it for writing.
     pub fn selected_for_writing(&self) -> usize {
         self.shared.state.lock().unwrap().selected_for_writing
     }
@@ -146,7 +146,7 @@ struct Connection {
     write: OwnedWriteHalf,
     shared: Arc<Shared>,
     is_signed_in: bool,
-    /// How many mails the client was told of; `None` before it has opened the folder.
+    /// How many mails were reported to the client; `None` before it has opened the folder.
     told: Option<usize>,
 }
 
@@ -249,7 +249,7 @@ impl Connection {
             return self.idle(tag).await;
         }
         let done = self.command(command, &mut out);
-        // What is new may be told with any answer.
+        // Any response may report new mail.
         let count = self.shared.state.lock().unwrap().letters.len();
         if self.told.is_some_and(|told| told < count) && !upper.contains("FETCH") {
             out.extend(format!("* {count} EXISTS\r\n").bytes());
@@ -281,7 +281,7 @@ impl Connection {
             }
             ["UID", "SEARCH", "UID", range] => {
                 let from: u32 = range.strip_suffix(":*").unwrap().parse().unwrap();
-                // `n:*` always has the last one in it, and nobody said that they come in order.
+                // `n:*` always includes the last one, and the order is not guaranteed.
                 let last = state.letters.last().map(|letter| letter.uid);
                 let uids = state.letters.iter().rev().map(|letter| letter.uid);
                 let found: String = uids
@@ -332,7 +332,7 @@ impl Connection {
                 (state.letters.len(), is_late)
             };
             if is_late {
-                // An answer of no meaning; what is new comes with the next one.
+                // A response without meaning; new mail is reported with the next one.
                 self.say("* OK still here").await;
                 self.set_idling(false);
                 self.say(&format!("* {count} EXISTS")).await;

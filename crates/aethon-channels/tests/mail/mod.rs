@@ -1,4 +1,4 @@
-//! An IMAP and an SMTP server on loopback, as strict as real ones about what they are told.
+//! An IMAP and an SMTP server on loopback, as strict as real ones about the commands they receive.
 
 mod mailbox;
 mod post;
@@ -21,7 +21,7 @@ fn is_token(proof: &str) -> bool {
         == format!("user=bot@home.example\x01auth=Bearer {TOKEN}\x01\x01").into_bytes()
 }
 
-/// What the own server writes into a mail of somebody at `x.example`.
+/// The header that our own server adds to a mail from `x.example`.
 pub const PROVEN: &str = "Authentication-Results: mx.home.example; dkim=pass header.d=x.example; dmarc=pass (p=REJECT) header.from=x.example\r\n";
 
 /// A mail.

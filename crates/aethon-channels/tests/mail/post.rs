@@ -1,4 +1,4 @@
-//! The SMTP server. Takes mails of whoever signs in, and can lose its answer or refuse.
+//! The SMTP server. Accepts mail from clients that sign in, and can lose its response or refuse.
 
 use std::sync::{Arc, Mutex};
 
@@ -36,12 +36,12 @@ impl Post {
         Self { port, state }
     }
 
-    /// What was taken.
+    /// The accepted mails.
     pub fn letters(&self) -> Vec<String> {
         self.state.lock().unwrap().letters.clone()
     }
 
-    /// The next mails are taken, and the connection breaks before that is said.
+    /// Accepts the next mails, but breaks the connection before confirming them.
     pub fn lose(&self, count: u32) {
         self.state.lock().unwrap().losses = count;
     }

@@ -45,7 +45,7 @@ fn channel_with(
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_mention_that_comes_twice_is_one_message_and_its_thread_a_conversation() {
+async fn repeated_mention_is_one_message_and_its_thread_a_conversation() {
     let (ground, workspace) = (Ground::new(), Arc::new(Workspace::default()));
     let running = ground.start(&channel(&ground, &workspace, BOT));
     eventually("the socket is open", || workspace.is_open()).await;
@@ -63,7 +63,7 @@ async fn a_mention_that_comes_twice_is_one_message_and_its_thread_a_conversation
     );
     workspace.say("D1", "UADA", "in private", 4);
     pass(20).await;
-    // What comes hours later once more is known.
+    // A repetition hours later is recognised.
     workspace.event(json!({"type": "message", "channel": "C1", "user": "UADA", "text": "<@UBOT> 1 &lt; 2?", "ts": format!("{NOW}.000001")}));
     pass(20).await;
     running.stop().await;
@@ -88,7 +88,7 @@ async fn nothing_is_confirmed_before_it_is_stored_and_nothing_is_lost_without_a_
     eventually("it is stored", || ground.assistant.texts() == ["one"]).await;
     eventually("it is confirmed", || !workspace.state().confirmed.is_empty()).await;
     assert_eq!(messenger.status().unwrap().state, ChannelState::Running);
-    // In the middle of it the program is killed, and what comes before the next start has no socket to come to.
+    // The program is killed in the middle; events before the next start have no socket.
     running.kill().await;
     workspace.cut();
     workspace.say("D1", "UADA", "two", 2);
@@ -165,7 +165,7 @@ async fn a_reply_is_sent_once_however_often_it_is_tried() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_audio_clip_arrives_as_its_words() {
+async fn audio_clip_arrives_as_its_transcript() {
     let (ground, workspace) = (Ground::hearing(), Arc::new(Workspace::default()));
     let running = ground.start(&channel(&ground, &workspace, BOT));
     eventually("the socket is open", || workspace.is_open()).await;
@@ -187,7 +187,7 @@ async fn an_audio_clip_arrives_as_its_words() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn files_come_and_go_and_a_page_to_sign_in_at_is_no_file() {
+async fn files_are_exchanged_and_sign_in_pages_are_not_taken_for_files() {
     let (ground, workspace) = (Ground::new(), Arc::new(Workspace::default()));
     let running = ground.start(&channel(&ground, &workspace, BOT));
     eventually("the socket is open", || workspace.is_open()).await;
@@ -215,7 +215,7 @@ async fn files_come_and_go_and_a_page_to_sign_in_at_is_no_file() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_approval_is_pressed_by_the_asker_once_and_its_outcome_takes_the_buttons_away() {
+async fn approval_button_works_once_for_the_asker_and_is_then_removed() {
     let (ground, workspace) = (Ground::new(), Arc::new(Workspace::default()));
     let running = ground.start(&channel(&ground, &workspace, BOT));
     eventually("the socket is open", || workspace.is_open()).await;
@@ -270,7 +270,7 @@ async fn an_approval_is_pressed_by_the_asker_once_and_its_outcome_takes_the_butt
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_token_that_is_wrong_is_told_once_and_never_shown() {
+async fn wrong_token_is_reported_once_and_never_shown() {
     let (ground, workspace) = (Ground::new(), Arc::new(Workspace::default()));
     let messenger = channel(&ground, &workspace, "xoxb-wrong-canary");
     ground.start(&messenger).ended().await;
@@ -334,7 +334,7 @@ async fn a_command_in_a_channel_stops_what_runs_in_its_threads() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_front_that_breaks_down_loses_and_doubles_nothing() {
+async fn failing_proxy_loses_and_duplicates_nothing() {
     let (ground, workspace) = (Ground::new(), Arc::new(Workspace::default()));
     let front = Flaky::before(workspace.clone(), |_| true);
     let options = slack::Options {

@@ -289,7 +289,7 @@ impl State {
         Some(response(429, &[("retry-after", &pause.to_string())], body))
     }
 
-    /// What a method of streams answers, or the word with which it refuses.
+    /// The response of a streaming method, or its error code.
     fn stream(&mut self, method: &str, params: &Value) -> Result<Value, &'static str> {
         let text = params.get("markdown_text").map(|text| text.as_str().unwrap());
         if text.is_some_and(|text| text.chars().count() > 12_000) {
@@ -349,7 +349,7 @@ fn markdown(params: &Value) -> Value {
     message
 }
 
-/// What is shown, if Slack would take it.
+/// Returns the message as shown, after checking that Slack would accept it.
 fn checked(params: &Value) -> Value {
     let text = params["text"].as_str().unwrap();
     assert!(!text.trim().is_empty() && text.encode_utf16().count() <= 4000, "{}", text.len());
@@ -391,7 +391,7 @@ impl Exchange for Workspace {
                 _ if authorization == format!("Bearer {BOT}") && rest != "secret.txt" => {
                     response(200, &[("content-type", "text/plain")], b"what is in it".to_vec())
                 }
-                // Whoever may not read it is asked to sign in.
+                // A request without permission gets the sign-in page.
                 _ => response(200, &[("content-type", "text/html; charset=utf-8")], b"<html>".to_vec()),
             });
         }

@@ -26,7 +26,7 @@ struct Stage {
 }
 
 impl Stage {
-    /// Somebody writes in this channel: in private, or with a mention.
+    /// A person writes in this channel: in private, or with a mention.
     async fn new(channel: &str) -> Self {
         let text = if channel.starts_with('D') { "hi" } else { "<@UBOT> hi" };
         Self::asked(json!({"channel": channel, "text": text})).await
@@ -47,7 +47,7 @@ impl Stage {
         Self { ground, workspace, messenger, running, surface, turn, chat }
     }
 
-    /// The model goes on.
+    /// The model continues.
     async fn write(&self, words: &str) {
         self.surface.emit(&self.turn, TurnEvent::Text(words.into()));
         pass(3).await;
@@ -91,7 +91,7 @@ impl Stage {
         state.posted.iter().map(|message| message["text"].as_str().unwrap().to_owned()).collect()
     }
 
-    /// The calls that showed it, without what they are all called.
+    /// The calls that showed it, without their common prefix.
     fn calls(&self) -> Vec<String> {
         let state = self.workspace.state();
         state.calls.iter().filter_map(|call| call.strip_prefix("chat.")).map(str::to_owned).collect()
@@ -200,7 +200,7 @@ async fn a_reply_for_which_there_is_no_stream_is_edited() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_restart_in_the_middle_makes_the_same_message_whole() {
+async fn restart_completes_the_same_message() {
     for channel in ["D1", "C1"] {
         let mut stage = Stage::new(channel).await;
         stage.write("One ").await;
@@ -230,7 +230,7 @@ async fn a_restart_in_the_middle_makes_the_same_message_whole() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_answer_that_gets_lost_doubles_nothing() {
+async fn lost_response_duplicates_nothing() {
     for lost in ["chat.startStream", "chat.appendStream", "chat.stopStream"] {
         let stage = Stage::new("D1").await;
         stage.workspace.state().lost.push_back(lost);
@@ -244,7 +244,7 @@ async fn an_answer_that_gets_lost_doubles_nothing() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn pauses_that_slack_wants_are_waited_for() {
+async fn rate_limit_pauses_are_observed() {
     let stage = Stage::new("C1").await;
     stage.workspace.state().pauses.extend([10]);
     stage.write("One ").await;
@@ -266,7 +266,7 @@ async fn pauses_that_slack_wants_are_waited_for() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_stream_that_slack_ends_goes_on_as_edits() {
+async fn stream_ended_by_slack_continues_as_edits() {
     let stage = Stage::new("C1").await;
     stage.write("One ").await;
     stage.workspace.state().streams.clear();
@@ -284,7 +284,7 @@ async fn a_stream_that_slack_ends_goes_on_as_edits() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_reply_that_is_longer_than_a_stream_goes_on_in_ordinary_messages() {
+async fn reply_longer_than_a_stream_continues_in_ordinary_messages() {
     let stage = Stage::new("C1").await;
     let text: String = (0..1500).map(|number| format!("- line {number}\n")).collect();
     for part in text.as_bytes().chunks(2500) {

@@ -1,4 +1,4 @@
-//! What a channel is given in these tests: an assistant that takes notes, a storage in memory, a way out that is read.
+//! The services of a channel in these tests: a recording assistant, a storage in memory, a readable outbox.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use aethon_core::approval::{ApprovalRequest, PendingApprovals};
 use aethon_core::clock::Clock as _;
 use aethon_core::ids::{SessionId, TurnId};
 use aethon_core::live::Live;
-use aethon_core::messenger::{GroupMode, Pairing, Strangers};
+use aethon_core::messenger::{GroupMode, Pairing, UnknownSenderPolicy};
 use aethon_core::testkit::{
     CollectingAssistant, CollectingCourier, CollectingTranscriber, ManualClock, MemoryStore,
 };
@@ -20,7 +20,7 @@ use serde_json::json;
 /// When these tests play.
 pub const NOW: i64 = 1_800_000_000;
 
-/// What the owner has set, as long as a test does not say otherwise.
+/// The owner's settings, unless a test changes them.
 pub fn rules(channel: &'static str) -> Rules {
     Rules {
         channel,
@@ -29,7 +29,7 @@ pub fn rules(channel: &'static str) -> Rules {
         people: None,
         groups: GroupMode::Mention,
         pairing: Pairing::Invite,
-        strangers: Strangers::Silence,
+        strangers: UnknownSenderPolicy::Silence,
         streams: true,
         home: None,
         max_file_bytes: 1 << 20,
@@ -45,7 +45,7 @@ pub struct Stage {
     pub assistant: Arc<CollectingAssistant>,
     pub approvals: PendingApprovals,
     courier: Arc<CollectingCourier>,
-    /// Who writes down what is said, if somebody does.
+    /// Transcribes voice messages, if set.
     pub transcriber: Option<Arc<CollectingTranscriber>>,
 }
 
@@ -124,11 +124,11 @@ pub async fn within<T>(what: &str, wait: impl Future<Output = T>) -> T {
     done
 }
 
-/// A command that hides from a reader what it does, and breaks out of what code stands in.
+/// A command that hides its effect from a reader and breaks out of a code block.
 pub const HIDING: &str =
     "ls & <!channel> ``` \u{202e}fr- mr\u{2069} a\u{200b}b\u{a0}c </code></pre>\n\u{e0041}@all";
 
-/// Every character of that command shows, as the person is asked about it: as the code point where nothing would show.
+/// Asserts that the prompt shows every character of that command, invisible ones as their code points.
 #[track_caller]
 pub fn assert_shows_all(question: &str) {
     for part in

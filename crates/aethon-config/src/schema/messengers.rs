@@ -1,6 +1,6 @@
 //! `[channels.telegram]` and its siblings. Each has `api_base`, so that it can be pointed at another server.
 
-use aethon_core::messenger::{GroupMode, Pairing, Strangers, Streaming};
+use aethon_core::messenger::{GroupMode, Pairing, Streaming, UnknownSenderPolicy};
 use aethon_core::secret::Secret;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -34,7 +34,7 @@ pub struct Telegram {
     /// How somebody who is not allowed yet comes to be heard.
     pub pairing: Pairing,
     /// What a stranger is told.
-    pub strangers: Strangers,
+    pub strangers: UnknownSenderPolicy,
     /// Who gets what names no recipient. Empty: nobody.
     pub home: String,
     /// The largest file that is taken, in MB.
@@ -54,7 +54,7 @@ impl Default for Telegram {
             messages_a_second: MESSAGES_A_SECOND,
             group_mode: GroupMode::default(),
             pairing: Pairing::default(),
-            strangers: Strangers::default(),
+            strangers: UnknownSenderPolicy::default(),
             home: String::new(),
             max_file_mb: MAX_FILE_MB,
             stale_minutes: STALE_MINUTES,
@@ -83,7 +83,7 @@ pub struct Discord {
     /// How somebody who is not allowed yet comes to be heard.
     pub pairing: Pairing,
     /// What a stranger is told.
-    pub strangers: Strangers,
+    pub strangers: UnknownSenderPolicy,
     /// Who gets what names no recipient. Empty: nobody.
     pub home: String,
     /// The largest file that is taken, in MB.
@@ -102,7 +102,7 @@ impl Default for Discord {
             streaming: Streaming::default(),
             group_mode: GroupMode::default(),
             pairing: Pairing::default(),
-            strangers: Strangers::default(),
+            strangers: UnknownSenderPolicy::default(),
             home: String::new(),
             max_file_mb: MAX_FILE_MB,
             stale_minutes: STALE_MINUTES,
@@ -131,7 +131,7 @@ pub struct Slack {
     /// How somebody who is not allowed yet comes to be heard.
     pub pairing: Pairing,
     /// What a stranger is told.
-    pub strangers: Strangers,
+    pub strangers: UnknownSenderPolicy,
     /// Who gets what names no recipient. Empty: nobody.
     pub home: String,
     /// The largest file that is taken, in MB.
@@ -150,7 +150,7 @@ impl Default for Slack {
             streaming: Streaming::default(),
             group_mode: GroupMode::default(),
             pairing: Pairing::default(),
-            strangers: Strangers::default(),
+            strangers: UnknownSenderPolicy::default(),
             home: String::new(),
             max_file_mb: MAX_FILE_MB,
             stale_minutes: STALE_MINUTES,
@@ -182,7 +182,7 @@ pub struct WhatsApp {
     /// How somebody who is not allowed yet comes to be heard.
     pub pairing: Pairing,
     /// What a stranger is told.
-    pub strangers: Strangers,
+    pub strangers: UnknownSenderPolicy,
     /// Who gets what names no recipient. Empty: nobody.
     pub home: String,
     /// The largest file that is taken, in MB.
@@ -202,7 +202,7 @@ impl Default for WhatsApp {
             secret: Secret::default(),
             verify_token: Secret::default(),
             pairing: Pairing::default(),
-            strangers: Strangers::default(),
+            strangers: UnknownSenderPolicy::default(),
             home: String::new(),
             max_file_mb: MAX_FILE_MB,
             stale_minutes: STALE_MINUTES,
@@ -230,7 +230,7 @@ pub struct Matrix {
     /// How somebody who is not allowed yet comes to be heard.
     pub pairing: Pairing,
     /// What a stranger is told.
-    pub strangers: Strangers,
+    pub strangers: UnknownSenderPolicy,
     /// Who gets what names no recipient. Empty: nobody.
     pub home: String,
     /// The largest file that is taken, in MB.
@@ -249,7 +249,7 @@ impl Default for Matrix {
             streaming: Streaming::default(),
             group_mode: GroupMode::default(),
             pairing: Pairing::default(),
-            strangers: Strangers::default(),
+            strangers: UnknownSenderPolicy::default(),
             home: String::new(),
             max_file_mb: MAX_FILE_MB,
             stale_minutes: STALE_MINUTES,
@@ -300,7 +300,7 @@ pub struct Email {
     /// How somebody who is not allowed yet comes to be heard.
     pub pairing: Pairing,
     /// What a stranger is told.
-    pub strangers: Strangers,
+    pub strangers: UnknownSenderPolicy,
     /// Who gets what names no recipient. Empty: nobody.
     pub home: String,
     /// The largest file that is taken, in MB.
@@ -329,7 +329,7 @@ impl Default for Email {
             poll_seconds: 60,
             folder: "INBOX".to_owned(),
             pairing: Pairing::default(),
-            strangers: Strangers::default(),
+            strangers: UnknownSenderPolicy::default(),
             home: String::new(),
             max_file_mb: MAX_FILE_MB,
             stale_minutes: STALE_MINUTES,

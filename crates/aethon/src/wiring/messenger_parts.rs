@@ -8,7 +8,7 @@ use aethon_channels::{ChannelServices, Rules};
 use aethon_config::Config;
 use aethon_core::exchange::Exchange;
 use aethon_core::live::Live;
-use aethon_core::messenger::{GroupMode, Pairing, Strangers, Streaming};
+use aethon_core::messenger::{GroupMode, Pairing, Streaming, UnknownSenderPolicy};
 
 /// The name of the mail channel, whose senders are compared without case.
 pub(super) const EMAIL: &str = "email";
@@ -85,7 +85,7 @@ pub(super) struct Common<'c> {
     pub(super) groups: GroupMode,
     pub(super) streaming: Streaming,
     pub(super) pairing: Pairing,
-    pub(super) strangers: Strangers,
+    pub(super) strangers: UnknownSenderPolicy,
     pub(super) home: &'c str,
     pub(super) max_file_mb: u32,
     pub(super) stale_minutes: u32,

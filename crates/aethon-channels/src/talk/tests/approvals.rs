@@ -22,7 +22,7 @@ fn approved(request: &ApprovalRequest, edited: Option<serde_json::Value>) -> Tur
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_may_not_write_any_more_approves_nothing() {
+async fn approval_by_a_removed_sender_is_refused() {
     let press = |data: &str, group: Option<&str>, chat: &str| {
         let sender = Sender { id: "1".into(), name: None, group: group.map(str::to_owned) };
         Press { data: data.into(), sender, chat: chat.into() }
@@ -58,7 +58,7 @@ async fn who_may_not_write_any_more_approves_nothing() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_was_changed_at_another_door_is_shown_as_it_runs() {
+async fn approval_edited_on_another_channel_is_shown_with_its_changes() {
     let stage = Stage::new(known());
     let (_door, request, _) = asked_by(&stage, stage.arrival("1", "hi")).await;
     let surface = stage.assistant.surface().unwrap();
@@ -77,7 +77,7 @@ async fn what_was_changed_at_another_door_is_shown_as_it_runs() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_question_that_a_crash_has_left_is_void_and_has_no_buttons() {
+async fn approval_left_by_a_crash_expires_and_loses_its_buttons() {
     let stage = Stage::new(known());
     let (_door, request, [approve, _]) = asked_by(&stage, stage.arrival("1", "hi")).await;
     // The same messenger restarted within the program: the prompt is still open.
@@ -130,8 +130,13 @@ async fn in_a_group_the_words_of_an_answer_need_no_mention() {
 async fn a_start_takes_up_what_a_crash_has_left() {
     let stage = Stage::new(known());
     let (intake, _, _) = asked_by(&stage, stage.arrival("1", "hi")).await;
-    let file =
-        Offer { handle: "f".into(), name: "a.txt".into(), mime: "text/plain".into(), size: 2, seconds: None };
+    let file = RemoteFile {
+        handle: "f".into(),
+        name: "a.txt".into(),
+        mime: "text/plain".into(),
+        size: 2,
+        seconds: None,
+    };
     intake.arrive(Arrival { files: vec![file], ..stage.arrival("2", "look") }).await.unwrap();
     drop(intake);
     let (trigger, shutdown) = aethon_core::shutdown::ShutdownTrigger::pair();

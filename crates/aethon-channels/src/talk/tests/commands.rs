@@ -6,8 +6,13 @@ use aethon_core::channel::ChannelRecords as _;
 use super::*;
 
 fn with_file(arrival: Arrival) -> Arrival {
-    let file =
-        Offer { handle: "f".into(), name: "a.txt".into(), mime: "text/plain".into(), size: 2, seconds: None };
+    let file = RemoteFile {
+        handle: "f".into(),
+        name: "a.txt".into(),
+        mime: "text/plain".into(),
+        size: 2,
+        seconds: None,
+    };
     Arrival { files: vec![file], ..arrival }
 }
 
@@ -19,7 +24,7 @@ fn slow() -> Stage {
 }
 
 #[tokio::test]
-async fn what_runs_in_the_conversation_before_can_still_be_stopped() {
+async fn stop_reaches_the_previous_conversation() {
     let stage = Stage::new(known());
     let intake = stage.intake();
     let said = async |id: &str, text: &str| {
@@ -62,7 +67,7 @@ async fn a_command_in_a_channel_reaches_what_runs_in_its_threads() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_slow_file_holds_up_nobody_and_its_chat_keeps_its_order() {
+async fn slow_download_delays_its_chat_alone_and_keeps_its_order() {
     let stage = slow();
     let intake = stage.intake();
     let began = tokio::time::Instant::now();
@@ -127,7 +132,7 @@ async fn a_stop_reaches_a_message_whose_file_is_still_being_fetched() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn of_what_has_arrived_no_text_is_kept() {
+async fn arrival_records_contain_no_text() {
     let stage = Stage::new(known());
     let (turn, text) = (TurnId::fresh(), "The first part of it is here.\n\nAnd this is the second part.");
     let delivery = delivery(&turn, text, true);
@@ -138,7 +143,7 @@ async fn of_what_has_arrived_no_text_is_kept() {
     stage.messenger().send(&delivery).await.unwrap();
     assert_eq!(stage.shown().len(), 2, "it is still known that all of it has arrived");
     // The platform reports afterwards that the second part did not arrive.
-    let outlet = Outlet::new((stage.paper.clone(), None), stage.rules.clone(), stage.services());
+    let outlet = RateLimitedSender::new((stage.paper.clone(), None), stage.rules.clone(), stage.services());
     super::super::sending::returned(&outlet, &format!("{turn}-5-1"), "too late").await.unwrap();
     stage.messenger().send(&delivery).await.unwrap();
     assert_eq!(stage.shown()[2..], ["And this is the second part."]);

@@ -4,7 +4,7 @@ use super::super::intake::CROWDED;
 use super::*;
 
 #[tokio::test]
-async fn a_guest_for_whom_there_is_no_room_holds_up_nobody_and_the_owner_is_not_dropped() {
+async fn guest_over_the_limit_is_refused_and_the_owner_is_retried() {
     let stage = Stage::new(Rules { owners: Some(vec!["2".into()]), ..known() });
     let intake = stage.intake();
     stage.assistant.crowd(2);
