@@ -20,7 +20,7 @@ use tokio::time::{Instant, sleep, sleep_until, timeout};
 use super::platform::Discord;
 use super::{history, inbound};
 use crate::socket::{Ended, Socket};
-use crate::talk::{self, InOrder, Intake, Press, Receiver, Rounds, Stop};
+use crate::talk::{self, Intake, OrderedFutures, Press, ReceiveLoop, Receiver, Stop};
 
 /// Messages in servers and private messages. They include the content of messages addressed to us.
 const INTENTS: u64 = 1 << 9 | 1 << 12;

@@ -13,7 +13,7 @@ use super::{Options, form, inbound};
 use crate::multipart;
 use crate::options::{ChannelServices, Rules};
 use crate::socket::Dial;
-use crate::talk::{Check, Content, Dialect, Failure, Fault, Intake, Messenger, Offer, Platform};
+use crate::talk::{Check, Content, Dialect, Failure, Fault, Intake, Messenger, Platform, RemoteFile};
 use crate::text::{Fit, Measure};
 use aethon_core::messenger::GroupMode;
 

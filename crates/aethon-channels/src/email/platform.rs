@@ -20,7 +20,7 @@ use super::reply::{self, Envelope};
 use super::smtp::Smtp;
 use super::thread::{self, Thread};
 use crate::options::{ChannelServices, Rules};
-use crate::talk::{Check, Content, Dialect, Fault, Messenger, Offer, Platform};
+use crate::talk::{Check, Content, Dialect, Fault, Messenger, Platform, RemoteFile};
 use crate::text::{Fit, Measure};
 
 /// Creates the channel.

@@ -19,7 +19,7 @@ use super::letter::Letter;
 use super::options::UNPROVEN;
 use super::platform::{Mail, REMEMBERED};
 use super::thread::{self, Thread};
-use crate::talk::{self, Arrival, Intake, Offer, Receiver, Rounds, Sender, Stop};
+use crate::talk::{self, Arrival, Intake, ReceiveLoop, Receiver, RemoteFile, Sender, Stop};
 
 /// How long to idle before polling the server. It may disconnect after 29 minutes, and devices in between (a home
 /// router, say) often do so much sooner.

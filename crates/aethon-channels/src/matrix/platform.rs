@@ -13,7 +13,7 @@ use super::api::Api;
 use super::{Options, form};
 use crate::options::{ChannelServices, Rules};
 use crate::rest::encoded;
-use crate::talk::{Check, Content, Dialect, Fault, Messenger, Offer, Platform};
+use crate::talk::{Check, Content, Dialect, Fault, Messenger, Platform, RemoteFile};
 use crate::text::{Fit, Measure};
 
 /// Creates the channel.

@@ -15,7 +15,7 @@ use serde_json::Value;
 use super::api::Api;
 use super::{inbound, invitations};
 use crate::rest::encoded;
-use crate::talk::{self, Failure, Fault, Intake, Receiver, Rounds, Sender, Stop};
+use crate::talk::{self, Failure, Fault, Intake, ReceiveLoop, Receiver, Sender, Stop};
 
 /// How long the server holds a request without news.
 pub const POLL: Duration = Duration::from_secs(30);

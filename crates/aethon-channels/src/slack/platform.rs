@@ -23,7 +23,9 @@ use super::streams::{Streams, is_ts};
 use super::{Options, form};
 use crate::options::{ChannelServices, Rules};
 use crate::socket::Dial;
-use crate::talk::{Button, Check, Content, Dialect, Failure, Fault, Growth, Messenger, Offer, Platform};
+use crate::talk::{
+    AppendOnlyMessages, Button, Check, Content, Dialect, Failure, Fault, Messenger, Platform, RemoteFile,
+};
 use crate::text::{Fit, Measure, Styled};
 
 /// Creates the channel.

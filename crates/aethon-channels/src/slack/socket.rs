@@ -21,7 +21,7 @@ use super::api::Token;
 use super::inbound;
 use super::platform::Slack;
 use crate::socket::{Ended, Socket};
-use crate::talk::{self, InOrder, Intake, Press, Receiver, Rounds, Sender, Stop};
+use crate::talk::{self, Intake, OrderedFutures, Press, ReceiveLoop, Receiver, Sender, Stop};
 
 /// How long the first message may take.
 const HELLO: Duration = Duration::from_secs(20);

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use super::form::{markdown, settled};
 use super::platform::{LOOKED_THROUGH, Place, Slack, reference};
 use super::streams::is_ts;
-use crate::talk::{Asked, Fault, Growth};
+use crate::talk::{AppendOnlyMessages, Asked, Fault};
 
 /// The most text put in a stream, in characters: Slack allows 12,000, and neutralised mentions grow.
 const MAX_MARKDOWN: usize = 11_500;

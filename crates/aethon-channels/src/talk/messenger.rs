@@ -15,7 +15,7 @@ use super::access;
 use super::approval_prompts::ApprovalPrompts;
 use super::growth::{AppendOnlyMessages, Asked};
 use super::intake::Intake;
-use super::outlet::Outlet;
+use super::outlet::RateLimitedSender;
 use super::platform::{Check, Sender};
 use super::receiver::Receiver;
 use super::sending;
@@ -26,7 +26,7 @@ use crate::options::{ChannelServices, Rules};
 /// A messenger as a channel.
 pub struct Messenger {
     receiver: Arc<dyn Receiver>,
-    outlet: Arc<Outlet>,
+    outlet: Arc<RateLimitedSender>,
     streams: Arc<Streams>,
     prompts: Arc<ApprovalPrompts>,
     is_recipient: fn(&str) -> bool,
@@ -45,12 +45,12 @@ impl Messenger {
 
     /// Shows replies in growing messages.
     pub(crate) fn growing(
-        (receiver, growth): (Arc<dyn Receiver>, Option<Arc<dyn Growth>>),
+        (receiver, growth): (Arc<dyn Receiver>, Option<Arc<dyn AppendOnlyMessages>>),
         is_recipient: fn(&str) -> bool,
         rules: Rules,
         services: ChannelServices,
     ) -> Self {
-        let outlet = Arc::new(Outlet::new((receiver.clone(), growth), rules, services));
+        let outlet = Arc::new(RateLimitedSender::new((receiver.clone(), growth), rules, services));
         let prompts = Arc::new(ApprovalPrompts::new(outlet.clone()));
         let streams = Arc::new(Streams::new(outlet.clone(), prompts.clone()));
         Self { receiver, outlet, streams, prompts, is_recipient, calls: None }

@@ -18,7 +18,7 @@ use super::newer::{self, Newer};
 use super::wire::{File, Message};
 use crate::multipart;
 use crate::options::{ChannelServices, Rules};
-use crate::talk::{BURST_OF_ALL, Button, Check, Content, Dialect, Fault, Messenger, Offer, Platform};
+use crate::talk::{BURST_OF_ALL, Button, Check, Content, Dialect, Fault, Messenger, Platform, RemoteFile};
 use crate::text::{Fit, Measure};
 
 /// Creates the channel.

@@ -16,7 +16,7 @@ use super::api::Failure;
 use super::inbound::{self, Ourselves};
 use super::platform::Telegram;
 use super::wire::{Callback, Update, User};
-use crate::talk::{self, Fault, Intake, Receiver, Rounds, Stop};
+use crate::talk::{self, Fault, Intake, ReceiveLoop, Receiver, Stop};
 
 /// How long Telegram holds a call without news.
 pub const POLL: Duration = Duration::from_secs(50);

@@ -12,7 +12,7 @@ use tokio::time::timeout;
 use super::calls::WAITING;
 use super::platform::WhatsApp;
 use super::{inbound, window};
-use crate::talk::{self, Intake, Receiver, Rounds, Stop};
+use crate::talk::{self, Intake, ReceiveLoop, Receiver, Stop};
 
 /// How many are processed in a round.
 const BATCH: usize = 100;

@@ -19,7 +19,7 @@ use super::calls::Calls;
 use super::{Options, TERMS, form, inbound, window};
 use crate::multipart;
 use crate::options::{ChannelServices, Rules};
-use crate::talk::{Button, Check, Content, Dialect, Failure, Fault, Messenger, Offer, Platform};
+use crate::talk::{Button, Check, Content, Dialect, Failure, Fault, Messenger, Platform, RemoteFile};
 use crate::text::{Fit, Measure, Styled};
 
 /// Creates the channel.
