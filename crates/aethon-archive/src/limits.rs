@@ -5,6 +5,8 @@
 pub struct Limits {
     /// Maximum number of entries.
     pub max_entries: u64,
+    /// Maximum unpacked size of the whole archive.
+    pub max_bytes: u64,
     /// Maximum unpacked size of an archive that takes no space itself.
     pub free_bytes: u64,
     /// How many unpacked bytes each packed one may add to that.
@@ -15,10 +17,25 @@ pub struct Limits {
 
 impl Limits {
     /// The limits of backups. [`crate::ArchiveWriter`] keeps to half of the ratio, whatever it is given.
-    pub const BACKUP: Self =
-        Self { max_entries: 1_000_000, free_bytes: 1 << 30, max_ratio: 200, max_name: 4096 };
+    pub const BACKUP: Self = Self {
+        max_entries: 1_000_000,
+        max_bytes: u64::MAX,
+        free_bytes: 1 << 30,
+        max_ratio: 200,
+        max_name: 4096,
+    };
 
-    /// Returns whether so much out of so little looks like a bomb.
+    /// The limits of recordings. The former writer packed an entry to no less than a 200th, and those below 64 KiB as far as
+    /// they went, which with their headers is a 360th.
+    pub const RECORDING: Self = Self {
+        max_entries: 5_000,
+        max_bytes: 256 << 20,
+        free_bytes: 64 << 10,
+        max_ratio: 400,
+        max_name: 255,
+    };
+
+    /// Returns whether the archive looks like a bomb.
     pub(crate) fn is_too_dense(&self, unpacked: u64, packed: u64) -> bool {
         unpacked > self.free_bytes.saturating_add(packed.saturating_mul(self.max_ratio))
     }
@@ -32,7 +49,7 @@ impl Limits {
 
 #[cfg(test)]
 #[test]
-fn what_is_written_is_never_refused_as_a_bomb() {
+fn a_written_archive_is_never_refused_as_a_bomb() {
     let limits = Limits::BACKUP;
     // Files of zeros, which pack to a thousandth, of all sizes.
     let (mut unpacked, mut packed) = (0_u64, 0_u64);

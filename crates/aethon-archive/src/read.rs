@@ -32,6 +32,7 @@ const LARGE_LOCATOR_BYTES: usize = 20;
 const LARGE_END: &[u8; 4] = b"PK\x06\x06";
 
 /// A ZIP whose directory was checked.
+#[derive(Debug)]
 pub struct Archive<Source> {
     zip: ZipArchive<Source>,
     entries: Vec<Entry>,
@@ -66,7 +67,8 @@ impl<Source: Read + Seek> Archive<Source> {
     pub fn open(mut source: Source, limits: Limits) -> Result<Self> {
         let size = source.seek(SeekFrom::End(0))?;
         // Before the crate reads the directory into memory.
-        if count(&mut source, size)? > limits.max_entries {
+        let claimed = count(&mut source, size)?;
+        if claimed > limits.max_entries {
             return Err(Error::bad(format!("it has more than {} entries", limits.max_entries)));
         }
         source.rewind()?;
@@ -77,6 +79,9 @@ impl<Source: Read + Seek> Archive<Source> {
         if zip.has_duplicate_names() {
             return Err(Error::bad("two of its entries have the same name"));
         }
+        if zip.len() as u64 != claimed {
+            return Err(Error::bad(format!("it claims {claimed} entries and has {}", zip.len())));
+        }
         if zip.has_overlapping_entries()? {
             return Err(Error::bad("its entries overlap"));
         }
@@ -86,6 +91,9 @@ impl<Source: Read + Seek> Archive<Source> {
             entries.push(entry(&zip, index, &limits)?);
         }
         let unpacked = entries.iter().fold(0_u64, |sum, entry| sum.saturating_add(entry.size));
+        if unpacked > limits.max_bytes {
+            return Err(Error::bad(format!("it is larger than {} MiB unpacked", limits.max_bytes >> 20)));
+        }
         if limits.is_too_dense(unpacked, size) {
             return Err(Error::bad(format!(
                 "it would unpack {size} bytes to {unpacked}, which no honest archive does"
@@ -103,6 +111,11 @@ impl<Source: Read + Seek> Archive<Source> {
     /// Returns the position of the file with this name.
     pub fn position(&self, name: &str) -> Option<usize> {
         self.entries.iter().position(|entry| entry.kind == Kind::File && entry.name == name)
+    }
+
+    /// Returns the source, at an unspecified position.
+    pub fn into_source(self) -> Source {
+        self.zip.into_inner()
     }
 
     /// Reads the file at this position. The reader fails if the content is longer or shorter than the directory says, or has
@@ -143,7 +156,12 @@ fn count(source: &mut (impl Read + Seek), size: u64) -> Result<u64> {
     source.seek(SeekFrom::Start(size - span))?;
     let mut tail = Vec::new();
     source.by_ref().take(span).read_to_end(&mut tail)?;
-    let at = tail.windows(END_BYTES).rposition(|window| window.starts_with(END)).ok_or_else(none)?;
+    // A comment may contain the signature; the real record ends with the file.
+    let ends_the_file = |(at, window): &(usize, &[u8])| {
+        let comment = usize::from(u16::from_le_bytes([window[20], window[21]]));
+        window.starts_with(END) && at + END_BYTES + comment == tail.len()
+    };
+    let (at, _) = tail.windows(END_BYTES).enumerate().filter(ends_the_file).next_back().ok_or_else(none)?;
     let small = u64::from(u16::from_le_bytes([tail[at + 10], tail[at + 11]]));
     let locator = at.checked_sub(LARGE_LOCATOR_BYTES).map(|from| &tail[from..at]);
     let Some(locator) = locator.filter(|bytes| bytes.starts_with(LARGE_LOCATOR)) else { return Ok(small) };
@@ -161,7 +179,8 @@ fn count(source: &mut (impl Read + Seek), size: u64) -> Result<u64> {
     }
     let mut entries = [0; 8];
     entries.copy_from_slice(&record[32..40]);
-    Ok(small.max(u64::from_le_bytes(entries)))
+    let large = u64::from_le_bytes(entries);
+    Ok(if small == u64::from(u16::MAX) { large } else { small.max(large) })
 }
 
 fn entry<Source: Read + Seek>(zip: &ZipArchive<Source>, index: usize, limits: &Limits) -> Result<Entry> {

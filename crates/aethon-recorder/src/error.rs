@@ -49,6 +49,15 @@ impl Error {
     }
 }
 
+impl From<aethon_archive::Error> for Error {
+    fn from(error: aethon_archive::Error) -> Self {
+        if error.is_bad_archive() {
+            return Self::bad(error.to_string());
+        }
+        Self::io("the recording cannot be read", error.into())
+    }
+}
+
 impl From<Error> for CoreError {
     fn from(error: Error) -> Self {
         let message = error.to_string();

@@ -7,7 +7,7 @@
 //!
 //! Modules, from the turns to the file: `hook` and `watched` observe, `tracker` knows what is new since the last
 //! snapshot, then come `queue`, `writer`, `live_recording` (one running recording), `mask` (secrets), `journal`, `pack`
-//! (journal to ZIP) and `retention`. For reading: `zip`, `opened` (one recording), `running` (those that are being
+//! (journal to ZIP) and `retention`. For reading: `opened` (one recording), `running` (those that are being
 //! written), `library` (all of them). `record` defines the stored formats, `names` the file names, `seal` how a home
 //! recognises its own. What a recording
 //! means to others is defined in [`aethon_core::recording`].
@@ -16,7 +16,6 @@ mod error;
 mod event;
 #[cfg(test)]
 mod fuzz;
-mod hex;
 mod hook;
 mod journal;
 mod library;
@@ -34,7 +33,6 @@ mod seal;
 mod tracker;
 mod watched;
 mod writer;
-mod zip;
 
 pub use error::{Error, Result};
 pub use library::Library;

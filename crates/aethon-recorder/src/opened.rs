@@ -1,19 +1,25 @@
 //! An opened recording: first its structure is checked, then, unless done before, every digest and every line.
 
-use std::io::{BufRead, BufReader, Read};
+use std::collections::{HashMap, HashSet};
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read, Seek};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
+use aethon_archive::{Archive, Kind, Limits, Sha256};
 use aethon_core::recording::{
     EventPage, EventQuery, RecordedEvent, RecordedState, RecordingEntry, SnapshotSummary,
 };
-use ring::digest::{Context, SHA256};
+use rustix::fs::OFlags;
+use rustix::io::Errno;
 
 use crate::error::{Error, Result};
-use crate::hex::hex;
 use crate::journal::MAX_RECORD;
 use crate::pack::{EVENTS, MANIFEST, snapshot_entry};
 use crate::record::{EventHead, FORMAT, SnapshotHead, StoredManifest, StoredSnapshot};
-use crate::zip::{Archive, Entry, MAX_ENTRIES, unpacking};
+
+/// Maximum size of a file.
+const MAX_FILE: u64 = 256 << 20;
 
 /// Maximum size of a manifest.
 const MAX_MANIFEST: u64 = 4 << 20;
@@ -24,18 +30,27 @@ const MAX_WORD: usize = 1_000;
 /// A recording with a valid structure.
 #[derive(Debug)]
 pub(crate) struct Opened {
-    archive: Archive,
+    archive: Archive<BufReader<File>>,
+    /// The position of each file in the archive.
+    positions: HashMap<String, usize>,
     pub(crate) manifest: StoredManifest,
 }
 
 impl Opened {
     /// Opens a file and checks its structure: the directory, the manifest, and that the two agree.
     pub(crate) fn open(path: &Path) -> Result<Self> {
-        let archive = Archive::open(path)?;
-        let entry = archive.entry(MANIFEST).ok_or_else(|| Error::bad("it has no manifest.json"))?;
-        let manifest: StoredManifest = serde_json::from_slice(&archive.whole(entry, MAX_MANIFEST)?)
+        let mut archive = Archive::open(BufReader::new(open_file(path)?), Limits::RECORDING)?;
+        // On case-insensitive file systems two such names are one.
+        let mut names = HashSet::new();
+        if let Some(entry) = archive.entries().iter().find(|entry| !names.insert(entry.name.to_lowercase())) {
+            return Err(Error::bad(format!("the name {:?} stands in it twice", entry.name)));
+        }
+        let position = archive.position(MANIFEST).ok_or_else(|| Error::bad("it has no manifest.json"))?;
+        let manifest = serde_json::from_slice(&archive.read_whole(position, MAX_MANIFEST)?)
             .map_err(|error| Error::bad(format!("its manifest.json cannot be read: {error}")))?;
-        let opened = Self { archive, manifest };
+        let files = archive.entries().iter().enumerate().filter(|(_, entry)| entry.kind == Kind::File);
+        let positions = files.map(|(position, entry)| (entry.name.clone(), position)).collect();
+        let opened = Self { archive, positions, manifest };
         opened.check_manifest()?;
         Ok(opened)
     }
@@ -51,20 +66,15 @@ impl Opened {
         if manifest.session_id.len() > MAX_WORD || manifest.version.len() > MAX_WORD {
             return Err(Error::bad("its manifest has a name that is too long"));
         }
-        if manifest.snapshots_count > MAX_ENTRIES as u64 {
-            return Err(Error::bad("its manifest tells of more snapshots than a recording has"));
+        if manifest.snapshots_count > Limits::RECORDING.max_entries {
+            return Err(Error::bad("its manifest claims more snapshots than a recording can have"));
         }
-        if let Some(missing) = manifest.entries.keys().find(|name| self.archive.entry(name).is_none()) {
+        if let Some(missing) = manifest.entries.keys().find(|name| !self.positions.contains_key(*name)) {
             return Err(Error::bad(format!("{missing:?} is in its manifest, and not in the file")));
         }
         let is_ours = |name: &str| name == EVENTS || snapshot_number(name).is_some();
-        let ours: Vec<&str> = self
-            .archive
-            .entries()
-            .iter()
-            .map(|entry| entry.name.as_str())
-            .filter(|name| is_ours(name))
-            .collect();
+        let ours: Vec<&str> =
+            self.positions.keys().map(String::as_str).filter(|name| is_ours(name)).collect();
         if let Some(unknown) = ours.iter().find(|name| !manifest.entries.contains_key(**name)) {
             return Err(Error::bad(format!("{unknown:?} is not in its manifest")));
         }
@@ -80,50 +90,33 @@ impl Opened {
     }
 
     /// Verifies everything: each digest, each event, each snapshot.
-    pub(crate) fn check(&self) -> Result<()> {
+    pub(crate) fn check(&mut self) -> Result<()> {
         for (name, expected) in &self.manifest.entries {
-            let entry = self.entry(name)?;
-            let mut content = Summed::new(self.archive.read(entry));
+            let position = position(&self.positions, name)?;
+            let mut content = Summed { source: self.archive.read(position)?, sum: Sha256::default() };
             if name == EVENTS {
-                self.check_events(&mut content)?;
+                check_events(&mut content, self.manifest.events_count)?;
             }
-            std::io::copy(&mut content, &mut std::io::sink()).map_err(unpacking)?;
-            if !content.sum().eq_ignore_ascii_case(expected) {
+            io::copy(&mut content, &mut io::sink()).map_err(unpacking)?;
+            if !content.sum.finish().eq_ignore_ascii_case(expected) {
                 return Err(Error::bad(format!("{name:?} has another checksum than the manifest says")));
             }
         }
         self.snapshots().map(drop)
     }
 
-    fn check_events(&self, content: &mut impl Read) -> Result<()> {
-        let (mut lines, mut count, mut last) = (Lines::of(content), 0_u64, None);
-        while let Some(line) = lines.next()? {
-            let event: EventHead = serde_json::from_slice(&line)
-                .map_err(|error| Error::bad(format!("event {} cannot be read: {error}", count + 1)))?;
-            if last.is_some_and(|last| event.seq <= last) {
-                return Err(Error::bad(format!("event {} is out of order", count + 1)));
-            }
-            (count, last) = (count + 1, Some(event.seq));
-        }
-        if count != self.manifest.events_count {
-            let said = self.manifest.events_count;
-            return Err(Error::bad(format!("it has {count} events, and its manifest says {said}")));
-        }
-        Ok(())
-    }
-
     /// Returns the entries that the manifest names.
     pub(crate) fn entries(&self) -> Vec<RecordingEntry> {
         let entry = |(name, sum): (&String, &String)| {
-            let size = self.archive.entry(name)?.size;
+            let size = self.archive.entries()[*self.positions.get(name)?].size;
             Some(RecordingEntry { name: name.clone(), size, sha256: sum.to_ascii_lowercase() })
         };
         self.manifest.entries.iter().filter_map(entry).collect()
     }
 
     /// Returns a page of events.
-    pub(crate) fn events(&self, query: &EventQuery) -> Result<EventPage> {
-        let mut lines = Lines::of(self.archive.read(self.entry(EVENTS)?));
+    pub(crate) fn events(&mut self, query: &EventQuery) -> Result<EventPage> {
+        let mut lines = Lines::of(self.archive.read(position(&self.positions, EVENTS)?)?);
         let mut page = EventPage::default();
         while let Some(line) = lines.next()? {
             let unreadable = |error| Error::bad(format!("an event cannot be read: {error}"));
@@ -144,18 +137,18 @@ impl Opened {
     }
 
     /// Returns all snapshots without their content.
-    pub(crate) fn snapshots(&self) -> Result<Vec<SnapshotSummary>> {
-        let mut count = 0_u64;
+    pub(crate) fn snapshots(&mut self) -> Result<Vec<SnapshotSummary>> {
+        let (mut count, last) = (0_u64, self.manifest.snapshots_count);
         let mut summary = |n: u64| {
             let head: SnapshotHead = self.snapshot_file(n)?;
             count = after(count, head.keeps, n)? + head.messages.len() as u64;
             Ok(SnapshotSummary { n, ts: head.ts, message_count: count, turn: head.turn })
         };
-        (1..=self.manifest.snapshots_count).map(&mut summary).collect()
+        (1..=last).map(&mut summary).collect()
     }
 
     /// Returns the state after a turn, replayed from the first snapshot.
-    pub(crate) fn state(&self, number: u64) -> Result<RecordedState> {
+    pub(crate) fn state(&mut self, number: u64) -> Result<RecordedState> {
         if number == 0 || number > self.manifest.snapshots_count {
             let count = self.manifest.snapshots_count;
             return Err(Error::not_found(format!(
@@ -182,20 +175,67 @@ impl Opened {
         Ok(RecordedState { summary, messages, system_prompt, tools, model, cwd, is_own: false })
     }
 
-    /// Returns the file itself.
-    pub(crate) fn into_file(self) -> Result<std::fs::File> {
-        self.archive.into_file().map_err(|error| Error::io("the recording cannot be read", error))
+    /// Returns the file itself, at its start.
+    pub(crate) fn into_file(self) -> Result<File> {
+        let mut file = self.archive.into_source().into_inner();
+        file.rewind().map_err(unreadable)?;
+        Ok(file)
     }
 
-    fn entry(&self, name: &str) -> Result<&Entry> {
-        self.archive.entry(name).ok_or_else(|| Error::bad(format!("it has no {name}")))
-    }
-
-    fn snapshot_file<Stored: serde::de::DeserializeOwned>(&self, n: u64) -> Result<Stored> {
-        let content = self.archive.whole(self.entry(&snapshot_entry(n))?, MAX_RECORD as u64)?;
+    fn snapshot_file<Stored: serde::de::DeserializeOwned>(&mut self, n: u64) -> Result<Stored> {
+        let position = position(&self.positions, &snapshot_entry(n))?;
+        let content = self.archive.read_whole(position, MAX_RECORD as u64)?;
         serde_json::from_slice(&content)
             .map_err(|error| Error::bad(format!("snapshot {n} cannot be read: {error}")))
     }
+}
+
+fn position(positions: &HashMap<String, usize>, name: &str) -> Result<usize> {
+    positions.get(name).copied().ok_or_else(|| Error::bad(format!("it has no {name}")))
+}
+
+/// Opens a regular file of a sensible size.
+fn open_file(path: &Path) -> Result<File> {
+    // A link in the folder must not expose files elsewhere, and opening a pipe must not block.
+    let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
+    let refused = |error: io::Error| match error.kind() {
+        _ if error.raw_os_error() == Some(Errno::LOOP.raw_os_error()) => Error::bad("the file is a link"),
+        io::ErrorKind::NotFound => Error::not_found("there is no such recording"),
+        _ => unreadable(error),
+    };
+    let file = File::options().read(true).custom_flags(flags).open(path).map_err(refused)?;
+    let about = file.metadata().map_err(unreadable)?;
+    if !about.is_file() {
+        return Err(Error::bad("it is not a file"));
+    }
+    if about.len() > MAX_FILE {
+        return Err(Error::bad(format!("the file is larger than {} MiB", MAX_FILE >> 20)));
+    }
+    Ok(file)
+}
+
+fn check_events(content: impl Read, expected: u64) -> Result<()> {
+    let (mut lines, mut count, mut last) = (Lines::of(content), 0_u64, None);
+    while let Some(line) = lines.next()? {
+        let event: EventHead = serde_json::from_slice(&line)
+            .map_err(|error| Error::bad(format!("event {} cannot be read: {error}", count + 1)))?;
+        if last.is_some_and(|last| event.seq <= last) {
+            return Err(Error::bad(format!("event {} is out of order", count + 1)));
+        }
+        (count, last) = (count + 1, Some(event.seq));
+    }
+    if count != expected {
+        return Err(Error::bad(format!("it has {count} events, and its manifest says {expected}")));
+    }
+    Ok(())
+}
+
+fn unreadable(error: io::Error) -> Error {
+    Error::io("the recording cannot be read", error)
+}
+
+fn unpacking(error: io::Error) -> Error {
+    aethon_archive::unpacking(error).into()
 }
 
 /// Replaces a value if the snapshot has a new one.
@@ -248,25 +288,15 @@ impl<Source: Read> Lines<Source> {
 }
 
 /// Hashes what is read through it.
-struct Summed<Source: Read> {
+struct Summed<Source> {
     source: Source,
-    context: Context,
-}
-
-impl<Source: Read> Summed<Source> {
-    fn new(source: Source) -> Self {
-        Self { source, context: Context::new(&SHA256) }
-    }
-
-    fn sum(self) -> String {
-        hex(self.context.finish().as_ref())
-    }
+    sum: Sha256,
 }
 
 impl<Source: Read> Read for Summed<Source> {
-    fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         let read = self.source.read(into)?;
-        self.context.update(&into[..read]);
+        self.sum.update(&into[..read]);
         Ok(read)
     }
 }

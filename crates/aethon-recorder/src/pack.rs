@@ -1,12 +1,12 @@
 //! Packs a journal into its ZIP: written beside it, synced, renamed, and only then is the journal removed. Wherever
 //! this is interrupted, either the journal still exists or the ZIP is complete.
 
-use std::collections::BTreeMap;
 use std::fs::{self, File};
-use std::io;
+use std::io::{self, BufWriter, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
+use aethon_archive::{ArchiveWriter, Limits};
 use jiff::Timestamp;
 
 use crate::event::EventData;
@@ -14,7 +14,6 @@ use crate::journal::{Journal, Kind, private};
 use crate::names::ZIP;
 use crate::record::{EventHead, FORMAT, Head, NewEvent, StoredManifest};
 use crate::seal::Seal;
-use crate::zip::ZipWriter;
 
 /// Entry name of the manifest.
 pub(crate) const MANIFEST: &str = "manifest.json";
@@ -53,6 +52,8 @@ pub(crate) fn pack(journal: Journal, folder: &Path, seal: Option<&Seal>) -> io::
 struct Content {
     head: Head,
     events: u64,
+    /// Size of the events as lines.
+    events_bytes: u64,
     snapshots: u64,
     last: EventHead,
 }
@@ -63,18 +64,19 @@ impl Content {
         let mut records = journal.records();
         let Some((Kind::Head, head)) = records.next()? else { return Ok(None) };
         let Ok(head) = serde_json::from_slice::<Head>(&head) else { return Ok(None) };
-        let (mut events, mut snapshots, mut last) = (0, 0, None);
+        let (mut events, mut events_bytes, mut snapshots, mut last) = (0, 0, 0, None);
         while let Some((kind, json)) = records.next()? {
             match kind {
                 Kind::Head => break,
                 Kind::Snapshot => snapshots += 1,
                 Kind::Event => {
                     events += 1;
+                    events_bytes += json.len() as u64 + 1;
                     last = Some(serde_json::from_slice::<EventHead>(&json)?);
                 }
             }
         }
-        Ok(last.map(|last| Self { head, events, snapshots, last }))
+        Ok(last.map(|last| Self { head, events, events_bytes, snapshots, last }))
     }
 
     /// Returns an event that says that the recording was interrupted, if it was.
@@ -96,29 +98,26 @@ fn time(text: &str) -> io::Result<Timestamp> {
 fn write(journal: &Journal, content: &Content, seal: Option<&Seal>, path: &Path) -> io::Result<()> {
     let file = File::options().write(true).create(true).truncate(true).mode(0o600).open(path)?;
     private(&file)?;
-    let mut zip = ZipWriter::new(file);
-    let mut entries = BTreeMap::new();
+    let mut zip = ArchiveWriter::new(BufWriter::new(file), Limits::RECORDING);
     let closing = content.closing()?;
-    let written = zip.add(EVENTS, |out| {
+    let line = |out: &mut dyn Write, json: &[u8]| out.write_all(json).and_then(|()| out.write_all(b"\n"));
+    let closing_bytes = closing.as_ref().map_or(0, |json| json.len() as u64 + 1);
+    zip.add_written(EVENTS, content.events_bytes + closing_bytes, |out| {
         let mut records = journal.records();
         while let Some((kind, json)) = records.next()? {
             if kind == Kind::Event {
-                out.write_all(&json)?;
-                out.write_all(b"\n")?;
+                line(out, &json)?;
             }
         }
-        closing.iter().try_for_each(|line| out.write_all(line).and_then(|()| out.write_all(b"\n")))
+        closing.iter().try_for_each(|json| line(out, json))
     })?;
-    entries.insert(EVENTS.to_owned(), written.sha256);
     let (mut records, mut number) = (journal.records(), 0);
     while number < content.snapshots
         && let Some((kind, json)) = records.next()?
     {
         if kind == Kind::Snapshot {
             number += 1;
-            let name = snapshot_entry(number);
-            let written = zip.add(&name, |out| out.write_all(&json))?;
-            entries.insert(name, written.sha256);
+            zip.add_written(&snapshot_entry(number), json.len() as u64, |out| out.write_all(&json))?;
         }
     }
     let mut manifest = StoredManifest {
@@ -129,11 +128,11 @@ fn write(journal: &Journal, content: &Content, seal: Option<&Seal>, path: &Path)
         version: content.head.version.clone(),
         events_count: content.events + u64::from(closing.is_some()),
         snapshots_count: number,
-        entries,
+        entries: zip.sums().clone(),
         seal: None,
     };
     manifest.seal = seal.map(|seal| seal.sign(&manifest)).transpose()?;
     let manifest = serde_json::to_vec_pretty(&manifest)?;
-    zip.add(MANIFEST, |out| out.write_all(&manifest))?;
-    zip.finish()?.sync_all()
+    zip.add_written(MANIFEST, manifest.len() as u64, |out| out.write_all(&manifest))?;
+    zip.finish()?.into_inner()?.sync_all()
 }

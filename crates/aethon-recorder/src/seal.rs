@@ -14,7 +14,6 @@ use std::sync::Arc;
 use ring::hmac;
 use ring::rand::{SecureRandom as _, SystemRandom};
 
-use crate::hex::hex;
 use crate::record::StoredManifest;
 
 /// The length of a key in bytes.
@@ -81,6 +80,10 @@ impl fmt::Debug for Seal {
 /// What is sealed: everything in the manifest, and with the checksums everything in the recording.
 fn content(manifest: &StoredManifest) -> serde_json::Result<Vec<u8>> {
     serde_json::to_vec(&StoredManifest { seal: None, ..manifest.clone() })
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 fn bytes(hex: &str) -> Option<Vec<u8>> {

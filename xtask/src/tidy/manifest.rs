@@ -10,9 +10,11 @@ pub(crate) enum Floor {
     Core,
     /// `crates/aethon-files`: how files are opened.
     Files,
+    /// `crates/aethon-archive`: archives, on the core alone.
+    Archive,
     /// `web`: the embedded pages.
     Web,
-    /// The other crates: each sees only the core, and how files are opened.
+    /// The other crates: each sees only the core, how files are opened, and archives.
     Leaf,
     /// `crates/aethon`: configuration in, object graph out.
     Facade,
@@ -30,6 +32,7 @@ impl Floor {
         match folder {
             "crates/aethon-core" => Some(Self::Core),
             "crates/aethon-files" => Some(Self::Files),
+            "crates/aethon-archive" => Some(Self::Archive),
             "crates/aethon" => Some(Self::Facade),
             "web" => Some(Self::Web),
             "xtask" => Some(Self::Chores),

@@ -9,7 +9,7 @@ const RULE: &str = "layers";
 /// Permitted dependencies in addition to the general rule.
 const ALSO: [(&str, &str); 1] = [("aethon-http", "aethon-web")];
 
-/// Checks that a package depends only on those below it: a leaf on the core and on how files are opened, the facade
+/// Checks that a package depends only on those below it: a leaf on the core, on how files are opened and on archives, the facade
 /// on the leaves, a program on the facade. This includes the tests of a leaf; otherwise two leaves could no longer be built apart.
 pub(crate) fn leaves_see_only_the_core(tree: &Tree) -> Vec<Finding> {
     let mut found = Vec::new();
@@ -66,8 +66,9 @@ fn allowed(from: &Manifest, floor: Floor, to: &Manifest) -> bool {
     }
     let below: &[Floor] = match floor {
         Floor::Core | Floor::Files | Floor::Web | Floor::Chores => &[],
-        Floor::Leaf => &[Floor::Core, Floor::Files],
-        Floor::Facade => &[Floor::Core, Floor::Files, Floor::Leaf, Floor::Web],
+        Floor::Archive => &[Floor::Core],
+        Floor::Leaf => &[Floor::Core, Floor::Files, Floor::Archive],
+        Floor::Facade => &[Floor::Core, Floor::Files, Floor::Archive, Floor::Leaf, Floor::Web],
         Floor::Program | Floor::Suite => &[Floor::Core, Floor::Facade],
     };
     to.floor.is_some_and(|floor| below.contains(&floor))
