@@ -7,12 +7,12 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use aethon_core::ids::{SessionId, TurnId};
-use aethon_core::message::Message;
 use aethon_core::weight;
 use jiff::Timestamp;
 use tokio::sync::oneshot;
 
 use crate::event::{EventData, SessionEvent};
+use crate::tracker::Difference;
 
 /// Capacity in entries and in bytes.
 const MAX_ENTRIES: usize = 16_384;
@@ -50,12 +50,7 @@ pub(crate) struct Snapshot {
     pub(crate) session: SessionId,
     pub(crate) turn: TurnId,
     pub(crate) at: Timestamp,
-    /// Number of messages in the previous snapshot, as far as its maker knows.
-    pub(crate) base: usize,
-    /// How many of them are kept.
-    pub(crate) keeps: usize,
-    /// The messages that follow them.
-    pub(crate) messages: Vec<Message>,
+    pub(crate) difference: Difference,
     pub(crate) model: String,
 }
 

@@ -8,11 +8,11 @@ use std::time::Duration;
 use aethon_core::clock::Clock;
 use aethon_core::event::EventBus;
 use aethon_core::hook::Hook;
-use aethon_core::ids::{SessionId, TurnId};
+use aethon_core::ids::{MessageId, SessionId, TurnId};
 use aethon_core::live::Live;
 use aethon_core::message::{Block, Inbound, Message, Reply};
 use aethon_core::redact::Redactor;
-use aethon_core::session::{Begin, Begun};
+use aethon_core::session::Begin;
 use aethon_core::storage::Storage;
 use tokio::sync::oneshot;
 use tokio::time::timeout;
@@ -22,7 +22,7 @@ use crate::event::{EventData, SessionEvent};
 use crate::hook::{RecorderHook, cut};
 use crate::queue::{Entry, Queue, Snapshot};
 use crate::seal::Seal;
-use crate::tracker::{Difference, Tracker};
+use crate::tracker::Tracker;
 use crate::watched::{WatchedOwners, WatchedTranscripts, WatchedTurns};
 use crate::writer::Writer;
 
@@ -185,64 +185,35 @@ impl Shared {
         }
     }
 
-    /// Records the start of a turn. `is_first` says that it may be the first one of its session.
-    pub(crate) fn began(
-        &self,
-        (session, turn): (&SessionId, &TurnId),
-        begin: Begin,
-        begun: Begun,
-        is_first: bool,
-    ) {
-        let Begin { mut message, replaces } = begin;
-        message.id = begun.message;
-        message.turn = Some(turn.clone());
-        let (text, truncated) = cut(message.text());
-        let bytes = text.len();
-        let untrusted =
-            message.content.iter().any(|block| matches!(block, Block::Text { untrusted: Some(_), .. }));
-        let attachments = message.content.iter().filter(|block| !matches!(block, Block::Text { .. })).count();
-        let replaced = replaces.clone();
-        let data = EventData::TurnStarted { text, truncated, replaces, untrusted, attachments };
+    /// Records the start of a turn.
+    pub(crate) fn started(&self, session: &SessionId, turn: &TurnId, data: EventData) {
+        let bytes = if let EventData::TurnStarted { text, .. } = &data { text.len() } else { 0 };
         self.record_event(session, Some(turn), data, bytes);
-        self.tracker.began(session, message, (begun.after, replaced.as_ref()), is_first);
     }
 
-    /// Records messages that were added to a running turn.
-    pub(crate) fn grew(&self, turn: &TurnId, messages: Vec<Message>) {
-        let folded = messages.iter().flat_map(|message| &message.content).filter_map(|block| match block {
-            Block::Folded { messages, from, to, .. } => {
-                let (from, to) = (from.clone(), to.clone());
-                Some(EventData::Folded { messages: *messages, from, to })
-            }
-            _ => None,
-        });
-        let folded: Vec<EventData> = folded.collect();
-        if !folded.is_empty()
-            && let Some(session) = self.tracker.session_of(turn)
-        {
-            for data in folded {
-                self.record_event(&session, Some(turn), data, 0);
-            }
+    /// Records that a turn replaced older messages by summaries.
+    pub(crate) fn folded(&self, turn: &TurnId, folded: Vec<EventData>) {
+        if folded.is_empty() {
+            return;
         }
-        self.tracker.grew(turn, messages);
+        let Some(session) = self.tracker.session_of(turn) else { return };
+        folded.into_iter().for_each(|data| self.record_event(&session, Some(turn), data, 0));
     }
 
     /// Records a message posted to a session outside its turns.
-    pub(crate) fn posted(&self, session: &SessionId, message: Message) {
-        let (text, truncated) = cut(message.text());
+    pub(crate) fn posted(&self, session: &SessionId, message: MessageId, text: String) {
+        let (text, truncated) = cut(text);
         let bytes = text.len();
-        let data = EventData::MessagePosted { message: message.id, text, truncated };
+        let data = EventData::MessagePosted { message, text, truncated };
         self.push(Entry::OutsideTurn { session: session.clone(), at: self.clock.now(), data }, bytes);
-        self.tracker.posted(session, message);
     }
 
-    /// Records the end of a turn and what the turn changed.
-    pub(crate) fn snapshot(&self, reply: &Reply, difference: Difference) {
-        let Difference { base, keeps, messages } = difference;
-        let bytes = messages.iter().map(weight).sum();
+    /// Records the conversation at the end of a turn: of the transcript, what the last snapshot lacks.
+    pub(crate) fn snapshot(&self, reply: &Reply, transcript: Vec<Message>) {
+        let difference = self.tracker.advance(&reply.session, transcript);
+        let bytes = difference.messages.iter().map(weight).sum();
         let (session, turn, at) = (reply.session.clone(), reply.turn.clone(), self.clock.now());
-        let model = reply.model.clone();
-        let snapshot = Snapshot { session, turn, at, base, keeps, messages, model };
+        let snapshot = Snapshot { session, turn, at, difference, model: reply.model.clone() };
         if !self.push(Entry::Snapshot(Box::new(snapshot)), bytes) {
             self.tracker.forget(&reply.session);
         }
@@ -253,6 +224,28 @@ impl Shared {
         self.tracker.forget(session);
         self.push(Entry::End { session: session.clone(), reason, done }, 0);
     }
+}
+
+/// Describes the start of a turn.
+pub(crate) fn turn_started(begin: &Begin) -> EventData {
+    let Begin { message, replaces } = begin;
+    let (text, truncated) = cut(message.text());
+    let untrusted =
+        message.content.iter().any(|block| matches!(block, Block::Text { untrusted: Some(_), .. }));
+    let attachments = message.content.iter().filter(|block| !matches!(block, Block::Text { .. })).count();
+    EventData::TurnStarted { text, truncated, replaces: replaces.clone(), untrusted, attachments }
+}
+
+/// Describes the summaries among these messages.
+pub(crate) fn folded(messages: &[Message]) -> Vec<EventData> {
+    let blocks = messages.iter().flat_map(|message| &message.content);
+    let folded = blocks.filter_map(|block| match block {
+        Block::Folded { messages, from, to, .. } => {
+            Some(EventData::Folded { messages: *messages, from: from.clone(), to: to.clone() })
+        }
+        _ => None,
+    });
+    folded.collect()
 }
 
 /// Returns the approximate size of a message in bytes.
