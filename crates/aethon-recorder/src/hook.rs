@@ -10,11 +10,8 @@ use aethon_core::tool::{ToolContext, ToolSpec};
 use async_trait::async_trait;
 use serde_json::Value;
 
-use crate::event::{CallName, EventData, ModelContext};
-use crate::recorder::Shared;
-
-/// Maximum characters of a text in an event; the snapshot after the turn has the whole text.
-pub(crate) const MAX_TEXT: usize = 16_000;
+use crate::event::{CallName, EventData, MAX_TEXT, ModelContext, cut};
+use crate::shared::Shared;
 
 /// Hook that records what happens in a turn.
 pub(crate) struct RecorderHook(pub(crate) Arc<Shared>);
@@ -108,17 +105,6 @@ impl Hook for RecorderHook {
         };
         self.0.record_event(&turn.session, Some(&turn.turn), data, 0);
     }
-}
-
-/// Shortens a text that is too long for an event. Returns the text and whether it was cut.
-pub(crate) fn cut(text: impl Into<String>) -> (String, bool) {
-    let mut text = text.into();
-    // A character has at least one byte, so a short text need not be walked through.
-    let end = if text.len() <= MAX_TEXT { None } else { text.char_indices().nth(MAX_TEXT) };
-    if let Some((end, _)) = end {
-        text.truncate(end);
-    }
-    (text, end.is_some())
 }
 
 /// Returns the readable reasoning of a message.

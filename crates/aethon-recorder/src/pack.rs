@@ -12,7 +12,7 @@ use jiff::Timestamp;
 use crate::event::EventData;
 use crate::journal::{Journal, Kind, private};
 use crate::names::ZIP;
-use crate::record::{EventHead, FORMAT, Head, NewEvent, StoredManifest};
+use crate::record::{ENDED, EventHead, FORMAT, Head, NewEvent, StoredManifest};
 use crate::seal::Seal;
 
 /// Entry name of the manifest.
@@ -20,9 +20,6 @@ pub(crate) const MANIFEST: &str = "manifest.json";
 
 /// Entry name of the events.
 pub(crate) const EVENTS: &str = "events.jsonl";
-
-/// Type of the last event of a recording that ended properly.
-pub(crate) const ENDED: &str = "recording_ended";
 
 /// Returns the entry name of a snapshot.
 pub(crate) fn snapshot_entry(number: u64) -> String {

@@ -20,6 +20,9 @@ use crate::mask::Masked;
 /// Format version that is written and read.
 pub(crate) const FORMAT: u32 = 1;
 
+/// Type of the last event of a recording that ended properly.
+pub(crate) const ENDED: &str = "recording_ended";
+
 /// The first record of a journal.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Head {

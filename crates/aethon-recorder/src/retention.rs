@@ -8,7 +8,7 @@ use std::path::Path;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::names::{self, ZIP};
-use crate::recorder::Keep;
+use crate::options::Keep;
 
 /// Prefixes of the names of recorded job runs and webhook calls.
 const COUNTED_APART: [&str; 2] = ["schedule-", "webhook-"];

@@ -22,7 +22,8 @@ use async_trait::async_trait;
 use tokio::sync::oneshot;
 use tokio::time::timeout;
 
-use crate::recorder::{Shared, folded, turn_started, weight};
+use crate::event::{folded, turn_started};
+use crate::shared::{Shared, weight};
 
 /// Messages of the first read of a transcript, which mostly suffices; each further one reads twice as many.
 const FIRST_PAGE: usize = 8;

@@ -12,10 +12,11 @@ use jiff::Timestamp;
 
 use crate::event::{EventData, SessionEvent};
 use crate::live_recording::LiveRecording;
+use crate::options::Options;
 use crate::pack::pack;
 use crate::queue::{Batch, Entry, Snapshot};
-use crate::recorder::{Options, Shared};
 use crate::retention;
+use crate::shared::{Shared, Status};
 
 /// How often idle sessions are looked for.
 const IDLE_CHECK_INTERVAL: Duration = Duration::from_secs(15);
@@ -278,7 +279,7 @@ impl Writer {
         self.status(|status| status.live = live);
     }
 
-    fn status(&self, change: impl FnOnce(&mut crate::recorder::Status)) {
+    fn status(&self, change: impl FnOnce(&mut Status)) {
         change(&mut self.shared.status.lock().unwrap_or_else(PoisonError::into_inner));
     }
 }

@@ -4,7 +4,7 @@ use aethon_core::agents::{AgentHistory, AgentRun};
 use aethon_core::error::{Error as CoreError, Result as CoreResult};
 use async_trait::async_trait;
 
-use crate::db::{Sql, Urgency};
+use crate::db::{OnStorageFailure, Sql};
 use crate::store::Store;
 
 /// Retention limit, and how far it may be exceeded before the oldest rows are removed in one batch.
@@ -26,7 +26,7 @@ impl AgentHistory for Store {
             Ok(())
         };
         // The turn is over and stored, so nobody waits for this write.
-        Ok(self.write_later(Urgency::BestEffort, add).await?)
+        Ok(self.write_later(OnStorageFailure::Drop, add).await?)
     }
 
     async fn newest(&self, limit: usize) -> CoreResult<Vec<AgentRun>> {

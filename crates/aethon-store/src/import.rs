@@ -13,10 +13,10 @@ use aethon_core::model::Usage;
 use aethon_core::session::title_of;
 use async_trait::async_trait;
 
-use crate::db::{Haste, Sql};
+use crate::db::{CommitTiming, Sql};
 use crate::error::Error;
 use crate::messages::{self, NewMessage, to_json};
-use crate::owners::Owner;
+use crate::owner::Owner;
 use crate::sessions::{self, SessionOpening};
 use crate::store::Store;
 use crate::turns::{self, NewTurn, Outcome};
@@ -52,7 +52,7 @@ impl SessionImport for Store {
             }
             Ok(true)
         };
-        Ok(self.write_at(now, Haste::Awaited, import).await?)
+        Ok(self.write_at(now, CommitTiming::Immediate, import).await?)
     }
 }
 

@@ -5,7 +5,7 @@ use aethon_core::learned::{ModelFact, ModelKey, ModelMemory};
 use async_trait::async_trait;
 use rusqlite::{Row, params};
 
-use crate::db::{Sql, Urgency};
+use crate::db::{OnStorageFailure, Sql};
 use crate::error::Error;
 use crate::store::Store;
 use crate::time::days;
@@ -28,7 +28,7 @@ impl ModelMemory for Store {
     async fn remember(&self, model: &ModelKey, fact: ModelFact) -> CoreResult<()> {
         let (model, now) = (model.clone(), self.now());
         // Nobody waits for the disk: if the process dies first, the fact is learned again.
-        Ok(self.write_later(Urgency::BestEffort, move |sql| remember(sql, &model, fact, now)).await?)
+        Ok(self.write_later(OnStorageFailure::Drop, move |sql| remember(sql, &model, fact, now)).await?)
     }
 }
 

@@ -13,7 +13,7 @@ use aethon_core::usage::day_of;
 use async_trait::async_trait;
 use rusqlite::{Row, params};
 
-use crate::db::{Sql, Urgency};
+use crate::db::{OnStorageFailure, Sql};
 use crate::error::Error;
 use crate::money::{BILLIONTHS_PER_USD, dollars};
 use crate::sessions;
@@ -51,7 +51,7 @@ impl Ledger for Store {
         let estimate = billionths(estimate_usd);
         let note =
             move |sql: &Sql<'_>| sql.execute(NOTE, [reservation, estimate]).map(drop).map_err(Error::from);
-        Ok(self.write_later(Urgency::BestEffort, note).await?)
+        Ok(self.write_later(OnStorageFailure::Drop, note).await?)
     }
 
     async fn settle(&self, reservation: Option<i64>, entry: LedgerEntry) -> CoreResult<()> {
@@ -59,7 +59,7 @@ impl Ledger for Store {
         let settle = move |sql: &Sql<'_>| call.store(sql, reservation);
         match reservation {
             Some(_) => self.write(settle).await?,
-            None => self.write_later(Urgency::MustStore, settle).await?,
+            None => self.write_later(OnStorageFailure::Retry, settle).await?,
         }
         Ok(())
     }

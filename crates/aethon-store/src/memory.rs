@@ -11,10 +11,10 @@ use aethon_core::version::Expected;
 use async_trait::async_trait;
 use rusqlite::params;
 
-use crate::db::{Sql, Urgency};
+use crate::db::{OnStorageFailure, Sql};
+use crate::encoded_vectors::bytes;
 use crate::error::Error;
 use crate::store::Store;
-use crate::vectors::bytes;
 
 mod by_meaning;
 mod by_words;
@@ -85,7 +85,7 @@ impl Memory for Store {
         if purpose != Purpose::Look && !ids.is_empty() {
             // Nobody waits for the disk: if the process dies first, a recall date is older than it could be.
             let note = move |sql: &Sql<'_>| entries::note_recall(sql, &ids, now);
-            self.write_later(Urgency::BestEffort, note).await?;
+            self.write_later(OnStorageFailure::Drop, note).await?;
         }
         Ok(hits)
     }

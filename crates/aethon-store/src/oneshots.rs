@@ -4,11 +4,8 @@
 //! and when the file has no room left they go before anything is refused. Those of webhooks go first, the longest unused
 //! ones before the others; the runs of the owner's own jobs are one-shot sessions as well.
 
-use std::sync::atomic::{AtomicU64, Ordering};
-
 use aethon_core::session::Clear;
 use aethon_core::storage::OneshotLimit;
-use tokio::sync::Mutex;
 
 use crate::db::{Sql, free_pages, used_bytes};
 use crate::error::Error;
@@ -19,53 +16,12 @@ const MAX_STEPS: usize = 256;
 /// How much larger a message becomes in the file than its text: as it came, as a message, its words in the index.
 const GROWTH: u64 = 3;
 
-/// Watches how large the one-shot sessions may have become since they were last added up.
-pub(crate) struct Growth {
-    limit: u64,
-    /// Their bytes when they were last added up.
-    known: AtomicU64,
-    /// What all turns have written since then, which is at least what these sessions have grown by.
-    since: AtomicU64,
-    /// Held while they are added up.
-    adding_up: Mutex<()>,
-}
-
 /// One of them.
 pub(crate) struct Oneshot {
     pub(crate) id: String,
     pub(crate) bytes: u64,
     /// Whether a turn is open in it, so that it stays.
     pub(crate) is_busy: bool,
-}
-
-impl Growth {
-    /// Watches for this many bytes. How many there are already is not known yet.
-    pub(crate) fn new(limit: u64) -> Self {
-        Self { limit, known: AtomicU64::new(limit), since: AtomicU64::new(0), adding_up: Mutex::default() }
-    }
-
-    /// Returns the limit.
-    pub(crate) fn limit(&self) -> u64 {
-        self.limit
-    }
-
-    /// Notes that turns wrote this much.
-    pub(crate) fn add(&self, bytes: usize) {
-        self.since.fetch_add(u64::try_from(bytes).unwrap_or(u64::MAX), Ordering::Relaxed);
-    }
-
-    /// Returns a guard if they are to be added up: they may be too many by now, and the sum would tell something new.
-    pub(crate) fn due(&self) -> Option<tokio::sync::MutexGuard<'_, ()>> {
-        let since = self.since.load(Ordering::Relaxed);
-        let may_be = self.known.load(Ordering::Relaxed).saturating_add(since);
-        (may_be > self.limit && since >= self.limit / 8).then(|| self.adding_up.try_lock().ok()).flatten()
-    }
-
-    /// Notes their sum, of which what was written meanwhile may be a part.
-    pub(crate) fn know(&self, bytes: u64) {
-        self.since.store(0, Ordering::Relaxed);
-        self.known.store(bytes, Ordering::Relaxed);
-    }
 }
 
 /// Lists all of them, those that go first at the beginning.
@@ -172,21 +128,5 @@ mod tests {
         check(4, 100, &["b", "c"], 80);
         check(2, 159, &["b", "c"], 80);
         check(0, 0, &["b", "c", "d"], 40);
-    }
-
-    #[test]
-    fn they_are_added_up_when_they_may_be_too_large_and_not_all_the_time() {
-        let growth = Growth::new(800);
-        assert!(growth.due().is_none(), "nothing was written");
-        growth.add(100);
-        assert!(growth.due().is_some(), "nobody knows what was there at the start");
-        growth.know(600);
-        growth.add(200);
-        assert!(growth.due().is_none());
-        growth.add(1);
-        assert!(growth.due().is_some());
-        growth.know(800);
-        growth.add(99);
-        assert!(growth.due().is_none(), "too little to be worth it");
     }
 }

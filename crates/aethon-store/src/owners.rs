@@ -3,8 +3,7 @@
 //! A program's row says until when it counts as alive. It is written with the turns that it accepts, so that a program
 //! that only reads leaves no trace and a turn is never without a living owner.
 
-use std::collections::HashMap;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use aethon_core::error::{Error as CoreError, Result as CoreResult};
 use aethon_core::ids::{MessageId, SessionId, TurnId};
@@ -16,46 +15,13 @@ use rusqlite::params;
 use crate::db::Sql;
 use crate::error::Error;
 use crate::lenient;
+use crate::owner::Owner;
 use crate::sessions;
 use crate::store::Store;
 use crate::turns;
 
 /// How long the rows of programs that are gone are kept, in leases.
 const KEPT_LEASES: i64 = 1000;
-
-/// This program, as its turns know it.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Owner {
-    pub(crate) id: i64,
-    pub(crate) is_daemon: bool,
-    /// How long it counts as alive after a sign of life, in milliseconds.
-    pub(crate) lease: i64,
-}
-
-impl Owner {
-    /// A new one, which nobody was before.
-    pub(crate) fn fresh(is_daemon: bool, lease: Duration) -> Self {
-        // The last digits of an id are the drawn ones.
-        let drawn = aethon_core::ids::unique();
-        let digits = drawn.bytes().rev().filter_map(|digit| char::from(digit).to_digit(16));
-        let id = digits.take(15).fold(0, |id, digit| id * 16 + i64::from(digit));
-        Self { id, is_daemon, lease: i64::try_from(lease.as_millis()).unwrap_or(i64::MAX) }
-    }
-
-    /// Notes a sign of life; with `least` only when so much of the lease, in milliseconds, is not left any more.
-    fn sign(self, sql: &Sql<'_>, now: i64, least: i64) -> Result<(), Error> {
-        const SIGN: &str = "INSERT INTO owners (owner, is_daemon, lease_until) VALUES (?1, ?2, ?3)
-            ON CONFLICT (owner) DO UPDATE SET lease_until = ?3 WHERE lease_until < ?4 OR lease_until > ?3";
-        let until = now.saturating_add(self.lease);
-        sql.execute(SIGN, params![self.id, self.is_daemon, until, now.saturating_add(least)])?;
-        Ok(())
-    }
-
-    /// The sign of life that comes with a turn.
-    pub(crate) fn sign_if_due(self, sql: &Sql<'_>, now: i64) -> Result<(), Error> {
-        self.sign(sql, now, self.lease / 2)
-    }
-}
 
 #[async_trait]
 impl Owners for Store {
@@ -135,22 +101,6 @@ impl Store {
                 .map_err(Into::into)
         };
         Ok(self.write(end).await?)
-    }
-}
-
-/// Leases that reach too far ahead, and since when each is known to be unchanged.
-#[derive(Debug, Default)]
-pub(crate) struct SuspiciousLeases(HashMap<(i64, i64), Instant>);
-
-impl SuspiciousLeases {
-    /// Takes the leases that are too far ahead now, as owner and end. Returns those that have not changed for so long.
-    fn unchanged_for(&mut self, ahead: Vec<(i64, i64)>, length: Duration) -> Vec<(i64, i64)> {
-        let now = Instant::now();
-        self.0 = ahead.iter().map(|lease| (*lease, self.0.get(lease).copied().unwrap_or(now))).collect();
-        ahead
-            .into_iter()
-            .filter(|lease| self.0.get(lease).is_some_and(|since| since.elapsed() >= length))
-            .collect()
     }
 }
 

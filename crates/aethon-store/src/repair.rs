@@ -37,7 +37,7 @@ pub struct Salvaged {
 
 /// Mends the database at `path`, salvaging into the new file `target` if it must. Blocks; reads all of it.
 pub fn repair(path: &Path, target: &Path) -> Result<Repair, Error> {
-    db::inspect(path)?;
+    db::format(path)?;
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let damaged = Connection::open_with_flags(path, flags)?;
     let faults = faults(&damaged);

@@ -1,26 +1,21 @@
 //! The store: opens and closes the database, and gives all other modules their read and write access.
 
 use std::fmt;
-use std::path::Path;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use aethon_core::clock::{Clock, SystemClock};
-use aethon_core::share::Share;
 use aethon_core::storage::{StorageHealth, Synchronous};
 use aethon_core::turn::Trust;
 
-use crate::db::{self, Haste, IdleTask, Opened, OwnTasks, Readers, Settings, Sql, Urgency, Writer};
+use crate::db::{self, CommitTiming, OnStorageFailure, Readers, Sql, Writer};
 use crate::error::Error;
+use crate::growth::Growth;
+use crate::marks;
 use crate::memory::Sketches;
-use crate::oneshots::{self, Growth};
-use crate::owners::{self, Owner, SuspiciousLeases};
+use crate::owner::{Owner, SuspiciousLeases};
 use crate::time::{day_number, to_millis};
-use crate::{clock_jumps, ledger, marks, purge, search};
-
-/// Tasks for idle moments.
-const IDLE_TASKS: &[IdleTask] = &[purge::purge_some, search::index_some, search::erase_some];
 
 /// Who opens a store.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -116,99 +111,34 @@ impl fmt::Debug for Options {
 
 /// The storage of one home. Clones share it.
 #[derive(Clone)]
-pub struct Store(Arc<Inner>);
+pub struct Store(pub(crate) Arc<StoreInner>);
 
-struct Inner {
+/// The parts of a store.
+pub(crate) struct StoreInner {
     // Dropped before the writer, whose connection must close last: closing the last connection tidies up the file.
-    readers: Readers,
-    writer: Writer,
-    clock: Arc<dyn Clock>,
-    agent_name: String,
-    mode: OpenMode,
-    owner: Owner,
-    suspicious_leases: Mutex<SuspiciousLeases>,
-    health: StorageHealth,
+    pub(crate) readers: Readers,
+    pub(crate) writer: Writer,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) agent_name: String,
+    pub(crate) mode: OpenMode,
+    pub(crate) owner: Owner,
+    pub(crate) suspicious_leases: Mutex<SuspiciousLeases>,
+    pub(crate) health: StorageHealth,
     /// The latest mark that this process has set, in milliseconds.
-    latest: AtomicI64,
+    pub(crate) latest: AtomicI64,
     /// The day of the last refused reservation and its ceiling in USD.
-    refused: Mutex<Option<(i64, f64)>>,
+    pub(crate) refused: Mutex<Option<(i64, f64)>>,
     /// Why the file could not be opened for writing.
-    obstacle: Option<Error>,
+    pub(crate) obstacle: Option<Error>,
     /// Sketches of the memory vectors.
-    sketches: Sketches,
+    pub(crate) sketches: Sketches,
     /// How much of the file turns of strangers may fill, in bytes.
-    of_strangers: Option<u64>,
+    pub(crate) of_strangers: Option<u64>,
     /// How much the one-shot sessions have grown, if that is limited.
-    oneshots: Option<Growth>,
+    pub(crate) oneshots: Option<Growth>,
 }
 
 impl Store {
-    /// Opens the database, creating it if necessary, and upgrading it if [`Options::upgrade`] says so. Blocks for some
-    /// milliseconds; an upgrade takes as long as a copy.
-    ///
-    /// A file that a newer version wrote, or of another kind, is refused and left as it is; see
-    /// [`Error::is_newer_version`] and [`Error::is_foreign_file`].
-    pub fn open(path: &Path, options: Options) -> Result<Self, Error> {
-        let settings = Settings {
-            path: path.to_owned(),
-            synchronous: options.synchronous,
-            busy_timeout: options.busy_timeout,
-            max_bytes: options.max_bytes,
-            is_limited: match options.defaults.file {
-                // What cannot be read is noted below, and is no reason to refuse anything.
-                true => |sql| Ok(marks::defaults_wait(sql).is_ok_and(|left| left.is_none())),
-                false => |_| Ok(true),
-            },
-            upgrade: match options.upgrade {
-                Upgrade::Refuse => db::Upgrade::Refuse,
-                Upgrade::Allow => db::Upgrade::Allow(marks::begin_defaults_wait),
-            },
-            health: StorageHealth::default(),
-            reading: Arc::default(),
-        };
-        let mut opened = db::open_or_read(&settings)?;
-        let is_daemon = options.mode == OpenMode::Daemon;
-        let waits = do_defaults_wait(&Sql::new(&opened.connection), &settings.health)?;
-        if is_daemon {
-            db::remove_partial_copies(path);
-        }
-        let obstacle = opened.obstacle.as_ref().map(Error::for_another);
-        if let Some(obstacle) = &obstacle {
-            report(&settings.health, obstacle);
-        } else if is_daemon {
-            look_after(&mut opened, &settings, &*options.clock)?;
-        }
-        let own_tasks = OwnTasks { idle_tasks: IDLE_TASKS, probe: marks::probe, relief: oneshots::free };
-        let writer = Writer::start(opened, settings.clone(), own_tasks)?;
-        let health = settings.health.clone();
-        let readers = Readers::new(settings);
-        let owner = Owner::fresh(is_daemon, options.lease);
-        let max_bytes = options.max_bytes.filter(|_| !(waits && options.defaults.file));
-        let of_strangers = max_bytes.map(|bytes| Share::of(bytes).of_strangers());
-        let max_oneshot_bytes = match waits && options.defaults.oneshots {
-            true => options.owner_oneshot_bytes,
-            false => options.max_oneshot_bytes,
-        };
-        let oneshots = max_oneshot_bytes.map(Growth::new);
-        let Options { clock, agent_name, mode, .. } = options;
-        Ok(Self(Arc::new(Inner {
-            readers,
-            writer,
-            clock,
-            agent_name,
-            mode,
-            owner,
-            suspicious_leases: Mutex::default(),
-            health,
-            latest: AtomicI64::new(i64::MIN),
-            refused: Mutex::default(),
-            obstacle,
-            sketches: Sketches::default(),
-            of_strangers,
-            oneshots,
-        })))
-    }
-
     /// Stores what is queued, checkpoints and closes the file. All clones refuse further work. Acknowledged writes are
     /// safe without this; it only leaves a tidier file.
     pub async fn close(&self) {
@@ -226,16 +156,16 @@ impl Store {
         &self,
         work: impl FnMut(&Sql<'_>) -> Result<T, Error> + Send + 'static,
     ) -> Result<T, Error> {
-        self.0.writer.run(Haste::Awaited, work).await
+        self.0.writer.run(CommitTiming::Immediate, work).await
     }
 
     /// Queues a write for the next commit; waits only for a slot in the queue.
     pub(crate) async fn write_later(
         &self,
-        urgency: Urgency,
+        on_failure: OnStorageFailure,
         work: impl FnMut(&Sql<'_>) -> Result<(), Error> + Send + 'static,
     ) -> Result<(), Error> {
-        self.0.writer.run_later(urgency, work).await
+        self.0.writer.run_later(on_failure, work).await
     }
 
     /// Commits the writes queued for later, so that a read sees them.
@@ -258,14 +188,14 @@ impl Store {
     pub(crate) async fn write_at<T: Send + 'static>(
         &self,
         now: i64,
-        haste: Haste,
+        timing: CommitTiming,
         mut work: impl FnMut(&Sql<'_>) -> Result<T, Error> + Send + 'static,
     ) -> Result<T, Error> {
         let mark = marks::due(self.0.latest.load(Ordering::Relaxed), now);
         let done = self
             .0
             .writer
-            .run(haste, move |sql| {
+            .run(timing, move |sql| {
                 mark.map_or(Ok(()), |mark| marks::raise_latest(sql, mark))?;
                 work(sql)
             })
@@ -349,94 +279,8 @@ impl Store {
     }
 }
 
-/// Returns whether default limits wait. If the file does not say because it is damaged, they do: then they remove nothing.
-fn do_defaults_wait(sql: &Sql<'_>, health: &StorageHealth) -> Result<bool, Error> {
-    match marks::defaults_wait(sql) {
-        Err(error) if error.is_damaged() || error.is_unreadable() => {
-            note(health, &error);
-            Ok(true)
-        }
-        other => other.map(|left| left.is_some()),
-    }
-}
-
-/// What a daemon does before anything else: checks the file, and ends what the daemon before it left. What is stored can
-/// be read even if a part of the file is damaged or cannot be read, so that is no reason not to start.
-fn look_after(opened: &mut Opened, settings: &Settings, clock: &dyn Clock) -> Result<(), Error> {
-    let health = &settings.health;
-    if let Err(error) = db::mend_indexes(&mut opened.connection) {
-        note(health, &error);
-        return Ok(());
-    }
-    match end_former(&Sql::new(&opened.connection), settings, clock) {
-        Err(error) if error.is_damaged() || error.is_unreadable() => {
-            note(health, &error);
-            Ok(())
-        }
-        other => other,
-    }
-}
-
-/// Ends what an earlier daemon left.
-fn end_former(sql: &Sql<'_>, settings: &Settings, clock: &dyn Clock) -> Result<(), Error> {
-    prove_writable(sql, &settings.path, &settings.health)?;
-    // If nothing can be written now, leases expire and reservations get booked anyway, only later.
-    if settings.health.fault().is_none() {
-        write_off(sql, day_at(clock))?;
-        owners::forget_daemons(sql)?;
-        clock_jumps::undo_future_deliveries(sql, to_millis(clock.now()))?;
-    }
-    Ok(())
-}
-
-/// Makes known what is wrong with the file.
-fn note(health: &StorageHealth, error: &Error) {
-    match error.is_damaged() {
-        true => db::note_damage(health, error),
-        false => report(health, error),
-    }
-}
-
-/// Reports that nothing can be stored.
-fn report(health: &StorageHealth, fault: &Error) {
-    if health.failed(fault.to_string()) {
-        tracing::error!(
-            error = fault as &dyn std::error::Error,
-            "nothing can be stored; new messages are refused until it works again"
-        );
-    }
-}
-
-/// Checks that the database accepts writes. A file that is not writable is a reason not to start. A full disk is not:
-/// what is stored can be read, and everything else is refused until there is space.
-fn prove_writable(sql: &Sql<'_>, path: &Path, health: &StorageHealth) -> Result<(), Error> {
-    match db::in_transaction(sql, |sql| db::mark(sql).and_then(|()| marks::probe(sql))) {
-        Err(error) if error.is_unwritable() => Err(error.at_opening(path)),
-        Err(error) if error.is_damaged() => Err(error),
-        Err(error) if error.is_unavailable() => {
-            report(health, &error);
-            Ok(())
-        }
-        other => other.map(drop),
-    }
-}
-
-/// Books the calls that an earlier daemon left open. Writes nothing, and so waits for nobody, if there are none.
-fn write_off(sql: &Sql<'_>, today: i64) -> Result<(), Error> {
-    if !ledger::is_anything_set_aside(sql)? {
-        return Ok(());
-    }
-    let calls = db::in_transaction(sql, |sql| ledger::write_off(sql, today - 1, OpenMode::Daemon))?;
-    if calls > 0 {
-        tracing::warn!(
-            calls,
-            "model calls were cut off; they count at the last estimate of what they had cost"
-        );
-    }
-    Ok(())
-}
-
-fn day_at(clock: &dyn Clock) -> i64 {
+/// Returns the day of a clock, in days since 1970, UTC.
+pub(crate) fn day_at(clock: &dyn Clock) -> i64 {
     day_number(to_millis(clock.now()))
 }
 

@@ -10,12 +10,13 @@ use aethon_core::session::{
 };
 use async_trait::async_trait;
 
-use crate::db::{Haste, Sql};
+use crate::db::{CommitTiming, Sql};
 use crate::error::Error;
 use crate::messages::{self, NewMessage, to_json};
 use crate::oneshots;
 use crate::outbox;
-use crate::owners::{self, Owner};
+use crate::owner::Owner;
+use crate::owners;
 use crate::sessions::{self, OpenSession, SessionOpening};
 use crate::store::Store;
 use crate::turns::{self, Due, HeldMessages, NewTurn, Outcome, TurnState};
@@ -56,12 +57,12 @@ impl TurnLog for Store {
         self.note_growth(turn.inbound.len() * 2);
         let mark = self.mark_for(inbound.trust());
         // A message that waits behind a running turn can wait for the commit that ends it.
-        let haste = if begin.is_some() { Haste::Awaited } else { Haste::Patient };
+        let timing = if begin.is_some() { CommitTiming::Immediate } else { CommitTiming::Shared };
         let accept = move |sql: &Sql<'_>| match mark {
             Some(mark) if !has_room(sql, &turn, mark)? => Ok(None),
             _ => accept(sql, &opening, &turn, start.as_ref()).map(Some),
         };
-        let accepted = self.write_at(now, haste, accept).await?;
+        let accepted = self.write_at(now, timing, accept).await?;
         accepted.ok_or_else(|| {
             CoreError::no_room(
                 "what others send has filled three quarters of the database (`storage.max_mb`), and the rest is kept for the \
@@ -124,7 +125,7 @@ impl TurnLog for Store {
             now,
         };
         self.note_growth(prepared.messages.iter().map(NewMessage::bytes).sum());
-        Ok(self.write_at(now, Haste::Awaited, move |sql| prepared.store(sql)).await?)
+        Ok(self.write_at(now, CommitTiming::Immediate, move |sql| prepared.store(sql)).await?)
     }
 
     async fn window(&self, session: &SessionId, limit: usize) -> CoreResult<Vec<Message>> {

@@ -16,7 +16,7 @@ use crate::db::Sql;
 use crate::error::Error;
 use crate::lenient;
 use crate::messages::{self, NewMessage};
-use crate::owners::Owner;
+use crate::owner::Owner;
 use crate::time::{days, from_millis};
 
 const QUEUED: i64 = 0;

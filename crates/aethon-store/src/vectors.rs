@@ -8,15 +8,13 @@ use aethon_core::error::Result as CoreResult;
 use async_trait::async_trait;
 use rusqlite::{Row, params};
 
-use crate::db::{Sql, Urgency};
+use crate::db::{OnStorageFailure, Sql};
+use crate::encoded_vectors::{bytes, numbers};
 use crate::error::Error;
 use crate::store::Store;
 
 /// Vectors written per transaction: some hundred kilobytes, which delays nobody for long.
 const STEP: usize = 64;
-
-/// Bytes per number.
-const WIDTH: usize = size_of::<f32>();
 
 #[async_trait]
 impl EmbeddingCache for Store {
@@ -29,7 +27,7 @@ impl EmbeddingCache for Store {
         let stale: Vec<i64> = rows.iter().flatten().filter(is_stale).map(|row| row.id).collect();
         if !stale.is_empty() {
             let note = move |sql: &Sql<'_>| stale.iter().try_for_each(|&id| note_use(sql, id, today));
-            self.write_later(Urgency::BestEffort, note).await?;
+            self.write_later(OnStorageFailure::Drop, note).await?;
         }
         Ok(rows.into_iter().map(|row| row?.vector).collect())
     }
@@ -75,19 +73,6 @@ fn note_use(sql: &Sql<'_>, id: i64, today: i64) -> Result<(), Error> {
     const NOTE: &str = "UPDATE vectors SET used_on = ?2 WHERE id = ?1";
     sql.execute(NOTE, [id, today])?;
     Ok(())
-}
-
-/// Encodes a vector for storage.
-pub(crate) fn bytes(vector: &[f32]) -> Vec<u8> {
-    vector.iter().flat_map(|number| number.to_le_bytes()).collect()
-}
-
-/// Decodes a stored vector; `None` if the bytes are not one.
-pub(crate) fn numbers(bytes: &[u8]) -> Option<Vec<f32>> {
-    let (numbers, rest) = bytes.as_chunks::<WIDTH>();
-    let vector: Vec<f32> = numbers.iter().map(|&bytes| f32::from_le_bytes(bytes)).collect();
-    (rest.is_empty() && !vector.is_empty() && vector.iter().all(|number| number.is_finite()))
-        .then_some(vector)
 }
 
 /// Returns the day and id of the most recently used vector that must go for `most` to remain; `None` if there are no

@@ -6,7 +6,7 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use super::writer::Job;
+use super::job::Job;
 use crate::error::Error;
 
 /// How long a job may wait if no other work arrives.

@@ -6,8 +6,8 @@
 
 use rusqlite::Connection;
 
+use super::job::Job;
 use super::sql::Sql;
-use super::writer::Job;
 use crate::error::Error;
 
 /// How many pages beyond the limit removing may take, until what it removed is free.
@@ -62,7 +62,7 @@ impl Capacity {
         job.run(sql);
         let is_done = job.failure().is_none();
         let pages = pages(sql);
-        super::commits::roll_back(sql);
+        sql.roll_back();
         Ok(Some(pages? - self.pages.max(before?)).filter(|lacking| is_done && *lacking > 0))
     }
 

@@ -10,8 +10,9 @@ use std::time::Duration;
 
 use rusqlite::OpenFlags;
 
+use super::connection::connect;
 use super::file_identity::FileIdentity;
-use super::open::{Settings, connect};
+use super::open::Settings;
 use super::sql::Sql;
 use crate::error::Error;
 

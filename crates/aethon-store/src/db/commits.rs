@@ -8,10 +8,11 @@ use std::sync::Arc;
 use aethon_core::storage::StorageHealth;
 
 use super::capacity::Capacity;
+use super::damage::note_damage;
 use super::file_identity::FileIdentity;
+use super::job::{BackgroundTasks, IdleTask, Job, Relief};
 use super::open::Opened;
 use super::sql::Sql;
-use super::writer::{IdleTask, Job, OwnTasks, Relief};
 use crate::error::{Error, Obstacle};
 
 /// Maximum number of background jobs kept while the storage fails; the oldest win.
@@ -68,11 +69,11 @@ impl Commits {
         opened: &Opened,
         obstacle: Option<Error>,
         health: StorageHealth,
-        own_tasks: &OwnTasks,
+        tasks: &BackgroundTasks,
     ) -> Self {
         let (identity, capacity) = (opened.identity.clone(), opened.capacity);
         let is_failing = Cell::new(health.fault().is_some_and(|fault| !fault.is_permanent()));
-        let (probe, relief) = (own_tasks.probe, own_tasks.relief);
+        let (probe, relief) = (tasks.probe, tasks.relief);
         Self { identity, health, probe, capacity, relief, obstacle, is_failing }
     }
 
@@ -209,14 +210,14 @@ impl Commits {
                 && (touched || error.is_unavailable())
             {
                 let space = DiskSpace::after(error);
-                roll_back(sql);
+                sql.roll_back();
                 return Attempt::Spoiled(space);
             }
         }
         match sql.execute("COMMIT", []) {
             Ok(_) => Attempt::Committed,
             Err(error) => {
-                roll_back(sql);
+                sql.roll_back();
                 Attempt::Failed(error.into())
             }
         }
@@ -250,16 +251,6 @@ fn may_pass(error: &Error) -> bool {
     error.is_unavailable() && !error.is_damaged()
 }
 
-/// Reports that the database is damaged to all who use it, and to the log once.
-pub(crate) fn note_damage(health: &StorageHealth, error: &Error) {
-    if error.is_damaged() && health.damaged(error.to_string()) {
-        tracing::error!(
-            error = error as &dyn std::error::Error,
-            "the database is damaged; new messages are refused until it is mended and aethon started again"
-        );
-    }
-}
-
 /// Runs an idle task in its own transaction. One that removes something is not stopped by a file that is full.
 pub(super) fn run_idle_task(
     sql: &Sql<'_>,
@@ -285,16 +276,7 @@ pub(crate) fn in_transaction<T>(
         Ok(result)
     });
     if done.is_err() {
-        roll_back(sql);
+        sql.roll_back();
     }
     done
-}
-
-pub(super) fn roll_back(sql: &Sql<'_>) {
-    // SQLite has already rolled back by itself after some errors.
-    if !sql.connection().is_autocommit()
-        && let Err(error) = sql.execute("ROLLBACK", [])
-    {
-        tracing::error!(%error, "a transaction could not be rolled back");
-    }
 }

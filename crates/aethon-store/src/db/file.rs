@@ -5,12 +5,13 @@
 use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
 use std::io::{ErrorKind, Read};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use rusqlite::{Connection, OpenFlags};
 
 use super::log_link;
 use super::migrate::{APPLICATION_ID, VERSION};
+use super::sibling::beside;
 use crate::error::{Error, Obstacle};
 
 /// The first bytes of every SQLite file.
@@ -38,13 +39,6 @@ pub(super) fn close_to_others(path: &Path) -> Result<(), Error> {
         restrict_to_owner(&file)?;
     }
     Ok(())
-}
-
-/// Returns the path of a sibling file: the database's name with a suffix.
-pub(super) fn beside(path: &Path, suffix: &str) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(suffix);
-    name.into()
 }
 
 /// Returns whether no commits are in a log beside the database.

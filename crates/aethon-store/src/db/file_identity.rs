@@ -10,7 +10,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use super::file;
+use super::sibling;
 use crate::error::Error;
 
 /// Identity of the files at a path when the database was opened.
@@ -40,8 +40,12 @@ impl FileIdentity {
     /// Records the file that was just opened.
     pub(super) fn of(path: &Path) -> Result<Self, Error> {
         let main = inode_at(path)?.ok_or_else(|| Error::moved(REMOVED, path))?;
-        let identity =
-            Self { path: path.to_owned(), log_path: file::beside(path, "-wal"), main, log: OnceLock::new() };
+        let identity = Self {
+            path: path.to_owned(),
+            log_path: sibling::beside(path, "-wal"),
+            main,
+            log: OnceLock::new(),
+        };
         identity.check()?;
         Ok(identity)
     }

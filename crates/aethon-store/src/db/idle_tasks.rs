@@ -9,9 +9,10 @@ use aethon_core::storage::StorageHealth;
 
 use super::capacity::Capacity;
 use super::checkpoints::Checkpoints;
-use super::commits::{note_damage, run_idle_task};
+use super::commits::run_idle_task;
+use super::damage::note_damage;
+use super::job::IdleTask;
 use super::sql::Sql;
-use super::writer::IdleTask;
 
 /// How long the writer must have been idle before a task starts.
 const PAUSE: Duration = Duration::from_millis(40);

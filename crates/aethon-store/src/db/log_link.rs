@@ -22,9 +22,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::file::beside;
+use super::job::Job;
+use super::sibling::beside;
 use super::sql::Sql;
-use super::writer::Job;
 use crate::error::Error;
 
 /// The first half of the BLOB. It is not valid UTF-8, so no stored text contains it.

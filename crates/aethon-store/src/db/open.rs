@@ -3,15 +3,15 @@
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use aethon_core::storage::{StorageHealth, Synchronous};
-use rusqlite::config::DbConfig;
-use rusqlite::{Connection, ErrorCode, OpenFlags};
+use rusqlite::{Connection, OpenFlags};
 
 use super::capacity::Capacity;
-use super::commits::note_damage;
+use super::connection::{connect, use_wal};
 use super::copy::is_open_elsewhere;
+use super::damage::note_damage;
 use super::file_identity::FileIdentity;
 use super::reading::{Access, ReadMode, Reading};
 use super::sql::Sql;
@@ -171,8 +171,14 @@ fn open_writer(settings: &Settings) -> Result<(Connection, Option<Capacity>), Er
     Ok((connection, capacity))
 }
 
+/// Opens a connection that only reads, unless another file is at this path by now.
+pub(super) fn open_current_reader(settings: &Settings, access: &Access) -> Result<Connection, Error> {
+    access.check_identity()?;
+    open_reader(settings, access.mode)
+}
+
 /// Opens a read-only connection.
-pub(super) fn open_reader(settings: &Settings, mode: ReadMode) -> Result<Connection, Error> {
+fn open_reader(settings: &Settings, mode: ReadMode) -> Result<Connection, Error> {
     let mut flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     // A log that fills tells of a program that writes by now.
     let is_fixed = mode == ReadMode::BriefAndFixed && file::has_empty_log(&settings.path);
@@ -197,40 +203,4 @@ fn fixed(path: &Path) -> String {
         }
     }
     address + "?immutable=1"
-}
-
-pub(super) fn connect(path: &Path, flags: OpenFlags, busy_timeout: Duration) -> Result<Connection, Error> {
-    let connection = Connection::open_with_flags(path, flags)?;
-    connection.busy_timeout(busy_timeout)?;
-    // Without it SQLite compiles a statement anew whenever a value bound to it might have to do with a partial index,
-    // which took a tenth of the writer's time. With it, a plan depends on the text of its statement alone.
-    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
-    connection.execute_batch("PRAGMA foreign_keys = ON; PRAGMA temp_store = MEMORY;")?;
-    Ok(connection)
-}
-
-/// Switches to the write-ahead log. SQLite's busy timeout does not apply here, so two programs that create the same
-/// database at the same moment need this retry loop.
-pub(super) fn use_wal(connection: &Connection, patience: Duration) -> Result<(), Error> {
-    let begun = Instant::now();
-    loop {
-        let switched = connection
-            .pragma_update_and_check(None, "journal_mode", "WAL", |row| row.get::<_, String>(0))
-            .map(|mode| mode.eq_ignore_ascii_case("wal"));
-        match switched {
-            Ok(true) => return Ok(()),
-            Err(error) if error.sqlite_error_code() != Some(ErrorCode::DatabaseBusy) => {
-                return Err(error.into());
-            }
-            Err(error) if begun.elapsed() >= patience => return Err(error.into()),
-            // A file system without shared memory keeps the rollback journal: slower, but still correct.
-            Ok(false) => {
-                tracing::warn!(
-                    "the file system of the database has no write-ahead log; writing will be slow"
-                );
-                return Ok(());
-            }
-            Err(_) => std::thread::sleep(Duration::from_millis(5)),
-        }
-    }
 }

@@ -23,6 +23,7 @@ pub(super) fn note(connection: &Connection, sql: &'static str) {
     SEEN.lock().unwrap_or_else(PoisonError::into_inner).insert(sql, plan);
 }
 
+#[cfg(test)]
 mod tests {
     use std::sync::Arc;
 

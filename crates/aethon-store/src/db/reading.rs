@@ -7,10 +7,7 @@
 
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-use rusqlite::Connection;
-
 use super::file_identity::FileIdentity;
-use super::open::{Settings, open_reader};
 use crate::error::Error;
 
 /// The present [`Access`]. Clones of [`Settings`] share it.
@@ -55,9 +52,8 @@ impl Access {
         Self { mode, identity: Some(identity) }
     }
 
-    /// Opens a connection that only reads, unless another file is at this path by now.
-    pub(super) fn open(&self, settings: &Settings) -> Result<Connection, Error> {
-        self.identity.as_ref().map_or(Ok(()), |identity| identity.check())?;
-        open_reader(settings, self.mode)
+    /// Refuses if another file is at this path by now.
+    pub(super) fn check_identity(&self) -> Result<(), Error> {
+        self.identity.as_ref().map_or(Ok(()), |identity| identity.check())
     }
 }

@@ -32,6 +32,15 @@ impl<'c> Sql<'c> {
         self.with(sql, |statement| statement.execute(params))
     }
 
+    /// Rolls back a transaction, unless SQLite has already done so by itself, as it does after some errors.
+    pub(crate) fn roll_back(&self) {
+        if !self.connection.is_autocommit()
+            && let Err(error) = self.execute("ROLLBACK", [])
+        {
+            tracing::error!(%error, "a transaction could not be rolled back");
+        }
+    }
+
     /// Inserts a row and returns its rowid.
     pub(crate) fn insert(&self, sql: &'static str, params: impl Params) -> Result<i64> {
         self.with(sql, |statement| statement.execute(params))?;

@@ -11,11 +11,10 @@ use std::time::Duration;
 use rusqlite::backup::{Backup, StepResult};
 use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 
+use super::connection::{connect, use_wal};
 use super::migrate::{self, VERSION};
-use super::open::{connect, use_wal};
 use super::sql::Sql;
-use super::{file, log_link};
-use crate::copy::OldCopy;
+use super::{file, log_link, sibling};
 use crate::error::Error;
 
 /// What follows the name of the database in that of a copy.
@@ -29,6 +28,17 @@ const STEP: i32 = 1024;
 
 /// The free space that an upgrade leaves beside the copy, for what the migrations write.
 const RESERVE: u64 = 16 << 20;
+
+/// A copy that an upgrade left beside the database.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OldCopy {
+    /// The file.
+    pub path: PathBuf,
+    /// The format of the database in it.
+    pub version: i64,
+    /// Its size in bytes.
+    pub size: u64,
+}
 
 /// Upgrades the database at `path`. `afterwards` belongs to the same transaction and gets the old version. Another program that
 /// has the database open is waited for as long as `patience`.
@@ -78,7 +88,7 @@ fn copy(connection: &Connection, path: &Path, version: i64) -> Result<PathBuf, E
     if let Some(free) = free_space(path).filter(|free| *free < needed) {
         return Err(Error::no_space_for_copy(path, (version, VERSION), (needed, free)));
     }
-    let partial = file::beside(&target, PARTIAL);
+    let partial = sibling::beside(&target, PARTIAL);
     let copied = write_copy(connection, &partial).and_then(|()| {
         fs::rename(&partial, &target).map_err(|error| Error::file("could not write", &target, error))
     });
@@ -110,25 +120,25 @@ fn write_copy(connection: &Connection, partial: &Path) -> Result<(), Error> {
     destination.close().map_err(|(_, error)| error.into())
 }
 
-/// The name of the copy that the upgrade from a version makes.
-pub(crate) fn copy_name(path: &Path, version: i64) -> PathBuf {
-    file::beside(path, &format!("{COPY}{version}"))
+/// Returns the name of the copy that an upgrade from a format makes.
+pub fn copy_name(path: &Path, version: i64) -> PathBuf {
+    sibling::beside(path, &format!("{COPY}{version}"))
 }
 
-/// The free space that an upgrade of this database needs, in bytes.
-pub(crate) fn space_for_upgrade(path: &Path) -> u64 {
+/// Returns the free space that an upgrade of this database needs, in bytes.
+pub fn space_for_upgrade(path: &Path) -> u64 {
     let size = |path: &Path| fs::metadata(path).map_or(0, |metadata| metadata.len());
-    size(path).saturating_add(size(&file::beside(path, "-wal"))).saturating_add(RESERVE)
+    size(path).saturating_add(size(&sibling::beside(path, "-wal"))).saturating_add(RESERVE)
 }
 
-/// The free bytes of the disk that holds this path. A file system that cannot tell is taken at its word when it is full.
-pub(crate) fn free_space(path: &Path) -> Option<u64> {
+/// Returns the free bytes of the disk that holds this path; `None` if it cannot tell.
+pub fn free_space(path: &Path) -> Option<u64> {
     let about = rustix::fs::statvfs(path).ok()?;
     Some(about.f_bavail.saturating_mul(about.f_frsize))
 }
 
-/// The copies of earlier upgrades beside the database, oldest version first.
-pub(crate) fn copies_of_upgrades(path: &Path) -> Vec<OldCopy> {
+/// Lists the copies that upgrades left beside the database, oldest format first.
+pub fn of_upgrades(path: &Path) -> Vec<OldCopy> {
     let complete = |(path, rest): (PathBuf, String)| {
         let (version, size) = (rest.parse().ok()?, fs::metadata(&path).ok()?.len());
         Some(OldCopy { path, version, size })

@@ -11,7 +11,7 @@
 //! costs no commit of its own, and wakes the thread only from a long sleep ([`BackgroundQueue`]).
 //!
 //! While the storage fails, awaited jobs fail at once and their callers retry. Background jobs that must not be lost
-//! are kept ([`Urgency`]), and when nothing else arrives, the writer probes whether the storage accepts writes again.
+//! are kept ([`OnStorageFailure`]), and when nothing else arrives, the writer probes whether the storage accepts writes again.
 //!
 //! The queue is bounded: [`QUEUE_CAPACITY`] jobs may wait; further callers wait (asynchronously) for a slot. When
 //! nothing arrives for a moment, the writer runs [idle tasks](super::idle_tasks): indexing, removal, checkpoints.
@@ -31,6 +31,7 @@ use super::background_queue::BackgroundQueue;
 use super::checkpoints::Checkpoints;
 use super::commits::{Commits, Committed, DiskSpace, in_transaction};
 use super::idle_tasks::IdleTasks;
+use super::job::{BackgroundTasks, CommitTiming, Job, OnStorageFailure};
 use super::log_link::{LogMarks, MarkJob, mark};
 use super::open::{Opened, Settings, open_anew};
 use super::sql::Sql;
@@ -51,22 +52,6 @@ const MAX_PROBE_DELAY: Duration = Duration::from_secs(1);
 
 /// How often an idle writer checks that the files are still in place.
 const CHECK_INTERVAL: Duration = Duration::from_secs(10);
-
-/// Work for idle moments: does a little, in its own transaction, and returns whether more is left.
-pub(crate) type IdleTask = fn(&Sql<'_>) -> Result<bool, Error>;
-
-/// Work that the thread starts by itself.
-pub(crate) struct OwnTasks {
-    /// Run when idle.
-    pub(crate) idle_tasks: &'static [IdleTask],
-    /// A tiny write that tests whether a failing storage works again.
-    pub(crate) probe: IdleTask,
-    /// Makes room in a file that has reached its largest size.
-    pub(crate) relief: Relief,
-}
-
-/// Removes what may go, until this many more pages are free. Returns whether they are.
-pub(crate) type Relief = fn(&Sql<'_>, i64) -> Result<bool, Error>;
 
 /// Message to the writer thread.
 enum WriterMessage {
@@ -99,11 +84,11 @@ pub(crate) struct Writer {
 
 impl Writer {
     /// Starts the thread on this connection.
-    pub(crate) fn start(opened: Opened, settings: Settings, own_tasks: OwnTasks) -> Result<Self, Error> {
+    pub(crate) fn start(opened: Opened, settings: Settings, tasks: BackgroundTasks) -> Result<Self, Error> {
         let (queue, jobs) = channel();
         let background = Arc::<BackgroundQueue>::default();
         let shared = background.clone();
-        let work = move || serve(opened, (&jobs, shared), &settings, &own_tasks);
+        let work = move || serve(opened, (&jobs, shared), &settings, &tasks);
         let thread =
             std::thread::Builder::new().name("store-writer".into()).spawn(work).map_err(Error::thread)?;
         Ok(Self {
@@ -119,15 +104,15 @@ impl Writer {
     /// run twice, in which case the first run was rolled back.
     pub(crate) async fn run<T: Send + 'static>(
         &self,
-        haste: Haste,
+        timing: CommitTiming,
         work: impl FnMut(&Sql<'_>) -> Result<T, Error> + Send + 'static,
     ) -> Result<T, Error> {
         let slot = self.slots.clone().acquire_owned().await.map_err(|_| Error::closed())?;
         let (reply, answer) = oneshot::channel();
         let task = Box::new(AwaitedJob { work, outcome: None, reply, _slot: slot });
-        self.send(match haste {
-            Haste::Awaited => WriterMessage::Job(task),
-            Haste::Patient => WriterMessage::Patient(task),
+        self.send(match timing {
+            CommitTiming::Immediate => WriterMessage::Job(task),
+            CommitTiming::Shared => WriterMessage::Patient(task),
         })?;
         answer.await.map_err(|_| Error::closed())?
     }
@@ -135,12 +120,12 @@ impl Writer {
     /// Queues a job for the next commit. Its outcome is only logged.
     pub(crate) async fn run_later(
         &self,
-        urgency: Urgency,
+        on_failure: OnStorageFailure,
         work: impl FnMut(&Sql<'_>) -> Result<(), Error> + Send + 'static,
     ) -> Result<(), Error> {
         let slot = self.slots.clone().acquire_owned().await.map_err(|_| Error::closed())?;
         let pending = PendingCount::new(&self.pending);
-        let job = Box::new(BackgroundJob { work, urgency, failure: None, _pending: pending, _slot: slot });
+        let job = Box::new(BackgroundJob { work, on_failure, failure: None, _pending: pending, _slot: slot });
         if self.background.push(job)? {
             self.send(WriterMessage::WakeUp)?;
         }
@@ -172,44 +157,6 @@ impl Drop for Writer {
     fn drop(&mut self) {
         self.close();
     }
-}
-
-/// How soon a job is to be committed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Haste {
-    /// At once.
-    Awaited,
-    /// Within a [`MAX_SHARING_DELAY`], with others if they come.
-    Patient,
-}
-
-/// What happens to a background job while the storage fails.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Urgency {
-    /// It must be stored, however long that takes.
-    MustStore,
-    /// It is dropped, and the log says so.
-    BestEffort,
-}
-
-/// A queued job, with its result type erased.
-pub(super) trait Job: Send {
-    /// Whether to run the job again after the storage failed, because no caller would retry it.
-    fn is_to_be_kept(&self) -> bool {
-        false
-    }
-
-    /// Runs the job and keeps its outcome.
-    fn run(&mut self, sql: &Sql<'_>);
-
-    /// Returns the error of the last run, if it failed.
-    fn failure(&self) -> Option<&Error>;
-
-    /// Makes this its outcome.
-    fn fail(&mut self, error: Error);
-
-    /// Sends the outcome, or the error of the group if its transaction failed.
-    fn answer(self: Box<Self>, group: Result<(), Error>);
 }
 
 struct AwaitedJob<F, T> {
@@ -248,7 +195,7 @@ impl<T: Send, F: FnMut(&Sql<'_>) -> Result<T, Error> + Send> Job for AwaitedJob<
 /// A job that no caller waits for.
 struct BackgroundJob<F> {
     work: F,
-    urgency: Urgency,
+    on_failure: OnStorageFailure,
     failure: Option<Error>,
     /// Both are released when the job is done.
     _pending: PendingCount,
@@ -257,7 +204,7 @@ struct BackgroundJob<F> {
 
 impl<F: FnMut(&Sql<'_>) -> Result<(), Error> + Send> Job for BackgroundJob<F> {
     fn is_to_be_kept(&self) -> bool {
-        self.urgency == Urgency::MustStore
+        self.on_failure == OnStorageFailure::Retry
     }
 
     fn run(&mut self, sql: &Sql<'_>) {
@@ -325,19 +272,19 @@ fn serve(
     mut opened: Opened,
     (jobs, background): (&Receiver<WriterMessage>, Arc<BackgroundQueue>),
     settings: &Settings,
-    own_tasks: &OwnTasks,
+    tasks: &BackgroundTasks,
 ) {
     let (mut kept, mut probe_delay) = (Vec::new(), MIN_PROBE_DELAY);
     loop {
         let obstacle = opened.obstacle.as_ref().map(Error::for_another);
         let log_pages = count_log_pages(&mut opened.connection);
-        let commits = Commits::new(&opened, obstacle, settings.health.clone(), own_tasks);
+        let commits = Commits::new(&opened, obstacle, settings.health.clone(), tasks);
         let checkpoints = Checkpoints::new(settings.clone(), opened.identity.clone(), log_pages);
         let (health, capacity) = (settings.health.clone(), opened.capacity);
         let mut state = WriterState {
             sql: Sql::new(&opened.connection),
             settings,
-            idle_tasks: IdleTasks::new(own_tasks.idle_tasks, checkpoints, capacity, health),
+            idle_tasks: IdleTasks::new(tasks.idle_tasks, checkpoints, capacity, health),
             commits,
             marks: LogMarks::new(&settings.path),
             background: background.clone(),

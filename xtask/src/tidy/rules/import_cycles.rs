@@ -13,7 +13,10 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 const AREAS: &[(&str, &str)] = &[
     ("crates/aethon-http", "src/"),
     ("crates/aethon-agent", "src/engine/"),
+    ("crates/aethon-archive", "src/"),
     ("crates/aethon-files", "src/"),
+    ("crates/aethon-recorder", "src/"),
+    ("crates/aethon-store", "src/"),
     ("crates/aethon-workflows", "src/"),
     ("crates/aethon-mcp", "src/"),
     ("crates/aethon-providers", "src/"),
