@@ -5,99 +5,34 @@
 //! the core's traits ([`aethon_core::error::Error`]) pass through unchanged: a missing turn is no failure of the
 //! storage.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use rusqlite::ErrorCode;
 
 mod obstacle;
+mod reason;
 mod words;
 
 pub(crate) use obstacle::Obstacle;
+use reason::Reason;
+pub(crate) use reason::{FailedMigration, NoSpaceForCopy};
 
 /// An error of the storage.
 #[derive(Debug, thiserror::Error)]
 #[error(transparent)]
 pub struct Error(Reason);
 
-#[derive(Debug)]
-enum Reason {
-    Newer {
-        path: PathBuf,
-        found: i64,
-        known: i64,
-    },
-    Older {
-        path: PathBuf,
-        found: i64,
-        known: i64,
-    },
-    /// Another program has the file open, so it is not upgraded.
-    Held {
-        path: PathBuf,
-    },
-    NoSpaceForCopy(Box<NoSpaceForCopy>),
-    /// The copy before an upgrade could not be made.
-    CopyFailed {
-        path: PathBuf,
-        source: Box<Error>,
-    },
-    ForeignLog {
-        path: PathBuf,
-    },
-    Foreign {
-        path: PathBuf,
-    },
-    File {
-        what: &'static str,
-        path: PathBuf,
-        source: std::io::Error,
-    },
-    /// The file cannot be opened for writing.
-    Unwritable {
-        path: PathBuf,
-        obstacle: Obstacle,
-    },
-    Moved {
-        what: &'static str,
-        path: PathBuf,
-    },
-    Migration(Box<FailedMigration>),
-    InUse(rusqlite::Error),
-    DiskFull(rusqlite::Error),
-    AtCapacity {
-        bytes: u64,
-    },
-    Damaged(rusqlite::Error),
-    Disk(rusqlite::Error),
-    Failed(rusqlite::Error),
-    Thread(std::io::Error),
-    Panicked,
-    Closed,
-    Refused(aethon_core::error::Error),
-}
-
-/// A failed migration step. Boxed to keep errors small.
-#[derive(Debug)]
-struct FailedMigration {
-    path: PathBuf,
-    from: i64,
-    to: i64,
-    step: i64,
-    copy: Option<PathBuf>,
-    source: rusqlite::Error,
-}
-
-/// Too little room for the copy that an upgrade makes first. Boxed to keep errors small.
-#[derive(Debug)]
-struct NoSpaceForCopy {
-    path: PathBuf,
-    from: i64,
-    to: i64,
-    needed: u64,
-    free: u64,
-}
-
 impl Error {
+    /// Returns the problem, in lower case.
+    pub fn problem(&self) -> String {
+        self.0.words().problem
+    }
+
+    /// Returns the remedy, if there is one.
+    pub fn remedy(&self) -> Option<String> {
+        self.0.words().remedy
+    }
+
     pub(crate) fn older(path: &Path, found: i64, known: i64) -> Self {
         Self(Reason::Older { path: path.to_owned(), found, known })
     }
@@ -106,14 +41,14 @@ impl Error {
         Self(Reason::Held { path: path.to_owned() })
     }
 
-    pub(crate) fn no_space_for_copy(path: &Path, (from, to): (i64, i64), (needed, free): (u64, u64)) -> Self {
-        let path = path.to_owned();
-        Self(Reason::NoSpaceForCopy(Box::new(NoSpaceForCopy { path, from, to, needed, free })))
+    pub(crate) fn no_space_for_copy(missing: NoSpaceForCopy) -> Self {
+        Self(Reason::NoSpaceForCopy(Box::new(missing)))
     }
 
     /// The copy before an upgrade failed for this reason.
-    pub(crate) fn copy_failed(path: &Path, source: Self) -> Self {
-        Self(Reason::CopyFailed { path: path.to_owned(), source: Box::new(source) })
+    pub(crate) fn copy_failed(path: &Path, error: &Self) -> Self {
+        let (problem, remedy) = (error.problem(), error.remedy());
+        Self(Reason::CopyFailed { path: path.to_owned(), problem, remedy })
     }
 
     pub(crate) fn newer(path: &Path, found: i64, known: i64) -> Self {
@@ -141,15 +76,9 @@ impl Error {
         Self(Reason::Moved { what, path: path.to_owned() })
     }
 
-    /// A migration step failed; `copy` is the backup made before it, if there was anything to back up.
-    pub(crate) fn migration(
-        path: &Path,
-        (from, step, to): (i64, i64, i64),
-        copy: Option<PathBuf>,
-        source: rusqlite::Error,
-    ) -> Self {
-        let path = path.to_owned();
-        Self(Reason::Migration(Box::new(FailedMigration { path, from, to, step, copy, source })))
+    /// A migration step failed.
+    pub(crate) fn migration(failed: FailedMigration) -> Self {
+        Self(Reason::Migration(Box::new(failed)))
     }
 
     /// The file may not grow beyond this size.

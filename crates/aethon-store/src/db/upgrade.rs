@@ -15,7 +15,7 @@ use super::connection::{connect, use_wal};
 use super::migrate::{self, VERSION};
 use super::sql::Sql;
 use super::{file, log_link, sibling};
-use crate::error::Error;
+use crate::error::{Error, FailedMigration, NoSpaceForCopy};
 
 /// What follows the name of the database in that of a copy.
 const COPY: &str = ".bak-v";
@@ -64,7 +64,10 @@ pub(super) fn upgrade(
     use_wal(&connection, patience)?;
     connection.execute_batch("PRAGMA synchronous = FULL;")?;
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    let failed = |(step, cause)| Error::migration(path, (from, step, VERSION), Some(copied.clone()), cause);
+    let failed = |(step, source)| {
+        let (path, copy) = (path.to_owned(), Some(copied.clone()));
+        Error::migration(FailedMigration { path, from, to: VERSION, step, copy, source })
+    };
     migrate::run(&transaction, from, VERSION).map_err(failed)?;
     // Otherwise a log that follows could pass for that of the copy.
     log_link::mark(&Sql::new(&transaction))?;
@@ -86,7 +89,13 @@ fn copy(connection: &Connection, path: &Path, version: i64) -> Result<PathBuf, E
     let target = copy_name(path, version);
     let needed = space_for_upgrade(path);
     if let Some(free) = free_space(path).filter(|free| *free < needed) {
-        return Err(Error::no_space_for_copy(path, (version, VERSION), (needed, free)));
+        return Err(Error::no_space_for_copy(NoSpaceForCopy {
+            path: path.to_owned(),
+            from: version,
+            to: VERSION,
+            needed,
+            free,
+        }));
     }
     let partial = sibling::beside(&target, PARTIAL);
     let copied = write_copy(connection, &partial).and_then(|()| {
@@ -95,7 +104,7 @@ fn copy(connection: &Connection, path: &Path, version: i64) -> Result<PathBuf, E
     if let Err(error) = copied {
         // A leftover would keep the disk full; the next start tries to remove it again.
         let _ = fs::remove_file(&partial);
-        return Err(Error::copy_failed(&target, error));
+        return Err(Error::copy_failed(&target, &error));
     }
     // If the folder cannot be synced, a loss of power may take the name of the copy, and then that of the new database too.
     let _ = target.parent().map(|folder| File::open(folder).and_then(|folder| folder.sync_all()));
