@@ -1,4 +1,4 @@
-//! How large an archive may be, and what it may unpack to.
+//! Limits on the size of an archive, packed and unpacked.
 
 /// The limits within which an archive is written and read.
 #[derive(Debug, Clone, Copy)]

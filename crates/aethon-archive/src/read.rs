@@ -43,7 +43,7 @@ pub struct Archive<Source> {
 pub struct Entry {
     /// Its name; that of a folder without the trailing slash.
     pub name: String,
-    /// What it is.
+    /// Its kind.
     pub kind: Kind,
     /// Its unpacked size in bytes.
     pub size: u64,
@@ -53,7 +53,7 @@ pub struct Entry {
     pub modified: Option<Timestamp>,
 }
 
-/// What an entry is. There is nothing else in an archive that is not refused.
+/// The kind of an entry. Everything else is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// A file.

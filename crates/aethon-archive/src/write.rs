@@ -52,7 +52,7 @@ const LARGE: u64 = 0xffff_0000;
 
 const BUFFER: usize = 128 << 10;
 
-/// What is kept of a file besides its content.
+/// Metadata of a file that is kept with its content.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct About {
     /// Its size. No more than this is read.

@@ -42,7 +42,7 @@ pub(crate) enum EventData {
         messages: usize,
         tools: usize,
         purpose: &'static str,
-        /// What the model is given besides the conversation, for the next snapshot.
+        /// The model's input besides the conversation, for the next snapshot.
         #[serde(skip)]
         context: Option<ModelContext>,
     },
@@ -77,7 +77,7 @@ pub(crate) enum EventData {
         untrusted: bool,
         ms: Option<u64>,
     },
-    /// Older messages were replaced by a summary in what the model sees.
+    /// Older messages were replaced by a summary in the model's input.
     Folded {
         messages: u64,
         from: String,
@@ -110,7 +110,7 @@ pub(crate) enum EventData {
     },
 }
 
-/// What a model is given besides the conversation.
+/// The input of a model besides the conversation.
 #[derive(Debug, Clone)]
 pub(crate) struct ModelContext {
     pub(crate) system: Arc<str>,

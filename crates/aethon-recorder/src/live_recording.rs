@@ -33,7 +33,7 @@ pub(crate) struct LiveRecording {
     last: Timestamp,
     /// The running turn.
     turn: Option<String>,
-    /// What the model is given now.
+    /// The current input of the model besides the conversation.
     context: Option<ModelContext>,
     /// The context in the last snapshot.
     snapshot_context: Option<ModelContext>,

@@ -287,7 +287,7 @@ impl<Source: Read> Lines<Source> {
     }
 }
 
-/// Hashes what is read through it.
+/// Hashes the bytes read through it.
 struct Summed<Source> {
     source: Source,
     sum: Sha256,

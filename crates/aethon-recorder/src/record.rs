@@ -193,7 +193,7 @@ enum Content {
 }
 
 impl StoredMessage {
-    /// Converts it to a message; what is missing is filled in from the recording.
+    /// Converts it to a message; missing fields are filled in from the recording.
     pub(crate) fn into_message(self, recorded: Timestamp) -> Message {
         let content = match self.content {
             Content::Text(text) => vec![Block::text(text)],

@@ -1,4 +1,4 @@
-//! What the parts of a recorder share, from the observers to the writing thread.
+//! The state shared by the parts of a recorder, from the observers to the writing thread.
 
 use std::sync::{Arc, Mutex};
 
@@ -78,7 +78,7 @@ impl Shared {
         self.push(Entry::OutsideTurn { session: session.clone(), at: self.clock.now(), data }, bytes);
     }
 
-    /// Records the conversation at the end of a turn: of the transcript, what the last snapshot lacks.
+    /// Records the conversation at the end of a turn: the messages of the transcript that the last snapshot lacks.
     pub(crate) fn snapshot(&self, reply: &Reply, transcript: Vec<Message>) {
         let difference = self.tracker.advance(&reply.session, transcript);
         let bytes = difference.messages.iter().map(weight).sum();

@@ -1,4 +1,4 @@
-//! Tracks which messages the last snapshot of each conversation has, so that the next one contains only what is new.
+//! Tracks which messages the last snapshot of each conversation has, so that the next one contains only new ones.
 //!
 //! The storage is authoritative: at the end of a turn its transcript is read backwards, until a message that the last snapshot
 //! has. Messages are only ever added at the end, and an edit or a retry removes everything from some message on, so everything
@@ -64,7 +64,7 @@ impl Tracker {
     }
 
     /// Makes a snapshot of the newest messages of a conversation, oldest first. They reach back to a message of the last
-    /// snapshot, or else to the beginning of what is recorded.
+    /// snapshot, or else to the beginning of the recording.
     pub(crate) fn advance(&self, session: &SessionId, mut newest: Vec<Message>) -> Difference {
         let mut known = self.known();
         let ids = known.sessions.entry(session.clone()).or_default();

@@ -1,7 +1,7 @@
 //! Wraps the storage while sessions are recorded, so that the recorder sees every message as it was stored, with its
 //! id.
 //!
-//! Hooks see what happens but not what is stored of it, such as a notice after an answer or what is kept of a stopped
+//! Hooks see events but not stored messages, such as a notice after an answer or the remainder of a stopped
 //! turn. The bus reports all of that but may drop events. So the end of a turn, which the turn log never misses, is when
 //! the transcript is read: backwards, as far as the last snapshot goes.
 

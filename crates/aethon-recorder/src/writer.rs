@@ -27,7 +27,7 @@ const AFTER_FAILURE: Duration = Duration::from_secs(5);
 /// Maximum number of sessions recorded at once; beyond it, the longest idle one ends.
 const MAX_LIVE: usize = 128;
 
-/// One-shot sessions recorded per minute. A busy webhook creates thousands of them, which nobody would look at.
+/// One-shot sessions recorded per minute. A busy webhook creates thousands of them, more than anyone reads.
 const MAX_ONE_SHOTS_PER_MINUTE: u32 = 20;
 
 /// Limits at which a recording continues in a new one: readers open no larger ones.
@@ -177,7 +177,7 @@ impl Writer {
         let flushed = self.live.iter_mut().map(|(session, live)| (session.clone(), live.flush()));
         let failed: Vec<_> = flushed.filter_map(|(session, done)| Some((session, done.err()?))).collect();
         for (session, error) in &failed {
-            // The next start recovers what is written so far.
+            // The next start recovers the written part.
             self.live.remove(session);
             self.shared.tracker.forget(session);
             self.trouble("a recording could not be written", error);

@@ -25,7 +25,7 @@ impl AgentHistory for Store {
             }
             Ok(())
         };
-        // The turn is over and stored, so nobody waits for this write.
+        // The turn is over and stored, so no caller waits for this write.
         Ok(self.write_later(OnStorageFailure::Drop, add).await?)
     }
 

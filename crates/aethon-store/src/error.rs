@@ -168,7 +168,7 @@ impl Error {
         }
     }
 
-    /// Returns whether what is stored can be read, though nothing can be stored: the disk is full, or read-only.
+    /// Returns whether stored data can be read, though nothing can be written: the disk is full, or read-only.
     pub(crate) fn leaves_it_readable(&self) -> bool {
         matches!(self.0, Reason::Unwritable { obstacle: Obstacle::Full | Obstacle::ReadOnly, .. })
     }
@@ -306,7 +306,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_a_disk_that_fails_to_read_makes_the_file_unreadable() {
+    fn read_failures_of_the_disk_make_the_file_unreadable() {
         let of = |code| {
             let error = Error::from(rusqlite::Error::SqliteFailure(ffi::Error::new(code), None));
             aethon_core::error::Error::from(error)

@@ -38,7 +38,7 @@ impl Growth {
         (may_be > self.limit && since >= self.limit / 8).then(|| self.adding_up.try_lock().ok()).flatten()
     }
 
-    /// Notes their sum, of which what was written meanwhile may be a part.
+    /// Records their sum, which may include writes made meanwhile.
     pub(crate) fn know(&self, bytes: u64) {
         self.since.store(0, Ordering::Relaxed);
         self.known.store(bytes, Ordering::Relaxed);

@@ -2,7 +2,7 @@
 //!
 //! One thread owns the only connection that writes, and everything that waits for it is committed together. A write is
 //! one queue, one transaction and one answer, however many callers there are, and no caller ever sees an
-//! acknowledgement before the commit that it stands for. Reads use connections of their own and never wait for the
+//! acknowledgement before the commit that it confirms. Reads use connections of their own and never wait for the
 //! writer.
 //!
 //! The entry point is [`Store`], which implements the storage traits of the core: [`aethon_core::session::TurnLog`],

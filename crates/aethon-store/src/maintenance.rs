@@ -1,4 +1,4 @@
-//! Maintenance: removes what has expired, and checks the integrity of the file.
+//! Maintenance: removes expired rows, and checks the integrity of the file.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Long-term memory. `entries` holds the rows, `listing` pages through them, `words` extracts what a text is found by
+//! Long-term memory. `entries` holds the rows, `listing` pages through them, `words` extracts the search terms of a text
 //! (with `stem` and `stop_words`); `by_words` and `by_meaning` (over `sketches`) search, and `fusion` merges their
 //! results.
 
@@ -83,7 +83,7 @@ impl Memory for Store {
         let hits = self.read(move |sql| search(sql, &sketches, &query)).await?;
         let ids: Vec<i64> = hits.iter().map(|hit| hit.entry.id.0).collect();
         if purpose != Purpose::Look && !ids.is_empty() {
-            // Nobody waits for the disk: if the process dies first, a recall date is older than it could be.
+            // No caller waits for the disk: if the process dies first, a recall date is older than it could be.
             let note = move |sql: &Sql<'_>| entries::note_recall(sql, &ids, now);
             self.write_later(OnStorageFailure::Drop, note).await?;
         }

@@ -84,7 +84,7 @@ fn remove_until(
         if is_enough(sql)? {
             return Ok(true);
         }
-        // First what is removed already and still takes up space.
+        // First the removed rows that still take up space.
         if !purge::purge_some(sql)? && !remove_first(sql, now)? {
             return Ok(false);
         }
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn what_goes_is_the_first_that_is_not_in_use() {
+    fn the_first_idle_sessions_are_removed() {
         let all = [("a", 40, true), ("b", 40, false), ("c", 40, false), ("d", 40, false)];
         let check = |sessions: u32, bytes: u64, gone: &[&str], left: u64| {
             let (ids, bytes_left) = surplus_of(&all, sessions, bytes);

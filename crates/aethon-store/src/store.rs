@@ -53,7 +53,7 @@ pub struct DefaultLimits {
 pub struct Options {
     /// Who opens it.
     pub mode: OpenMode,
-    /// What an acknowledged write survives.
+    /// Which failures an acknowledged write survives.
     pub synchronous: Synchronous,
     /// The source of the current time.
     pub clock: Arc<dyn Clock>,
@@ -139,7 +139,7 @@ pub(crate) struct StoreInner {
 }
 
 impl Store {
-    /// Stores what is queued, checkpoints and closes the file. All clones refuse further work. Acknowledged writes are
+    /// Stores the queued writes, checkpoints and closes the file. All clones refuse further work. Acknowledged writes are
     /// safe without this; it only leaves a tidier file.
     pub async fn close(&self) {
         let store = self.0.clone();

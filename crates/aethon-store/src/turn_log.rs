@@ -156,7 +156,7 @@ impl TurnLookup for Store {
     }
 }
 
-/// Returns what a reply adds to the text of a message: empty if they are equal, `None` if the texts differ. A long text
+/// Returns the text that a reply adds to a message: empty if they are equal, `None` if the texts differ. A long text
 /// followed by a notice is not stored twice, either.
 fn suffix_after<'r>(reply: &'r str, message: &Message) -> Option<&'r str> {
     if message.text_bytes() > reply.len() {
@@ -335,7 +335,7 @@ fn begin_again(
     Ok(begun)
 }
 
-/// Stores the user's message and removes what it replaces from the live branch.
+/// Stores the user's message and removes the replaced messages from the live branch.
 fn begin(
     sql: &Sql<'_>,
     session: &OpenSession,

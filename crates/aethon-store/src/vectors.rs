@@ -13,7 +13,7 @@ use crate::encoded_vectors::{bytes, numbers};
 use crate::error::Error;
 use crate::store::Store;
 
-/// Vectors written per transaction: some hundred kilobytes, which delays nobody for long.
+/// Vectors written per transaction: some hundred kilobytes, which delays other writes only briefly.
 const STEP: usize = 64;
 
 #[async_trait]

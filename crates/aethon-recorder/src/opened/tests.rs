@@ -73,7 +73,7 @@ impl Draft {
 }
 
 #[test]
-fn a_recording_that_says_no_more_than_it_has_to_is_read() {
+fn a_minimal_recording_is_read() {
     let mut draft = draft();
     draft.entry("notes/", "").entry("notes/why.txt", "somebody's own");
     let mut opened = draft.open().unwrap();
@@ -95,7 +95,7 @@ fn a_recording_that_says_no_more_than_it_has_to_is_read() {
 }
 
 #[test]
-fn what_is_not_as_it_says_is_refused() {
+fn contradictory_recordings_are_refused() {
     let check = |found: Result<Opened>, expected: &str| {
         let error = found.expect_err(expected);
         assert!(

@@ -10,7 +10,7 @@ use super::job::Job;
 use super::sql::Sql;
 use crate::error::Error;
 
-/// How many pages beyond the limit removing may take, until what it removed is free.
+/// How many pages beyond the limit removing may take, until the removed pages are free.
 const HEADROOM: i64 = 256;
 
 /// The largest number of pages of the file.

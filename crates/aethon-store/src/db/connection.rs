@@ -1,4 +1,4 @@
-//! Makes connections, and sets what is the same for all of them.
+//! Makes connections with the settings that all of them share.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -11,7 +11,7 @@ use crate::error::Error;
 pub(super) fn connect(path: &Path, flags: OpenFlags, busy_timeout: Duration) -> Result<Connection, Error> {
     let connection = Connection::open_with_flags(path, flags)?;
     connection.busy_timeout(busy_timeout)?;
-    // Without it SQLite compiles a statement anew whenever a value bound to it might have to do with a partial index,
+    // Without it SQLite recompiles a statement whenever a value bound to it might have to do with a partial index,
     // which took a tenth of the writer's time. With it, a plan depends on the text of its statement alone.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     connection.execute_batch("PRAGMA foreign_keys = ON; PRAGMA temp_store = MEMORY;")?;

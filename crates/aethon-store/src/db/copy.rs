@@ -1,7 +1,7 @@
 //! Copies a database that may be in use, and checks copies.
 //!
 //! The copy is made of one snapshot: the reading transaction is held from the first page to the last, so writers go on and
-//! the copy never starts over. Meanwhile the log cannot be restarted and grows by what is written. On a file system without
+//! the copy never starts over. Meanwhile the log cannot be restarted and grows with every write. On a file system without
 //! a write-ahead log a held snapshot would stop all writers, so there the copy proceeds in steps and starts over after
 //! each write.
 

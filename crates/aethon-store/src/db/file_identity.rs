@@ -1,6 +1,6 @@
 //! Detects that the open database files are no longer the ones at their paths.
 //!
-//! When a database is replaced or removed under a running program, SQLite goes on writing to a file that nobody will
+//! When a database is replaced or removed under a running program, SQLite keeps writing to a file that no program will
 //! ever see again. SQLite can detect this (`SQLITE_FCNTL_HAS_MOVED`), but only for the main file and only through an
 //! unsafe call. All it does is compare device and inode; this module does the same, for the log as well.
 

@@ -1,4 +1,4 @@
-//! What the writer runs: jobs that callers queue, and tasks that it starts by itself.
+//! The work of the writer: jobs that callers queue, and tasks that it starts by itself.
 
 use super::sql::Sql;
 use crate::error::Error;

@@ -1,6 +1,6 @@
 //! The database file: who may open it, who writes, who reads, and which schema version it has.
 //!
-//! This module knows nothing of what is stored; jobs come in as closures over [`Sql`].
+//! This module knows nothing of the content; jobs come in as closures over [`Sql`].
 
 mod background_queue;
 mod capacity;

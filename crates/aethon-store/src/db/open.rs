@@ -24,7 +24,7 @@ use crate::error::Error;
 pub(crate) struct Settings {
     /// Path of the database.
     pub(crate) path: PathBuf,
-    /// What a commit survives.
+    /// Which failures a commit survives.
     pub(crate) synchronous: Synchronous,
     /// How long to wait for another process's write lock.
     pub(crate) busy_timeout: Duration,

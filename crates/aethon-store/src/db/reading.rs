@@ -1,7 +1,7 @@
 //! How a process reads its database, and how it changes to one that can be written by now.
 //!
 //! SQLite's locks on a file belong to the process: they are all gone once any descriptor of that file is closed outside SQLite,
-//! and connections of one process share them and the index of the log. So a database that could only be read is opened anew
+//! and connections of one process share them and the index of the log. So a database that could only be read is reopened
 //! while no connection of this process has it open: until then every read has a connection of its own, and the change waits
 //! for those that run.
 

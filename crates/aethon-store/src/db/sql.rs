@@ -12,7 +12,7 @@ use rusqlite::{Connection, Params, Result, Row, Statement};
 pub(crate) struct Sql<'c> {
     connection: &'c Connection,
     prepared: RefCell<HashMap<usize, Statement<'c>>>,
-    /// Steps of SQLite's virtual machine so far, for tests of what an operation costs.
+    /// Steps of SQLite's virtual machine so far, for tests of the cost of an operation.
     #[cfg(test)]
     pub(crate) steps: std::cell::Cell<i64>,
 }

@@ -1,6 +1,6 @@
 //! Brings a database of an older version to the current one.
 //!
-//! Only for a program that has the database for itself: another program that has it open goes on with what it knows of the old
+//! Only for a program that has the database for itself: another program that has it open keeps using its knowledge of the old
 //! tables, and its turns would be taken for those of a program that is gone. So the whole upgrade runs under SQLite's exclusive
 //! lock, which no other program can get or hold at the same time, whatever its version. The database is copied first.
 
@@ -26,7 +26,7 @@ const PARTIAL: &str = ".partial";
 /// The pages copied in one step.
 const STEP: i32 = 1024;
 
-/// The free space that an upgrade leaves beside the copy, for what the migrations write.
+/// The free space that an upgrade leaves beside the copy, for the writes of the migrations.
 const RESERVE: u64 = 16 << 20;
 
 /// A copy that an upgrade left beside the database.
@@ -84,7 +84,7 @@ fn hold(connection: &Connection) -> Result<(), Error> {
     Ok(connection.execute_batch("BEGIN EXCLUSIVE; COMMIT;")?)
 }
 
-/// Copies the database. The copy gets its name only once it is complete; what is not complete is removed.
+/// Copies the database. The copy gets its name only once it is complete; an incomplete one is removed.
 fn copy(connection: &Connection, path: &Path, version: i64) -> Result<PathBuf, Error> {
     let target = copy_name(path, version);
     let needed = space_for_upgrade(path);

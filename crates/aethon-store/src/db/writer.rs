@@ -2,7 +2,7 @@
 //!
 //! Everything that is queued when the thread becomes free runs in one transaction and is answered after its commit.
 //! Jobs must be repeatable: if one fails after writing, the group is rolled back and each job runs alone, so that a
-//! failure affects nobody else and the normal case pays for no savepoints.
+//! failure affects no other job and the normal case pays for no savepoints.
 //!
 //! A patient job, whose caller is not held up by it, waits a moment for an awaited one to share a commit with: in a busy
 //! session the next message is accepted in the transaction that ends the turn before it.
@@ -256,7 +256,7 @@ struct WriterState<'s> {
     kept: Vec<Box<dyn Job>>,
     /// How long to wait for a job before probing a failing storage.
     probe_delay: Duration,
-    /// When it was last looked whether a database that only reads can be opened anew.
+    /// When it was last checked whether a read-only database can be reopened.
     looked_at: Instant,
 }
 
@@ -354,7 +354,7 @@ impl WriterState<'_> {
                 Ok(WriterMessage::WakeUp) => {}
                 Ok(first) => {
                     let arrived = gather(first, jobs);
-                    // Run all background jobs first: the caller may be about to read what they write.
+                    // Run all background jobs first: the caller may be about to read their writes.
                     let mut group = self.take_background();
                     group.extend(arrived);
                     self.commit(group);
@@ -380,7 +380,7 @@ impl WriterState<'_> {
         RunEnd::Closed
     }
 
-    /// Looks whether the database can be opened anew, if the last look is as old as this.
+    /// Checks whether the database can be reopened, if the last check is as old as this.
     fn is_due_to_be_opened_anew(&mut self, age: Duration) -> bool {
         if !self.commits.only_reads() || self.looked_at.elapsed() < age {
             return false;
