@@ -161,7 +161,7 @@ fn count(source: &mut (impl Read + Seek), size: u64) -> Result<u64> {
         let comment = usize::from(u16::from_le_bytes([window[20], window[21]]));
         window.starts_with(END) && at + END_BYTES + comment == tail.len()
     };
-    let (at, _) = tail.windows(END_BYTES).enumerate().filter(ends_the_file).next_back().ok_or_else(none)?;
+    let (at, _) = tail.windows(END_BYTES).enumerate().rfind(ends_the_file).ok_or_else(none)?;
     let small = u64::from(u16::from_le_bytes([tail[at + 10], tail[at + 11]]));
     let locator = at.checked_sub(LARGE_LOCATOR_BYTES).map(|from| &tail[from..at]);
     let Some(locator) = locator.filter(|bytes| bytes.starts_with(LARGE_LOCATOR)) else { return Ok(small) };

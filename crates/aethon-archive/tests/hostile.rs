@@ -258,6 +258,10 @@ fn an_archive_of_another_program_is_read() {
 
 /// Where such a program is missing, the test is skipped; with `CI=true` it fails.
 #[test]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a test starts other programs, and asks whether they may be missing"
+)]
 fn unzip_and_python_accept_a_written_archive() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.zip");
