@@ -56,6 +56,15 @@ impl From<io::Error> for Error {
     }
 }
 
+impl From<Error> for io::Error {
+    fn from(error: Error) -> Self {
+        match error.0 {
+            Reason::Io(error) => error,
+            reason => Self::new(io::ErrorKind::InvalidData, Error(reason)),
+        }
+    }
+}
+
 impl From<zip::result::ZipError> for Error {
     fn from(error: zip::result::ZipError) -> Self {
         match error {

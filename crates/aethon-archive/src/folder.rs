@@ -42,7 +42,7 @@ pub struct Skipped {
     pub reason: String,
 }
 
-/// What a visit of a folder comes upon.
+/// Events during the visit of a folder.
 pub enum Found<'a> {
     /// A name that is about to be added: return whether it is wanted. Folders end with a slash.
     Name(&'a str),
@@ -50,7 +50,7 @@ pub enum Found<'a> {
     Bytes(u64),
 }
 
-/// Adds the content of a folder under `prefix`, which ends with a slash. `visit` is asked about each name, and sees the
+/// Adds the content of a folder under `prefix`, which ends with a slash. `visit` decides about each name, and sees the
 /// progress; its error ends the work. The folder itself may be a link; nothing below it is followed.
 pub fn add_folder<Sink: Write>(
     writer: &mut ArchiveWriter<Sink>,

@@ -22,4 +22,4 @@ pub use folder::{Found, Skipped, add_folder};
 pub use limits::Limits;
 pub use names::fault as name_fault;
 pub use read::{Archive, Entry, Kind, count_entries, unpacking};
-pub use write::{About, ArchiveWriter, Packing};
+pub use write::{About, ArchiveWriter};

@@ -6,7 +6,6 @@
 
 use std::collections::HashSet;
 use std::io::{self, Read, Seek, SeekFrom};
-use std::sync::Arc;
 
 use jiff::Timestamp;
 use zip::{CompressionMethod, ZipArchive};
@@ -32,11 +31,11 @@ const LARGE_LOCATOR: &[u8; 4] = b"PK\x06\x07";
 const LARGE_LOCATOR_BYTES: usize = 20;
 const LARGE_END: &[u8; 4] = b"PK\x06\x06";
 
-/// A ZIP whose directory was checked. A clone shares the directory, so that several entries can be read at a time.
-#[derive(Debug, Clone)]
+/// A ZIP whose directory was checked.
+#[derive(Debug)]
 pub struct Archive<Source> {
     zip: ZipArchive<Source>,
-    entries: Arc<[Entry]>,
+    entries: Vec<Entry>,
 }
 
 /// An entry of the directory.
@@ -44,7 +43,7 @@ pub struct Archive<Source> {
 pub struct Entry {
     /// Its name; that of a folder without the trailing slash.
     pub name: String,
-    /// What it is.
+    /// Its kind.
     pub kind: Kind,
     /// Its unpacked size in bytes.
     pub size: u64,
@@ -54,7 +53,7 @@ pub struct Entry {
     pub modified: Option<Timestamp>,
 }
 
-/// What an entry is. There is nothing else in an archive that is not refused.
+/// The kind of an entry. Everything else is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// A file.
@@ -68,7 +67,8 @@ impl<Source: Read + Seek> Archive<Source> {
     pub fn open(mut source: Source, limits: Limits) -> Result<Self> {
         let size = source.seek(SeekFrom::End(0))?;
         // Before the crate reads the directory into memory.
-        if count(&mut source, size)? > limits.max_entries {
+        let claimed = count(&mut source, size)?;
+        if claimed > limits.max_entries {
             return Err(Error::bad(format!("it has more than {} entries", limits.max_entries)));
         }
         source.rewind()?;
@@ -79,6 +79,9 @@ impl<Source: Read + Seek> Archive<Source> {
         if zip.has_duplicate_names() {
             return Err(Error::bad("two of its entries have the same name"));
         }
+        if zip.len() as u64 != claimed {
+            return Err(Error::bad(format!("it claims {claimed} entries and has {}", zip.len())));
+        }
         if zip.has_overlapping_entries()? {
             return Err(Error::bad("its entries overlap"));
         }
@@ -88,19 +91,16 @@ impl<Source: Read + Seek> Archive<Source> {
             entries.push(entry(&zip, index, &limits)?);
         }
         let unpacked = entries.iter().fold(0_u64, |sum, entry| sum.saturating_add(entry.size));
-        if unpacked > limits.max_unpacked {
-            return Err(Error::bad(format!(
-                "it would be larger than {} bytes unpacked",
-                limits.max_unpacked
-            )));
+        if unpacked > limits.max_bytes {
+            return Err(Error::bad(format!("it is larger than {} MiB unpacked", limits.max_bytes >> 20)));
         }
-        if !limits.judges_entries && limits.is_too_dense(unpacked, size) {
+        if limits.is_too_dense(unpacked, size) {
             return Err(Error::bad(format!(
                 "it would unpack {size} bytes to {unpacked}, which no honest archive does"
             )));
         }
         check_paths(&entries)?;
-        Ok(Self { zip, entries: entries.into() })
+        Ok(Self { zip, entries })
     }
 
     /// Returns the entries in the order of the directory.
@@ -111,6 +111,11 @@ impl<Source: Read + Seek> Archive<Source> {
     /// Returns the position of the file with this name.
     pub fn position(&self, name: &str) -> Option<usize> {
         self.entries.iter().position(|entry| entry.kind == Kind::File && entry.name == name)
+    }
+
+    /// Returns the source, at an unspecified position.
+    pub fn into_source(self) -> Source {
+        self.zip.into_inner()
     }
 
     /// Reads the file at this position. The reader fails if the content is longer or shorter than the directory says, or has
@@ -151,13 +156,12 @@ fn count(source: &mut (impl Read + Seek), size: u64) -> Result<u64> {
     source.seek(SeekFrom::Start(size - span))?;
     let mut tail = Vec::new();
     source.by_ref().take(span).read_to_end(&mut tail)?;
-    // Its comment, and nothing else, follows the end record.
-    let ends = |window: &[u8], at: usize| {
+    // A comment may contain the signature; the real record ends with the file.
+    let ends_the_file = |(at, window): &(usize, &[u8])| {
         let comment = usize::from(u16::from_le_bytes([window[20], window[21]]));
         window.starts_with(END) && at + END_BYTES + comment == tail.len()
     };
-    let ends = tail.windows(END_BYTES).enumerate().filter(|(at, window)| ends(window, *at));
-    let at = ends.map(|(at, _)| at).last().ok_or_else(none)?;
+    let (at, _) = tail.windows(END_BYTES).enumerate().rfind(ends_the_file).ok_or_else(none)?;
     let small = u64::from(u16::from_le_bytes([tail[at + 10], tail[at + 11]]));
     let locator = at.checked_sub(LARGE_LOCATOR_BYTES).map(|from| &tail[from..at]);
     let Some(locator) = locator.filter(|bytes| bytes.starts_with(LARGE_LOCATOR)) else { return Ok(small) };
@@ -175,7 +179,8 @@ fn count(source: &mut (impl Read + Seek), size: u64) -> Result<u64> {
     }
     let mut entries = [0; 8];
     entries.copy_from_slice(&record[32..40]);
-    Ok(small.max(u64::from_le_bytes(entries)))
+    let large = u64::from_le_bytes(entries);
+    Ok(if small == u64::from(u16::MAX) { large } else { small.max(large) })
 }
 
 fn entry<Source: Read + Seek>(zip: &ZipArchive<Source>, index: usize, limits: &Limits) -> Result<Entry> {
@@ -201,9 +206,6 @@ fn entry<Source: Read + Seek>(zip: &ZipArchive<Source>, index: usize, limits: &L
     };
     if kind == Kind::Folder && about.size() > 0 {
         return Err(refused("is a folder with content"));
-    }
-    if limits.judges_entries && limits.is_too_dense(about.size(), about.compressed_size()) {
-        return Err(refused("unpacks to far more than its size, as only bombs do"));
     }
     Ok(Entry {
         name: name.trim_end_matches('/').to_owned(),

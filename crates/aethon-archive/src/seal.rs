@@ -1,6 +1,6 @@
 //! Encryption in the format of `age`: to a recipient, or with a passphrase.
 //!
-//! The program `age` opens such a file as well. What was encrypted to a recipient can be read back only with that recipient's
+//! The program `age` opens such a file as well. Content encrypted to a recipient can be read back only with that recipient's
 //! identity, which is not here. To check the file all the same, it is also encrypted to a key that exists only in memory until
 //! the check is done.
 
@@ -23,7 +23,7 @@ const WORK: u8 = if cfg!(debug_assertions) { 10 } else { 18 };
 /// Maximum work for trying a passphrase on an untrusted file. It takes a gigabyte.
 const MAX_WORK: u8 = 20;
 
-/// What a file is encrypted with.
+/// The means of encrypting a file.
 pub enum Lock {
     /// The passphrase opens it.
     Passphrase(Secret),
@@ -50,7 +50,7 @@ impl fmt::Display for Recipient {
     }
 }
 
-/// What a file is opened with.
+/// The means of decrypting a file.
 pub struct Key(Vec<Box<dyn Identity>>);
 
 impl Key {

@@ -4,10 +4,12 @@
 //! that would make the archive look like a bomb to its own reader (a disk image of zeros, say) is stored as it is.
 
 use std::collections::BTreeMap;
-use std::io::{self, BufWriter, Read, Write};
+use std::io::{self, Read, Write};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
+use flate2::Compression;
+use flate2::write::DeflateEncoder;
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, civil};
 use zip::write::{SimpleFileOptions, StreamWriter};
@@ -18,8 +20,26 @@ use crate::error::{Error, Result};
 use crate::limits::Limits;
 use crate::names;
 
-/// The level of compression: backups are made beside the service, so speed comes first.
-const LEVEL: i64 = 3;
+/// How a file is stored.
+#[derive(Debug, Clone, Copy)]
+enum Packing {
+    AsIs,
+    /// For files of a backup, which is made beside the service: speed comes first.
+    Deflated,
+    /// For content that is written while turns go on.
+    DeflatedFast,
+}
+
+impl Packing {
+    /// Returns the level of compression.
+    fn level(self) -> Option<u32> {
+        match self {
+            Self::AsIs => None,
+            Self::Deflated => Some(3),
+            Self::DeflatedFast => Some(1),
+        }
+    }
+}
 
 /// Endings of files that do not get smaller.
 const PACKED: [&str; 20] = [
@@ -32,7 +52,7 @@ const LARGE: u64 = 0xffff_0000;
 
 const BUFFER: usize = 128 << 10;
 
-/// What is kept of a file besides its content.
+/// Metadata of a file that is kept with its content.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct About {
     /// Its size. No more than this is read.
@@ -51,16 +71,6 @@ pub struct ArchiveWriter<Sink: Write> {
     unpacked: u64,
     packed: Arc<AtomicU64>,
     entries: u64,
-    last: Option<Last>,
-    bombs: Vec<String>,
-}
-
-/// The last entry of [`ArchiveWriter::add_written`].
-struct Last {
-    name: String,
-    bytes: u64,
-    /// How many bytes of the archive precede its content.
-    begun: u64,
 }
 
 impl<Sink: Write> ArchiveWriter<Sink> {
@@ -69,92 +79,73 @@ impl<Sink: Write> ArchiveWriter<Sink> {
         let packed = Arc::new(AtomicU64::new(0));
         let sink = Counted { sink, written: packed.clone(), has_failed: Arc::default() };
         let zip = ZipWriter::new_stream(sink);
-        Self {
-            zip,
-            sums: BTreeMap::new(),
-            limits,
-            unpacked: 0,
-            packed,
-            entries: 0,
-            last: None,
-            bombs: Vec::new(),
-        }
+        Self { zip, sums: BTreeMap::new(), limits, unpacked: 0, packed, entries: 0 }
     }
 
     /// Adds a file. Reads at most `about.size` bytes and returns how many there were.
     pub fn add(&mut self, name: &str, about: About, content: impl Read) -> Result<u64> {
+        let is_packed = is_packed(name) || self.must_store(0, about.size);
+        let packing = if is_packed { Packing::AsIs } else { Packing::Deflated };
+        let mut content = content.take(about.size);
+        self.write(name, about, packing, |out| {
+            let mut buffer = vec![0; BUFFER];
+            loop {
+                match content.read(&mut buffer) {
+                    Ok(0) => return Ok(()),
+                    Ok(read) => out.write_all(&buffer[..read])?,
+                    Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                    Err(error) => return Err(error),
+                }
+            }
+        })
+    }
+
+    /// Adds a file whose content, `size` bytes, is written by `write`. A large file is written twice, first only to see how
+    /// small it packs.
+    pub fn add_written(
+        &mut self,
+        name: &str,
+        size: u64,
+        write: impl Fn(&mut dyn Write) -> io::Result<()>,
+    ) -> Result<u64> {
+        let is_large = self.must_store(0, size);
+        let is_bomb = is_large && self.must_store(packed_size(Packing::DeflatedFast, &write)?, size);
+        let packing = if is_bomb { Packing::AsIs } else { Packing::DeflatedFast };
+        self.write(name, About { size, ..About::default() }, packing, write)
+    }
+
+    /// Returns whether a file must be stored unpacked that packs to at least `packed` bytes.
+    fn must_store(&self, packed: u64, size: u64) -> bool {
+        let packed = self.packed.load(Ordering::Relaxed).saturating_add(packed);
+        self.limits.must_store(self.unpacked, packed, size)
+    }
+
+    fn write(
+        &mut self,
+        name: &str,
+        about: About,
+        packing: Packing,
+        mut write: impl FnMut(&mut dyn Write) -> io::Result<()>,
+    ) -> Result<u64> {
         self.check(name)?;
-        let packed = self.packed.load(Ordering::Relaxed);
-        let is_packed = name
-            .rsplit_once('.')
-            .is_some_and(|(_, ending)| PACKED.iter().any(|packed| ending.eq_ignore_ascii_case(packed)));
-        let method = match is_packed || self.limits.must_store(self.unpacked, packed, about.size) {
-            true => CompressionMethod::Stored,
-            false => CompressionMethod::Deflated,
-        };
-        let mut options = options(method)
+        let level = packing.level();
+        let method = level.map_or(CompressionMethod::Stored, |_| CompressionMethod::Deflated);
+        let mut options = SimpleFileOptions::default()
+            .compression_method(method)
+            .compression_level(level.map(i64::from))
             .large_file(about.size >= LARGE)
             .unix_permissions(if about.is_executable { 0o700 } else { 0o600 });
         if let Some(time) = about.modified.and_then(to_zip) {
             options = options.last_modified_time(time);
         }
         self.zip.start_file(name, options)?;
-        let mut hash = Sha256::default();
-        let (mut content, mut buffer, mut size) = (content.take(about.size), vec![0; BUFFER], 0);
-        loop {
-            let read = match content.read(&mut buffer) {
-                Ok(0) => break,
-                Ok(read) => read,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                Err(error) => return Err(error.into()),
-            };
-            hash.update(&buffer[..read]);
-            self.zip.write_all(&buffer[..read])?;
-            size += read as u64;
-        }
+        let mut content = Hashed { out: &mut self.zip, hash: Sha256::default(), size: 0 };
+        write(&mut content)?;
+        let (hash, size) = (content.hash.finish(), content.size);
         self.unpacked += size;
         self.entries += 1;
-        self.sums.insert(name.to_owned(), hash.finish());
+        self.sums.insert(name.to_owned(), hash);
         Ok(size)
-    }
-
-    /// Adds a file whose content `write` produces, and returns its SHA-256 in hexadecimal.
-    pub fn add_written(
-        &mut self,
-        name: &str,
-        packing: Packing,
-        write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
-    ) -> Result<String> {
-        self.check(name)?;
-        let method = match packing {
-            Packing::Stored => CompressionMethod::Stored,
-            Packing::Deflated => CompressionMethod::Deflated,
-        };
-        self.zip.start_file(name, options(method).unix_permissions(0o600))?;
-        // The entry before is complete only now.
-        let begun = self.packed.load(Ordering::Relaxed);
-        self.note_last(begun);
-        let mut out = Hashed {
-            out: BufWriter::with_capacity(BUFFER, &mut self.zip),
-            hash: Sha256::default(),
-            bytes: 0,
-        };
-        write(&mut out)?;
-        out.flush()?;
-        let (bytes, sha256) = (out.bytes, std::mem::take(&mut out.hash).finish());
-        drop(out);
-        self.unpacked += bytes;
-        self.entries += 1;
-        self.last = Some(Last { name: name.to_owned(), bytes, begun });
-        Ok(sha256)
-    }
-
-    /// Notes whether the last entry compressed so well that a reader with the same limits takes it for a bomb.
-    fn note_last(&mut self, end: u64) {
-        let Some(last) = self.last.take() else { return };
-        if self.limits.is_too_dense(last.bytes, end - last.begun) {
-            self.bombs.push(last.name);
-        }
     }
 
     /// Adds a folder, for those without files. `name` ends with a slash.
@@ -180,19 +171,6 @@ impl<Sink: Write> ArchiveWriter<Sink> {
         Ok(self.zip.finish()?.into_inner().sink)
     }
 
-    /// Does the same, and returns the entries of [`Self::add_written`] that a reader would take for bombs. Then the archive has
-    /// to be written anew, with these stored.
-    pub fn finish_judged(mut self) -> Result<(Sink, Vec<String>)> {
-        let out = self.zip.finish()?.into_inner();
-        // The directory counts in favour of the last entry, which is therefore better a small one.
-        if let Some(last) = self.last
-            && self.limits.is_too_dense(last.bytes, self.packed.load(Ordering::Relaxed) - last.begun)
-        {
-            self.bombs.push(last.name);
-        }
-        Ok((out.sink, self.bombs))
-    }
-
     fn check(&self, name: &str) -> Result<()> {
         if let Some(fault) = names::fault(name, self.limits.max_name) {
             return Err(Error::bad(format!("the name {name:?} {fault}")));
@@ -205,32 +183,33 @@ impl<Sink: Write> ArchiveWriter<Sink> {
     }
 }
 
-/// How an entry is packed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Packing {
-    /// As it is.
-    Stored,
-    /// Compressed.
-    Deflated,
+/// Returns whether the file's name says that it does not get smaller.
+fn is_packed(name: &str) -> bool {
+    let ending = name.rsplit_once('.').map(|(_, ending)| ending);
+    ending.is_some_and(|ending| PACKED.iter().any(|packed| ending.eq_ignore_ascii_case(packed)))
 }
 
-fn options(method: CompressionMethod) -> SimpleFileOptions {
-    let level = (method == CompressionMethod::Deflated).then_some(LEVEL);
-    SimpleFileOptions::default().compression_method(method).compression_level(level)
+fn packed_size(packing: Packing, write: impl Fn(&mut dyn Write) -> io::Result<()>) -> io::Result<u64> {
+    let packed = Arc::new(AtomicU64::new(0));
+    let sink = Counted { sink: io::sink(), written: packed.clone(), has_failed: Arc::default() };
+    let mut encoder = DeflateEncoder::new(sink, Compression::new(packing.level().unwrap_or(0)));
+    write(&mut encoder)?;
+    encoder.finish()?;
+    Ok(packed.load(Ordering::Relaxed))
 }
 
-/// Hashes and counts what passes.
+/// Hashes and counts the content of a file.
 struct Hashed<Out> {
     out: Out,
     hash: Sha256,
-    bytes: u64,
+    size: u64,
 }
 
 impl<Out: Write> Write for Hashed<Out> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let written = self.out.write(bytes)?;
         self.hash.update(&bytes[..written]);
-        self.bytes += written as u64;
+        self.size += written as u64;
         Ok(written)
     }
 

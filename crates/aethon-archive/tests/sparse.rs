@@ -7,7 +7,7 @@ use std::io::{Seek, SeekFrom, Write};
 use aethon_archive::{ArchiveWriter, Found, Limits, add_folder};
 
 #[test]
-fn a_sparse_file_is_left_out_and_said_so_and_small_holes_are_kept() {
+fn sparse_files_are_skipped_and_reported_and_small_holes_are_kept() {
     let folder = tempfile::tempdir().unwrap();
     let make = |name: &str, size: u64| {
         let mut file = File::create(folder.path().join(name)).unwrap();

@@ -51,10 +51,10 @@ impl Error {
 
 impl From<aethon_archive::Error> for Error {
     fn from(error: aethon_archive::Error) -> Self {
-        match error.io_kind() {
-            Some(kind) => Self::io("the recording cannot be read", io::Error::new(kind, error)),
-            None => Self::bad(error.to_string()),
+        if error.is_bad_archive() {
+            return Self::bad(error.to_string());
         }
+        Self::io("the recording cannot be read", error.into())
     }
 }
 

@@ -3,16 +3,19 @@
 use std::sync::Arc;
 
 use aethon_core::ids::{AgentName, MessageId, SessionId, TurnId};
-use aethon_core::message::TurnEnd;
+use aethon_core::message::{Block, Message, TurnEnd};
 use aethon_core::model::Usage;
 use aethon_core::recording::Layer;
+use aethon_core::session::Begin;
 use aethon_core::tool::ToolSpec;
 use jiff::Timestamp;
 use serde::Serialize;
 use serde_json::Value;
 
-/// Type of the last event of a recording that ended properly.
-pub(crate) const ENDED: &str = "recording_ended";
+use crate::record::ENDED;
+
+/// Maximum characters of a text in an event; the snapshot after the turn has the whole text.
+pub(crate) const MAX_TEXT: usize = 16_000;
 
 /// The content of an event. Its name and its layer follow from its kind.
 ///
@@ -39,7 +42,7 @@ pub(crate) enum EventData {
         messages: usize,
         tools: usize,
         purpose: &'static str,
-        /// What the model is given besides the conversation, for the next snapshot.
+        /// The model's input besides the conversation, for the next snapshot.
         #[serde(skip)]
         context: Option<ModelContext>,
     },
@@ -74,7 +77,7 @@ pub(crate) enum EventData {
         untrusted: bool,
         ms: Option<u64>,
     },
-    /// Older messages were replaced by a summary in what the model sees.
+    /// Older messages were replaced by a summary in the model's input.
     Folded {
         messages: u64,
         from: String,
@@ -107,7 +110,7 @@ pub(crate) enum EventData {
     },
 }
 
-/// What a model is given besides the conversation.
+/// The input of a model besides the conversation.
 #[derive(Debug, Clone)]
 pub(crate) struct ModelContext {
     pub(crate) system: Arc<str>,
@@ -167,4 +170,37 @@ impl EventData {
             | Self::RecordingEnded { .. } => Layer::Sys,
         }
     }
+}
+
+/// Describes the start of a turn.
+pub(crate) fn turn_started(begin: &Begin) -> EventData {
+    let Begin { message, replaces } = begin;
+    let (text, truncated) = cut(message.text());
+    let untrusted =
+        message.content.iter().any(|block| matches!(block, Block::Text { untrusted: Some(_), .. }));
+    let attachments = message.content.iter().filter(|block| !matches!(block, Block::Text { .. })).count();
+    EventData::TurnStarted { text, truncated, replaces: replaces.clone(), untrusted, attachments }
+}
+
+/// Describes the summaries among these messages.
+pub(crate) fn folded(messages: &[Message]) -> Vec<EventData> {
+    let blocks = messages.iter().flat_map(|message| &message.content);
+    let folded = blocks.filter_map(|block| match block {
+        Block::Folded { messages, from, to, .. } => {
+            Some(EventData::Folded { messages: *messages, from: from.clone(), to: to.clone() })
+        }
+        _ => None,
+    });
+    folded.collect()
+}
+
+/// Shortens a text that is too long for an event. Returns the text and whether it was cut.
+pub(crate) fn cut(text: impl Into<String>) -> (String, bool) {
+    let mut text = text.into();
+    // A character has at least one byte, so a short text need not be walked through.
+    let end = if text.len() <= MAX_TEXT { None } else { text.char_indices().nth(MAX_TEXT) };
+    if let Some((end, _)) = end {
+        text.truncate(end);
+    }
+    (text, end.is_some())
 }

@@ -10,7 +10,7 @@ use crate::opened::Opened;
 fn read(input: &[u8]) {
     let mut file = tempfile::NamedTempFile::new().unwrap();
     file.write_all(input).unwrap();
-    let Ok(opened) = Opened::open(file.path()) else { return };
+    let Ok(mut opened) = Opened::open(file.path()) else { return };
     let _ = opened.check();
     let _ = opened.events(&EventQuery::default());
     let _ = opened.entries();
@@ -20,5 +20,5 @@ fn read(input: &[u8]) {
 }
 
 fuzz_targets! {
-    fuzz_recordings: [include_bytes!("../tests/data/foreign.zip").as_slice()] => read;
+    fuzz_recordings: [include_bytes!("../tests/data/written_before.zip").as_slice()] => read;
 }

@@ -10,8 +10,8 @@ use aethon_core::tool::{ToolContext, ToolSpec};
 use async_trait::async_trait;
 use serde_json::Value;
 
-use crate::event::{CallName, EventData, ModelContext};
-use crate::shared::{MAX_TEXT, Shared, cut};
+use crate::event::{CallName, EventData, MAX_TEXT, ModelContext, cut};
+use crate::shared::Shared;
 
 /// Hook that records what happens in a turn.
 pub(crate) struct RecorderHook(pub(crate) Arc<Shared>);

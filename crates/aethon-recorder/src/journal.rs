@@ -80,15 +80,15 @@ impl Journal {
         Ok(Self { file, folder: folder.to_owned(), stem: named?, waiting: Vec::new(), bytes: 0 })
     }
 
-    /// Takes over an abandoned journal; `None` if somebody is writing it, or if it is gone.
+    /// Takes over an abandoned journal; `None` if it is being written, or if it is gone.
     pub(crate) fn take_over(folder: &Path, stem: &str) -> io::Result<Option<Self>> {
         let Some(journal) = Self::open(folder, stem, File::options().append(true))? else { return Ok(None) };
-        // Whoever had it may have been done with it in between.
+        // Its writer may have finished it in between.
         let is_ours = !is_held(journal.file.try_lock())? && journal.file.metadata()?.nlink() > 0;
         Ok(is_ours.then_some(journal))
     }
 
-    /// Opens a journal that somebody writes, to read what it has by now; `None` when nobody does, or when it is gone.
+    /// Opens a journal that is being written, to read its current records; `None` if it has no writer, or if it is gone.
     pub(crate) fn look_at(folder: &Path, stem: &str) -> io::Result<Option<Self>> {
         let Some(journal) = Self::open(folder, stem, &mut File::options())? else { return Ok(None) };
         Ok(is_held(journal.file.try_lock_shared())?.then_some(journal))
@@ -116,7 +116,7 @@ impl Journal {
         self.folder.join(format!("{}{ZIP}", self.stem))
     }
 
-    /// Returns its size in bytes, including what is not yet flushed.
+    /// Returns its size in bytes, including buffered records.
     pub(crate) fn bytes(&self) -> u64 {
         self.bytes
     }
@@ -185,7 +185,7 @@ impl Records<'_> {
     }
 }
 
-/// Whether a lock was not had because somebody has it.
+/// Returns whether a lock was refused because it is held.
 fn is_held(tried: std::result::Result<(), TryLockError>) -> io::Result<bool> {
     match tried {
         Ok(()) => Ok(false),
@@ -245,7 +245,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_journal_belongs_to_one_writer_until_that_is_gone() {
+    fn a_journal_has_one_writer_until_it_is_dropped() {
         let folder = tempfile::tempdir().unwrap();
         let mut journal = Journal::create(folder.path(), "a").unwrap();
         assert!(journal.append(Kind::Head, &json!({})).unwrap());
@@ -290,7 +290,7 @@ mod tests {
         for cut in 0..=whole.len() {
             let expected = ends.iter().filter(|&&end| end > 0 && end <= cut as u64).count();
             assert_eq!(count(&whole[..cut]), expected, "cut at {cut}");
-            // What a power failure can leave: the length is right, the content is zeros.
+            // A power failure can leave the right length with zeros as content.
             let mut zeros = whole[..cut].to_vec();
             zeros.resize(whole.len(), 0);
             assert_eq!(count(&zeros), expected, "zeros from {cut}");

@@ -1,22 +1,20 @@
 //! Recordings of sessions: what happened, event by event, and the state after each turn, in a ZIP that anyone can open.
 //!
-//! While a session runs, its recording is an append-only journal; a crash loses only what was not yet written, and the
+//! While a session runs, its recording is an append-only journal; a crash loses only unwritten records, and the
 //! next start turns the journal into its ZIP. Turns never wait for any of this: a hook ([`Recorder::hook`]) and a
-//! wrapped storage ([`Recorder::watch`]) put what they see on a bounded queue, and one thread writes. A ZIP may come
+//! wrapped storage ([`Recorder::watch`]) put their observations on a bounded queue, and one thread writes. A ZIP may come
 //! from a stranger, so reading one ([`Library`]) refuses everything out of the ordinary, and unpacks nothing to disk.
 //!
-//! Modules, from the turns to the file: `hook` and `watched` observe, `tracker` knows what is new since the last
-//! snapshot, then come `queue`, `writer`, `live_recording` (one running recording), `mask` (secrets), `journal`, `pack`
-//! (journal to ZIP) and `retention`. For reading: `opened` (one recording, over `aethon_archive`), `positioned` (its file), `running` (those that are being
-//! written), `library` (all of them). `record` defines the stored formats, `names` the file names, `seal` how a home
-//! recognises its own. What a recording
-//! means to others is defined in [`aethon_core::recording`].
+//! Modules, from the turns to the file: `hook` and `watched` observe, `tracker` knows which messages the last snapshot has,
+//! then come `queue`, `writer`, `live_recording` (one running recording), `mask` (secrets), `journal`, `pack` (journal to
+//! archive) and `retention`. For reading: `opened` (one recording), `running` (those that are being written), `library` (all
+//! of them). `record` defines the stored formats, `names` the file names, `seal` how a home recognises its own recordings.
+//! Their meaning to others is defined in [`aethon_core::recording`].
 
 mod error;
 mod event;
 #[cfg(test)]
 mod fuzz;
-mod hex;
 mod hook;
 mod journal;
 mod library;
@@ -26,7 +24,6 @@ mod names;
 mod opened;
 mod options;
 mod pack;
-mod positioned;
 mod queue;
 mod record;
 mod recorder;
@@ -40,6 +37,7 @@ mod writer;
 
 pub use error::{Error, Result};
 pub use library::Library;
-pub use options::{Keep, Options, Status};
+pub use options::{Keep, Options};
 pub use recorder::Recorder;
 pub use seal::Seal;
+pub use shared::Status;

@@ -165,7 +165,7 @@ impl LibraryInner {
     }
 
     fn state(&self, path: &Path, number: u64) -> Result<RecordedState> {
-        let opened = self.open(path)?;
+        let mut opened = self.open(path)?;
         let is_own = self.seal.as_ref().is_some_and(|seal| seal.made(&opened.manifest));
         Ok(RecordedState { is_own, ..opened.state(number)? })
     }
@@ -185,7 +185,7 @@ impl LibraryInner {
             return Ok(known.clone());
         }
         let checked =
-            Opened::open(path).and_then(|opened| opened.check().map(|()| opened.manifest.manifest()));
+            Opened::open(path).and_then(|mut opened| opened.check().map(|()| opened.manifest.manifest()));
         let outcome = match checked {
             Ok(manifest) => Ok(manifest),
             Err(error) if error.is_bad_recording() => Err(error.to_string()),

@@ -18,6 +18,7 @@ use crate::mask::Masked;
 use crate::names;
 use crate::queue::Snapshot;
 use crate::record::{FORMAT, Head, NewEvent, NewMessage, NewSnapshot};
+use crate::tracker::Difference;
 
 /// After this long a session counts as idle even if a turn seems to be running.
 const MAX_TURN: Duration = Duration::from_secs(24 * 3600);
@@ -32,7 +33,7 @@ pub(crate) struct LiveRecording {
     last: Timestamp,
     /// The running turn.
     turn: Option<String>,
-    /// What the model is given now.
+    /// The current input of the model besides the conversation.
     context: Option<ModelContext>,
     /// The context in the last snapshot.
     snapshot_context: Option<ModelContext>,
@@ -81,7 +82,8 @@ impl LiveRecording {
 
     /// Adds a snapshot. Returns `false` if it does not continue the previous one, or could not be written.
     pub(crate) fn snapshot(&mut self, redactor: &Redactor, snapshot: Snapshot, cwd: &str) -> bool {
-        let Snapshot { turn, at, base, keeps, messages, model, .. } = snapshot;
+        let Snapshot { turn, at, difference, model, .. } = snapshot;
+        let Difference { base, keeps, messages } = difference;
         if keeps > 0 && (base != self.messages || keeps > base) {
             return false;
         }

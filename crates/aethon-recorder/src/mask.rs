@@ -1,6 +1,6 @@
 //! Masks secrets while a record is written as JSON.
 //!
-//! The masking sits between a value and its serializer, so that what is recorded needs no copy as a document first.
+//! The masking sits between a value and its serializer, so that a record needs no copy as a document first.
 
 use std::cell::Cell;
 
@@ -27,7 +27,7 @@ enum Position<'m> {
     Key(&'m Cell<Treatment>),
 }
 
-/// What is done with a string.
+/// How a string is treated.
 #[derive(Clone, Copy)]
 enum Treatment {
     /// What looks like a secret is masked.
@@ -249,7 +249,7 @@ impl<C: SerializeMap> SerializeMap for Parts<'_, C> {
 
 #[cfg(test)]
 #[test]
-fn every_string_is_looked_at_and_no_form_is_broken() {
+fn every_string_is_masked_and_the_json_stays_valid() {
     use aethon_core::secret::Secret;
     use serde_json::{Value, json};
     let redactor = Redactor::new([Secret::new("open sesame")]);

@@ -51,7 +51,7 @@ pub(crate) fn stamp(moment: Timestamp) -> String {
 
 #[cfg(test)]
 #[test]
-fn any_session_makes_a_plain_name_with_its_beginning() {
+fn file_names_contain_the_session_and_the_start_time() {
     let moment: Timestamp = "2026-11-22T20:21:15.123Z".parse().unwrap();
     let check = |id: &str, expected: &str| {
         let stem = stem(&SessionId::parse(id).unwrap(), moment);

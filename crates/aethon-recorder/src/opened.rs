@@ -1,12 +1,12 @@
 //! An opened recording: first its structure is checked, then, unless done before, every digest and every line.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Read};
+use std::io::{self, BufRead, BufReader, Read, Seek};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-use aethon_archive::{Archive, Entry, Limits, Sha256};
+use aethon_archive::{Archive, Kind, Limits, Sha256};
 use aethon_core::recording::{
     EventPage, EventQuery, RecordedEvent, RecordedState, RecordingEntry, SnapshotSummary,
 };
@@ -16,10 +16,9 @@ use rustix::io::Errno;
 use crate::error::{Error, Result};
 use crate::journal::MAX_RECORD;
 use crate::pack::{EVENTS, MANIFEST, snapshot_entry};
-use crate::positioned::Positioned;
 use crate::record::{EventHead, FORMAT, SnapshotHead, StoredManifest, StoredSnapshot};
 
-/// Maximum size of a file, in bytes.
+/// Maximum size of a file.
 const MAX_FILE: u64 = 256 << 20;
 
 /// Maximum size of a manifest.
@@ -31,25 +30,27 @@ const MAX_WORD: usize = 1_000;
 /// A recording with a valid structure.
 #[derive(Debug)]
 pub(crate) struct Opened {
-    file: Positioned,
-    archive: Archive<Positioned>,
+    archive: Archive<BufReader<File>>,
+    /// The position of each file in the archive.
+    positions: HashMap<String, usize>,
     pub(crate) manifest: StoredManifest,
 }
 
 impl Opened {
     /// Opens a file and checks its structure: the directory, the manifest, and that the two agree.
     pub(crate) fn open(path: &Path) -> Result<Self> {
-        let file = Positioned::new(file(path)?);
-        let archive = Archive::open(file.clone(), Limits::RECORDING)?;
+        let mut archive = Archive::open(BufReader::new(open_file(path)?), Limits::RECORDING)?;
         // On case-insensitive file systems two such names are one.
         let mut names = HashSet::new();
         if let Some(entry) = archive.entries().iter().find(|entry| !names.insert(entry.name.to_lowercase())) {
             return Err(Error::bad(format!("the name {:?} stands in it twice", entry.name)));
         }
-        let manifest = whole(&archive, MANIFEST, MAX_MANIFEST)?;
-        let manifest: StoredManifest = serde_json::from_slice(&manifest)
+        let position = archive.position(MANIFEST).ok_or_else(|| Error::bad("it has no manifest.json"))?;
+        let manifest = serde_json::from_slice(&archive.read_whole(position, MAX_MANIFEST)?)
             .map_err(|error| Error::bad(format!("its manifest.json cannot be read: {error}")))?;
-        let opened = Self { file, archive, manifest };
+        let files = archive.entries().iter().enumerate().filter(|(_, entry)| entry.kind == Kind::File);
+        let positions = files.map(|(position, entry)| (entry.name.clone(), position)).collect();
+        let opened = Self { archive, positions, manifest };
         opened.check_manifest()?;
         Ok(opened)
     }
@@ -66,19 +67,14 @@ impl Opened {
             return Err(Error::bad("its manifest has a name that is too long"));
         }
         if manifest.snapshots_count > Limits::RECORDING.max_entries {
-            return Err(Error::bad("its manifest tells of more snapshots than a recording has"));
+            return Err(Error::bad("its manifest claims more snapshots than a recording can have"));
         }
-        if let Some(missing) = manifest.entries.keys().find(|name| self.entry(name).is_none()) {
+        if let Some(missing) = manifest.entries.keys().find(|name| !self.positions.contains_key(*name)) {
             return Err(Error::bad(format!("{missing:?} is in its manifest, and not in the file")));
         }
         let is_ours = |name: &str| name == EVENTS || snapshot_number(name).is_some();
-        let ours: Vec<&str> = self
-            .archive
-            .entries()
-            .iter()
-            .map(|entry| entry.name.as_str())
-            .filter(|name| is_ours(name))
-            .collect();
+        let ours: Vec<&str> =
+            self.positions.keys().map(String::as_str).filter(|name| is_ours(name)).collect();
         if let Some(unknown) = ours.iter().find(|name| !manifest.entries.contains_key(**name)) {
             return Err(Error::bad(format!("{unknown:?} is not in its manifest")));
         }
@@ -94,51 +90,33 @@ impl Opened {
     }
 
     /// Verifies everything: each digest, each event, each snapshot.
-    pub(crate) fn check(&self) -> Result<()> {
+    pub(crate) fn check(&mut self) -> Result<()> {
         for (name, expected) in &self.manifest.entries {
-            let mut archive = self.archive.clone();
-            let mut content = Summed { source: read(&mut archive, name)?, hash: Sha256::default() };
+            let position = position(&self.positions, name)?;
+            let mut content = Summed { source: self.archive.read(position)?, sum: Sha256::default() };
             if name == EVENTS {
-                self.check_events(&mut content)?;
+                check_events(&mut content, self.manifest.events_count)?;
             }
-            std::io::copy(&mut content, &mut std::io::sink()).map_err(unpacking)?;
-            if !content.hash.finish().eq_ignore_ascii_case(expected) {
+            io::copy(&mut content, &mut io::sink()).map_err(unpacking)?;
+            if !content.sum.finish().eq_ignore_ascii_case(expected) {
                 return Err(Error::bad(format!("{name:?} has another checksum than the manifest says")));
             }
         }
         self.snapshots().map(drop)
     }
 
-    fn check_events(&self, content: &mut impl Read) -> Result<()> {
-        let (mut lines, mut count, mut last) = (Lines::of(content), 0_u64, None);
-        while let Some(line) = lines.next()? {
-            let event: EventHead = serde_json::from_slice(&line)
-                .map_err(|error| Error::bad(format!("event {} cannot be read: {error}", count + 1)))?;
-            if last.is_some_and(|last| event.seq <= last) {
-                return Err(Error::bad(format!("event {} is out of order", count + 1)));
-            }
-            (count, last) = (count + 1, Some(event.seq));
-        }
-        if count != self.manifest.events_count {
-            let said = self.manifest.events_count;
-            return Err(Error::bad(format!("it has {count} events, and its manifest says {said}")));
-        }
-        Ok(())
-    }
-
     /// Returns the entries that the manifest names.
     pub(crate) fn entries(&self) -> Vec<RecordingEntry> {
         let entry = |(name, sum): (&String, &String)| {
-            let size = self.entry(name)?.size;
+            let size = self.archive.entries()[*self.positions.get(name)?].size;
             Some(RecordingEntry { name: name.clone(), size, sha256: sum.to_ascii_lowercase() })
         };
         self.manifest.entries.iter().filter_map(entry).collect()
     }
 
     /// Returns a page of events.
-    pub(crate) fn events(&self, query: &EventQuery) -> Result<EventPage> {
-        let mut archive = self.archive.clone();
-        let mut lines = Lines::of(read(&mut archive, EVENTS)?);
+    pub(crate) fn events(&mut self, query: &EventQuery) -> Result<EventPage> {
+        let mut lines = Lines::of(self.archive.read(position(&self.positions, EVENTS)?)?);
         let mut page = EventPage::default();
         while let Some(line) = lines.next()? {
             let unreadable = |error| Error::bad(format!("an event cannot be read: {error}"));
@@ -159,18 +137,18 @@ impl Opened {
     }
 
     /// Returns all snapshots without their content.
-    pub(crate) fn snapshots(&self) -> Result<Vec<SnapshotSummary>> {
-        let mut count = 0_u64;
+    pub(crate) fn snapshots(&mut self) -> Result<Vec<SnapshotSummary>> {
+        let (mut count, last) = (0_u64, self.manifest.snapshots_count);
         let mut summary = |n: u64| {
             let head: SnapshotHead = self.snapshot_file(n)?;
             count = after(count, head.keeps, n)? + head.messages.len() as u64;
             Ok(SnapshotSummary { n, ts: head.ts, message_count: count, turn: head.turn })
         };
-        (1..=self.manifest.snapshots_count).map(&mut summary).collect()
+        (1..=last).map(&mut summary).collect()
     }
 
     /// Returns the state after a turn, replayed from the first snapshot.
-    pub(crate) fn state(&self, number: u64) -> Result<RecordedState> {
+    pub(crate) fn state(&mut self, number: u64) -> Result<RecordedState> {
         if number == 0 || number > self.manifest.snapshots_count {
             let count = self.manifest.snapshots_count;
             return Err(Error::not_found(format!(
@@ -197,31 +175,35 @@ impl Opened {
         Ok(RecordedState { summary, messages, system_prompt, tools, model, cwd, is_own: false })
     }
 
-    /// Returns the file itself.
+    /// Returns the file itself, at its start.
     pub(crate) fn into_file(self) -> Result<File> {
-        self.file.into_file().map_err(unreadable)
+        let mut file = self.archive.into_source().into_inner();
+        file.rewind().map_err(unreadable)?;
+        Ok(file)
     }
 
-    fn entry(&self, name: &str) -> Option<&Entry> {
-        self.archive.position(name).map(|place| &self.archive.entries()[place])
-    }
-
-    fn snapshot_file<Stored: serde::de::DeserializeOwned>(&self, n: u64) -> Result<Stored> {
-        let content = whole(&self.archive, &snapshot_entry(n), MAX_RECORD as u64)?;
+    fn snapshot_file<Stored: serde::de::DeserializeOwned>(&mut self, n: u64) -> Result<Stored> {
+        let position = position(&self.positions, &snapshot_entry(n))?;
+        let content = self.archive.read_whole(position, MAX_RECORD as u64)?;
         serde_json::from_slice(&content)
             .map_err(|error| Error::bad(format!("snapshot {n} cannot be read: {error}")))
     }
 }
 
-/// Opens a file. A symlink in the folder must not expose files elsewhere, and opening a pipe must not block.
-fn file(path: &Path) -> Result<File> {
+fn position(positions: &HashMap<String, usize>, name: &str) -> Result<usize> {
+    positions.get(name).copied().ok_or_else(|| Error::bad(format!("it has no {name}")))
+}
+
+/// Opens a regular file of a sensible size.
+fn open_file(path: &Path) -> Result<File> {
+    // A link in the folder must not expose files elsewhere, and opening a pipe must not block.
     let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
-    let is_link = |error: &io::Error| error.raw_os_error() == Some(Errno::LOOP.raw_os_error());
-    let file = File::options().read(true).custom_flags(flags).open(path).map_err(|error| match error {
-        error if is_link(&error) => Error::bad("the file is a link"),
-        error if error.kind() == io::ErrorKind::NotFound => Error::not_found("there is no such recording"),
-        error => unreadable(error),
-    })?;
+    let refused = |error: io::Error| match error.kind() {
+        _ if error.raw_os_error() == Some(Errno::LOOP.raw_os_error()) => Error::bad("the file is a link"),
+        io::ErrorKind::NotFound => Error::not_found("there is no such recording"),
+        _ => unreadable(error),
+    };
+    let file = File::options().read(true).custom_flags(flags).open(path).map_err(refused)?;
     let about = file.metadata().map_err(unreadable)?;
     if !about.is_file() {
         return Err(Error::bad("it is not a file"));
@@ -232,24 +214,28 @@ fn file(path: &Path) -> Result<File> {
     Ok(file)
 }
 
+fn check_events(content: impl Read, expected: u64) -> Result<()> {
+    let (mut lines, mut count, mut last) = (Lines::of(content), 0_u64, None);
+    while let Some(line) = lines.next()? {
+        let event: EventHead = serde_json::from_slice(&line)
+            .map_err(|error| Error::bad(format!("event {} cannot be read: {error}", count + 1)))?;
+        if last.is_some_and(|last| event.seq <= last) {
+            return Err(Error::bad(format!("event {} is out of order", count + 1)));
+        }
+        (count, last) = (count + 1, Some(event.seq));
+    }
+    if count != expected {
+        return Err(Error::bad(format!("it has {count} events, and its manifest says {expected}")));
+    }
+    Ok(())
+}
+
 fn unreadable(error: io::Error) -> Error {
     Error::io("the recording cannot be read", error)
 }
 
 fn unpacking(error: io::Error) -> Error {
     aethon_archive::unpacking(error).into()
-}
-
-/// Returns a reader of an entry, which fails if size or checksum differ from the directory.
-fn read<'a>(archive: &'a mut Archive<Positioned>, name: &str) -> Result<impl Read + use<'a>> {
-    let place = archive.position(name).ok_or_else(|| Error::bad(format!("it has no {name}")))?;
-    Ok(archive.read(place)?)
-}
-
-/// Reads an entry of at most `max` bytes.
-fn whole(archive: &Archive<Positioned>, name: &str, max: u64) -> Result<Vec<u8>> {
-    let place = archive.position(name).ok_or_else(|| Error::bad(format!("it has no {name}")))?;
-    Ok(archive.clone().read_whole(place, max)?)
 }
 
 /// Replaces a value if the snapshot has a new one.
@@ -301,16 +287,16 @@ impl<Source: Read> Lines<Source> {
     }
 }
 
-/// Hashes what is read through it.
-struct Summed<Source: Read> {
+/// Hashes the bytes read through it.
+struct Summed<Source> {
     source: Source,
-    hash: Sha256,
+    sum: Sha256,
 }
 
 impl<Source: Read> Read for Summed<Source> {
-    fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         let read = self.source.read(into)?;
-        self.hash.update(&into[..read]);
+        self.sum.update(&into[..read]);
         Ok(read)
     }
 }

@@ -1,4 +1,4 @@
-//! Settings and health of a recorder.
+//! Settings of the recorder.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -41,13 +41,4 @@ pub struct Keep {
     pub most: usize,
     /// Maximum age in days; 0 means no limit.
     pub days: u32,
-}
-
-/// Health of a recorder.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Status {
-    /// Number of sessions being recorded.
-    pub live: usize,
-    /// The latest failure, until writing works again.
-    pub trouble: Option<String>,
 }

@@ -1,19 +1,18 @@
 //! Packs a journal into its ZIP: written beside it, synced, renamed, and only then is the journal removed. Wherever
 //! this is interrupted, either the journal still exists or the ZIP is complete.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
-use std::io;
+use std::io::{self, BufWriter, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-use aethon_archive::{ArchiveWriter, Limits, Packing};
+use aethon_archive::{ArchiveWriter, Limits};
 use jiff::Timestamp;
 
-use crate::event::{ENDED, EventData};
+use crate::event::EventData;
 use crate::journal::{Journal, Kind, private};
 use crate::names::ZIP;
-use crate::record::{EventHead, FORMAT, Head, NewEvent, StoredManifest};
+use crate::record::{ENDED, EventHead, FORMAT, Head, NewEvent, StoredManifest};
 use crate::seal::Seal;
 
 /// Entry name of the manifest.
@@ -50,6 +49,8 @@ pub(crate) fn pack(journal: Journal, folder: &Path, seal: Option<&Seal>) -> io::
 struct Content {
     head: Head,
     events: u64,
+    /// Size of the events as lines.
+    events_bytes: u64,
     snapshots: u64,
     last: EventHead,
 }
@@ -60,18 +61,19 @@ impl Content {
         let mut records = journal.records();
         let Some((Kind::Head, head)) = records.next()? else { return Ok(None) };
         let Ok(head) = serde_json::from_slice::<Head>(&head) else { return Ok(None) };
-        let (mut events, mut snapshots, mut last) = (0, 0, None);
+        let (mut events, mut events_bytes, mut snapshots, mut last) = (0, 0, 0, None);
         while let Some((kind, json)) = records.next()? {
             match kind {
                 Kind::Head => break,
                 Kind::Snapshot => snapshots += 1,
                 Kind::Event => {
                     events += 1;
+                    events_bytes += json.len() as u64 + 1;
                     last = Some(serde_json::from_slice::<EventHead>(&json)?);
                 }
             }
         }
-        Ok(last.map(|last| Self { head, events, snapshots, last }))
+        Ok(last.map(|last| Self { head, events, events_bytes, snapshots, last }))
     }
 
     /// Returns an event that says that the recording was interrupted, if it was.
@@ -90,78 +92,44 @@ fn time(text: &str) -> io::Result<Timestamp> {
     text.parse().map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
 }
 
-/// Writes the ZIP. Entries that compress so well that readers would take them for bombs are stored the second time.
 fn write(journal: &Journal, content: &Content, seal: Option<&Seal>, path: &Path) -> io::Result<()> {
-    let mut stored = BTreeSet::new();
-    loop {
-        let file = File::options().write(true).create(true).truncate(true).mode(0o600).open(path)?;
-        private(&file)?;
-        let mut zip =
-            Zip { writer: ArchiveWriter::new(file, Limits::RECORDING), stored, sums: BTreeMap::new() };
-        zip.add_all(journal, content, seal)?;
-        let (file, bombs) = zip.writer.finish_judged().map_err(io::Error::other)?;
-        if bombs.is_empty() {
-            return file.sync_all();
-        }
-        stored = zip.stored;
-        stored.extend(bombs);
-    }
-}
-
-/// The ZIP of a recording that is being written.
-struct Zip {
-    writer: ArchiveWriter<File>,
-    /// The entries that are not compressed.
-    stored: BTreeSet<String>,
-    sums: BTreeMap<String, String>,
-}
-
-impl Zip {
-    fn add_all(&mut self, journal: &Journal, content: &Content, seal: Option<&Seal>) -> io::Result<()> {
-        let closing = content.closing()?;
-        self.add(EVENTS, |out| {
-            let mut records = journal.records();
-            while let Some((kind, json)) = records.next()? {
-                if kind == Kind::Event {
-                    out.write_all(&json)?;
-                    out.write_all(b"\n")?;
-                }
-            }
-            closing.iter().try_for_each(|line| out.write_all(line).and_then(|()| out.write_all(b"\n")))
-        })?;
-        let (mut records, mut number) = (journal.records(), 0);
-        while number < content.snapshots
-            && let Some((kind, json)) = records.next()?
-        {
-            if kind == Kind::Snapshot {
-                number += 1;
-                self.add(&snapshot_entry(number), |out| out.write_all(&json))?;
+    let file = File::options().write(true).create(true).truncate(true).mode(0o600).open(path)?;
+    private(&file)?;
+    let mut zip = ArchiveWriter::new(BufWriter::new(file), Limits::RECORDING);
+    let closing = content.closing()?;
+    let line = |out: &mut dyn Write, json: &[u8]| out.write_all(json).and_then(|()| out.write_all(b"\n"));
+    let closing_bytes = closing.as_ref().map_or(0, |json| json.len() as u64 + 1);
+    zip.add_written(EVENTS, content.events_bytes + closing_bytes, |out| {
+        let mut records = journal.records();
+        while let Some((kind, json)) = records.next()? {
+            if kind == Kind::Event {
+                line(out, &json)?;
             }
         }
-        let mut manifest = StoredManifest {
-            format_version: FORMAT,
-            session_id: content.head.session_id.clone(),
-            started_at: time(&content.head.started_at)?,
-            ended_at: time(&content.last.ts)?,
-            version: content.head.version.clone(),
-            events_count: content.events + u64::from(closing.is_some()),
-            snapshots_count: number,
-            entries: self.sums.clone(),
-            seal: None,
-        };
-        manifest.seal = seal.map(|seal| seal.sign(&manifest)).transpose()?;
-        let manifest = serde_json::to_vec_pretty(&manifest)?;
-        self.add(MANIFEST, |out| out.write_all(&manifest))
+        closing.iter().try_for_each(|json| line(out, json))
+    })?;
+    let (mut records, mut number) = (journal.records(), 0);
+    while number < content.snapshots
+        && let Some((kind, json)) = records.next()?
+    {
+        if kind == Kind::Snapshot {
+            number += 1;
+            zip.add_written(&snapshot_entry(number), json.len() as u64, |out| out.write_all(&json))?;
+        }
     }
-
-    fn add(
-        &mut self,
-        name: &str,
-        write: impl FnOnce(&mut dyn io::Write) -> io::Result<()>,
-    ) -> io::Result<()> {
-        let packing = if self.stored.contains(name) { Packing::Stored } else { Packing::Deflated };
-        let sum = self.writer.add_written(name, packing, write).map_err(io::Error::other)?;
-        self.sums.insert(name.to_owned(), sum);
-        Ok(())
-    }
+    let mut manifest = StoredManifest {
+        format_version: FORMAT,
+        session_id: content.head.session_id.clone(),
+        started_at: time(&content.head.started_at)?,
+        ended_at: time(&content.last.ts)?,
+        version: content.head.version.clone(),
+        events_count: content.events + u64::from(closing.is_some()),
+        snapshots_count: number,
+        entries: zip.sums().clone(),
+        seal: None,
+    };
+    manifest.seal = seal.map(|seal| seal.sign(&manifest)).transpose()?;
+    let manifest = serde_json::to_vec_pretty(&manifest)?;
+    zip.add_written(MANIFEST, manifest.len() as u64, |out| out.write_all(&manifest))?;
+    zip.finish()?.into_inner()?.sync_all()
 }

@@ -1,18 +1,18 @@
 //! The queue from the turns to the one thread that writes.
 //!
 //! Pushing never blocks: if the writer is too far behind, entries are dropped and counted. The writer lets entries
-//! accumulate briefly before it takes them, so that a turn wakes nobody.
+//! accumulate briefly before it takes them, so that a turn does not wake the thread.
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use aethon_core::ids::{SessionId, TurnId};
-use aethon_core::message::Message;
 use aethon_core::weight;
 use jiff::Timestamp;
 use tokio::sync::oneshot;
 
 use crate::event::{EventData, SessionEvent};
+use crate::tracker::Difference;
 
 /// Capacity in entries and in bytes.
 const MAX_ENTRIES: usize = 16_384;
@@ -50,12 +50,7 @@ pub(crate) struct Snapshot {
     pub(crate) session: SessionId,
     pub(crate) turn: TurnId,
     pub(crate) at: Timestamp,
-    /// Number of messages in the previous snapshot, as far as its maker knows.
-    pub(crate) base: usize,
-    /// How many of them are kept.
-    pub(crate) keeps: usize,
-    /// The messages that follow them.
-    pub(crate) messages: Vec<Message>,
+    pub(crate) difference: Difference,
     pub(crate) model: String,
 }
 
@@ -75,7 +70,7 @@ struct QueueState {
     is_closed: bool,
 }
 
-/// What the writer takes at once. It is kept for its memory.
+/// The entries that the writer takes at once. It is reused for its allocation.
 #[derive(Debug, Default)]
 pub(crate) struct Batch {
     pub(crate) entries: Vec<Entry>,
@@ -92,7 +87,7 @@ impl Queue {
         if state.is_closed {
             return false;
         }
-        // Never drop the end of a recording: somebody waits for it, and it frees space.
+        // Never drop the end of a recording: a caller waits for it, and it frees space.
         let is_end = matches!(entry, Entry::End { .. });
         if !is_end && (state.entries.len() >= MAX_ENTRIES || state.bytes >= MAX_BYTES) {
             state.dropped += 1;
@@ -115,7 +110,7 @@ impl Queue {
         state.bytes + weight::list::<Entry>(state.entries.capacity())
     }
 
-    /// Refuses further entries; the writer gets what is queued, as its last batch.
+    /// Refuses further entries; the writer gets the queued ones as its last batch.
     pub(crate) fn close(&self) {
         self.state().is_closed = true;
         self.ready.notify_all();
@@ -168,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_much_is_dropped_and_counted_and_ends_never_are() {
+    fn entries_beyond_the_limits_are_dropped_except_ends() {
         let queue = Queue::default();
         assert!(queue.push(event(), MAX_BYTES));
         assert!(!queue.push(event(), 1) && !queue.push(event(), 1));

@@ -20,6 +20,9 @@ use crate::mask::Masked;
 /// Format version that is written and read.
 pub(crate) const FORMAT: u32 = 1;
 
+/// Type of the last event of a recording that ended properly.
+pub(crate) const ENDED: &str = "recording_ended";
+
 /// The first record of a journal.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Head {
@@ -190,7 +193,7 @@ enum Content {
 }
 
 impl StoredMessage {
-    /// Converts it to a message; what is missing is filled in from the recording.
+    /// Converts it to a message; missing fields are filled in from the recording.
     pub(crate) fn into_message(self, recorded: Timestamp) -> Message {
         let content = match self.content {
             Content::Text(text) => vec![Block::text(text)],

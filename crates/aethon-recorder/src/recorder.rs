@@ -11,9 +11,9 @@ use tokio::time::timeout;
 
 use crate::error::{Error, Result};
 use crate::hook::RecorderHook;
-use crate::options::{Options, Status};
+use crate::options::Options;
 use crate::queue::Queue;
-use crate::shared::Shared;
+use crate::shared::{Shared, Status};
 use crate::tracker::Tracker;
 use crate::watched::{WatchedOwners, WatchedTranscripts, WatchedTurns};
 use crate::writer::Writer;
@@ -44,7 +44,7 @@ impl Recorder {
         let mut loop_of_writer = Writer::new(options, shared.clone());
         let run = move || {
             loop_of_writer.run();
-            // Nobody waits if the recorder was dropped.
+            // The receiver is gone if the recorder was dropped.
             let _ = done.send(());
         };
         thread::Builder::new()
@@ -54,12 +54,12 @@ impl Recorder {
         Ok(Self(Arc::new(Handle { shared, writer: Mutex::new(Some(writer)) })))
     }
 
-    /// Returns the hook that observes turns. It must come after all hooks that change what is observed.
+    /// Returns the hook that observes turns. It must come after all hooks that change requests or results.
     pub fn hook(&self) -> Arc<dyn Hook> {
         Arc::new(RecorderHook(self.0.shared.clone()))
     }
 
-    /// Wraps the storage for the engine, so that the recorder sees what is stored.
+    /// Wraps the storage for the engine, so that the recorder sees every stored message.
     #[must_use]
     pub fn watch(&self, storage: Storage) -> Storage {
         let (turns, transcripts, shared) =
@@ -77,7 +77,7 @@ impl Recorder {
         self.0.shared.status.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Ends all recordings if `within` suffices. The next start packs what is left.
+    /// Ends all recordings if `within` suffices. The next start packs the rest.
     pub async fn close(&self, within: Duration) {
         self.0.shared.queue.close();
         let writer = self.0.writer.lock().unwrap_or_else(PoisonError::into_inner).take();

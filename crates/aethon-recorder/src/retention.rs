@@ -1,5 +1,5 @@
 //! Removes recordings when there are too many or when they are too old. Runs of scheduled jobs and calls of webhooks are
-//! counted separately: a job that runs every minute, or a flood of calls, must not displace what a person has said. Files whose names this program did not give are
+//! counted separately: a job that runs every minute, or a flood of calls, must not displace conversations with people. Files whose names this program did not give are
 //! left alone.
 
 use std::fs;
@@ -13,7 +13,7 @@ use crate::options::Keep;
 /// Prefixes of the names of recorded job runs and webhook calls.
 const COUNTED_APART: [&str; 2] = ["schedule-", "webhook-"];
 
-/// Removes what exceeds the limits and returns the names of what was removed.
+/// Removes recordings beyond the limits and returns their names.
 pub(crate) fn remove_old(folder: &Path, keep: Keep, now: Timestamp) -> Vec<String> {
     let Ok(files) = fs::read_dir(folder) else { return Vec::new() };
     let stems = files.flatten().filter_map(|file| {
@@ -40,7 +40,7 @@ pub(crate) fn remove_old(folder: &Path, keep: Keep, now: Timestamp) -> Vec<Strin
 
 #[cfg(test)]
 #[test]
-fn the_newest_stay_and_so_does_what_is_not_ours() {
+fn the_newest_recordings_and_foreign_files_are_kept() {
     let now: Timestamp = "2026-11-22T00:00:00Z".parse().unwrap();
     let check = |most: usize, days: u32, expected: &[&str]| {
         let folder = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! Recordings that are being written, as a listing shows them: from the first record of each journal that somebody holds.
+//! Recordings that are being written, as a listing shows them: from the first record of each locked journal.
 
 use std::cmp::Reverse;
 use std::fs;
@@ -13,7 +13,7 @@ use crate::record::Head;
 /// How many are listed at most; the newest ones.
 const MAX_LISTED: usize = 1_000;
 
-/// Those in this folder, the newest first. What cannot be read is left out: it is the recorder's to say what is wrong with it.
+/// Those in this folder, the newest first. Unreadable journals are left out; the recorder reports them.
 pub(crate) fn running(folder: &Path) -> Vec<RunningRecording> {
     let Ok(files) = fs::read_dir(folder) else { return Vec::new() };
     let names = files.flatten().filter_map(|file| file.file_name().into_string().ok());

@@ -1,7 +1,7 @@
 //! The seal by which a home recognises the recordings that it made itself.
 //!
-//! A ZIP in the folder may come from anybody. One whose manifest bears a seal made with this home's key holds a
-//! conversation that was led here, with the marks that it had; any other is somebody else's text when it is resumed.
+//! A ZIP in the folder may come from a stranger. One whose manifest bears a seal made with this home's key holds a
+//! conversation that was led here, with the marks that it had; any other is foreign text when it is resumed.
 //! The key lies where tools and commands do not reach.
 
 use std::fmt;
@@ -14,7 +14,6 @@ use std::sync::Arc;
 use ring::hmac;
 use ring::rand::{SecureRandom as _, SystemRandom};
 
-use crate::hex::hex;
 use crate::record::StoredManifest;
 
 /// The length of a key in bytes.
@@ -78,9 +77,13 @@ impl fmt::Debug for Seal {
     }
 }
 
-/// What is sealed: everything in the manifest, and with the checksums everything in the recording.
+/// Returns the sealed content: everything in the manifest, and with the checksums everything in the recording.
 fn content(manifest: &StoredManifest) -> serde_json::Result<Vec<u8>> {
     serde_json::to_vec(&StoredManifest { seal: None, ..manifest.clone() })
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 fn bytes(hex: &str) -> Option<Vec<u8>> {
@@ -114,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_key_that_made_a_seal_recognises_it_and_any_change_breaks_it() {
+    fn a_seal_is_valid_only_for_its_key_and_an_unchanged_manifest() {
         let (ours, theirs) = (Seal::of(&[1; 32]), Seal::of(&[2; 32]));
         let mut sealed = manifest();
         sealed.seal = Some(ours.sign(&sealed).unwrap());

@@ -1,23 +1,27 @@
-//! State shared by the parts of a recorder: observers put what they see on the queue, and the writer takes it.
+//! The state shared by the parts of a recorder, from the observers to the writing thread.
 
 use std::sync::{Arc, Mutex};
 
 use aethon_core::clock::Clock;
-use aethon_core::ids::{SessionId, TurnId};
+use aethon_core::ids::{MessageId, SessionId, TurnId};
 use aethon_core::message::{Block, Inbound, Message, Reply};
-use aethon_core::session::{Begin, Begun};
 use tokio::sync::oneshot;
 
-use crate::event::{EventData, SessionEvent};
-use crate::options::Status;
+use crate::event::{EventData, SessionEvent, cut};
 use crate::queue::{Entry, Queue, Snapshot};
-use crate::tracker::{Difference, Tracker};
-
-/// Maximum characters of a text in an event; the snapshot after the turn has the whole text.
-pub(crate) const MAX_TEXT: usize = 16_000;
+use crate::tracker::Tracker;
 
 /// Approximate size of an entry apart from its texts.
 const ENTRY_BYTES: usize = 512;
+
+/// Health of a recorder.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Status {
+    /// Number of sessions being recorded.
+    pub live: usize,
+    /// The latest failure, until writing works again.
+    pub trouble: Option<String>,
+}
 
 /// State shared by the parts of a recorder.
 pub(crate) struct Shared {
@@ -51,64 +55,35 @@ impl Shared {
         }
     }
 
-    /// Records the start of a turn. `is_first` says that it may be the first one of its session.
-    pub(crate) fn began(
-        &self,
-        (session, turn): (&SessionId, &TurnId),
-        begin: Begin,
-        begun: Begun,
-        is_first: bool,
-    ) {
-        let Begin { mut message, replaces } = begin;
-        message.id = begun.message;
-        message.turn = Some(turn.clone());
-        let (text, truncated) = cut(message.text());
-        let bytes = text.len();
-        let untrusted =
-            message.content.iter().any(|block| matches!(block, Block::Text { untrusted: Some(_), .. }));
-        let attachments = message.content.iter().filter(|block| !matches!(block, Block::Text { .. })).count();
-        let replaced = replaces.clone();
-        let data = EventData::TurnStarted { text, truncated, replaces, untrusted, attachments };
+    /// Records the start of a turn.
+    pub(crate) fn started(&self, session: &SessionId, turn: &TurnId, data: EventData) {
+        let bytes = if let EventData::TurnStarted { text, .. } = &data { text.len() } else { 0 };
         self.record_event(session, Some(turn), data, bytes);
-        self.tracker.began(session, message, (begun.after, replaced.as_ref()), is_first);
     }
 
-    /// Records messages that were added to a running turn.
-    pub(crate) fn grew(&self, turn: &TurnId, messages: Vec<Message>) {
-        let folded = messages.iter().flat_map(|message| &message.content).filter_map(|block| match block {
-            Block::Folded { messages, from, to, .. } => {
-                let (from, to) = (from.clone(), to.clone());
-                Some(EventData::Folded { messages: *messages, from, to })
-            }
-            _ => None,
-        });
-        let folded: Vec<EventData> = folded.collect();
-        if !folded.is_empty()
-            && let Some(session) = self.tracker.session_of(turn)
-        {
-            for data in folded {
-                self.record_event(&session, Some(turn), data, 0);
-            }
+    /// Records that a turn replaced older messages by summaries.
+    pub(crate) fn folded(&self, turn: &TurnId, folded: Vec<EventData>) {
+        if folded.is_empty() {
+            return;
         }
-        self.tracker.grew(turn, messages);
+        let Some(session) = self.tracker.session_of(turn) else { return };
+        folded.into_iter().for_each(|data| self.record_event(&session, Some(turn), data, 0));
     }
 
     /// Records a message posted to a session outside its turns.
-    pub(crate) fn posted(&self, session: &SessionId, message: Message) {
-        let (text, truncated) = cut(message.text());
+    pub(crate) fn posted(&self, session: &SessionId, message: MessageId, text: String) {
+        let (text, truncated) = cut(text);
         let bytes = text.len();
-        let data = EventData::MessagePosted { message: message.id, text, truncated };
+        let data = EventData::MessagePosted { message, text, truncated };
         self.push(Entry::OutsideTurn { session: session.clone(), at: self.clock.now(), data }, bytes);
-        self.tracker.posted(session, message);
     }
 
-    /// Records the end of a turn and what the turn changed.
-    pub(crate) fn snapshot(&self, reply: &Reply, difference: Difference) {
-        let Difference { base, keeps, messages } = difference;
-        let bytes = messages.iter().map(weight).sum();
+    /// Records the conversation at the end of a turn: the messages of the transcript that the last snapshot lacks.
+    pub(crate) fn snapshot(&self, reply: &Reply, transcript: Vec<Message>) {
+        let difference = self.tracker.advance(&reply.session, transcript);
+        let bytes = difference.messages.iter().map(weight).sum();
         let (session, turn, at) = (reply.session.clone(), reply.turn.clone(), self.clock.now());
-        let model = reply.model.clone();
-        let snapshot = Snapshot { session, turn, at, base, keeps, messages, model };
+        let snapshot = Snapshot { session, turn, at, difference, model: reply.model.clone() };
         if !self.push(Entry::Snapshot(Box::new(snapshot)), bytes) {
             self.tracker.forget(&reply.session);
         }
@@ -130,15 +105,4 @@ pub(crate) fn weight(message: &Message) -> usize {
         _ => ENTRY_BYTES,
     });
     ENTRY_BYTES + blocks.sum::<usize>()
-}
-
-/// Shortens a text that is too long for an event. Returns the text and whether it was cut.
-pub(crate) fn cut(text: impl Into<String>) -> (String, bool) {
-    let mut text = text.into();
-    // A character has at least one byte, so a short text need not be walked through.
-    let end = if text.len() <= MAX_TEXT { None } else { text.char_indices().nth(MAX_TEXT) };
-    if let Some((end, _)) = end {
-        text.truncate(end);
-    }
-    (text, end.is_some())
 }

@@ -1,8 +1,9 @@
 //! Wraps the storage while sessions are recorded, so that the recorder sees every message as it was stored, with its
 //! id.
 //!
-//! Hooks see what happens but not what is stored of it, such as a notice after an answer or what is kept of a stopped
-//! turn. The bus reports all of that but may drop events. The turn log misses nothing.
+//! Hooks see events but not stored messages, such as a notice after an answer or the remainder of a stopped
+//! turn. The bus reports all of that but may drop events. So the end of a turn, which the turn log never misses, is when
+//! the transcript is read: backwards, as far as the last snapshot goes.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,11 +22,14 @@ use async_trait::async_trait;
 use tokio::sync::oneshot;
 use tokio::time::timeout;
 
+use crate::event::{folded, turn_started};
 use crate::shared::{Shared, weight};
-use crate::tracker::Difference;
 
-/// Messages per read.
-const PAGE: usize = 500;
+/// Messages of the first read of a transcript, which mostly suffices; each further one reads twice as many.
+const FIRST_PAGE: usize = 8;
+
+/// Maximum number of messages per read.
+const MAX_PAGE: usize = 512;
 
 /// Maximum number of messages recorded of a conversation that began before its recording.
 const MAX_READ: usize = 20_000;
@@ -96,61 +100,46 @@ impl Owners for WatchedOwners {
 #[async_trait]
 impl TurnLog for WatchedTurns {
     async fn accept(&self, turn: &TurnId, inbound: &Inbound, begin: Option<Begin>) -> Result<Accepted> {
-        let seen = begin.clone();
+        let started = begin.as_ref().map(turn_started);
         let accepted = self.turns.accept(turn, inbound, begin).await?;
         if let Accepted::New(begun) = &accepted {
             self.shared.accepted(turn, inbound);
-            if let (Some(begin), Some(begun)) = (seen, begun) {
-                self.shared.began((&inbound.session, turn), begin, *begun, true);
+            if let (Some(started), Some(_)) = (started, begun) {
+                self.shared.started(&inbound.session, turn, started);
             }
         }
         Ok(accepted)
     }
 
     async fn begin(&self, turn: &TurnId, begin: Begin) -> Result<Begun> {
-        let seen = begin.clone();
+        let started = turn_started(&begin);
         let begun = self.turns.begin(turn, begin).await?;
         if let Some(session) = self.shared.tracker.session_of(turn) {
-            self.shared.began((&session, turn), seen, begun, false);
+            self.shared.started(&session, turn, started);
         }
         Ok(begun)
     }
 
     async fn append(&self, turn: &TurnId, messages: Vec<Message>) -> Result<Vec<MessageId>> {
-        let mut seen = messages.clone();
+        let folded = folded(&messages);
         let ids = self.turns.append(turn, messages).await?;
-        number(&mut seen, turn, &ids);
-        self.shared.grew(turn, seen);
+        self.shared.folded(turn, folded);
         Ok(ids)
     }
 
     async fn finish(&self, finish: Finish) -> Result<Finished> {
-        let (messages, reply) = (finish.messages.clone(), finish.reply.clone());
-        let next = finish.next.clone();
+        let folded = folded(&finish.messages);
+        let (reply, next) = (finish.reply.clone(), finish.next.clone());
         let finished = self.turns.finish(finish).await?;
         let (session, turn) = (&reply.session, &reply.turn);
-        let mut messages = (*messages).clone();
-        let known = if finished.beside {
-            // Another program may have added them, unseen here.
-            self.shared.tracker.interleaved(session, turn);
-            None
-        } else if finished.messages.len() == messages.len() {
-            number(&mut messages, turn, &finished.messages);
-            self.shared.tracker.ended(session, turn, messages)
-        } else {
-            // The messages wait for their place in the transcript, and nothing reports when they get it.
-            self.shared.tracker.fall_behind(session);
-            None
-        };
-        let difference = match known {
-            Some(difference) => Some(difference),
-            None => self.catch_up(session, turn).await,
-        };
-        if let Some(difference) = difference {
-            self.shared.snapshot(&reply, difference);
+        self.shared.folded(turn, folded);
+        self.shared.tracker.ended(turn);
+        // The next turn is recorded after this one, and appends only behind it.
+        if let Some(transcript) = self.read_back(session, turn).await {
+            self.shared.snapshot(&reply, transcript);
         }
-        if let (Some((turn, begin)), Some(begun)) = (next, finished.next) {
-            self.shared.began((session, &turn), begin, begun, false);
+        if let (Some((turn, begin)), Some(_)) = (next, finished.next) {
+            self.shared.started(session, &turn, turn_started(&begin));
         }
         Ok(finished)
     }
@@ -176,35 +165,30 @@ impl TurnLookup for WatchedTurns {
 }
 
 impl WatchedTurns {
-    /// Returns what changed up to the end of a turn, according to the transcript; `None` if the turn has no messages
-    /// there (any more).
-    async fn catch_up(&self, session: &SessionId, turn: &TurnId) -> Option<Difference> {
-        let (mut transcript, mut has_end): (Vec<Message>, bool) = (Vec::new(), false);
-        let (mut before, mut bytes) = (None, 0);
+    /// Returns the newest messages of the transcript up to the end of a turn, oldest first, as far back as the last snapshot
+    /// goes; `None` if the turn has no messages there (any more). What follows the turn belongs to the next one.
+    async fn read_back(&self, session: &SessionId, turn: &TurnId) -> Option<Vec<Message>> {
+        let (mut transcript, mut before): (Vec<Message>, _) = (Vec::new(), None);
+        let (mut limit, mut bytes) = (FIRST_PAGE, 0);
         loop {
-            let page = self.transcripts.messages(session, before, PAGE).await;
+            let page = self.transcripts.messages(session, before, limit).await;
             let page = page.inspect_err(|error| {
                 tracing::warn!(%error, %session, "a conversation could not be read for its recording");
             });
-            let mut page = page.ok()?;
+            let page = page.ok()?;
             let is_last = page.is_empty() || transcript.len() + page.len() > MAX_READ || bytes > MAX_BYTES;
             before = page.first().map(|message| message.id);
-            if !has_end {
-                let end = page.iter().rposition(|message| message.turn.as_ref() == Some(turn));
-                page.truncate(end.map_or(0, |end| end + 1));
-                has_end = end.is_some();
-            }
             bytes += page.iter().map(weight).sum::<usize>();
+            let is_met = self.shared.tracker.knows_any(session, &page);
             transcript.splice(0..0, page);
-            match has_end {
-                false if is_last => return None,
-                false => {}
-                true => match self.shared.tracker.catch_up(session, &mut transcript, is_last) {
-                    None => {}
-                    difference => return difference,
-                },
+            if is_last || is_met {
+                break;
             }
+            limit = (limit * 2).min(MAX_PAGE);
         }
+        let end = transcript.iter().rposition(|message| message.turn.as_ref() == Some(turn))?;
+        transcript.truncate(end + 1);
+        Some(transcript)
     }
 }
 
@@ -240,7 +224,7 @@ impl Transcripts for WatchedTranscripts {
         let existed = self.transcripts.clear(id, how).await?;
         let (done, ended) = oneshot::channel();
         self.shared.end(id, reason, Some(done));
-        // Whoever looks for the recording next should find it, but a slow disk must not block anybody.
+        // A caller that looks for the recording next should find it, but must not wait for a slow disk.
         if timeout(MAX_END, ended).await.is_err() {
             tracing::warn!(session = %id, "the recording of a session that was removed is not finished yet");
         }
@@ -248,20 +232,11 @@ impl Transcripts for WatchedTranscripts {
     }
 
     async fn post(&self, id: &SessionId, key: &str, message: Message) -> Result<Option<MessageId>> {
-        let mut seen = message.clone();
+        let text = message.text();
         let posted = self.transcripts.post(id, key, message).await?;
-        if let Some(number) = posted {
-            seen.id = number;
-            self.shared.posted(id, seen);
+        if let Some(message) = posted {
+            self.shared.posted(id, message, text);
         }
         Ok(posted)
-    }
-}
-
-/// Sets the ids under which messages were stored.
-fn number(messages: &mut [Message], turn: &TurnId, ids: &[MessageId]) {
-    for (message, id) in messages.iter_mut().zip(ids) {
-        message.id = *id;
-        message.turn.get_or_insert_with(|| turn.clone());
     }
 }

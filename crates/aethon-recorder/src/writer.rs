@@ -16,7 +16,7 @@ use crate::options::Options;
 use crate::pack::pack;
 use crate::queue::{Batch, Entry, Snapshot};
 use crate::retention;
-use crate::shared::Shared;
+use crate::shared::{Shared, Status};
 
 /// How often idle sessions are looked for.
 const IDLE_CHECK_INTERVAL: Duration = Duration::from_secs(15);
@@ -27,7 +27,7 @@ const AFTER_FAILURE: Duration = Duration::from_secs(5);
 /// Maximum number of sessions recorded at once; beyond it, the longest idle one ends.
 const MAX_LIVE: usize = 128;
 
-/// One-shot sessions recorded per minute. A busy webhook creates thousands of them, which nobody would look at.
+/// One-shot sessions recorded per minute. A busy webhook creates thousands of them, more than anyone reads.
 const MAX_ONE_SHOTS_PER_MINUTE: u32 = 20;
 
 /// Limits at which a recording continues in a new one: readers open no larger ones.
@@ -177,7 +177,7 @@ impl Writer {
         let flushed = self.live.iter_mut().map(|(session, live)| (session.clone(), live.flush()));
         let failed: Vec<_> = flushed.filter_map(|(session, done)| Some((session, done.err()?))).collect();
         for (session, error) in &failed {
-            // The next start recovers what is written so far.
+            // The next start recovers the written part.
             self.live.remove(session);
             self.shared.tracker.forget(session);
             self.trouble("a recording could not be written", error);
@@ -279,7 +279,7 @@ impl Writer {
         self.status(|status| status.live = live);
     }
 
-    fn status(&self, change: impl FnOnce(&mut crate::options::Status)) {
+    fn status(&self, change: impl FnOnce(&mut Status)) {
         change(&mut self.shared.status.lock().unwrap_or_else(PoisonError::into_inner));
     }
 }

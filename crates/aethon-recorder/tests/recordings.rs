@@ -135,7 +135,7 @@ async fn eventually<T>(mut look: impl FnMut() -> Option<T>) -> T {
 }
 
 #[tokio::test]
-async fn a_session_is_recorded_and_gone_on_with_from_each_of_its_turns() {
+async fn a_recorded_session_can_be_resumed_from_each_turn() {
     let stage = Stage::new();
     let mut events = stage.bus.subscribe();
     let mut states = Vec::new();
@@ -187,7 +187,7 @@ async fn a_session_is_recorded_and_gone_on_with_from_each_of_its_turns() {
 }
 
 #[tokio::test]
-async fn what_is_being_recorded_is_listed_until_it_has_ended() {
+async fn running_recordings_are_listed_until_they_end() {
     let stage = Stage::new();
     assert!(stage.library().list().await.unwrap().running.is_empty());
     stage.turn("hello", "good day", None).await;
@@ -209,14 +209,14 @@ async fn what_is_being_recorded_is_listed_until_it_has_ended() {
     stage.close().await;
     assert!(running().await.is_empty());
     assert_eq!(stage.only().await.name, one.name);
-    // A journal that nobody writes is left over, and no recording that runs.
+    // A journal without a writer is abandoned and not a running recording.
     let left_over = stage.folder.path().join("left.journal");
     std::fs::write(left_over, "").unwrap();
     assert!(running().await.is_empty());
 }
 
 #[tokio::test]
-async fn snapshots_hold_what_is_new_and_only_that() {
+async fn snapshots_contain_only_new_messages() {
     let stage = Stage::new();
     for n in 0..50 {
         stage.turn(&format!("question {n}"), "the answer", None).await;
@@ -228,7 +228,7 @@ async fn snapshots_hold_what_is_new_and_only_that() {
 }
 
 #[tokio::test]
-async fn beside_another_program_too() {
+async fn snapshots_include_the_messages_of_another_program() {
     let storage = MemoryStore::storage(Arc::new(ManualClock::at(start())));
     let (one, other) = (Stage::of(storage.clone()), Stage::of(storage));
     let (mut states, mut last) = (Vec::new(), None);
@@ -253,7 +253,7 @@ async fn a_thousand_short_turns_stay_small_and_each_is_there() {
     for n in 0..1_000 {
         stage.turn(&format!("question {n}"), &format!("answer {n}"), None).await;
     }
-    // What is waited for here is the journal's rest and the file: everything else was written meanwhile.
+    // Only the end of the journal and the archive are left to write.
     let started = std::time::Instant::now();
     stage.close().await;
     let took = started.elapsed();
@@ -271,7 +271,7 @@ async fn a_thousand_short_turns_stay_small_and_each_is_there() {
 }
 
 #[tokio::test]
-async fn a_retry_and_a_conversation_from_before_are_recorded_as_they_are() {
+async fn retries_and_earlier_conversations_are_recorded() {
     let storage = MemoryStore::storage(Arc::new(ManualClock::at(start())));
     let before = TurnId::fresh();
     storage.turns.accept(&before, &say(S, "long ago"), Some(begin("long ago"))).await.unwrap();
@@ -306,7 +306,7 @@ async fn a_recording_ends_when_its_session_is_reset_and_the_next_turn_begins_ano
 }
 
 #[tokio::test]
-async fn what_a_crash_leaves_becomes_a_recording_and_what_lives_is_left_alone() {
+async fn abandoned_journals_become_recordings_and_live_ones_are_left_alone() {
     let stage = Stage::new();
     for n in 0..3 {
         stage.turn(&format!("q{n}"), "a", None).await;
@@ -350,7 +350,7 @@ async fn what_a_crash_leaves_becomes_a_recording_and_what_lives_is_left_alone() 
 }
 
 #[tokio::test]
-async fn a_zip_that_was_being_made_is_made_again() {
+async fn an_interrupted_packing_is_repeated() {
     let stage = Stage::new();
     stage.turn("q", "a", None).await;
     let journal = eventually(|| {
@@ -412,7 +412,7 @@ async fn foreign_files_are_listed_refused_and_removable() {
 }
 
 #[tokio::test]
-async fn only_so_many_recordings_are_kept() {
+async fn recordings_beyond_the_limit_are_removed() {
     let (folder, bus) = (TempDir::new().unwrap(), EventBus::default());
     let clock = Arc::new(ManualClock::at(start()));
     std::fs::write(folder.path().join("mine.zip"), "put there by somebody").unwrap();
@@ -455,7 +455,7 @@ proptest! {
 
     /// Whatever happens in a session, each snapshot is the conversation as it was behind its turn.
     #[test]
-    fn every_snapshot_is_the_conversation_as_it_was(steps in steps()) {
+    fn every_snapshot_equals_the_transcript_after_its_turn(steps in steps()) {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
         runtime.block_on(async {
             let stage = Stage::new();

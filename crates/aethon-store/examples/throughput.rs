@@ -1,6 +1,6 @@
 //! How many durable turns a second: `cargo run --release -p aethon-store --example throughput [CALLERS [SECONDS]]`.
 //!
-//! A turn is one `accept` that begins it, one `window` as the engine reads it, one model call in the ledger that nobody
+//! A turn is one `accept` that begins it, one `window` as the engine reads it, one model call in the ledger that no caller
 //! waits for, and one `finish`. Measured with short
 //! sessions and with one that has 20,000 messages, with and without dedupe ids; CPU is the whole process, so the callers'
 //! part (JSON, tasks) is in it. What idle moments do afterwards (the search index) is shown apart.

@@ -25,8 +25,8 @@ impl AgentHistory for Store {
             }
             Ok(())
         };
-        // The turn is over and stored, so nobody waits for this write.
-        Ok(self.write_later(OnStorageFailure::BestEffort, add).await?)
+        // The turn is over and stored, so no caller waits for this write.
+        Ok(self.write_later(OnStorageFailure::Drop, add).await?)
     }
 
     async fn newest(&self, limit: usize) -> CoreResult<Vec<AgentRun>> {

@@ -1,4 +1,4 @@
-//! Audit log of what was allowed and refused: append-only, bounded, read newest first.
+//! Audit log of permissions and refusals: append-only, bounded, read newest first.
 
 use aethon_core::audit::{AuditAction, AuditEntry, AuditLog, MAX_CAUSED, MAX_ROWS};
 use aethon_core::error::Result as CoreResult;

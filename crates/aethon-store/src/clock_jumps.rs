@@ -1,4 +1,4 @@
-//! What a clock that was ahead left in the database, once it is right again.
+//! Repairs timestamps that a clock set too far ahead left in the database.
 //!
 //! A time in the future of the row's own making is a wrong clock's. Its deadlines are moved back by as much as it is ahead, so
 //! that what was to wait an hour waits an hour.
@@ -23,7 +23,7 @@ pub(crate) fn undo_future_times(sql: &Sql<'_>, now: i64) -> Result<(), Error> {
     Ok(())
 }
 
-/// Moves deliveries back. Few rows wait, so this is cheap enough for every start: what is due must not wait for the upkeep.
+/// Moves deliveries back. Few rows wait, so this is cheap enough for every start: due deliveries must not wait for the upkeep.
 pub(crate) fn undo_future_deliveries(sql: &Sql<'_>, now: i64) -> Result<(), Error> {
     const DELIVERIES: &str =
         "UPDATE outbox SET due_at = min(due_at, ?1), expires_at = expires_at - (created_at - ?1),

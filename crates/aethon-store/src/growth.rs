@@ -1,8 +1,8 @@
-//! The growth of one-shot sessions.
+//! How much the one-shot sessions may have grown.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use tokio::sync::Mutex;
+use tokio::sync::{Mutex, MutexGuard};
 
 /// Watches how large the one-shot sessions may have become since they were last added up.
 pub(crate) struct Growth {
@@ -32,15 +32,32 @@ impl Growth {
     }
 
     /// Returns a guard if they are to be added up: they may be too many by now, and the sum would tell something new.
-    pub(crate) fn due(&self) -> Option<tokio::sync::MutexGuard<'_, ()>> {
+    pub(crate) fn due(&self) -> Option<MutexGuard<'_, ()>> {
         let since = self.since.load(Ordering::Relaxed);
         let may_be = self.known.load(Ordering::Relaxed).saturating_add(since);
         (may_be > self.limit && since >= self.limit / 8).then(|| self.adding_up.try_lock().ok()).flatten()
     }
 
-    /// Notes their sum, of which what was written meanwhile may be a part.
+    /// Records their sum, which may include writes made meanwhile.
     pub(crate) fn know(&self, bytes: u64) {
         self.since.store(0, Ordering::Relaxed);
         self.known.store(bytes, Ordering::Relaxed);
     }
+}
+
+#[cfg(test)]
+#[test]
+fn sessions_are_added_up_only_when_they_may_be_too_large() {
+    let growth = Growth::new(800);
+    assert!(growth.due().is_none(), "nothing was written");
+    growth.add(100);
+    assert!(growth.due().is_some(), "the size at the start is unknown");
+    growth.know(600);
+    growth.add(200);
+    assert!(growth.due().is_none());
+    growth.add(1);
+    assert!(growth.due().is_some());
+    growth.know(800);
+    growth.add(99);
+    assert!(growth.due().is_none(), "too little to be worth it");
 }

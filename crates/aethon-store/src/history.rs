@@ -1,7 +1,7 @@
-//! Passages of one session that match some words, for a model that sees only a summary of what was said.
+//! Passages of one session that match some words, for a model that sees only a summary of the conversation.
 //!
 //! Unlike the search for sessions, which requires all words and looks only at what people and the assistant wrote, this
-//! ranks: a message with the rarest words comes first, whoever wrote it, tools included. It reads the whole live
+//! ranks: a message with the rarest words comes first, of any author, tools included. It reads the whole live
 //! transcript, however far the index has got; most of it is skipped without being decoded.
 
 use aethon_core::error::Result as CoreResult;
@@ -101,7 +101,7 @@ fn rank(query: &Query, mut matches: Vec<Match>, limit: usize) -> RankedMessages 
         if is_complete { sum * 1.5 } else { sum }
     };
     let mut scored: Vec<(f64, i64)> = matches.iter().map(|found| (score(found), found.id)).collect();
-    // Newest first among equals: what was said later holds.
+    // Newest first among equals: later statements supersede earlier ones.
     scored.sort_by(|one, other| other.0.total_cmp(&one.0).then(other.1.cmp(&one.1)));
     let least = scored.first().map_or(0.0, |(best, _)| best * WORTH_SHOWING);
     let ids = scored.into_iter().take_while(|(score, _)| *score >= least).take(limit).map(|(_, id)| id);

@@ -52,7 +52,7 @@ impl SessionImport for Store {
             }
             Ok(true)
         };
-        Ok(self.write_at(now, CommitTiming::Awaited, import).await?)
+        Ok(self.write_at(now, CommitTiming::Immediate, import).await?)
     }
 }
 

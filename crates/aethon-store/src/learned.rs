@@ -27,10 +27,8 @@ impl ModelMemory for Store {
 
     async fn remember(&self, model: &ModelKey, fact: ModelFact) -> CoreResult<()> {
         let (model, now) = (model.clone(), self.now());
-        // Nobody waits for the disk: if the process dies first, the fact is learned again.
-        Ok(self
-            .write_later(OnStorageFailure::BestEffort, move |sql| remember(sql, &model, fact, now))
-            .await?)
+        // No caller waits for the disk: if the process dies first, the fact is learned again.
+        Ok(self.write_later(OnStorageFailure::Drop, move |sql| remember(sql, &model, fact, now)).await?)
     }
 }
 

@@ -16,9 +16,8 @@ use rusqlite::{Row, params};
 use crate::db::{OnStorageFailure, Sql};
 use crate::error::Error;
 use crate::money::{BILLIONTHS_PER_USD, dollars};
-use crate::options::OpenMode;
 use crate::sessions;
-use crate::store::Store;
+use crate::store::{OpenMode, Store};
 use crate::time::{day_number, day_start, to_millis};
 
 /// Upper bound for one cost or claim, a million dollars, so that sums stay far from overflow.
@@ -52,7 +51,7 @@ impl Ledger for Store {
         let estimate = billionths(estimate_usd);
         let note =
             move |sql: &Sql<'_>| sql.execute(NOTE, [reservation, estimate]).map(drop).map_err(Error::from);
-        Ok(self.write_later(OnStorageFailure::BestEffort, note).await?)
+        Ok(self.write_later(OnStorageFailure::Drop, note).await?)
     }
 
     async fn settle(&self, reservation: Option<i64>, entry: LedgerEntry) -> CoreResult<()> {
@@ -60,7 +59,7 @@ impl Ledger for Store {
         let settle = move |sql: &Sql<'_>| call.store(sql, reservation);
         match reservation {
             Some(_) => self.write(settle).await?,
-            None => self.write_later(OnStorageFailure::MustStore, settle).await?,
+            None => self.write_later(OnStorageFailure::Retry, settle).await?,
         }
         Ok(())
     }
@@ -237,7 +236,7 @@ fn reserve(
     Ok(Some(Reserved { id, amount_usd: dollars(amount), left_usd: dollars(left) }))
 }
 
-/// Grows a reservation. Returns its day and what it got; `None` if the reservation is gone.
+/// Grows a reservation. Returns its day and the granted amount; `None` if the reservation is gone.
 fn grow(sql: &Sql<'_>, id: i64, amounts: ClaimAmounts) -> Result<Option<(i64, Option<Reserved>)>, Error> {
     const DAY: &str = "SELECT day FROM reservations WHERE id = ?1";
     const GROW: &str = "UPDATE reservations SET amount = amount + ?2, estimate = ?3 WHERE id = ?1";
@@ -248,7 +247,7 @@ fn grow(sql: &Sql<'_>, id: i64, amounts: ClaimAmounts) -> Result<Option<(i64, Op
     Ok(Some((day, Some(reserved))))
 }
 
-/// Returns what was spent and what is reserved on a day.
+/// Returns the amounts spent and reserved on a day.
 fn spend(sql: &Sql<'_>, day: i64) -> Result<(i64, i64), Error> {
     const SPEND: &str = "SELECT (SELECT coalesce(sum(cost), 0) FROM spending WHERE day = ?1),
         (SELECT coalesce(sum(amount), 0) FROM reservations WHERE day = ?1)";
@@ -261,7 +260,7 @@ pub(crate) fn is_anything_set_aside(sql: &Sql<'_>) -> Result<bool, Error> {
     Ok(sql.one(ANY, [], |row| row.get(0))?)
 }
 
-/// Books reservations that nobody will settle any more, at the last estimate of what their calls had cost: those of
+/// Books reservations that can no longer be settled, at the last estimate of the cost of their calls: those of
 /// earlier days than `before`, and with [`OpenMode::Daemon`] all that an earlier daemon left. Returns how many.
 pub(crate) fn write_off(sql: &Sql<'_>, before: i64, opener: OpenMode) -> Result<usize, Error> {
     const LEFT: &str = "SELECT day, provider, model, count(*), sum(min(estimate, amount)) FROM reservations

@@ -2,7 +2,7 @@
 //!
 //! One thread owns the only connection that writes, and everything that waits for it is committed together. A write is
 //! one queue, one transaction and one answer, however many callers there are, and no caller ever sees an
-//! acknowledgement before the commit that it stands for. Reads use connections of their own and never wait for the
+//! acknowledgement before the commit that it confirms. Reads use connections of their own and never wait for the
 //! writer.
 //!
 //! The entry point is [`Store`], which implements the storage traits of the core: [`aethon_core::session::TurnLog`],
@@ -23,6 +23,7 @@ mod channel_records;
 mod clock_jumps;
 pub mod copy;
 mod db;
+mod encoded_vectors;
 mod error;
 mod growth;
 mod history;
@@ -38,10 +39,8 @@ mod marks;
 mod memory;
 mod messages;
 mod money;
-mod numbers;
 mod oneshots;
 mod opening;
-mod options;
 mod outbox;
 mod owner;
 mod owners;
@@ -61,8 +60,7 @@ mod works;
 
 pub use error::Error;
 pub use maintenance::Health;
-pub use options::{DefaultLimits, OpenMode, Options, Upgrade};
-pub use store::Store;
+pub use store::{DefaultLimits, OpenMode, Options, Store, Upgrade};
 
 /// Result whose error defaults to [`Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;

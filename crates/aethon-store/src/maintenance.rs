@@ -1,4 +1,4 @@
-//! Maintenance: removes what has expired, and checks the integrity of the file.
+//! Maintenance: removes expired rows, and checks the integrity of the file.
 
 use std::time::Duration;
 
@@ -9,8 +9,7 @@ use async_trait::async_trait;
 
 use crate::db::{Sql, VERSION, indexes};
 use crate::error::Error;
-use crate::options::OpenMode;
-use crate::store::Store;
+use crate::store::{OpenMode, Store};
 use crate::time::{day_number, days};
 use crate::{
     channel_records, clock_jumps, ledger, marks, oneshots, outbox, purge, telemetry, turns, vectors,

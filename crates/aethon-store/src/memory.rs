@@ -1,4 +1,4 @@
-//! Long-term memory. `entries` holds the rows, `listing` pages through them, `words` extracts what a text is found by
+//! Long-term memory. `entries` holds the rows, `listing` pages through them, `words` extracts the search terms of a text
 //! (with `stem` and `stop_words`); `by_words` and `by_meaning` (over `sketches`) search, and `fusion` merges their
 //! results.
 
@@ -12,8 +12,8 @@ use async_trait::async_trait;
 use rusqlite::params;
 
 use crate::db::{OnStorageFailure, Sql};
+use crate::encoded_vectors::bytes;
 use crate::error::Error;
-use crate::numbers::bytes;
 use crate::store::Store;
 
 mod by_meaning;
@@ -83,9 +83,9 @@ impl Memory for Store {
         let hits = self.read(move |sql| search(sql, &sketches, &query)).await?;
         let ids: Vec<i64> = hits.iter().map(|hit| hit.entry.id.0).collect();
         if purpose != Purpose::Look && !ids.is_empty() {
-            // Nobody waits for the disk: if the process dies first, a recall date is older than it could be.
+            // No caller waits for the disk: if the process dies first, a recall date is older than it could be.
             let note = move |sql: &Sql<'_>| entries::note_recall(sql, &ids, now);
-            self.write_later(OnStorageFailure::BestEffort, note).await?;
+            self.write_later(OnStorageFailure::Drop, note).await?;
         }
         Ok(hits)
     }

@@ -105,7 +105,7 @@ pub(crate) fn text(sql: &Sql<'_>, id: i64) -> Result<Option<String>, Error> {
 
 /// Bytes of a window beyond which older pictures are replaced by a note.
 const MAX_PICTURES: usize = 16 << 20;
-/// Maximum bytes of a window, more than any model accepts; what comes before is left to a summary.
+/// Maximum bytes of a window, more than any model accepts; earlier messages are left to a summary.
 const MAX_WINDOW: usize = 64 << 20;
 
 /// Selects live messages of a session, in the columns that [`read`] expects.
@@ -249,7 +249,7 @@ pub(crate) fn blocks(json: &str) -> Vec<Block> {
     }
 }
 
-/// Returns the stored id of the last message that a folded block stands for.
+/// Returns the stored id of the last message that a folded block replaces.
 fn folds_through(block: &Block) -> Option<i64> {
     if let Block::Folded { to, .. } = block { to.parse().ok() } else { None }
 }

@@ -84,7 +84,7 @@ fn remove_until(
         if is_enough(sql)? {
             return Ok(true);
         }
-        // First what is removed already and still takes up space.
+        // First the removed rows that still take up space.
         if !purge::purge_some(sql)? && !remove_first(sql, now)? {
             return Ok(false);
         }
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn what_goes_is_the_first_that_is_not_in_use() {
+    fn the_first_idle_sessions_are_removed() {
         let all = [("a", 40, true), ("b", 40, false), ("c", 40, false), ("d", 40, false)];
         let check = |sessions: u32, bytes: u64, gone: &[&str], left: u64| {
             let (ids, bytes_left) = surplus_of(&all, sessions, bytes);
@@ -128,21 +128,5 @@ mod tests {
         check(4, 100, &["b", "c"], 80);
         check(2, 159, &["b", "c"], 80);
         check(0, 0, &["b", "c", "d"], 40);
-    }
-
-    #[test]
-    fn they_are_added_up_when_they_may_be_too_large_and_not_all_the_time() {
-        let growth = crate::growth::Growth::new(800);
-        assert!(growth.due().is_none(), "nothing was written");
-        growth.add(100);
-        assert!(growth.due().is_some(), "nobody knows what was there at the start");
-        growth.know(600);
-        growth.add(200);
-        assert!(growth.due().is_none());
-        growth.add(1);
-        assert!(growth.due().is_some());
-        growth.know(800);
-        growth.add(99);
-        assert!(growth.due().is_none(), "too little to be worth it");
     }
 }

@@ -1,4 +1,4 @@
-//! Opens the store, and does what a daemon does before anything else.
+//! Opens a store: the database, the threads that read and write it, and whatever an earlier daemon left behind.
 
 use std::path::Path;
 use std::sync::atomic::AtomicI64;
@@ -12,9 +12,8 @@ use crate::db::{self, BackgroundTasks, IdleTask, Opened, Readers, Settings, Sql,
 use crate::error::Error;
 use crate::growth::Growth;
 use crate::memory::Sketches;
-use crate::options::{OpenMode, Options, Upgrade};
 use crate::owner::Owner;
-use crate::store::{Inner, Store, day_at};
+use crate::store::{OpenMode, Options, Store, StoreInner, Upgrade, day_at};
 use crate::time::to_millis;
 use crate::{clock_jumps, ledger, marks, oneshots, owners, purge, search};
 
@@ -57,9 +56,8 @@ impl Store {
         } else if is_daemon {
             look_after(&mut opened, &settings, &*options.clock)?;
         }
-        let own_tasks =
-            BackgroundTasks { idle_tasks: IDLE_TASKS, probe: marks::probe, relief: oneshots::free };
-        let writer = Writer::start(opened, settings.clone(), own_tasks)?;
+        let tasks = BackgroundTasks { idle_tasks: IDLE_TASKS, probe: marks::probe, relief: oneshots::free };
+        let writer = Writer::start(opened, settings.clone(), tasks)?;
         let health = settings.health.clone();
         let readers = Readers::new(settings);
         let owner = Owner::fresh(is_daemon, options.lease);
@@ -71,7 +69,7 @@ impl Store {
         };
         let oneshots = max_oneshot_bytes.map(Growth::new);
         let Options { clock, agent_name, mode, .. } = options;
-        Ok(Self(Arc::new(Inner {
+        Ok(Self(Arc::new(StoreInner {
             readers,
             writer,
             clock,
@@ -101,7 +99,7 @@ fn do_defaults_wait(sql: &Sql<'_>, health: &StorageHealth) -> Result<bool, Error
     }
 }
 
-/// What a daemon does before anything else: checks the file, and ends what the daemon before it left. What is stored can
+/// Prepares the start of a daemon: checks the file, and ends the open work of the daemon before it. Stored data can
 /// be read even if a part of the file is damaged or cannot be read, so that is no reason not to start.
 fn look_after(opened: &mut Opened, settings: &Settings, clock: &dyn Clock) -> Result<(), Error> {
     let health = &settings.health;
@@ -118,7 +116,7 @@ fn look_after(opened: &mut Opened, settings: &Settings, clock: &dyn Clock) -> Re
     }
 }
 
-/// Ends what an earlier daemon left.
+/// Ends the open work of an earlier daemon.
 fn end_former(sql: &Sql<'_>, settings: &Settings, clock: &dyn Clock) -> Result<(), Error> {
     prove_writable(sql, &settings.path, &settings.health)?;
     // If nothing can be written now, leases expire and reservations get booked anyway, only later.
@@ -130,7 +128,7 @@ fn end_former(sql: &Sql<'_>, settings: &Settings, clock: &dyn Clock) -> Result<(
     Ok(())
 }
 
-/// Makes known what is wrong with the file.
+/// Reports a fault of the file.
 fn note(health: &StorageHealth, error: &Error) {
     match error.is_damaged() {
         true => db::note_damage(health, error),
@@ -149,7 +147,7 @@ fn report(health: &StorageHealth, fault: &Error) {
 }
 
 /// Checks that the database accepts writes. A file that is not writable is a reason not to start. A full disk is not:
-/// what is stored can be read, and everything else is refused until there is space.
+/// stored data can be read, and everything else is refused until there is space.
 fn prove_writable(sql: &Sql<'_>, path: &Path, health: &StorageHealth) -> Result<(), Error> {
     match db::in_transaction(sql, |sql| db::mark(sql).and_then(|()| marks::probe(sql))) {
         Err(error) if error.is_unwritable() => Err(error.at_opening(path)),
@@ -162,7 +160,7 @@ fn prove_writable(sql: &Sql<'_>, path: &Path, health: &StorageHealth) -> Result<
     }
 }
 
-/// Books the calls that an earlier daemon left open. Writes nothing, and so waits for nobody, if there are none.
+/// Books the calls that an earlier daemon left open. Writes nothing, and so waits for no lock, if there are none.
 fn write_off(sql: &Sql<'_>, today: i64) -> Result<(), Error> {
     if !ledger::is_anything_set_aside(sql)? {
         return Ok(());

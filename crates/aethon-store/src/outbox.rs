@@ -113,7 +113,7 @@ pub(crate) fn insert(
     // Deliveries to the same recipient arrive in the order in which they were stored.
     const LAST_DUE: &str = "SELECT max(due_at) FROM outbox INDEXED BY outbox_recipient
         WHERE channel = ?1 AND recipient = ?2 AND recipient IS NOT NULL AND due_at IS NOT NULL";
-    // What the turn sent before a restart, whether it has arrived or not.
+    // The deliveries of the turn before a restart, arrived or not.
     const SAME: &str =
         "SELECT id FROM outbox WHERE turn = ?1 AND channel = ?2 AND recipient IS ?3 AND text = ?4
         AND is_reply = 0 LIMIT 1";
@@ -137,7 +137,7 @@ pub(crate) fn insert(
     Ok(sql.insert(INSERT, values)?)
 }
 
-/// Removes the settled deliveries of a session, with the channel records about their text. Pending ones stay: somebody
+/// Removes the settled deliveries of a session, with the channel records about their text. Pending ones stay: a recipient
 /// waits for them.
 pub(crate) fn forget_settled(sql: &Sql<'_>, session: &str) -> Result<(), Error> {
     const FORGET: &str = "DELETE FROM outbox WHERE settled_at IS NOT NULL AND session = ?1";

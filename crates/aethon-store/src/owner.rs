@@ -1,4 +1,4 @@
-//! The programs that own turns.
+//! This program as an owner of turns, and the leases of others that it observes.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -18,7 +18,7 @@ pub(crate) struct Owner {
 }
 
 impl Owner {
-    /// A new one, which nobody was before.
+    /// Makes up a new one.
     pub(crate) fn fresh(is_daemon: bool, lease: Duration) -> Self {
         // The last digits of an id are the drawn ones.
         let drawn = aethon_core::ids::unique();

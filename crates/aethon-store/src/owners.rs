@@ -162,7 +162,7 @@ fn take_over(sql: &Sql<'_>, owner: Owner, session: &SessionId, now: i64) -> Resu
 
 /// Whether another owner has a turn in a session that comes before this one: because it has begun, or was accepted before all
 /// that this owner has there. Which of its own turns an owner begins with is up to its queue, and that may differ from the order
-/// in which they were stored; were only this one compared, two owners could wait for each other for ever.
+/// in which they were stored; were only this one compared, two owners could wait for each other forever.
 pub(crate) fn is_held(sql: &Sql<'_>, session: i64, turn: i64, owner: Owner) -> Result<bool, Error> {
     const HELD: &str =
         "SELECT 1 FROM turns INDEXED BY turns_open WHERE session_key = ?1 AND phase < 2 AND phase >= 0

@@ -1,6 +1,6 @@
 //! Removes conversations in small steps.
 //!
-//! The first step detaches the session's row, which is quick however long the conversation is: from then on nobody sees
+//! The first step detaches the session's row, which is quick however long the conversation is: from then on no reader sees
 //! its messages. They are deleted later, a few at a time, between other people's turns. After a crash, the next idle
 //! moment continues.
 
@@ -47,7 +47,7 @@ pub(crate) fn purge_some(sql: &Sql<'_>) -> Result<bool, Error> {
     }
 }
 
-/// Deletes some of what was detached under this key. Returns `true` if there may be more.
+/// Deletes some rows that were detached under this key. Returns `true` if there may be more.
 pub(crate) fn purge_some_of(sql: &Sql<'_>, session: i64) -> Result<bool, Error> {
     const CUT: &str = "SELECT cut_at FROM purges WHERE session_key = ?1";
     const MESSAGES: &str = "SELECT id, role, content FROM messages WHERE session_key = ?1 LIMIT ?2";

@@ -13,7 +13,7 @@ use crate::{marks, memory};
 /// How many faults are named.
 const MAX_FAULTS: usize = 50;
 
-/// What was done.
+/// The result of a repair.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Repair {
     /// The database is intact; nothing was changed.
@@ -31,13 +31,13 @@ pub struct Salvaged {
     pub file: PathBuf,
     /// How many rows were saved.
     pub kept: u64,
-    /// What is lost, one sentence a table; empty if nothing is.
+    /// The losses, one sentence a table.
     pub lost: Vec<String>,
 }
 
 /// Mends the database at `path`, salvaging into the new file `target` if it must. Blocks; reads all of it.
 pub fn repair(path: &Path, target: &Path) -> Result<Repair, Error> {
-    db::inspect(path)?;
+    db::format(path)?;
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let damaged = Connection::open_with_flags(path, flags)?;
     let faults = faults(&damaged);
@@ -50,7 +50,7 @@ pub fn repair(path: &Path, target: &Path) -> Result<Repair, Error> {
     salvage(&damaged, target).map(Repair::Salvaged)
 }
 
-/// Returns what is wrong; empty if nothing is. Also compares every index with its table.
+/// Returns the faults found. Also compares every index with its table.
 fn faults(connection: &Connection) -> Vec<String> {
     let found = indexes::faults(connection, "PRAGMA integrity_check(1000000)");
     let mut faults = found.unwrap_or_else(|error| vec![error.to_string()]);
@@ -89,7 +89,7 @@ fn salvage(damaged: &Connection, target: &Path) -> Result<Salvaged, Error> {
     Ok(Salvaged { file: target.to_owned(), kept, lost: tables.iter().filter_map(lost).collect() })
 }
 
-/// Says what is lost of a table.
+/// Describes the losses of a table.
 fn lost(table: &TableSalvage) -> Option<String> {
     const MAX_NAMED: usize = 5;
     let TableSalvage { table, gaps, .. } = table;

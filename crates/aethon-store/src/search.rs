@@ -248,7 +248,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_are_quoted_for_the_index_whatever_is_typed() {
+    fn any_input_is_quoted_for_the_index() {
         let check = |typed: &str, expected: &str| {
             let query = Words::of(typed).map(|words| words.for_index()).unwrap_or_default();
             assert_eq!(query, expected, "{typed:?}");
@@ -275,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_text_is_cut_where_the_index_ends_wherever_its_escapes_stand() {
+    fn a_long_text_is_cut_at_the_index_limit_despite_escapes() {
         for piece in ["plain ", "\"", "\u{1}", "é", "\u{1F600}x", "\\"] {
             for shift in [0, 1, 2, 3, 5, 7, 11] {
                 let text = "a".repeat(shift) + &piece.repeat(6 * MAX_TEXT / piece.len() + 14);
@@ -306,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn only_text_and_files_of_a_message_are_searched() {
+    fn search_covers_text_and_files_of_messages() {
         let content = r#"[{"type":"text","text":"alpha \"quoted\""},{"type":"file","name":"n.txt","mime":"m","text":"beta"},
             {"type":"reasoning","text":"gamma"},{"type":"tool_call","id":"1","name":"shell","input":{}}]"#;
         assert_eq!(searchable(content), "alpha \"quoted\"\nn.txt\nbeta\n");

@@ -3,9 +3,10 @@
 use std::fmt;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
-use aethon_core::clock::Clock;
-use aethon_core::storage::StorageHealth;
+use aethon_core::clock::{Clock, SystemClock};
+use aethon_core::storage::{StorageHealth, Synchronous};
 use aethon_core::turn::Trust;
 
 use crate::db::{self, CommitTiming, OnStorageFailure, Readers, Sql, Writer};
@@ -13,15 +14,107 @@ use crate::error::Error;
 use crate::growth::Growth;
 use crate::marks;
 use crate::memory::Sketches;
-use crate::options::OpenMode;
 use crate::owner::{Owner, SuspiciousLeases};
 use crate::time::{day_number, to_millis};
 
+/// Who opens a store.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum OpenMode {
+    /// The one daemon of the home. Calls that were running when an earlier daemon crashed are booked at an estimate.
+    Daemon,
+    /// A program that may run beside the daemon and leaves the daemon's state alone.
+    #[default]
+    Guest,
+}
+
+/// What happens to a database of an older format.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Upgrade {
+    /// It is refused and left as it is.
+    #[default]
+    Refuse,
+    /// It is copied and brought to the current format, provided that no other program has it open.
+    Allow,
+}
+
+/// Which limits are the program's defaults, and not the owner's wish. After an upgrade they wait until the owner was warned for
+/// long enough; see [`aethon_core::storage::StorageMarks::defaults_wait`].
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct DefaultLimits {
+    /// [`Options::max_bytes`].
+    pub file: bool,
+    /// [`Options::max_oneshot_bytes`].
+    pub oneshots: bool,
+}
+
+/// Settings of a store. Start from the default and change what differs.
+#[derive(Clone)]
+#[non_exhaustive]
+pub struct Options {
+    /// Who opens it.
+    pub mode: OpenMode,
+    /// Which failures an acknowledged write survives.
+    pub synchronous: Synchronous,
+    /// The source of the current time.
+    pub clock: Arc<dyn Clock>,
+    /// The agent that answers new sessions.
+    pub agent_name: String,
+    /// How long a program counts as alive after its last sign of life.
+    pub lease: Duration,
+    /// How long a write waits for another program that writes to the same file.
+    pub busy_timeout: Duration,
+    /// Maximum size of the file in bytes. Turns of strangers fill three quarters of it. Beyond it, the oldest one-shot
+    /// sessions are removed; if there are none, writes fail.
+    pub max_bytes: Option<u64>,
+    /// Maximum size of all one-shot sessions together.
+    pub max_oneshot_bytes: Option<u64>,
+    /// What holds in place of [`Self::max_oneshot_bytes`] while that waits as a default: the owner's part of it, if any.
+    pub owner_oneshot_bytes: Option<u64>,
+    /// Which of these two limits are defaults.
+    pub defaults: DefaultLimits,
+    /// What happens to a database of an older format.
+    pub upgrade: Upgrade,
+}
+
+impl Options {
+    /// Applies a change and returns the result.
+    #[must_use]
+    pub fn with(mut self, change: impl FnOnce(&mut Self)) -> Self {
+        change(&mut self);
+        self
+    }
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            mode: OpenMode::Guest,
+            synchronous: Synchronous::Normal,
+            clock: Arc::new(SystemClock),
+            agent_name: "aethon".to_owned(),
+            lease: aethon_core::owner::LEASE,
+            busy_timeout: Duration::from_secs(5),
+            max_bytes: None,
+            max_oneshot_bytes: None,
+            owner_oneshot_bytes: None,
+            defaults: DefaultLimits::default(),
+            upgrade: Upgrade::Refuse,
+        }
+    }
+}
+
+impl fmt::Debug for Options {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Options").field("synchronous", &self.synchronous).finish_non_exhaustive()
+    }
+}
+
 /// The storage of one home. Clones share it.
 #[derive(Clone)]
-pub struct Store(pub(crate) Arc<Inner>);
+pub struct Store(pub(crate) Arc<StoreInner>);
 
-pub(crate) struct Inner {
+/// The parts of a store.
+pub(crate) struct StoreInner {
     // Dropped before the writer, whose connection must close last: closing the last connection tidies up the file.
     pub(crate) readers: Readers,
     pub(crate) writer: Writer,
@@ -46,7 +139,7 @@ pub(crate) struct Inner {
 }
 
 impl Store {
-    /// Stores what is queued, checkpoints and closes the file. All clones refuse further work. Acknowledged writes are
+    /// Stores the queued writes, checkpoints and closes the file. All clones refuse further work. Acknowledged writes are
     /// safe without this; it only leaves a tidier file.
     pub async fn close(&self) {
         let store = self.0.clone();
@@ -63,7 +156,7 @@ impl Store {
         &self,
         work: impl FnMut(&Sql<'_>) -> Result<T, Error> + Send + 'static,
     ) -> Result<T, Error> {
-        self.0.writer.run(CommitTiming::Awaited, work).await
+        self.0.writer.run(CommitTiming::Immediate, work).await
     }
 
     /// Queues a write for the next commit; waits only for a slot in the queue.
@@ -186,6 +279,7 @@ impl Store {
     }
 }
 
+/// Returns the day of a clock, in days since 1970, UTC.
 pub(crate) fn day_at(clock: &dyn Clock) -> i64 {
     day_number(to_millis(clock.now()))
 }

@@ -57,7 +57,7 @@ impl TurnLog for Store {
         self.note_growth(turn.inbound.len() * 2);
         let mark = self.mark_for(inbound.trust());
         // A message that waits behind a running turn can wait for the commit that ends it.
-        let timing = if begin.is_some() { CommitTiming::Awaited } else { CommitTiming::Patient };
+        let timing = if begin.is_some() { CommitTiming::Immediate } else { CommitTiming::Shared };
         let accept = move |sql: &Sql<'_>| match mark {
             Some(mark) if !has_room(sql, &turn, mark)? => Ok(None),
             _ => accept(sql, &opening, &turn, start.as_ref()).map(Some),
@@ -125,7 +125,7 @@ impl TurnLog for Store {
             now,
         };
         self.note_growth(prepared.messages.iter().map(NewMessage::bytes).sum());
-        Ok(self.write_at(now, CommitTiming::Awaited, move |sql| prepared.store(sql)).await?)
+        Ok(self.write_at(now, CommitTiming::Immediate, move |sql| prepared.store(sql)).await?)
     }
 
     async fn window(&self, session: &SessionId, limit: usize) -> CoreResult<Vec<Message>> {
@@ -156,7 +156,7 @@ impl TurnLookup for Store {
     }
 }
 
-/// Returns what a reply adds to the text of a message: empty if they are equal, `None` if the texts differ. A long text
+/// Returns the text that a reply adds to a message: empty if they are equal, `None` if the texts differ. A long text
 /// followed by a notice is not stored twice, either.
 fn suffix_after<'r>(reply: &'r str, message: &Message) -> Option<&'r str> {
     if message.text_bytes() > reply.len() {
@@ -335,7 +335,7 @@ fn begin_again(
     Ok(begun)
 }
 
-/// Stores the user's message and removes what it replaces from the live branch.
+/// Stores the user's message and removes the replaced messages from the live branch.
 fn begin(
     sql: &Sql<'_>,
     session: &OpenSession,

@@ -1,7 +1,7 @@
 //! Turns as rows. The table is also the inbox: a turn remembers the id by which its sender knows it.
 //!
 //! If a session is removed while a turn's dedupe id is still valid, the turn stays as an empty shell (session 0): a
-//! redelivered message must not run again just because somebody tidied up, but its words must be gone.
+//! redelivered message must not run again just because its session was deleted, but its words must be gone.
 
 use std::borrow::Cow;
 

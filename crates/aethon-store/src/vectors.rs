@@ -9,11 +9,11 @@ use async_trait::async_trait;
 use rusqlite::{Row, params};
 
 use crate::db::{OnStorageFailure, Sql};
+use crate::encoded_vectors::{bytes, numbers};
 use crate::error::Error;
-use crate::numbers::{bytes, numbers};
 use crate::store::Store;
 
-/// Vectors written per transaction: some hundred kilobytes, which delays nobody for long.
+/// Vectors written per transaction: some hundred kilobytes, which delays other writes only briefly.
 const STEP: usize = 64;
 
 #[async_trait]
@@ -27,7 +27,7 @@ impl EmbeddingCache for Store {
         let stale: Vec<i64> = rows.iter().flatten().filter(is_stale).map(|row| row.id).collect();
         if !stale.is_empty() {
             let note = move |sql: &Sql<'_>| stale.iter().try_for_each(|&id| note_use(sql, id, today));
-            self.write_later(OnStorageFailure::BestEffort, note).await?;
+            self.write_later(OnStorageFailure::Drop, note).await?;
         }
         Ok(rows.into_iter().map(|row| row?.vector).collect())
     }

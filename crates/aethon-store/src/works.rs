@@ -1,4 +1,4 @@
-//! Work that takes more than one turn: one document each, and in a separate column what a person wants of it, because
+//! Work that takes more than one turn: one document each, and in a separate column the command of a person, because
 //! another program may record a command while the work is running.
 
 use aethon_core::error::{Error as CoreError, Result as CoreResult};

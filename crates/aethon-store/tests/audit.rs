@@ -1,4 +1,4 @@
-//! What was allowed and refused: kept across restarts, newest first, and never too much.
+//! Permissions and refusals: kept across restarts, newest first, and never too much.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that cannot go on fails")]
 
 mod common;
@@ -35,7 +35,7 @@ async fn add(home: &Home, action: AuditAction, count: u32) {
 }
 
 #[tokio::test]
-async fn a_flood_of_refusals_pushes_out_nothing_that_the_owner_decided() {
+async fn a_flood_of_refusals_displaces_no_decision_of_the_owner() {
     let home = Home::new();
     home.store.record(AuditEntry::new(start(), AuditAction::Config, "budget", "changed")).await.unwrap();
     for _ in 0..3 {

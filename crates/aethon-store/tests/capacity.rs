@@ -1,4 +1,4 @@
-//! What happens as the file comes near its largest size: who is refused, what goes, and what is said.
+//! The file near its largest size: refusals, removals and messages.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that cannot go on fails")]
 
 mod common;
@@ -59,7 +59,7 @@ async fn strangers_leave_a_quarter_of_the_file_to_the_owner() {
         assert!(refused.is_no_room() && refused.is_busy() && !refused.is_unavailable(), "{row}: {refused}");
         assert!(refused.to_string().contains("`storage.max_mb`"), "{row}: {refused}");
         assert!(home.store.health().fault().is_none(), "{row}: it is no fault of the storage");
-        // The owner goes on where they had to stop.
+        // The owner continues where strangers had to stop.
         let (taken, full) = fill(&home, |_| say("webchat:own", &text)).await;
         assert!(taken >= 3 && full.is_unavailable(), "{row}: {taken} {full}");
         assert!(full.to_string().contains("`storage.max_mb`"), "{row}: {full}");
@@ -68,7 +68,7 @@ async fn strangers_leave_a_quarter_of_the_file_to_the_owner() {
 }
 
 #[tokio::test]
-async fn one_shot_sessions_go_before_a_stranger_is_refused() {
+async fn oneshot_sessions_are_removed_before_a_stranger_is_refused() {
     let home = limited(4 * MEBIBYTE);
     home.turn("webchat:own", "kept", "ok").await;
     for n in 0..60 {
@@ -83,7 +83,7 @@ async fn one_shot_sessions_go_before_a_stranger_is_refused() {
 }
 
 #[tokio::test]
-async fn one_shot_sessions_go_before_the_owner_is_refused() {
+async fn oneshot_sessions_are_removed_before_the_owner_is_refused() {
     let home = limited(4 * MEBIBYTE);
     for n in 0..10 {
         let id = format!("webhook:trigger:{n}");
@@ -97,13 +97,13 @@ async fn one_shot_sessions_go_before_the_owner_is_refused() {
     assert!(full.to_string().contains("`storage.max_mb`"), "{full}");
     assert_eq!(oneshots(&home).await, 1, "all others went first");
     assert!(home.store.session(&session("webhook:trigger:busy")).await.unwrap().is_some());
-    // What is removed is room at once.
+    // Removed rows are free space at once.
     assert!(home.store.clear(&session("webchat:own"), aethon_core::session::Clear::Delete).await.unwrap());
     send(&home, say("webchat:new", &text)).await.unwrap();
 }
 
 #[tokio::test]
-async fn one_shot_sessions_are_limited_in_bytes_as_they_come() {
+async fn oneshot_sessions_are_limited_in_bytes() {
     let home =
         Home::with(Options::default().with(|options| options.max_oneshot_bytes = Some(MEBIBYTE as u64)));
     let job = called("job:owners", 100).via("scheduler").with_oneshot(true);
@@ -120,7 +120,7 @@ async fn one_shot_sessions_are_limited_in_bytes_as_they_come() {
 }
 
 #[tokio::test]
-async fn a_message_that_comes_again_is_known_where_there_is_no_room() {
+async fn a_duplicate_message_is_recognized_without_room() {
     let home = limited(4 * MEBIBYTE);
     let keyed = || say_as("webhook:x", "hello", "k", Some(60)).via("webhook");
     send(&home, keyed()).await.unwrap();

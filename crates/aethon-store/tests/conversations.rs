@@ -50,7 +50,7 @@ async fn search_finds_titles_ids_and_words_of_messages() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn nothing_that_is_typed_is_an_error_of_the_search() {
+async fn no_search_input_is_an_error() {
     let home = Home::new();
     home.turn(S, "quote \" star * and -minus", "x").await;
     index_everything(&home);

@@ -37,7 +37,7 @@ fn child(name: &str, first: &str, folder: &Path) -> Child {
         .unwrap()
 }
 
-/// Where a child is to write; none when somebody runs the ignored tests by hand.
+/// Where a child is to write; none when the ignored tests are run by hand.
 fn folder() -> Option<PathBuf> {
     std::env::var_os(FOLDER).map(PathBuf::from)
 }
@@ -187,7 +187,7 @@ async fn writes_until_the_log_cannot_grow() {
 #[tokio::test]
 async fn a_commit_that_fails_fails_its_jobs_and_the_writer_goes_on() {
     let folder = tempfile::tempdir().unwrap();
-    // No file of the child may grow beyond 4 MiB; it is told by an error, not by a signal.
+    // No file of the child may grow beyond 4 MiB; it gets an error, not a signal.
     let limit = "trap '' XFSZ; ulimit -f 8192; ";
     let mut child = child("writes_until_the_log_cannot_grow", limit, folder.path());
     let lines = BufReader::new(child.stdout.take().unwrap()).lines();

@@ -107,7 +107,7 @@ async fn a_damaged_turn_neither_blocks_its_session_nor_stays_when_it_is_deleted(
 }
 
 #[tokio::test]
-async fn damage_met_by_one_reader_is_known_to_all_callers_from_then_on() {
+async fn damage_found_by_one_reader_is_reported_to_all_callers() {
     let home = filled().await;
     let pages = pages(&home.path(), "messages");
     destroy(&home.path(), pages[pages.len() / 2]);
@@ -191,7 +191,7 @@ async fn a_daemon_starts_on_whatever_part_of_the_file_is_damaged() {
 }
 
 #[tokio::test]
-async fn work_of_idle_moments_goes_on_beside_damage() {
+async fn idle_tasks_continue_beside_damage() {
     let mut home = filled().await;
     for page in pages(&home.path(), "memories") {
         destroy(&home.path(), page);

@@ -1,4 +1,4 @@
-//! A storage that fails for a while: what is told, what is kept, and what happens when it is over.
+//! A storage that fails for a while: reports, kept writes and recovery.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that cannot go on fails")]
 
 mod common;
@@ -51,7 +51,7 @@ fn entry(tokens: u64) -> LedgerEntry {
 }
 
 #[tokio::test]
-async fn a_storage_that_fails_says_so_until_it_is_over_without_being_asked() {
+async fn a_failing_storage_reports_failure_and_recovery() {
     let home = Home::with(impatient());
     home.turn(S, "x", "y").await;
     assert_eq!(home.store.health().fault(), None);
@@ -67,7 +67,7 @@ async fn a_storage_that_fails_says_so_until_it_is_over_without_being_asked() {
 }
 
 #[tokio::test]
-async fn what_nobody_waits_for_and_is_needed_is_stored_when_it_is_over() {
+async fn retried_background_writes_are_stored_after_recovery() {
     let home = Home::with(impatient());
     home.turn(S, "x", "y").await;
     let other = held(&home);
@@ -84,7 +84,7 @@ async fn what_nobody_waits_for_and_is_needed_is_stored_when_it_is_over() {
 }
 
 #[tokio::test]
-async fn a_full_database_says_which_limit_it_has_and_what_fits_is_stored_after_it() {
+async fn a_full_database_reports_its_limit_and_stores_smaller_writes() {
     let home = Home::with(Options::default().with(|options| options.max_bytes = Some(800 << 10)));
     let long = "word ".repeat(20_000);
     let mut stored = 0;
@@ -157,7 +157,7 @@ fn a_file_that_cannot_be_written_is_refused_with_its_name_and_the_remedy() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("aethon.db");
     drop(Store::open(&path, Options::default()).unwrap());
-    // Where the log would be is something that cannot be written, whoever runs the test.
+    // In the place of the log is something that no user can write.
     std::fs::create_dir(folder.path().join("aethon.db-wal")).unwrap();
     let said = refusal(&path, OpenMode::Daemon);
     assert!(said.contains("aethon.db") && said.contains("cannot be written"), "{said}");
@@ -174,7 +174,7 @@ fn a_file_that_cannot_be_written_is_refused_with_its_name_and_the_remedy() {
 }
 
 #[tokio::test]
-async fn a_migration_that_fails_says_what_and_where_the_copy_is() {
+async fn a_failed_migration_reports_the_cause_and_the_copy() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("aethon.db");
     let connection = Connection::open(&path).unwrap();

@@ -1,4 +1,4 @@
-//! Finding passages of a session again, and keeping what was learnt about models.
+//! Finding passages of a session again, and keeping learned facts about models.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that cannot go on fails")]
 
 mod common;
@@ -19,7 +19,7 @@ async fn find(home: &Home, words: &str, except: Option<TurnId>) -> Vec<Passage> 
 }
 
 #[tokio::test]
-async fn the_best_passage_comes_first_whatever_is_typed() {
+async fn the_best_passage_comes_first_for_any_query() {
     let home = Home::new();
     home.turn(S, "The staging database listens on port 6543.", "Noted: port 6543.").await;
     home.turn(S, "My daughter Ada is allergic to walnuts.", "I will remember that.").await;
@@ -61,7 +61,7 @@ async fn the_best_passage_comes_first_whatever_is_typed() {
 }
 
 #[tokio::test]
-async fn a_passage_says_where_it_is_from_and_leaves_out_what_is_replaced() {
+async fn passages_name_their_message_and_omit_replaced_ones() {
     let home = Home::new();
     let turn = home.open_turn(S, "look it up").await;
     let call = |id: &str, name: &str, input| {
@@ -139,7 +139,7 @@ fn model(name: &str) -> ModelKey {
 }
 
 #[tokio::test]
-async fn what_was_learnt_survives_a_restart_and_is_forgotten_in_time() {
+async fn learned_facts_survive_a_restart_and_expire() {
     let mut home = Home::new();
     home.store.remember(&model("a"), ModelFact::ContextWindow(8_192)).await.unwrap();
     home.store.remember(&model("a"), ModelFact::TokenRatio(1.5)).await.unwrap();
@@ -161,7 +161,7 @@ async fn what_was_learnt_survives_a_restart_and_is_forgotten_in_time() {
 }
 
 #[tokio::test]
-async fn only_so_many_facts_are_kept_and_odd_rows_are_passed_over() {
+async fn surplus_facts_are_removed_and_invalid_rows_skipped() {
     let home = Home::new();
     for n in 0..300 {
         home.advance(1);

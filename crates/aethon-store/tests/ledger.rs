@@ -74,7 +74,7 @@ fn brief(rows: &[UsageRow]) -> Vec<(String, &'static str, u64, f64)> {
 }
 
 #[tokio::test]
-async fn what_is_set_aside_counts_until_it_is_settled() {
+async fn reservations_count_until_they_are_settled() {
     let home = Home::new();
     let first = reserve(&home.store, 0.6, 1.0).await;
     assert!(first.is_some());
@@ -125,7 +125,7 @@ async fn callers_side_by_side_never_pass_the_ceiling() {
 }
 
 #[tokio::test]
-async fn a_restart_forgets_nothing() {
+async fn sums_survive_a_restart() {
     let home = daemon();
     settle(&home.store, None, call(start(), 0.25)).await;
     let kept = reserve(&home.store, 0.5, 1.0).await;
@@ -164,7 +164,7 @@ async fn a_program_beside_the_daemon_leaves_its_reservations_alone() {
 }
 
 #[tokio::test]
-async fn what_a_guest_left_behind_counts_in_its_day_and_is_written_off_later() {
+async fn reservations_of_a_gone_guest_count_in_their_day_and_are_written_off_later() {
     let home = daemon();
     reserve(&beside(&home, OpenMode::Guest), 0.5, 1.0).await;
     assert_eq!(home.store.today().await.unwrap(), money(0.0, 0.5));
@@ -175,7 +175,7 @@ async fn what_a_guest_left_behind_counts_in_its_day_and_is_written_off_later() {
 }
 
 #[tokio::test]
-async fn old_calls_go_and_their_sums_stay() {
+async fn old_calls_are_removed_and_their_sums_kept() {
     let home = Home::new();
     home.turn(S, "x", "y").await;
     for n in 0..300 {
@@ -197,7 +197,7 @@ async fn old_calls_go_and_their_sums_stay() {
 }
 
 #[tokio::test]
-async fn an_entry_that_nobody_waited_for_is_there_with_the_next_commit() {
+async fn background_entries_are_stored_with_the_next_commit() {
     let home = Home::new();
     settle(&home.store, None, call(start(), 0.5)).await;
     home.turn(S, "x", "y").await;
@@ -229,7 +229,7 @@ async fn more_entries_than_the_queue_holds_are_all_stored() {
 }
 
 #[tokio::test]
-async fn amounts_that_are_none_are_refused_or_count_as_nothing() {
+async fn invalid_amounts_are_refused_or_count_as_zero() {
     let home = Home::new();
     for (amount, ceiling) in [(f64::NAN, 1.0), (-1.0, 1.0), (f64::INFINITY, 1.0), (0.1, f64::NAN)] {
         let refused = home.store.reserve("p", "m", Claim::exactly(amount, ceiling)).await.unwrap_err();
@@ -247,7 +247,7 @@ async fn amounts_that_are_none_are_refused_or_count_as_nothing() {
     }
     assert_eq!(home.store.today().await.unwrap(), money(20e6, 1.0));
     assert!(reserve(&home.store, 0.1, 1e12).await.is_some());
-    // A reservation that nobody knows is no reason to lose the entry.
+    // An unknown reservation is no reason to lose the entry.
     settle(&home.store, Some(4711), call(start(), 0.5)).await;
     assert_eq!(home.store.report(1).await.unwrap()[0].requests, 23);
 }
@@ -290,7 +290,7 @@ async fn calls_of_two_programs_grow_up_to_the_ceiling_and_not_beyond() {
 }
 
 #[tokio::test]
-async fn what_a_crash_cut_off_is_booked_at_its_last_estimate() {
+async fn calls_cut_off_by_a_crash_are_booked_at_their_last_estimate() {
     let home = daemon();
     let call = home.store.reserve("p", "m", claim(0.1, 0.5, 0.01)).await.unwrap().unwrap();
     let other = home.store.reserve("q", "n", claim(0.1, 0.2, 0.02)).await.unwrap().unwrap();

@@ -93,7 +93,7 @@ async fn a_killed_program_leaves_files_that_belong_together() {
 }
 
 #[tokio::test]
-async fn a_log_of_another_time_or_another_home_is_refused_and_nothing_is_changed() {
+async fn a_foreign_log_is_refused_and_nothing_is_changed() {
     let (_home, ours) = bursts(4).await;
     let (_other, theirs) = bursts(1).await;
     let rows = [
@@ -178,7 +178,7 @@ async fn a_database_that_another_program_rewrote_keeps_its_log() {
 }
 
 #[tokio::test]
-async fn the_copy_from_before_a_migration_is_refused_beside_the_log_of_the_migrated_one() {
+async fn the_copy_of_a_migration_is_refused_beside_the_newer_log() {
     let home = Home::new();
     home.turn(S, "first", "yes").await;
     home.store.close().await;

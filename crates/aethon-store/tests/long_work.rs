@@ -60,7 +60,7 @@ async fn a_long_session_is_gone_at_once_and_its_messages_go_in_steps() {
         assert!(home.store.clear(&session(S), how).await.unwrap());
         assert!(home.count(LEFT) > 1_000, "what nobody sees any more need not go while somebody waits");
         assert_gone(&home.store).await;
-        // What a stop cut off goes on after the start.
+        // Work cut off by a stop continues after the start.
         home.store.close().await;
         assert!(home.count(LEFT) > 1_000);
         reopen(&mut home);
@@ -80,7 +80,7 @@ async fn a_short_session_is_gone_from_the_file_when_the_request_is_answered() {
 }
 
 #[tokio::test]
-async fn removing_goes_on_while_others_write_without_a_pause() {
+async fn removal_continues_under_constant_writes() {
     let mut home = long_session(2_000, 3).await;
     reopen(&mut home);
     home.turn("webchat:other", "x", "y").await;

@@ -88,7 +88,7 @@ async fn a_newer_version_that_is_still_in_the_log_is_seen_too() {
 }
 
 #[test]
-fn a_file_that_is_something_else_is_refused_and_left_as_it_is() {
+fn a_foreign_file_is_refused_and_left_unchanged() {
     let folder = tempfile::tempdir().unwrap();
     let refused = |path: &Path| {
         let before = std::fs::read(path).unwrap();
@@ -197,7 +197,7 @@ async fn a_version_without_vectors_is_copied_and_keeps_its_money() {
 }
 
 #[tokio::test]
-async fn a_new_database_is_not_copied_and_an_empty_file_is_a_new_one() {
+async fn an_empty_file_is_a_new_database_and_is_not_copied() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("aethon.db");
     std::fs::write(&path, "").unwrap();
@@ -219,7 +219,7 @@ async fn files_that_were_open_to_others_are_closed_to_them() {
 }
 
 #[tokio::test]
-async fn a_sound_database_says_so_and_a_broken_one_says_what() {
+async fn the_integrity_check_reports_the_damage() {
     let home = Home::new();
     for n in 0..200 {
         home.turn(S, &format!("question {n}"), &"answer ".repeat(50)).await;

@@ -120,7 +120,7 @@ async fn has_it_open() {
     store.close().await;
 }
 
-/// What a crash leaves of a database with one turn: the file, and beside it a log that holds the turn.
+/// The remains of a database with one turn after a crash: the file, and beside it a log that holds the turn.
 async fn crashed(folder: &Path) {
     let home = Home::new();
     let reader = rusqlite::Connection::open(home.path()).unwrap();
@@ -132,7 +132,7 @@ async fn crashed(folder: &Path) {
     }
 }
 
-/// What an orderly end leaves of one.
+/// Its files after an orderly end.
 async fn closed(folder: &Path) {
     let home = Home::new();
     home.turn(S, "before", "fine").await;
@@ -140,7 +140,7 @@ async fn closed(folder: &Path) {
     std::fs::copy(home.path(), folder.join("aethon.db")).unwrap();
 }
 
-/// Opens it as a daemon, which can only read it, whoever asks how often.
+/// Opens it as a daemon, which can only read it.
 async fn only_read(folder: &Path) -> Store {
     let options = Options::default().with(|options| options.mode = OpenMode::Daemon);
     let store = Store::open(&folder.join("aethon.db"), options).unwrap();
@@ -157,7 +157,7 @@ async fn until_written(store: &Store) {
     }
 }
 
-/// That other programs which come and go take nothing from what is written.
+/// That other programs which come and go remove nothing that was written.
 async fn assert_keeps_what_is_written(store: &Store, folder: &Path) {
     for name in ["one", "two"] {
         let id = format!("webchat:{name}");
@@ -175,7 +175,7 @@ async fn assert_keeps_what_is_written(store: &Store, folder: &Path) {
 }
 
 #[tokio::test]
-async fn what_is_written_once_a_read_only_disk_is_mounted_anew_stays() {
+async fn writes_after_a_read_only_disk_is_remounted_are_kept() {
     for leave in [true, false] {
         let Some(disk) = SmallDisk::mount() else { return };
         match leave {
@@ -191,7 +191,7 @@ async fn what_is_written_once_a_read_only_disk_is_mounted_anew_stays() {
 }
 
 #[tokio::test]
-async fn what_is_written_once_a_full_disk_has_room_stays() {
+async fn writes_after_a_full_disk_has_room_are_kept() {
     let Some(disk) = SmallDisk::mount() else { return };
     closed(&disk.path()).await;
     let filling = disk.fill();
@@ -202,7 +202,7 @@ async fn what_is_written_once_a_full_disk_has_room_stays() {
 }
 
 #[tokio::test]
-async fn a_database_that_only_another_program_can_write_is_read_as_it_is_now() {
+async fn a_database_that_another_program_writes_is_read_in_its_current_state() {
     let Some(disk) = SmallDisk::mount() else { return };
     closed(&disk.path()).await;
     disk.show();

@@ -34,7 +34,7 @@ fn rows(path: &Path, before: Option<&Tables>) -> Tables {
         let mut query = database.prepare(query).unwrap();
         query.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect()
     };
-    // The shadow tables of an index say nothing about what was stored.
+    // The shadow tables of an index say nothing about stored rows.
     let names = match before {
         Some(before) => before.keys().cloned().collect(),
         None => list(

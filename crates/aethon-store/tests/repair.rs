@@ -87,7 +87,7 @@ async fn a_destroyed_index_costs_no_row() {
 }
 
 #[tokio::test]
-async fn what_can_be_read_of_a_damaged_table_is_saved_and_the_rest_is_named() {
+async fn readable_rows_of_a_damaged_table_are_saved_and_the_rest_is_reported() {
     let (folder, path) = filled().await;
     let of_messages = pages(&path, "messages");
     destroy(&path, of_messages[of_messages.len() / 2]);

@@ -13,7 +13,7 @@ use common::*;
 const S: &str = "webchat:default";
 
 #[tokio::test]
-async fn what_was_acknowledged_is_there_after_a_restart() {
+async fn acknowledged_writes_survive_a_restart() {
     let mut home = Home::new();
     let (done, running, queued) = (TurnId::fresh(), TurnId::fresh(), TurnId::fresh());
     home.store.accept(&done, &say(S, "hello"), Some(begin("hello"))).await.unwrap();

@@ -15,7 +15,7 @@ use rusqlite::Connection;
 
 const S: &str = "webchat:default";
 
-/// Holds the database, as another program that writes would: what is asked of the store meanwhile piles up.
+/// Holds the database, as another program that writes would: requests to the store pile up meanwhile.
 struct Held(Connection);
 
 impl Held {
@@ -31,7 +31,7 @@ impl Held {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_job_that_fails_touches_no_other_of_its_group() {
+async fn a_failing_job_does_not_affect_its_group() {
     let home = Home::new();
     let held = Held::new(&home);
     let tasks: Vec<_> = (0..60)
@@ -81,7 +81,7 @@ async fn every_read_sees_one_state() {
             let turn = TurnId::fresh();
             let text = n.to_string();
             store.accept(&turn, &say(S, &text), Some(begin(&text))).await.unwrap();
-            // Two messages in one transaction: nobody may see one of them alone.
+            // Two messages in one transaction: no reader may see one of them alone.
             let mut end = finish(&turn, S, &text);
             Arc::make_mut(&mut end.messages).insert(0, message(Role::Assistant, &text));
             store.finish(end).await.unwrap();
@@ -97,7 +97,7 @@ async fn every_read_sees_one_state() {
 }
 
 #[tokio::test]
-async fn another_program_that_never_lets_go_is_reported_as_busy() {
+async fn a_lasting_lock_of_another_program_is_reported_as_busy() {
     let home = Home::with(
         Options::default().with(|options| options.busy_timeout = std::time::Duration::from_millis(30)),
     );
@@ -123,7 +123,7 @@ async fn two_stores_on_the_same_file_see_each_other() {
 }
 
 #[tokio::test]
-async fn a_full_database_fails_what_does_not_fit_and_nothing_else() {
+async fn a_full_database_fails_only_oversized_writes() {
     let home = Home::with(Options::default().with(|options| options.max_bytes = Some(600_000)));
     let text = "x".repeat(10_000);
     let mut stored = Vec::new();
@@ -138,13 +138,13 @@ async fn a_full_database_fails_what_does_not_fit_and_nothing_else() {
     assert!(error.to_string().contains("`storage.max_mb`"), "{error}");
     assert_eq!(home.store.window(&session(S), 9999).await.unwrap().len(), stored.len());
     assert_eq!(home.store.unfinished().await.unwrap().len(), stored.len());
-    // The writer goes on, and removing something makes room.
+    // The writer continues, and removing something makes room.
     assert!(home.store.clear(&session(S), Clear::Delete).await.unwrap());
     home.turn(S, &text, "fits again").await;
 }
 
 #[tokio::test]
-async fn message_counts_are_right_after_anything() {
+async fn message_counts_are_right_after_every_operation() {
     let mut home = Home::new();
     // A linear congruential generator: always the same steps.
     let mut state = 20_261_120_u64;

@@ -1,4 +1,4 @@
-//! Upgrading a database: who may, what has to hold first, and what is left behind.
+//! Upgrading a database: permission, preconditions, and leftovers.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that cannot go on fails")]
 
 mod common;
@@ -101,9 +101,9 @@ async fn an_upgrade_without_room_for_the_copy_names_both_amounts() {
 }
 
 #[tokio::test]
-async fn a_copy_that_fails_says_why_and_leaves_nothing() {
+async fn a_failed_copy_reports_the_cause_and_leaves_nothing() {
     let (folder, path) = old().await;
-    // What has the name of the copy cannot be replaced by a file.
+    // A folder with the name of the copy cannot be replaced by a file.
     fs::create_dir_all(folder.path().join("aethon.db.bak-v17/x")).unwrap();
     let text = upgraded(&path).unwrap_err().to_string();
     assert!(text.contains("aethon.db.bak-v17") && text.contains("os error"), "{text}");
@@ -152,7 +152,7 @@ async fn default_limits_wait_for_a_week_of_uptime_after_an_upgrade() {
 }
 
 #[tokio::test]
-async fn only_limits_of_the_owner_hold_while_defaults_wait() {
+async fn limits_of_the_owner_hold_while_defaults_wait() {
     let (_folder, path) = old().await;
     upgraded(&path).unwrap().close().await;
     let refuses = async |defaults: DefaultLimits| {
@@ -174,7 +174,7 @@ async fn only_limits_of_the_owner_hold_while_defaults_wait() {
 }
 
 #[tokio::test]
-async fn only_the_owners_part_of_a_limit_of_oneshots_holds_while_defaults_wait() {
+async fn the_owners_part_of_the_oneshot_limit_holds_while_defaults_wait() {
     const MEBIBYTE: u64 = 1 << 20;
     let (_folder, path) = old().await;
     upgraded(&path).unwrap().close().await;

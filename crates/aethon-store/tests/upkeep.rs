@@ -17,7 +17,7 @@ const KEEP: Retention = Retention::of_oneshots(30).with_calls(30).with_vectors(3
 const S: &str = "webhook:x";
 
 #[tokio::test]
-async fn only_so_many_oneshots_are_kept_and_those_in_use_stay() {
+async fn surplus_oneshots_are_removed_except_those_in_use() {
     let home = Home::new();
     for n in 0..6 {
         let (turn, id) = (TurnId::fresh(), format!("webhook:trigger:{n}"));
@@ -61,7 +61,7 @@ async fn send(home: &Home, names: &[&str]) -> TurnId {
 }
 
 #[tokio::test]
-async fn maintenance_removes_what_has_had_its_time() {
+async fn maintenance_removes_expired_rows() {
     const DAY: i64 = 86_400;
     let home = Home::new();
     let oneshot = |id: &str| say(id, "once").with_oneshot(true);

@@ -22,7 +22,7 @@ async fn kept(store: &Store, count: u8) -> Vec<u8> {
 }
 
 #[tokio::test]
-async fn the_least_recently_used_go_when_there_are_too_many() {
+async fn the_least_recently_used_vectors_are_removed_first() {
     let home = Home::new();
     home.store.put("m", (0..150).map(|number| (key(number), vec![1.0])).collect()).await.unwrap();
     home.advance(DAY);
@@ -38,7 +38,7 @@ async fn the_least_recently_used_go_when_there_are_too_many() {
 }
 
 #[tokio::test]
-async fn a_use_is_noted_once_a_day() {
+async fn vector_use_is_recorded_once_a_day() {
     let home = Home::new();
     home.store.put("m", vec![(key(1), vec![1.0])]).await.unwrap();
     let noted = || home.count("SELECT used_on FROM vectors");
@@ -50,7 +50,7 @@ async fn a_use_is_noted_once_a_day() {
 }
 
 #[tokio::test]
-async fn bytes_that_are_no_vector_are_not_there() {
+async fn invalid_vector_bytes_count_as_missing() {
     let home = Home::new();
     home.store.put("m", (0..4).map(|number| (key(number), vec![1.0])).collect()).await.unwrap();
     let connection = rusqlite::Connection::open(home.path()).unwrap();

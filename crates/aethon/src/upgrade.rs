@@ -95,7 +95,7 @@ pub fn plan(home: &Home) -> Result<Option<Plan>> {
     let database = home.database();
     let found = copy::format(&database).map_err(wiring::store::refused)?;
     Ok(found.filter(|from| *from < FORMAT).map(|from| {
-        let (copy, needed) = copy::of_upgrade_from(&database, from);
+        let (copy, needed) = (copy::copy_name(&database, from), copy::space_for_upgrade(&database));
         let free = copy::free_space(home.path());
         let changes =
             CHANGES.iter().filter(|(format, _)| *format > from).map(|(_, change)| (*change).to_owned());

@@ -296,6 +296,7 @@ impl ChatConnection<'_> {
             }
             Err(newest) => {
                 subscription.reached = newest;
+                subscription.is_resuming = false;
                 let message =
                     "Some of what happened is no longer kept for a replay. Load the conversation again.";
                 Err(Refusal::new("resume_gap", message))

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use aethon_archive::{ArchiveWriter, Packing};
+use aethon_archive::ArchiveWriter;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -52,34 +52,31 @@ impl Draft {
     fn open_with(&self, change: impl FnOnce(&mut Value)) -> Result<Opened> {
         let folder = TempDir::new().unwrap();
         let path: PathBuf = folder.path().join("a.zip");
-        let file = std::fs::File::options().read(true).write(true).create_new(true).open(&path).unwrap();
-        let mut zip = ArchiveWriter::new(file, Limits::RECORDING);
-        let mut sums = serde_json::Map::new();
+        let mut zip = ArchiveWriter::new(File::create(&path).unwrap(), Limits::RECORDING);
         for (name, content) in &self.entries {
             if name.ends_with('/') {
                 zip.add_folder(name).unwrap();
             } else {
-                let sum = zip.add_written(name, Packing::Stored, |out| out.write_all(content)).unwrap();
-                sums.insert(name.clone(), json!(sum));
+                zip.add_written(name, content.len() as u64, |out| out.write_all(content)).unwrap();
             }
         }
         let mut manifest = self.manifest.clone();
-        manifest["entries"] = Value::Object(sums);
+        manifest["entries"] = json!(zip.sums());
         change(&mut manifest);
         let manifest = manifest.to_string();
-        zip.add_written(MANIFEST, Packing::Deflated, |out| out.write_all(manifest.as_bytes())).unwrap();
+        zip.add_written(MANIFEST, manifest.len() as u64, |out| out.write_all(manifest.as_bytes())).unwrap();
         zip.finish().unwrap();
-        let opened = Opened::open(&path)?;
+        let mut opened = Opened::open(&path)?;
         opened.check()?;
         Ok(opened)
     }
 }
 
 #[test]
-fn a_recording_that_says_no_more_than_it_has_to_is_read() {
+fn a_minimal_recording_is_read() {
     let mut draft = draft();
     draft.entry("notes/", "").entry("notes/why.txt", "somebody's own");
-    let opened = draft.open().unwrap();
+    let mut opened = draft.open().unwrap();
     let state = opened.state(2).unwrap();
     let texts: Vec<String> = state.messages.iter().map(aethon_core::message::Message::text).collect();
     assert_eq!(texts, ["hi", "again"]);
@@ -98,7 +95,7 @@ fn a_recording_that_says_no_more_than_it_has_to_is_read() {
 }
 
 #[test]
-fn what_is_not_as_it_says_is_refused() {
+fn contradictory_recordings_are_refused() {
     let check = |found: Result<Opened>, expected: &str| {
         let error = found.expect_err(expected);
         assert!(
@@ -138,4 +135,28 @@ fn what_is_not_as_it_says_is_refused() {
     let mut no_manifest = draft();
     no_manifest.entries.clear();
     check(no_manifest.open_with(|manifest| *manifest = json!("nothing")), "manifest.json");
+}
+
+#[test]
+fn a_recording_from_before_the_archive_crate_is_read() {
+    // Written by the recorder when it packed its files itself.
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("a.zip");
+    std::fs::write(&path, include_bytes!("../../tests/data/written_before.zip")).unwrap();
+    let mut opened = Opened::open(&path).unwrap();
+    opened.check().unwrap();
+    assert_eq!(opened.manifest.snapshots_count, 3);
+    assert_eq!(opened.state(3).unwrap().messages.len(), 6);
+}
+
+#[test]
+fn links_folders_and_names_that_differ_only_in_case_are_refused() {
+    let folder = TempDir::new().unwrap();
+    let link = folder.path().join("link.zip");
+    std::os::unix::fs::symlink("/etc/passwd", &link).unwrap();
+    assert!(Opened::open(&link).unwrap_err().is_bad_recording());
+    assert!(Opened::open(folder.path()).unwrap_err().is_bad_recording());
+    assert!(Opened::open(&folder.path().join("none")).unwrap_err().is_not_found());
+    let error = draft().entry("a.txt", "").entry("A.txt", "").open().unwrap_err();
+    assert!(error.is_bad_recording() && error.to_string().contains("stands in it twice"), "{error}");
 }

@@ -10,7 +10,7 @@ use super::job::Job;
 use super::sql::Sql;
 use crate::error::Error;
 
-/// How many pages beyond the limit removing may take, until what it removed is free.
+/// How many pages beyond the limit removing may take, until the removed pages are free.
 const HEADROOM: i64 = 256;
 
 /// The largest number of pages of the file.
@@ -62,7 +62,7 @@ impl Capacity {
         job.run(sql);
         let is_done = job.failure().is_none();
         let pages = pages(sql);
-        super::transaction::roll_back(sql);
+        sql.roll_back();
         Ok(Some(pages? - self.pages.max(before?)).filter(|lacking| is_done && *lacking > 0))
     }
 

@@ -10,15 +10,16 @@ use std::time::Duration;
 
 use rusqlite::OpenFlags;
 
-use super::connect::{Settings, connect};
+use super::connection::connect;
 use super::file_identity::FileIdentity;
+use super::open::Settings;
 use super::sql::Sql;
 use crate::error::Error;
 
 /// Pages (of 4 KiB) the log may grow by before it is checkpointed under load.
 const LOG_PAGES: u32 = 4096;
 
-/// Length of the log at which work that nobody waits for pauses until the log has been emptied: 48 MiB. A step of such work
+/// Length of the log at which work that no caller waits for pauses until the log has been emptied: 48 MiB. A step of such work
 /// adds a few more.
 const MAX_LOG_PAGES: u32 = 3 * LOG_PAGES;
 
@@ -54,7 +55,7 @@ impl Checkpoints {
         }
     }
 
-    /// Called after each step of work that nobody waits for. Returns whether the next step may follow: if the log is too long,
+    /// Called after each step of work that no caller waits for. Returns whether the next step may follow: if the log is too long,
     /// it is emptied first, which readers can delay.
     pub(super) fn after_step(&mut self, sql: &Sql<'_>) -> bool {
         if self.pages.load(Ordering::Relaxed) < MAX_LOG_PAGES {

@@ -11,8 +11,8 @@ use super::capacity::Capacity;
 use super::damage::note_damage;
 use super::file_identity::FileIdentity;
 use super::job::{BackgroundTasks, IdleTask, Job, Relief};
+use super::open::Opened;
 use super::sql::Sql;
-use super::transaction::{in_transaction, roll_back};
 use crate::error::{Error, Obstacle};
 
 /// Maximum number of background jobs kept while the storage fails; the oldest win.
@@ -66,14 +66,14 @@ enum Attempt {
 
 impl Commits {
     pub(super) fn new(
-        identity: Arc<FileIdentity>,
-        capacity: Option<Capacity>,
+        opened: &Opened,
         obstacle: Option<Error>,
         health: StorageHealth,
-        own_tasks: &BackgroundTasks,
+        tasks: &BackgroundTasks,
     ) -> Self {
+        let (identity, capacity) = (opened.identity.clone(), opened.capacity);
         let is_failing = Cell::new(health.fault().is_some_and(|fault| !fault.is_permanent()));
-        let (probe, relief) = (own_tasks.probe, own_tasks.relief);
+        let (probe, relief) = (tasks.probe, tasks.relief);
         Self { identity, health, probe, capacity, relief, obstacle, is_failing }
     }
 
@@ -210,14 +210,14 @@ impl Commits {
                 && (touched || error.is_unavailable())
             {
                 let space = DiskSpace::after(error);
-                roll_back(sql);
+                sql.roll_back();
                 return Attempt::Spoiled(space);
             }
         }
         match sql.execute("COMMIT", []) {
             Ok(_) => Attempt::Committed,
             Err(error) => {
-                roll_back(sql);
+                sql.roll_back();
                 Attempt::Failed(error.into())
             }
         }
@@ -263,4 +263,20 @@ pub(super) fn run_idle_task(
         }
         (done, _) => done,
     }
+}
+
+/// Runs a closure in its own transaction.
+pub(crate) fn in_transaction<T>(
+    sql: &Sql<'_>,
+    work: impl FnOnce(&Sql<'_>) -> Result<T, Error>,
+) -> Result<T, Error> {
+    sql.execute("BEGIN IMMEDIATE", [])?;
+    let done = work(sql).and_then(|result| {
+        sql.execute("COMMIT", [])?;
+        Ok(result)
+    });
+    if done.is_err() {
+        sql.roll_back();
+    }
+    done
 }

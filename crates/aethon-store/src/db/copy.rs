@@ -1,7 +1,7 @@
 //! Copies a database that may be in use, and checks copies.
 //!
 //! The copy is made of one snapshot: the reading transaction is held from the first page to the last, so writers go on and
-//! the copy never starts over. Meanwhile the log cannot be restarted and grows by what is written. On a file system without
+//! the copy never starts over. Meanwhile the log cannot be restarted and grows with every write. On a file system without
 //! a write-ahead log a held snapshot would stop all writers, so there the copy proceeds in steps and starts over after
 //! each write.
 
@@ -13,10 +13,8 @@ use rusqlite::backup::{Backup, StepResult};
 use rusqlite::{Connection, OpenFlags};
 use rustix::process::{Flock, FlockOffsetType, FlockType, fcntl_getlk};
 
-use super::copy_facts::{CopyFacts, Progress};
 use super::migrate::{APPLICATION_ID, VERSION};
-use super::names::beside;
-use super::{file, indexes};
+use super::{file, indexes, sibling};
 use crate::error::Error;
 
 /// Pages per step.
@@ -34,12 +32,27 @@ const BREATH: Duration = Duration::from_millis(5);
 /// The byte of the `-shm` file on which every connection holds a lock. Part of SQLite's file format.
 const CONNECTED: i64 = 128;
 
-/// Copies the database at `source` to the new file `target`. `progress` may end it by returning `false`.
-pub(crate) fn copy(
-    source: &Path,
-    target: &Path,
-    progress: &mut dyn FnMut(Progress) -> bool,
-) -> Result<(), Error> {
+/// How far a copy is, in pages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Progress {
+    /// Pages copied.
+    pub copied: u64,
+    /// Pages of the database.
+    pub total: u64,
+}
+
+/// Result of [`verify`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CopyFacts {
+    /// The format of the copy.
+    pub version: i64,
+    /// The damage found; empty if the copy is intact.
+    pub problems: Vec<String>,
+}
+
+/// Copies a database to a new file, as one snapshot, while others may read and write it. `progress` ends it by returning
+/// `false`. An unfinished target is left to the caller. Blocks.
+pub fn make(source: &Path, target: &Path, mut progress: impl FnMut(Progress) -> bool) -> Result<(), Error> {
     file::create_private(target)?;
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let from = Connection::open_with_flags(source, flags)?;
@@ -82,8 +95,9 @@ pub(crate) fn copy(
     synced.map_err(|error| Error::file("could not write", target, error))
 }
 
-/// Checks a copy that lies alone: what it is, and whether it is intact. Reads all of it.
-pub(crate) fn verify(path: &Path) -> Result<CopyFacts, Error> {
+/// Checks a database that lies alone, or with a log beside it that is its own: whether it is ours, of a known format, and intact.
+/// Blocks.
+pub fn verify(path: &Path) -> Result<CopyFacts, Error> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let copy = Connection::open_with_flags(path, flags)?;
     let number = |pragma| copy.pragma_query_value(None, pragma, |row| row.get::<_, i64>(0));
@@ -100,17 +114,17 @@ pub(crate) fn verify(path: &Path) -> Result<CopyFacts, Error> {
     Ok(CopyFacts { version, problems })
 }
 
-/// Refuses a database that this program must not open: another kind of file, a newer format, a log that is not its own.
-/// Returns its version, if there is one with anything in it.
+/// Returns the format of a database without changing it; `None` if there is none, or nothing in it. Refuses one that must not
+/// be opened: another kind of file, a newer format, or a log beside it that is not its own.
 ///
 /// Must not be called in a process that has the database open: closing a file drops the locks that the process holds on it.
-pub(crate) fn inspect(path: &Path) -> Result<Option<i64>, Error> {
+pub fn format(path: &Path) -> Result<Option<i64>, Error> {
     file::check(path)
 }
 
-/// Returns whether another process has the database open. Takes no lock. As with [`inspect`], never for an own database.
-pub(crate) fn is_open_elsewhere(path: &Path) -> bool {
-    let shared = beside(path, "-shm");
+/// Returns whether another process has the database open. Takes no lock. As with [`format`], never for an own database.
+pub fn is_open_elsewhere(path: &Path) -> bool {
+    let shared = sibling::beside(path, "-shm");
     // A lock can be looked for without being able to write.
     let opened = OpenOptions::new().read(true).write(true).open(&shared).or_else(|_| File::open(&shared));
     let Ok(shared) = opened else { return false };

@@ -1,4 +1,4 @@
-//! Makes damage of the database known.
+//! Reports damage of the database.
 
 use aethon_core::storage::StorageHealth;
 

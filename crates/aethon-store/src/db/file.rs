@@ -11,7 +11,7 @@ use rusqlite::{Connection, OpenFlags};
 
 use super::log_link;
 use super::migrate::{APPLICATION_ID, VERSION};
-use super::names::beside;
+use super::sibling::beside;
 use crate::error::{Error, Obstacle};
 
 /// The first bytes of every SQLite file.
@@ -33,7 +33,7 @@ pub(super) fn prepare(path: &Path) -> Result<i64, Error> {
     Ok(version)
 }
 
-/// Makes sure that the database and what is beside it are accessible to its owner only. Does not open them.
+/// Makes sure that the database and the files beside it are accessible to its owner only. Does not open them.
 pub(super) fn close_to_others(path: &Path) -> Result<(), Error> {
     for file in [path.to_owned(), beside(path, "-wal"), beside(path, "-shm")] {
         restrict_to_owner(&file)?;

@@ -1,6 +1,6 @@
 //! Detects that the open database files are no longer the ones at their paths.
 //!
-//! When a database is replaced or removed under a running program, SQLite goes on writing to a file that nobody will
+//! When a database is replaced or removed under a running program, SQLite keeps writing to a file that no program will
 //! ever see again. SQLite can detect this (`SQLITE_FCNTL_HAS_MOVED`), but only for the main file and only through an
 //! unsafe call. All it does is compare device and inode; this module does the same, for the log as well.
 
@@ -10,7 +10,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use super::names::beside;
+use super::sibling;
 use crate::error::Error;
 
 /// Identity of the files at a path when the database was opened.
@@ -40,8 +40,12 @@ impl FileIdentity {
     /// Records the file that was just opened.
     pub(super) fn of(path: &Path) -> Result<Self, Error> {
         let main = inode_at(path)?.ok_or_else(|| Error::moved(REMOVED, path))?;
-        let identity =
-            Self { path: path.to_owned(), log_path: beside(path, "-wal"), main, log: OnceLock::new() };
+        let identity = Self {
+            path: path.to_owned(),
+            log_path: sibling::beside(path, "-wal"),
+            main,
+            log: OnceLock::new(),
+        };
         identity.check()?;
         Ok(identity)
     }

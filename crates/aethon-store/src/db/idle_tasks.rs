@@ -1,4 +1,4 @@
-//! What the writer does when it has nothing else to do.
+//! Tasks of the writer for idle moments.
 //!
 //! Once no job has come for a moment after a write, it first runs the tasks of the other modules in small steps, so
 //! that a job never waits for more than one step; then it checkpoints the log and releases memory.

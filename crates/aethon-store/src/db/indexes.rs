@@ -1,14 +1,14 @@
 //! Finds faults in the file, and builds damaged indexes again.
 //!
 //! SQLite's own `REINDEX` first empties the old index, which fails if its pages cannot be read. Then the index is taken out of
-//! the schema instead and created anew. Its old pages stay behind; they take room and do no harm.
+//! the schema instead and created again. Its old pages stay behind; they take room and do no harm.
 
 use rusqlite::{Connection, OptionalExtension, Result};
 
 /// Runs a check that returns faults, and returns those that matter.
 pub(crate) fn faults(connection: &Connection, check: &str) -> Result<Vec<String>> {
     let mut query = connection.prepare(check)?;
-    // What is wrong with the trees of pages comes as one row of many lines below a title.
+    // Faults of the trees of pages come as one row of many lines below a title.
     let rows: Vec<String> = query.query_map([], |row| row.get(0))?.collect::<Result<_>>()?;
     let lines = rows.iter().flat_map(|row| row.lines()).filter(|line| matters(line));
     Ok(lines.map(str::to_owned).collect())

@@ -1,4 +1,4 @@
-//! Jobs for the thread that writes, and the work that it starts by itself.
+//! The work of the writer: jobs that callers queue, and tasks that it starts by itself.
 
 use super::sql::Sql;
 use crate::error::Error;
@@ -23,18 +23,18 @@ pub(crate) type Relief = fn(&Sql<'_>, i64) -> Result<bool, Error>;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum CommitTiming {
     /// At once.
-    Awaited,
-    /// Within a [`MAX_SHARING_DELAY`], with others if they come.
-    Patient,
+    Immediate,
+    /// Within a moment, together with others if they come.
+    Shared,
 }
 
 /// What happens to a background job while the storage fails.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum OnStorageFailure {
-    /// It must be stored, however long that takes.
-    MustStore,
+    /// It is kept and run again until it is stored.
+    Retry,
     /// It is dropped, and the log says so.
-    BestEffort,
+    Drop,
 }
 
 /// A queued job, with its result type erased.

@@ -23,7 +23,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::job::Job;
-use super::names::beside;
+use super::sibling::beside;
 use super::sql::Sql;
 use crate::error::Error;
 
@@ -147,7 +147,7 @@ fn fresh() -> u64 {
 pub(super) fn check(database: &Path) -> Result<(), Error> {
     let log_path = beside(database, "-wal");
     let unreadable = |error| Error::file("could not read", database, error);
-    // Opening a pipe would wait. What is no file cannot be opened by SQLite either, which says so.
+    // Opening a pipe would wait. SQLite cannot open special files either, and reports that.
     if !std::fs::metadata(&log_path).is_ok_and(|about| about.is_file() && about.len() > LOG_HEADER as u64) {
         return Ok(());
     }
@@ -163,7 +163,7 @@ pub(super) fn check(database: &Path) -> Result<(), Error> {
     Ok(())
 }
 
-/// What one look at both files found.
+/// The result of one look at both files.
 enum Look {
     Own,
     Foreign,

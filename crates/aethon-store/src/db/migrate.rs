@@ -9,7 +9,7 @@ use rusqlite::{Connection, TransactionBehavior};
 
 use super::log_link;
 use super::sql::Sql;
-use crate::error::Error;
+use crate::error::{Error, FailedMigration};
 
 /// The migrations, oldest first. Never edit one that was released.
 const MIGRATIONS: &[&str] = &[
@@ -62,11 +62,14 @@ pub(super) fn create(connection: &mut Connection, path: &Path) -> Result<(), Err
         newer if newer > VERSION => return Err(Error::newer(path, newer, VERSION)),
         older => return Err(Error::older(path, older, VERSION)),
     }
-    run(&transaction, 0, VERSION)
-        .map_err(|(step, cause)| Error::migration(path, (0, step, VERSION), None, cause))?;
+    let failed = |step, source| {
+        let path = path.to_owned();
+        Error::migration(FailedMigration { path, from: 0, to: VERSION, step, copy: None, source })
+    };
+    run(&transaction, 0, VERSION).map_err(|(step, source)| failed(step, source))?;
     log_link::mark(&Sql::new(&transaction))?;
     let commit = transaction.commit();
-    commit.map_err(|cause| Error::migration(path, (0, VERSION, VERSION), None, cause))?;
+    commit.map_err(|source| failed(VERSION, source))?;
     tracing::info!(version = VERSION, "a new database was made");
     write_header(connection)
 }

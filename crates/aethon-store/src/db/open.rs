@@ -1,22 +1,53 @@
 //! Opens and configures connections.
 
-use std::path::Path;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use aethon_core::storage::Synchronous;
+use aethon_core::storage::{StorageHealth, Synchronous};
 use rusqlite::{Connection, OpenFlags};
 
 use super::capacity::Capacity;
-use super::connect::{Settings, Upgrade, connect, open_reader, use_wal};
+use super::connection::{connect, use_wal};
 use super::copy::is_open_elsewhere;
 use super::damage::note_damage;
 use super::file_identity::FileIdentity;
-use super::reading::{Access, ReadMode};
+use super::reading::{Access, ReadMode, Reading};
 use super::sql::Sql;
 use super::upgrade::upgrade;
 use super::{file, migrate};
 use crate::error::Error;
+
+/// Settings shared by all connections.
+#[derive(Debug, Clone)]
+pub(crate) struct Settings {
+    /// Path of the database.
+    pub(crate) path: PathBuf,
+    /// Which failures a commit survives.
+    pub(crate) synchronous: Synchronous,
+    /// How long to wait for another process's write lock.
+    pub(crate) busy_timeout: Duration,
+    /// Maximum size of the file.
+    pub(crate) max_bytes: Option<u64>,
+    /// Whether that size holds by now.
+    pub(crate) is_limited: fn(&Sql<'_>) -> Result<bool, Error>,
+    /// What happens to a database of an older version.
+    pub(crate) upgrade: Upgrade,
+    /// Where failures and recoveries of the storage are reported.
+    pub(crate) health: StorageHealth,
+    /// How it is read.
+    pub(crate) reading: Arc<Reading>,
+}
+
+/// What happens to a database of an older version.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Upgrade {
+    /// It is refused and left as it is.
+    Refuse,
+    /// It is upgraded. The function is part of that, and gets the old version.
+    Allow(fn(&Sql<'_>, i64) -> Result<(), Error>),
+}
 
 /// The database, open for writing, or for reading only.
 pub(crate) struct Opened {
@@ -138,4 +169,38 @@ fn open_writer(settings: &Settings) -> Result<(Connection, Option<Capacity>), Er
     let limit = settings.max_bytes.filter(|_| is_limited);
     let capacity = limit.map(|bytes| Capacity::set(&connection, bytes)).transpose()?;
     Ok((connection, capacity))
+}
+
+/// Opens a connection that only reads, unless another file is at this path by now.
+pub(super) fn open_current_reader(settings: &Settings, access: &Access) -> Result<Connection, Error> {
+    access.check_identity()?;
+    open_reader(settings, access.mode)
+}
+
+/// Opens a read-only connection.
+fn open_reader(settings: &Settings, mode: ReadMode) -> Result<Connection, Error> {
+    let mut flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    // A log that fills tells of a program that writes by now.
+    let is_fixed = mode == ReadMode::BriefAndFixed && file::has_empty_log(&settings.path);
+    let connection = if is_fixed {
+        flags |= OpenFlags::SQLITE_OPEN_URI;
+        connect(Path::new(&fixed(&settings.path)), flags, settings.busy_timeout)?
+    } else {
+        connect(&settings.path, flags, settings.busy_timeout)?
+    };
+    connection.execute_batch("PRAGMA cache_size = -256;")?;
+    Ok(connection)
+}
+
+/// The address of a file that SQLite reads without locks and without a log.
+fn fixed(path: &Path) -> String {
+    let mut address = "file:".to_owned();
+    for byte in path.as_os_str().as_bytes() {
+        match byte {
+            b'/' | b'.' | b'-' | b'_' => address.push(char::from(*byte)),
+            byte if byte.is_ascii_alphanumeric() => address.push(char::from(*byte)),
+            byte => address.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    address + "?immutable=1"
 }

@@ -23,6 +23,7 @@ pub(super) fn note(connection: &Connection, sql: &'static str) {
     SEEN.lock().unwrap_or_else(PoisonError::into_inner).insert(sql, plan);
 }
 
+#[cfg(test)]
 mod tests {
     use std::sync::Arc;
 
@@ -55,13 +56,13 @@ mod tests {
     use aethon_core::storage::{Retention, Upkeep};
     use aethon_core::version::Expected;
 
-    /// Statements that may read a whole table, by their beginnings: nobody waits for them, or the table is tiny.
+    /// Statements that may read a whole table, by their beginnings: no caller waits for them, or the table is tiny.
     const MAY_SCAN: &[&str] = &[
         "SELECT count(*) FROM sessions",               // the total that the list shows
         "SELECT session_key, updated_at, id, channel", // a search, or the list itself in the order of its index
         "SELECT DISTINCT messages.session_key",        // the words of the index
         "DELETE FROM outbox WHERE settled_at IS NOT NULL AND session", // a week of deliveries, when a session goes
-        "SELECT id, session, turn, channel, recipient, text, expires_at, attempts, attachments, outside, is_reply\n    FROM outbox\n    WHERE id IN", // what is due, by recipient
+        "SELECT id, session, turn, channel, recipient, text, expires_at, attempts, attachments, outside, is_reply\n    FROM outbox\n    WHERE id IN", // due deliveries, by recipient
         "SELECT id FROM outbox WHERE turn = ?1", // a week of deliveries, when a call runs again after a crash
         "DELETE FROM posted",                    // once a day
         "SELECT session_key FROM purges",
@@ -92,7 +93,7 @@ mod tests {
         "SELECT run_id, sop_name, session, turn, state, step, steps_done, steps, parameters,\n            started_at, updated_at, cost, error FROM sop_runs ORDER", // the newest
         "SELECT run FROM agent_runs ORDER",                   // the newest
         "SELECT work, wish FROM works ORDER",                 // the newest
-        "SELECT work, wish FROM works INDEXED BY works_open", // what is open: an index of its own
+        "SELECT work, wish FROM works INDEXED BY works_open", // open works: an index of its own
     ];
 
     #[tokio::test]

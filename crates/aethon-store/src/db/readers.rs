@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use tokio::sync::{Semaphore, oneshot};
 
-use super::connect::{Settings, open_with};
+use super::open::{Settings, open_current_reader};
 use super::reading::ReadMode;
 use super::sql::Sql;
 use crate::error::Error;
@@ -127,7 +127,7 @@ impl Pool {
     fn serve(&self) {
         while let Some(job) = self.next() {
             let access = self.settings.reading.access();
-            match open_with(&access, &self.settings) {
+            match open_current_reader(&self.settings, &access) {
                 Ok(connection) if access.mode == ReadMode::Lasting => {
                     drop(access);
                     return self.serve_on(&Sql::new(&connection), job);

@@ -1,7 +1,7 @@
 //! How a process reads its database, and how it changes to one that can be written by now.
 //!
 //! SQLite's locks on a file belong to the process: they are all gone once any descriptor of that file is closed outside SQLite,
-//! and connections of one process share them and the index of the log. So a database that could only be read is opened anew
+//! and connections of one process share them and the index of the log. So a database that could only be read is reopened
 //! while no connection of this process has it open: until then every read has a connection of its own, and the change waits
 //! for those that run.
 
@@ -10,7 +10,7 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use super::file_identity::FileIdentity;
 use crate::error::Error;
 
-/// The present [`Access`]. Clones of [`Settings`](super::connect::Settings) share it.
+/// The present [`Access`]. Clones of [`Settings`] share it.
 #[derive(Debug, Default)]
 pub(crate) struct Reading(RwLock<Access>);
 
@@ -52,12 +52,8 @@ impl Access {
         Self { mode, identity: Some(identity) }
     }
 
-    pub(super) fn mode(&self) -> ReadMode {
-        self.mode
-    }
-
-    /// Checks that no other file is at this path by now.
-    pub(super) fn check(&self) -> Result<(), Error> {
+    /// Refuses if another file is at this path by now.
+    pub(super) fn check_identity(&self) -> Result<(), Error> {
         self.identity.as_ref().map_or(Ok(()), |identity| identity.check())
     }
 }

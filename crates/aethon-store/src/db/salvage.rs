@@ -1,6 +1,6 @@
 //! Copies what can be read of a damaged database into a new one.
 //!
-//! Tables are read in the order of their keys. Where a page cannot be read, the search goes on behind it: in growing steps, and
+//! Tables are read in the order of their keys. Where a page cannot be read, the search continues behind it: in growing steps, and
 //! then back in halves to the first row that can be read again. A row that the new database does not accept was damaged too.
 
 use rusqlite::types::Value;
@@ -11,7 +11,7 @@ use crate::error::Error;
 /// Maximum number of gaps that are searched for in one table.
 const MAX_GAPS: usize = 20_000;
 
-/// Tables that are made anew: their content follows from others, or belongs to the file.
+/// Tables that are rebuilt: their content follows from others, or belongs to the file.
 const MADE_ANEW: [&str; 3] = ["log_link", "search_mark", "memory_stems"];
 
 /// What became of a table.

@@ -12,7 +12,7 @@ use rusqlite::{Connection, Params, Result, Row, Statement};
 pub(crate) struct Sql<'c> {
     connection: &'c Connection,
     prepared: RefCell<HashMap<usize, Statement<'c>>>,
-    /// Steps of SQLite's virtual machine so far, for tests of what an operation costs.
+    /// Steps of SQLite's virtual machine so far, for tests of the cost of an operation.
     #[cfg(test)]
     pub(crate) steps: std::cell::Cell<i64>,
 }
@@ -30,6 +30,15 @@ impl<'c> Sql<'c> {
     /// Executes a statement and returns the number of changed rows.
     pub(crate) fn execute(&self, sql: &'static str, params: impl Params) -> Result<usize> {
         self.with(sql, |statement| statement.execute(params))
+    }
+
+    /// Rolls back a transaction, unless SQLite has already done so by itself, as it does after some errors.
+    pub(crate) fn roll_back(&self) {
+        if !self.connection.is_autocommit()
+            && let Err(error) = self.execute("ROLLBACK", [])
+        {
+            tracing::error!(%error, "a transaction could not be rolled back");
+        }
     }
 
     /// Inserts a row and returns its rowid.
@@ -98,7 +107,7 @@ impl<'c> Sql<'c> {
             Some(statement) => statement,
             None => {
                 #[cfg(test)]
-                note_plan(self.connection, sql);
+                super::plans::note(self.connection, sql);
                 self.connection.prepare(sql)?
             }
         };
@@ -108,10 +117,4 @@ impl<'c> Sql<'c> {
         self.prepared.borrow_mut().insert(key, statement);
         result
     }
-}
-
-/// Notes the plan of a statement, for the test that looks for whole scans.
-#[cfg(test)]
-fn note_plan(connection: &Connection, sql: &'static str) {
-    super::plans::note(connection, sql);
 }

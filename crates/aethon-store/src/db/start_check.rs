@@ -1,7 +1,7 @@
 //! A quick check of the file when the daemon starts, which rebuilds damaged indexes.
 //!
 //! An index holds nothing of its own, so a damaged one costs nothing but the time to build it again; left alone it would
-//! refuse writes or a start. A damaged table is reported as such: what is in it can only be saved by hand.
+//! refuse writes or a start. A damaged table is reported as such: its rows can only be saved by hand.
 //!
 //! The check reads a small file whole. Of a large one it reads as much as fits into a moment, small tables first; the rest is
 //! found when it is read.
@@ -39,7 +39,7 @@ pub(crate) fn mend_indexes(connection: &mut Connection) -> Result<(), Error> {
     for index in damaged {
         match indexes::rebuild(connection, &index) {
             Ok(()) => rebuilt.push(index),
-            // The index of a constraint, or a table that cannot be read either. What is left of the faults is returned below.
+            // The index of a constraint, or a table that cannot be read either. The remaining faults are returned below.
             Err(error) => {
                 tracing::warn!(%error, index, "a damaged index of the database could not be rebuilt")
             }

@@ -1,6 +1,6 @@
 //! Brings a database of an older version to the current one.
 //!
-//! Only for a program that has the database for itself: another program that has it open goes on with what it knows of the old
+//! Only for a program that has the database for itself: another program that has it open keeps using its knowledge of the old
 //! tables, and its turns would be taken for those of a program that is gone. So the whole upgrade runs under SQLite's exclusive
 //! lock, which no other program can get or hold at the same time, whatever its version. The database is copied first.
 
@@ -11,13 +11,11 @@ use std::time::Duration;
 use rusqlite::backup::{Backup, StepResult};
 use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 
-use super::connect::{connect, use_wal};
-use super::copy_facts::OldCopy;
+use super::connection::{connect, use_wal};
 use super::migrate::{self, VERSION};
-use super::names::beside;
 use super::sql::Sql;
-use super::{file, log_link};
-use crate::error::Error;
+use super::{file, log_link, sibling};
+use crate::error::{Error, FailedMigration, NoSpaceForCopy};
 
 /// What follows the name of the database in that of a copy.
 const COPY: &str = ".bak-v";
@@ -28,8 +26,19 @@ const PARTIAL: &str = ".partial";
 /// The pages copied in one step.
 const STEP: i32 = 1024;
 
-/// The free space that an upgrade leaves beside the copy, for what the migrations write.
+/// The free space that an upgrade leaves beside the copy, for the writes of the migrations.
 const RESERVE: u64 = 16 << 20;
+
+/// A copy that an upgrade left beside the database.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OldCopy {
+    /// The file.
+    pub path: PathBuf,
+    /// The format of the database in it.
+    pub version: i64,
+    /// Its size in bytes.
+    pub size: u64,
+}
 
 /// Upgrades the database at `path`. `afterwards` belongs to the same transaction and gets the old version. Another program that
 /// has the database open is waited for as long as `patience`.
@@ -55,7 +64,10 @@ pub(super) fn upgrade(
     use_wal(&connection, patience)?;
     connection.execute_batch("PRAGMA synchronous = FULL;")?;
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    let failed = |(step, cause)| Error::migration(path, (from, step, VERSION), Some(copied.clone()), cause);
+    let failed = |(step, source)| {
+        let (path, copy) = (path.to_owned(), Some(copied.clone()));
+        Error::migration(FailedMigration { path, from, to: VERSION, step, copy, source })
+    };
     migrate::run(&transaction, from, VERSION).map_err(failed)?;
     // Otherwise a log that follows could pass for that of the copy.
     log_link::mark(&Sql::new(&transaction))?;
@@ -72,21 +84,27 @@ fn hold(connection: &Connection) -> Result<(), Error> {
     Ok(connection.execute_batch("BEGIN EXCLUSIVE; COMMIT;")?)
 }
 
-/// Copies the database. The copy gets its name only once it is complete; what is not complete is removed.
+/// Copies the database. The copy gets its name only once it is complete; an incomplete one is removed.
 fn copy(connection: &Connection, path: &Path, version: i64) -> Result<PathBuf, Error> {
     let target = copy_name(path, version);
     let needed = space_for_upgrade(path);
     if let Some(free) = free_space(path).filter(|free| *free < needed) {
-        return Err(Error::no_space_for_copy(path, (version, VERSION), (needed, free)));
+        return Err(Error::no_space_for_copy(NoSpaceForCopy {
+            path: path.to_owned(),
+            from: version,
+            to: VERSION,
+            needed,
+            free,
+        }));
     }
-    let partial = beside(&target, PARTIAL);
+    let partial = sibling::beside(&target, PARTIAL);
     let copied = write_copy(connection, &partial).and_then(|()| {
         fs::rename(&partial, &target).map_err(|error| Error::file("could not write", &target, error))
     });
     if let Err(error) = copied {
         // A leftover would keep the disk full; the next start tries to remove it again.
         let _ = fs::remove_file(&partial);
-        return Err(Error::copy_failed(&target, error));
+        return Err(Error::copy_failed(&target, &error));
     }
     // If the folder cannot be synced, a loss of power may take the name of the copy, and then that of the new database too.
     let _ = target.parent().map(|folder| File::open(folder).and_then(|folder| folder.sync_all()));
@@ -111,25 +129,25 @@ fn write_copy(connection: &Connection, partial: &Path) -> Result<(), Error> {
     destination.close().map_err(|(_, error)| error.into())
 }
 
-/// The name of the copy that the upgrade from a version makes.
-pub(crate) fn copy_name(path: &Path, version: i64) -> PathBuf {
-    beside(path, &format!("{COPY}{version}"))
+/// Returns the name of the copy that an upgrade from a format makes.
+pub fn copy_name(path: &Path, version: i64) -> PathBuf {
+    sibling::beside(path, &format!("{COPY}{version}"))
 }
 
-/// The free space that an upgrade of this database needs, in bytes.
-pub(crate) fn space_for_upgrade(path: &Path) -> u64 {
+/// Returns the free space that an upgrade of this database needs, in bytes.
+pub fn space_for_upgrade(path: &Path) -> u64 {
     let size = |path: &Path| fs::metadata(path).map_or(0, |metadata| metadata.len());
-    size(path).saturating_add(size(&beside(path, "-wal"))).saturating_add(RESERVE)
+    size(path).saturating_add(size(&sibling::beside(path, "-wal"))).saturating_add(RESERVE)
 }
 
-/// The free bytes of the disk that holds this path. A file system that cannot tell is taken at its word when it is full.
-pub(crate) fn free_space(path: &Path) -> Option<u64> {
+/// Returns the free bytes of the disk that holds this path; `None` if it cannot tell.
+pub fn free_space(path: &Path) -> Option<u64> {
     let about = rustix::fs::statvfs(path).ok()?;
     Some(about.f_bavail.saturating_mul(about.f_frsize))
 }
 
-/// The copies of earlier upgrades beside the database, oldest version first.
-pub(crate) fn copies_of_upgrades(path: &Path) -> Vec<OldCopy> {
+/// Lists the copies that upgrades left beside the database, oldest format first.
+pub fn of_upgrades(path: &Path) -> Vec<OldCopy> {
     let complete = |(path, rest): (PathBuf, String)| {
         let (version, size) = (rest.parse().ok()?, fs::metadata(&path).ok()?.len());
         Some(OldCopy { path, version, size })

@@ -2,7 +2,7 @@
 //!
 //! Everything that is queued when the thread becomes free runs in one transaction and is answered after its commit.
 //! Jobs must be repeatable: if one fails after writing, the group is rolled back and each job runs alone, so that a
-//! failure affects nobody else and the normal case pays for no savepoints.
+//! failure affects no other job and the normal case pays for no savepoints.
 //!
 //! A patient job, whose caller is not held up by it, waits a moment for an awaited one to share a commit with: in a busy
 //! session the next message is accepted in the transaction that ends the turn before it.
@@ -29,14 +29,12 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
 use super::background_queue::BackgroundQueue;
 use super::checkpoints::Checkpoints;
-use super::commits::{Commits, Committed, DiskSpace};
-use super::connect::Settings;
+use super::commits::{Commits, Committed, DiskSpace, in_transaction};
 use super::idle_tasks::IdleTasks;
 use super::job::{BackgroundTasks, CommitTiming, Job, OnStorageFailure};
 use super::log_link::{LogMarks, MarkJob, mark};
-use super::open::{Opened, open_anew};
+use super::open::{Opened, Settings, open_anew};
 use super::sql::Sql;
-use super::transaction::in_transaction;
 use crate::error::Error;
 
 /// Capacity of the queue.
@@ -86,15 +84,11 @@ pub(crate) struct Writer {
 
 impl Writer {
     /// Starts the thread on this connection.
-    pub(crate) fn start(
-        opened: Opened,
-        settings: Settings,
-        own_tasks: BackgroundTasks,
-    ) -> Result<Self, Error> {
+    pub(crate) fn start(opened: Opened, settings: Settings, tasks: BackgroundTasks) -> Result<Self, Error> {
         let (queue, jobs) = channel();
         let background = Arc::<BackgroundQueue>::default();
         let shared = background.clone();
-        let work = move || serve(opened, (&jobs, shared), &settings, &own_tasks);
+        let work = move || serve(opened, (&jobs, shared), &settings, &tasks);
         let thread =
             std::thread::Builder::new().name("store-writer".into()).spawn(work).map_err(Error::thread)?;
         Ok(Self {
@@ -117,8 +111,8 @@ impl Writer {
         let (reply, answer) = oneshot::channel();
         let task = Box::new(AwaitedJob { work, outcome: None, reply, _slot: slot });
         self.send(match timing {
-            CommitTiming::Awaited => WriterMessage::Job(task),
-            CommitTiming::Patient => WriterMessage::Patient(task),
+            CommitTiming::Immediate => WriterMessage::Job(task),
+            CommitTiming::Shared => WriterMessage::Patient(task),
         })?;
         answer.await.map_err(|_| Error::closed())?
     }
@@ -210,7 +204,7 @@ struct BackgroundJob<F> {
 
 impl<F: FnMut(&Sql<'_>) -> Result<(), Error> + Send> Job for BackgroundJob<F> {
     fn is_to_be_kept(&self) -> bool {
-        self.on_failure == OnStorageFailure::MustStore
+        self.on_failure == OnStorageFailure::Retry
     }
 
     fn run(&mut self, sql: &Sql<'_>) {
@@ -262,7 +256,7 @@ struct WriterState<'s> {
     kept: Vec<Box<dyn Job>>,
     /// How long to wait for a job before probing a failing storage.
     probe_delay: Duration,
-    /// When it was last looked whether a database that only reads can be opened anew.
+    /// When it was last checked whether a read-only database can be reopened.
     looked_at: Instant,
 }
 
@@ -278,25 +272,19 @@ fn serve(
     mut opened: Opened,
     (jobs, background): (&Receiver<WriterMessage>, Arc<BackgroundQueue>),
     settings: &Settings,
-    own_tasks: &BackgroundTasks,
+    tasks: &BackgroundTasks,
 ) {
     let (mut kept, mut probe_delay) = (Vec::new(), MIN_PROBE_DELAY);
     loop {
         let obstacle = opened.obstacle.as_ref().map(Error::for_another);
         let log_pages = count_log_pages(&mut opened.connection);
-        let commits = Commits::new(
-            opened.identity.clone(),
-            opened.capacity,
-            obstacle,
-            settings.health.clone(),
-            own_tasks,
-        );
+        let commits = Commits::new(&opened, obstacle, settings.health.clone(), tasks);
         let checkpoints = Checkpoints::new(settings.clone(), opened.identity.clone(), log_pages);
         let (health, capacity) = (settings.health.clone(), opened.capacity);
         let mut state = WriterState {
             sql: Sql::new(&opened.connection),
             settings,
-            idle_tasks: IdleTasks::new(own_tasks.idle_tasks, checkpoints, capacity, health),
+            idle_tasks: IdleTasks::new(tasks.idle_tasks, checkpoints, capacity, health),
             commits,
             marks: LogMarks::new(&settings.path),
             background: background.clone(),
@@ -366,7 +354,7 @@ impl WriterState<'_> {
                 Ok(WriterMessage::WakeUp) => {}
                 Ok(first) => {
                     let arrived = gather(first, jobs);
-                    // Run all background jobs first: the caller may be about to read what they write.
+                    // Run all background jobs first: the caller may be about to read their writes.
                     let mut group = self.take_background();
                     group.extend(arrived);
                     self.commit(group);
@@ -392,7 +380,7 @@ impl WriterState<'_> {
         RunEnd::Closed
     }
 
-    /// Looks whether the database can be opened anew, if the last look is as old as this.
+    /// Checks whether the database can be reopened, if the last check is as old as this.
     fn is_due_to_be_opened_anew(&mut self, age: Duration) -> bool {
         if !self.commits.only_reads() || self.looked_at.elapsed() < age {
             return false;

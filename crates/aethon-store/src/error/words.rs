@@ -1,4 +1,4 @@
-//! What an error says: the problem, and what to do about it.
+//! The texts of errors: the problem and its remedy.
 //!
 //! This is the only place that chooses them, by the cause. The server and the terminal print both as one sentence; `doctor`
 //! shows the remedy apart.
@@ -7,17 +7,17 @@ use std::fmt;
 use std::path::Path;
 
 use super::obstacle::Obstacle;
-use super::store_error::{Error, FailedMigration, NoSpaceForCopy, Reason};
+use super::reason::{FailedMigration, NoSpaceForCopy, Reason};
 
-/// What to do about a damaged database.
+/// The remedy for a damaged database.
 const MEND: &str = "stop aethon, and mend it with `aethon-cli doctor --repair`, or restore a backup with `aethon-cli restore`";
 
-/// What an error says.
-struct Words {
-    /// What is wrong.
-    problem: String,
-    /// What to do about it.
-    remedy: Option<String>,
+/// The text of an error.
+pub(super) struct Words {
+    /// The problem, in lower case.
+    pub(super) problem: String,
+    /// The remedy, if there is one.
+    pub(super) remedy: Option<String>,
 }
 
 impl Words {
@@ -27,18 +27,6 @@ impl Words {
 
     fn without_remedy(problem: impl Into<String>) -> Self {
         Self { problem: problem.into(), remedy: None }
-    }
-}
-
-impl Error {
-    /// Returns what is wrong, in lower case.
-    pub fn problem(&self) -> String {
-        self.0.words().problem
-    }
-
-    /// Returns what to do about it, if something can be done.
-    pub fn remedy(&self) -> Option<String> {
-        self.0.words().remedy
     }
 }
 
@@ -67,7 +55,7 @@ impl std::error::Error for Reason {
 }
 
 impl Reason {
-    fn words(&self) -> Words {
+    pub(super) fn words(&self) -> Words {
         match self {
             Self::Older { .. } | Self::Held { .. } | Self::NoSpaceForCopy(_) | Self::CopyFailed { .. } => {
                 self.about_an_upgrade()
@@ -137,13 +125,13 @@ impl Reason {
                     "free some space, and start again. Nothing was changed",
                 )
             }
-            Self::CopyFailed { path, source } => Words {
+            Self::CopyFailed { path, problem, remedy } => Words {
                 problem: format!(
                     "the copy {} could not be made, so the database was not changed: {}",
                     path.display(),
-                    source.problem()
+                    problem
                 ),
-                remedy: source.remedy(),
+                remedy: remedy.clone(),
             },
             _ => Words::without_remedy("the database could not do this"),
         }

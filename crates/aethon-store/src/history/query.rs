@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn phrases_are_what_stands_between_marks() {
+    fn quoted_words_are_phrases() {
         let phrases = |typed: &str| Query::of(typed).map(|query| query.phrases).unwrap_or_default();
         assert_eq!(phrases(r#"the "blue door" key"#), [["blue", "door"]]);
         assert_eq!(phrases("„rote Tür“ Schlüssel"), [["rote", "tür"]]);
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn an_excerpt_stands_round_the_words_and_is_cut_between_words() {
+    fn an_excerpt_surrounds_its_words_and_is_cut_between_words() {
         let far = "filler ".repeat(200);
         let text = format!("{far}the port of the staging database is 6543 and stays so {far}");
         let query = Query::of("staging port").unwrap();

@@ -11,8 +11,8 @@ use rusqlite::params;
 use super::entries::find as entry;
 use super::sketches::{SketchHit, Sketches};
 use crate::db::Sql;
+use crate::encoded_vectors::numbers;
 use crate::error::Error;
-use crate::numbers::numbers;
 
 /// Candidates by sketch whose exact vectors are compared.
 const CANDIDATES: usize = 512;

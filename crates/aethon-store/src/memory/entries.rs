@@ -175,7 +175,7 @@ pub(super) fn read(row: &Row<'_>) -> rusqlite::Result<MemoryEntry> {
     })
 }
 
-/// Returns how many memories of a scope contain a stem; [`ALL_ENTRIES`] and [`ALL_STEMS`] stand for the totals.
+/// Returns how many memories of a scope contain a stem; [`ALL_ENTRIES`] and [`ALL_STEMS`] give the totals.
 pub(super) fn frequency(sql: &Sql<'_>, scope: &str, stem: &str) -> Result<i64, Error> {
     const FREQUENCY: &str = "SELECT entries FROM memory_stems WHERE scope = ?1 AND stem = ?2";
     Ok(sql.first(FREQUENCY, [scope, stem], |row| row.get(0))?.unwrap_or(0))

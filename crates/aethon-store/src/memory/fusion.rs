@@ -100,7 +100,7 @@ fn worth(rank: usize) -> f64 {
     1.0 / (CONSTANT + 1.0 + rank as f64)
 }
 
-/// Returns whether a memory is clearly about what was said.
+/// Returns whether a memory is clearly relevant to the message.
 fn is_clear(hit: &WordHit) -> bool {
     match hit.telling {
         0 => false,

@@ -11,8 +11,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use rusqlite::params;
 
 use crate::db::Sql;
+use crate::encoded_vectors::numbers;
 use crate::error::Error;
-use crate::numbers::numbers;
 
 /// Minimum number of bits per vector, if it is long enough.
 const MIN_BITS: usize = 768;

@@ -160,7 +160,7 @@ impl Stem {
         }
     }
 
-    /// Replaces the first matching ending, if the measure of what is left exceeds `least`.
+    /// Replaces the first matching ending, if the measure of the remainder exceeds `least`.
     fn replace_one(&mut self, endings: &[(&str, &str)], least: usize) {
         let found = endings.iter().find(|(ending, _)| self.ends(ending));
         if let Some((ending, with)) = found

@@ -26,18 +26,18 @@ static KINDS: LazyLock<HashMap<&'static str, StopWord>> = LazyLock::new(|| {
     kinds
 });
 
-/// What a word means for a question.
+/// The role of a word in a question.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct StopWord {
     /// It is a function or question word.
     pub(super) is_ignored: bool,
     /// It belongs to the asking.
     pub(super) is_asking: bool,
-    /// The word that follows is somebody's own.
+    /// A possessive: the next word belongs to a person.
     pub(super) is_possessive: bool,
 }
 
-/// Returns what a word in lower case and without accents means for a question.
+/// Returns the role of a word, in lower case and without accents, in a question.
 pub(super) fn stop_word(word: &str) -> StopWord {
     KINDS.get(word).copied().unwrap_or_default()
 }

@@ -126,7 +126,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_question_is_asked_with_the_words_that_say_something() {
+    fn queries_contain_only_significant_words() {
         let check = |question: &str, expected: &[&str]| {
             let found: Vec<String> = terms(question).into_iter().map(|term| term.word.plain).collect();
             assert_eq!(found, expected, "{question:?}");
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_somebodys_own_counts_more_and_asking_less() {
+    fn possessives_weigh_more_and_question_words_less() {
         let weight = |question: &str, word: &str| {
             terms(question).into_iter().find(|term| term.word.plain == word).map(|term| term.weight)
         };

@@ -1,4 +1,4 @@
-//! Tests of what a turn costs, in steps of SQLite's virtual machine, which are the same on every computer.
+//! Tests of the cost of a turn, in steps of SQLite's virtual machine, which are the same on every computer.
 
 use std::time::Duration;
 
@@ -40,7 +40,7 @@ fn a_turn_costs_the_same_however_long_its_session_is() {
     assert!(early < 1500, "{early} steps for a turn");
 }
 
-/// What the engine does for one message: accept and begin, read, finish.
+/// The steps of the engine for one message: accept and begin, read, finish.
 fn turn(sql: &Sql<'_>) {
     let session = SessionId::parse("webchat:long").unwrap();
     let message = |role| Message::new(role, vec![Block::text("text")], Timestamp::UNIX_EPOCH);

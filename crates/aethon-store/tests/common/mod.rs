@@ -1,4 +1,4 @@
-//! What the tests of the store share: a database in a folder of its own, and short ways to say things in it.
+//! Shared by the tests of the store: a database in a folder of its own, and short ways to write to it.
 #![allow(dead_code, unreachable_pub, missing_docs, reason = "each test file uses its part")]
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on fails")]
 
@@ -46,7 +46,7 @@ impl Home {
         self.clock.advance(SignedDuration::from_secs(seconds));
     }
 
-    /// Closes the store in order, opens it again and takes over what is open.
+    /// Closes the store in order, opens it again and takes over the open turns.
     pub async fn reopen(&mut self) {
         self.store.release().await.unwrap();
         self.store.close().await;
@@ -80,7 +80,7 @@ impl Home {
         turn
     }
 
-    /// What a rusqlite connection of our own says, for looking behind the traits.
+    /// Reads through a separate rusqlite connection, to look behind the traits.
     pub fn count(&self, sql: &str) -> i64 {
         rusqlite::Connection::open(self.path()).unwrap().query_row(sql, [], |row| row.get(0)).unwrap()
     }

@@ -1,4 +1,4 @@
-//! A disk that fails when it is told to, and what is left on it when the power goes.
+//! A disk that fails on demand, and its content after a loss of power.
 //!
 //! Writes reach the file at once, as they reach the cache of a system. What each file had at its last sync is remembered, so
 //! that a loss of power can take back any sector that was written since, or leave half of it.
@@ -8,10 +8,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// What the hardware writes at once, or in part.
+/// The unit that the hardware writes at once, or in part.
 const SECTOR: usize = 512;
 
-/// What a file is asked for.
+/// An operation on a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Operation {
     Write,
@@ -70,8 +70,8 @@ pub fn plug_in(folder: &Path, plan: Option<(Operation, u64, Fault)>) {
     *disk() = Some(Disk { folder: folder.to_owned(), plan, synced, ..Disk::default() });
 }
 
-/// Ends that, and returns how often each operation was asked for, and whether the fault came. After a loss of power the files
-/// are made what it left; nobody may have them open.
+/// Ends that, and returns how often each operation was requested, and whether the fault occurred. After a loss of power the files
+/// are given their content after it; no connection may have them open.
 pub fn unplug() -> (BTreeMap<Operation, u64>, bool) {
     let disk = disk().take().unwrap();
     if let (true, Some((_, _, Fault::PowerLoss(seed)))) = (disk.is_out, disk.plan) {

@@ -37,7 +37,7 @@ fn copy_of(template: &Path) -> TempDir {
     folder
 }
 
-/// One run with one fault; returns what was counted.
+/// One run with one fault; returns the counts.
 fn run_one(template: Option<&Path>, plan: Option<(Operation, u64, Fault)>) -> BTreeMap<Operation, u64> {
     let what = format!("{plan:?}");
     let folder = template.map_or_else(|| tempfile::tempdir().unwrap(), copy_of);
@@ -97,12 +97,12 @@ fn run_all(stride: u64, is_new: bool) -> usize {
 }
 
 #[test]
-fn what_was_acknowledged_outlasts_a_disk_that_fails_at_any_moment() {
+fn acknowledged_writes_survive_a_disk_failure_at_any_moment() {
     assert!(run_all(STRIDE, false) > 20);
 }
 
 #[test]
-fn a_new_database_is_made_whole_or_made_again() {
+fn an_incomplete_new_database_is_created_again() {
     assert!(run_all(STRIDE * 5, true) > 5);
 }
 

@@ -1,4 +1,4 @@
-//! The part of the run that belongs to features rather than to conversations: what was acknowledged of each, and where it is
+//! The part of the run that belongs to features rather than to conversations: the acknowledged writes of each, and where they are
 //! looked for afterwards.
 
 use std::collections::BTreeMap;
@@ -37,10 +37,10 @@ use crate::script::until;
 const MODEL: &str = "m";
 const PLATFORM: &str = "telegram";
 
-/// What was acknowledged, of each feature.
+/// Acknowledged writes of each feature.
 #[derive(Default)]
 pub struct Known {
-    /// Whether the run of the SOP was stored, how far it got, and what it cost.
+    /// Whether the run of the SOP was stored, its progress, and its cost.
     sop: Option<(u32, f64)>,
     /// The work as it was saved last, without the command beside it.
     work: Option<Work>,
@@ -49,7 +49,7 @@ pub struct Known {
     agent_runs: Vec<&'static str>,
     measured: Vec<&'static str>,
     audited: Vec<&'static str>,
-    /// What channels remember, and what was taken from them.
+    /// Records of channels, and those taken from them.
     records: BTreeMap<&'static str, &'static str>,
     taken: Vec<&'static str>,
     /// A message that waits for its turn, by the name that its sender gave it.
@@ -59,7 +59,7 @@ pub struct Known {
     vectors: Vec<MemoryId>,
     cached: Vec<u8>,
     learned: Option<u64>,
-    /// Sessions with a summary, and what it says.
+    /// Sessions with a summary, and its text.
     summed: Option<Block>,
     imported: bool,
 }
@@ -165,7 +165,7 @@ async fn records(store: &Store, known: &mut Known) -> Option<()> {
     known.records.insert("offset", "7");
     until(async || ChannelRecords::claim(store, PLATFORM, "seen:1", "", soon).await).await?;
     known.records.insert("seen:1", "");
-    // Somebody is paired: the code is used up, and who used it may write from now on.
+    // A sender is paired: the code is used up, and its user may write from now on.
     until(async || ChannelRecords::put(store, PLATFORM, "code:AB", "waits", soon).await).await?;
     known.records.insert("code:AB", "waits");
     known.records.remove("code:AB");
@@ -228,11 +228,11 @@ fn agent_run(id: &str) -> AgentRun {
     }
 }
 
-/// Agents, measurements, and what was allowed.
+/// Agents, measurements, and permissions.
 async fn watched(store: &Store, known: &mut Known) -> Option<()> {
     for id in ["agent-1", "agent-2"] {
         until(async || AgentHistory::add(store, agent_run(id)).await).await?;
-        // Nobody waits for that; who reads waits for what was written, and what was read stays.
+        // No caller waits for that; a reader waits for earlier writes, and read rows stay.
         let runs = until(async || AgentHistory::newest(store, 100).await).await?;
         known.agent_runs.extend(runs.iter().any(|run| run.agent_id == id).then_some(id));
     }
@@ -301,7 +301,7 @@ async fn check_work(store: &Store, known: &Known, what: &str) {
     let found = store.work("work-1").await.unwrap();
     if let Some(work) = &known.work {
         let found = found.clone().unwrap_or_else(|| panic!("{what}: the work is gone"));
-        // What was not acknowledged may be there; what was, has to.
+        // Unacknowledged writes may be there; acknowledged ones must be.
         let is_later = found.state == WorkState::Running && work.state == WorkState::Queued;
         assert!(is_later || Work { command: None, ..found.clone() } == *work, "{what}: {found:?}");
     }

@@ -1,6 +1,6 @@
 //! The real store on a disk that fails: the n-th write, sync, truncation and read of a scripted run, for every n.
 //!
-//! `disk` decides what fails and what a loss of power leaves, `vfs` is the layer under SQLite that asks it, `script` is a run
+//! `disk` decides which operation fails and which bytes a loss of power leaves, `vfs` is the layer under SQLite that asks it, `script` is a run
 //! of conversations, money and jobs, `features` of everything else that the store keeps. After each fault the file opens, is
 //! whole, and has everything that was acknowledged.
 #![allow(

@@ -1,4 +1,4 @@
-//! A run with all that the store keeps: what was acknowledged is written down, and looked for afterwards.
+//! A run with everything that the store keeps: acknowledged writes are noted, and looked for afterwards.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -27,7 +27,7 @@ use crate::{disk, features};
 /// How long the store may take to get over a fault that has passed.
 const TIMEOUT: Duration = Duration::from_secs(30);
 
-/// What was acknowledged.
+/// Acknowledged writes.
 #[derive(Default)]
 pub struct Known {
     /// Messages that were accepted, and their answers, by session.

@@ -7,7 +7,7 @@ use aethon_core::memory::{
 };
 use aethon_store::{Options, Store};
 
-/// What came out.
+/// The results.
 #[derive(Debug, Default)]
 pub struct Measured {
     pub facts: usize,
@@ -97,7 +97,7 @@ pub async fn measure(embed: Option<Embed>) -> Measured {
 }
 
 /// A stand-in for an embedder: pieces of three to five letters of each word, hashed into 256 numbers. It knows spelling and
-/// no meaning, so what it adds to words is compounds and other forms; a real model adds more.
+/// no meaning, so it adds only compounds and other forms to the words; a real model adds more.
 pub fn spelling(text: &str) -> Vec<f32> {
     let mut vector = vec![0.0_f32; 256];
     for word in text.to_lowercase().split(|c: char| !c.is_alphanumeric()).filter(|word| word.len() > 2) {

@@ -220,7 +220,7 @@ impl DatabaseCopy {
             false => Error::failed(format!("the database cannot be copied: {error}")).because(error),
         };
         if usage == DatabaseUse::Closed {
-            aethon_store::copy::inspect(&source)
+            aethon_store::copy::format(&source)
                 .map_err(|error| Error::refused(error.to_string()).because(error))?;
         }
         place::check_space(&home.run(), about.len(), "a copy of the database")?;

@@ -41,6 +41,7 @@ export class Session {
   /** Whether its name is new, so that there is no transcript to load. */ #isFresh;
   #gapAt = 0;
   /** What to do once the server has replayed what was missed. @type {(() => void) | null} */ #whenResumed = null;
+  /** How many requests to resume wait for their answer on this connection. */ #resumes = 0;
   /** The turn to stop as soon as the server is reachable. */ #toStop = "";
   /** @type {Map<string, {turn: string, text: string}>} Unacknowledged edits by the id of the request. */ #edits = new Map();
   /** @type {Map<string, number>} Messages that the server could not store, and when it said that. */ #held = new Map();
@@ -192,12 +193,16 @@ export class Session {
       if (problem) this.#watcher.failed(problem);
       else this.#watcher.loaded();
     };
+    this.#resumes += 1;
     this.#socket.send({ type: "resume", session: this.name, after: this.#order.after });
     this.#stopLate();
   }
 
   /** Shows what was held back, now that the replay is complete. */
   #resumed() {
+    // The answer to an earlier request says nothing of the last one.
+    this.#resumes -= 1;
+    if (this.#resumes > 0) return;
     this.#whenResumed?.();
     this.#whenResumed = null;
   }
@@ -219,6 +224,7 @@ export class Session {
   /** @param {any} frame */
   #receive(frame) {
     if (frame.type === "ready") {
+      this.#resumes = 0;
       void this.synchronise();
     } else if (frame.type === "resumed") {
       this.#resumed();
@@ -266,6 +272,7 @@ export class Session {
       // The transcript has what the replay lacks, at the latest once the turn has ended; retrying at once is useless.
       if (Date.now() - this.#gapAt < 10000) return this.#resumed();
       this.#gapAt = Date.now();
+      this.#resumes -= 1;
       void this.synchronise();
       return;
     }

@@ -1,7 +1,7 @@
-//! Vectors as bytes.
+//! How vectors are stored: as their numbers, four bytes each.
 
 /// Bytes per number.
-pub(crate) const WIDTH: usize = size_of::<f32>();
+const WIDTH: usize = size_of::<f32>();
 
 /// Encodes a vector for storage.
 pub(crate) fn bytes(vector: &[f32]) -> Vec<u8> {

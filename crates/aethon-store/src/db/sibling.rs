@@ -1,4 +1,4 @@
-//! Names of files beside the database.
+//! The names of the files that SQLite and this crate keep beside a database.
 
 use std::path::{Path, PathBuf};
 
