@@ -6,5 +6,6 @@
 pub mod memory;
 pub mod redact;
 pub mod shell_rules;
+mod words;
 
 pub use memory::MemoryGuard;

@@ -3,6 +3,8 @@
 //! How much the value must look like a secret depends on the label: anything may be a password, but a token is long and
 //! mixed. A text that only talks about secrets has other words there, or says where the secret is kept.
 
+use crate::words::is_in;
+
 /// The label of a secret, and so its kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
@@ -63,192 +65,26 @@ const LABELS: &[(&str, Kind)] = &[
 ];
 
 /// Words after a label that change its meaning.
-const ANOTHER_THING: &[&str] = &[
-    "manager",
-    "managers",
-    "reset",
-    "resets",
-    "policy",
-    "policies",
-    "store",
-    "stores",
-    "protected",
-    "less",
-    "field",
-    "prompt",
-    "generator",
-    "hint",
-    "length",
-    "rotation",
-    "vault",
-    "app",
-    "hash",
-    "hashes",
-    "limit",
-    "limits",
-    "budget",
-    "count",
-    "counts",
-    "usage",
-    "price",
-    "prices",
-    "window",
-    "santa",
-    "ingredient",
-    "ingredients",
-    "ring",
-    "board",
-    "header",
-    "bucket",
-    "expiry",
-    "strength",
-    "change",
-    "changes",
-    "safe",
-    "book",
-    "sauce",
-    "recipe",
-    "garden",
-    "type",
-    "types",
-    "name",
-    "id",
-];
+const ANOTHER_THING: &str = "manager managers reset resets policy policies store stores protected less field prompt generator \
+    hint length rotation vault app hash hashes limit limits budget count counts usage price prices \
+    window santa ingredient ingredients ring board header bucket expiry strength change changes safe \
+    book sauce recipe garden type types name id";
 
 /// Words that link a label to its value.
 const LINKS: &[&str] = &["is", "was", "ist", "lautet", "war", "est", "es", "equals", "to", "auf"];
 
 /// Ordinary words that follow `password is` and are not passwords.
-const NO_PASSWORD: &[&str] = &[
-    "required",
-    "needed",
-    "stored",
-    "saved",
-    "kept",
-    "expired",
-    "reset",
-    "changed",
-    "unknown",
-    "empty",
-    "wrong",
-    "correct",
-    "secret",
-    "strong",
-    "weak",
-    "long",
-    "short",
-    "mandatory",
-    "optional",
-    "hidden",
-    "encrypted",
-    "rotated",
-    "hashed",
-    "known",
-    "forgotten",
-    "lost",
-    "shared",
-    "private",
-    "safe",
-    "unique",
-    "different",
-    "missing",
-    "invalid",
-    "valid",
-    "set",
-    "unset",
-    "fine",
-    "old",
-    "new",
-    "there",
-    "here",
-    "below",
-    "above",
-    "online",
-    "secure",
-    "insecure",
-    "simple",
-    "complex",
-    "temporary",
-    "none",
-    "null",
-    "gone",
-    "public",
-    "blank",
-    "same",
-    "memorable",
-    "important",
-    "written",
-    "him",
-    "her",
-    "me",
-    "them",
-    "you",
-    "us",
-    "bitwarden",
-    "keepass",
-    "keepassxc",
-    "lastpass",
-    "keychain",
-    "dashlane",
-    "true",
-    "false",
-    "yes",
-    "no",
-    "it",
-    "notwendig",
-    "geheim",
-    "gespeichert",
-    "sicher",
-    "falsch",
-    "vergessen",
-    "abgelaufen",
-    "email",
-    "mail",
-    "phone",
-    "sms",
-    "paper",
-    "vault",
-    "default",
-    "incorrect",
-    "everything",
-    "nothing",
-    "work",
-    "home",
-    "done",
-    "ready",
-];
+const NO_PASSWORD: &str = "required needed stored saved kept expired reset changed unknown empty wrong correct secret strong \
+    weak long short mandatory optional hidden encrypted rotated hashed known forgotten lost shared \
+    private safe unique different missing invalid valid set unset fine old new there here below above \
+    online secure insecure simple complex temporary none null gone public blank same memorable important \
+    written him her me them you us bitwarden keepass keepassxc lastpass keychain dashlane true false yes \
+    no it notwendig geheim gespeichert sicher falsch vergessen abgelaufen email mail phone sms paper \
+    vault default incorrect everything nothing work home done ready";
 
 /// Words that show that the number before them counts something.
-const UNITS: &[&str] = &[
-    "characters",
-    "character",
-    "chars",
-    "digits",
-    "digit",
-    "letters",
-    "words",
-    "days",
-    "day",
-    "weeks",
-    "months",
-    "month",
-    "years",
-    "year",
-    "times",
-    "hours",
-    "minutes",
-    "seconds",
-    "entries",
-    "passwords",
-    "tokens",
-    "keys",
-    "bits",
-    "bytes",
-    "zeichen",
-    "stellen",
-    "tage",
-    "of",
-];
+const UNITS: &str = "characters character chars digits digit letters words days day weeks months month years year times \
+    hours minutes seconds entries passwords tokens keys bits bytes zeichen stellen tage of";
 
 /// How many words may come between a label and its link: `password for the guest network is`.
 const MAX_BETWEEN: usize = 7;
@@ -325,7 +161,7 @@ fn has_secret(behind: &str, kind: Kind) -> bool {
     }
     while let Some((word, after)) = next_word(rest) {
         let plain = word.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase();
-        if between == 0 && ANOTHER_THING.contains(&plain.as_str()) {
+        if between == 0 && is_in(ANOTHER_THING, &plain) {
             return false;
         }
         if between == 0 && is_secret(rest, kind, Link::Nothing, between) {
@@ -389,7 +225,7 @@ fn is_secret(text: &str, kind: Kind, link: Link, between: usize) -> bool {
     }
     let next =
         next_word(after).map(|(word, _)| word.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase());
-    let is_count = next.as_deref().is_some_and(|next| UNITS.contains(&next));
+    let is_count = next.as_deref().is_some_and(|next| is_in(UNITS, next));
     let mix = Mix::of(value);
     let is_clause = ends || next.is_none() || quoted;
     match kind {
@@ -419,10 +255,8 @@ fn is_secret(text: &str, kind: Kind, link: Link, between: usize) -> bool {
                 value.len() >= 5 && mix.is_mixed() && mix.digits + mix.signs > 0 && mix.has_letters();
             let is_number = value.len() >= 4 && mix.is_digits() && !is_count;
             let is_row = value.len() >= 15 && value.matches(['-', '_']).count() >= 2 && mix.digits == 0;
-            let is_word = value.len() >= 4
-                && is_clause
-                && between == 0
-                && !NO_PASSWORD.contains(&value.to_lowercase().as_str());
+            let is_word =
+                value.len() >= 4 && is_clause && between == 0 && !is_in(NO_PASSWORD, &value.to_lowercase());
             match link {
                 Link::Sign | Link::Word => is_mixed || is_number || is_row || (is_word && mix.has_letters()),
                 Link::Nothing => value.len() >= 6 && is_mixed && mix.digits > 0 && !value.contains('/'),

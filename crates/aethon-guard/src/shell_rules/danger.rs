@@ -5,8 +5,9 @@
 //! function that calls itself twice) are detected by the judge and named here.
 
 use super::marks::{DECODED, FETCHED, is_mark};
-use super::paths::{Homes, base_name, is_in, is_vital, tidy};
+use super::paths::{Homes, base_name, is_vital, tidy};
 use super::refusal::Refusal;
+use crate::words::is_in;
 
 /// An entry of the danger list, by its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,6 +1,7 @@
 //! Programs that run programs: shells and interpreters of other languages.
 
-use super::paths::{base_name, is_in};
+use super::paths::base_name;
+use crate::words::is_in;
 
 const SHELLS: &str = "sh bash dash zsh ksh ash mksh fish rbash csh tcsh yash hush";
 

@@ -1,7 +1,7 @@
 //! What a command runs, as data, and the words behind the options of programs that run the rest of their words.
 
-use super::paths::is_in;
 use super::words::split_assignment;
+use crate::words::is_in;
 
 /// Something that a command runs.
 #[derive(Debug, Clone, PartialEq, Eq)]

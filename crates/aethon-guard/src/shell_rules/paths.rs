@@ -1,5 +1,6 @@
 //! Paths that are never deleted or overwritten on purpose, in the spellings that commands use.
 
+use crate::words::is_in;
 use std::path::Path;
 
 use super::patterns::fits;
@@ -98,11 +99,6 @@ pub(super) fn is_vital(path: &str) -> bool {
         || device.starts_with("disk/")
         || is_in(OTHER_DEVICES, device)
         || BLOCK_DEVICES.split(' ').any(is_block)
-}
-
-/// Whether a name is among these, which are separated by blanks.
-pub(super) fn is_in(names: &str, name: &str) -> bool {
-    names.split(' ').any(|own| own == name)
 }
 
 /// The last component of a path, by which programs are called.

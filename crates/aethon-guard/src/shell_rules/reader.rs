@@ -355,7 +355,7 @@ impl ShellReader {
         }
         words.retain(|word| !word.is_empty());
         self.at = self.at.max(begin + 1);
-        (!words.is_empty() || !redirects.is_empty()).then(|| Stage { body: Body::Simple(words), redirects })
+        (!words.is_empty() || !redirects.is_empty()).then_some(Stage { body: Body::Simple(words), redirects })
     }
 
     fn take_empty_parentheses(&mut self) -> bool {

@@ -6,11 +6,12 @@ use super::interpreters::{interpreter, is_input};
 use super::languages;
 use super::marks::{DECODED, FETCHED, UNKNOWN, is_mark, made_from};
 use super::options::Inner;
-use super::paths::{base_name, is_in};
+use super::paths::base_name;
 use super::programs;
 use super::refusal::Refusal;
 use super::variables::Arguments;
 use super::walk::{Checked, Walk, Written};
+use crate::words::is_in;
 
 /// Programs that pass their input, or files, on.
 const PASSING: &str = "cat tac nl head tail sponge pv unbuffer cut sort uniq dd";

@@ -1,6 +1,6 @@
 //! Arguments, and variables whose values other programs execute.
 
-use super::paths::is_in;
+use crate::words::is_in;
 
 /// The words that a script or a function was called with.
 #[derive(Debug, Clone)]

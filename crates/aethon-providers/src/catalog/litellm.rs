@@ -21,40 +21,15 @@ const MAX_USD: f64 = 0.01;
 const OPENAI_INPUT_LIMITS: [u64; 2] = [272_000, 922_000];
 
 /// The fields that are read. Everything else in an entry is ignored.
-const FIELDS: [&str; 32] = [
-    "litellm_provider",
-    "mode",
-    "max_input_tokens",
-    "max_output_tokens",
-    "max_tokens",
-    "deprecation_date",
-    "supported_endpoints",
-    "input_cost_per_token",
-    "output_cost_per_token",
-    "cache_read_input_token_cost",
-    "cache_creation_input_token_cost",
-    "input_cost_per_audio_token",
-    "input_cost_per_second",
-    "output_cost_per_second",
-    "supports_function_calling",
-    "supports_vision",
-    "supports_pdf_input",
-    "supports_reasoning",
-    "supports_adaptive_thinking",
-    "thinking_always_on",
-    "supports_sampling_params",
-    "supports_prompt_caching",
-    "prompt_cache_min_tokens",
-    "supports_output_config",
-    "bedrock_output_config_effort_ceiling",
-    "reasoning_effort_levels",
-    "supports_none_reasoning_effort",
-    "supports_minimal_reasoning_effort",
-    "supports_low_reasoning_effort",
-    "supports_xhigh_reasoning_effort",
-    "supports_max_reasoning_effort",
-    "supports_medium_reasoning_effort",
-];
+const FIELDS: &str = "litellm_provider mode max_input_tokens max_output_tokens max_tokens deprecation_date \
+    supported_endpoints input_cost_per_token output_cost_per_token cache_read_input_token_cost \
+    cache_creation_input_token_cost input_cost_per_audio_token input_cost_per_second \
+    output_cost_per_second supports_function_calling supports_vision supports_pdf_input \
+    supports_reasoning supports_adaptive_thinking thinking_always_on supports_sampling_params \
+    supports_prompt_caching prompt_cache_min_tokens supports_output_config \
+    bedrock_output_config_effort_ceiling reasoning_effort_levels supports_none_reasoning_effort \
+    supports_minimal_reasoning_effort supports_low_reasoning_effort supports_xhigh_reasoning_effort \
+    supports_max_reasoning_effort supports_medium_reasoning_effort";
 
 /// The kinds of models Aethon uses, apart from transcription.
 const MODES: [&str; 3] = ["chat", "responses", "embedding"];
@@ -72,7 +47,7 @@ pub(crate) struct Entry(Map<String, Value>);
 impl Entry {
     /// Creates an entry from the fields that are read.
     pub(crate) fn of(fields: &Map<String, Value>) -> Self {
-        let is_read = |name: &str| FIELDS.contains(&name) || tier(name).is_some();
+        let is_read = |name: &str| FIELDS.split(' ').any(|field| field == name) || tier(name).is_some();
         let read = fields.iter().filter(|(name, value)| is_read(name) && !value.is_null());
         Self(read.map(|(name, value)| (name.clone(), value.clone())).collect())
     }

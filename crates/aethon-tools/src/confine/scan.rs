@@ -27,31 +27,9 @@ const MAX_ENTRIES: usize = 20_000;
 const MAX_DEPTH: usize = 3;
 
 /// What makes a folder a project, which its own programs work in.
-const PROJECT: [&str; 23] = [
-    ".git",
-    ".hg",
-    ".svn",
-    ".jj",
-    "package.json",
-    "deno.json",
-    "Cargo.toml",
-    "pyproject.toml",
-    "requirements.txt",
-    "setup.py",
-    "manage.py",
-    "go.mod",
-    "pom.xml",
-    "build.gradle",
-    "build.gradle.kts",
-    "Gemfile",
-    "composer.json",
-    "mix.exs",
-    "CMakeLists.txt",
-    "Makefile",
-    "docker-compose.yml",
-    "compose.yaml",
-    "compose.yml",
-];
+const PROJECT: &str = ".git .hg .svn .jj package.json deno.json Cargo.toml pyproject.toml requirements.txt setup.py \
+    manage.py go.mod pom.xml build.gradle build.gradle.kts Gemfile composer.json mix.exs CMakeLists.txt \
+    Makefile docker-compose.yml compose.yaml compose.yml";
 
 /// The findings.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
@@ -160,7 +138,7 @@ impl Scan {
             };
             let name = entry.file_name();
             let Some(name) = name.to_str() else { continue };
-            seen.is_project |= PROJECT.contains(&name);
+            seen.is_project |= PROJECT.split(' ').any(|mark| mark == name);
             match entry.file_type() {
                 Ok(kind) if kind.is_dir() => seen.directories.push(entry.path()),
                 Ok(kind) if kind.is_file() && protected.is_secret_name(name) => seen.files.push(entry.path()),

@@ -2,7 +2,7 @@
 //! URLs. Files that git reads by itself are not followed.
 
 use crate::shell_rules::options::{Inner, scripts, values};
-use crate::shell_rules::paths::is_in;
+use crate::words::is_in;
 
 /// The last components of settings that are commands.
 const COMMANDS: &str = "pager editor sshcommand fsmonitor external textconv clean smudge process helper program driver cmd \

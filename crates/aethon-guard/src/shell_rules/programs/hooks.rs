@@ -2,7 +2,7 @@
 
 use super::git;
 use crate::shell_rules::options::{Inner, rest_behind, scripts, value_of, values};
-use crate::shell_rules::paths::is_in;
+use crate::words::is_in;
 
 /// Programs, and their options whose value is executed as a command.
 const OPTIONS: &[(&str, &str)] = &[
