@@ -88,7 +88,7 @@ pub enum Scope {
     /// For this call.
     #[default]
     Once,
-    /// For the rest of the conversation, for calls of the same [`Pattern`].
+    /// For the rest of the conversation, for calls of the same [`Pattern`](super::Pattern).
     Session,
 }
 

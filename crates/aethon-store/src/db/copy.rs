@@ -122,7 +122,7 @@ pub fn format(path: &Path) -> Result<Option<i64>, Error> {
     file::check(path)
 }
 
-/// Returns whether another process has the database open. Takes no lock. As with [`format`], never for an own database.
+/// Returns whether another process has the database open. Takes no lock. As with [`format()`], never for an own database.
 pub fn is_open_elsewhere(path: &Path) -> bool {
     let shared = sibling::beside(path, "-shm");
     // A lock can be looked for without being able to write.

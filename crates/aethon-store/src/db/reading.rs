@@ -10,7 +10,7 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use super::file_identity::FileIdentity;
 use crate::error::Error;
 
-/// The present [`Access`]. Clones of [`Settings`] share it.
+/// The present [`Access`]. Clones of [`Settings`](super::open::Settings) share it.
 #[derive(Debug, Default)]
 pub(crate) struct Reading(RwLock<Access>);
 
