@@ -22,7 +22,7 @@ pub(crate) const STORAGE_UNAVAILABLE: &str = "storage_unavailable";
 /// Code for a refusal because what room the storage has is kept for the owner.
 const STORAGE_FULL: &str = "storage_full";
 
-/// After how many seconds to retry then: somebody has to remove something.
+/// After how many seconds to retry then. The wait is long, because room appears only when something is removed.
 const NO_ROOM_RETRY_SECONDS: u64 = 60;
 
 /// After how many seconds to retry when the storage has failed.
@@ -66,12 +66,12 @@ struct Content {
     code: &'static str,
     detail: Cow<'static, str>,
     fields: Vec<Field>,
-    /// What the code alone does not say, as further members of the document.
+    /// Details that the code alone does not give, as further members of the document.
     extra: Map<String, Value>,
     header: Option<(HeaderName, HeaderValue)>,
 }
 
-/// What is wrong with one field of a request.
+/// An error in one field of a request.
 #[derive(Debug, Clone, Serialize)]
 pub(crate) struct Field {
     field: Cow<'static, str>,

@@ -19,8 +19,8 @@ pub struct Options {
     pub listen: Listen,
     /// The shared access token (`dashboard.auth_token`). Empty or blank means no authentication.
     pub token: Secret,
-    /// Signs the cookies of browsers. The home keeps it, so that a restart signs nobody out. If empty, a new key is
-    /// created each time.
+    /// Signs the cookies of browsers. The home keeps it, so that browsers stay signed in across a restart. If empty, a
+    /// new key is created each time.
     pub sign_in_key: Secret,
     /// The home's file of sign-ins and revocations, open for reading and appending.
     pub sign_ins: Option<Arc<File>>,

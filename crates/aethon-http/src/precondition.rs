@@ -1,8 +1,8 @@
-//! `ETag` and `If-Match` (RFC 9110, 13.1.1): a change that was meant for something else is refused with 412 and what is
-//! there now. `If-None-Match: *` says the same of something that is to be new.
+//! `ETag` and `If-Match` (RFC 9110, 13.1.1): a change that was meant for another version is refused with 412 and the
+//! current one. `If-None-Match: *` does the same for a change that must create something new.
 //!
 //! The handlers only carry the expectation: the storage compares it in the step that changes the thing, so two clients
-//! cannot both be right. Whoever sends no `If-Match` overwrites, as ever.
+//! cannot both succeed. A request without `If-Match` overwrites any version.
 
 use aethon_core::version::{Expected, Version};
 use http::header::{ETAG, HeaderMap, HeaderValue, IF_MATCH, IF_NONE_MATCH};
@@ -14,7 +14,7 @@ use crate::error::Problem;
 use crate::request::Request;
 use crate::response::{self, HandlerResult};
 
-/// Returns what a request expects to find. A weak tag never matches, and neither does what is no tag.
+/// Returns the version that a request expects to find. A weak tag never matches, and neither does a malformed one.
 pub(crate) fn expected(headers: &HeaderMap) -> Expected {
     let mut values = headers.get_all(IF_MATCH).iter().peekable();
     if values.peek().is_none() {
@@ -31,7 +31,7 @@ pub(crate) fn expected(headers: &HeaderMap) -> Expected {
     Expected::OneOf(versions)
 }
 
-/// Returns what a request expects to find where it may also make something new, and then only in a free place.
+/// Returns the expectation of a request that may also create something: with `If-None-Match: *`, nothing is there yet.
 pub(crate) fn expected_or_nothing(headers: &HeaderMap) -> Expected {
     let is_new = headers.get(IF_NONE_MATCH).is_some_and(|value| value.as_bytes().trim_ascii() == b"*");
     match expected(headers) {
@@ -79,7 +79,7 @@ impl Present {
     }
 }
 
-/// 412 with what is there now; null if there is nothing any more.
+/// Returns 412 with the current value; null if there is none any more.
 pub(crate) fn changed_elsewhere(present: Option<Present>) -> Problem {
     let detail = match present {
         Some(_) => {
@@ -105,7 +105,7 @@ pub(crate) fn missing(request: &Request, unknown: Problem) -> Problem {
     if expected(&request.head.headers).is_anything() { unknown } else { changed_elsewhere(None) }
 }
 
-/// Refuses to change something that has no versions for a request that expects one: it cannot be what was seen.
+/// Refuses a request that expects a version of something without versions: it cannot match the one that was seen.
 pub(crate) fn check_unversioned(request: &Request) -> Result<(), Problem> {
     let changes = matches!(request.head.method, Method::PUT | Method::PATCH | Method::DELETE);
     let is_met =

@@ -16,7 +16,7 @@ use serde::Serialize;
 use crate::body::{Body, Response};
 use crate::error::Problem;
 
-/// What a handler returns.
+/// The result of a handler.
 pub(crate) type HandlerResult = Result<Response, Problem>;
 
 /// The header that carries the request id.

@@ -8,7 +8,7 @@ use http::{HeaderValue, Method};
 use crate::pattern::{Params, literal_start, matches};
 use crate::routes::{Access, Needs, ROUTES, Route};
 
-/// What a path and a method resolve to.
+/// The result of resolving a path and a method.
 pub(crate) enum Target {
     /// A row and the values of its parameters.
     Route(&'static Route, Params),

@@ -111,7 +111,7 @@ impl Route {
         self.method == *method || (self.method == Method::GET && *method == Method::HEAD)
     }
 
-    /// Returns whether what it changes has versions, which `If-Match` can name.
+    /// Returns whether it changes something with versions, which `If-Match` can name.
     pub(crate) fn has_versions(&self) -> bool {
         self.description.contains("\"412\"")
     }

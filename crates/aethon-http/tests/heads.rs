@@ -1,4 +1,4 @@
-//! Damaged requests on real sockets: each gets an answer or an end, and the server goes on.
+//! Damaged requests on real sockets: each gets an answer or an end, and the server keeps working.
 
 #![allow(
     clippy::unwrap_used,
@@ -49,7 +49,7 @@ fn address() -> SocketAddr {
 fn send(bytes: &[u8]) -> Vec<u8> {
     let mut stream = TcpStream::connect(address()).unwrap();
     stream.set_read_timeout(Some(Duration::from_secs(25))).unwrap();
-    // What was refused may be closed while it is sent.
+    // The server may close the connection of a refused request while it is sent.
     let _ = stream.write_all(bytes);
     let _ = stream.shutdown(Shutdown::Write);
     let mut answer = Vec::new();

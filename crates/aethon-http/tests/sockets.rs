@@ -335,7 +335,7 @@ async fn strangers_that_idle_give_their_place_back_sooner_than_the_owner() {
     assert_eq!(owner.answer().await.status, 200);
     assert!(tokio::time::timeout(soon * 3, owner.is_closed()).await.is_err(), "known once, known still");
 
-    // Where nothing is asked for on a loopback address, everybody is the owner.
+    // Without a token on a loopback address, every client is the owner.
     let open = start(with_token("")).await;
     let mut client = open.connect().await;
     client.send(&get("/health")).await;

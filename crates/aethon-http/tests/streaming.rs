@@ -43,7 +43,7 @@ enum Breaks {
     Never,
     /// Before anything is sent.
     AtOnce,
-    /// In the middle of what is sent.
+    /// In the middle of the response.
     Midway,
 }
 

@@ -272,7 +272,7 @@ async fn a_sign_in_counts_only_while_it_is_listed() {
     let again = auth_with(&register);
     assert_eq!(again.check(&first, None), TokenCheck::Wrong, "a restart brings it not back");
     assert!(others.iter().all(|other| again.check(other, None).is_granted()), "and signs nobody out");
-    // One that its owner has taken back leaves its place to a new one, and nobody else goes.
+    // A sign-in that its owner has revoked leaves its place to a new one; all others stay.
     let second = again.sign_in(granted, &others[0]);
     again.sign_ins.end(&second);
     again.sign_ins.keep(&second).await;

@@ -97,7 +97,7 @@ pub enum Block {
         call: String,
         /// The tool.
         name: String,
-        /// What it returned as text.
+        /// The text that it returned.
         output: String,
         /// Pictures and files that it returned in addition.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]

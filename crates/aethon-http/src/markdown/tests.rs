@@ -405,7 +405,7 @@ impl Dice {
     }
 }
 
-/// Follows `text` in random pieces, as a page would, and returns what the page shows.
+/// Follows `text` in random pieces, as a page would, and returns the blocks that the page shows.
 fn followed(text: &str, dice: &mut Dice) -> (Vec<String>, String) {
     let mut page: Vec<String> = Vec::new();
     let mut incremental = Incremental::default();

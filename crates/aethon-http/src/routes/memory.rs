@@ -118,7 +118,7 @@ pub(super) async fn forget(knowledge: Knowledge, request: Request) -> HandlerRes
     Ok(response::no_content())
 }
 
-/// Refuses a change of a memory; with what it is now, if that is why.
+/// Refuses a change of a memory; with its current state, if that is the reason.
 async fn changed_or(memory: &dyn Memory, id: MemoryId, error: Error) -> Problem {
     if !error.is_changed_elsewhere() {
         return error.into();

@@ -34,7 +34,7 @@ pub(super) enum Body<'a> {
     Blocks { from: usize, html: &'a [String] },
     /// A tool call changed its state.
     Tool(Tool<'a>),
-    /// A person is asked for approval.
+    /// A request for a person's approval.
     Approval(Approval<'a>),
     /// The approval is settled.
     ApprovalDone {

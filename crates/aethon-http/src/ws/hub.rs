@@ -1,8 +1,8 @@
 //! The live conversations: one [`Room`] for each session in use.
 //!
-//! A room is made when somebody enters it or a turn of it begins. When it was idle for a while its log goes; when there
-//! are very many, the oldest idle ones go whole. Numbers of frames begin with the time, so that they go on growing when the
-//! program is started again.
+//! A room is made when a reader enters it or a turn of it begins. When it was idle for a while, its log is removed; when
+//! there are very many rooms, the oldest idle ones are removed whole. Numbers of frames begin with the time, so that they
+//! keep growing when the program is started again.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -29,7 +29,7 @@ const IDLE: Duration = Duration::from_secs(600);
 pub(crate) const SWEEP: Duration = Duration::from_secs(60);
 /// How many rooms there are before idle ones go whole.
 const MAX_ROOMS: usize = 4096;
-/// How many may come on top before that is looked after, so that not every new room looks at all others.
+/// How many rooms beyond that are tolerated before a sweep, so that not every new room makes it inspect all others.
 const SLACK: usize = 512;
 
 /// The live conversations.
@@ -38,7 +38,7 @@ pub struct Hub {
     rooms: Mutex<Rooms>,
     /// No room that is made from now on numbers its frames below this.
     numbered: AtomicU64,
-    /// What the logs of all rooms may take together.
+    /// The shared limit on the logs of all rooms.
     bound: Arc<LogBound>,
 }
 
@@ -105,7 +105,8 @@ impl Hub {
         self.bound.bytes()
     }
 
-    /// Tidies up, if it is time to. The server calls this, so that what rests goes although nobody comes.
+    /// Removes idle rooms and logs, if a sweep is due. The server calls this, so that they are removed even if no reader
+    /// comes.
     pub(crate) fn sweep(&self) {
         self.sweep_if_due(&mut self.lock());
     }
@@ -128,7 +129,7 @@ impl Hub {
         let mut idle: Vec<(Instant, SessionId)> = Vec::new();
         for (session, room) in &rooms.by_session {
             let stats = room.stats();
-            // Whoever holds the room is about to use it. Nobody can come to hold it while the map is locked.
+            // A holder of the room is about to use it. No new holder can appear while the map is locked.
             let is_held = Arc::strong_count(room) > 1;
             if !stats.is_in_use && !is_held {
                 idle.push((stats.touched, session.clone()));

@@ -56,7 +56,7 @@ enum Kind {
     Blocks {
         from: usize,
     },
-    /// What a call has put out so far; `call` stands for the call's id.
+    /// The output of a call so far; `call` is the stand-in for the call's id.
     Output {
         call: u64,
     },
@@ -81,19 +81,19 @@ impl Kind {
     }
 }
 
-/// A number in place of an id. Two ids with one number, in one turn and close to each other, would cost a line of output that
-/// nobody reads twice.
+/// Returns a number in place of an id. Two ids with the same number, in one turn and close to each other, would only cost
+/// a line of output, which is not read twice.
 fn stand_in(id: &str) -> u64 {
     let mut hasher = DefaultHasher::new();
     id.hash(&mut hasher);
     hasher.finish()
 }
 
-/// What a reader gets.
+/// The result of reading the log.
 pub(super) enum Batch {
     /// The next frames, perhaps none, and where the reader stands after them.
     Frames(Vec<Utf8Bytes>, u64),
-    /// What comes next is not in the log any more.
+    /// The next frame is not in the log any more.
     Gap,
 }
 
@@ -116,7 +116,7 @@ impl Log {
         self.newest
     }
 
-    /// Takes out what the call of this frame had put out before: the frame says it again, or the end of it.
+    /// Removes the earlier output of this frame's call: the frame contains it again, or the end of it.
     fn replace_output(&mut self, turn: &TurnId, kind: Kind) {
         let (Kind::Output { call } | Kind::Call { call }) = kind else { return };
         let is_before = |entry: &Entry| entry.kind == Kind::Output { call } && entry.turn == *turn;
@@ -126,7 +126,7 @@ impl Log {
         }
     }
 
-    /// What comes after a frame.
+    /// Returns the frames after this one.
     pub(super) fn read_after(&self, seq: u64) -> Batch {
         if seq < self.floor {
             return Batch::Gap;
@@ -169,7 +169,7 @@ impl Log {
         self.bytes + (self.entries.capacity() - self.entries.len()) * size_of::<Entry>()
     }
 
-    /// Empties it; numbering goes on.
+    /// Empties the log; numbering continues.
     pub(super) fn clear(&mut self) {
         *self = Self::new(self.newest);
     }

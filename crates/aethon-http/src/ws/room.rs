@@ -2,8 +2,8 @@
 //!
 //! Readers have no queue of their own. Each keeps the number of the last frame that it has sent, and takes what came
 //! after it from the log: live frames and a replay are the same thing, nothing is lost or doubled between them, a frame is
-//! serialised once, and a slow reader costs nothing. The log is bounded; whoever lags behind its beginning has a gap and
-//! is told so.
+//! serialised once, and a slow reader costs nothing. The log is bounded; a reader that lags behind its beginning has a gap
+//! and is notified of it.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
@@ -31,16 +31,16 @@ struct RoomState {
     touched: Instant,
 }
 
-/// Whoever makes the frames of a turn, and leaves some out while nobody watches.
+/// The producer of a turn's frames, which leaves some out while the room has no readers.
 pub(super) trait CatchUp: Send + Sync {
-    /// Sends what was left out.
+    /// Sends the frames that were left out.
     fn catch_up(&self);
 }
 
 /// A turn that is not over.
 struct OpenTurn {
     turn: TurnId,
-    /// What comes just before its first frame.
+    /// The number of the frame just before its first one.
     before: u64,
     /// Whether it has left the queue.
     is_running: bool,
@@ -120,8 +120,8 @@ impl Room {
         state.open.iter().any(|open| open.turn.as_str() == turn) || state.log.knows_turn(turn)
     }
 
-    /// Whether somebody reads who hears of the end of this turn from nobody: it neither waits nor runs here, and no frame
-    /// has told its end.
+    /// Returns whether readers would never learn of the end of this turn: it neither waits nor runs here, and no frame
+    /// has reported its end.
     pub(super) fn misses_end(&self, turn: &TurnId) -> bool {
         let state = self.lock();
         let is_open = state.open.iter().any(|open| open.turn == *turn);
@@ -138,22 +138,22 @@ impl Room {
         !self.lock().readers.is_empty()
     }
 
-    /// The last frame whose content is in the stored messages: the newest `done`, or what came before the first frame of
-    /// the turn that runs.
+    /// Returns the last frame whose content is in the stored messages: the newest `done`, or the frame before the first
+    /// one of the running turn.
     pub(super) fn stored_seq(&self) -> u64 {
         let state = self.lock();
         let running = state.open.iter().filter(|open| open.is_running).map(|open| open.before).min();
         running.map_or(state.last_done, |before| before.max(state.last_done))
     }
 
-    /// What comes after a frame.
+    /// Returns the frames after this one.
     pub(super) fn read_after(&self, seq: u64) -> Batch {
         self.lock().log.read_after(seq)
     }
 
-    /// Where a reader stands who has seen everything up to `after`: there, or with 0 at the beginning of what is kept.
-    /// `Err` with the newest frame when something that it has not seen is gone, or when `after` is a number that was not
-    /// given yet: it was counted by a clock that was ahead, and nobody knows what has come since.
+    /// Returns the position of a reader that has seen everything up to `after`: there, or with 0 at the beginning of the
+    /// log. `Err` with the newest frame when a frame that it has not seen is gone, or when `after` is a number that was
+    /// not assigned yet: it was counted by a clock that was ahead, so the frames since then are unknown.
     pub(super) fn resume_point(&self, after: u64) -> Result<u64, u64> {
         let state = self.lock();
         if after == 0 {
@@ -171,7 +171,7 @@ impl Room {
             state.touched = Instant::now();
             state.open.iter().filter_map(|open| open.surface.upgrade()).collect()
         };
-        // Nothing is rendered while nobody reads; what was left out is made up for now.
+        // Nothing is rendered without readers; the frames that were left out are sent now.
         for surface in surfaces {
             surface.catch_up();
         }

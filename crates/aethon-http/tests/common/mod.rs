@@ -33,7 +33,7 @@ pub(crate) struct Running {
     pub(crate) served: JoinHandle<()>,
 }
 
-/// What the server is made of, with fakes.
+/// Returns the dependencies of the server, with fakes.
 pub(crate) fn deps(assistant: &Arc<FakeAssistant>, shutdown: aethon_core::shutdown::Shutdown) -> Deps {
     let hub = Arc::new(Hub::new(Arc::new(SystemClock)));
     let webchat = WebChat::new(assistant.clone(), Arc::clone(&hub));
@@ -178,7 +178,7 @@ impl Client {
     }
 }
 
-/// Waits, but not for ever.
+/// Waits for a future, with a time limit.
 pub(crate) async fn within<T>(future: impl Future<Output = T>) -> T {
     tokio::time::timeout(TIMEOUT, future).await.expect("it does not take that long")
 }

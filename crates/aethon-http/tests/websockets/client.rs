@@ -1,4 +1,4 @@
-//! A WebSocket client that never waits for ever.
+//! A WebSocket client with a time limit on every wait.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -54,8 +54,8 @@ impl Client {
         self.send(&value.to_string()).await;
     }
 
-    /// Waits until the server has taken all that was sent before: it answers a ping in turn. What comes meanwhile is
-    /// dropped. A socket that is closed instead has its code here.
+    /// Waits until the server has taken all that was sent before: it answers a ping in turn. Frames that arrive meanwhile
+    /// are dropped. If the socket is closed instead, `Err` has the code.
     pub(crate) async fn settle(&mut self) -> Result<(), u16> {
         self.stream.send(Message::Ping("settle".into())).await.map_err(|_| 1006_u16)?;
         loop {

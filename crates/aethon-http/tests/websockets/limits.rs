@@ -25,7 +25,7 @@ async fn a_slow_reader_is_closed_with_1013() {
         other.until("done").await;
     }
     assert_eq!(slow.code().await, Some(1013));
-    // Whoever reads is not troubled by those who do not.
+    // A reader is not affected by clients that do not read.
     other.send_json(json!({"type": "message", "id": "last", "text": "fine"})).await;
     assert_eq!(other.until("done").await.pop().unwrap()["text"], "fine");
 }
@@ -107,7 +107,7 @@ async fn idle_sockets_do_not_hold_up_the_end() {
     }
     let begun = Instant::now();
     stage.shutdown.trigger();
-    // Nobody reads, so nobody sees the code; the server ends all the same.
+    // The client does not read, so it does not see the code; the server ends all the same.
     timeout(Duration::from_secs(5), stage.served).await.expect("the server ends").unwrap();
     assert!(begun.elapsed() < Duration::from_secs(2), "{:?}", begun.elapsed());
     assert_eq!(sockets[0].code().await, Some(1001));

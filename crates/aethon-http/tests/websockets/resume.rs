@@ -42,7 +42,7 @@ async fn a_replay_ends_with_resumed_before_live_frames() {
     let (replayed, end) = second.resumed().await;
     assert_eq!(replayed[..told.len() - 1], told[1..]);
     assert_eq!(end, json!({"type": "resumed", "session": "default", "seq": replayed.last().unwrap()["seq"]}));
-    // A second one on the same connection begins anew.
+    // A second one on the same connection starts over.
     second.send_json(json!({"type": "resume", "session": "default", "after": told[0]["seq"]})).await;
     assert_eq!(second.resumed().await, (replayed, end));
     stage.assistant.gate.notify_one();

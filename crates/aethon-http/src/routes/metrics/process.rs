@@ -1,4 +1,4 @@
-//! What the system says about the process, under the names that Prometheus' own clients use.
+//! The system's figures about the process, under the names that Prometheus' own clients use.
 //!
 //! A figure that the system does not report is left out.
 
