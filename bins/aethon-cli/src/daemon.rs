@@ -29,7 +29,7 @@ pub(crate) struct Daemon {
     is_named: bool,
 }
 
-/// Finds the daemon, anew after each restart.
+/// Finds the daemon, again after each restart.
 #[derive(Debug, Clone)]
 pub(crate) struct Finder {
     home: Home,

@@ -44,7 +44,7 @@ pub(crate) fn prepared(common: &Common) -> Result<aethon::Prepared> {
     Ok(prepared)
 }
 
-/// How long what a command left to do in the background may take.
+/// How long the background work that a command left behind may take.
 const LAST_THINGS: Duration = Duration::from_secs(3);
 
 /// Runs a command to its end. A thread that still blocks then (on a disk that hangs, say) must not keep it from exiting.

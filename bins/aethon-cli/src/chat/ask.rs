@@ -45,8 +45,8 @@ pub(crate) fn question(text: Option<String>) -> Result<String> {
     Ok(parts.join("\n\n"))
 }
 
-/// Asks a question, and returns whether its turn succeeded. Approval requests are denied, as nobody is there to see them. On a
-/// signal the turn is stopped, and the program exits once the text so far is stored.
+/// Asks a question, and returns whether its turn succeeded. Approval requests are denied, because no person is there to
+/// see them. On a signal the turn is stopped, and the program exits once the text so far is stored.
 pub(crate) async fn run(
     mut backend: Box<dyn Backend>,
     session: &str,

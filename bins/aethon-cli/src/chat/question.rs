@@ -1,6 +1,6 @@
 //! Answers an approval request that a turn is waiting for: yes, no, yes for the rest of the conversation, or yes with edited
-//! arguments. The assistant checks edited arguments against its rules; if they are rejected, the user sees why and is asked
-//! again.
+//! arguments. The assistant checks edited arguments against its rules; if they are rejected, the user sees why and can
+//! answer again.
 
 use aethon::core::approval::{Answer, Decision, Scope};
 use aethon::core::visible::{exact, readable};

@@ -41,7 +41,7 @@ const TELLING: [&str; 14] = [
     "title",
 ];
 
-/// How much of somebody else's message is shown, in columns.
+/// How much of another client's message is shown, in columns.
 const SAID: usize = 200;
 
 /// The display of one turn.
@@ -277,7 +277,7 @@ impl Screen {
     }
 }
 
-/// Formats somebody else's message and its answer, dimmed and marked at the margin.
+/// Formats another client's message and its answer, dimmed and marked at the margin.
 pub(super) fn elsewhere(other: &OthersTurn, style: Style) -> String {
     let inner = Style { width: style.width.saturating_sub(2).max(20), ..style };
     let mut text = match other.said.trim() {

@@ -33,7 +33,7 @@ struct Message {
     due: Option<Instant>,
 }
 
-/// What a frame says of a message.
+/// The effect of a frame on a message.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Fate {
     /// Nothing.
@@ -76,7 +76,7 @@ impl Unsent {
         self.0.iter().any(|message| frame["id"] == message.id.as_str())
     }
 
-    /// Takes in what a frame says.
+    /// Applies a frame to the message that it answers.
     pub(super) fn hear(&mut self, frame: &Value, now: Instant) -> Fate {
         let Some(index) = self.0.iter().position(|message| frame["id"] == message.id.as_str()) else {
             return Fate::None;

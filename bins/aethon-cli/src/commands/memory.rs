@@ -19,7 +19,7 @@ use crate::daemon::{encoded, or_missing};
 const MAX_INPUT: u64 = 1 << 20;
 
 pub(crate) async fn run(common: &Common, command: MemoryCommand) -> Result<ExitCode> {
-    // Read once: the command may begin anew.
+    // Read once: the command may start over.
     let command = match command {
         MemoryCommand::Add { text, category, scope, json } => {
             MemoryCommand::Add { text: input(text)?, category, scope, json }

@@ -1,6 +1,6 @@
 //! A session in use: its turns, the log of its frames, and who reads it.
 //!
-//! Readers have no queue of their own. Each keeps the number of the last frame that it has sent, and takes what came
+//! Readers have no queue of their own. Each keeps the number of the last frame that it has sent, and takes the frames
 //! after it from the log: live frames and a replay are the same thing, nothing is lost or doubled between them, a frame is
 //! serialised once, and a slow reader costs nothing. The log is bounded; a reader that lags behind its beginning has a gap
 //! and is notified of it.

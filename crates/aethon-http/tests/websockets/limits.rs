@@ -107,7 +107,7 @@ async fn idle_sockets_do_not_hold_up_the_end() {
     }
     let begun = Instant::now();
     stage.shutdown.trigger();
-    // The client does not read, so it does not see the code; the server ends all the same.
+    // No client reads yet, so none sees the code; the server ends all the same.
     timeout(Duration::from_secs(5), stage.served).await.expect("the server ends").unwrap();
     assert!(begun.elapsed() < Duration::from_secs(2), "{:?}", begun.elapsed());
     assert_eq!(sockets[0].code().await, Some(1001));
