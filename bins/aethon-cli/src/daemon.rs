@@ -339,7 +339,7 @@ mod tests {
     }
 
     #[test]
-    fn a_daemon_that_is_not_there_is_told_in_words_and_may_come_back() {
+    fn an_unreachable_daemon_is_explained_and_may_come_back() {
         let error = by(true, std::io::ErrorKind::ConnectionRefused);
         let words = format!("{error:#}");
         assert_eq!(
@@ -362,7 +362,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_changes_nothing_twice_is_sent_again() {
+    fn requests_are_repeated_only_if_harmless() {
         use std::io::ErrorKind::{ConnectionRefused, ConnectionReset};
         assert!(may_repeat(&by(false, ConnectionRefused)), "it was not sent");
         let reset = by(false, ConnectionReset);

@@ -379,7 +379,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn only_the_beginning_of_a_response_is_replaced() {
+    async fn bare_errors_are_replaced_at_the_start_of_a_response_only() {
         let progress = Arc::new(Progress::default());
         let whole = written(&progress, BARE).await;
         assert!(whole.contains("x-request-id") && whole.contains("bad_request"), "{whole}");

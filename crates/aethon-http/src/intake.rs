@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn what_was_not_signed_keeps_its_room_for_a_second() {
+    async fn room_of_an_unsigned_body_stays_taken_for_a_second() {
         let intake = Arc::<Intake>::default();
         intake.reserve(address(1), 4 << 20).await.penalise();
         tokio::task::yield_now().await;

@@ -64,7 +64,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nobody_else_gets_the_twin_and_connections_to_it_are_refused() {
+    fn the_twin_address_is_held_and_refuses_connections() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let twin = of(address).unwrap();

@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_network_is_refused() {
+    fn invalid_networks_are_refused() {
         for text in ["", "10.0.0.0/33", "::/129", "localhost", "10.0.0/8", "10.0.0.0/-1", "::ffff:1.2.3.4/12"]
         {
             assert_eq!(Network::parse(text), None, "{text}");

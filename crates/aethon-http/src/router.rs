@@ -61,7 +61,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_the_named_exceptions_are_public() {
+    fn no_path_is_public_except_the_named_ones() {
         for path in [
             "/",
             "/health",

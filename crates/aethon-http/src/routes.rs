@@ -421,7 +421,7 @@ mod tests {
     }
 
     #[test]
-    fn what_reads_changes_nothing_and_takes_nothing() {
+    fn get_routes_take_no_body() {
         for row in ROUTES.iter().filter(|row| row.method == Method::GET) {
             assert_eq!(row.takes, Takes::Nothing, "{}", row.pattern);
         }

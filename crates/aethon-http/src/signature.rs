@@ -151,7 +151,7 @@ mod tests {
     use crate::hex::hex;
 
     #[test]
-    fn only_the_signature_of_these_bytes_is_accepted() {
+    fn a_signature_of_other_bytes_is_refused() {
         let body = b"{\"text\": \"hello\"}";
         let right = hex(hmac::sign(&hmac::Key::new(hmac::HMAC_SHA256, b"s3cret"), body).as_ref());
         let check = |signatures: &[&str], expected: bool| {

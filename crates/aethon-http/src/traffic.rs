@@ -67,7 +67,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn whoever_leaves_is_not_counted_any_more() {
+    fn closed_sockets_are_not_counted_any_more() {
         let traffic = Arc::new(Traffic::default());
         let first = traffic.enter(Kind::ChatSocket);
         let second = traffic.enter(Kind::ChatSocket);

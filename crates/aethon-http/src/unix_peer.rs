@@ -86,7 +86,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_process_behind_more_walls_is_told_from_others() {
+    fn a_process_behind_more_walls_is_recognised() {
         let walls = |is_bound, filters| Walls { is_bound, filters };
         let check = |own: Walls, other: Walls, expected: bool| {
             assert_eq!(own.are_fewer_than(other), expected, "{own:?} {other:?}");

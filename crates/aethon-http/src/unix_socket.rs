@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_no_socket_of_ours_is_not_touched() {
+    async fn foreign_files_at_the_socket_path_are_not_touched() {
         let folder = folder();
         let check = |path: &Path, expected: &str| {
             let error = UnixSocket::bind(path).unwrap_err().to_string();

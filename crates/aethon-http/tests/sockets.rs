@@ -147,7 +147,7 @@ async fn a_head_over_the_limit_is_431() {
 }
 
 #[tokio::test]
-async fn what_is_not_http_is_400() {
+async fn malformed_http_is_400() {
     let server = start(Options::default()).await;
     for request in [
         "nonsense\r\n\r\n",
@@ -222,7 +222,7 @@ async fn an_absolute_target_is_served_by_its_authority() {
 }
 
 #[tokio::test]
-async fn one_connection_too_many_is_told_so() {
+async fn a_connection_over_the_limit_is_refused_with_its_code() {
     let mut options = Options::default();
     options.limits.max_connections = 2;
     let server = start(options).await;
@@ -245,7 +245,7 @@ async fn one_connection_too_many_is_told_so() {
 }
 
 #[tokio::test]
-async fn a_client_that_has_said_everything_may_close_its_side() {
+async fn a_client_may_close_its_side_after_its_request() {
     let server = start(Options::default()).await;
     let mut client = server.connect().await;
     client.send(&post("/webhook/trigger", r#"{"text": "!hold"}"#)).await;
@@ -373,7 +373,7 @@ async fn stopping_is_quick_when_nothing_runs() {
 }
 
 #[tokio::test]
-async fn an_address_in_use_is_told_from_other_failures() {
+async fn an_address_in_use_is_distinct_from_other_failures() {
     let server = start(Options::default()).await;
     let bind = async |host: &str, port: u16| {
         let (_stop, shutdown) = ShutdownTrigger::pair();

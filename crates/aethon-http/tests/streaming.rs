@@ -222,7 +222,7 @@ async fn a_response_that_began_is_cut_off_and_never_becomes_an_error() {
 }
 
 #[tokio::test]
-async fn what_fails_before_the_first_byte_is_an_error() {
+async fn a_failure_before_the_first_byte_is_an_error() {
     let (_transcript, _stop, mut client) = exporting(Breaks::AtOnce).await;
     let mut answer = vec![0; 4096];
     let read = within(client.read(&mut answer)).await.expect("an answer");

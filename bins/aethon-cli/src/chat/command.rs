@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_is_meant_for_the_assistant_is_a_message() {
+    fn commands_are_separated_from_messages() {
         let check = |text: &str, expected: Line<'_>| assert_eq!(Line::parse(text), expected, "{text:?}");
         check("hello /help", Line::Message("hello /help"));
         check("  hello", Line::Message("  hello"));

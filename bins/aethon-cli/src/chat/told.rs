@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_to_be_known_late_is_told_once_and_in_its_place() {
+    fn a_turn_known_late_is_reported_once_and_in_its_place() {
         let mut told = ToldTurns::default();
         told.begin(2);
         told.note("own");
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn a_turn_that_runs_while_the_transcript_is_read_is_told_when_it_ends() {
+    fn a_turn_running_during_the_read_is_reported_when_it_ends() {
         let mut told = ToldTurns::default();
         let stored = transcript(&[("one", true), ("two", false)], 1, false);
         assert_eq!(ids(&told.take_untold(&stored, None, |_| false)), ["one"]);
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn what_waits_and_was_told_meanwhile_is_not_looked_up() {
+    fn a_waiting_turn_reported_meanwhile_is_not_looked_up() {
         let mut told = ToldTurns::default();
         for turn in ["one", "two"] {
             told.wait(Outcome { turn: turn.into(), ..Outcome::default() });

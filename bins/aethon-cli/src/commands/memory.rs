@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hit_says_why_and_a_record_what_it_said_before() {
+    fn a_hit_shows_its_reason_and_a_record_its_earlier_texts() {
         let mut hit = entry();
         hit["score"] = json!(0.875);
         hit["why"] = json!("words: rent");

@@ -217,7 +217,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_nobody_said_is_missing() {
+    fn required_parameters_without_a_value_are_missing() {
         let one = |name: &str, required: bool| json!({"name": name, "required": required});
         let sop = json!({"parameters": [one("goal", true), one("place", true), one("style", false)]});
         let check = |words: &[&str], expected: &str| {

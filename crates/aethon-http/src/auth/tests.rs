@@ -145,7 +145,7 @@ async fn the_cookie_holds_a_derived_value_that_no_other_carrier_takes() {
 }
 
 #[tokio::test]
-async fn a_cookie_that_cannot_be_cleared_locks_nobody_out_and_adds_no_guess() {
+async fn an_unclearable_cookie_blocks_no_sign_in_and_counts_no_guess() {
     let gate = auth(TOKEN);
     let cookie = gate.sign_in_cookie(address(), false).await.expect("closed");
     let (good, _) = cookie.to_str().expect("plain").split_once("; ").expect("has attributes");

@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_owner_sees_what_everybody_has_told_with_the_scope_named() {
+    async fn the_owner_sees_memories_of_all_people_with_their_scope() {
         let app = app();
         send(&app, "POST", "/api/memory", json!({"content": "The owner's tea is green."})).await;
         let made =
@@ -291,7 +291,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_makes_no_sense_is_refused_with_its_field() {
+    async fn invalid_requests_are_refused_with_their_field() {
         let app = app();
         send(&app, "POST", "/api/memory", json!({"content": "fine"})).await;
         let check = async |method: &str, target: &str, body: Value, status: u16, expected: &str| {

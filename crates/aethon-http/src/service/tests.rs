@@ -271,7 +271,7 @@ async fn opening_the_dashboard_with_the_token_signs_the_browser_in() {
 }
 
 #[tokio::test]
-async fn what_changes_something_must_be_json_and_come_from_our_own_page() {
+async fn changes_must_be_json_and_come_from_our_own_page() {
     let app = TestApp::new(Options::default());
     app.assistant.transcripts.add(&SessionId::parse("webchat:a").unwrap(), &[(Role::User, "hi")]);
     let json = ("content-type", "application/json");
@@ -506,7 +506,7 @@ async fn numbers_and_words_in_queries_are_checked() {
 }
 
 #[tokio::test]
-async fn usage_is_told_by_day_model_and_kind_under_the_ceiling() {
+async fn usage_is_grouped_by_day_model_and_kind_with_the_ceiling() {
     let budget = Budget { daily_usd: 1.0, warn_ratio: 0.5, ..Budget::default() };
     let app = TestApp::new(Options { budget, ..Options::default() });
     let empty = app.get("/api/usage", &[]).await.json();

@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn what_came_too_fast_for_the_task_is_a_gap_in_the_numbers() {
+    async fn missed_events_are_a_gap_in_the_numbers() {
         const HELD: u64 = 1024;
         let (feed, bus) = (Feed::default(), EventBus::default());
         let mut listener = feed.subscribe(&bus);

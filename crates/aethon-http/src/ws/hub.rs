@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn the_logs_of_conversations_that_rest_go_although_nobody_comes() {
+    async fn logs_of_idle_conversations_are_removed_by_the_sweep() {
         let app = crate::service::tests::app();
         let hub = Arc::clone(&app.deps.chat.hub);
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();

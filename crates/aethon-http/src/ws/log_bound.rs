@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn rooms_that_nobody_uses_give_way_first() {
+    fn unused_rooms_give_way_first() {
         let bound = Arc::new(LogBound::default());
         let (idle, used) = (room(&bound, 1), room(&bound, 2));
         used.enter(&Arc::new(Notify::new()));

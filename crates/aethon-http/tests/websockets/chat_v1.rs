@@ -281,7 +281,7 @@ async fn a_turn_is_answered_again_or_branched_from() {
 }
 
 #[tokio::test]
-async fn one_socket_talks_to_several_sessions() {
+async fn a_socket_talks_to_several_sessions() {
     let stage = Stage::open().await;
     let mut client = stage.v1("/ws/chat?session=a").await;
     client.send_json(json!({"type": "message", "id": "1", "text": "to b", "session": "b"})).await;

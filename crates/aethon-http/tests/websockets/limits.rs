@@ -44,7 +44,7 @@ async fn a_flood_of_messages_is_answered_one_by_one() {
 }
 
 #[tokio::test]
-async fn who_only_talks_has_to_wait() {
+async fn a_client_that_sends_too_fast_has_to_wait() {
     let stage = Stage::open().await;
     let mut client = stage.plain().await;
     let begun = Instant::now();

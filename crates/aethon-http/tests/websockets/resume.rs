@@ -77,7 +77,7 @@ async fn resuming_while_frames_pour_in_loses_and_doubles_nothing() {
 }
 
 #[tokio::test]
-async fn a_turn_that_nobody_watched_can_be_seen_afterwards() {
+async fn an_unwatched_turn_is_replayed_afterwards() {
     let stage = Stage::open().await;
     let mut first = stage.v1("/ws/chat").await;
     first.send_json(json!({"type": "message", "id": "m1", "text": "a\n!gate\nb"})).await;
@@ -92,7 +92,7 @@ async fn a_turn_that_nobody_watched_can_be_seen_afterwards() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_replayed_is_said() {
+async fn a_resume_that_cannot_be_replayed_is_a_gap() {
     let stage = Stage::open().await;
     let mut client = stage.v1("/ws/chat").await;
     client.send_json(json!({"type": "message", "id": "m1", "text": "hi"})).await;
@@ -143,7 +143,7 @@ async fn a_number_that_was_not_given_yet_is_a_gap() {
 }
 
 #[tokio::test]
-async fn a_storage_that_fails_is_told_in_words_and_so_is_its_end() {
+async fn sockets_are_notified_of_storage_failure_and_recovery() {
     let stage = Stage::open().await;
     let mut early = stage.v1("/ws/chat").await;
     stage.health.failed("the disk is full: free some space");
