@@ -354,7 +354,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_that_the_user_did_not_give_is_not_blamed_on_the_user() {
+    fn an_error_for_a_found_address_does_not_blame_the_user() {
         for kind in [std::io::ErrorKind::ConnectionRefused, std::io::ErrorKind::ConnectionReset] {
             let words = by(false, kind).to_string();
             assert!(!words.contains("--connect") && words.contains("of this home"), "{words}");

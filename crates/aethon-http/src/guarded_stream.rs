@@ -364,7 +364,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_body_that_reads_like_an_answer_of_the_library_stays_as_it_is() {
+    async fn a_body_that_looks_like_a_bare_error_is_unchanged() {
         for bytes in [BARE, b"HTTP/1.1 414 x", b"HTTP/1.1 431 Request Header Fields Too Large\r\n\r\n"] {
             // However the body is split, each part may begin like a response head.
             for parts in [vec![bytes], vec![b"x".as_slice(), bytes], vec![bytes, bytes]] {

@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn if_none_match_asks_for_a_free_place_unless_a_version_is_named() {
+    fn if_none_match_expects_nothing_unless_a_version_is_named() {
         let mut headers = HeaderMap::new();
         assert!(expected_or_nothing(&headers).is_anything());
         headers.insert(IF_NONE_MATCH, HeaderValue::from_static("\"a\""));

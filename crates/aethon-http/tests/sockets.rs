@@ -44,7 +44,7 @@ async fn requests_follow_each_other_on_one_connection() {
 }
 
 #[tokio::test]
-async fn a_refusal_before_the_body_announces_the_end_of_the_connection() {
+async fn a_refusal_before_the_body_announces_connection_close() {
     let server = start(Options { token: Secret::new("right"), ..Options::default() }).await;
     let mut client = server.connect().await;
     client.send(&post("/api/sign-out", "{}")).await;
@@ -101,7 +101,7 @@ async fn a_body_that_is_too_slow_is_answered_408() {
 }
 
 #[tokio::test]
-async fn a_body_over_the_limit_is_413_before_during_and_after_it_is_sent() {
+async fn a_body_over_the_limit_is_413_before_during_and_after_sending() {
     let mut options = Options::default();
     options.limits.max_body_bytes = 1000;
     let server = start(options).await;
@@ -307,7 +307,7 @@ async fn stopping_lets_requests_finish_and_closes_what_is_idle() {
 }
 
 #[tokio::test]
-async fn strangers_that_idle_give_their_place_back_sooner_than_the_owner() {
+async fn idle_strangers_are_closed_sooner_than_the_owner() {
     let usual = aethon_http::options::Limits::default();
     assert_eq!((usual.idle, usual.idle_unknown), (Duration::from_secs(75), Duration::from_secs(10)));
     let soon = Duration::from_millis(200);

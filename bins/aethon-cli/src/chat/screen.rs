@@ -327,7 +327,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_most_telling_argument_stands_for_a_call() {
+    fn the_main_argument_represents_a_call() {
         let check = |input: Value, expected: &str| assert_eq!(telling(&input), expected, "{input}");
         check(json!({"cwd": "src", "command": "make all", "timeout_seconds": 5}), "make all");
         check(json!({"content": "long", "path": "notes.md"}), "notes.md");

@@ -215,7 +215,7 @@ async fn a_sign_in_ends_with_its_time_and_with_the_token() {
 }
 
 #[tokio::test]
-async fn a_guess_is_whatever_has_to_be_judged() {
+async fn a_credential_that_must_be_judged_counts_as_a_guess() {
     let auth = auth(TOKEN);
     let stale = headers(&[(COOKIE, b"aethon_dash=0123.1800000000.0123")]);
     let raw = headers(&[(COOKIE, b"aethon_dash=correct horse+battery")]);

@@ -325,7 +325,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn without_a_memory_reading_finds_nothing_and_changing_is_a_conflict() {
+    async fn without_a_memory_reads_are_empty_and_changes_conflict() {
         let app = TestApp::new(Options::default());
         let page = app.get("/api/memory", &[]).await.json();
         assert_eq!(page, json!({"enabled": false, "count": 0, "entries": [], "next_cursor": null}));

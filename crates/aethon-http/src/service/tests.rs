@@ -186,7 +186,7 @@ async fn every_answer_carries_the_common_headers() {
 }
 
 #[tokio::test]
-async fn with_a_token_everything_but_the_exceptions_is_401_before_routing() {
+async fn with_a_token_all_but_the_exceptions_is_401_before_routing() {
     let app = TestApp::new(with_token());
     for method in ["GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "BREW"] {
         for target in [
@@ -427,7 +427,7 @@ async fn an_idempotency_key_runs_once() {
 }
 
 #[tokio::test]
-async fn a_webhook_that_takes_too_long_goes_on_without_its_caller() {
+async fn a_slow_webhook_turn_continues_without_its_caller() {
     let mut options = Options::default();
     options.limits.webhook_timeout = std::time::Duration::ZERO;
     let app = TestApp::new(options);

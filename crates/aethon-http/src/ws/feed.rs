@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn dashboards_take_their_turns_and_lose_nothing_when_they_are_interrupted() {
+    async fn dashboards_take_turns_and_lose_nothing_when_interrupted() {
         let (feed, bus) = (Feed::default(), EventBus::default());
         let mut subscriptions: Vec<_> = (0..=STEPS).map(|_| feed.subscribe(&bus)).collect();
         happened(&bus);

@@ -450,7 +450,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tool_frame_carries_what_the_tool_returned_besides_its_text() {
+    fn a_tool_frame_carries_output_blocks_besides_text() {
         let mut state = ToolState {
             call: "c".into(),
             name: "draw".into(),

@@ -281,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn a_forgotten_log_goes_on_numbering() {
+    fn a_cleared_log_continues_its_numbering() {
         let room = room();
         done(&room, "a", "x");
         room.forget();

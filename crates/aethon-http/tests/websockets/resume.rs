@@ -10,7 +10,7 @@ fn seqs(frames: &[Value]) -> Vec<u64> {
 }
 
 #[tokio::test]
-async fn a_replay_goes_on_live_from_any_point() {
+async fn a_replay_continues_live_from_any_point() {
     let stage = Stage::open().await;
     let mut first = stage.v1("/ws/chat").await;
     first.send_json(json!({"type": "message", "id": "m1", "text": "a b c d\n!gate\ne f g"})).await;
@@ -128,7 +128,7 @@ async fn the_stored_sequence_is_where_a_transcript_ends() {
 }
 
 #[tokio::test]
-async fn a_number_that_was_not_given_yet_is_a_gap() {
+async fn a_number_not_assigned_yet_is_a_gap() {
     let stage = Stage::open().await;
     let mut client = stage.v1("/ws/chat").await;
     client.send_json(json!({"type": "message", "id": "m1", "text": "a"})).await;
