@@ -86,17 +86,17 @@ impl Finder {
 }
 
 impl Daemon {
-    /// The path of its Unix socket, if it has no port.
+    /// Returns the path of its Unix socket, if it has no port.
     pub(crate) fn socket(&self) -> Option<&Path> {
         socket_of(&self.base)
     }
 
-    /// The address of a WebSocket of it.
+    /// Returns the address of a WebSocket of it.
     pub(crate) fn socket_address(&self, path: &str) -> String {
         format!("{}{path}", self.url.replacen("http", "ws", 1))
     }
 
-    /// The token as a header value, if set.
+    /// Returns the token as a header value, if set.
     pub(crate) fn authorization(&self) -> Option<String> {
         (!self.token.is_empty()).then(|| format!("Bearer {}", self.token))
     }
@@ -201,7 +201,7 @@ pub(crate) fn is_final(error: &anyhow::Error) -> bool {
     !is_stopping && !error.chain().any(|cause| cause.is::<ureq::Error>() || cause.is::<Unanswered>())
 }
 
-/// The status of an error response.
+/// Returns the status of an error response.
 pub(crate) fn status_of(error: &anyhow::Error) -> Option<u16> {
     error.downcast_ref::<StatusError>().map(|answer| answer.status)
 }
@@ -308,7 +308,7 @@ pub(crate) fn encoded(text: &str) -> String {
         .collect()
 }
 
-/// The path in `unix:PATH`.
+/// Returns the path in `unix:PATH`.
 fn socket_of(base: &str) -> Option<&Path> {
     base.strip_prefix("unix:").filter(|path| !path.is_empty()).map(Path::new)
 }

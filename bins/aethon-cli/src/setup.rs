@@ -8,7 +8,7 @@ use anyhow::{Context, Result};
 
 use crate::args::Common;
 
-/// The home that the common flags name, without its configuration.
+/// Returns the home that the common flags name, without its configuration.
 pub(crate) fn home(common: &Common) -> Result<Home> {
     let sources = Sources::from_process(common.home.clone(), None, Vec::new())
         .map_err(|error| aethon::Error::refused(error.to_string()))?;

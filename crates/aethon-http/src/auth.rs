@@ -244,7 +244,7 @@ impl Keys {
         hmac::verify(&self.compare, candidate, self.token.as_ref()).is_ok()
     }
 
-    /// A `+` in a query may be a literal plus or an encoded space, so both readings are tried.
+    /// Checks a token of a query. A `+` may be a literal plus or an encoded space, so both readings are tried.
     fn is_query_token(&self, raw: &str) -> bool {
         let literal: Vec<u8> = percent_decode_str(raw).collect();
         self.is_token(&literal)

@@ -41,7 +41,7 @@ pub(crate) fn signature(request: &Request) -> Option<&str> {
     signatures.next().is_none().then_some(first)
 }
 
-/// The response to a call without a valid signature.
+/// Returns the response to a call without a valid signature.
 pub(crate) fn refusal() -> Problem {
     Problem::new(
         StatusCode::FORBIDDEN,

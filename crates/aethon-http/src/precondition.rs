@@ -40,17 +40,17 @@ pub(crate) fn expected_or_nothing(headers: &HeaderMap) -> Expected {
     }
 }
 
-/// The strong tags of a list, without their quotes. Our own tags contain no comma, so others need no closer look.
+/// Returns the strong tags of a list, without their quotes. Our own tags contain no comma, so others need no closer look.
 fn strong_tags(list: &str) -> impl Iterator<Item = &str> {
     list.split(',').filter_map(|tag| tag.trim().strip_prefix('"')?.strip_suffix('"'))
 }
 
-/// 200 with this value, and the version that it has.
+/// Returns 200 with this value, and the version that it has.
 pub(crate) fn json(value: &impl Serialize, version: &Version) -> HandlerResult {
     response::json(value).map(|answer| tagged(answer, version))
 }
 
-/// 200 with what stands there.
+/// Returns 200 with the present value and its version.
 pub(crate) fn present(present: &Present) -> HandlerResult {
     json(&present.document, &present.version)
 }
@@ -66,14 +66,14 @@ fn tag(version: &Version) -> Option<HeaderValue> {
     HeaderValue::from_str(&format!("\"{}\"", version.as_str())).ok()
 }
 
-/// What stands where a change was meant for something else.
+/// The current state of a resource whose change was meant for another version.
 pub(crate) struct Present {
     version: Version,
     document: Value,
 }
 
 impl Present {
-    /// A thing as its own address shows it.
+    /// Creates the value of a resource as its own address shows it.
     pub(crate) fn new(value: &impl Serialize, version: Version) -> Option<Self> {
         Some(Self { version, document: serde_json::to_value(value).ok()? })
     }

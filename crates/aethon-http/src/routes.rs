@@ -158,7 +158,7 @@ fn openapi_document(about: About, _request: &Request) -> HandlerResult {
     response::json(&openapi::document(about.version, ROUTES.iter().map(Route::described)))
 }
 
-/// A gated row of the dashboard's API.
+/// Creates a gated row of the dashboard's API.
 const fn api(
     method: Method,
     pattern: &'static str,
@@ -174,7 +174,7 @@ const fn hook(pattern: &'static str, handler: Handler, description: Description)
     Route { method: Method::POST, pattern, access, needs, takes: Takes::Json, handler, description }
 }
 
-/// A row for calls from a platform, which authenticates with its own signature.
+/// Creates a row for calls from a platform, which authenticates with its own signature.
 const fn called(
     method: Method,
     pattern: &'static str,

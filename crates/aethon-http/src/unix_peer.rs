@@ -27,12 +27,12 @@ pub(crate) struct Walls {
 }
 
 impl Walls {
-    /// The walls around this process.
+    /// Returns the walls around this process.
     pub(crate) fn own() -> Self {
         Self::of("self").unwrap_or_default()
     }
 
-    /// The walls around a process, if it exists.
+    /// Returns the walls around a process, if it exists.
     fn of(process: &str) -> Option<Self> {
         // Without this file system there are no walls either.
         if cfg!(not(target_os = "linux")) {

@@ -51,7 +51,7 @@ impl UnixSocket {
         Ok(Self { listener, path, identity })
     }
 
-    /// The path of the socket.
+    /// Returns the path of the socket.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }

@@ -28,7 +28,7 @@ const HEADS: [&str; 5] = [
     "GET http://localhost/api/sessions?limit=5 HTTP/1.1\r\nHost: localhost\r\nCookie: a=b; c\r\nRange: bytes=0-\r\nExpect: 100-continue\r\n\r\n",
 ];
 
-/// The server of all inputs; its runtime lives as long as the process.
+/// Returns the server of all inputs; its runtime lives as long as the process.
 fn address() -> SocketAddr {
     static ADDRESS: OnceLock<SocketAddr> = OnceLock::new();
     *ADDRESS.get_or_init(|| {

@@ -122,7 +122,7 @@ impl Transcripts for LongTranscript {
     }
 }
 
-/// A server with that conversation, and a connection that has asked for it.
+/// Starts a server with that conversation, and opens a connection that has requested it.
 async fn exporting(breaks: Breaks) -> (Arc<LongTranscript>, ShutdownTrigger, TcpStream) {
     let transcript = LongTranscript { breaks, is_sending: false.into(), handed_out: 0.into() };
     let transcript = Arc::new(transcript);

@@ -19,7 +19,7 @@ use super::screen::{Screen, style};
 /// The maximum size of piped input, in bytes.
 const MAX_INPUT: u64 = 512 * 1024;
 
-/// The question: the argument, followed by piped input.
+/// Returns the question: the argument, followed by piped input.
 pub(crate) fn question(text: Option<String>) -> Result<String> {
     let mut piped = String::new();
     if !std::io::stdin().is_terminal() {

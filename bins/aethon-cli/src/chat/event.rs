@@ -21,7 +21,7 @@ impl BackendEvent {
         Some(Self { turn, event: ChatEvent::of(frame)? })
     }
 
-    /// An event outside of any turn.
+    /// Creates an event outside of any turn.
     pub(crate) fn outside(event: ChatEvent) -> Self {
         Self { turn: String::new(), event }
     }
@@ -159,7 +159,7 @@ impl ChatEvent {
     }
 }
 
-/// The notice that older messages were compacted into a summary.
+/// Returns the notice that older messages were compacted into a summary.
 fn folded(messages: u64) -> String {
     let were = if messages == 1 { "older message was" } else { "older messages were" };
     format!("{messages} {were} summarised for the model; the conversation keeps them")

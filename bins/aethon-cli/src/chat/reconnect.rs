@@ -27,7 +27,7 @@ impl Reconnect {
         Self { patience, lost: None, due: Instant::now(), tries: 0, was_said: false }
     }
 
-    /// The time of the next attempt.
+    /// Returns the time of the next attempt.
     pub(super) fn due(&self) -> Instant {
         self.due
     }

@@ -63,7 +63,7 @@ pub(super) struct Remote {
     audience: Audience,
     reconnect: Reconnect,
     unsent: Unsent,
-    /// When to look into the transcript for a turn of which nothing is heard.
+    /// When to look into the transcript for a turn without new frames.
     look: Instant,
     /// Turns that this terminal asked for and that are not over.
     own: Vec<String>,
@@ -104,7 +104,7 @@ impl Remote {
         Ok(remote)
     }
 
-    /// A connection to a session in which this terminal has said nothing yet.
+    /// Opens a connection to a session in which this terminal has sent nothing yet.
     async fn open(&mut self) -> Result<(), Broken> {
         let opening = async {
             let socket = Socket::open(&self.daemon, &self.session).await?;
@@ -231,7 +231,7 @@ impl Remote {
         (self.audience == Audience::Person).then(|| self.told.through())
     }
 
-    /// Takes in a frame.
+    /// Handles a frame.
     fn hear(&mut self, frame: &Value) {
         let text = |key: &str| frame[key].as_str().unwrap_or_default().to_owned();
         let (kind, turn) = (text("type"), text("turn"));
@@ -281,7 +281,7 @@ impl Remote {
         self.queue.push_back(BackendEvent { turn: turn.to_owned(), event });
     }
 
-    /// Tells the end of a turn, once.
+    /// Reports the end of a turn, once.
     fn finish(&mut self, turn: &str, event: ChatEvent) {
         self.own.retain(|own| own != turn);
         self.told.note(turn);
@@ -317,7 +317,7 @@ impl Remote {
         Ok(())
     }
 
-    /// Tells the ends of own turns that are stored and were not heard.
+    /// Reports the ends of own turns that are stored and for which no frame arrived.
     async fn look_for_own(&mut self) {
         let wanted = Wanted { turns: &self.own, behind: None };
         let looking = Transcript::fetch_with(&self.daemon, &self.session, MISSED, wanted);
@@ -331,7 +331,7 @@ impl Remote {
         }
     }
 
-    /// Tells an own turn that is over, as it is stored.
+    /// Reports an own turn that is over, as it is stored.
     fn tell_own(&mut self, turn: &Turn) {
         let id = turn.other.outcome.turn.clone();
         self.tell(&id, ChatEvent::Again);
@@ -341,7 +341,7 @@ impl Remote {
         self.finish(&id, ChatEvent::Done(turn.other.outcome.clone()));
     }
 
-    /// One step: a frame, a look, or a try to connect.
+    /// Runs one step: a frame, a look into the transcript, or an attempt to connect.
     async fn step(&mut self) -> Result<(), Broken> {
         if self.socket.is_none() {
             sleep_until(self.reconnect.due()).await;
@@ -403,7 +403,7 @@ impl Remote {
     }
 }
 
-/// The turn of a message that was acknowledged.
+/// Returns the turn of a message that was acknowledged.
 fn acknowledged_turn(frame: &Value) -> Option<String> {
     frame["turn"].as_str().filter(|_| frame["type"] == "ack").map(str::to_owned)
 }

@@ -56,7 +56,7 @@ pub(super) struct Screen {
     drawn: Option<Instant>,
 }
 
-/// The style of standard output, at the window's current width.
+/// Returns the style of standard output, at the window's current width.
 pub(crate) fn style() -> Style {
     let colour = is_live() && !crate::environment::no_color();
     Style { colour, width: window().0.clamp(20, MAX_WIDTH) }
@@ -67,7 +67,7 @@ fn is_live() -> bool {
     std::io::stdout().is_terminal() && !crate::environment::is_dumb()
 }
 
-/// The size of the window in columns and rows.
+/// Returns the size of the window in columns and rows.
 fn window() -> (usize, usize) {
     let (columns, rows) = crossterm::terminal::size().unwrap_or((80, 24));
     (usize::from(columns).max(1), usize::from(rows).max(1))
@@ -294,7 +294,7 @@ pub(super) fn elsewhere(other: &OthersTurn, style: Style) -> String {
     format!("{marked}\n")
 }
 
-/// The most informative argument of a call; the whole input if none of them is a text.
+/// Returns the most informative argument of a call; the whole input if none of them is a text.
 fn telling(input: &Value) -> String {
     let text = |name: &&str| input.get(*name)?.as_str().filter(|text| !text.trim().is_empty());
     let known = TELLING.iter().find_map(text);

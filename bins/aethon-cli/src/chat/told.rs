@@ -108,7 +108,7 @@ mod tests {
 
     use super::*;
 
-    /// Turns of two messages, one after the other; the message of one that is not over stands alone.
+    /// Returns turns of two messages, one after the other; the message of one that is not over stands alone.
     fn transcript(turns: &[(&str, bool)], first: u64, has_more: bool) -> Transcript {
         let mut messages: Vec<Value> = Vec::new();
         for (turn, is_over) in turns {

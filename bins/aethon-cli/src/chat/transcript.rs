@@ -21,7 +21,7 @@ const MAX_OF_OTHERS: usize = 10;
 pub(super) struct Wanted<'a> {
     /// These turns.
     pub(super) turns: &'a [String],
-    /// Whatever came behind this message.
+    /// All turns behind this message.
     pub(super) behind: Option<u64>,
 }
 
@@ -92,12 +92,12 @@ impl Transcript {
         detail.map(|detail| Self::of(&detail).context("aethon-server sent no transcript")).transpose()
     }
 
-    /// Whether it is known where this turn stands.
+    /// Returns whether the state of this turn is known.
     fn knows(&self, turn: &String) -> bool {
         self.pending.contains(turn) || self.ended(turn).is_some()
     }
 
-    /// Whether all messages behind this one are here.
+    /// Returns whether all messages behind this one are here.
     pub(super) fn reaches(&self, behind: u64) -> bool {
         self.before.is_none() || self.oldest <= behind.saturating_add(1)
     }
@@ -146,12 +146,12 @@ impl Transcript {
         Some(Self { seq, pending, turns, newest, oldest, before })
     }
 
-    /// A turn whose end is among the messages.
+    /// Returns a turn whose end is among the messages.
     pub(super) fn stored(&self, id: &str) -> Option<&Turn> {
         self.turns.iter().rev().find(|turn| turn.id() == id && turn.is_over)
     }
 
-    /// A turn that is over.
+    /// Returns a turn that is over.
     pub(super) fn ended(&self, id: &str) -> Option<&Turn> {
         let found = self.turns.iter().rev().find(|turn| turn.other.outcome.turn == id)?;
         (found.is_over && !self.pending.iter().any(|turn| turn == id)).then_some(found)
@@ -159,7 +159,7 @@ impl Transcript {
 }
 
 impl Turn {
-    /// Its id.
+    /// Returns its id.
     pub(super) fn id(&self) -> &str {
         &self.other.outcome.turn
     }

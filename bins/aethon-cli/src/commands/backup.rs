@@ -68,7 +68,7 @@ fn lock(arguments: &BackupArgs, options: &Options) -> Result<Option<Lock>> {
     Ok(Some(Lock::Recipient(recipient)))
 }
 
-/// The file to write.
+/// Returns the file to write.
 fn target(
     home: &Home,
     arguments: &BackupArgs,

@@ -148,7 +148,7 @@ mod tests {
         assert_eq!(kept.0.as_ref().unwrap().metadata().unwrap().len(), 21, "the rest is gone");
     }
 
-    /// An empty file that is already unlinked.
+    /// Creates an empty file that is already unlinked.
     fn file() -> File {
         let name = format!("aethon-sign-ins-{}", aethon_core::ids::unique());
         let path = std::env::temp_dir().join(name);

@@ -13,7 +13,7 @@ fn clock() -> Arc<ManualClock> {
     Arc::new(ManualClock::at(Timestamp::from_second(1_700_000_000).unwrap()))
 }
 
-/// The check of a home whose key is fixed.
+/// Returns the token check of a home whose key is fixed.
 fn auth(token: &str) -> TokenAuth {
     auth_at(token, &clock())
 }
@@ -23,7 +23,7 @@ fn auth_at(token: &str, clock: &Arc<ManualClock>) -> TokenAuth {
     TokenAuth::new(&Secret::new(token), Arc::new(sign_ins))
 }
 
-/// The file of a register, already unlinked.
+/// Creates the file of a register, already unlinked.
 fn register() -> Register {
     let path = std::env::temp_dir().join(format!("aethon-sign-ins-{}", aethon_core::ids::unique()));
     let file = std::fs::File::options().read(true).append(true).create_new(true).open(&path).unwrap();
@@ -37,7 +37,7 @@ fn auth_with(register: &Register) -> TokenAuth {
     TokenAuth::new(&Secret::new(TOKEN), Arc::new(sign_ins))
 }
 
-/// The address from which browsers sign in.
+/// Returns the address from which browsers sign in.
 fn address() -> IpAddr {
     IpAddr::from([192, 0, 2, 1])
 }

@@ -151,7 +151,7 @@ pub(super) fn session_id(request: &Request) -> Result<SessionId, Problem> {
     request.params.get("id").ok_or_else(no_such_session)
 }
 
-/// 404 for a missing session.
+/// Returns 404 for a missing session.
 pub(super) fn no_such_session() -> Problem {
     Problem::not_found("there is no such session")
 }

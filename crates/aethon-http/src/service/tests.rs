@@ -153,7 +153,7 @@ impl TestApp {
     }
 }
 
-/// An application backed by fakes.
+/// Creates an application backed by fakes.
 pub(crate) fn app() -> Arc<App> {
     TestApp::new(Options::default()).app
 }

@@ -50,27 +50,27 @@ struct Rooms {
 }
 
 impl Hub {
-    /// A hub without rooms.
+    /// Creates a hub without rooms.
     pub fn new(clock: Arc<dyn Clock>) -> Self {
         let rooms =
             Rooms { by_session: HashMap::new(), swept: Instant::now(), sweep_threshold: MAX_ROOMS + SLACK };
         Self { clock, rooms: Mutex::new(rooms), numbered: AtomicU64::new(0), bound: Arc::default() }
     }
 
-    /// With numbers of frames that begin no earlier than this time, whatever the clock says.
+    /// Starts the numbers of frames no earlier than this time, regardless of the clock.
     #[must_use]
     pub fn numbering_after(self, time: Option<Timestamp>) -> Self {
         self.numbered.fetch_max(time.map_or(0, number_at), Ordering::Relaxed);
         self
     }
 
-    /// A surface for a turn of this session that no socket has asked for (one taken up again after a crash, say), so that
-    /// those who watch the session see it.
+    /// Returns a surface for a turn of this session that no socket has asked for (one taken up again after a crash,
+    /// say), so that those who watch the session see it.
     pub fn surface(&self, session: &SessionId) -> Arc<dyn Surface> {
         TurnSurface::open(&self.room(session))
     }
 
-    /// The last frame of a session's sequence that is reflected in its stored messages; 0 when it is not in use.
+    /// Returns the last frame of a session's sequence that is reflected in its stored messages; 0 when it is not in use.
     pub fn stored_seq(&self, session: &SessionId) -> u64 {
         let room = self.lock().by_session.get(session).cloned();
         room.map_or(0, |room| room.stored_seq())
@@ -86,7 +86,7 @@ impl Hub {
         room.push(&turn, &Body::Done { text, html: &html, stop_reason: "end", model: "" });
     }
 
-    /// The room of a session, made if need be.
+    /// Returns the room of a session, which is made if necessary.
     pub(super) fn room(&self, session: &SessionId) -> Arc<Room> {
         let mut rooms = self.lock();
         if let Some(room) = rooms.by_session.get(session) {
@@ -168,7 +168,7 @@ impl SessionWatchers for Hub {
     }
 }
 
-/// The number with which frames begin at this time.
+/// Returns the number with which frames begin at this time.
 fn number_at(time: Timestamp) -> u64 {
     u64::try_from(time.as_millisecond()).unwrap_or(0).saturating_mul(1000)
 }

@@ -44,7 +44,7 @@ struct Entry {
 }
 
 impl Entry {
-    /// Its size in memory, with its place in the log. The frames of a turn share its id.
+    /// Returns its size in memory, with its place in the log. The frames of a turn share its id.
     fn size(&self) -> usize {
         size_of::<Self>() + weight::allocation(self.text.len()) + SHARED
     }
@@ -98,7 +98,7 @@ pub(super) enum Batch {
 }
 
 impl Log {
-    /// A log whose frames are numbered after `base`.
+    /// Creates a log whose frames are numbered after `base`.
     pub(super) fn new(base: u64) -> Self {
         Self { entries: VecDeque::new(), bytes: 0, newest: base, floor: base }
     }
@@ -144,17 +144,17 @@ impl Log {
         Batch::Frames(texts, reached)
     }
 
-    /// Whether frames of this turn are here.
+    /// Returns whether frames of this turn are here.
     pub(super) fn knows_turn(&self, turn: &str) -> bool {
         self.entries.iter().rev().any(|entry| entry.turn.as_str() == turn)
     }
 
-    /// Whether the end of this turn is here.
+    /// Returns whether the end of this turn is here.
     pub(super) fn has_end(&self, turn: &TurnId) -> bool {
         self.entries.iter().rev().any(|entry| entry.kind == Kind::Done && entry.turn == *turn)
     }
 
-    /// The number of the newest frame, or what numbering starts after.
+    /// Returns the number of the newest frame, or the number after which numbering starts.
     pub(super) fn newest(&self) -> u64 {
         self.newest
     }
@@ -164,7 +164,7 @@ impl Log {
         self.floor
     }
 
-    /// How much the log takes in memory, the room that it has reserved included.
+    /// Returns the memory of the log, including reserved capacity.
     pub(super) fn bytes(&self) -> usize {
         self.bytes + (self.entries.capacity() - self.entries.len()) * size_of::<Entry>()
     }
@@ -204,7 +204,7 @@ impl Log {
         }
     }
 
-    /// How many of the newest frames stay as they are.
+    /// Returns how many of the newest frames are kept even if a later one repeats them.
     fn fresh(&self) -> usize {
         let mut bytes = 0;
         let is_within = |entry: &&Entry| {
@@ -257,7 +257,7 @@ mod tests {
         TurnId::existing(name)
     }
 
-    /// All frames after `seq`, as values; `None` for a gap.
+    /// Returns all frames after `seq`, as values; `None` for a gap.
     fn read(log: &Log, mut seq: u64) -> Option<Vec<serde_json::Value>> {
         let mut values = Vec::new();
         loop {
@@ -323,7 +323,7 @@ mod tests {
         assert_eq!(log.bytes, log.entries.iter().map(Entry::size).sum::<usize>());
     }
 
-    /// The texts of deltas in frames.
+    /// Returns the texts of deltas in frames.
     fn spoken<'f>(frames: impl Iterator<Item = &'f serde_json::Value>) -> String {
         let deltas = frames.filter(|frame| frame["type"] == "delta");
         deltas.filter_map(|frame| frame["text"].as_str()).collect()
@@ -371,7 +371,7 @@ mod tests {
         }
     }
 
-    /// The memory of this process that no file stands behind.
+    /// Returns the resident memory of this process that no file backs.
     fn resident_bytes() -> Option<usize> {
         let status = std::fs::read_to_string("/proc/self/status").ok()?;
         let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:"))?;

@@ -48,7 +48,7 @@ struct OpenTurn {
 }
 
 impl Room {
-    /// A room whose frames are numbered after `base`, and whose log counts against this bound.
+    /// Creates a room whose frames are numbered after `base`, and whose log counts against this bound.
     pub(super) fn new(session: SessionId, base: u64, bound: Arc<LogBound>) -> Self {
         let state = RoomState {
             log: Log::new(base),
@@ -60,7 +60,7 @@ impl Room {
         Self { session, state: Mutex::new(state), bound }
     }
 
-    /// The session.
+    /// Returns the session.
     pub(super) fn session(&self) -> &SessionId {
         &self.session
     }
@@ -109,12 +109,12 @@ impl Room {
         }
     }
 
-    /// Whether this turn waits or runs here.
+    /// Returns whether this turn waits or runs here.
     pub(super) fn has_turn(&self, turn: &str) -> bool {
         self.lock().open.iter().any(|open| open.turn.as_str() == turn)
     }
 
-    /// Whether frames of this turn are still in the log, or it waits or runs.
+    /// Returns whether frames of this turn are still in the log, or it waits or runs.
     pub(super) fn knows_turn(&self, turn: &str) -> bool {
         let state = self.lock();
         state.open.iter().any(|open| open.turn.as_str() == turn) || state.log.knows_turn(turn)
@@ -128,12 +128,12 @@ impl Room {
         !state.readers.is_empty() && !is_open && !state.log.has_end(turn)
     }
 
-    /// Whether a turn runs. Those that wait do not count: when the program stops, they are left for the next start.
+    /// Returns whether a turn runs. Waiting turns do not count: when the program stops, they are left for the next start.
     pub(super) fn is_running(&self) -> bool {
         self.lock().open.iter().any(|open| open.is_running)
     }
 
-    /// Whether anybody reads.
+    /// Returns whether the room has readers.
     pub(super) fn is_watched(&self) -> bool {
         !self.lock().readers.is_empty()
     }

@@ -35,7 +35,7 @@ fn log(text: &str) -> Event {
     Event::Log(Arc::new(record))
 }
 
-/// A socket that surely listens: it has answered a ping.
+/// Opens a socket that surely listens: it has answered a ping.
 async fn listening(stage: &Stage) -> Client {
     let mut client = Client::connect(stage.address, "/ws/dashboard", &[]).await;
     client.settle().await.unwrap();

@@ -131,7 +131,7 @@ async fn sockets_count_as_connections_until_they_end() {
     timeout(Duration::from_secs(10), third).await.expect("room again");
 }
 
-/// A socket whose peer never says a word, as bytes.
+/// Opens a socket, as bytes, whose peer sends nothing.
 async fn silent(stage: &Stage) -> tokio::net::TcpStream {
     let mut client = Client::connect(stage.address, "/ws/chat", &[]).await;
     client.send("hi").await;
