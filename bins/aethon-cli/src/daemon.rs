@@ -29,7 +29,7 @@ pub(crate) struct Daemon {
     is_named: bool,
 }
 
-/// Finds the daemon, anew after each restart.
+/// Finds the daemon, again after each restart.
 #[derive(Debug, Clone)]
 pub(crate) struct Finder {
     home: Home,
@@ -86,17 +86,17 @@ impl Finder {
 }
 
 impl Daemon {
-    /// The path of its Unix socket, if it has no port.
+    /// Returns the path of its Unix socket, if it has no port.
     pub(crate) fn socket(&self) -> Option<&Path> {
         socket_of(&self.base)
     }
 
-    /// The address of a WebSocket of it.
+    /// Returns the address of a WebSocket of it.
     pub(crate) fn socket_address(&self, path: &str) -> String {
         format!("{}{path}", self.url.replacen("http", "ws", 1))
     }
 
-    /// The token as a header value, if set.
+    /// Returns the token as a header value, if set.
     pub(crate) fn authorization(&self) -> Option<String> {
         (!self.token.is_empty()).then(|| format!("Bearer {}", self.token))
     }
@@ -201,7 +201,7 @@ pub(crate) fn is_final(error: &anyhow::Error) -> bool {
     !is_stopping && !error.chain().any(|cause| cause.is::<ureq::Error>() || cause.is::<Unanswered>())
 }
 
-/// The status of an error response.
+/// Returns the status of an error response.
 pub(crate) fn status_of(error: &anyhow::Error) -> Option<u16> {
     error.downcast_ref::<StatusError>().map(|answer| answer.status)
 }
@@ -308,7 +308,7 @@ pub(crate) fn encoded(text: &str) -> String {
         .collect()
 }
 
-/// The path in `unix:PATH`.
+/// Returns the path in `unix:PATH`.
 fn socket_of(base: &str) -> Option<&Path> {
     base.strip_prefix("unix:").filter(|path| !path.is_empty()).map(Path::new)
 }
@@ -339,7 +339,7 @@ mod tests {
     }
 
     #[test]
-    fn a_daemon_that_is_not_there_is_told_in_words_and_may_come_back() {
+    fn an_unreachable_daemon_is_explained_and_may_come_back() {
         let error = by(true, std::io::ErrorKind::ConnectionRefused);
         let words = format!("{error:#}");
         assert_eq!(
@@ -354,7 +354,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_that_the_user_did_not_give_is_not_blamed_on_the_user() {
+    fn an_error_for_a_found_address_does_not_blame_the_user() {
         for kind in [std::io::ErrorKind::ConnectionRefused, std::io::ErrorKind::ConnectionReset] {
             let words = by(false, kind).to_string();
             assert!(!words.contains("--connect") && words.contains("of this home"), "{words}");
@@ -362,7 +362,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_changes_nothing_twice_is_sent_again() {
+    fn requests_are_repeated_only_if_harmless() {
         use std::io::ErrorKind::{ConnectionRefused, ConnectionReset};
         assert!(may_repeat(&by(false, ConnectionRefused)), "it was not sent");
         let reset = by(false, ConnectionReset);

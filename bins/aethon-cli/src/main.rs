@@ -88,7 +88,8 @@ fn run(cli: Cli) -> Result<ExitCode> {
     }
 }
 
-/// The name of a command that works on the files of a home, and so cannot use a daemon elsewhere. `None` for the others.
+/// Returns the name of a command that works on the files of a home, and so cannot use a daemon elsewhere. `None` for
+/// the others.
 fn local_only(command: &Command) -> Option<&'static str> {
     Some(match command {
         Command::Completions { .. } => "completions",

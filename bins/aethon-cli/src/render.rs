@@ -103,8 +103,8 @@ impl Stream {
         if text.trim().is_empty() { String::new() } else { markdown(&text, self.style) }
     }
 
-    /// The start of the last block; everything before it is final. A block ends at a blank line outside of a fence that is
-    /// followed by something new at the margin.
+    /// Returns the start of the last block; everything before it is final. A block ends at a blank line outside of a
+    /// fence that is followed by something new at the margin.
     fn settled(&self) -> usize {
         let mut fence: Option<&str> = None;
         let mut settled = self.printed;
@@ -323,13 +323,13 @@ fn wrapped(text: &str, style: Style, indent: &str, out: &mut String) {
     }
 }
 
-/// The width of a text on one line, in columns. Escape codes take none.
+/// Returns the width of a text on one line, in columns. Escape codes take none.
 pub(crate) fn columns_of(text: &str) -> usize {
     widths(text).sum()
 }
 
-/// The number of rows that a line occupies in a window of this width. It wraps where it does not fit, and a wide character is
-/// never split.
+/// Returns the number of rows that a line occupies in a window of this width. It wraps where it does not fit, and a
+/// wide character is never split.
 pub(crate) fn rows_of(line: &str, columns: usize) -> usize {
     let (rows, _) = widths(line).fold((1, 0), |(rows, used), width| {
         if used + width > columns { (rows + 1, width) } else { (rows, used + width) }
@@ -337,7 +337,7 @@ pub(crate) fn rows_of(line: &str, columns: usize) -> usize {
     rows
 }
 
-/// The width of each character that is not part of an escape code.
+/// Returns the width of each character that is not part of an escape code.
 fn widths(text: &str) -> impl Iterator<Item = usize> {
     let mut inside = false;
     text.chars().map(move |c| {

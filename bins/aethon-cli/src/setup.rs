@@ -8,7 +8,7 @@ use anyhow::{Context, Result};
 
 use crate::args::Common;
 
-/// The home that the common flags name, without its configuration.
+/// Returns the home that the common flags name, without its configuration.
 pub(crate) fn home(common: &Common) -> Result<Home> {
     let sources = Sources::from_process(common.home.clone(), None, Vec::new())
         .map_err(|error| aethon::Error::refused(error.to_string()))?;
@@ -44,7 +44,7 @@ pub(crate) fn prepared(common: &Common) -> Result<aethon::Prepared> {
     Ok(prepared)
 }
 
-/// How long what a command left to do in the background may take.
+/// How long the background work that a command left behind may take.
 const LAST_THINGS: Duration = Duration::from_secs(3);
 
 /// Runs a command to its end. A thread that still blocks then (on a disk that hangs, say) must not keep it from exiting.

@@ -27,7 +27,7 @@ macro_rules! either {
 }
 
 impl Accepted {
-    /// Writes what the system takes at once.
+    /// Writes as many bytes as the system accepts without waiting.
     pub(crate) fn try_write(&self, bytes: &[u8]) -> io::Result<usize> {
         either!(self, stream => stream.try_write(bytes))
     }

@@ -1,4 +1,4 @@
-//! The HTTP side's entries in the audit log and the log: who signed in, who sent a wrong token, what was removed.
+//! The HTTP side's entries in the audit log and the program log: sign-ins, wrong tokens and removals.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -64,14 +64,14 @@ impl AuditNotes {
     }
 }
 
-/// What a request removes.
+/// A removal that a request asks for.
 pub(crate) struct Removal {
     subject: String,
     address: IpAddr,
 }
 
 impl Removal {
-    /// Returns what a request to a gated address removes, if anything.
+    /// Returns the removal that a request to a gated address asks for, if any.
     pub(crate) fn of(request: &Request) -> Option<Self> {
         let (method, path) = (&request.head.method, request.head.uri.path());
         let is_removal = *method == Method::DELETE || (*method == Method::POST && path.ends_with("/reset"));

@@ -66,7 +66,7 @@ impl TokenCheck {
     }
 }
 
-/// Whether a request confirms what it wants by showing the token once more.
+/// Whether a request confirms its change by sending the token once more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Confirmation {
     /// There is no token that could be shown.
@@ -148,10 +148,9 @@ impl TokenAuth {
         self.check(headers, query)
     }
 
-    /// Returns whether the request could be a guess: it carries a credential, but no valid sign-in cookie, or shows a
-    /// token to confirm a change. Nobody can
-    /// guess such a cookie, because it is signed with a key only this server has. A cookie that holds the token
-    /// itself counts as a guess like any other.
+    /// Returns whether the request could be a guess: it carries a credential, but no valid sign-in cookie, or sends a
+    /// token to confirm a change. A sign-in cookie cannot be guessed, because it is signed with a key that only this
+    /// server has. A cookie that holds the token itself counts as a guess like any other.
     pub(crate) fn may_be_guess(&self, headers: &HeaderMap, query: Option<&str>) -> bool {
         let Some(keys) = &self.keys else { return false };
         if headers.contains_key(CONFIRM) {
@@ -221,8 +220,8 @@ impl TokenAuth {
         self.keys.as_ref().map(|keys| self.sign_ins.active(&keys.cookies)).unwrap_or_default()
     }
 
-    /// Returns whether the request carries a cookie that signs nobody in: of another token, of a sign-in that has ended,
-    /// or of a form that this version does not write. The browser would go on sending it before any right token.
+    /// Returns whether the request carries a useless sign-in cookie: for another token, of a sign-in that has ended, or
+    /// in a form that this version does not write. The browser would keep sending it before any right token.
     pub(crate) fn has_stale_cookie(&self, headers: &HeaderMap) -> bool {
         let Some(keys) = &self.keys else { return false };
         self.cookie(keys, headers).is_some_and(|cookie| {
@@ -245,7 +244,7 @@ impl Keys {
         hmac::verify(&self.compare, candidate, self.token.as_ref()).is_ok()
     }
 
-    /// A `+` in a query may be a literal plus or an encoded space, so both readings are tried.
+    /// Checks a token of a query. A `+` may be a literal plus or an encoded space, so both readings are tried.
     fn is_query_token(&self, raw: &str) -> bool {
         let literal: Vec<u8> = percent_decode_str(raw).collect();
         self.is_token(&literal)

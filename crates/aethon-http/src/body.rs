@@ -47,7 +47,7 @@ pub(crate) struct BodyWriter(mpsc::Sender<Chunk>);
 #[error("the body was cut off before its end")]
 pub(crate) struct CutOff;
 
-/// The client has disconnected, and nobody reads the rest.
+/// The client has disconnected, so the rest of the body is not read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ClientGone;
 
@@ -108,7 +108,7 @@ impl http_body::Body for Body {
     ) -> Poll<Option<Result<Frame<Bytes>, CutOff>>> {
         if self.ends.as_mut().is_some_and(|ends| ends.as_mut().poll(cx).is_ready()) {
             self.ends = None;
-            // Dropping the receiver lets the writer notice that nobody reads the rest.
+            // Dropping the receiver lets the writer notice that the rest is not read.
             self.content = Content::Chunks(mpsc::channel(1).1);
         }
         match &mut self.content {

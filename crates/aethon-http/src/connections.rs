@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_whose_connections_are_all_busy_does_not_keep_the_others_from_giving_way() {
+    fn an_address_with_busy_connections_leaves_the_others_evictable() {
         let connections = Arc::new(Connections::new(16));
         let busy = slots(&connections, "192.0.2.1", 4);
         busy.iter().for_each(|slot| slot.progress().begin());

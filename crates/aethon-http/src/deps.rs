@@ -71,9 +71,9 @@ pub struct Activity {
     pub logs: LogBook,
     /// Spending.
     pub ledger: Arc<dyn Ledger>,
-    /// What was allowed and what was refused.
+    /// Allowed and refused actions.
     pub audit: Arc<dyn AuditLog>,
-    /// What agents do now, and what they have done.
+    /// The current and past work of agents.
     pub agents: AgentBoard,
     /// Telemetry.
     pub telemetry: Arc<dyn TelemetryLog>,
@@ -127,9 +127,9 @@ pub struct Setup {
     pub channels: Channels,
     /// People admitted to messengers by a code.
     pub pairings: Arc<dyn Pairings>,
-    /// What the assistant can read and run, one sentence each.
+    /// The assistant's reach: one sentence for each thing that it can read or run.
     pub reach: Arc<[String]>,
-    /// What the assistant can do right now.
+    /// The current state of the assistant's features.
     pub features: Features,
     /// Backups of the home. `None` if it keeps its data elsewhere.
     pub backups: Option<Arc<dyn Backups>>,

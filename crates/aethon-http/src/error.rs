@@ -22,7 +22,7 @@ pub(crate) const STORAGE_UNAVAILABLE: &str = "storage_unavailable";
 /// Code for a refusal because what room the storage has is kept for the owner.
 const STORAGE_FULL: &str = "storage_full";
 
-/// After how many seconds to retry then: somebody has to remove something.
+/// After how many seconds to retry then. The wait is long, because room appears only when something is removed.
 const NO_ROOM_RETRY_SECONDS: u64 = 60;
 
 /// After how many seconds to retry when the storage has failed.
@@ -45,7 +45,7 @@ impl Error {
         Self { message: message.into(), source: Some(source) }
     }
 
-    /// An error whose message says everything.
+    /// Creates an error whose message is complete.
     pub(crate) fn refused(message: impl Into<String>) -> Self {
         Self { message: message.into(), source: None }
     }
@@ -66,12 +66,12 @@ struct Content {
     code: &'static str,
     detail: Cow<'static, str>,
     fields: Vec<Field>,
-    /// What the code alone does not say, as further members of the document.
+    /// Details that the code alone does not give, as further members of the document.
     extra: Map<String, Value>,
     header: Option<(HeaderName, HeaderValue)>,
 }
 
-/// What is wrong with one field of a request.
+/// An error in one field of a request.
 #[derive(Debug, Clone, Serialize)]
 pub(crate) struct Field {
     field: Cow<'static, str>,
@@ -98,12 +98,12 @@ impl Problem {
         Self(Box::new(Content { status, code, detail, fields: Vec::new(), extra, header: None }))
     }
 
-    /// 400: the request is malformed.
+    /// Returns 400: the request is malformed.
     pub(crate) fn bad_request(code: &'static str, detail: impl Into<Cow<'static, str>>) -> Self {
         Self::new(StatusCode::BAD_REQUEST, code, detail)
     }
 
-    /// 401: the token is missing or wrong.
+    /// Returns 401: the token is missing or wrong.
     pub(crate) fn unauthorized() -> Self {
         Self::new(
             StatusCode::UNAUTHORIZED,
@@ -113,18 +113,18 @@ impl Problem {
         .with_header(WWW_AUTHENTICATE, CHALLENGE)
     }
 
-    /// 404: there is nothing here.
+    /// Returns 404: there is nothing here.
     pub(crate) fn not_found(detail: impl Into<Cow<'static, str>>) -> Self {
         Self::new(StatusCode::NOT_FOUND, "not_found", detail)
     }
 
-    /// 405, with the allowed methods.
+    /// Returns 405, with the allowed methods.
     pub(crate) fn method_not_allowed(allow: HeaderValue) -> Self {
         let detail = "this address does not know that method; the Allow header lists the ones that it knows";
         Self::new(StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed", detail).with_header(ALLOW, allow)
     }
 
-    /// 422: one field is missing or invalid.
+    /// Returns 422: one field is missing or invalid.
     pub(crate) fn invalid(
         field: impl Into<Cow<'static, str>>,
         message: impl Into<Cow<'static, str>>,
@@ -136,7 +136,7 @@ impl Problem {
         problem
     }
 
-    /// 422: these fields are missing or invalid.
+    /// Returns 422: these fields are missing or invalid.
     pub(crate) fn invalid_fields(
         faults: impl IntoIterator<Item = (impl Into<Cow<'static, str>>, impl Into<Cow<'static, str>>)>,
     ) -> Self {
@@ -151,13 +151,13 @@ impl Problem {
         problem
     }
 
-    /// 429: too many wrong tokens.
+    /// Returns 429: too many wrong tokens.
     pub(crate) fn too_many_attempts(seconds: u64) -> Self {
         let detail = "too many requests with a wrong token; wait, and check `dashboard.auth_token`";
         Self::new(StatusCode::TOO_MANY_REQUESTS, "too_many_attempts", detail).retry_after(seconds)
     }
 
-    /// 500: an internal error.
+    /// Returns 500: an internal error.
     pub(crate) fn internal() -> Self {
         Self::new(
             StatusCode::INTERNAL_SERVER_ERROR,
@@ -193,7 +193,7 @@ impl Problem {
         self
     }
 
-    /// The status.
+    /// Returns the status.
     #[cfg(test)]
     pub(crate) fn status(&self) -> StatusCode {
         self.0.status

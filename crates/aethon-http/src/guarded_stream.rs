@@ -1,7 +1,7 @@
 //! The socket as hyper sees it, with timeouts and limits on every wait.
 //!
-//! hyper parses and frames. This stream adds what an exposed server also needs. A head that arrives too slowly is
-//! answered with 408, an idle connection is closed, a client that stops reading is dropped, and hyper's bare
+//! hyper parses and frames. This stream adds the protections of an exposed server. A head that arrives too slowly
+//! is answered with 408, an idle connection is closed, a client that stops reading is dropped, and hyper's bare
 //! responses to unparsable input are replaced by complete ones with a body and our headers. Only the start of a
 //! response can be replaced, never part of one in progress. If a connection is closed while the client still sends,
 //! the rest is read for a moment, because a reset could destroy the response before the client reads it.
@@ -33,10 +33,10 @@ const STALL: Duration = Duration::from_secs(30);
 /// How many unsent bytes the kernel may buffer. A low mark makes the socket writable again as soon as a part of that
 /// is sent, rather than when a third of a multi-megabyte buffer is free, so progress of a slow reader is noticed.
 const UNSENT: u32 = 128 << 10;
-/// How long to keep reading what a client sends after a response that did not wait for it.
+/// How long to keep reading the rest of a request after a response that did not wait for it.
 const LINGER: Duration = Duration::from_secs(3);
 
-/// What the stream waits for while no request is in progress.
+/// The event that the stream waits for while no request is in progress.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Awaited {
     /// The first byte of the first head.
@@ -219,7 +219,7 @@ impl GuardedStream {
         Poll::Ready(Err(io::ErrorKind::TimedOut.into()))
     }
 
-    /// Reads what the client still sends, until it sees our end or the time is up.
+    /// Reads the client's remaining input until the client sees our end of the stream or the time is up.
     fn poll_linger(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         let mut waste = [0; 8192];
         loop {
@@ -348,7 +348,7 @@ mod tests {
         GuardedStream::new(Accepted::Tcp(socket), crate::service::tests::app(), slot)
     }
 
-    /// Returns what a client reads when these bytes are written at this stage.
+    /// Returns the text that a client reads when these bytes are written at this stage.
     async fn written(progress: &Arc<Progress>, bytes: &[u8]) -> String {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let mut client = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
@@ -364,7 +364,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_body_that_reads_like_an_answer_of_the_library_stays_as_it_is() {
+    async fn a_body_that_looks_like_a_bare_error_is_unchanged() {
         for bytes in [BARE, b"HTTP/1.1 414 x", b"HTTP/1.1 431 Request Header Fields Too Large\r\n\r\n"] {
             // However the body is split, each part may begin like a response head.
             for parts in [vec![bytes], vec![b"x".as_slice(), bytes], vec![bytes, bytes]] {
@@ -379,7 +379,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn only_the_beginning_of_a_response_is_replaced() {
+    async fn bare_errors_are_replaced_at_the_start_of_a_response_only() {
         let progress = Arc::new(Progress::default());
         let whole = written(&progress, BARE).await;
         assert!(whole.contains("x-request-id") && whole.contains("bad_request"), "{whole}");

@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_host_is_malformed_everywhere() {
+    fn invalid_hosts_are_malformed_under_all_rules() {
         for rules in [rules("", "", &[], true), rules("t", "s", &[], false)] {
             for host in [
                 "",

@@ -3,8 +3,8 @@
 //! A signature can be judged only when the body is there, so such a body has to be kept before its sender is known. All of
 //! them together get a fixed number of bytes, and one address a quarter of it. A body that finds no room waits unread: the
 //! rest of it stays with its sender. Room is reserved for a whole body before any of it is read, because bodies that each
-//! got a part would wait for each other. Small bodies need none, so that large ones cannot keep them out; what they take is
-//! bounded by the number of connections.
+//! got a part would wait for each other. Small bodies need no room, so that large ones cannot keep them out; the memory
+//! for them is bounded by the number of connections.
 //!
 //! A body whose signature was wrong keeps its room for a second: that bounds how much an address can have judged.
 
@@ -49,7 +49,7 @@ impl Default for Intake {
 }
 
 impl Intake {
-    /// Waits for room for a body of this size. One that is larger than what an address may have takes all of that.
+    /// Waits for room for a body of this size. A body larger than the share of an address takes the whole share.
     pub(crate) async fn reserve(self: &Arc<Self>, address: IpAddr, bytes: usize) -> Room {
         let address = neighbourhood(address);
         let mut room = Room { intake: Arc::clone(self), address, permits: None };
@@ -75,7 +75,7 @@ impl Intake {
 }
 
 impl Room {
-    /// Keeps the room taken for a while, because what came in it was not signed as it should be.
+    /// Keeps the room taken for a while, because the body in it had a wrong signature.
     pub(crate) fn penalise(self) {
         if self.permits.is_some() {
             tokio::spawn(async move {
@@ -88,7 +88,7 @@ impl Room {
 
 impl Drop for Room {
     fn drop(&mut self) {
-        // Released under the lock, so that nobody comes between this and the look at who is left.
+        // Released under the lock, so that no caller comes between this and the check for remaining ones.
         let mut by_address = self.intake.lock();
         self.permits = None;
         if by_address.get(&self.address).is_some_and(|address| Arc::strong_count(address) == 1) {
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn what_was_not_signed_keeps_its_room_for_a_second() {
+    async fn room_of_an_unsigned_body_stays_taken_for_a_second() {
         let intake = Arc::<Intake>::default();
         intake.reserve(address(1), 4 << 20).await.penalise();
         tokio::task::yield_now().await;

@@ -104,7 +104,7 @@ impl Attempts {
     }
 }
 
-/// Returns the address itself, or the /64 of an IPv6 address, which is what one subscriber has.
+/// Returns the address itself, or the /64 of an IPv6 address, because one subscriber has a whole /64.
 pub(crate) fn neighbourhood(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(address) => IpAddr::V6((u128::from(address) >> 64 << 64).into()),

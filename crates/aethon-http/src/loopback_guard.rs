@@ -2,8 +2,8 @@
 //!
 //! `localhost` is both `127.0.0.1` and `[::1]`, and browsers try one before the other. If the server listened on only one of
 //! them, any program on this machine could listen on the other, and a browser would take its page for the server's, cookies
-//! and all. The socket here is bound and never listens: nobody else gets the address, and a connection to it is refused at
-//! once, so the browser goes on to the server.
+//! and all. The socket here is bound and never listens: no other program gets the address, and a connection to it is
+//! refused at once, so the browser then tries the server.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
@@ -51,7 +51,7 @@ fn bound(address: SocketAddr) -> std::io::Result<Socket> {
     if address.is_ipv6() {
         socket.set_only_v6(true)?;
     }
-    // Without SO_REUSEADDR, so that nobody else can bind the same address.
+    // Without SO_REUSEADDR, so that no other program can bind the same address.
     socket.bind(&address.into())?;
     Ok(socket)
 }
@@ -64,7 +64,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nobody_else_gets_the_twin_and_connections_to_it_are_refused() {
+    fn the_twin_address_is_held_and_refuses_connections() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let twin = of(address).unwrap();

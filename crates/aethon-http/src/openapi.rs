@@ -10,7 +10,7 @@ use std::sync::OnceLock;
 use http::Method;
 use serde_json::{Map, Value, json};
 
-/// A row of the table of routes, reduced to what the document needs.
+/// A row of the table of routes, reduced to the columns that the document needs.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Row {
     /// The method.
@@ -101,7 +101,7 @@ fn operation(route: &Row, line: &Value) -> Value {
     operation
 }
 
-/// Adds what is the same for everything with versions: answers carry its `ETag`, changes take `If-Match`.
+/// Adds the parts that all resources with versions share: answers carry the `ETag`, changes take `If-Match`.
 fn describe_versions(operation: &mut Value) {
     let is_change = !operation["responses"]["412"].is_null();
     let responses = operation["responses"].as_object_mut().into_iter().flatten();

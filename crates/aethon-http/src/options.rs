@@ -19,8 +19,8 @@ pub struct Options {
     pub listen: Listen,
     /// The shared access token (`dashboard.auth_token`). Empty or blank means no authentication.
     pub token: Secret,
-    /// Signs the cookies of browsers. The home keeps it, so that a restart signs nobody out. If empty, a new key is
-    /// created each time.
+    /// Signs the cookies of browsers. The home keeps it, so that browsers stay signed in across a restart. If empty, a
+    /// new key is created each time.
     pub sign_in_key: Secret,
     /// The home's file of sign-ins and revocations, open for reading and appending.
     pub sign_ins: Option<Arc<File>>,
@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_network_is_refused() {
+    fn invalid_networks_are_refused() {
         for text in ["", "10.0.0.0/33", "::/129", "localhost", "10.0.0/8", "10.0.0.0/-1", "::ffff:1.2.3.4/12"]
         {
             assert_eq!(Network::parse(text), None, "{text}");

@@ -48,7 +48,7 @@ pub(crate) fn docs(_: (), request: &Request) -> HandlerResult {
     Ok(page(aethon_web::docs_page(), &request.head.headers))
 }
 
-/// The 401 response of `/dashboard` to those without access.
+/// Returns the 401 response of `/dashboard` to those without access.
 pub(crate) fn sign_in_page(headers: &HeaderMap) -> Response {
     let mut answer = assets::whole(aethon_web::sign_in_page(), headers, Caching::Never);
     *answer.status_mut() = StatusCode::UNAUTHORIZED;

@@ -41,7 +41,7 @@ pub(crate) fn signature(request: &Request) -> Option<&str> {
     signatures.next().is_none().then_some(first)
 }
 
-/// The response to a call without a valid signature.
+/// Returns the response to a call without a valid signature.
 pub(crate) fn refusal() -> Problem {
     Problem::new(
         StatusCode::FORBIDDEN,
@@ -165,7 +165,7 @@ mod tests {
     const RIGHT: (&str, &str) = ("x-hub-signature-256", "sha256=right");
 
     #[tokio::test]
-    async fn a_platform_is_heard_by_its_own_signature_under_any_name() {
+    async fn platform_calls_are_accepted_by_signature_under_any_host() {
         let called = Arc::new(Called::default());
         let mut options = Options {
             token: Secret::new("t"),

@@ -1,8 +1,8 @@
-//! `ETag` and `If-Match` (RFC 9110, 13.1.1): a change that was meant for something else is refused with 412 and what is
-//! there now. `If-None-Match: *` says the same of something that is to be new.
+//! `ETag` and `If-Match` (RFC 9110, 13.1.1): a change that was meant for another version is refused with 412 and the
+//! current one. `If-None-Match: *` does the same for a change that must create something new.
 //!
 //! The handlers only carry the expectation: the storage compares it in the step that changes the thing, so two clients
-//! cannot both be right. Whoever sends no `If-Match` overwrites, as ever.
+//! cannot both succeed. A request without `If-Match` overwrites any version.
 
 use aethon_core::version::{Expected, Version};
 use http::header::{ETAG, HeaderMap, HeaderValue, IF_MATCH, IF_NONE_MATCH};
@@ -14,7 +14,7 @@ use crate::error::Problem;
 use crate::request::Request;
 use crate::response::{self, HandlerResult};
 
-/// Returns what a request expects to find. A weak tag never matches, and neither does what is no tag.
+/// Returns the version that a request expects to find. A weak tag never matches, and neither does a malformed one.
 pub(crate) fn expected(headers: &HeaderMap) -> Expected {
     let mut values = headers.get_all(IF_MATCH).iter().peekable();
     if values.peek().is_none() {
@@ -31,7 +31,7 @@ pub(crate) fn expected(headers: &HeaderMap) -> Expected {
     Expected::OneOf(versions)
 }
 
-/// Returns what a request expects to find where it may also make something new, and then only in a free place.
+/// Returns the expectation of a request that may also create something: with `If-None-Match: *`, nothing is there yet.
 pub(crate) fn expected_or_nothing(headers: &HeaderMap) -> Expected {
     let is_new = headers.get(IF_NONE_MATCH).is_some_and(|value| value.as_bytes().trim_ascii() == b"*");
     match expected(headers) {
@@ -40,17 +40,17 @@ pub(crate) fn expected_or_nothing(headers: &HeaderMap) -> Expected {
     }
 }
 
-/// The strong tags of a list, without their quotes. Our own tags contain no comma, so others need no closer look.
+/// Returns the strong tags of a list, without their quotes. Our own tags contain no comma, so others need no closer look.
 fn strong_tags(list: &str) -> impl Iterator<Item = &str> {
     list.split(',').filter_map(|tag| tag.trim().strip_prefix('"')?.strip_suffix('"'))
 }
 
-/// 200 with this value, and the version that it has.
+/// Returns 200 with this value, and the version that it has.
 pub(crate) fn json(value: &impl Serialize, version: &Version) -> HandlerResult {
     response::json(value).map(|answer| tagged(answer, version))
 }
 
-/// 200 with what stands there.
+/// Returns 200 with the present value and its version.
 pub(crate) fn present(present: &Present) -> HandlerResult {
     json(&present.document, &present.version)
 }
@@ -66,20 +66,20 @@ fn tag(version: &Version) -> Option<HeaderValue> {
     HeaderValue::from_str(&format!("\"{}\"", version.as_str())).ok()
 }
 
-/// What stands where a change was meant for something else.
+/// The current state of a resource whose change was meant for another version.
 pub(crate) struct Present {
     version: Version,
     document: Value,
 }
 
 impl Present {
-    /// A thing as its own address shows it.
+    /// Creates the value of a resource as its own address shows it.
     pub(crate) fn new(value: &impl Serialize, version: Version) -> Option<Self> {
         Some(Self { version, document: serde_json::to_value(value).ok()? })
     }
 }
 
-/// 412 with what is there now; null if there is nothing any more.
+/// Returns 412 with the current value; null if there is none any more.
 pub(crate) fn changed_elsewhere(present: Option<Present>) -> Problem {
     let detail = match present {
         Some(_) => {
@@ -105,7 +105,7 @@ pub(crate) fn missing(request: &Request, unknown: Problem) -> Problem {
     if expected(&request.head.headers).is_anything() { unknown } else { changed_elsewhere(None) }
 }
 
-/// Refuses to change something that has no versions for a request that expects one: it cannot be what was seen.
+/// Refuses a request that expects a version of something without versions: it cannot match the one that was seen.
 pub(crate) fn check_unversioned(request: &Request) -> Result<(), Problem> {
     let changes = matches!(request.head.method, Method::PUT | Method::PATCH | Method::DELETE);
     let is_met =
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn if_none_match_asks_for_a_free_place_unless_a_version_is_named() {
+    fn if_none_match_expects_nothing_unless_a_version_is_named() {
         let mut headers = HeaderMap::new();
         assert!(expected_or_nothing(&headers).is_anything());
         headers.insert(IF_NONE_MATCH, HeaderValue::from_static("\"a\""));

@@ -19,7 +19,7 @@ pub(crate) struct Progress {
     stage: AtomicU8,
     /// The number of answered requests.
     answered: AtomicU32,
-    /// Whether a request body is arriving that nobody has read to the end.
+    /// Whether a request body is arriving that has not been read to the end.
     is_unread: AtomicBool,
     /// Whether a request on it has shown a valid token.
     is_known: AtomicBool,

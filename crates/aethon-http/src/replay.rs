@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_remembered_is_bounded() {
+    fn the_number_of_remembered_signatures_is_bounded() {
         let used = UsedSignatures::default();
         let now = Timestamp::from_second(0).unwrap();
         let signed = |number: usize, time| {

@@ -313,7 +313,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_trusted_proxies_are_believed() {
+    fn forwarding_headers_count_from_trusted_proxies_only() {
         let proxies = ["10.0.0.0/8", "::1"].map(|text| Network::parse(text).expect("well formed"));
         let check = |peer: &str, forwarded: &[&str], proto: &str, address: &str, is_https: bool| {
             let mut headers = HeaderMap::new();
@@ -342,7 +342,7 @@ mod tests {
     }
 
     #[test]
-    fn json_is_told_by_its_type() {
+    fn json_is_recognised_by_its_content_type() {
         for (value, expected) in [
             ("application/json", true),
             ("Application/JSON; charset=utf-8", true),

@@ -16,7 +16,7 @@ use serde::Serialize;
 use crate::body::{Body, Response};
 use crate::error::Problem;
 
-/// What a handler returns.
+/// The result of a handler.
 pub(crate) type HandlerResult = Result<Response, Problem>;
 
 /// The header that carries the request id.
@@ -44,14 +44,14 @@ pub(crate) fn with_body(status: StatusCode, body: impl Into<Body>) -> Response {
     answer
 }
 
-/// 200 with a body that is already JSON.
+/// Returns 200 with a body that is already JSON.
 pub(crate) fn json_bytes(body: impl Into<Body>) -> Response {
     let mut answer = with_body(StatusCode::OK, body);
     answer.headers_mut().insert(CONTENT_TYPE, JSON);
     answer
 }
 
-/// 200 with this value as JSON.
+/// Returns 200 with this value as JSON.
 pub(crate) fn json(value: &impl Serialize) -> HandlerResult {
     match serde_json::to_vec(value) {
         Ok(body) => Ok(json_bytes(body)),
@@ -62,14 +62,14 @@ pub(crate) fn json(value: &impl Serialize) -> HandlerResult {
     }
 }
 
-/// 201 with the created value.
+/// Returns 201 with the created value.
 pub(crate) fn created(value: &impl Serialize) -> HandlerResult {
     let mut answer = json(value)?;
     *answer.status_mut() = StatusCode::CREATED;
     Ok(answer)
 }
 
-/// 204: success without content.
+/// Returns 204: success without content.
 pub(crate) fn no_content() -> Response {
     with_body(StatusCode::NO_CONTENT, Vec::new())
 }

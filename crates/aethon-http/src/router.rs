@@ -8,7 +8,7 @@ use http::{HeaderValue, Method};
 use crate::pattern::{Params, literal_start, matches};
 use crate::routes::{Access, Needs, ROUTES, Route};
 
-/// What a path and a method resolve to.
+/// The result of resolving a path and a method.
 pub(crate) enum Target {
     /// A row and the values of its parameters.
     Route(&'static Route, Params),
@@ -61,7 +61,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_the_named_exceptions_are_public() {
+    fn no_path_is_public_except_the_named_ones() {
         for path in [
             "/",
             "/health",

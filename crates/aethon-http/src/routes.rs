@@ -111,7 +111,7 @@ impl Route {
         self.method == *method || (self.method == Method::GET && *method == Method::HEAD)
     }
 
-    /// Returns whether what it changes has versions, which `If-Match` can name.
+    /// Returns whether it changes something with versions, which `If-Match` can name.
     pub(crate) fn has_versions(&self) -> bool {
         self.description.contains("\"412\"")
     }
@@ -158,7 +158,7 @@ fn openapi_document(about: About, _request: &Request) -> HandlerResult {
     response::json(&openapi::document(about.version, ROUTES.iter().map(Route::described)))
 }
 
-/// A gated row of the dashboard's API.
+/// Creates a gated row of the dashboard's API.
 const fn api(
     method: Method,
     pattern: &'static str,
@@ -174,7 +174,7 @@ const fn hook(pattern: &'static str, handler: Handler, description: Description)
     Route { method: Method::POST, pattern, access, needs, takes: Takes::Json, handler, description }
 }
 
-/// A row for calls from a platform, which authenticates with its own signature.
+/// Creates a row for calls from a platform, which authenticates with its own signature.
 const fn called(
     method: Method,
     pattern: &'static str,
@@ -421,7 +421,7 @@ mod tests {
     }
 
     #[test]
-    fn what_reads_changes_nothing_and_takes_nothing() {
+    fn get_routes_take_no_body() {
         for row in ROUTES.iter().filter(|row| row.method == Method::GET) {
             assert_eq!(row.takes, Takes::Nothing, "{}", row.pattern);
         }

@@ -223,7 +223,7 @@ async fn bind_port(listen: &Listen) -> Result<Option<(TcpListener, SocketAddr)>>
     Ok(Some((listener, address)))
 }
 
-/// What is needed to admit a new connection.
+/// The state needed to admit a new connection.
 struct Entrance {
     app: Arc<App>,
     connections: Arc<Connections>,
@@ -280,7 +280,7 @@ async fn refuse(mut stream: Accepted, problem: Problem, app: &App) -> io::Result
     let answer = response::raw(problem, app.request_ids.next(), &app.date());
     stream.write_all(&answer).await?;
     stream.shutdown().await?;
-    // Drain what the client sends, because a reset could destroy the response before it is read.
+    // Drain the client's input, because a reset could destroy the response before it is read.
     let mut waste = [0; 1024];
     while stream.read(&mut waste).await? > 0 {}
     Ok(())

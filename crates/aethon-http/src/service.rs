@@ -337,7 +337,7 @@ fn socket(request: &Request, exists: impl Fn(Needs) -> bool) -> Option<SocketKin
     }
 }
 
-/// The response to a plain request for a socket's address. Two headers name the protocol and its version.
+/// Returns the response to a plain request for a socket's address. Two headers name the protocol and its version.
 fn upgrade_required() -> Response {
     let mut answer = Problem::new(
         StatusCode::UPGRADE_REQUIRED,

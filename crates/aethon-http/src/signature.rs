@@ -85,7 +85,7 @@ impl Verifier {
         for part in [b"v2\n", time, b"\n", named, b"\n", body] {
             signed.update(part);
         }
-        // In constant time: what is compared are tags of both, which nobody outside can choose.
+        // In constant time: the compared values are tags of both, which an outsider cannot choose.
         let (right, claimed) = (signed.sign(), hmac::sign(key, &signature));
         hmac::verify(key, right.as_ref(), claimed.as_ref()).map_err(|_| Refusal::Signature)?;
         // Checked last, so that only holders of the secret learn that the clocks differ.
@@ -151,7 +151,7 @@ mod tests {
     use crate::hex::hex;
 
     #[test]
-    fn only_the_signature_of_these_bytes_is_accepted() {
+    fn a_signature_of_other_bytes_is_refused() {
         let body = b"{\"text\": \"hello\"}";
         let right = hex(hmac::sign(&hmac::Key::new(hmac::HMAC_SHA256, b"s3cret"), body).as_ref());
         let check = |signatures: &[&str], expected: bool| {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// What is counted while connected.
+/// The kinds of connections that are counted while they are open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// A TCP connection, including those that became sockets.
@@ -67,7 +67,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn whoever_leaves_is_not_counted_any_more() {
+    fn closed_sockets_are_not_counted_any_more() {
         let traffic = Arc::new(Traffic::default());
         let first = traffic.enter(Kind::ChatSocket);
         let second = traffic.enter(Kind::ChatSocket);

@@ -1,8 +1,8 @@
-//! Who may connect to the Unix socket: programs of the owner, and of nobody else.
+//! Who may connect to the Unix socket: only programs of the owner.
 //!
 //! The kernel says whose process connected. Other users are refused unless a token is set, which then decides; the mode of
 //! the file usually keeps them out anyway. The assistant's own commands have the owner's user, too, and the walls around them
-//! cannot close a socket that has a path, but they cannot be shed: whoever is behind more of them than this program itself
+//! cannot close a socket that has a path, but they cannot be shed: a process behind more of them than this program itself
 //! is one of its commands, or was started like one, and is refused, as the port is closed to commands.
 
 use std::net::{IpAddr, Ipv4Addr};
@@ -17,7 +17,7 @@ pub(crate) fn shown(address: IpAddr) -> String {
     if address == UNIX_PEER { "unix-socket".to_owned() } else { address.to_string() }
 }
 
-/// The walls around a process, as far as they can be told from outside.
+/// The walls around a process, as far as they are visible from outside.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Walls {
     /// Whether it can gain no privileges any more, which is a condition for walls.
@@ -27,12 +27,12 @@ pub(crate) struct Walls {
 }
 
 impl Walls {
-    /// The walls around this process.
+    /// Returns the walls around this process.
     pub(crate) fn own() -> Self {
         Self::of("self").unwrap_or_default()
     }
 
-    /// The walls around a process, if it exists.
+    /// Returns the walls around a process, if it exists.
     fn of(process: &str) -> Option<Self> {
         // Without this file system there are no walls either.
         if cfg!(not(target_os = "linux")) {
@@ -86,7 +86,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_process_behind_more_walls_is_told_from_others() {
+    fn a_process_behind_more_walls_is_recognised() {
         let walls = |is_bound, filters| Walls { is_bound, filters };
         let check = |own: Walls, other: Walls, expected: bool| {
             assert_eq!(own.are_fewer_than(other), expected, "{own:?} {other:?}");

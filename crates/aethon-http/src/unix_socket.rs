@@ -1,8 +1,8 @@
 //! The Unix socket that the application serves on, beside the port or in its place.
 //!
-//! It is the owner's alone: mode 0600 from the first moment, in a folder that nobody else can change. What an earlier process
-//! left there is replaced; a socket that somebody serves, and anything that is no socket, is not touched. A link is never
-//! followed at its place.
+//! It is the owner's alone: mode 0600 from the first moment, in a folder that other users cannot change. A socket that
+//! an earlier process left there is replaced; one that a process still serves, and anything that is no socket, is not
+//! touched. A link is never followed at its place.
 
 use std::fs::{self, Metadata};
 use std::io;
@@ -26,7 +26,7 @@ const PRIVATE: u32 = 0o600;
 pub(crate) struct UnixSocket {
     listener: UnixListener,
     path: PathBuf,
-    /// Device and inode of the file, so that nobody else's is removed.
+    /// Device and inode of the file, so that a file of another process is never removed.
     identity: (u64, u64),
 }
 
@@ -51,7 +51,7 @@ impl UnixSocket {
         Ok(Self { listener, path, identity })
     }
 
-    /// The path of the socket.
+    /// Returns the path of the socket.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
@@ -76,7 +76,7 @@ fn identity(found: &Metadata) -> (u64, u64) {
     (found.dev(), found.ino())
 }
 
-/// Returns the path with its folder resolved, if nobody else can put something in its place.
+/// Returns the path with its folder resolved, if other users cannot put something in its place.
 fn place(path: &Path) -> Result<PathBuf> {
     let shown = path.display();
     let refused = |why: String| Error::refused(format!("{KEY} is {shown}, {why}"));
@@ -107,7 +107,7 @@ fn place(path: &Path) -> Result<PathBuf> {
     Ok(path)
 }
 
-/// Returns how somebody else could change what lies in this folder, at this distance above the socket.
+/// Returns how other users could change the content of this folder, at this distance above the socket.
 fn exposure(folder: &Metadata, distance: usize) -> Option<&'static str> {
     const STICKY: u32 = 0o1000;
     let own = rustix::process::geteuid().as_raw();
@@ -118,7 +118,7 @@ fn exposure(folder: &Metadata, distance: usize) -> Option<&'static str> {
         0 if may_write => Some("may be written by others"),
         0 => None,
         _ if owner != own && owner != 0 => Some("belongs to somebody else"),
-        // In a sticky folder, others cannot replace what is not theirs.
+        // In a sticky folder, users cannot replace the files of others.
         _ if may_write && mode & STICKY == 0 => Some("may be written by others"),
         _ => None,
     }
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_no_socket_of_ours_is_not_touched() {
+    async fn foreign_files_at_the_socket_path_are_not_touched() {
         let folder = folder();
         let check = |path: &Path, expected: &str| {
             let error = UnixSocket::bind(path).unwrap_err().to_string();

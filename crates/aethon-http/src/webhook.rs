@@ -46,7 +46,7 @@ const MAX_KEY: usize = 255;
 const KEY_SECONDS: u64 = 24 * 60 * 60;
 const INTERRUPTED: &str = "the assistant stopped while it worked on this and did not finish; send it again under a new Idempotency-Key";
 
-/// What the webhook handlers work with: the webhook rules, the clock for judging signatures, and the used signatures.
+/// The context of the webhook handlers: the webhook rules, the clock for judging signatures, and the used signatures.
 #[derive(Clone)]
 pub(crate) struct WebhookContext {
     rules: Arc<WebhookRules>,
@@ -106,7 +106,7 @@ pub(crate) async fn trigger(
         .with_oneshot(name.is_none())
         .delivered_to(destination)
         .handled_by(sop_name.map_or(Handling::Model, Handling::sop));
-    // The caller may wait for long, and what it sent is in the message now.
+    // The caller may wait for long, and its text is in the message now.
     drop((body, fields));
     context.turn(&chat, proof, inbound).await
 }
@@ -160,7 +160,7 @@ impl WebhookContext {
         if let (Some(signed), Err(_), true) = (&signed, &submitted, is_new) {
             self.used_signatures.give_back(signed);
         }
-        // From here on the turn accounts for what was sent.
+        // From here on the turn accounts for the memory of the text.
         drop(room);
         reply(submitted.map_err(refused)?, self.rules.timeout).await
     }

@@ -1,4 +1,4 @@
-//! Damaged requests on real sockets: each gets an answer or an end, and the server goes on.
+//! Damaged requests on real sockets: each gets an answer or an end, and the server keeps working.
 
 #![allow(
     clippy::unwrap_used,
@@ -28,7 +28,7 @@ const HEADS: [&str; 5] = [
     "GET http://localhost/api/sessions?limit=5 HTTP/1.1\r\nHost: localhost\r\nCookie: a=b; c\r\nRange: bytes=0-\r\nExpect: 100-continue\r\n\r\n",
 ];
 
-/// The server of all inputs; its runtime lives as long as the process.
+/// Returns the server of all inputs; its runtime lives as long as the process.
 fn address() -> SocketAddr {
     static ADDRESS: OnceLock<SocketAddr> = OnceLock::new();
     *ADDRESS.get_or_init(|| {
@@ -49,7 +49,7 @@ fn address() -> SocketAddr {
 fn send(bytes: &[u8]) -> Vec<u8> {
     let mut stream = TcpStream::connect(address()).unwrap();
     stream.set_read_timeout(Some(Duration::from_secs(25))).unwrap();
-    // What was refused may be closed while it is sent.
+    // The server may close the connection of a refused request while it is sent.
     let _ = stream.write_all(bytes);
     let _ = stream.shutdown(Shutdown::Write);
     let mut answer = Vec::new();

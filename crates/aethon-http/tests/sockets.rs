@@ -44,7 +44,7 @@ async fn requests_follow_each_other_on_one_connection() {
 }
 
 #[tokio::test]
-async fn a_refusal_before_the_body_announces_the_end_of_the_connection() {
+async fn a_refusal_before_the_body_announces_connection_close() {
     let server = start(Options { token: Secret::new("right"), ..Options::default() }).await;
     let mut client = server.connect().await;
     client.send(&post("/api/sign-out", "{}")).await;
@@ -101,7 +101,7 @@ async fn a_body_that_is_too_slow_is_answered_408() {
 }
 
 #[tokio::test]
-async fn a_body_over_the_limit_is_413_before_during_and_after_it_is_sent() {
+async fn a_body_over_the_limit_is_413_before_during_and_after_sending() {
     let mut options = Options::default();
     options.limits.max_body_bytes = 1000;
     let server = start(options).await;
@@ -147,7 +147,7 @@ async fn a_head_over_the_limit_is_431() {
 }
 
 #[tokio::test]
-async fn what_is_not_http_is_400() {
+async fn malformed_http_is_400() {
     let server = start(Options::default()).await;
     for request in [
         "nonsense\r\n\r\n",
@@ -222,7 +222,7 @@ async fn an_absolute_target_is_served_by_its_authority() {
 }
 
 #[tokio::test]
-async fn one_connection_too_many_is_told_so() {
+async fn a_connection_over_the_limit_is_refused_with_its_code() {
     let mut options = Options::default();
     options.limits.max_connections = 2;
     let server = start(options).await;
@@ -245,7 +245,7 @@ async fn one_connection_too_many_is_told_so() {
 }
 
 #[tokio::test]
-async fn a_client_that_has_said_everything_may_close_its_side() {
+async fn a_client_may_close_its_side_after_its_request() {
     let server = start(Options::default()).await;
     let mut client = server.connect().await;
     client.send(&post("/webhook/trigger", r#"{"text": "!hold"}"#)).await;
@@ -307,7 +307,7 @@ async fn stopping_lets_requests_finish_and_closes_what_is_idle() {
 }
 
 #[tokio::test]
-async fn strangers_that_idle_give_their_place_back_sooner_than_the_owner() {
+async fn idle_strangers_are_closed_sooner_than_the_owner() {
     let usual = aethon_http::options::Limits::default();
     assert_eq!((usual.idle, usual.idle_unknown), (Duration::from_secs(75), Duration::from_secs(10)));
     let soon = Duration::from_millis(200);
@@ -335,7 +335,7 @@ async fn strangers_that_idle_give_their_place_back_sooner_than_the_owner() {
     assert_eq!(owner.answer().await.status, 200);
     assert!(tokio::time::timeout(soon * 3, owner.is_closed()).await.is_err(), "known once, known still");
 
-    // Where nothing is asked for on a loopback address, everybody is the owner.
+    // Without a token on a loopback address, every client is the owner.
     let open = start(with_token("")).await;
     let mut client = open.connect().await;
     client.send(&get("/health")).await;
@@ -373,7 +373,7 @@ async fn stopping_is_quick_when_nothing_runs() {
 }
 
 #[tokio::test]
-async fn an_address_in_use_is_told_from_other_failures() {
+async fn an_address_in_use_is_distinct_from_other_failures() {
     let server = start(Options::default()).await;
     let bind = async |host: &str, port: u16| {
         let (_stop, shutdown) = ShutdownTrigger::pair();

@@ -43,7 +43,7 @@ enum Breaks {
     Never,
     /// Before anything is sent.
     AtOnce,
-    /// In the middle of what is sent.
+    /// In the middle of the response.
     Midway,
 }
 
@@ -122,7 +122,7 @@ impl Transcripts for LongTranscript {
     }
 }
 
-/// A server with that conversation, and a connection that has asked for it.
+/// Starts a server with that conversation, and opens a connection that has requested it.
 async fn exporting(breaks: Breaks) -> (Arc<LongTranscript>, ShutdownTrigger, TcpStream) {
     let transcript = LongTranscript { breaks, is_sending: false.into(), handed_out: 0.into() };
     let transcript = Arc::new(transcript);
@@ -222,7 +222,7 @@ async fn a_response_that_began_is_cut_off_and_never_becomes_an_error() {
 }
 
 #[tokio::test]
-async fn what_fails_before_the_first_byte_is_an_error() {
+async fn a_failure_before_the_first_byte_is_an_error() {
     let (_transcript, _stop, mut client) = exporting(Breaks::AtOnce).await;
     let mut answer = vec![0; 4096];
     let read = within(client.read(&mut answer)).await.expect("an answer");

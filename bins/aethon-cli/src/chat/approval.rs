@@ -16,7 +16,7 @@ pub(super) struct ApprovalRequest {
 }
 
 impl ApprovalRequest {
-    /// The request in this event, if any.
+    /// Returns the request in this event, if any.
     pub(super) fn of(event: &ChatEvent) -> Option<Self> {
         let ChatEvent::Approval { id, tool, input, summary, preview, session_scope } = event.clone() else {
             return None;

@@ -19,7 +19,7 @@ use super::screen::{Screen, style};
 /// The maximum size of piped input, in bytes.
 const MAX_INPUT: u64 = 512 * 1024;
 
-/// The question: the argument, followed by piped input.
+/// Returns the question: the argument, followed by piped input.
 pub(crate) fn question(text: Option<String>) -> Result<String> {
     let mut piped = String::new();
     if !std::io::stdin().is_terminal() {
@@ -45,8 +45,8 @@ pub(crate) fn question(text: Option<String>) -> Result<String> {
     Ok(parts.join("\n\n"))
 }
 
-/// Asks a question, and returns whether its turn succeeded. Approval requests are denied, as nobody is there to see them. On a
-/// signal the turn is stopped, and the program exits once the text so far is stored.
+/// Asks a question, and returns whether its turn succeeded. Approval requests are denied, because no person is there to
+/// see them. On a signal the turn is stopped, and the program exits once the text so far is stored.
 pub(crate) async fn run(
     mut backend: Box<dyn Backend>,
     session: &str,

@@ -7,13 +7,13 @@ use async_trait::async_trait;
 
 use super::event::BackendEvent;
 
-/// What a user can look up about the assistant.
+/// Facts about the assistant that a user can look up.
 #[async_trait]
 pub(crate) trait Overview: Send {
     /// Lists names and titles.
     async fn list(&mut self, what: Listing) -> Result<Vec<(String, String)>>;
 
-    /// Describes what the assistant can read and run, one sentence each.
+    /// Describes the assistant's reach: one sentence for each thing that it can read or run.
     async fn reach(&mut self) -> Result<Vec<String>>;
 }
 

@@ -26,7 +26,7 @@ pub(super) enum Line<'a> {
     Help,
     /// Leave the chat.
     Quit,
-    /// Stop what is running.
+    /// Stop the running reply.
     Stop,
     /// Switch to another conversation; empty for a new one.
     New(&'a str),
@@ -36,7 +36,7 @@ pub(super) enum Line<'a> {
     Sessions,
     /// List the SOPs.
     Sops,
-    /// Show what the assistant can read and run.
+    /// Show which things the assistant can read and run.
     Status,
     /// A command of the assistant, such as the name of a SOP, or an unknown one.
     Unknown(&'a str),
@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_is_meant_for_the_assistant_is_a_message() {
+    fn commands_are_separated_from_messages() {
         let check = |text: &str, expected: Line<'_>| assert_eq!(Line::parse(text), expected, "{text:?}");
         check("hello /help", Line::Message("hello /help"));
         check("  hello", Line::Message("  hello"));

@@ -1,4 +1,4 @@
-//! Chat events, reduced to what the terminal shows.
+//! Chat events, reduced to the parts that the terminal shows.
 //!
 //! They are parsed from frames of the chat socket. An assistant in this process emits the same frames, so both connections
 //! look the same, and a new frame is handled only here.
@@ -21,13 +21,13 @@ impl BackendEvent {
         Some(Self { turn, event: ChatEvent::of(frame)? })
     }
 
-    /// An event outside of any turn.
+    /// Creates an event outside of any turn.
     pub(crate) fn outside(event: ChatEvent) -> Self {
         Self { turn: String::new(), event }
     }
 }
 
-/// An event, reduced to what the terminal shows.
+/// An event, reduced to the parts that the terminal shows.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum ChatEvent {
     /// The message is stored and this turn will answer it, after `queued` other turns.
@@ -64,7 +64,7 @@ pub(crate) enum ChatEvent {
         summary: String,
         /// The change as a diff, if the tool can tell.
         preview: Option<String>,
-        /// What an approval for the rest of the conversation would allow.
+        /// The calls that an approval for the rest of the conversation would allow.
         session_scope: String,
     },
     /// The user's edited arguments break a rule; the request is still pending.
@@ -89,7 +89,7 @@ pub(crate) enum ChatEvent {
     Error(String),
     /// The turn is over.
     Done(Outcome),
-    /// A turn that somebody else started in the session is over.
+    /// A turn that another client started in the session is over.
     OthersTurn(OthersTurn),
     /// News about the connection, in a few words.
     Connection(String),
@@ -97,7 +97,7 @@ pub(crate) enum ChatEvent {
     Lost(String),
 }
 
-/// A message of somebody else in the session, and its answer.
+/// A message of another client in the session, and its answer.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct OthersTurn {
     /// The message, if known.
@@ -159,7 +159,7 @@ impl ChatEvent {
     }
 }
 
-/// The notice that older messages were compacted into a summary.
+/// Returns the notice that older messages were compacted into a summary.
 fn folded(messages: u64) -> String {
     let were = if messages == 1 { "older message was" } else { "older messages were" };
     format!("{messages} {were} summarised for the model; the conversation keeps them")

@@ -25,7 +25,7 @@ impl Drop for Unwanted {
 }
 
 fn read_line(wanted: &AtomicBool) -> Option<String> {
-    // Unbuffered, because poll cannot see what a buffer holds.
+    // Unbuffered, because poll cannot see the content of a buffer.
     let stdin = std::io::stdin();
     let mut line = Vec::new();
     while wanted.load(Ordering::Relaxed) {

@@ -101,7 +101,7 @@ impl Editor {
     }
 
     /// Prints the texts that the editor had not printed when the line was submitted; it would print them above the next line, out
-    /// of order. The editor cannot be asked how many there are, so the free space in the queue is counted.
+    /// of order. The editor does not report how many there are, so the free space in the queue is counted.
     fn print_the_rest(&mut self) {
         let free = std::iter::from_fn(|| self.above.try_send(String::new()).ok()).take(PRINTED).count();
         let waiting = self.given.len().min(PRINTED - free);
@@ -140,7 +140,7 @@ impl EditMode for Plain {
     }
 }
 
-/// The visible symbol of a control character, such as ␛, so that what is seen is what is sent.
+/// Returns the visible symbol of a control character, such as ␛, so that the user sees exactly the text that is sent.
 fn shown(c: char) -> char {
     match u32::from(c) {
         _ if c == '\n' || c == '\t' => c,

@@ -1,6 +1,6 @@
 //! Answers an approval request that a turn is waiting for: yes, no, yes for the rest of the conversation, or yes with edited
-//! arguments. The assistant checks edited arguments against its rules; if they are rejected, the user sees why and is asked
-//! again.
+//! arguments. The assistant checks edited arguments against its rules; if they are rejected, the user sees why and can
+//! answer again.
 
 use aethon::core::approval::{Answer, Decision, Scope};
 use aethon::core::visible::{exact, readable};
@@ -105,7 +105,7 @@ async fn edit(
     })
 }
 
-/// The argument that a user would edit: a command, or the only one.
+/// Returns the argument that a user would edit: a command, or the only one.
 fn one_argument(input: &Value) -> Option<String> {
     let fields = input.as_object()?;
     let is_line = |value: &Value| value.as_str().is_some_and(|text| !text.contains('\n'));
@@ -114,7 +114,7 @@ fn one_argument(input: &Value) -> Option<String> {
     only.filter(|name| fields.get(*name).is_some_and(is_line)).cloned()
 }
 
-/// The edited arguments; `None` if nothing was typed.
+/// Returns the edited arguments; `None` if nothing was typed.
 fn changed(input: &Value, one: Option<&str>, line: &str) -> Option<Result<Value, String>> {
     if line.trim().is_empty() {
         return None;

@@ -1,4 +1,4 @@
-//! Decides when to reconnect, when to give up, and what to tell the user.
+//! Decides when to reconnect, when to give up, and which messages the user sees.
 
 use std::time::Duration;
 
@@ -8,13 +8,13 @@ use tokio::time::Instant;
 const MIN_DURATION: Duration = Duration::from_millis(100);
 const MAX_DURATION: Duration = Duration::from_secs(5);
 
-/// How long a daemon may be unreachable before the user is told.
+/// How long a daemon may be unreachable before the user is notified.
 const WORTH_A_WORD: Duration = Duration::from_secs(3);
 
 /// The state of reconnecting to a daemon.
 #[derive(Debug)]
 pub(super) struct Reconnect {
-    /// How long to keep trying; for ever if `None`.
+    /// How long to keep trying; without a limit if `None`.
     patience: Option<Duration>,
     lost: Option<Instant>,
     due: Instant,
@@ -27,7 +27,7 @@ impl Reconnect {
         Self { patience, lost: None, due: Instant::now(), tries: 0, was_said: false }
     }
 
-    /// The time of the next attempt.
+    /// Returns the time of the next attempt.
     pub(super) fn due(&self) -> Instant {
         self.due
     }

@@ -1,9 +1,9 @@
 //! A chat with the running daemon, which outlives its connections.
 //!
 //! The daemon may be stopped and started again, or killed; the terminal then connects again by itself, with longer and longer
-//! pauses. On every new connection it first sends again what was not acknowledged, under the same ids, so that each message
-//! runs once; then it reads what is stored, and asks for the frames after that. Turns are told by their ids: those that this
-//! terminal asked for as they come, those of others when they are over.
+//! pauses. On every new connection it first sends unacknowledged messages again, under the same ids, so that each message
+//! runs once; then it reads the stored messages, and asks for the frames after them. Turns are reported by their ids: those
+//! that this terminal started as they progress, those of others when they are over.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -37,17 +37,17 @@ const MORE: &str = "more was said here meanwhile than is shown; the chat in a br
 const MISSED: usize = 100;
 const ONE_TURN: usize = 20;
 
-/// How long nothing is heard while an own turn is open before the transcript is looked into. Another program that took the
-/// turn over after a crash tells nobody here of its end.
+/// How long no frame arrives while an own turn is open before the transcript is read. Another program that took the turn
+/// over after a crash sends no frame here at its end.
 const QUIET: Duration = Duration::from_secs(5);
 
 /// How long a program waits for a daemon that went away.
 const TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Who hears what is told.
+/// The audience of the reported turns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Audience {
-    /// A person, who wants to know what others say in the session.
+    /// A person, who also wants to see the messages of others in the session.
     Person,
     /// A program, or a single question: only its own turn matters.
     Program,
@@ -63,13 +63,13 @@ pub(super) struct Remote {
     audience: Audience,
     reconnect: Reconnect,
     unsent: Unsent,
-    /// When to look into the transcript for a turn of which nothing is heard.
+    /// When to look into the transcript for a turn without new frames.
     look: Instant,
     /// Turns that this terminal asked for and that are not over.
     own: Vec<String>,
-    /// What was told of turns that are over, and what is to be.
+    /// The ended turns that were reported, and those still to report.
     told: ToldTurns,
-    /// Turns to stop as soon as the daemon can be told.
+    /// Turns to stop as soon as the daemon is reachable.
     to_stop: Vec<String>,
     queue: VecDeque<BackendEvent>,
 }
@@ -104,7 +104,7 @@ impl Remote {
         Ok(remote)
     }
 
-    /// A connection to a session in which this terminal has said nothing yet.
+    /// Opens a connection to a session in which this terminal has sent nothing yet.
     async fn open(&mut self) -> Result<(), Broken> {
         let opening = async {
             let socket = Socket::open(&self.daemon, &self.session).await?;
@@ -117,7 +117,7 @@ impl Remote {
         Ok(())
     }
 
-    /// Connects again, and makes up for what was missed.
+    /// Connects again, and reports everything that was missed.
     async fn attach(&mut self) -> Result<(), Broken> {
         let daemon = self.finder.find().map_err(Broken::lost)?;
         self.daemon = daemon.ok_or_else(|| Broken::lost("no aethon-server runs on this home"))?;
@@ -146,7 +146,7 @@ impl Remote {
         Ok(())
     }
 
-    /// What a new connection has to tell. Nothing of the chat has changed should it fail.
+    /// Opens a connection and returns everything that was missed. A failure leaves the state of the chat unchanged.
     async fn catch_up(&self) -> Result<Missed, Broken> {
         let mut socket = Socket::open(&self.daemon, &self.session).await?;
         let (mut acknowledged, mut frames) = (Vec::new(), Vec::new());
@@ -184,7 +184,7 @@ impl Remote {
         Ok(Missed { socket, acknowledged, transcript, frames })
     }
 
-    /// Tells what is stored and was not told.
+    /// Reports the stored turns that were not reported yet.
     fn tell_stored(&mut self, transcript: Option<&Transcript>) {
         let Some(transcript) = transcript else {
             let again =
@@ -210,7 +210,7 @@ impl Remote {
         }
     }
 
-    /// Tells what others have said up to this turn, or in all of the transcript, and was not told.
+    /// Reports the unreported turns of others up to this turn, or in all of the transcript.
     fn tell_others(&mut self, transcript: &Transcript, last: Option<&Turn>) {
         if self.audience != Audience::Person {
             return;
@@ -226,12 +226,12 @@ impl Remote {
         }
     }
 
-    /// Behind which message the transcript is read for what others said.
+    /// Returns the message behind which the transcript is read for turns of others.
     fn behind(&self) -> Option<u64> {
         (self.audience == Audience::Person).then(|| self.told.through())
     }
 
-    /// Takes in a frame.
+    /// Handles a frame.
     fn hear(&mut self, frame: &Value) {
         let text = |key: &str| frame[key].as_str().unwrap_or_default().to_owned();
         let (kind, turn) = (text("type"), text("turn"));
@@ -281,7 +281,7 @@ impl Remote {
         self.queue.push_back(BackendEvent { turn: turn.to_owned(), event });
     }
 
-    /// Tells the end of a turn, once.
+    /// Reports the end of a turn, once.
     fn finish(&mut self, turn: &str, event: ChatEvent) {
         self.own.retain(|own| own != turn);
         self.told.note(turn);
@@ -294,7 +294,7 @@ impl Remote {
         self.finish(turn, ChatEvent::Done(outcome));
     }
 
-    /// Looks up what was said in a turn of somebody else, and tells it; before it, what was said before it and nobody told.
+    /// Looks up a turn of another client in the transcript and reports it, after the earlier turns that were not reported.
     async fn look_up(&mut self, outcome: Outcome) -> Result<(), Broken> {
         let wanted = Wanted { behind: self.behind(), ..Wanted::default() };
         let looking = async {
@@ -308,7 +308,7 @@ impl Remote {
         match found {
             // It may have been there before this terminal.
             Some((transcript, turn)) => self.tell_others(transcript, Some(turn)),
-            // A message that no turn made, or nobody can say what it answers.
+            // A message that no turn made, or whose question is unknown.
             None => {
                 let turn = outcome.turn.clone();
                 self.finish(&turn, ChatEvent::OthersTurn(OthersTurn { said: String::new(), outcome }));
@@ -317,7 +317,7 @@ impl Remote {
         Ok(())
     }
 
-    /// Tells the ends of own turns that are stored and were not heard.
+    /// Reports the ends of own turns that are stored and for which no frame arrived.
     async fn look_for_own(&mut self) {
         let wanted = Wanted { turns: &self.own, behind: None };
         let looking = Transcript::fetch_with(&self.daemon, &self.session, MISSED, wanted);
@@ -331,7 +331,7 @@ impl Remote {
         }
     }
 
-    /// Tells an own turn that is over, as it is stored.
+    /// Reports an own turn that is over, as it is stored.
     fn tell_own(&mut self, turn: &Turn) {
         let id = turn.other.outcome.turn.clone();
         self.tell(&id, ChatEvent::Again);
@@ -341,7 +341,7 @@ impl Remote {
         self.finish(&id, ChatEvent::Done(turn.other.outcome.clone()));
     }
 
-    /// One step: a frame, a look, or a try to connect.
+    /// Runs one step: a frame, a look into the transcript, or an attempt to connect.
     async fn step(&mut self) -> Result<(), Broken> {
         if self.socket.is_none() {
             sleep_until(self.reconnect.due()).await;
@@ -353,7 +353,7 @@ impl Remote {
             self.queue.push_front(BackendEvent::outside(ChatEvent::Connection(words)));
             return Ok(());
         }
-        // What is not acknowledged might be taken for somebody else's.
+        // The turn of an unacknowledged message might be mistaken for another client's.
         if !self.unsent.is_under_way()
             && let Some(outcome) = self.told.waiting()
         {
@@ -403,18 +403,18 @@ impl Remote {
     }
 }
 
-/// The turn of a message that was acknowledged.
+/// Returns the turn of a message that was acknowledged.
 fn acknowledged_turn(frame: &Value) -> Option<String> {
     frame["turn"].as_str().filter(|_| frame["type"] == "ack").map(str::to_owned)
 }
 
-/// What a new connection has to tell.
+/// Everything that a new connection has to report.
 struct Missed {
     socket: Socket,
-    /// The answers to what was sent again.
+    /// The answers to the messages that were sent again.
     acknowledged: Vec<Value>,
     transcript: Option<Transcript>,
-    /// What comes after the transcript, in order.
+    /// The frames after the transcript, in order.
     frames: Vec<Value>,
 }
 

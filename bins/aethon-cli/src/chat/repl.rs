@@ -188,7 +188,7 @@ async fn calls_sop(backend: &mut dyn Backend, word: &str) -> Result<bool> {
     Ok(name == "cancel" || backend.list(Listing::Sops).await?.iter().any(|(known, _)| known == name))
 }
 
-/// The text to print above the line being typed.
+/// Returns the text to print above the line being typed.
 fn above(received: BackendEvent) -> Option<String> {
     let aside = |text: &str| Some(style().dim(&format!("· {}", readable(text))));
     match received.event {

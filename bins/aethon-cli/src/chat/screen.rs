@@ -41,7 +41,7 @@ const TELLING: [&str; 14] = [
     "title",
 ];
 
-/// How much of somebody else's message is shown, in columns.
+/// How much of another client's message is shown, in columns.
 const SAID: usize = 200;
 
 /// The display of one turn.
@@ -56,7 +56,7 @@ pub(super) struct Screen {
     drawn: Option<Instant>,
 }
 
-/// The style of standard output, at the window's current width.
+/// Returns the style of standard output, at the window's current width.
 pub(crate) fn style() -> Style {
     let colour = is_live() && !crate::environment::no_color();
     Style { colour, width: window().0.clamp(20, MAX_WIDTH) }
@@ -67,7 +67,7 @@ fn is_live() -> bool {
     std::io::stdout().is_terminal() && !crate::environment::is_dumb()
 }
 
-/// The size of the window in columns and rows.
+/// Returns the size of the window in columns and rows.
 fn window() -> (usize, usize) {
     let (columns, rows) = crossterm::terminal::size().unwrap_or((80, 24));
     (usize::from(columns).max(1), usize::from(rows).max(1))
@@ -277,7 +277,7 @@ impl Screen {
     }
 }
 
-/// Formats somebody else's message and its answer, dimmed and marked at the margin.
+/// Formats another client's message and its answer, dimmed and marked at the margin.
 pub(super) fn elsewhere(other: &OthersTurn, style: Style) -> String {
     let inner = Style { width: style.width.saturating_sub(2).max(20), ..style };
     let mut text = match other.said.trim() {
@@ -294,7 +294,7 @@ pub(super) fn elsewhere(other: &OthersTurn, style: Style) -> String {
     format!("{marked}\n")
 }
 
-/// The most informative argument of a call; the whole input if none of them is a text.
+/// Returns the most informative argument of a call; the whole input if none of them is a text.
 fn telling(input: &Value) -> String {
     let text = |name: &&str| input.get(*name)?.as_str().filter(|text| !text.trim().is_empty());
     let known = TELLING.iter().find_map(text);
@@ -327,7 +327,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_most_telling_argument_stands_for_a_call() {
+    fn the_main_argument_represents_a_call() {
         let check = |input: Value, expected: &str| assert_eq!(telling(&input), expected, "{input}");
         check(json!({"cwd": "src", "command": "make all", "timeout_seconds": 5}), "make all");
         check(json!({"content": "long", "path": "notes.md"}), "notes.md");

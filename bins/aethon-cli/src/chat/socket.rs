@@ -29,7 +29,7 @@ pub(super) enum Broken {
 }
 
 impl Broken {
-    /// A lost connection, with the reason.
+    /// Creates the error of a lost connection, with the reason.
     pub(super) fn lost(why: impl std::fmt::Display) -> Self {
         Self::Lost(why.to_string())
     }

@@ -1,29 +1,29 @@
-//! What a terminal has told of a session, so that every turn is told once, in the order of the conversation, and none is left
-//! out.
+//! The turns of a session that a terminal has reported, so that each is reported once, in the order of the conversation,
+//! and none is left out.
 //!
-//! A turn of somebody else becomes known by the frame of its end, or by the transcript, and either may be first. Up to some
-//! message everything has been told; behind it each turn is remembered by its id. That message moves only over what was read
-//! in one piece, so that what comes to be known late is not behind it.
+//! A turn of another client becomes known by the frame of its end, or by the transcript, and either may be first. Up to
+//! some message every turn has been reported; behind it each reported turn is remembered by its id. That message moves
+//! only over messages that were read in one piece, so that it never passes a turn that becomes known late.
 
 use std::collections::VecDeque;
 
 use super::event::{OthersTurn, Outcome};
 use super::transcript::{Transcript, Turn};
 
-/// How many turns are remembered as told: more than are in the messages that are read back.
+/// How many reported turns are remembered: more than are in the messages that are read back.
 const REMEMBERED: usize = 1024;
 
-/// What was told.
+/// The reported turns, and those waiting for a report.
 #[derive(Default)]
 pub(super) struct ToldTurns {
-    /// Whatever ended up to this message was there before the terminal, or was told.
+    /// Every turn that ended up to this message is older than the terminal, or was reported.
     through: u64,
     turns: VecDeque<String>,
-    /// Turns of others of whose end a frame has told, and that are to be looked up.
+    /// Turns of others whose end a frame has reported, still to be looked up in the transcript.
     waiting: VecDeque<Outcome>,
 }
 
-/// What is to be told now.
+/// The turns to report now.
 pub(super) struct Untold {
     /// The turns of others, oldest first.
     pub(super) others: Vec<OthersTurn>,
@@ -37,22 +37,22 @@ impl ToldTurns {
         self.through = newest;
     }
 
-    /// Forgets what was to be looked up.
+    /// Forgets the turns that were to be looked up.
     pub(super) fn leave(&mut self) {
         self.waiting.clear();
     }
 
-    /// Up to which message everything was told.
+    /// Returns the message up to which every turn was reported.
     pub(super) fn through(&self) -> u64 {
         self.through
     }
 
-    /// Whether the end of this turn was told.
+    /// Returns whether the end of this turn was reported.
     pub(super) fn has(&self, turn: &str) -> bool {
         self.turns.iter().any(|told| told == turn)
     }
 
-    /// Notes that the end of a turn is told.
+    /// Notes that the end of a turn is reported.
     pub(super) fn note(&mut self, turn: &str) {
         self.turns.push_back(turn.to_owned());
         if self.turns.len() > REMEMBERED {
@@ -60,12 +60,12 @@ impl ToldTurns {
         }
     }
 
-    /// A turn of somebody else is over, and what it answers is to be looked up.
+    /// Adds a turn of another client that is over, so that its message is looked up.
     pub(super) fn wait(&mut self, outcome: Outcome) {
         self.waiting.push_back(outcome);
     }
 
-    /// The first turn that is to be looked up.
+    /// Returns the first turn that is to be looked up.
     pub(super) fn waiting(&mut self) -> Option<Outcome> {
         while self.waiting.front().is_some_and(|outcome| self.has(&outcome.turn)) {
             self.waiting.pop_front();
@@ -73,13 +73,13 @@ impl ToldTurns {
         self.waiting.front().cloned()
     }
 
-    /// The turn that was to be looked up, was.
+    /// Removes the first of these turns, which has been looked up.
     pub(super) fn looked_up(&mut self) {
         self.waiting.pop_front();
     }
 
-    /// What others have said up to this turn, or in all of it; the terminal's own turns are those of `is_own`. All of it counts
-    /// as told.
+    /// Returns the unreported turns of others up to `last`, or in all of the transcript, and counts all turns up to there as
+    /// reported. `is_own` recognises the terminal's own turns.
     pub(super) fn take_untold(
         &mut self,
         transcript: &Transcript,
@@ -91,7 +91,7 @@ impl ToldTurns {
         let untold = transcript.turns.iter().filter(is_new);
         let untold: Vec<&Turn> = untold.filter(|turn| !self.has(turn.id()) && !is_own(turn.id())).collect();
         let is_first = |turn: &Turn| transcript.turns.first().is_some_and(|first| first.id() == turn.id());
-        // Behind a turn that was told in its time nothing is missing.
+        // Behind a turn that was reported in time nothing is missing.
         let is_cut = !transcript.reaches(self.through) && untold.first().is_some_and(|turn| is_first(turn));
         let others: Vec<OthersTurn> = untold.into_iter().map(|turn| turn.other.clone()).collect();
         for other in &others {
@@ -108,7 +108,7 @@ mod tests {
 
     use super::*;
 
-    /// Turns of two messages, one after the other; the message of one that is not over stands alone.
+    /// Returns turns of two messages, one after the other; the message of one that is not over stands alone.
     fn transcript(turns: &[(&str, bool)], first: u64, has_more: bool) -> Transcript {
         let mut messages: Vec<Value> = Vec::new();
         for (turn, is_over) in turns {
@@ -131,11 +131,11 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_to_be_known_late_is_told_once_and_in_its_place() {
+    fn a_turn_known_late_is_reported_once_and_in_its_place() {
         let mut told = ToldTurns::default();
         told.begin(2);
         told.note("own");
-        // Of "guest" no frame has told.
+        // No frame has reported "guest".
         let stored = transcript(
             &[("before", true), ("guest", true), ("own", true), ("page", true), ("new", true)],
             1,
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn a_turn_that_runs_while_the_transcript_is_read_is_told_when_it_ends() {
+    fn a_turn_running_during_the_read_is_reported_when_it_ends() {
         let mut told = ToldTurns::default();
         let stored = transcript(&[("one", true), ("two", false)], 1, false);
         assert_eq!(ids(&told.take_untold(&stored, None, |_| false)), ["one"]);
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn what_waits_and_was_told_meanwhile_is_not_looked_up() {
+    fn a_waiting_turn_reported_meanwhile_is_not_looked_up() {
         let mut told = ToldTurns::default();
         for turn in ["one", "two"] {
             told.wait(Outcome { turn: turn.into(), ..Outcome::default() });

@@ -1,5 +1,5 @@
-//! What is stored of a session, as the terminal needs it: to learn what somebody else said, and what happened while the
-//! terminal was not connected.
+//! The stored messages of a session, as the terminal needs them: to learn the messages of other clients, and the events
+//! while the terminal was not connected.
 
 use anyhow::{Context, Result};
 use serde_json::Value;
@@ -13,15 +13,15 @@ const PAGE: usize = 100;
 /// How many pages are read back for an own turn that is not among the newest messages.
 const MAX_PAGES: usize = 50;
 
-/// How many are read back for what others said.
+/// How many are read back for turns of others.
 const MAX_OF_OTHERS: usize = 10;
 
-/// What has to be among the messages that are read.
+/// The turns that have to be among the messages that are read.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Wanted<'a> {
     /// These turns.
     pub(super) turns: &'a [String],
-    /// Whatever came behind this message.
+    /// All turns behind this message.
     pub(super) behind: Option<u64>,
 }
 
@@ -44,9 +44,9 @@ pub(super) struct Transcript {
 /// A turn in the transcript.
 #[derive(Debug, Default)]
 pub(super) struct Turn {
-    /// What was said and answered.
+    /// The message and its answer.
     pub(super) other: OthersTurn,
-    /// What the program said besides, such as why it failed.
+    /// Other texts of the program, such as the reason of a failure.
     pub(super) notices: Vec<String>,
     /// The number of its last message.
     pub(super) last: u64,
@@ -55,13 +55,13 @@ pub(super) struct Turn {
 }
 
 impl Transcript {
-    /// Asks for the newest messages. `None` where there is no transcript: nothing was said yet, or the interface is off.
+    /// Reads the newest messages. `None` where there is no transcript: the session is empty, or the interface is off.
     pub(super) async fn fetch(daemon: &Daemon, session: &str, messages: usize) -> Result<Option<Self>> {
         Self::page(daemon, session, messages, None).await
     }
 
-    /// The same, and older messages until what is wanted is there: while a terminal was away, others may have said more than is
-    /// read at once. There is a limit to that, and a wish that is not met is no error.
+    /// Reads the newest messages, and older ones until the wanted turns are there: while a terminal was away, others may
+    /// have written more than is read at once. There is a limit to that, and missing turns are no error.
     pub(super) async fn fetch_with(
         daemon: &Daemon,
         session: &str,
@@ -92,12 +92,12 @@ impl Transcript {
         detail.map(|detail| Self::of(&detail).context("aethon-server sent no transcript")).transpose()
     }
 
-    /// Whether it is known where this turn stands.
+    /// Returns whether the state of this turn is known.
     fn knows(&self, turn: &String) -> bool {
         self.pending.contains(turn) || self.ended(turn).is_some()
     }
 
-    /// Whether all messages behind this one are here.
+    /// Returns whether all messages behind this one are here.
     pub(super) fn reaches(&self, behind: u64) -> bool {
         self.before.is_none() || self.oldest <= behind.saturating_add(1)
     }
@@ -118,7 +118,7 @@ impl Transcript {
         self.before = older.before;
     }
 
-    /// What a page of the interface has.
+    /// Parses a page of the interface.
     pub(super) fn of(detail: &Value) -> Option<Self> {
         let pending = detail["pending"].as_array().into_iter().flatten();
         let pending: Vec<String> =
@@ -146,12 +146,12 @@ impl Transcript {
         Some(Self { seq, pending, turns, newest, oldest, before })
     }
 
-    /// A turn whose end is among the messages.
+    /// Returns a turn whose end is among the messages.
     pub(super) fn stored(&self, id: &str) -> Option<&Turn> {
         self.turns.iter().rev().find(|turn| turn.id() == id && turn.is_over)
     }
 
-    /// A turn that is over.
+    /// Returns a turn that is over.
     pub(super) fn ended(&self, id: &str) -> Option<&Turn> {
         let found = self.turns.iter().rev().find(|turn| turn.other.outcome.turn == id)?;
         (found.is_over && !self.pending.iter().any(|turn| turn == id)).then_some(found)
@@ -159,12 +159,12 @@ impl Transcript {
 }
 
 impl Turn {
-    /// Its id.
+    /// Returns its id.
     pub(super) fn id(&self) -> &str {
         &self.other.outcome.turn
     }
 
-    /// Adds what was said in it before.
+    /// Adds the texts of its earlier messages.
     fn begin_with(&mut self, begun: Self) {
         if self.other.said.is_empty() {
             self.other.said = begun.other.said;
@@ -187,7 +187,7 @@ impl Turn {
         match message["role"].as_str() {
             Some("user") => self.other.said = words,
             Some("assistant") => {
-                // The reply is what was said last.
+                // The reply is the last text.
                 if !words.is_empty() {
                     self.other.outcome.text = words;
                 }

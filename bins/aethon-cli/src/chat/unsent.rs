@@ -11,7 +11,7 @@ use tokio::time::Instant;
 /// How many messages wait for a daemon that is away.
 const MAX_COUNT: usize = 32;
 
-/// How long after a refusal a message is sent again, and how long after that, should nothing be heard.
+/// How long after a refusal a message is sent again, and how long after that if no answer arrives.
 const PAUSE: Duration = Duration::from_millis(500);
 const ONCE_MORE: Duration = Duration::from_secs(5);
 
@@ -33,7 +33,7 @@ struct Message {
     due: Option<Instant>,
 }
 
-/// What a frame says of a message.
+/// The effect of a frame on a message.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Fate {
     /// Nothing.
@@ -56,27 +56,27 @@ impl Unsent {
         has_room
     }
 
-    /// Whether there is none.
+    /// Returns whether no message is waiting.
     pub(super) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Whether one may be stored, and even answered, without anybody here having heard of it.
+    /// Returns whether a message may be stored, and even answered, while its acknowledgement has not arrived here.
     pub(super) fn is_under_way(&self) -> bool {
         self.0.iter().any(|message| message.refused.is_none())
     }
 
-    /// The frames to send on a new connection.
+    /// Returns the frames to send on a new connection.
     pub(super) fn frames(&self) -> impl Iterator<Item = &Value> {
         self.0.iter().map(|message| &message.frame)
     }
 
-    /// Whether a frame says something of one of them.
+    /// Returns whether a frame answers one of them.
     pub(super) fn concerns(&self, frame: &Value) -> bool {
         self.0.iter().any(|message| frame["id"] == message.id.as_str())
     }
 
-    /// Takes in what a frame says.
+    /// Applies a frame to the message that it answers.
     pub(super) fn hear(&mut self, frame: &Value, now: Instant) -> Fate {
         let Some(index) = self.0.iter().position(|message| frame["id"] == message.id.as_str()) else {
             return Fate::None;
@@ -97,12 +97,12 @@ impl Unsent {
         Fate::Refused
     }
 
-    /// When the next one is to be sent again.
+    /// Returns the time at which the next one is to be sent again.
     pub(super) fn due(&self) -> Option<Instant> {
         self.0.iter().filter_map(|message| message.due).min()
     }
 
-    /// The frames that are to be sent again by now.
+    /// Returns the frames that are to be sent again by now.
     pub(super) fn take_due(&mut self, now: Instant) -> Vec<Value> {
         let is_due = |message: &&mut Message| message.due.is_some_and(|due| due <= now);
         let due = self.0.iter_mut().filter(is_due).map(|message| {
@@ -112,7 +112,7 @@ impl Unsent {
         due.collect()
     }
 
-    /// The person does not want any of them any more.
+    /// Marks all messages as withdrawn: the person does not want them any more.
     pub(super) fn withdraw(&mut self) {
         for message in &mut self.0 {
             message.is_withdrawn = true;

@@ -1,4 +1,4 @@
-//! `audit`: what was allowed, refused, removed and changed, from the daemon if one runs, else from the database.
+//! `audit`: allowed and refused actions, removals and changes, from the daemon if one runs, else from the database.
 
 use std::process::ExitCode;
 

@@ -57,7 +57,7 @@ pub(crate) fn run(common: &Common, arguments: BackupArgs) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// What to encrypt with: what the flags say, else the recipient of the configuration.
+/// Returns the lock to encrypt with: the one of the flags, else the recipient of the configuration.
 fn lock(arguments: &BackupArgs, options: &Options) -> Result<Option<Lock>> {
     if arguments.passphrase {
         return Ok(Some(Lock::Passphrase(new_passphrase()?)));
@@ -68,7 +68,7 @@ fn lock(arguments: &BackupArgs, options: &Options) -> Result<Option<Lock>> {
     Ok(Some(Lock::Recipient(recipient)))
 }
 
-/// The file to write.
+/// Returns the file to write.
 fn target(
     home: &Home,
     arguments: &BackupArgs,

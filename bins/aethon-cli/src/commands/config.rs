@@ -106,7 +106,7 @@ fn edit(common: &Common) -> Result<()> {
     print(&format!("{} is changed{merged}; {TAKEN_UP}\n", file.display()))
 }
 
-/// The keys changed since then, or the file if the keys cannot be determined. Never a value.
+/// Returns the keys changed since then, or the file if the keys cannot be determined. Never a value.
 fn edited(common: &Common, was: Option<&aethon::Prepared>) -> String {
     let is = crate::setup::builder(common).load().ok();
     let keys = was.zip(is.as_ref()).map(|(was, is)| changed_keys(was.config(), is.config()).join(", "));

@@ -1,4 +1,4 @@
-//! `doctor`: what is wrong, and how to fix it.
+//! `doctor`: finds problems, and explains how to fix them.
 
 use std::process::ExitCode;
 
@@ -51,7 +51,7 @@ pub(crate) async fn run(
 
 /// Asks the server that runs on the home, if there is one.
 async fn running_server(common: &Common) -> Option<RunningServer> {
-    // What is wrong with the configuration is among the findings.
+    // Errors in the configuration are among the findings.
     let prepared = crate::setup::builder(common).load().ok()?;
     match Finder::new(&prepared, None).find() {
         Ok(Some(daemon)) => {
@@ -67,7 +67,7 @@ async fn running_server(common: &Common) -> Option<RunningServer> {
     }
 }
 
-/// What the server says of these features, where they do not simply work.
+/// Returns the server's explanations of those of these features that do not simply work.
 async fn rows<const N: usize>(daemon: &Daemon, ids: [&str; N]) -> [Option<String>; N] {
     let features = daemon.get("/api/features".into()).await.unwrap_or_default();
     ids.map(|id| {

@@ -13,7 +13,7 @@ use anyhow::{Context, Result, bail};
 use super::{note, print};
 use crate::args::Common;
 
-/// What a person gets who only presses Enter.
+/// The choice of a person who only presses Enter.
 const RECOMMENDED: Caution = Caution::Ask;
 
 pub(crate) fn run(
@@ -59,7 +59,7 @@ pub(crate) fn run(
     Ok(ExitCode::SUCCESS)
 }
 
-/// Describes what the new configuration lets the assistant do, one line each.
+/// Describes the abilities that the new configuration gives the assistant, one line each.
 fn reach(common: &Common) -> Result<String> {
     let prepared = crate::setup::builder(common).load()?;
     Ok(prepared.reach().iter().map(|reach| format!("- {}\n", reach.sentence())).collect())
@@ -108,7 +108,7 @@ fn choose(given: Option<String>) -> Result<Provider> {
         .ok_or_else(|| aethon::Error::refused(format!("{name:?} is no provider; use one of {names}")).into())
 }
 
-/// How much the assistant asks before it acts: the user's answer, or the default if nobody can answer.
+/// Asks how much the assistant asks before it acts. Returns the answer, or the default if no user can answer.
 fn caution() -> Result<Caution> {
     if !std::io::stdin().is_terminal() {
         return Ok(Caution::default());
@@ -127,7 +127,7 @@ fn caution() -> Result<Caution> {
     }
 }
 
-/// Returns the choice that an answer stands for. `y` and `n` answer whether it should ask at all.
+/// Returns the choice that an answer means. `y` and `n` answer whether it should ask at all.
 fn answered(answer: &str) -> Option<Caution> {
     match answer {
         "" | "y" | "yes" => Some(RECOMMENDED),

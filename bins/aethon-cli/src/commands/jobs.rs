@@ -16,10 +16,10 @@ use super::{confirm, print, print_json};
 use crate::args::{Common, JobArgs, JobsCommand};
 use crate::daemon::encoded;
 
-/// How often the daemon is asked whether a run has ended.
+/// The interval between checks whether a run has ended.
 const LOOK: Duration = Duration::from_millis(300);
 
-/// How many jobs are asked for at once.
+/// How many jobs one request reads.
 const PAGE: usize = 1000;
 
 /// How many runs are listed.
@@ -149,7 +149,7 @@ impl<'s> TimedJobs<'s> {
                     sleep(LOOK).await;
                     let runs = match self.runs(id).await {
                         Ok(runs) => runs,
-                        // The command must not begin anew: the job would run twice.
+                        // The command must not start over: the job would run twice.
                         Err(error) => bail!(
                             "the job was started, and how it ended is not known: {error:#}; `aethon-cli jobs runs {id}` shows it"
                         ),

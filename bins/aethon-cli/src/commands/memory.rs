@@ -19,7 +19,7 @@ use crate::daemon::{encoded, or_missing};
 const MAX_INPUT: u64 = 1 << 20;
 
 pub(crate) async fn run(common: &Common, command: MemoryCommand) -> Result<ExitCode> {
-    // Read once: the command may begin anew.
+    // Read once: the command may start over.
     let command = match command {
         MemoryCommand::Add { text, category, scope, json } => {
             MemoryCommand::Add { text: input(text)?, category, scope, json }
@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hit_says_why_and_a_record_what_it_said_before() {
+    fn a_hit_shows_its_reason_and_a_record_its_earlier_texts() {
         let mut hit = entry();
         hit["score"] = json!(0.875);
         hit["why"] = json!("words: rent");

@@ -1,4 +1,4 @@
-//! `model test`: tests what the configured models really do.
+//! `model test`: tests the real abilities of the configured models.
 
 use std::io::IsTerminal;
 use std::process::ExitCode;

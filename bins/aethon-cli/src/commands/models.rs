@@ -1,4 +1,4 @@
-//! `model list|update`: lists what is known of models, and installs a newer table.
+//! `model list|update`: lists the known facts about models, and installs a newer table.
 
 use std::path::Path;
 use std::process::ExitCode;

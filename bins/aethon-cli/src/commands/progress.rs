@@ -17,7 +17,7 @@ impl ProgressLine {
         Self { is_shown: std::io::stderr().is_terminal(), last: None }
     }
 
-    /// Shows what is being done and how far it is; with a total of 0 the amount, in bytes.
+    /// Shows the current work and its progress; with a total of 0 the amount, in bytes.
     pub(super) fn show(&mut self, what: &str, done: u64, total: u64) {
         if !self.is_shown || self.last.is_some_and(|last| last.elapsed() < INTERVAL) {
             return;

@@ -54,7 +54,7 @@ fn restore(arguments: &RestoreArgs, target: &Target, (file, needs): (&File, Need
     let mut line = ProgressLine::new();
     let (mut before, mut what) = (0, "checking");
     let mut show = |done: u64, total: u64| {
-        // The second pass begins anew.
+        // The second pass starts at 0 again.
         if done < before {
             what = "restoring";
         }

@@ -140,12 +140,13 @@ fn faults(path: &Path) -> Vec<SopFault> {
     aethon::check_sop(path).err().unwrap_or_default()
 }
 
-/// The required parameters of a SOP as written after its name.
+/// Returns the required parameters of a SOP as written after its name.
 fn needs(sop: &Value) -> String {
     required(sop).map(written).collect()
 }
 
-/// The required parameters missing from these words: each needs a `NAME=` pair, and free text before the pairs counts for one.
+/// Returns the required parameters missing from these words: each needs a `NAME=` pair, and free text before the
+/// pairs counts for one.
 fn missing(sop: &Value, words: &[String]) -> String {
     let text = words.join(" ");
     let names = |name: &str| text.split_whitespace().position(|word| is_pair(word, name));
@@ -217,7 +218,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_nobody_said_is_missing() {
+    fn required_parameters_without_a_value_are_missing() {
         let one = |name: &str, required: bool| json!({"name": name, "required": required});
         let sop = json!({"parameters": [one("goal", true), one("place", true), one("style", false)]});
         let check = |words: &[&str], expected: &str| {

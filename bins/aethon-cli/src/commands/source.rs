@@ -26,8 +26,8 @@ pub(super) enum Source {
 }
 
 impl Source {
-    /// Runs a command with the daemon, or in this process if none runs on the home. A daemon that goes away is waited for, and
-    /// the command begins anew if nothing of it can have been done: with the next daemon, or in this process.
+    /// Runs a command with the daemon, or in this process if none runs on the home. If the daemon goes away, waits for it and
+    /// starts the command over if nothing of it can have been done: with the next daemon, or in this process.
     pub(super) async fn run<T>(common: &Common, command: impl AsyncFn(&Self) -> Result<T>) -> Result<T> {
         let mut prepared = Some(crate::setup::prepared(common)?);
         let deadline = Instant::now() + COMING;

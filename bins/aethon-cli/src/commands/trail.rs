@@ -1,4 +1,4 @@
-//! Audit rows for what a command changed. By then the change is made, so failing to write the row is only a warning.
+//! Audit rows for the changes of a command. By then the change is made, so failing to write the row is only a warning.
 
 use std::path::Path;
 
@@ -6,7 +6,7 @@ use aethon::Home;
 use aethon::core::audit::AuditAction;
 use anyhow::Result;
 
-/// Records a change to a file of this home: its kind, its subject, and what was done. Never a value.
+/// Records a change to a file of this home: its kind, its subject, and its outcome. Never a value.
 pub(crate) fn note(home: &Path, action: AuditAction, (subject, outcome): (&str, &str)) -> Result<()> {
     let home = Home::at(home);
     let noted = aethon::audit::note(&home, action, subject, outcome);

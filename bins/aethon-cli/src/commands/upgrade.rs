@@ -88,12 +88,12 @@ fn remove_copies(home: &Home, arguments: &UpgradeArgs) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Offers an upgrade that is due to a person at a terminal. Whatever is answered, what comes next opens the home or refuses.
+/// Offers a due upgrade to a person at a terminal. Whatever the answer, the next step opens the home or refuses it.
 pub(crate) fn offer(prepared: &Prepared) -> Result<()> {
     if !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() {
         return Ok(());
     }
-    // What cannot be read is refused by what comes next.
+    // An unreadable home is refused by the next step.
     let Ok(Some(plan)) = upgrade::plan(prepared.home()) else { return Ok(()) };
     eprint!("{}upgrade it now? type yes: ", plan_lines(&plan));
     let mut answer = String::new();

@@ -1,4 +1,4 @@
-//! `usage`: what the models used and cost, from the daemon if one runs, else from the database.
+//! `usage`: the tokens and costs of the models, from the daemon if one runs, else from the database.
 
 use std::process::ExitCode;
 
@@ -59,7 +59,7 @@ fn table(usage: &Value) -> String {
     format!("{out}{}{}\n", saved(&usage["total"]), budget(&usage["budget"]))
 }
 
-/// What the providers' caches saved.
+/// Describes the savings by the providers' caches.
 fn saved(total: &Value) -> String {
     let count = |key: &str| total[key].as_u64().unwrap_or(0);
     let (cached, input) = (count("cached_tokens"), count("input_tokens"));
@@ -98,7 +98,7 @@ fn numbers(sum: &Value) -> [String; 6] {
     ]
 }
 
-/// Describes what is left of the daily budget.
+/// Describes the rest of the daily budget.
 fn budget(budget: &Value) -> String {
     let (spent, ceiling) = (money(&budget["spent_usd"]), budget["daily_usd"].as_f64().unwrap_or(0.0));
     if ceiling <= 0.0 {

@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_was_kept_is_there_and_what_is_over_goes() {
+    async fn live_entries_are_kept_and_expired_ones_are_dropped() {
         let kept = Register::new(Some(Arc::new(file())));
         let (began, token, address) = (10, "0a".to_owned(), "::1".to_owned());
         let begun = Entry::Begun(SignInRecord { name: "two".into(), ends: 200, began, token, address });
@@ -148,7 +148,7 @@ mod tests {
         assert_eq!(kept.0.as_ref().unwrap().metadata().unwrap().len(), 21, "the rest is gone");
     }
 
-    /// An empty file that is already unlinked.
+    /// Creates an empty file that is already unlinked.
     fn file() -> File {
         let name = format!("aethon-sign-ins-{}", aethon_core::ids::unique());
         let path = std::env::temp_dir().join(name);

@@ -1,4 +1,4 @@
-//! Sign-ins: what a cookie names, how long it is valid, and who is notified when it no longer is.
+//! Sign-ins: the content of a cookie, its lifetime, and who is notified when it is no longer valid.
 //!
 //! A cookie holds a random name, an expiry time, and their HMAC under a key derived from the home's key and the
 //! token. So it reveals nothing about the token, cannot be forged by guessing the token, survives a restart, and ends
@@ -144,7 +144,7 @@ impl SignIns {
             // A restart reads the lines in their order, which is not always that of the sign-ins.
             self.kept.add(Entry::Ended { name: gone.name, ends: gone.ends }).await;
         }
-        // Stored before the cookie is sent: what is not in the register counts no more after a restart.
+        // Stored before the cookie is sent: a sign-in that is missing in the register is not valid after a restart.
         self.kept.add(Entry::Begun(begun)).await;
         let mark = hex(hmac::sign(cookies, named.as_bytes()).as_ref());
         Secret::new(format!("{named}.{mark}"))

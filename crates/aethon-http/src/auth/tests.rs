@@ -13,7 +13,7 @@ fn clock() -> Arc<ManualClock> {
     Arc::new(ManualClock::at(Timestamp::from_second(1_700_000_000).unwrap()))
 }
 
-/// The check of a home whose key is fixed.
+/// Returns the token check of a home whose key is fixed.
 fn auth(token: &str) -> TokenAuth {
     auth_at(token, &clock())
 }
@@ -23,7 +23,7 @@ fn auth_at(token: &str, clock: &Arc<ManualClock>) -> TokenAuth {
     TokenAuth::new(&Secret::new(token), Arc::new(sign_ins))
 }
 
-/// The file of a register, already unlinked.
+/// Creates the file of a register, already unlinked.
 fn register() -> Register {
     let path = std::env::temp_dir().join(format!("aethon-sign-ins-{}", aethon_core::ids::unique()));
     let file = std::fs::File::options().read(true).append(true).create_new(true).open(&path).unwrap();
@@ -37,7 +37,7 @@ fn auth_with(register: &Register) -> TokenAuth {
     TokenAuth::new(&Secret::new(TOKEN), Arc::new(sign_ins))
 }
 
-/// The address from which browsers sign in.
+/// Returns the address from which browsers sign in.
 fn address() -> IpAddr {
     IpAddr::from([192, 0, 2, 1])
 }
@@ -145,7 +145,7 @@ async fn the_cookie_holds_a_derived_value_that_no_other_carrier_takes() {
 }
 
 #[tokio::test]
-async fn a_cookie_that_cannot_be_cleared_locks_nobody_out_and_adds_no_guess() {
+async fn an_unclearable_cookie_blocks_no_sign_in_and_counts_no_guess() {
     let gate = auth(TOKEN);
     let cookie = gate.sign_in_cookie(address(), false).await.expect("closed");
     let (good, _) = cookie.to_str().expect("plain").split_once("; ").expect("has attributes");
@@ -215,7 +215,7 @@ async fn a_sign_in_ends_with_its_time_and_with_the_token() {
 }
 
 #[tokio::test]
-async fn a_guess_is_whatever_has_to_be_judged() {
+async fn a_credential_that_must_be_judged_counts_as_a_guess() {
     let auth = auth(TOKEN);
     let stale = headers(&[(COOKIE, b"aethon_dash=0123.1800000000.0123")]);
     let raw = headers(&[(COOKIE, b"aethon_dash=correct horse+battery")]);
@@ -272,7 +272,7 @@ async fn a_sign_in_counts_only_while_it_is_listed() {
     let again = auth_with(&register);
     assert_eq!(again.check(&first, None), TokenCheck::Wrong, "a restart brings it not back");
     assert!(others.iter().all(|other| again.check(other, None).is_granted()), "and signs nobody out");
-    // One that its owner has taken back leaves its place to a new one, and nobody else goes.
+    // A sign-in that its owner has revoked leaves its place to a new one; all others stay.
     let second = again.sign_in(granted, &others[0]);
     again.sign_ins.end(&second);
     again.sign_ins.keep(&second).await;

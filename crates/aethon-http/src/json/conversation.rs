@@ -31,8 +31,8 @@ pub struct Listed {
     pub busy: bool,
 }
 
-/// One conversation with its newest messages, and what a page needs to continue live from there without missing or
-/// duplicating anything.
+/// One conversation with its newest messages, and the data that a page needs to continue live from there without
+/// missing or duplicating anything.
 #[derive(Debug, Serialize)]
 pub struct Conversation {
     /// The session.

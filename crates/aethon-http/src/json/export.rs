@@ -44,7 +44,7 @@ pub struct Export {
 
 enum Stage {
     Opening,
-    /// What comes before the messages was returned, and it is not known where their steps end.
+    /// The opening before the messages was returned, and it is not known where their steps end.
     Finding,
     /// Whether no message was written yet.
     Messages {

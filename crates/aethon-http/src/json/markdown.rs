@@ -71,7 +71,7 @@ fn push_block(out: &mut String, block: &Block) {
     }
 }
 
-/// Appends what a tool returned besides text.
+/// Appends output of a tool that is not text.
 fn push_output(out: &mut String, block: &OutputBlock) {
     match block {
         OutputBlock::Text { text } => out.push_str(&format!("\n\n{}", fenced(text))),

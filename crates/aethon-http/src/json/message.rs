@@ -97,7 +97,7 @@ pub enum Block {
         call: String,
         /// The tool.
         name: String,
-        /// What it returned as text.
+        /// The text that it returned.
         output: String,
         /// Pictures and files that it returned in addition.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -321,7 +321,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_written_can_be_read_again() {
+    fn messages_survive_a_round_trip_through_json() {
         let message = Message::new(stored(), Rendering::Html);
         let text = serde_json::to_string(&message).unwrap();
         assert_eq!(serde_json::from_str::<Message>(&text).unwrap(), message);

@@ -3,7 +3,7 @@
 //! `message` has a message and its blocks, `conversation` the documents of `/api/sessions`, `export` a whole
 //! conversation as a file, `markdown` the same for people, `deliveries` undelivered messages, `jobs` and `sops`
 //! scheduled jobs and workflows, `recordings` recorded sessions, `memory` long-term memory. Everything that shows a
-//! message uses these types, which leave out what is private to providers and the engine.
+//! message uses these types, which leave out private data of providers and the engine.
 
 mod conversation;
 mod deliveries;

@@ -92,7 +92,7 @@ pub fn recording(recording: &Recording) -> Value {
     })
 }
 
-/// Describes what was verified about a recording that passed all checks.
+/// Describes the verified properties of a recording that passed all checks.
 pub fn verified(recording: &Recording) -> Value {
     json!({
         "name": recording.name,

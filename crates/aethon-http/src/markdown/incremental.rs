@@ -27,7 +27,7 @@ pub(crate) struct Incremental {
 /// The final state of a text.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Finished {
-    /// The first block that differs from what was reported.
+    /// The first block that differs from the reported ones.
     pub(crate) from: usize,
     /// The blocks from there on, or `None` if nothing differs.
     pub(crate) changed: Option<Vec<String>>,

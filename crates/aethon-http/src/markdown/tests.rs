@@ -405,7 +405,7 @@ impl Dice {
     }
 }
 
-/// Follows `text` in random pieces, as a page would, and returns what the page shows.
+/// Follows `text` in random pieces, as a page would, and returns the blocks that the page shows.
 fn followed(text: &str, dice: &mut Dice) -> (Vec<String>, String) {
     let mut page: Vec<String> = Vec::new();
     let mut incremental = Incremental::default();
@@ -503,7 +503,7 @@ fn following_random_markdown_ends_at_the_whole() {
 }
 
 #[test]
-fn only_the_tail_of_a_growing_text_is_kept() {
+fn a_growing_text_keeps_its_tail_only() {
     let mut incremental = Incremental::default();
     for number in 0..1000 {
         incremental.push(&format!("paragraph {number}\n\n"));

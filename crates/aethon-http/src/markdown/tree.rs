@@ -46,7 +46,7 @@ pub(super) fn render<'a>(root: Node<'a>, room: usize) -> Option<String> {
 #[derive(Default)]
 struct Writer {
     html: String,
-    /// The open links. `None` stands for an inner link shown only as its text.
+    /// The open links. `None` is an inner link that is shown only as its text.
     links: Vec<Option<Target>>,
     /// The column alignments of the current table, and the index of the next column. Tables do not nest.
     columns: Vec<TableAlignment>,

@@ -33,7 +33,7 @@ fn declarations() -> String {
     text
 }
 
-/// The TypeScript type of a schema in the forms that `schema_of` writes.
+/// Returns the TypeScript type of a schema in the forms that `schema_of` writes.
 fn type_of(schema: &Value) -> String {
     if let Some(reference) = schema["$ref"].as_str() {
         let name = reference.rsplit('/').next().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! `/api/agents`: what agents are doing now, and what they have done.
+//! `/api/agents`: the current and past work of agents.
 
 use aethon_core::agents::{AgentActivity, AgentRun, AgentStanding};
 use serde::Serialize;

@@ -1,4 +1,4 @@
-//! `/api/audit`: what was allowed and what was refused, newest first.
+//! `/api/audit`: allowed and refused actions, newest first.
 
 use aethon_core::audit::{AuditAction, AuditEntry};
 use serde::Serialize;

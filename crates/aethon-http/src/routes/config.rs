@@ -76,8 +76,8 @@ pub(super) async fn edit((setup, confirming): (Setup, Confirming), mut request: 
     }
 }
 
-/// Refuses a change unless the request confirms it. A refused dry run is no row of the audit log, because nobody tried to
-/// change anything; its answer has what would change.
+/// Refuses a change unless the request confirms it. A refused dry run adds no row to the audit log, because it was no
+/// attempt to change anything; its answer lists the changes that the request would make.
 fn confirm(
     (auth, notes, attempts): &Confirming,
     request: &Request,

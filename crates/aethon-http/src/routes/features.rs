@@ -1,4 +1,4 @@
-//! `/api/features`: what the assistant can do right now, and why not where it cannot.
+//! `/api/features`: which features of the assistant work right now, and the reasons where they do not.
 
 use aethon_core::feature::Feature;
 use serde::Serialize;

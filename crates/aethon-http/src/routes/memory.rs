@@ -118,7 +118,7 @@ pub(super) async fn forget(knowledge: Knowledge, request: Request) -> HandlerRes
     Ok(response::no_content())
 }
 
-/// Refuses a change of a memory; with what it is now, if that is why.
+/// Refuses a change of a memory; with its current state, if that is the reason.
 async fn changed_or(memory: &dyn Memory, id: MemoryId, error: Error) -> Problem {
     if !error.is_changed_elsewhere() {
         return error.into();
@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_owner_sees_what_everybody_has_told_with_the_scope_named() {
+    async fn the_owner_sees_memories_of_all_people_with_their_scope() {
         let app = app();
         send(&app, "POST", "/api/memory", json!({"content": "The owner's tea is green."})).await;
         let made =
@@ -291,7 +291,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_makes_no_sense_is_refused_with_its_field() {
+    async fn invalid_requests_are_refused_with_their_field() {
         let app = app();
         send(&app, "POST", "/api/memory", json!({"content": "fine"})).await;
         let check = async |method: &str, target: &str, body: Value, status: u16, expected: &str| {
@@ -325,7 +325,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn without_a_memory_reading_finds_nothing_and_changing_is_a_conflict() {
+    async fn without_a_memory_reads_are_empty_and_changes_conflict() {
         let app = TestApp::new(Options::default());
         let page = app.get("/api/memory", &[]).await.json();
         assert_eq!(page, json!({"enabled": false, "count": 0, "entries": [], "next_cursor": null}));

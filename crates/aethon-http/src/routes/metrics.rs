@@ -128,7 +128,7 @@ fn about_process(text: &mut Exposition, about: &About) {
     process::show(text);
 }
 
-/// What is kept in memory between requests and turns. All of it is bounded, and goes when it is not used.
+/// Adds the sizes of data kept in memory between requests and turns. All of it is bounded, and removed when unused.
 fn caches(text: &mut Exposition, chat: &Chat, activity: &Activity) {
     let mut sizes = activity.bus.telemetry().caches().measured();
     sizes.insert("frame_logs", chat.hub.log_bytes());

@@ -98,7 +98,7 @@ async fn find(schedule: &dyn Schedule, id: &str) -> Result<Option<JobRecord>, Pr
     Ok(jobs.into_iter().find(|record| record.job.job_id.as_str() == id))
 }
 
-/// Refuses a change of a job; with what it is now, if that is why.
+/// Refuses a change of a job; with its current state, if that is the reason.
 async fn changed_or(schedule: &dyn Schedule, id: &str, refusal: JobRefusal) -> Problem {
     match refusal {
         JobRefusal::Failed(error) if error.is_changed_elsewhere() => match find(schedule, id).await {

@@ -86,7 +86,7 @@ pub(super) async fn reset(chat: Chat, request: Request) -> HandlerResult {
     clear(&chat, &request, Clear::Reset).await
 }
 
-/// `POST /api/sessions/{id}/stop`: ends running and queued turns. What was said so far is kept.
+/// `POST /api/sessions/{id}/stop`: ends running and queued turns. The text so far is kept.
 pub(super) async fn stop(chat: Chat, request: Request) -> HandlerResult {
     let id = session_id(&request)?;
     let stopped = chat.assistant.stop(&id, None).await;
@@ -117,7 +117,7 @@ pub(super) async fn rename((chat, activity): (Chat, Activity), mut request: Requ
     precondition::json(&Listed::new(&chat, summary), &version)
 }
 
-/// Refuses a change of a session; with what it is now, without its messages, if that is why.
+/// Refuses a change of a session; with its current state, without its messages, if that is the reason.
 async fn changed_or(chat: &Chat, id: &SessionId, error: Error) -> Problem {
     if !error.is_changed_elsewhere() {
         return error.into();
@@ -151,7 +151,7 @@ pub(super) fn session_id(request: &Request) -> Result<SessionId, Problem> {
     request.params.get("id").ok_or_else(no_such_session)
 }
 
-/// 404 for a missing session.
+/// Returns 404 for a missing session.
 pub(super) fn no_such_session() -> Problem {
     Problem::not_found("there is no such session")
 }

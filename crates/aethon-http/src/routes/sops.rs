@@ -77,7 +77,7 @@ pub(super) async fn show(workflows: Workflows, request: Request) -> HandlerResul
     precondition::json(&ListedSop::of(&sop, true).rendered(), &sop.version())
 }
 
-/// `GET /api/sops/{name}/versions`: what a SOP of the workspace said before, newest first.
+/// `GET /api/sops/{name}/versions`: the earlier texts of a SOP of the workspace, newest first.
 pub(super) async fn versions(workflows: Workflows, request: Request) -> HandlerResult {
     let name = name(&request)?;
     let versions = workflows.sops.versions(&name).await?;
@@ -111,7 +111,7 @@ pub(super) async fn remove(workflows: Workflows, request: Request) -> HandlerRes
     Ok(response::no_content())
 }
 
-/// `POST /api/sops/check {content}`: reports what is wrong with a text, line by line. Writes nothing.
+/// `POST /api/sops/check {content}`: reports the errors in a text, line by line. Writes nothing.
 pub(super) async fn check(workflows: Workflows, mut request: Request) -> HandlerResult {
     let content = Fields::parse(&request.read().await?)?.text("content")?;
     let content = content.ok_or_else(|| Problem::invalid("content", "is required"))?;
@@ -214,7 +214,7 @@ fn unknown(name: &str) -> Problem {
     Problem::not_found(format!("there is no SOP named {name}")).with_code("unknown_sop")
 }
 
-/// Refuses a change of a SOP; with what it is now, if that is why.
+/// Refuses a change of a SOP; with its current state, if that is the reason.
 async fn changed_or(sops: &dyn SopCatalog, name: &SopName, refusal: SopRefusal) -> Problem {
     match refusal {
         SopRefusal::Failed(error) if error.is_changed_elsewhere() => match present(sops, name).await {
@@ -225,7 +225,8 @@ async fn changed_or(sops: &dyn SopCatalog, name: &SopName, refusal: SopRefusal) 
     }
 }
 
-/// What a change of a SOP would replace: the text of its file, valid or not, or of the built-in SOP without a file.
+/// Returns the text that a change of a SOP would replace: that of its file, valid or not, or of the built-in SOP
+/// without a file.
 async fn present(sops: &dyn SopCatalog, name: &SopName) -> Result<Option<Present>> {
     let draft = |broken: &BrokenSop| {
         let draft = broken.draft.as_ref().filter(|draft| draft.name == *name)?;

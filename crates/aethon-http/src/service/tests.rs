@@ -153,7 +153,7 @@ impl TestApp {
     }
 }
 
-/// An application backed by fakes.
+/// Creates an application backed by fakes.
 pub(crate) fn app() -> Arc<App> {
     TestApp::new(Options::default()).app
 }
@@ -186,7 +186,7 @@ async fn every_answer_carries_the_common_headers() {
 }
 
 #[tokio::test]
-async fn with_a_token_everything_but_the_exceptions_is_401_before_routing() {
+async fn with_a_token_all_but_the_exceptions_is_401_before_routing() {
     let app = TestApp::new(with_token());
     for method in ["GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "BREW"] {
         for target in [
@@ -271,7 +271,7 @@ async fn opening_the_dashboard_with_the_token_signs_the_browser_in() {
 }
 
 #[tokio::test]
-async fn what_changes_something_must_be_json_and_come_from_our_own_page() {
+async fn changes_must_be_json_and_come_from_our_own_page() {
     let app = TestApp::new(Options::default());
     app.assistant.transcripts.add(&SessionId::parse("webchat:a").unwrap(), &[(Role::User, "hi")]);
     let json = ("content-type", "application/json");
@@ -427,7 +427,7 @@ async fn an_idempotency_key_runs_once() {
 }
 
 #[tokio::test]
-async fn a_webhook_that_takes_too_long_goes_on_without_its_caller() {
+async fn a_slow_webhook_turn_continues_without_its_caller() {
     let mut options = Options::default();
     options.limits.webhook_timeout = std::time::Duration::ZERO;
     let app = TestApp::new(options);
@@ -506,7 +506,7 @@ async fn numbers_and_words_in_queries_are_checked() {
 }
 
 #[tokio::test]
-async fn usage_is_told_by_day_model_and_kind_under_the_ceiling() {
+async fn usage_is_grouped_by_day_model_and_kind_with_the_ceiling() {
     let budget = Budget { daily_usd: 1.0, warn_ratio: 0.5, ..Budget::default() };
     let app = TestApp::new(Options { budget, ..Options::default() });
     let empty = app.get("/api/usage", &[]).await.json();

@@ -1,7 +1,7 @@
 //! `/ws/dashboard`: live events of the program.
 //!
-//! Each socket subscribes to the [`Feed`] and sends the events of the topics its client wants. A slow reader is told how
-//! many events it missed and continues with the newest.
+//! Each socket subscribes to the [`Feed`] and sends the events of the topics its client wants. A slow reader is notified
+//! of the number of events it missed and continues with the newest.
 
 use std::sync::Arc;
 

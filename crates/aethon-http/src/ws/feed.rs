@@ -1,7 +1,7 @@
 //! Live events, prepared once for all open dashboards.
 //!
 //! All dashboards want the same events in the same form. While any is open, one task listens to the event bus and passes
-//! on in batches what came within a short time: waking every dashboard for every event would cost more than the turns
+//! on in batches the events of a short time: waking every dashboard for every event would cost more than the turns
 //! they show. The first dashboard that wants an event formats it, and the others share the text. Dashboards take a batch
 //! one after the other, so that a turn never waits for the writing of all of them. Batches are numbered by events, so that
 //! a slow reader knows how much it missed.
@@ -30,7 +30,7 @@ const STEPS: u32 = (GATHERED.as_millis() / STEP.as_millis()) as u32;
 #[derive(Clone, Default)]
 pub(crate) struct Feed(Arc<Mutex<Option<Open>>>);
 
-/// The feed while somebody listens.
+/// The feed while it has listeners.
 struct Open {
     sender: Sender<Arc<Batch>>,
     /// How many events have been passed on or missed.
@@ -39,7 +39,7 @@ struct Open {
     subscribed: u32,
 }
 
-/// What a dashboard subscribes to.
+/// A dashboard's subscription to the feed.
 pub(super) struct Subscription {
     /// How many events came before.
     pub(super) before: u64,
@@ -100,7 +100,7 @@ impl Feed {
         *passed += count + missed;
     }
 
-    /// Forgets the sender if nobody listens any more.
+    /// Returns whether the sender has no listeners any more, and forgets it then.
     fn is_left(&self, sender: &Sender<Arc<Batch>>) -> bool {
         let mut slot = self.lock();
         // Subscribing takes the same lock, so no new listener can be missed.
@@ -160,7 +160,7 @@ async fn pass_on(mut events: Receiver<Event>, sender: Sender<Arc<Batch>>, feed: 
             },
         };
         sleep(GATHERED).await;
-        // What is more than fits waits in the bus, which counts what it had to drop.
+        // Events beyond the limit wait in the bus, which counts those that it had to drop.
         let mut gathered = vec![first];
         let mut missed = 0;
         while gathered.len() < TOGETHER {
@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn what_came_too_fast_for_the_task_is_a_gap_in_the_numbers() {
+    async fn missed_events_are_a_gap_in_the_numbers() {
         const HELD: u64 = 1024;
         let (feed, bus) = (Feed::default(), EventBus::default());
         let mut listener = feed.subscribe(&bus);
@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn dashboards_take_their_turns_and_lose_nothing_when_they_are_interrupted() {
+    async fn dashboards_take_turns_and_lose_nothing_when_interrupted() {
         let (feed, bus) = (Feed::default(), EventBus::default());
         let mut subscriptions: Vec<_> = (0..=STEPS).map(|_| feed.subscribe(&bus)).collect();
         happened(&bus);

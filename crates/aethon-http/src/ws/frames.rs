@@ -34,7 +34,7 @@ pub(super) enum Body<'a> {
     Blocks { from: usize, html: &'a [String] },
     /// A tool call changed its state.
     Tool(Tool<'a>),
-    /// A person is asked for approval.
+    /// A request for a person's approval.
     Approval(Approval<'a>),
     /// The approval is settled.
     ApprovalDone {
@@ -450,7 +450,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tool_frame_carries_what_the_tool_returned_besides_its_text() {
+    fn a_tool_frame_carries_output_blocks_besides_text() {
         let mut state = ToolState {
             call: "c".into(),
             name: "draw".into(),

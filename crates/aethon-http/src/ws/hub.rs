@@ -1,8 +1,8 @@
 //! The live conversations: one [`Room`] for each session in use.
 //!
-//! A room is made when somebody enters it or a turn of it begins. When it was idle for a while its log goes; when there
-//! are very many, the oldest idle ones go whole. Numbers of frames begin with the time, so that they go on growing when the
-//! program is started again.
+//! A room is made when a reader enters it or a turn of it begins. When it was idle for a while, its log is removed; when
+//! there are very many rooms, the oldest idle ones are removed whole. Numbers of frames begin with the time, so that they
+//! keep growing when the program is started again.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -29,7 +29,7 @@ const IDLE: Duration = Duration::from_secs(600);
 pub(crate) const SWEEP: Duration = Duration::from_secs(60);
 /// How many rooms there are before idle ones go whole.
 const MAX_ROOMS: usize = 4096;
-/// How many may come on top before that is looked after, so that not every new room looks at all others.
+/// How many rooms beyond that are tolerated before a sweep, so that not every new room makes it inspect all others.
 const SLACK: usize = 512;
 
 /// The live conversations.
@@ -38,7 +38,7 @@ pub struct Hub {
     rooms: Mutex<Rooms>,
     /// No room that is made from now on numbers its frames below this.
     numbered: AtomicU64,
-    /// What the logs of all rooms may take together.
+    /// The shared limit on the logs of all rooms.
     bound: Arc<LogBound>,
 }
 
@@ -50,27 +50,27 @@ struct Rooms {
 }
 
 impl Hub {
-    /// A hub without rooms.
+    /// Creates a hub without rooms.
     pub fn new(clock: Arc<dyn Clock>) -> Self {
         let rooms =
             Rooms { by_session: HashMap::new(), swept: Instant::now(), sweep_threshold: MAX_ROOMS + SLACK };
         Self { clock, rooms: Mutex::new(rooms), numbered: AtomicU64::new(0), bound: Arc::default() }
     }
 
-    /// With numbers of frames that begin no earlier than this time, whatever the clock says.
+    /// Starts the numbers of frames no earlier than this time, regardless of the clock.
     #[must_use]
     pub fn numbering_after(self, time: Option<Timestamp>) -> Self {
         self.numbered.fetch_max(time.map_or(0, number_at), Ordering::Relaxed);
         self
     }
 
-    /// A surface for a turn of this session that no socket has asked for (one taken up again after a crash, say), so that
-    /// those who watch the session see it.
+    /// Returns a surface for a turn of this session that no socket has asked for (one taken up again after a crash,
+    /// say), so that those who watch the session see it.
     pub fn surface(&self, session: &SessionId) -> Arc<dyn Surface> {
         TurnSurface::open(&self.room(session))
     }
 
-    /// The last frame of a session's sequence that is reflected in its stored messages; 0 when it is not in use.
+    /// Returns the last frame of a session's sequence that is reflected in its stored messages; 0 when it is not in use.
     pub fn stored_seq(&self, session: &SessionId) -> u64 {
         let room = self.lock().by_session.get(session).cloned();
         room.map_or(0, |room| room.stored_seq())
@@ -86,7 +86,7 @@ impl Hub {
         room.push(&turn, &Body::Done { text, html: &html, stop_reason: "end", model: "" });
     }
 
-    /// The room of a session, made if need be.
+    /// Returns the room of a session, which is made if necessary.
     pub(super) fn room(&self, session: &SessionId) -> Arc<Room> {
         let mut rooms = self.lock();
         if let Some(room) = rooms.by_session.get(session) {
@@ -105,7 +105,8 @@ impl Hub {
         self.bound.bytes()
     }
 
-    /// Tidies up, if it is time to. The server calls this, so that what rests goes although nobody comes.
+    /// Removes idle rooms and logs, if a sweep is due. The server calls this, so that they are removed even if no reader
+    /// comes.
     pub(crate) fn sweep(&self) {
         self.sweep_if_due(&mut self.lock());
     }
@@ -128,7 +129,7 @@ impl Hub {
         let mut idle: Vec<(Instant, SessionId)> = Vec::new();
         for (session, room) in &rooms.by_session {
             let stats = room.stats();
-            // Whoever holds the room is about to use it. Nobody can come to hold it while the map is locked.
+            // A holder of the room is about to use it. No new holder can appear while the map is locked.
             let is_held = Arc::strong_count(room) > 1;
             if !stats.is_in_use && !is_held {
                 idle.push((stats.touched, session.clone()));
@@ -167,7 +168,7 @@ impl SessionWatchers for Hub {
     }
 }
 
-/// The number with which frames begin at this time.
+/// Returns the number with which frames begin at this time.
 fn number_at(time: Timestamp) -> u64 {
     u64::try_from(time.as_millisecond()).unwrap_or(0).saturating_mul(1000)
 }
@@ -213,7 +214,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn the_logs_of_conversations_that_rest_go_although_nobody_comes() {
+    async fn logs_of_idle_conversations_are_removed_by_the_sweep() {
         let app = crate::service::tests::app();
         let hub = Arc::clone(&app.deps.chat.hub);
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();

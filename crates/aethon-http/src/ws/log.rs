@@ -44,7 +44,7 @@ struct Entry {
 }
 
 impl Entry {
-    /// Its size in memory, with its place in the log. The frames of a turn share its id.
+    /// Returns its size in memory, with its place in the log. The frames of a turn share its id.
     fn size(&self) -> usize {
         size_of::<Self>() + weight::allocation(self.text.len()) + SHARED
     }
@@ -56,7 +56,7 @@ enum Kind {
     Blocks {
         from: usize,
     },
-    /// What a call has put out so far; `call` stands for the call's id.
+    /// The output of a call so far; `call` is the stand-in for the call's id.
     Output {
         call: u64,
     },
@@ -81,24 +81,24 @@ impl Kind {
     }
 }
 
-/// A number in place of an id. Two ids with one number, in one turn and close to each other, would cost a line of output that
-/// nobody reads twice.
+/// Returns a number in place of an id. Two ids with the same number, in one turn and close to each other, would only cost
+/// a line of output, which is not read twice.
 fn stand_in(id: &str) -> u64 {
     let mut hasher = DefaultHasher::new();
     id.hash(&mut hasher);
     hasher.finish()
 }
 
-/// What a reader gets.
+/// The result of reading the log.
 pub(super) enum Batch {
     /// The next frames, perhaps none, and where the reader stands after them.
     Frames(Vec<Utf8Bytes>, u64),
-    /// What comes next is not in the log any more.
+    /// The next frame is not in the log any more.
     Gap,
 }
 
 impl Log {
-    /// A log whose frames are numbered after `base`.
+    /// Creates a log whose frames are numbered after `base`.
     pub(super) fn new(base: u64) -> Self {
         Self { entries: VecDeque::new(), bytes: 0, newest: base, floor: base }
     }
@@ -116,7 +116,7 @@ impl Log {
         self.newest
     }
 
-    /// Takes out what the call of this frame had put out before: the frame says it again, or the end of it.
+    /// Removes the earlier output of this frame's call: the frame contains it again, or the end of it.
     fn replace_output(&mut self, turn: &TurnId, kind: Kind) {
         let (Kind::Output { call } | Kind::Call { call }) = kind else { return };
         let is_before = |entry: &Entry| entry.kind == Kind::Output { call } && entry.turn == *turn;
@@ -126,7 +126,7 @@ impl Log {
         }
     }
 
-    /// What comes after a frame.
+    /// Returns the frames after this one.
     pub(super) fn read_after(&self, seq: u64) -> Batch {
         if seq < self.floor {
             return Batch::Gap;
@@ -144,17 +144,17 @@ impl Log {
         Batch::Frames(texts, reached)
     }
 
-    /// Whether frames of this turn are here.
+    /// Returns whether frames of this turn are here.
     pub(super) fn knows_turn(&self, turn: &str) -> bool {
         self.entries.iter().rev().any(|entry| entry.turn.as_str() == turn)
     }
 
-    /// Whether the end of this turn is here.
+    /// Returns whether the end of this turn is here.
     pub(super) fn has_end(&self, turn: &TurnId) -> bool {
         self.entries.iter().rev().any(|entry| entry.kind == Kind::Done && entry.turn == *turn)
     }
 
-    /// The number of the newest frame, or what numbering starts after.
+    /// Returns the number of the newest frame, or the number after which numbering starts.
     pub(super) fn newest(&self) -> u64 {
         self.newest
     }
@@ -164,12 +164,12 @@ impl Log {
         self.floor
     }
 
-    /// How much the log takes in memory, the room that it has reserved included.
+    /// Returns the memory of the log, including reserved capacity.
     pub(super) fn bytes(&self) -> usize {
         self.bytes + (self.entries.capacity() - self.entries.len()) * size_of::<Entry>()
     }
 
-    /// Empties it; numbering goes on.
+    /// Empties the log; numbering continues.
     pub(super) fn clear(&mut self) {
         *self = Self::new(self.newest);
     }
@@ -204,7 +204,7 @@ impl Log {
         }
     }
 
-    /// How many of the newest frames stay as they are.
+    /// Returns how many of the newest frames are kept even if a later one repeats them.
     fn fresh(&self) -> usize {
         let mut bytes = 0;
         let is_within = |entry: &&Entry| {
@@ -257,7 +257,7 @@ mod tests {
         TurnId::existing(name)
     }
 
-    /// All frames after `seq`, as values; `None` for a gap.
+    /// Returns all frames after `seq`, as values; `None` for a gap.
     fn read(log: &Log, mut seq: u64) -> Option<Vec<serde_json::Value>> {
         let mut values = Vec::new();
         loop {
@@ -323,7 +323,7 @@ mod tests {
         assert_eq!(log.bytes, log.entries.iter().map(Entry::size).sum::<usize>());
     }
 
-    /// The texts of deltas in frames.
+    /// Returns the texts of deltas in frames.
     fn spoken<'f>(frames: impl Iterator<Item = &'f serde_json::Value>) -> String {
         let deltas = frames.filter(|frame| frame["type"] == "delta");
         deltas.filter_map(|frame| frame["text"].as_str()).collect()
@@ -371,7 +371,7 @@ mod tests {
         }
     }
 
-    /// The memory of this process that no file stands behind.
+    /// Returns the resident memory of this process that no file backs.
     fn resident_bytes() -> Option<usize> {
         let status = std::fs::read_to_string("/proc/self/status").ok()?;
         let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:"))?;

@@ -1,8 +1,8 @@
 //! A shared limit on the logs of all rooms.
 //!
-//! Each log is bounded, but there may be many of them. Whoever exceeds the shared limit makes others give way: first
+//! Each log is bounded, but there may be many of them. A log that exceeds the shared limit makes others give way: first
 //! the logs of unused rooms, longest unused first; then the largest logs lose their older half. A reader in that part
-//! then has a gap and is told to reload the conversation.
+//! then has a gap and must reload the conversation, of which it is notified.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError, Weak};
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn rooms_that_nobody_uses_give_way_first() {
+    fn unused_rooms_give_way_first() {
         let bound = Arc::new(LogBound::default());
         let (idle, used) = (room(&bound, 1), room(&bound, 2));
         used.enter(&Arc::new(Notify::new()));

@@ -1,7 +1,7 @@
 //! `/ws/chat` without a subprotocol: for each text frame in, one Markdown text frame out, in order, and nothing else.
 //!
 //! A client may send several messages without waiting. A few are submitted in advance; the rest wait in the network.
-//! Nobody can be asked for approval here, so approvals are denied. If a message fails, the error is its reply.
+//! This protocol has no approval requests, so approvals are denied. If a message fails, the error is its reply.
 
 use std::collections::VecDeque;
 use std::future::Future;

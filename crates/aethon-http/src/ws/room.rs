@@ -1,9 +1,9 @@
 //! A session in use: its turns, the log of its frames, and who reads it.
 //!
-//! Readers have no queue of their own. Each keeps the number of the last frame that it has sent, and takes what came
+//! Readers have no queue of their own. Each keeps the number of the last frame that it has sent, and takes the frames
 //! after it from the log: live frames and a replay are the same thing, nothing is lost or doubled between them, a frame is
-//! serialised once, and a slow reader costs nothing. The log is bounded; whoever lags behind its beginning has a gap and
-//! is told so.
+//! serialised once, and a slow reader costs nothing. The log is bounded; a reader that lags behind its beginning has a gap
+//! and is notified of it.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
@@ -31,16 +31,16 @@ struct RoomState {
     touched: Instant,
 }
 
-/// Whoever makes the frames of a turn, and leaves some out while nobody watches.
+/// The producer of a turn's frames, which leaves some out while the room has no readers.
 pub(super) trait CatchUp: Send + Sync {
-    /// Sends what was left out.
+    /// Sends the frames that were left out.
     fn catch_up(&self);
 }
 
 /// A turn that is not over.
 struct OpenTurn {
     turn: TurnId,
-    /// What comes just before its first frame.
+    /// The number of the frame just before its first one.
     before: u64,
     /// Whether it has left the queue.
     is_running: bool,
@@ -48,7 +48,7 @@ struct OpenTurn {
 }
 
 impl Room {
-    /// A room whose frames are numbered after `base`, and whose log counts against this bound.
+    /// Creates a room whose frames are numbered after `base`, and whose log counts against this bound.
     pub(super) fn new(session: SessionId, base: u64, bound: Arc<LogBound>) -> Self {
         let state = RoomState {
             log: Log::new(base),
@@ -60,7 +60,7 @@ impl Room {
         Self { session, state: Mutex::new(state), bound }
     }
 
-    /// The session.
+    /// Returns the session.
     pub(super) fn session(&self) -> &SessionId {
         &self.session
     }
@@ -109,51 +109,51 @@ impl Room {
         }
     }
 
-    /// Whether this turn waits or runs here.
+    /// Returns whether this turn waits or runs here.
     pub(super) fn has_turn(&self, turn: &str) -> bool {
         self.lock().open.iter().any(|open| open.turn.as_str() == turn)
     }
 
-    /// Whether frames of this turn are still in the log, or it waits or runs.
+    /// Returns whether frames of this turn are still in the log, or it waits or runs.
     pub(super) fn knows_turn(&self, turn: &str) -> bool {
         let state = self.lock();
         state.open.iter().any(|open| open.turn.as_str() == turn) || state.log.knows_turn(turn)
     }
 
-    /// Whether somebody reads who hears of the end of this turn from nobody: it neither waits nor runs here, and no frame
-    /// has told its end.
+    /// Returns whether readers would never learn of the end of this turn: it neither waits nor runs here, and no frame
+    /// has reported its end.
     pub(super) fn misses_end(&self, turn: &TurnId) -> bool {
         let state = self.lock();
         let is_open = state.open.iter().any(|open| open.turn == *turn);
         !state.readers.is_empty() && !is_open && !state.log.has_end(turn)
     }
 
-    /// Whether a turn runs. Those that wait do not count: when the program stops, they are left for the next start.
+    /// Returns whether a turn runs. Waiting turns do not count: when the program stops, they are left for the next start.
     pub(super) fn is_running(&self) -> bool {
         self.lock().open.iter().any(|open| open.is_running)
     }
 
-    /// Whether anybody reads.
+    /// Returns whether the room has readers.
     pub(super) fn is_watched(&self) -> bool {
         !self.lock().readers.is_empty()
     }
 
-    /// The last frame whose content is in the stored messages: the newest `done`, or what came before the first frame of
-    /// the turn that runs.
+    /// Returns the last frame whose content is in the stored messages: the newest `done`, or the frame before the first
+    /// one of the running turn.
     pub(super) fn stored_seq(&self) -> u64 {
         let state = self.lock();
         let running = state.open.iter().filter(|open| open.is_running).map(|open| open.before).min();
         running.map_or(state.last_done, |before| before.max(state.last_done))
     }
 
-    /// What comes after a frame.
+    /// Returns the frames after this one.
     pub(super) fn read_after(&self, seq: u64) -> Batch {
         self.lock().log.read_after(seq)
     }
 
-    /// Where a reader stands who has seen everything up to `after`: there, or with 0 at the beginning of what is kept.
-    /// `Err` with the newest frame when something that it has not seen is gone, or when `after` is a number that was not
-    /// given yet: it was counted by a clock that was ahead, and nobody knows what has come since.
+    /// Returns the position of a reader that has seen everything up to `after`: there, or with 0 at the beginning of the
+    /// log. `Err` with the newest frame when a frame that it has not seen is gone, or when `after` is a number that was
+    /// not assigned yet: it was counted by a clock that was ahead, so the frames since then are unknown.
     pub(super) fn resume_point(&self, after: u64) -> Result<u64, u64> {
         let state = self.lock();
         if after == 0 {
@@ -171,7 +171,7 @@ impl Room {
             state.touched = Instant::now();
             state.open.iter().filter_map(|open| open.surface.upgrade()).collect()
         };
-        // Nothing is rendered while nobody reads; what was left out is made up for now.
+        // Nothing is rendered without readers; the frames that were left out are sent now.
         for surface in surfaces {
             surface.catch_up();
         }
@@ -281,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn a_forgotten_log_goes_on_numbering() {
+    fn a_cleared_log_continues_its_numbering() {
         let room = room();
         done(&room, "a", "x");
         room.forget();

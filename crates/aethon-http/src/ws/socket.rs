@@ -2,8 +2,8 @@
 //!
 //! An idle socket costs one task, one timer and small buffers. Everything a peer can do is bounded: the length of
 //! messages, their rate (excess ones wait in the network) and how long pings may go unanswered. The connection limits
-//! how long a write may stall, as for HTTP. However a connection ends, the peer is sent a close code, and what it
-//! still sends is discarded until it has had time to see it.
+//! how long a write may stall, as for HTTP. However a connection ends, the peer is sent a close code, and its further
+//! input is discarded until it has had time to see the code.
 
 use std::future::poll_fn;
 use std::pin::Pin;

@@ -1,7 +1,7 @@
 //! The surface of one turn in the chat: it turns events into frames of the turn's room.
 //!
-//! Events are held back until the message is acknowledged, so that `ack` precedes everything the turn says. While
-//! nobody reads, nothing is rendered. Approvals are decided through `PendingApprovals`, never by this surface.
+//! Events are held back until the message is acknowledged, so that `ack` precedes everything the turn says. Nothing is
+//! rendered without readers. Approvals are decided through `PendingApprovals`, never by this surface.
 
 use std::borrow::Cow;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -59,7 +59,7 @@ struct SurfaceState {
     is_after_tool: bool,
     /// No blocks are sent before this time.
     quiet_until: Option<Instant>,
-    /// Whether a task is waiting to send what was added meanwhile.
+    /// Whether a task is waiting to send the text that was added meanwhile.
     is_due: bool,
     is_running: bool,
     is_done: bool,
@@ -130,7 +130,7 @@ impl TurnSurface {
             self.begin(state, turn, true);
         }
         if !matches!(event, TurnEvent::Text(_) | TurnEvent::Done(_)) {
-            // The page places what comes next between earlier and later blocks.
+            // The page places this event between earlier and later blocks.
             self.send_blocks(state);
         }
         match &event {
@@ -276,7 +276,7 @@ impl SurfaceState {
 }
 
 impl CatchUp for TurnSurface {
-    /// Sends the blocks that were not rendered while nobody was watching.
+    /// Sends the blocks that were not rendered while the room had no readers.
     fn catch_up(&self) {
         let mut state = self.lock();
         state.is_due = false;
@@ -288,7 +288,7 @@ impl Drop for TurnSurface {
     fn drop(&mut self) {
         let state = self.state.get_mut().unwrap_or_else(PoisonError::into_inner);
         if let Some(turn) = state.turn.take().filter(|_| !state.is_done) {
-            // At shutdown, or for a duplicate that never ran, nobody must wait for an end.
+            // At shutdown, or for a duplicate that never ran, no reader must wait for an end.
             self.room.close_turn(&turn);
         }
     }

@@ -33,7 +33,7 @@ pub(crate) struct Running {
     pub(crate) served: JoinHandle<()>,
 }
 
-/// What the server is made of, with fakes.
+/// Returns the dependencies of the server, with fakes.
 pub(crate) fn deps(assistant: &Arc<FakeAssistant>, shutdown: aethon_core::shutdown::Shutdown) -> Deps {
     let hub = Arc::new(Hub::new(Arc::new(SystemClock)));
     let webchat = WebChat::new(assistant.clone(), Arc::clone(&hub));
@@ -87,12 +87,12 @@ pub(crate) async fn start(options: Options) -> Running {
 }
 
 impl Running {
-    /// A connection to it.
+    /// Opens a connection to the server.
     pub(crate) async fn connect(&self) -> Client {
         Client { stream: TcpStream::connect(self.address).await.expect("it listens"), read: Vec::new() }
     }
 
-    /// One request on a connection of its own, and its answer.
+    /// Sends one request on a new connection and returns its answer.
     pub(crate) async fn ask(&self, request: &str) -> Received {
         let mut client = self.connect().await;
         client.send(request).await;
@@ -121,7 +121,7 @@ pub(crate) struct Received {
 }
 
 impl Received {
-    /// The code of a problem, which must be whole.
+    /// Returns the code of a problem, which must be whole.
     pub(crate) fn code(&self) -> String {
         assert_eq!(self.header("content-type"), Some("application/problem+json"), "{self:?}");
         assert!(self.header("x-request-id").is_some() && self.header("content-security-policy").is_some());
@@ -130,7 +130,7 @@ impl Received {
         problem["code"].as_str().expect("a code").to_owned()
     }
 
-    /// A header's value.
+    /// Returns a header's value.
     pub(crate) fn header(&self, name: &str) -> Option<&str> {
         self.head.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": "))
     }
@@ -167,7 +167,7 @@ impl Client {
         }
     }
 
-    /// Whether the server closes the connection without sending any more.
+    /// Returns whether the server closes the connection without sending any more.
     pub(crate) async fn is_closed(&mut self) -> bool {
         self.read.is_empty() && self.more().await == 0
     }
@@ -178,12 +178,12 @@ impl Client {
     }
 }
 
-/// Waits, but not for ever.
+/// Waits for a future, with a time limit.
 pub(crate) async fn within<T>(future: impl Future<Output = T>) -> T {
     tokio::time::timeout(TIMEOUT, future).await.expect("it does not take that long")
 }
 
-/// A POST of JSON to this path.
+/// Returns a POST of JSON to this path.
 pub(crate) fn post(path: &str, body: &str) -> String {
     format!(
         "POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
@@ -191,7 +191,7 @@ pub(crate) fn post(path: &str, body: &str) -> String {
     )
 }
 
-/// A GET of this path.
+/// Returns a GET of this path.
 pub(crate) fn get(path: &str) -> String {
     format!("GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n")
 }

@@ -33,7 +33,7 @@ pub(crate) struct FakeAssistant {
 type Held = (watch::Sender<Option<Arc<Reply>>>, Reply);
 
 impl FakeAssistant {
-    /// What was submitted so far and began a turn.
+    /// Returns the messages submitted so far that began a turn.
     pub(crate) fn seen(&self) -> Vec<Inbound> {
         self.seen.lock().unwrap().clone()
     }
@@ -202,7 +202,7 @@ impl Transcripts for FakeTranscripts {
     }
 }
 
-/// A model that nobody asks.
+/// A model that is never called.
 pub(crate) struct FakeProvider(Arc<Capabilities>);
 
 impl Default for FakeProvider {

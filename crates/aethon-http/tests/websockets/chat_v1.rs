@@ -1,4 +1,4 @@
-//! `/ws/chat` with `aethon.chat.v1`: what is sent and what comes back.
+//! `/ws/chat` with `aethon.chat.v1`: the frames of both directions.
 
 use aethon_core::channel::{Channel, Delivery, NewDelivery};
 use aethon_core::clock::{Clock, SystemClock};
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::client::Client;
 use crate::stage::Stage;
 
-/// Rebuilds what a page shows from its frames.
+/// Rebuilds the content of a page from its frames.
 fn shown(frames: &[Value]) -> (String, Vec<String>) {
     let (mut source, mut blocks) = (String::new(), Vec::new());
     for frame in frames {
@@ -127,7 +127,7 @@ async fn everything_that_happens_in_a_turn_has_its_frame() {
         (&tools[1]["state"], &tools[1]["output"], &tools[1]["ms"]),
         (&"ok".into(), &"contents".into(), &3.into())
     );
-    // The reply is what was said last; the page shows what was said before the tool as well.
+    // The reply is the last text; the page also shows the text before the tool.
     assert_eq!(of("done")["text"], "The answer");
     assert_eq!(of("done")["html"], "<p>Let me see</p><p>The answer</p>");
     assert_eq!(shown(&frames).1, ["<p>Let me see</p>", "<p>The answer</p>"]);
@@ -281,7 +281,7 @@ async fn a_turn_is_answered_again_or_branched_from() {
 }
 
 #[tokio::test]
-async fn one_socket_talks_to_several_sessions() {
+async fn a_socket_talks_to_several_sessions() {
     let stage = Stage::open().await;
     let mut client = stage.v1("/ws/chat?session=a").await;
     client.send_json(json!({"type": "message", "id": "1", "text": "to b", "session": "b"})).await;

@@ -1,4 +1,4 @@
-//! A WebSocket client that never waits for ever.
+//! A WebSocket client with a time limit on every wait.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -54,8 +54,8 @@ impl Client {
         self.send(&value.to_string()).await;
     }
 
-    /// Waits until the server has taken all that was sent before: it answers a ping in turn. What comes meanwhile is
-    /// dropped. A socket that is closed instead has its code here.
+    /// Waits until the server has taken all that was sent before: it answers a ping in turn. Frames that arrive meanwhile
+    /// are dropped. If the socket is closed instead, `Err` has the code.
     pub(crate) async fn settle(&mut self) -> Result<(), u16> {
         self.stream.send(Message::Ping("settle".into())).await.map_err(|_| 1006_u16)?;
         loop {
@@ -72,7 +72,7 @@ impl Client {
         self.stream.send(Message::Frame(frame)).await.unwrap();
     }
 
-    /// The next message that is not a ping; `None` when the connection is over without a code.
+    /// Returns the next message that is not a ping; `None` when the connection is over without a code.
     pub(crate) async fn message(&mut self) -> Option<Message> {
         loop {
             match timeout(TIMEOUT, self.stream.next()).await.expect("a message in time") {
@@ -99,7 +99,7 @@ impl Client {
         }
     }
 
-    /// The frames of a replay, and the one that ends it.
+    /// Returns the frames of a replay, and the one that ends it.
     pub(crate) async fn resumed(&mut self) -> (Vec<Value>, Value) {
         let mut replayed = Vec::new();
         loop {
@@ -111,7 +111,7 @@ impl Client {
         }
     }
 
-    /// The frames up to and with the first of this type.
+    /// Returns the frames up to and with the first of this type.
     pub(crate) async fn until(&mut self, kind: &str) -> Vec<Value> {
         let mut frames = Vec::new();
         loop {

@@ -35,7 +35,7 @@ fn log(text: &str) -> Event {
     Event::Log(Arc::new(record))
 }
 
-/// A socket that surely listens: it has answered a ping.
+/// Opens a socket that surely listens: it has answered a ping.
 async fn listening(stage: &Stage) -> Client {
     let mut client = Client::connect(stage.address, "/ws/dashboard", &[]).await;
     client.settle().await.unwrap();
@@ -134,7 +134,7 @@ async fn frames_that_are_not_understood_are_ignored() {
 }
 
 #[tokio::test]
-async fn a_reader_that_lags_is_told_how_much() {
+async fn a_lagging_reader_learns_how_much_it_missed() {
     let stage = Stage::open().await;
     let mut client = listening(&stage).await;
     // Published without a pause, so that the socket's task cannot keep up with the bus.

@@ -58,7 +58,7 @@ async fn a_refused_peer_of_the_protocol_sees_the_code_too() {
 }
 
 #[tokio::test]
-async fn what_a_refused_peer_sends_is_never_read() {
+async fn input_of_a_refused_peer_is_never_read() {
     let stage = Stage::with_token("sesame").await;
     let mut client = Client::connect(stage.address, "/ws/chat", &[]).await;
     client.send("hello").await;
@@ -75,7 +75,7 @@ async fn the_dashboard_socket_goes_with_the_dashboard() {
 }
 
 #[tokio::test]
-async fn what_comes_right_behind_the_handshake_is_not_lost() {
+async fn frames_right_behind_the_handshake_are_not_lost() {
     let stage = Stage::open().await;
     let mut tcp = TcpStream::connect(stage.address).await.unwrap();
     let host = stage.address;

@@ -25,7 +25,7 @@ async fn a_slow_reader_is_closed_with_1013() {
         other.until("done").await;
     }
     assert_eq!(slow.code().await, Some(1013));
-    // Whoever reads is not troubled by those who do not.
+    // A reader is not affected by clients that do not read.
     other.send_json(json!({"type": "message", "id": "last", "text": "fine"})).await;
     assert_eq!(other.until("done").await.pop().unwrap()["text"], "fine");
 }
@@ -44,7 +44,7 @@ async fn a_flood_of_messages_is_answered_one_by_one() {
 }
 
 #[tokio::test]
-async fn who_only_talks_has_to_wait() {
+async fn a_client_that_sends_too_fast_has_to_wait() {
     let stage = Stage::open().await;
     let mut client = stage.plain().await;
     let begun = Instant::now();
@@ -107,7 +107,7 @@ async fn idle_sockets_do_not_hold_up_the_end() {
     }
     let begun = Instant::now();
     stage.shutdown.trigger();
-    // Nobody reads, so nobody sees the code; the server ends all the same.
+    // No client reads yet, so none sees the code; the server ends all the same.
     timeout(Duration::from_secs(5), stage.served).await.expect("the server ends").unwrap();
     assert!(begun.elapsed() < Duration::from_secs(2), "{:?}", begun.elapsed());
     assert_eq!(sockets[0].code().await, Some(1001));
@@ -131,7 +131,7 @@ async fn sockets_count_as_connections_until_they_end() {
     timeout(Duration::from_secs(10), third).await.expect("room again");
 }
 
-/// A socket whose peer never says a word, as bytes.
+/// Opens a socket, as bytes, whose peer sends nothing.
 async fn silent(stage: &Stage) -> tokio::net::TcpStream {
     let mut client = Client::connect(stage.address, "/ws/chat", &[]).await;
     client.send("hi").await;

@@ -23,7 +23,7 @@ async fn a_message_in_a_reply_out_in_order() {
 }
 
 #[tokio::test]
-async fn who_waits_for_each_reply_is_never_held_up() {
+async fn a_client_that_waits_for_each_reply_is_never_slowed() {
     let stage = Stage::open().await;
     let mut client = stage.plain().await;
     let begun = std::time::Instant::now();
@@ -76,7 +76,7 @@ async fn the_address_picks_the_session() {
 }
 
 #[tokio::test]
-async fn nobody_can_be_asked_here() {
+async fn approvals_are_denied() {
     let stage = Stage::open().await;
     let mut client = stage.plain().await;
     client.send("!ask").await;
@@ -104,7 +104,7 @@ async fn a_fragmented_message_is_one_message() {
 }
 
 #[tokio::test]
-async fn what_is_not_text_is_closed_with_its_code() {
+async fn invalid_frames_close_the_socket_with_their_code() {
     let stage = Stage::open().await;
     let mut client = stage.plain().await;
     client.send_frame(Frame::message("x", OpCode::Data(Data::Binary), true)).await;

@@ -10,7 +10,7 @@ fn seqs(frames: &[Value]) -> Vec<u64> {
 }
 
 #[tokio::test]
-async fn a_replay_goes_on_live_from_any_point() {
+async fn a_replay_continues_live_from_any_point() {
     let stage = Stage::open().await;
     let mut first = stage.v1("/ws/chat").await;
     first.send_json(json!({"type": "message", "id": "m1", "text": "a b c d\n!gate\ne f g"})).await;
@@ -42,7 +42,7 @@ async fn a_replay_ends_with_resumed_before_live_frames() {
     let (replayed, end) = second.resumed().await;
     assert_eq!(replayed[..told.len() - 1], told[1..]);
     assert_eq!(end, json!({"type": "resumed", "session": "default", "seq": replayed.last().unwrap()["seq"]}));
-    // A second one on the same connection begins anew.
+    // A second one on the same connection starts over.
     second.send_json(json!({"type": "resume", "session": "default", "after": told[0]["seq"]})).await;
     assert_eq!(second.resumed().await, (replayed, end));
     stage.assistant.gate.notify_one();
@@ -77,7 +77,7 @@ async fn resuming_while_frames_pour_in_loses_and_doubles_nothing() {
 }
 
 #[tokio::test]
-async fn a_turn_that_nobody_watched_can_be_seen_afterwards() {
+async fn an_unwatched_turn_is_replayed_afterwards() {
     let stage = Stage::open().await;
     let mut first = stage.v1("/ws/chat").await;
     first.send_json(json!({"type": "message", "id": "m1", "text": "a\n!gate\nb"})).await;
@@ -92,7 +92,7 @@ async fn a_turn_that_nobody_watched_can_be_seen_afterwards() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_replayed_is_said() {
+async fn a_resume_that_cannot_be_replayed_is_a_gap() {
     let stage = Stage::open().await;
     let mut client = stage.v1("/ws/chat").await;
     client.send_json(json!({"type": "message", "id": "m1", "text": "hi"})).await;
@@ -128,7 +128,7 @@ async fn the_stored_sequence_is_where_a_transcript_ends() {
 }
 
 #[tokio::test]
-async fn a_number_that_was_not_given_yet_is_a_gap() {
+async fn a_number_not_assigned_yet_is_a_gap() {
     let stage = Stage::open().await;
     let mut client = stage.v1("/ws/chat").await;
     client.send_json(json!({"type": "message", "id": "m1", "text": "a"})).await;
@@ -143,7 +143,7 @@ async fn a_number_that_was_not_given_yet_is_a_gap() {
 }
 
 #[tokio::test]
-async fn a_storage_that_fails_is_told_in_words_and_so_is_its_end() {
+async fn sockets_are_notified_of_storage_failure_and_recovery() {
     let stage = Stage::open().await;
     let mut early = stage.v1("/ws/chat").await;
     stage.health.failed("the disk is full: free some space");

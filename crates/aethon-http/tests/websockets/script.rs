@@ -42,12 +42,12 @@ impl Script {
         Arc::new(Self { bus, desk, state: Mutex::default(), gate: Arc::new(Notify::new()) })
     }
 
-    /// What was submitted so far.
+    /// Returns the messages submitted so far.
     pub(crate) fn inbound(&self) -> Vec<Inbound> {
         self.state.lock().unwrap().inbound.clone()
     }
 
-    /// What was posted under this key.
+    /// Returns the text posted under this key.
     pub(crate) fn posted(&self, key: &str) -> Option<String> {
         self.state.lock().unwrap().posts.get(key).cloned()
     }

@@ -101,12 +101,12 @@ impl Stage {
         Self { address, assistant, hub, bus, health, shutdown, served }
     }
 
-    /// A plain chat socket.
+    /// Opens a plain chat socket.
     pub(crate) async fn plain(&self) -> Client {
         Client::connect(self.address, "/ws/chat", &[]).await
     }
 
-    /// A socket of the JSON protocol, past its `ready`.
+    /// Opens a socket of the JSON protocol and reads its `ready`.
     pub(crate) async fn v1(&self, path: &str) -> Client {
         let mut client =
             Client::connect(self.address, path, &[("sec-websocket-protocol", "aethon.chat.v1")]).await;

@@ -1,4 +1,4 @@
-//! What the system says about the process, under the names that Prometheus' own clients use.
+//! The system's figures about the process, under the names that Prometheus' own clients use.
 //!
 //! A figure that the system does not report is left out.
 
@@ -49,7 +49,8 @@ fn bytes(status: &str, name: &str) -> Option<f64> {
     number(status, name).map(|kibibytes| kibibytes * 1024.0)
 }
 
-/// A field of `/proc/self/stat` by its number in proc(5). The second is the program's name, which may contain anything.
+/// Returns a field of `/proc/self/stat` by its number in proc(5). The second is the program's name, which may contain
+/// anything.
 fn field(stat: &str, number: usize) -> Option<f64> {
     let (_, rest) = stat.rsplit_once(')')?;
     rest.split_whitespace().nth(number.checked_sub(3)?)?.parse().ok()

@@ -87,7 +87,7 @@ fn labels_of(text: &str) -> BTreeMap<String, String> {
 }
 
 #[tokio::test]
-async fn what_was_counted_is_read_by_prometheus() {
+async fn counters_are_readable_by_prometheus() {
     let app = TestApp::new(Options::default());
     let event = |kind, name: &str, status| TelemetryEvent::new(kind, name, status, Timestamp::UNIX_EPOCH);
     let mut facts = ModelFacts::new("fake", "m\"o\\d\nel", WorkKind::Turn);

@@ -183,7 +183,7 @@ fn messages(sums: &[TelemetrySum]) -> u64 {
     Totals::of(sums.iter().filter(is_message)).calls()
 }
 
-/// Turns are left out, because they fail along with the calls in them.
+/// Returns the share of errors. Turns are left out, because they fail along with the calls in them.
 fn error_rate(sums: &[TelemetrySum]) -> f64 {
     use TelemetryKind::{Delivery, Job, ModelCall, ToolCall};
     let is_attempt = |sum: &&TelemetrySum| matches!(sum.kind, ToolCall | ModelCall | Delivery | Job);
@@ -192,7 +192,7 @@ fn error_rate(sums: &[TelemetrySum]) -> f64 {
     if attempts.failed == 0 { 0.0 } else { 1.0 - attempts.success_rate() }
 }
 
-/// The names of one kind, the busiest first.
+/// Returns the names of one kind, the busiest first.
 fn by_name(sums: &[TelemetrySum], kind: TelemetryKind) -> Vec<NamedSummary> {
     let mut names: BTreeMap<&str, Totals> = BTreeMap::new();
     for sum in sums.iter().filter(|sum| sum.kind == kind) {
@@ -261,7 +261,7 @@ impl Totals {
         if self.timed == 0 { 0.0 } else { rounded(self.seconds / self.timed as f64) }
     }
 
-    /// The share of successes among events that were not stopped; 1 without events.
+    /// Returns the share of successes among events that were not stopped; 1 without events.
     fn success_rate(&self) -> f64 {
         let judged = self.good + self.failed;
         if judged == 0 { 1.0 } else { self.good as f64 / judged as f64 }

@@ -10,7 +10,7 @@ use crate::hex::hex;
 use crate::options::Options;
 
 #[tokio::test]
-async fn a_signed_request_that_was_captured_runs_once_however_its_address_is_spelled() {
+async fn a_captured_signed_request_runs_once_under_any_spelling() {
     let mut options = Options::default();
     options.webhooks.secret = Secret::new("s3cret");
     let app = TestApp::new(options);

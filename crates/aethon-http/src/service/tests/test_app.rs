@@ -3,14 +3,14 @@
 use super::*;
 
 impl ReadResponse {
-    /// The body.
+    /// Returns the body.
     pub(crate) fn text(&self) -> &str {
         &self.body
     }
 }
 
 impl TestApp {
-    /// The event bus.
+    /// Returns the event bus.
     pub(crate) fn bus(&self) -> aethon_core::event::EventBus {
         self.app.deps.activity.bus.clone()
     }
