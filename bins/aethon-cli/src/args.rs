@@ -14,7 +14,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 pub(crate) use self::backup::{BackupArgs, RestoreArgs, UpgradeArgs};
 pub(crate) use self::workflows::{JobArgs, JobsCommand, SopCommand, TasksCommand};
 
-/// Talk to your assistant and look after it.
+/// Talk to your assistant, and manage it.
 #[derive(Debug, Parser)]
 #[command(name = "aethon-cli", version = aethon::version::long(), about, max_term_width = 100)]
 pub(crate) struct Cli {
@@ -98,7 +98,7 @@ pub(crate) enum Command {
         /// Attack the running daemon instead, and say what held. It takes about a minute.
         #[arg(long)]
         attack: bool,
-        /// Mend a damaged database first, and say what was lost. The server must be stopped.
+        /// Repair a damaged database first, and list the losses. The server must be stopped.
         #[arg(long, conflicts_with = "attack")]
         repair: bool,
         /// Treat warnings as failures.
@@ -110,7 +110,7 @@ pub(crate) enum Command {
     },
     /// Serve the tools to an MCP client, such as an editor, over standard input and output.
     Mcp,
-    /// Test models, and list what is known about them.
+    /// Test models, and list the known ones.
     #[command(subcommand)]
     Model(ModelCommand),
     /// Show, check and change the configuration.
@@ -122,7 +122,7 @@ pub(crate) enum Command {
     /// List, show, export and remove conversations.
     #[command(subcommand)]
     Sessions(SessionsCommand),
-    /// List, search, add and remove what is remembered beyond conversations.
+    /// List, search, add and remove memories, which outlive conversations.
     #[command(subcommand)]
     Memory(MemoryCommand),
     /// List, show, run and check SOPs: workflows in Markdown.
@@ -158,7 +158,7 @@ pub(crate) enum Command {
         #[arg(long)]
         json: bool,
     },
-    /// Show what was allowed, refused, removed and changed, newest first.
+    /// Show the audit trail: grants, refusals, removals and changes, newest first.
     Audit {
         /// The number of rows to show.
         #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(u16).range(1..=1000))]
@@ -345,7 +345,7 @@ pub(crate) enum MemoryCommand {
         #[arg(long)]
         json: bool,
     },
-    /// Show a memory and what it said before.
+    /// Show a memory and its earlier versions.
     Show {
         /// Its id.
         id: String,
@@ -355,7 +355,7 @@ pub(crate) enum MemoryCommand {
     },
     /// Remember something. What says the same already is not added again.
     Add {
-        /// What to remember; `-` reads it from standard input.
+        /// The text to remember; `-` reads it from standard input.
         text: String,
         /// The category to file it under [default: general].
         #[arg(long, short)]
@@ -385,7 +385,7 @@ pub(crate) enum RecordingsCommand {
         #[arg(long)]
         json: bool,
     },
-    /// Show a recording: what it is of, its snapshots and its events.
+    /// Show a recording: its session, its snapshots and its events.
     Show {
         /// Its name.
         name: String,
@@ -469,7 +469,7 @@ pub(crate) enum ChannelsCommand {
         #[arg(long)]
         json: bool,
     },
-    /// Make a code for somebody to send to the assistant, once and within ten minutes, to be allowed to write.
+    /// Make a code that lets a person write to the assistant: sent once, within ten minutes.
     Pair {
         /// The channel, such as telegram.
         name: String,
@@ -483,7 +483,7 @@ pub(crate) enum ChannelsCommand {
         #[arg(long)]
         json: bool,
     },
-    /// Confirm the request of somebody who asks to be allowed to write.
+    /// Confirm a request to be allowed to write.
     Approve {
         /// The code that they were given.
         code: String,

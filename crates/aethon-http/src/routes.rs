@@ -341,7 +341,7 @@ pub(crate) static ROUTES: &[Route] = &[
     api(Method::POST, "/api/pairings", Json, async_handler!(pairings::invite),
         r#"["Channels", "Makes a code to hand out.", {"200": {"PairingCode": {"code": "string", "expires_at": "time"}}, "404": "Problem"}, {}, {"PairingWanted": {"channel": "string"}}]"#),
     api(Method::POST, "/api/pairings/approve", Json, async_handler!(pairings::approve),
-        r#"["Channels", "Lets in whoever was given this code.", {"200": "Pairing", "404": "Problem"}, {}, {"PairingGiven": {"code": "string"}}]"#),
+        r#"["Channels", "Admits the sender who received this code.", {"200": "Pairing", "404": "Problem"}, {}, {"PairingGiven": {"code": "string"}}]"#),
     api(Method::DELETE, "/api/pairings/{channel}/{sender}", Takes::Nothing, async_handler!(pairings::revoke),
         r#"["Channels", "Takes a pairing back.", {"204": ""}]"#),
     api(Method::GET, "/api/sops", Takes::Nothing, async_handler!(sops::list),

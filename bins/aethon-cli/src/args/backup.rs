@@ -15,7 +15,7 @@ pub(crate) struct BackupArgs {
     /// Encrypt it to this age recipient, such as age1... [default: backup.recipient].
     #[arg(long, value_name = "AGE", conflicts_with = "passphrase")]
     pub(crate) recipient: Option<String>,
-    /// Encrypt it with a passphrase, which is asked for, or read from standard input when that is piped.
+    /// Encrypt it with a passphrase, from a prompt or from piped standard input.
     #[arg(long)]
     pub(crate) passphrase: bool,
     /// Print JSON.
@@ -28,7 +28,7 @@ pub(crate) struct BackupArgs {
 pub(crate) struct RestoreArgs {
     /// A backup, or a copy of the database such as aethon.db.bak-v17.
     pub(crate) file: PathBuf,
-    /// Move what is in the home aside first, to HOME.before-restore-TIME.
+    /// Move the present home aside first, to HOME.before-restore-TIME.
     #[arg(long)]
     pub(crate) replace: bool,
     /// Check everything and say what would be done, and write nothing.

@@ -136,7 +136,7 @@ pub(crate) struct JobArgs {
     /// The SOP to run.
     #[arg(long, visible_alias = "sop-name", value_name = "NAME", required_unless_present = "prompt")]
     pub(crate) sop: Option<String>,
-    /// What to do, or the input of the SOP.
+    /// The task, or the input of the SOP.
     #[arg(long, value_name = "TEXT")]
     pub(crate) prompt: Option<String>,
     /// The channel that gets the result [default: scheduler.default_channel].

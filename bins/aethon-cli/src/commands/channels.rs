@@ -85,7 +85,7 @@ async fn change(aethon: &aethon::Aethon, command: ChannelsCommand) -> Result<Exi
                 pairings.iter().map(|paired| format!("{}  {}\n", paired.channel, readable(&paired.sender)));
             match (json, pairings.is_empty()) {
                 (true, _) => print_json(&json!({"pairings": pairings}))?,
-                (false, true) => print("nobody was paired\n")?,
+                (false, true) => print("no one was paired\n")?,
                 (false, false) => print(&lines.collect::<String>())?,
             }
         }

@@ -99,7 +99,7 @@ fn choose(given: Option<String>) -> Result<Provider> {
     let name = match given {
         Some(name) => name,
         None if !std::io::stdin().is_terminal() => {
-            bail!("nobody can answer here: pass --provider, one of {names}")
+            bail!("no one can answer here: pass --provider, one of {names}")
         }
         None => asked(&format!("model provider ({names}) [openai]: "))?,
     };

@@ -45,7 +45,7 @@ pub(super) async fn revoke(setup: Setup, request: Request) -> HandlerResult {
     let channel: String = request.params.get("channel").unwrap_or_default();
     let sender: String = request.params.get("sender").unwrap_or_default();
     if !setup.pairings.revoke(&channel, &sender).await? {
-        return Err(Problem::not_found("nobody of this name was paired with that channel"));
+        return Err(Problem::not_found("no one of this name was paired with that channel"));
     }
     tracing::info!(channel, sender, "a pairing was taken back");
     Ok(response::no_content())
