@@ -24,7 +24,7 @@ pub(crate) struct Job {
     pub(crate) message: Message,
     pub(crate) replaces: Option<TurnId>,
     pub(crate) stage: Stage,
-    /// Whether the user has been told that the turn is waiting for another program.
+    /// Whether the user has been notified that the turn is waiting for another program.
     pub(crate) has_waited: bool,
     /// When the program that holds what this turn waits for first looked dead.
     pub(crate) left_since: Option<Instant>,
@@ -57,7 +57,7 @@ pub(crate) struct TurnHandle {
     pub(crate) claim: Claim,
 }
 
-/// What a turn takes up while it waits and runs.
+/// The resources that a turn occupies while it waits and runs.
 pub(crate) struct Claim {
     pub(crate) trust: Trust,
     /// How many bytes came with it.
@@ -134,7 +134,7 @@ impl Job {
         self.inbound.attachments = Vec::new();
     }
 
-    /// Returns what the storage needs to begin this turn.
+    /// Returns the data with which the storage begins this turn.
     pub(crate) fn begin(&self) -> Begin {
         Begin { message: self.message.clone(), replaces: self.replaces.clone() }
     }

@@ -84,7 +84,7 @@ struct SessionQueue {
     /// Whether something other than the running turn changed the transcript while it ran. The next turn must then read
     /// the transcript, so it cannot begin in the transaction that ends this one.
     was_changed_externally: bool,
-    /// Whether somebody is looking for turns that other programs left in the session. Nothing begins meanwhile.
+    /// Whether a search for turns that other programs left in the session is in progress. Nothing begins meanwhile.
     is_reserved: bool,
     /// Whether turns were deferred to the next start because the program is shutting down. Nothing behind them begins
     /// here.
@@ -302,8 +302,8 @@ impl SessionQueues {
         all.start(&session)
     }
 
-    /// Returns what the storage needs to begin the next turn in the transaction that ends the running one, after
-    /// `prepare` has completed the job. `None` if the next turn has to wait for that end, because it replaces
+    /// Returns the data with which the storage begins the next turn in the transaction that ends the running one,
+    /// after `prepare` has completed the job. `None` if the next turn has to wait for that end, because it replaces
     /// something, was stopped, or the transcript was changed meanwhile. [`Self::has_begun`] reports the outcome.
     pub(crate) fn begin_next(
         &self,

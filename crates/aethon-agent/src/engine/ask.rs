@@ -24,7 +24,7 @@ pub(super) struct Question<'q> {
     pub(super) surface: &'q dyn Surface,
     pub(super) models: &'q Models,
     pub(super) request: ModelRequest,
-    /// What the call is for.
+    /// The purpose of the call.
     pub(super) work: Work,
     /// Where the answer is collected.
     pub(super) response: ResponseBuffer,
@@ -51,7 +51,7 @@ pub(super) enum AskOutcome {
     Failed(ModelError),
 }
 
-/// How many models were asked and never responded.
+/// The number of models that were called and never responded.
 pub(super) type Silences = u32;
 
 impl Dialogue {

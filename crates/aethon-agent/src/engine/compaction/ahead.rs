@@ -1,9 +1,9 @@
 //! Summaries made in the background at the end of a turn, before they are needed.
 //!
 //! A summary takes seconds, and a turn that needs one would have to wait for it. So when a window is nearly full, a
-//! background task summarises what is about to leave it; the turn that needs the room then only stores the result and
-//! swaps it in. Nothing is stored before that, so whatever happens to the process or the session in between costs only
-//! the summary. There is at most one task per session, and a few at a time.
+//! background task summarises the part that is about to leave it; the turn that needs the room then only stores the
+//! result and swaps it in. Nothing is stored before that, so whatever happens to the process or the session in
+//! between costs only the summary. There is at most one task per session, and a few at a time.
 
 use std::sync::Arc;
 
@@ -69,7 +69,8 @@ impl Shared {
         }
     }
 
-    /// `None` if it was stopped or no model has seen all of it; the turn that needs room then does what it can.
+    /// Returns the summary, or `None` if it was stopped or no model has seen all of it; the turn that needs room then
+    /// compacts without it.
     async fn prepared(&self, order: Order, stage: &watch::Sender<Stage>) -> Option<Prepared> {
         let Order { agent, context, leaving, form, stop, .. } = order;
         let time = self.options.turn_timeout;

@@ -22,11 +22,11 @@ pub(in crate::engine) struct Conversation {
     pub(in crate::engine) start: usize,
     /// Whether the window matches the storage, as far as is known.
     pub(in crate::engine) is_whole: bool,
-    /// What its summaries took and nobody has added up yet.
+    /// The usage of its summaries that is not yet added to the turn's.
     pub(in crate::engine) spent: Usage,
 }
 
-/// What a request may take, and what it contains besides the conversation.
+/// The token limit of a request, and the tokens it contains besides the conversation.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::engine) struct Allowance {
     pub(in crate::engine) limits: Limits,
@@ -67,8 +67,8 @@ impl Conversation {
 }
 
 impl Allowance {
-    /// Whether a request with this conversation takes at most `per_cent` of what it may. A tiny conversation always
-    /// fits: then it is not the conversation that is too long.
+    /// Returns whether a request with this conversation takes at most `per_cent` of its limit. A tiny conversation
+    /// always fits: then another part of the request is too long.
     pub(super) fn holds(&self, window: &ContextWindow, per_cent: u64) -> bool {
         self.holds_tokens(window, window.tokens(), per_cent) && window.len() <= self.limits.messages
     }

@@ -126,7 +126,7 @@ impl Ask {
         let board = &shared.services.board;
         let caller = Caller { session: context.session.clone(), turn: context.turn.clone() };
         board.called_by(session, caller);
-        // Work that nobody waits for stays so, whoever does a part of it.
+        // Work that no person waits for remains background work, including the parts that specialists do.
         let kind = match board.kind(&context.turn) {
             Some(WorkKind::Background) => WorkKind::Background,
             _ => WorkKind::Delegation,
@@ -183,7 +183,7 @@ impl Tool for Ask {
         let under = format!("\n\n[conversation: {session}]");
         match reply.end {
             TurnEnd::End => Ok(ToolOutput::text(reply.text.trim().to_owned() + &under).of_the_owner(is_own)),
-            // What it had said by then may be of use; that it did not finish is a statement of the program.
+            // A partial answer may be of use; the notice that it is unfinished comes from the program.
             _ => {
                 let why = format!("the {} did not finish ({}): ", self.name, reply.end.as_str());
                 let error = ToolError::failed(why + reply.text.trim() + &under);
