@@ -1,5 +1,5 @@
-//! What the engine learns about a model while using it, and keeps across restarts: how many real tokens one estimated
-//! token stands for, and how much the model turned out to accept.
+//! The engine's knowledge about a model, gathered in use and kept across restarts: how many real tokens one estimated
+//! token corresponds to, and how much the model has accepted.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -14,14 +14,14 @@ use crate::window::TokenCounter;
 /// A ratio that differs by less than this from the stored one is not worth a write.
 const NOTABLE: f64 = 0.05;
 
-/// What is known of an agent's model.
+/// The knowledge about an agent's model.
 pub(super) struct ModelKnowledge {
     memory: Arc<dyn ModelMemory>,
     state: Mutex<Known>,
 }
 
 struct Known {
-    /// How many real tokens one estimated token stands for with this provider, over all sessions.
+    /// How many real tokens one estimated token corresponds to with this provider, over all sessions.
     ratio: Option<f64>,
     /// The ratio that is stored.
     kept_ratio: Option<f64>,
@@ -29,7 +29,7 @@ struct Known {
 }
 
 impl ModelKnowledge {
-    /// Loads what is stored about this model.
+    /// Loads the stored knowledge about this model.
     pub(super) fn new(learned: &Learned, model: &Capabilities) -> Self {
         let key = ModelKey::of(model);
         let ratio = learned.facts.iter().find_map(|(model, fact)| match fact {
@@ -51,7 +51,7 @@ impl ModelKnowledge {
         TokenCounter::calibrated(self.lock().ratio)
     }
 
-    /// Stores what has changed, in the background.
+    /// Stores the changed knowledge, in the background.
     pub(super) fn keep(&self, model: &Capabilities, tasks: &Tasks) {
         let news = self.news(model);
         if news.is_empty() {

@@ -36,7 +36,7 @@ pub(super) struct Offer {
 }
 
 impl Offer {
-    /// Chooses what to offer in requests of at most `most` tokens.
+    /// Chooses the tools to offer in requests of at most `most` tokens.
     pub(super) fn new(all: Arc<[ToolSpec]>, is_read: bool, most: u64) -> Self {
         let specs = offered(&all, most);
         let tokens = if is_read { estimate_tools(&specs) } else { 0 };

@@ -24,7 +24,7 @@ struct Seen {
     times: usize,
 }
 
-/// What the newest response adds.
+/// The findings about the newest response.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Noted {
     /// The indexes of calls whose results warn the model that one more repetition ends the turn.
@@ -146,7 +146,7 @@ mod tests {
         check(&[a, b, a, c, a], (Some(2), Some(4)));
         check(&[a, a, &[("a", "2")], a, a], (Some(1), None));
         check(&[&[("a", "1")], &[("a", "2")], &[("a", "3")], &[("a", "4")]], (None, None));
-        // A polled value may return to what it was.
+        // A polled value may return to an earlier value.
         check(&[a, &[("a", "2")], a, &[("a", "2")], a, &[("a", "2")]], (None, None));
         check(&[a, b, a, b, a, b], (Some(2), Some(4)));
         let changing: [Response<'_>; 6] =

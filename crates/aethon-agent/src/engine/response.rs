@@ -107,7 +107,7 @@ impl ResponseBuffer {
         self.is_full
     }
 
-    /// Shows what was held back. Called when nothing more will arrive.
+    /// Shows the text that was held back. Called when nothing more will arrive.
     pub(super) fn flush(&mut self, surface: &dyn Surface, turn: &TurnId) {
         let rest = self.scrubber.finish();
         if !rest.is_empty() {
@@ -115,7 +115,7 @@ impl ResponseBuffer {
         }
     }
 
-    /// Whether anything was shown or a tool was asked for; if so, the request is not repeated.
+    /// Returns whether any text was shown or any tool was called; if so, the request is not repeated.
     pub(super) fn has_emitted(&self) -> bool {
         self.has_emitted
     }

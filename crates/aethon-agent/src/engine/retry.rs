@@ -18,13 +18,13 @@ const MAX_WAIT: Duration = Duration::from_secs(60);
 /// No wait takes more than one part in this many of the time left, because the answer needs time too.
 const PART_OF_THE_REST: u32 = 3;
 
-/// How many silent models are tolerated. Each request costs money, and nobody knows whether an answer is still coming.
+/// How many silent models are tolerated. Each request costs money, and an answer may still be on its way.
 const MAX_SILENCES: u32 = 2;
 
-/// How many times an empty answer is asked for again. Each attempt costs its input.
+/// How many times a request with an empty answer is repeated. Each attempt costs its input.
 const MAX_EMPTY: u32 = 2;
 
-/// What to do after a failure that came before any output.
+/// The next step after a failure that came before any output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Next {
     /// Ask again after this long.
@@ -101,7 +101,8 @@ fn back_off(failed: u32, left: Duration, random: f64) -> Duration {
     whole / 2 + (whole / 2).mul_f64(random)
 }
 
-/// At least what the service asked for, plus up to an eighth and a second more, within the turn's time.
+/// Returns a wait of at least the time that the service requires, plus up to an eighth and a second more, within the
+/// turn's time.
 fn spread(asked: Duration, left: Duration, random: f64) -> Duration {
     let more = (asked / 8 + Duration::from_secs(1)).min(left.saturating_sub(asked) / 2);
     asked + more.mul_f64(random)

@@ -68,7 +68,8 @@ impl Shared {
     }
 }
 
-/// The blocks to store. What was made from outside content says so to the person, and remains data for models.
+/// Returns the blocks to store. Content made from outside content is labelled for the person, and remains data for
+/// models.
 fn posted(posting: &Posting) -> Result<Vec<Block>> {
     let Posting { text, attachments, outside } = posting;
     let mut content = Vec::with_capacity(2 + attachments.len());

@@ -25,7 +25,7 @@ use crate::dispatcher::{Job, Stage};
 use crate::patience::until_stored;
 use crate::storage_log::log_storage;
 
-/// How many times a model may pause a turn and be asked to continue.
+/// How many times a model may pause a turn and then be resumed.
 const MAX_PAUSES: u32 = 8;
 
 const GO_ON: &str = "Your answer was cut off by the output limit. Go on exactly where it stopped: repeat nothing, and say \
@@ -48,7 +48,7 @@ pub(super) struct Turn<'e> {
     pub(super) has_looked: bool,
     pub(super) control: Control,
     pub(super) conversation: Conversation,
-    /// What was said to models, and what they said.
+    /// The messages sent to models, and their responses.
     pub(super) dialogue: Dialogue,
     pub(super) answer: AnswerSoFar,
 }
@@ -58,7 +58,7 @@ pub(super) struct Turn<'e> {
 pub(super) struct AnswerSoFar {
     /// An answer that the output limit cut off, and the request for the rest of it.
     pub(super) continued: Option<[Arc<Message>; 2]>,
-    /// What was said before the model's service paused; the answer begins with it.
+    /// The text before the model's service paused; the answer begins with it.
     before_pause: String,
     /// Whether the person knows that the model did not see a picture.
     pub(super) is_unseen_picture_reported: bool,
@@ -66,7 +66,8 @@ pub(super) struct AnswerSoFar {
     pub(super) closing: Option<Arc<Message>>,
     /// The usage over all its requests.
     pub(super) usage: Usage,
-    /// What the person was told about changed instructions. It is kept with the answer, for those who are not watching.
+    /// The notice to the person about changed instructions. It is kept with the answer, for those who are not
+    /// watching.
     changed_instructions: Option<Block>,
     /// The turn's last message.
     last: Option<Message>,
@@ -160,7 +161,7 @@ impl<'e> Turn<'e> {
         };
         let (board, turn) = (self.shared.services.board.clone(), self.context.turn.clone());
         self.finish(outcome).await;
-        // Whoever had to learn of the end has; nobody is told of a turn that is left open.
+        // All interested parties know of the end by now; a turn that is left open notifies no one.
         board.forget(&turn);
     }
 
@@ -249,7 +250,7 @@ impl<'e> Turn<'e> {
         caught(review.objection(&self.context, message)).await.ok().flatten()
     }
 
-    /// Tells the owner what has changed of that which instructs the model, if the turn is the owner's own.
+    /// Reports changes of the model's instructions to the owner, if the turn is the owner's own.
     async fn notify_changed_instructions(&mut self) {
         let inbound = &self.job.inbound;
         let is_owners = inbound.kind == WorkKind::Turn && inbound.behalf.person.is_owner();
@@ -374,9 +375,9 @@ impl<'e> Turn<'e> {
         self.conversation.window.push(message);
     }
 
-    /// Leaves a turn as a crash would, for the next start to resume: its sender can name it again, and would otherwise
-    /// get half an answer for ever. The results of finished calls are stored, so that these do not run again, unless all that
-    /// matters of the calls runs again: then those that were cut off do, too.
+    /// Leaves a turn as a crash would, for the next start to resume: its sender can name it again, and would
+    /// otherwise permanently get half an answer. The results of finished calls are stored, so that these do not run
+    /// again, unless all relevant calls can run again: then the ones that were cut off run again, too.
     async fn leave_open(self) {
         let (turn, session) = (self.context.turn.clone(), self.context.session.clone());
         let is_left = self.tools.can_run_again(&self.offer.all);
@@ -463,7 +464,8 @@ impl<'e> Turn<'e> {
             self.keep(message);
         }
         let session = &self.context.session;
-        // The storage knows about other programs; the queue also knows what was written after the end was stored.
+        // The storage knows about other programs; the queue also knows about messages written after the end was
+        // stored.
         let was_changed = self.shared.queues.take_external_change(session) || finished.beside;
         // If the models have changed meanwhile, its token counts are of no use to the next turn.
         let is_current =

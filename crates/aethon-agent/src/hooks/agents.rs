@@ -1,4 +1,4 @@
-//! Keeps the board of agents up to date, and writes what is over to the history.
+//! Keeps the board of agents up to date, and writes finished work to the history.
 //!
 //! It runs before all other hooks, so that a turn which one of them refuses is recorded too. It never blocks a turn:
 //! the board is in memory, and a failure to write the history is only logged.

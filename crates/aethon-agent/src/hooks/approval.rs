@@ -5,7 +5,7 @@ use aethon_core::message::ToolCall;
 use aethon_core::tool::{ToolContext, ToolSpec, fits};
 use async_trait::async_trait;
 
-/// The entry that covers every way of writing a file, because that is what an owner means by it.
+/// The entry that covers every way of writing a file, because owners mean all of them by it.
 const WRITES: &str = "file_write";
 /// The entry that covers every tool that sends something out of the machine. No tool has this name.
 pub const OUTBOUND: &str = "outbound";

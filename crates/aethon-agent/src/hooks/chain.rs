@@ -18,7 +18,7 @@ use tokio::time::timeout;
 use super::strangers::StrangerBounds;
 use crate::caught::caught;
 
-/// How long a hook may spend on what has already happened; nothing else bounds it.
+/// How long a hook may spend on an event that has already happened; nothing else bounds it.
 const MAX_NOTE: Duration = Duration::from_secs(10);
 
 /// Hooks in order, behind the bounds of turns that the owner did not begin. Cheap to clone.

@@ -1,8 +1,8 @@
-//! Refuses calls that would write a secret into something that later conversations are told: memories, learnings, the
+//! Refuses calls that would write a secret into a place that later conversations read: memories, learnings, the
 //! workspace pages that go to the model, and SOPs.
 //!
-//! The memory itself refuses secrets too, from any source. This hook covers what is kept in files, and it refuses
-//! before anybody is asked to approve a call.
+//! The memory itself refuses secrets too, from any source. This hook covers content kept in files, and it refuses a
+//! call before its approval is requested.
 
 use std::path::Path;
 
@@ -14,10 +14,10 @@ use aethon_guard::MemoryGuard;
 use async_trait::async_trait;
 use serde_json::Value;
 
-/// The endings of files that models are told later: SOPs, and instructions of specialists.
+/// The endings of files that models read later: SOPs, and instructions of specialists.
 const ENDINGS: [&str; 2] = [".sop.md", ".agent.md"];
 
-/// Checks what is about to be kept.
+/// Checks content that is about to be kept.
 #[derive(Clone)]
 pub struct NoSecretsKept(pub MemoryGuard);
 

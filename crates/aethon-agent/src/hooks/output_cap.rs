@@ -1,5 +1,6 @@
-//! Cuts tool output that is too long for a model: its head and tail stay, with a line in between that says what is
-//! missing and how to read it. The stored output is what earlier hooks have left, so secrets are masked in it as well.
+//! Cuts tool output that is too long for a model: its head and tail stay, with a line in between that names the
+//! missing part and how to read it. The stored output has passed the earlier hooks, so secrets are masked in it as
+//! well.
 
 use std::sync::Arc;
 
@@ -11,12 +12,12 @@ use async_trait::async_trait;
 /// The cap on tool output. The limit comes with each call: [`ToolContext::max_output_chars`].
 #[derive(Clone, Default)]
 pub struct OutputCap {
-    /// Where long output is kept in full; without it, what is cut is lost.
+    /// Where long output is kept in full; without it, the removed part is lost.
     store: Option<Arc<dyn OutputStore>>,
 }
 
 impl OutputCap {
-    /// A cap that keeps what it cuts in this store.
+    /// Creates a cap that keeps the full output in this store.
     pub fn keeping(store: Arc<dyn OutputStore>) -> Self {
         Self { store: Some(store) }
     }
@@ -56,7 +57,7 @@ impl Hook for OutputCap {
 /// The setting to name if the output is not kept.
 const KEY: &str = "agent.max_tool_output_chars";
 
-/// Cuts a text to at most `limit` characters, plus the line that says what was cut; `None` if it fits.
+/// Cuts a text to at most `limit` characters, plus the line that names the removed part; `None` if it fits.
 pub fn cap(text: &str, limit: usize) -> Option<String> {
     Cut::of(text, limit).map(|cut| cut.render(KEY))
 }

@@ -1,9 +1,9 @@
-//! Tells the model, unprompted, what is remembered about what a person says.
+//! Adds memories that match a person's message to the model's context, without a request.
 //!
-//! Recalled memories follow the person's message as context that is marked as data, and are stored with the turn. They
-//! are not part of the system prompt, and later requests repeat them byte for byte. Only memories that clearly match
-//! are recalled, and a memory that fails or is slow never delays a turn beyond its limit. A person is reminded of what
-//! they have said themselves and of what everybody may know, never of what somebody else has said.
+//! Recalled memories follow the person's message as context that is marked as data, and are stored with the turn.
+//! They are not part of the system prompt, and later requests repeat them byte for byte. Only memories that clearly
+//! match are recalled, and a memory that fails or is slow never delays a turn beyond its limit. A person is reminded
+//! of their own statements and of shared memories, never of another person's statements.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,7 +19,7 @@ use tokio::time::timeout;
 /// How long a turn waits for its memories.
 const TIMEOUT: Duration = Duration::from_secs(3);
 
-/// How many characters of a message are looked at: what somebody wants to know is at its beginning or its end.
+/// How many characters of a message are searched for: its beginning or its end holds the question.
 const MAX_CHARS: usize = 2_000;
 
 /// The source that the model is given.
@@ -50,7 +50,7 @@ impl Hook for AutoRecall {
     }
 
     async fn before_turn(&self, turn: &TurnContext, inbound: &Inbound) -> Result<Vec<AddedContext>, Failure> {
-        // A stranger's text must not retrieve what somebody here has said, whether it is marked or not.
+        // A stranger's text must not retrieve the statements of people here, whether it is marked or not.
         let is_strangers = inbound.untrusted || turn.trust() == Trust::Outside;
         let is_own = !is_strangers && matches!(inbound.kind, WorkKind::Turn | WorkKind::Scheduled);
         if !is_own || self.top_k == 0 || self.max_chars == 0 {

@@ -1,11 +1,12 @@
-//! Keeps turns that the owner's own words did not begin within their bounds, whatever a model was talked into.
+//! Keeps turns that did not begin with the owner's own words within their bounds, even if a model was manipulated.
 //!
-//! Such a turn must leave nothing behind that acts later, and see nothing of the owner's memory. What a tool declares
+//! Such a turn must leave nothing behind that acts later, and see nothing of the owner's memory. A tool's declaration
 //! decides, not its name: [`ToolSpec::open_to`] says whose turns may call it, and an argument that is kept for later
-//! conversations ([`ToolSpec::keeps_for_later`]) makes it one of memory. Guests and members of the household get the tools
-//! that reach no further than the workspace, the conversation, the public web and their own things, and those that the
-//! owner opens to them. What a program with the owner's reach does, such as a local MCP server, is open to no turn of
-//! strangers unless the owner opens it. [`super::Hooks`] checks this before every hook, and by it chooses what a model is offered.
+//! conversations ([`ToolSpec::keeps_for_later`]) makes it one of memory. Guests and members of the household get the
+//! tools that reach no further than the workspace, the conversation, the public web and their own things, and those
+//! that the owner opens to them. The tools of a program with the owner's reach, such as a local MCP server, are open
+//! to no turn of strangers unless the owner opens them. [`super::Hooks`] checks this before every hook, and uses it
+//! to choose the tools that a model is offered.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +14,8 @@ use aethon_core::person::Person;
 use aethon_core::tool::{ToolSpec, fits};
 use aethon_core::turn::Trust;
 
-/// Refuses what a turn may not do that text from outside, or somebody who is not the owner, began.
+/// Refuses calls that exceed the bounds of a turn that began with text from outside, or from a person other than the
+/// owner.
 #[derive(Debug, Clone, Default)]
 pub struct StrangerBounds {
     /// The tools that guests and members may use besides those that are open to everybody; a `*` matches any part of a

@@ -1,11 +1,12 @@
 //! Requires approval before a turn that has seen outside text sends something out or runs something
 //! (`security.taint_requires_approval`).
 //!
-//! A stranger's text can talk a model into things. The harm it could do is to send what the model knows to somebody, to run
-//! something, or to change what the owner's memory holds; all of that needs a person's approval once such text is in front of
-//! the model, whichever tools the owner has listed for approval. A turn is tainted by what its requests contain: a result or a message between
-//! outside-content markers, even of an earlier turn; files and pictures, whoever attached them; recalled memories;
-//! summaries, which no longer say where their words came from; and tools that somebody else described.
+//! A stranger's text can manipulate a model. The possible harm is to send the model's knowledge to a third party, to
+//! run something, or to change the owner's memory; all of that needs a person's approval once such text is in front
+//! of the model, regardless of which tools the owner has listed for approval. A turn is tainted by the content of its
+//! requests: a result or a message between outside-content markers, even of an earlier turn; files and pictures,
+//! regardless of who attached them; recalled memories; summaries, which no longer say where their words came from;
+//! and tools whose description has another author.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -100,7 +101,7 @@ impl Hook for Taint {
     }
 
     async fn before_tool(&self, context: &ToolContext, spec: &ToolSpec, call: &ToolCall) -> ToolDecision {
-        // What a guest keeps is the guest's own, and so are the words.
+        // A guest's memories are the guest's own, and so are the words.
         let is_kept = context.trust() != Trust::Guest && spec.changes_what_is_kept(&call.input);
         if !spec.sends_or_runs() && !is_kept {
             return ToolDecision::Allow;
