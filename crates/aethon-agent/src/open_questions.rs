@@ -88,7 +88,7 @@ impl OpenQuestions {
 }
 
 impl Unanswered {
-    /// Why a call has no result: what the caller knows, or that it waited.
+    /// Returns why a call has no result: the caller's own reason, or that the call waited.
     pub(crate) fn why(&self, call: &ToolCall, otherwise: &'static str) -> &'static str {
         if self.0.contains(&call.id) { NOT_RUN } else { otherwise }
     }

@@ -29,19 +29,19 @@ pub struct Services {
     pub log: Arc<dyn TurnLog>,
     /// The same storage, as the record of who owns which turns.
     pub owners: Arc<dyn Owners>,
-    /// The same storage, for what is not a turn.
+    /// The same storage, for operations outside of turns.
     pub transcripts: Arc<dyn Transcripts>,
     /// Whether the storage accepts writes; while it does not, no new messages are accepted.
     pub health: StorageHealth,
     /// What every call is paid from and booked in.
     pub meter: Meter,
-    /// What was learnt about models so far, and where more is stored.
+    /// The stored knowledge about models, and where more is stored.
     pub learned: Learned,
     /// The concerns that apply to every turn, in order.
     pub hooks: Hooks,
     /// What each agent is doing now.
     pub board: AgentBoard,
-    /// What the owner is told of changes to what instructs the model, if that is kept.
+    /// The report of changed instructions to the owner, if these are recorded.
     pub changes: Option<Arc<Changes>>,
     /// Reviews an answer before it counts, if there is a reviewer.
     pub review: Option<Arc<dyn Review>>,
@@ -86,11 +86,11 @@ impl Services {
     }
 }
 
-/// What was learnt about models.
+/// The stored knowledge about models.
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct Learned {
-    /// What was known when the program started.
+    /// The facts known when the program started.
     pub facts: Vec<(ModelKey, ModelFact)>,
     /// Where it is stored.
     pub memory: Arc<dyn ModelMemory>,

@@ -1,4 +1,5 @@
-//! A small file in the home directory with what the owner knows, so that changes made while the program was off count.
+//! A small file in the home directory with the state that the owner knows, so that changes made while the program was off
+//! count.
 //!
 //! Several programs of one home write it, each as a whole; if two find the same change at the same moment, it is
 //! reported twice. An unreadable file counts as missing: then the current state becomes the known state.

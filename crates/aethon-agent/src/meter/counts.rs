@@ -27,7 +27,7 @@ pub(super) fn believed(reported: Usage, sent: u64, received: u64) -> Option<Usag
     Some(usage)
 }
 
-/// Whether `named` is the model that was asked for: the same name, apart from a date, a version or a router's prefix.
+/// Returns whether `named` is the requested model: the same name, apart from a date, a version or a router's prefix.
 /// `gpt-5-mini` is not a variant of `gpt-5`.
 pub(super) fn is_variant(asked: &str, named: &str) -> bool {
     let (asked, named) = (bare(asked), bare(named));

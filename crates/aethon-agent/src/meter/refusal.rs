@@ -10,8 +10,8 @@ use jiff::{Timestamp, ToSpan};
 /// Differences up to this do not count when amounts are compared, because sums of decimals are not exact.
 pub(super) const EPSILON_USD: f64 = 1e-9;
 
-/// The day has not enough left under this ceiling, which is the budget's or, for work that nobody waits for, a lower
-/// one.
+/// Returns the failure of a call for which the day has not enough left under this ceiling, which is the budget's or,
+/// for background work, a lower one.
 pub(super) fn exceeded(today: DaySpend, ceiling_usd: f64, budget: &Budget, now: Timestamp) -> Failure {
     let key = match ceiling_usd < budget.daily_usd {
         true => "`budget.warn_ratio` of `budget.daily_usd`, at which work stops that nobody waits for",

@@ -1,4 +1,4 @@
-//! What one call costs, given its model's price and the number of input tokens.
+//! The cost of one call, given its model's price and the number of input tokens.
 
 use aethon_core::ledger::Price;
 use aethon_core::model::Usage;
@@ -9,7 +9,7 @@ pub(super) struct Tariff {
     /// The most that the input can cost, in USD: nothing read from the cache, or all of it written to the cache where
     /// that costs more.
     pub(super) input_usd: f64,
-    /// What the input probably costs, as far as the service's bills for others tell.
+    /// The probable cost of the input, as far as the service's bills for other calls tell.
     pub(super) expected_input_usd: f64,
     /// The cost of each output token, in USD.
     token_usd: f64,
@@ -33,7 +33,7 @@ impl Tariff {
         }
     }
 
-    /// Sets what the input probably costs; never more than it can.
+    /// Sets the probable cost of the input; never more than its highest cost.
     #[must_use]
     pub(super) fn expecting(self, usd: f64) -> Self {
         Self { expected_input_usd: usd.clamp(0.0, self.input_usd), ..self }

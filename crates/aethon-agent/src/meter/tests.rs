@@ -1,4 +1,4 @@
-//! Calls on a day with little money: what is reserved, what is booked, and where an answer has to end.
+//! Calls on a day with little money: the reservations, the bookings, and the points where answers have to end.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -202,7 +202,7 @@ async fn whoever_lacks_what_is_only_reserved_waits_for_it() {
     assert_eq!(second.max_output(), Some(900));
     second.settle(whole(890)).await;
     assert_eq!(bench.reserve(&watched(5_000)).await.err().unwrap(), "budget_exceeded");
-    // What somebody else has reserved in the same ledger may never come back.
+    // Another program's reservation in the same ledger may never come back.
     let bench = Bench::new(1_000.0);
     bench.ledger.reserve("p", "m", Claim::exactly(999.0, 1_000.0)).await.unwrap().unwrap();
     assert_eq!(bench.reserve(&watched(5_000)).await.err().unwrap(), "budget_exceeded");

@@ -1,4 +1,4 @@
-//! A circuit breaker: decides from the outcome of a model's recent requests whether it is asked or left alone.
+//! A circuit breaker: decides from the outcome of a model's recent requests whether it is called or left alone.
 
 use std::time::Duration;
 
@@ -107,7 +107,7 @@ impl Breaker {
             return;
         }
         let wait = match (class(error.kind()), asked) {
-            // What a person must fix does not pass within the second that a service names.
+            // A fault that a person must fix does not pass within the second that a service names.
             (Class::Lasting, asked) => self.back_off(LASTING, random).max(asked.unwrap_or_default()),
             (_, Some(asked)) => asked,
             (Class::AtOnce, None) => self.back_off(PASSING, random),

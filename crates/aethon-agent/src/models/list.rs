@@ -34,14 +34,14 @@ impl Models {
         self.0.iter().map(|candidate| &candidate.provider)
     }
 
-    /// Returns the first model that is set up, or the configured one if none is. It determines what a request may
-    /// contain.
+    /// Returns the first model that is set up, or the configured one if none is. It determines the possible content
+    /// of a request.
     pub fn leading(&self) -> &Arc<dyn ModelProvider> {
         let is_ready = |model: &&Arc<dyn ModelProvider>| model.readiness() == Readiness::Ready;
         self.iter().find(is_ready).unwrap_or(&self.0[0].provider)
     }
 
-    /// Returns what a request may contain, under the name of the configured model.
+    /// Returns the limits for the content of a request, under the name of the configured model.
     pub fn capabilities(&self) -> Arc<Capabilities> {
         let (first, leading) = (&self.0[0].provider, self.leading());
         let able = leading.capabilities();
@@ -55,7 +55,7 @@ impl Models {
         Arc::new(capabilities)
     }
 
-    /// Returns whether one of them could answer now, or what the configured one lacks.
+    /// Returns whether one of them could answer now, or the missing setup of the configured one.
     pub fn readiness(&self) -> Readiness {
         self.leading().readiness()
     }

@@ -1,4 +1,4 @@
-//! Lists of scripted models that fail in every way: who is asked, how often, and what the caller gets.
+//! Lists of scripted models that fail in every way: which are called, how often, and the caller's result.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -73,7 +73,7 @@ fn question(attempt: u32) -> ModelRequest {
     ModelRequest::new(session, TurnId::fresh(), "You help.", Vec::new()).with_attempt(attempt)
 }
 
-/// What the caller got: the text, the model that was announced, the model that was booked, the error.
+/// The caller's result: the text, the model that was announced, the model that was booked, the error.
 #[derive(Debug, Default)]
 struct Answer {
     text: String,

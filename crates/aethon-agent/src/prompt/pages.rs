@@ -1,7 +1,7 @@
 //! The workspace pages that the owner writes for the assistant, reread when they change.
 //!
-//! Every tool and command may put something else in their place at any moment: a link to a private key, a FIFO, a file
-//! without end. So a page is opened beneath the workspace and judged once it is open; what is no plain file is not used.
+//! Any tool or command may replace them at any moment: with a link to a private key, a FIFO, a file without end. So a
+//! page is opened beneath the workspace and judged once it is open; only plain files are used.
 
 use std::path::Path;
 
@@ -13,7 +13,7 @@ use aethon_core::reported::Reported;
 /// The most bytes of a page that are used.
 const MAX_BYTES: usize = 64 * 1024;
 
-/// A page, and what it was when it was last read.
+/// A page, and its state when it was last read.
 #[derive(Debug)]
 pub(super) struct Page {
     name: &'static str,
@@ -73,7 +73,7 @@ impl Page {
         }
     }
 
-    /// Returns its name, and what an owner is told about.
+    /// Returns its name, and the observation to report to an owner.
     pub(super) fn observed(&self) -> Option<(String, Observed)> {
         let observed = match &self.found {
             Found::Nothing => return None,

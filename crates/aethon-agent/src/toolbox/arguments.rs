@@ -70,7 +70,7 @@ fn is_of(value: &Value, word: &str) -> bool {
     }
 }
 
-/// Returns one line that says what a call would do.
+/// Returns one line that describes the effect of a call.
 pub(super) fn summary(spec: &ToolSpec, call: &ToolCall) -> String {
     let of_role = |wanted: ArgumentRole| {
         let (name, _) = spec.roles.iter().find(|(_, role)| **role == wanted)?;

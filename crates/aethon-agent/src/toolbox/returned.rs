@@ -1,5 +1,5 @@
 //! Turns the outcome of a call into the result that is stored: text for the model, marked if it is untrusted, and
-//! pictures and files for the person, provided that they are what they claim to be and not too large.
+//! pictures and files for the person, provided that they are of the declared type and not too large.
 
 use std::time::Duration;
 
@@ -19,7 +19,7 @@ const MAX_BYTES: usize = 8 << 20;
 /// How many base64 characters identify the format of a picture.
 const HEAD: usize = 64;
 
-/// What came back from a call.
+/// The outcome of a call.
 pub(super) struct Returned {
     pub(super) outcome: Result<ToolOutput, ToolError>,
     /// Whether its text comes from outside.

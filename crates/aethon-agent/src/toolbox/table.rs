@@ -5,7 +5,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use aethon_core::tool::{Tool, ToolSnapshot, ToolSource, ToolSpec};
 
-/// The sources, and what they offered when they were last read.
+/// The sources, and the tools they offered when they were last read.
 pub(super) struct ToolTables {
     sources: Vec<Arc<dyn ToolSource>>,
     current: RwLock<Arc<ToolTable>>,

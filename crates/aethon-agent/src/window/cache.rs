@@ -1,7 +1,7 @@
 //! An LRU cache of context windows, kept between turns.
 //!
-//! It is bounded by what the windows really take, and a window that nobody has used for a while is dropped: the next turn
-//! of its session reads the conversation from the storage, as after a restart.
+//! It is bounded by the memory that the windows really take, and a window that was not used for a while is dropped:
+//! the next turn of its session reads the conversation from the storage, as after a restart.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -35,7 +35,7 @@ struct Entry {
     used: u64,
     /// The time of that.
     at: Instant,
-    /// What it takes in memory, with its own place here.
+    /// Its size in memory, with its own place here.
     bytes: usize,
     /// The agent that it belongs to; its size and token counts are those of this agent's models.
     agent: AgentName,

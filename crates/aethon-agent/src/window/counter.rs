@@ -1,16 +1,16 @@
 //! How many tokens a request takes: the provider's own count where there is one, an estimate in between.
 //!
-//! Every response reports what its request took. That count anchors the next estimate, which then guesses only what was
-//! added since. The observed error calibrates the estimates, in this session and in later ones.
+//! Every response reports the tokens of its request. That count anchors the next estimate, which then guesses only
+//! the tokens added since. The observed error calibrates the estimates, in this session and in later ones.
 
 /// The factor applied to an estimate before anything is known of the provider.
 const CAUTION: f64 = 1.2;
 
-/// A count below this share of the estimate is not believed: some services count only what was not cached, and some
-/// send a number merely because one is expected.
+/// A count below this share of the estimate is not believed: some services count only uncached tokens, and some send
+/// a number merely because one is expected.
 const BELIEVABLE: f64 = 0.7;
 
-/// The most real tokens that one estimated token may stand for.
+/// The most real tokens that one estimated token may correspond to.
 const MAX_COUNT: f64 = 5.0;
 
 /// The token counter of one session.
@@ -38,7 +38,7 @@ impl TokenCounter {
     }
 
     /// Records that the provider counted `counted` tokens where `estimated` were estimated. Returns how many real
-    /// tokens one estimated token stands for, or `None` if the count is not credible.
+    /// tokens one estimated token corresponds to, or `None` if the count is not credible.
     pub(crate) fn note(&mut self, counted: u64, estimated: u64) -> Option<f64> {
         if counted == 0 || estimated == 0 {
             return None;

@@ -49,7 +49,7 @@ pub(crate) fn digest(earlier: Summary, messages: &[Arc<Message>], bytes: usize) 
     }
 }
 
-/// The heading above the beginnings, which says what they are.
+/// Returns the heading above the beginnings, which explains them.
 fn note(there: usize, missing: usize) -> String {
     let missing = match missing {
         0 => String::new(),

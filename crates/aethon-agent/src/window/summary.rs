@@ -1,9 +1,9 @@
 //! A structured summary of the messages that left the window, under fixed headings.
 //!
-//! Models are asked for this form and often keep to it. Whatever they answer is accepted: an unknown heading keeps its
-//! own name, and plain text stays plain text. Each pass over further messages answers with the whole summary again;
-//! facts that it dropped are restored while there is room, because a weak model drops what it does not see confirmed. A
-//! summary that is too long loses its longest items first, so that most facts survive.
+//! Models receive this form and often keep to it. Any answer is accepted: an unknown heading keeps its own name, and
+//! plain text stays plain text. Each pass over further messages answers with the whole summary again; facts that it
+//! dropped are restored while there is room, because a weak model drops facts that are not confirmed again. A summary
+//! that is too long loses its longest items first, so that most facts survive.
 
 use super::shorten::in_chars;
 
@@ -35,7 +35,7 @@ const STILL_THERE: usize = 40;
 /// The longest an item may be when room is short.
 const MAX_ITEM: usize = 240;
 
-/// What is known of older messages.
+/// The facts known from older messages.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Summary {
     /// Text under no heading.
@@ -50,7 +50,7 @@ struct Section {
 }
 
 impl Summary {
-    /// The form that a model is asked to fill in.
+    /// Returns the form for a model to fill in.
     pub(crate) fn form() -> String {
         HEADINGS.iter().map(|(heading, what, _)| format!("## {heading}\n- {what}\n")).collect()
     }

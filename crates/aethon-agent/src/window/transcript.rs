@@ -20,7 +20,7 @@ const MIN_PIECE: usize = 80;
 #[derive(Debug, Default)]
 pub(crate) struct Transcript {
     waiting: VecDeque<Arc<Message>>,
-    /// What is left of the message being written.
+    /// The rest of the message being written.
     pieces: VecDeque<Piece>,
     /// Whether a message is partly written.
     is_within: bool,

@@ -1,8 +1,8 @@
-//! The context window of one session: what the model sees of its conversation.
+//! The context window of one session: the part of its conversation that the model sees.
 //!
-//! It only grows until it is compacted; then a summary stands in front of what remains. Old tool output is shortened at
-//! marks that depend on the messages alone, so a process that reads the conversation afresh shows the model the same
-//! bytes as the one before, and provider caches keep working.
+//! It only grows until it is compacted; then a summary takes the place of the older messages. Old tool output is
+//! shortened at marks that depend on the messages alone, so a process that reads the conversation afresh shows the
+//! model the same bytes as the one before, and provider caches keep working.
 
 use std::sync::Arc;
 
@@ -34,11 +34,11 @@ pub(crate) struct Rule {
 pub(crate) struct ContextWindow {
     rule: Rule,
     entries: Vec<Entry>,
-    /// What the model is shown of each entry, in the form that requests share.
+    /// The entries as the model sees them, in the form that requests share.
     shown: Arc<Vec<Arc<Message>>>,
     /// The tokens that the model is shown.
     tokens: u64,
-    /// What the messages take in memory, whole and as they are shown.
+    /// The size of the messages in memory, whole and as they are shown.
     bytes: usize,
     /// The tokens that it would be shown if nothing were shortened.
     whole: u64,
@@ -58,7 +58,7 @@ pub(crate) struct ContextWindow {
 struct Entry {
     message: Arc<Message>,
     whole: u64,
-    /// The tokens of what the model is shown of it.
+    /// The tokens of the part that the model sees.
     tokens: u64,
 }
 
@@ -277,7 +277,7 @@ impl ContextWindow {
     }
 
     /// Gives unanswered calls a result before anything but their results follows them. The storage has such results
-    /// too, unless the process that ran the turn died and nobody has cleaned up after it yet.
+    /// too, unless the process that ran the turn died and no other has cleaned up after it yet.
     fn close_pairs(&mut self, next: &Message) {
         if next.role == Role::Tool {
             return;
@@ -291,7 +291,7 @@ impl ContextWindow {
     }
 }
 
-/// An older summary, and what it covers.
+/// An older summary, and the messages it covers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Earlier {
     /// How many messages it covers.

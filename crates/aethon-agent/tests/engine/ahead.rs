@@ -31,7 +31,7 @@ fn message(turn: usize) -> String {
     format!("message {turn} {}", WORDS.repeat(50))
 }
 
-/// Talks until a summary is asked for in the background. Returns the turns so far, and the first of them.
+/// Talks until a summary is requested in the background. Returns the turns so far, and the first of them.
 async fn talk(house: &House, small: &ScriptedModel) -> (usize, TurnId) {
     let mut first = None;
     for turn in 0..30 {
@@ -84,7 +84,7 @@ async fn a_turn_does_not_wait_for_a_summary_that_was_made_before() {
     let (turns, _) = talk(&house, &small).await;
     gate.reached().await;
     assert!(summaries(&house).is_empty(), "nothing that fits is compacted");
-    // While it is being made the session goes on, and no second one is begun.
+    // While it is being made, the session continues, and no second summary begins.
     house.ask(&session("a"), "and this?").await;
     settle().await;
     assert_eq!(small.requests().len(), 1);
@@ -198,7 +198,7 @@ async fn the_main_model_stands_in_for_a_smaller_one_that_fails() {
 
 #[tokio::test]
 async fn what_was_learnt_of_a_model_is_known_after_a_restart() {
-    // A language of which a token is a byte: the provider counts four times what is estimated.
+    // A language in which a token is a byte: the provider counts four times the estimate.
     let count = |tokens| {
         let usage = Usage { input_tokens: tokens, output_tokens: 10, ..Usage::default() };
         vec![Step::say("ok"), Step::Event(ModelEvent::Finished { stop: StopReason::End, usage, model: None })]

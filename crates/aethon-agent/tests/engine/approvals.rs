@@ -129,7 +129,8 @@ async fn a_stop_takes_the_question_back() {
     harness.assert_well_formed(&session("a"));
 }
 
-/// A shell that says what it was called with, behind the rules for commands; each answer of the model runs `command`.
+/// Creates a shell that returns its arguments, behind the rules for commands; each answer of the model runs
+/// `command`.
 fn shell(commands: &[&str]) -> (House, Arc<TestTool>) {
     let parameters = json!({"type": "object", "properties": {"command": {"type": "string"}}});
     let spec = ToolSpec::new("shell", "", parameters).with_role("command", ArgumentRole::Command);

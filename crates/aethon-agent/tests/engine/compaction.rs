@@ -16,7 +16,7 @@ use serde_json::json;
 
 use crate::harness::{House, Plan, TestTool, What, calls, is_for_summary, now, quiet, says, session, shown};
 
-/// What a request takes, by the same rule of thumb for everything in it.
+/// Returns the size of a request, by the same rule of thumb for everything in it.
 fn size(request: &ModelRequest) -> usize {
     let block = |block: &Block| match block {
         Block::Text { text, .. } | Block::File { text, .. } | Block::Context { text, .. } => text.len(),
@@ -207,7 +207,7 @@ async fn a_message_that_does_not_fit_is_cut_for_the_model_and_kept_whole() {
 
 #[tokio::test]
 async fn the_counts_of_the_provider_are_taken_for_the_truth() {
-    // A language of which a token is a byte or two: the provider counts four times what is estimated.
+    // A language in which a token is a byte or two: the provider counts four times the estimate.
     let count = |tokens| {
         let usage = Usage { input_tokens: tokens, output_tokens: 10, ..Usage::default() };
         vec![Step::say("ok"), Step::Event(ModelEvent::Finished { stop: StopReason::End, usage, model: None })]
@@ -395,7 +395,7 @@ struct AnyTurn {
     answer: usize,
     /// The outputs of its tools, step by step.
     steps: Vec<Vec<usize>>,
-    /// Whether the program starts anew before it.
+    /// Whether the program restarts before it.
     restarts: bool,
 }
 

@@ -164,7 +164,7 @@ async fn deliveries_are_tried_again_given_up_and_never_late() {
     tokio::time::timeout(Duration::from_secs(1), running).await.unwrap().unwrap();
 }
 
-/// Takes for ever.
+/// A channel whose deliveries never end.
 struct Stuck;
 
 #[async_trait]

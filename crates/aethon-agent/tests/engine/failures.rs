@@ -225,7 +225,7 @@ async fn silence_is_asked_again_only_once() {
     assert_eq!(harness.model.requests().len(), 2);
     assert_eq!(reply.failure.as_ref().unwrap().code, EndReason::Model(ModelErrorKind::Timeout));
     let entries = harness.ledger.entries();
-    // What was sent, and as much as an answer usually takes: nobody knows what the service did.
+    // The input that was sent, and as much output as is usual: the work of the service is unknown.
     assert!(entries.iter().all(|entry| entry.usage.input_tokens > 0 && entry.usage.output_tokens == 1_000));
 }
 

@@ -45,7 +45,7 @@ pub struct House {
     pub engine: Engine,
 }
 
-/// What a harness is built with.
+/// The parts that a harness is built with.
 #[derive(Default)]
 pub struct Plan {
     pub options: Options,
@@ -148,7 +148,7 @@ impl House {
         self.model.requests().into_iter().filter(|request| !is_for_summary(request)).collect()
     }
 
-    /// What is in a transcript, as words.
+    /// Returns the content of a transcript, as words.
     pub fn transcript(&self, session: &SessionId) -> Vec<String> {
         self.store.transcript(session).iter().map(describe).collect()
     }
@@ -270,7 +270,7 @@ fn word(event: TurnEvent) -> Option<String> {
     })
 }
 
-/// A tool that does what the test says.
+/// A tool whose behaviour the test chooses.
 pub struct TestTool {
     spec: ToolSpec,
     what: What,
@@ -279,7 +279,7 @@ pub struct TestTool {
 
 pub enum What {
     Say(&'static str),
-    /// Says what it was called with.
+    /// Returns its arguments.
     Repeat,
     /// Says how often it was called.
     Count,

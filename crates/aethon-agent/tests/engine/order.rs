@@ -159,7 +159,7 @@ async fn strangers_leave_places_bytes_and_a_session_to_the_owner() {
         gate.open();
         own.reply.wait().await.unwrap();
         last.unwrap().reply.wait().await.unwrap();
-        // What they held is free again.
+        // Their places and bytes are free again.
         let again = harness.engine.submit(called("d", bytes), quiet()).await.unwrap();
         again.reply.wait().await.unwrap();
     }

@@ -113,7 +113,8 @@ async fn the_end_of_the_program_does_not_wait_for_a_storage_that_fails() {
     assert_eq!(turn.phase, TurnPhase::Running, "the next start goes on with it");
 }
 
-/// The next process on the same storage, which takes up what it finds. Returns what is shown of that.
+/// Starts the next process on the same storage, which resumes the turns that it finds. Returns the surface that
+/// watches them.
 async fn restarted(before: &House, responses: Vec<Vec<Step>>) -> (House, Arc<CollectingSurface>) {
     let store = Some(Arc::new(before.store.beside()));
     let next = House::with(responses, Plan { store, ..Plan::default() });
@@ -167,7 +168,7 @@ async fn calls_that_a_shutdown_cuts_off_run_again_where_all_of_their_group_may()
     let repeatable = |name: &str| ToolSpec::new(name, "a tool", json!({"type": "object"})).repeatable();
     for (names, expected) in [
         (["look", "wait"], "tool: result seen | result done"),
-        // A result that cannot be had again is kept, and with it what is known of the others.
+        // A result of a call that does not run again is kept, and so are the known results of the other calls.
         (["do", "wait"], "tool: result 1 | result interrupted"),
         (["note", "wait"], "tool: result 1 | result interrupted"),
         (["look", "hang"], "tool: result seen | result interrupted"),

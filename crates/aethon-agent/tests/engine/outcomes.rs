@@ -1,4 +1,4 @@
-//! What a turn tells, and in which order.
+//! The events of a turn, and their order.
 
 use aethon_core::event::Event;
 use aethon_core::message::{Inbound, Role, TurnEnd};
@@ -124,7 +124,7 @@ async fn the_last_step_asks_for_a_closing_answer() {
         "the note is not stored: {transcript:?}"
     );
 
-    // One that goes on calling is not obeyed, and keeps what it said.
+    // A model that keeps calling tools is ended, and its text is kept.
     let both =
         vec![Step::say("so far"), Step::call("c9", "next", json!({})), Step::finish(StopReason::ToolUse)];
     let harness = House::with([calls(&["next"]), calls(&["next"]), both], plan());

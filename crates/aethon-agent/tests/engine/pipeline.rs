@@ -67,7 +67,7 @@ async fn what_is_posted_while_one_begins_does_not_come_between_it_and_its_answer
     harness.store.hold_finish(storing.clone());
     gate.open();
     storing.reached().await;
-    // Stored before the end in this storage; what matters is that the window is read anew.
+    // Stored before the end in this storage; the test is that the window is read again.
     assert!(harness.engine.post(&session, "p1", &Posting::new("by the way")).await.unwrap());
     storing.open();
     assert_eq!(two.reply.wait().await.unwrap().text, "second");

@@ -1,4 +1,4 @@
-//! Each request begins with the one before it, so that what a provider has computed of it is used again.
+//! Each request begins with the one before it, so that a provider can reuse its cached work.
 
 use std::sync::Arc;
 

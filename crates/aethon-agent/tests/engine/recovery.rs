@@ -302,7 +302,7 @@ async fn one_that_goes_on_sees_all_that_no_summary_has() {
     });
     assert_eq!(recover(&harness).await, 1);
     let seen = harness.asked()[0].messages.iter().map(|message| describe(message)).collect::<Vec<_>>();
-    // What was read is more than the model is shown at once, so a summary is made of all that is in none.
+    // More was read than the model sees at once, so all messages that no summary covers are summarised.
     let summary = r#"system: Folded { messages: 5, from: "1", to: "7", summary: "answer" }"#;
     assert_eq!(seen, [summary, "user: question", "assistant: call shell", "tool: result no"]);
     harness.assert_well_formed(&session);

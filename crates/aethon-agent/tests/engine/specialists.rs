@@ -60,7 +60,7 @@ fn house_with(coder: Agent, plan: Plan) -> House {
     House::with([asks(&[(&name, input)]), says("done")], Plan { specialists: Some(source), ..plan })
 }
 
-/// What the caller was told by its last tool call.
+/// Returns the result of the caller's last tool call.
 fn last_tool_result(house: &House, session: &SessionId) -> aethon_core::message::ToolResult {
     let transcript = house.store.transcript(session);
     let blocks = transcript.iter().flat_map(|message| &message.content);
@@ -117,7 +117,7 @@ async fn a_request_is_fresh_unless_it_goes_on_with_an_earlier_one() {
         house.ask(&session("a"), "go").await;
         assert_eq!(model.requests().last().unwrap().messages.len(), seen, "{value}");
     }
-    // Nobody else goes on with it, and one that there never was is named.
+    // No other session may continue it, and the error names an unknown conversation.
     for strange in [id.as_str(), "agent:coder:none", "webchat:a"] {
         house.model.then(asks(&input(json!({"task": "x", "conversation": strange}))));
         house.model.then(says("ok"));

@@ -16,7 +16,7 @@ use crate::harness::{House, Plan, TestTool, What, calls, quiet, says, says_behin
 /// How long a stop may take in any state.
 const A_SECOND: Duration = Duration::from_secs(1);
 
-/// Starts a turn, waits until it stands where the test wants it, stops it, and returns what it came to.
+/// Starts a turn, waits until it has reached the point that the test wants, stops it, and returns its outcome.
 async fn stopped(harness: &House, is_there: impl Fn(&TurnEvent) -> bool) -> (String, Arc<CollectingSurface>) {
     let surface = Arc::new(CollectingSurface::default());
     let submitted = harness.submit(Inbound::say(session("a"), "hi"), surface.clone()).await;

@@ -1,4 +1,4 @@
-//! What comes in: second deliveries, retries and edits, files, refusals.
+//! Incoming messages: second deliveries, retries and edits, files, refusals.
 
 use aethon_core::assistant::{Assistant, Posting};
 use aethon_core::ids::TurnId;
@@ -215,7 +215,7 @@ async fn what_came_from_outside_stays_so_when_the_owner_retries_or_edits_it() {
         }
         turn.reply.wait().await.unwrap();
     }
-    // What the program wrote for a stranger stays that stranger's, and needs no markers.
+    // Text that the program wrote for a stranger stays that stranger's, and needs no markers.
     let works = harness.submit(said.clone().with_outside(true), quiet()).await;
     works.reply.clone().wait().await.unwrap();
     let again = harness.submit(Inbound::retry(session.clone(), works.turn), quiet()).await;

@@ -1,4 +1,5 @@
-//! Several programs on one storage: one writes in a session at a time, and what one leaves another takes over.
+//! Several programs on one storage: one writes in a session at a time, and each takes over the turns that another
+//! abandons.
 
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex};
@@ -53,7 +54,7 @@ async fn two_programs_take_turns_in_a_session_and_see_what_the_other_wrote() {
     let stored: Vec<_> = here.store.transcript(&session).iter().map(|message| message.text()).collect();
     assert_eq!(stored, expected);
     assert_eq!(texts(&there), expected[..5]);
-    // Its window ended with its own answer, and had to be read anew.
+    // Its window ended with its own answer, and had to be read again.
     assert_eq!(texts(&here), expected[..7]);
 }
 
@@ -71,7 +72,7 @@ async fn what_a_program_that_is_gone_left_in_the_middle_is_closed_before_the_nex
     assert_eq!(two.reply.wait().await.unwrap().text, "second");
     let transcript = ["user: one", "assistant: (interrupted)", "user: two", "assistant: second"];
     assert_eq!(there.transcript(&session), transcript);
-    // It only slept. What it says now is not stored, so its person is told what is.
+    // It only slept. Its answer now is not stored, so its person gets the stored one.
     gate.open();
     let told_here = one.reply.wait().await.unwrap();
     assert_eq!(told_here.failure.as_ref().unwrap().code, EndReason::Interrupted, "{}", told_here.text);
@@ -175,7 +176,7 @@ async fn what_is_sent_after_an_acknowledgement_comes_after_it() {
         let (acknowledged, is_acknowledged) = channel();
         runtime.spawn(async move {
             let submitted = sender.say(&crate::harness::session("a"), "three").await;
-            // Whoever held the moment may be gone by now.
+            // The holder of the moment may be gone by now.
             let _ = acknowledged.send(());
             assert!(three.send(submitted).is_ok());
         });
@@ -188,7 +189,7 @@ async fn what_is_sent_after_an_acknowledgement_comes_after_it() {
     if two.as_mut().poll(&mut Context::from_waker(&waker)).is_pending() {
         two.await.unwrap();
     }
-    // It was so quick that nobody had to be woken.
+    // It was so quick that no waiter had to be woken.
     moment.wake();
     let third = third.await.unwrap();
     gate.open();

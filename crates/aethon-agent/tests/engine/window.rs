@@ -1,4 +1,4 @@
-//! What of a conversation a model sees.
+//! The part of a conversation that a model sees.
 
 use std::sync::Arc;
 
@@ -118,7 +118,7 @@ async fn a_history_that_was_broken_off_is_mended_for_the_model() {
     assert_eq!(seen, expected);
 }
 
-/// What the next turn's model is sent, when something is posted while a tool of the turn before runs.
+/// Returns the content of the next turn's request, when a message is posted while a tool of the turn before runs.
 async fn asked_after(post: impl AsyncFnOnce(&House, &SessionId)) -> Vec<String> {
     let here = Arc::new(Barrier::new(2));
     let tools = vec![TestTool::new("t", What::Meet(here.clone())) as _];
