@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_is_told_once_also_across_starts() {
+    fn changes_are_reported_once_even_across_restarts() {
         let home = tempfile::tempdir().unwrap();
         let path = home.path().join("pages.json");
         let mut known = Known::new(path.clone());
@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_owner_wrote_is_not_told_and_servers_may_come_and_go() {
+    fn owner_edits_and_server_reconnections_are_not_reported() {
         let home = tempfile::tempdir().unwrap();
         let mut known = Known::new(home.path().join("instructions.json"));
         let sops = |observed: Observed| observations(Origin::Workspace, &[("sops/a.sop.md", observed)]);

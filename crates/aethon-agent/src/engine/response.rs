@@ -230,7 +230,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_goes_beyond_its_room_is_left_out() {
+    fn output_beyond_the_byte_limit_is_left_out() {
         let (surface, turn) = (Unattended, TurnId::fresh());
         let mut response = ResponseBuffer::default();
         for _ in 0..3 {

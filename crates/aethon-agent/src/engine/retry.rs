@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_service_asks_for_is_kept_and_spread() {
+    fn requested_wait_is_honoured_and_spread() {
         let check = |asked: u64, left: u64, random: f64, expected: u64| {
             let wait = spread(Duration::from_secs(asked), Duration::from_secs(left), random);
             assert_eq!(wait, Duration::from_millis(expected), "{asked} {left}");
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_may_help_and_fits_is_tried() {
+    fn retries_happen_if_they_may_help_and_fit_the_time() {
         let second = Duration::from_secs(1);
         let check = |kind: ModelErrorKind, after: Option<u64>, failed: u32, expected: Option<Next>| {
             let error = ModelError::new(kind, "x").with_retry_after(after.map(Duration::from_secs));

@@ -100,7 +100,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn head_and_tail_stay_and_the_cut_is_told() {
+    fn long_output_keeps_head_and_tail_and_notes_the_cut() {
         let check = |text: &str, limit: usize, expected: Option<(&str, &str)>| {
             let capped = cap(text, limit);
             match (&capped, expected) {

@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_fits_is_added_and_noted() {
+    async fn matching_memories_are_added_and_counted() {
         let store = remembering(&["The cat is called Momo.", "Rent is due\non the 5th."]).await;
         let hook = AutoRecall::new(store.clone(), 4, 1500);
         let text = recalled(&hook, &say("rent?")).await.unwrap();

@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_program_with_the_owners_reach_does_is_the_owners_unless_it_is_opened() {
+    fn tools_with_owners_reach_are_closed_to_strangers_by_default() {
         let (owner, guest) = (Person::default(), Person::guest("telegram", "7"));
         let tool = spec("files__write_file", Trust::Outside).with_owners_reach();
         for (opened, expected) in [(&[][..], [true, false, false]), (&["files__*"], [true, true, true])] {

@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_a_model_sees_from_outside_taints_the_turn_and_no_other() {
+    async fn outside_content_in_a_request_taints_this_turn_alone() {
         let mut page = ToolResult::ok(&call("web_fetch"), "obey");
         page.untrusted = Some("b".into());
         let mut picture = ToolResult::ok(&call("screenshot"), "1 picture");
@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn only_what_sends_or_runs_waits_and_a_result_counts_at_once() {
+    async fn taint_applies_at_once_to_tools_that_send_write_or_run() {
         let taint = Taint::default();
         let turn = TurnContext::of(TurnId::existing("t"), &inbound());
         let context = ToolContext::of(&turn, Arc::new(Unattended), 1_000);
@@ -355,7 +355,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_comes_with_the_owners_message_taints_its_turn_unless_the_program_wrote_it() {
+    async fn attachments_taint_the_turn_unless_the_program_wrote_them() {
         let file = |mime: &str| Attachment::new("a", mime, "aGk=");
         for (attachments, expected) in [
             (vec![], false),
@@ -374,7 +374,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_tool_that_somebody_else_describes_taints_the_turns_that_it_is_offered_to() {
+    async fn offered_tools_described_outside_taint_the_turn() {
         for (spec, expected) in
             [(ToolSpec::new("s__a", "obey", json!({})).described_outside(), true), (fetch(), false)]
         {

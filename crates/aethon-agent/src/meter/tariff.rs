@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_amount_is_no_price() {
+    fn invalid_amounts_are_rejected_as_prices() {
         let check = |price: Price, expected| assert_eq!(is_price(&price), expected, "{price:?}");
         check(Price::new(1.0, 0.0), true);
         check(Price::new(f64::NAN, 1.0), false);

@@ -100,7 +100,7 @@ async fn a_reservation_grows_with_the_answer_until_the_day_is_spent() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn those_who_watch_are_told_of_calls_together_and_no_call_waits_for_that() {
+async fn usage_events_are_batched_and_do_not_delay_calls() {
     let bench = Bench::new(10_000.0);
     let mut events = bench.bus.subscribe();
     for round in 1..3 {
@@ -117,7 +117,7 @@ async fn those_who_watch_are_told_of_calls_together_and_no_call_waits_for_that()
 }
 
 #[tokio::test]
-async fn what_a_crash_would_book_is_never_much_off() {
+async fn crash_estimate_stays_close_to_the_real_usage() {
     let bench = Bench::new(10_000.0);
     let mut grant = bench.reserve(&watched(50_000)).await.unwrap();
     for said in (7..3_000).step_by(7) {
@@ -175,7 +175,7 @@ async fn twenty_at_once_all_get_to_work_also_unwatched() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_watched_is_paid_for_in_full() {
+async fn calls_with_hidden_output_are_paid_in_full_beforehand() {
     let bench = Bench::new(12_000.0);
     let grant = bench.reserve(&hidden(50_000)).await.unwrap();
     assert_eq!((grant.max_output(), bench.day().await.1), (Some(6_000), 6_000.0), "half of the day");
@@ -189,7 +189,7 @@ async fn what_cannot_be_watched_is_paid_for_in_full() {
 }
 
 #[tokio::test]
-async fn whoever_lacks_what_is_only_reserved_waits_for_it() {
+async fn reserve_waits_for_money_that_other_calls_hold() {
     let bench = Bench::new(1_000.0);
     let first = bench.reserve(&watched(5_000)).await.unwrap();
     let model = watched(5_000);
@@ -209,7 +209,7 @@ async fn whoever_lacks_what_is_only_reserved_waits_for_it() {
 }
 
 #[tokio::test]
-async fn whoever_stops_waiting_leaves_nothing_reserved() {
+async fn cancelled_wait_leaves_nothing_reserved() {
     let bench = Bench::new(1_000.0);
     let first = bench.reserve(&watched(5_000)).await.unwrap();
     let model = watched(5_000);
@@ -299,7 +299,7 @@ async fn a_model_without_a_price_is_refused_under_a_ceiling() {
 }
 
 #[tokio::test]
-async fn what_nobody_waits_for_stops_first() {
+async fn background_work_stops_at_the_warning_level() {
     let bench = Bench::new(10_000.0);
     let grant = bench.reserve(&watched(50_000)).await.unwrap();
     grant.settle(whole(7_990)).await;

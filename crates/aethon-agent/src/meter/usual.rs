@@ -128,7 +128,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_learns_what_is_billed_for_what_is_sent() {
+    fn usuals_learn_the_billed_and_cached_input() {
         let usuals = Usuals::default();
         let expected = || {
             let usage = usuals.get("p", "m", WorkKind::Turn, false).input(10_000);
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn it_follows_long_answers_at_once_and_short_ones_slowly() {
+    fn usuals_follow_long_answers_at_once_and_short_ones_slowly() {
         let usuals = Usuals::default();
         let tokens = || usuals.get("p", "m", WorkKind::Turn, false).tokens();
         let learn = |billed| usuals.learn(("p", "m", WorkKind::Turn), false, (billed, 0));
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn it_learns_what_the_service_counts() {
+    fn usuals_learn_the_token_ratio_of_the_service() {
         let usuals = Usuals::default();
         let billed = |counted| usuals.get("p", "m", WorkKind::Turn, false).billed(counted);
         let learn = |figures| usuals.learn(("p", "m", WorkKind::Turn), false, figures);

@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn it_opens_after_failures_in_a_row_and_lets_one_try_later() {
+    fn breaker_opens_after_failures_in_a_row_and_admits_one_trial() {
         let (mut breaker, now) = (Breaker::default(), Instant::now());
         fail(&mut breaker, Overloaded, None, now);
         breaker.succeeded();
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_service_asks_for_is_honoured_at_once() {
+    fn breaker_honours_the_requested_wait_at_once() {
         let now = Instant::now();
         let wait = |kind, after| {
             let mut breaker = Breaker::default();

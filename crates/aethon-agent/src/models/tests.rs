@@ -120,7 +120,7 @@ async fn ask(models: &Models, attempt: u32) -> Answer {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_first_that_answers_is_heard_and_named() {
+async fn first_answering_model_is_used_and_named() {
     let (a, b) = (model("a", vec![says("from a"), fails(Overloaded)]), model("b", vec![says("from b")]));
     let both = list(&[&a, &b]);
     let answer = ask(&both, 0).await;
@@ -143,7 +143,7 @@ async fn failures_of_the_request_itself_are_not_passed_on() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn no_text_is_heard_twice() {
+async fn broken_off_answer_is_not_repeated_by_another_model() {
     let broken = vec![Step::say("Part of "), Step::Fail(ModelError::new(Network, "It broke."))];
     let (a, b) = (model("a", vec![broken.clone(), broken.clone(), broken]), model("b", vec![]));
     let both = list(&[&a, &b]);
@@ -184,7 +184,7 @@ async fn a_failing_service_is_not_stormed() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_wait_that_is_asked_for_is_kept_and_told() {
+async fn requested_wait_is_kept_and_the_shortest_is_reported() {
     let (a, b) = (model("a", vec![fails_for(RateLimit, 30)]), model("b", vec![fails_for(RateLimit, 90)]));
     let both = list(&[&a, &b]);
     let wait = ask(&both, 0).await.error.unwrap().retry_after().unwrap();
@@ -213,7 +213,7 @@ async fn after_the_wait_one_request_finds_out() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_a_person_may_have_mended_is_tried_for_a_person() {
+async fn new_turn_of_a_person_tries_one_model_with_a_lasting_fault() {
     let (a, b) = (model("a", vec![fails(Auth), fails(Auth)]), model("b", vec![fails(Auth), fails(Auth)]));
     let both = list(&[&a, &b]);
     assert_eq!(ask(&both, 0).await.error.unwrap().kind(), Auth);
@@ -247,7 +247,7 @@ async fn models_that_cannot_take_it_are_passed_over() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_too_long_for_one_is_asked_of_a_larger_one() {
+async fn context_overflow_falls_back_to_a_larger_model() {
     let sized = |name: &str, window: u64, responses: Vec<Vec<Step>>| {
         Arc::new(ScriptedModel::new(responses).with_name(name).with_context_window(window))
     };

@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn it_stays_the_same_until_a_page_changes() {
+    fn prompt_stays_the_same_until_a_page_changes() {
         let workspace = tempfile::tempdir().unwrap();
         let prompt = prompt(workspace.path());
         let first = prompt.text();
@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn what_changes_is_no_part_of_it() {
+    fn changing_pages_are_context_and_not_part_of_the_prompt() {
         let workspace = tempfile::tempdir().unwrap();
         let prompt = prompt(workspace.path());
         let text = prompt.text();
@@ -274,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_plain_file_is_no_page() {
+    fn pages_other_than_plain_files_are_ignored() {
         use rustix::fs::{CWD, FileType, Mode, mknodat};
         use std::os::unix::fs::symlink;
         let home = tempfile::tempdir().unwrap();

@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_comes_from_outside_is_marked() {
+    fn outside_content_is_marked_and_own_content_is_not() {
         let marked = |outcome, is_untrusted| {
             Returned { outcome, is_untrusted, edited: None, took: None }
                 .into_result(&call())

@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn what_windows_are_counted_at_is_what_they_take() {
+    fn counted_window_size_matches_resident_memory() {
         let windows = ContextWindows::new(usize::MAX, usize::MAX);
         let Some(before) = resident_bytes() else { return };
         for number in 0..400 {

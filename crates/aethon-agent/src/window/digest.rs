@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn it_keeps_the_summary_so_far_and_the_newest_beginnings_and_says_what_is_missing() {
+    fn digest_keeps_summary_and_newest_messages_and_counts_the_rest() {
         let text = |n| format!("message {n} {}", "word ".repeat(100));
         let mut messages: Vec<_> = (0..100).map(|n| said(n + 1, Block::text(text(n)))).collect();
         messages.push(said(101, Block::Text { text: "obey me".into(), untrusted: Some("b".into()) }));

@@ -293,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_long_loses_its_longest_items() {
+    fn overlong_summary_loses_its_longest_items() {
         let long = format!("## Decisions\n- {}\n- short one\n## Names\n- Ada\n", "word ".repeat(200));
         let bounded = Summary::parse(&long).bounded(100);
         assert_eq!(bounded.render(), "## Decisions\n- short one\n## Names\n- Ada");
@@ -301,7 +301,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn it_never_exceeds_its_bound(text in "(## [A-Z][a-z]{0,9}\n|- [a-zäöü東 ]{0,90}\n|[a-z:* ]{0,200}\n){0,40}", bytes in 100_usize..4_000) {
+        fn bounded_summary_never_exceeds_its_bound(text in "(## [A-Z][a-z]{0,9}\n|- [a-zäöü東 ]{0,90}\n|[a-z:* ]{0,200}\n){0,40}", bytes in 100_usize..4_000) {
             let summary = Summary::parse(&text).bounded(bytes);
             prop_assert!(summary.render().len() <= bytes, "{} of {bytes}", summary.render().len());
             // Parsing the rendered form again changes nothing.

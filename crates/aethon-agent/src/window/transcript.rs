@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_nothing_to_say_counts_all_the_same() {
+    fn messages_without_text_count_in_their_part() {
         let silent = message(Role::Assistant, vec![Block::notice("stopped", "x")]);
         let parts = parts(&[silent.clone(), message(Role::User, vec![Block::text("hi")]), silent], 1_000);
         assert_eq!((parts.len(), parts[0].messages), (1, 3));

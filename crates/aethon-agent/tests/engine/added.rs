@@ -49,7 +49,7 @@ fn contexts(messages: &[Arc<Message>]) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn what_is_recalled_stands_behind_the_message_and_stays_the_same() {
+async fn recalled_context_follows_the_message_and_stays_the_same() {
     let tools = vec![TestTool::new("t", What::Say("x")) as _];
     let plan = Plan { tools, hooks: vec![Arc::new(Recall::default())], ..Plan::default() };
     let harness = House::with([calls(&["t"]), says("one"), says("two"), says("three")], plan);

@@ -126,7 +126,7 @@ async fn a_turn_that_needs_what_is_being_made_waits_for_that_and_asks_for_no_oth
 }
 
 #[tokio::test]
-async fn what_is_prepared_ends_with_what_it_was_for() {
+async fn prepared_summary_is_cancelled_by_edit_clear_and_shutdown() {
     let edit = |turn: &TurnId| Inbound::edit(session("a"), turn.clone(), "let us begin anew");
     for what in ["edit", "clear", "shutdown"] {
         let gate = Gate::default();
@@ -150,7 +150,7 @@ async fn what_is_prepared_ends_with_what_it_was_for() {
 }
 
 #[tokio::test]
-async fn what_was_ready_is_dropped_when_an_edit_takes_its_messages_away() {
+async fn ready_summary_is_dropped_when_an_edit_removes_its_messages() {
     let small = Arc::new(ScriptedModel::new([says("They talked of old things.")]));
     let house = house(&small, Plan::default());
     let (_, first) = talk(&house, &small).await;
@@ -197,7 +197,7 @@ async fn the_main_model_stands_in_for_a_smaller_one_that_fails() {
 }
 
 #[tokio::test]
-async fn what_was_learnt_of_a_model_is_known_after_a_restart() {
+async fn learnt_model_facts_survive_a_restart() {
     // A language in which a token is a byte: the provider counts four times the estimate.
     let count = |tokens| {
         let usage = Usage { input_tokens: tokens, output_tokens: 10, ..Usage::default() };

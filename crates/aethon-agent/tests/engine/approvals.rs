@@ -57,7 +57,7 @@ async fn a_denied_call_does_not_run() {
 }
 
 #[tokio::test]
-async fn nobody_there_is_a_denial_that_names_the_key() {
+async fn unattended_call_is_denied_and_the_config_key_is_named() {
     let (harness, tool) = harness();
     ask(&harness, Arc::new(aethon_core::surface::Unattended)).await;
     assert!(result(&harness).output.contains("approval.requires_approval"), "{}", result(&harness).output);
@@ -191,7 +191,7 @@ async fn an_edit_is_what_runs_and_what_is_recorded_and_gets_round_no_rule() {
 }
 
 #[tokio::test]
-async fn what_is_allowed_for_the_conversation_is_not_asked_again_and_nothing_else_is() {
+async fn grant_for_the_conversation_covers_the_same_call_alone() {
     let (harness, tool) = shell(&["ls", "ls", "ls -l"]);
     let surface = Arc::new(DeskSurface::default());
     let submitted = harness.submit(Inbound::say(session("a"), "go"), surface.clone()).await;
@@ -215,7 +215,7 @@ async fn what_is_allowed_for_the_conversation_is_not_asked_again_and_nothing_els
 }
 
 #[tokio::test]
-async fn where_nobody_can_be_asked_nothing_is_allowed_for_the_conversation() {
+async fn grant_for_the_conversation_needs_an_attended_surface() {
     let (harness, tool) = shell(&["ls", "ls"]);
     let surface = Arc::new(DeskSurface::default());
     let submitted = harness.submit(Inbound::say(session("a"), "go"), surface.clone()).await;

@@ -59,7 +59,7 @@ async fn every_call_is_written_down_with_its_cost() {
 }
 
 #[tokio::test]
-async fn what_was_stopped_or_broke_counts_as_far_as_it_came() {
+async fn stopped_or_broken_calls_are_booked_up_to_their_end() {
     let broken = vec![Step::say(&"word ".repeat(40))];
     let harness = House::with([broken, vec![Step::say("so"), Step::Hang]], plan(0.0, None));
     harness.ask(&session("a"), "hi").await;

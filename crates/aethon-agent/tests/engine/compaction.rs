@@ -46,7 +46,7 @@ fn long(text: &str, words: usize) -> String {
 }
 
 #[tokio::test]
-async fn older_messages_become_a_summary_that_the_person_is_told() {
+async fn older_messages_become_a_summary_that_the_person_sees() {
     let mut responses: Vec<_> = (0..4).map(|n| says(&long(&format!("answer {n}"), 300))).collect();
     // What leaves takes two passes.
     responses.push(says("They began to talk."));
@@ -227,7 +227,7 @@ async fn the_counts_of_the_provider_are_taken_for_the_truth() {
 }
 
 #[tokio::test]
-async fn it_can_be_stopped_while_it_summarises() {
+async fn turn_can_be_stopped_while_it_summarises() {
     let mut responses: Vec<_> = (0..4).map(|n| says(&long(&format!("answer {n}"), 300))).collect();
     responses.push(vec![Step::say("so far"), Step::Hang]);
     let harness = House::with(responses, Plan { context_window: Some(4_000), ..Plan::default() });
@@ -334,7 +334,7 @@ async fn five_hundred_turns_always_fit_and_lose_nothing() {
 }
 
 #[tokio::test]
-async fn nothing_is_said_of_a_conversation_that_fits() {
+async fn fitting_conversation_produces_no_notices() {
     let harness = House::new([]);
     let surface = quiet();
     for _ in 0..20 {

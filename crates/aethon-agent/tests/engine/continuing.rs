@@ -35,7 +35,7 @@ async fn an_answer_that_is_cut_off_goes_on_once() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_cannot_go_on_says_so() {
+async fn answer_that_cannot_continue_ends_with_a_length_notice() {
     let fails = || vec![Step::Fail(ModelError::new(ModelErrorKind::InvalidRequest, "no prefill"))];
     let stays_away = || vec![Step::Fail(ModelError::new(ModelErrorKind::Network, "gone"))];
     let check = async |second: Vec<Vec<Step>>, expected: &str| {

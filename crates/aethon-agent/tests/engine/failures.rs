@@ -26,7 +26,7 @@ async fn ask(responses: Vec<Vec<Step>>) -> (House, Arc<Reply>) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_may_pass_is_tried_again() {
+async fn passing_failures_are_retried() {
     use ModelErrorKind::{Malformed, Network, Overloaded, Timeout};
     let started = Instant::now();
     let failures = [Network, Overloaded, Timeout, Malformed].map(|kind| vec![fails(kind, None)]);
@@ -58,7 +58,7 @@ async fn not_for_ever() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_does_not_pass_is_not_tried_again() {
+async fn lasting_failures_are_not_retried() {
     use ModelErrorKind::{Auth, InvalidRequest, NotFound, Quota, Refused};
     for kind in [Auth, Quota, NotFound, Refused, InvalidRequest] {
         let (harness, reply) = ask(vec![vec![fails(kind, None)]]).await;

@@ -24,7 +24,7 @@ fn is_done(surface: &CollectingSurface) -> bool {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_end_is_told_when_it_is_stored_and_not_before() {
+async fn turn_end_is_announced_after_it_is_stored() {
     let gate = Gate::default();
     let harness = House::new([says_behind(&gate, "answer"), says("next")]);
     let (session, surface) = (session("a"), quiet());
@@ -89,7 +89,7 @@ async fn while_the_storage_fails_nothing_new_is_taken_in() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_outcome_that_a_fault_keeps_from_being_stored_is_told_as_that() {
+async fn unstorable_outcome_is_reported_as_a_storage_failure() {
     let harness = House::new([says("never stored")]);
     harness.store.fault("finish", 4);
     let surface = quiet();

@@ -45,7 +45,7 @@ async fn everything_is_shown_as_it_comes_and_the_end_once() {
 }
 
 #[tokio::test]
-async fn those_who_watch_the_whole_are_told_too() {
+async fn bus_subscribers_see_all_events_of_a_turn() {
     let harness = House::new([]);
     let mut events = harness.bus.subscribe();
     harness.ask(&session("a"), "hi").await;

@@ -9,7 +9,7 @@ use aethon_core::testkit::Gate;
 use crate::harness::{House, THREE, quiet, says, says_behind, session, three};
 
 #[tokio::test]
-async fn what_waits_begins_with_the_end_before_it() {
+async fn waiting_turn_begins_in_the_finish_of_the_previous_one() {
     let (harness, session, gate, [_, _, three]) = three().await;
     let before = harness.store.calls().len();
     gate.open();
@@ -42,7 +42,7 @@ async fn an_end_that_cannot_be_stored_does_not_keep_the_next_from_beginning() {
 }
 
 #[tokio::test]
-async fn one_that_is_stopped_while_it_begins_ends_in_its_order() {
+async fn turn_stopped_while_it_begins_ends_in_its_order() {
     let (harness, session, gate, [_, two, three]) = three().await;
     let storing = Gate::default();
     harness.store.hold_finish(storing.clone());
@@ -61,7 +61,7 @@ async fn one_that_is_stopped_while_it_begins_ends_in_its_order() {
 }
 
 #[tokio::test]
-async fn what_is_posted_while_one_begins_does_not_come_between_it_and_its_answer() {
+async fn post_while_a_turn_begins_stays_ahead_of_its_question() {
     let (harness, session, gate, [_, two, three]) = three().await;
     let storing = Gate::default();
     harness.store.hold_finish(storing.clone());
@@ -78,7 +78,7 @@ async fn what_is_posted_while_one_begins_does_not_come_between_it_and_its_answer
 }
 
 #[tokio::test]
-async fn one_that_replaces_something_waits_for_the_end() {
+async fn edit_waits_for_the_end_of_the_running_turn() {
     let gate = Gate::default();
     let harness = House::new([says("nothing"), says_behind(&gate, "first"), says("another")]);
     let session = session("a");
@@ -95,7 +95,7 @@ async fn one_that_replaces_something_waits_for_the_end() {
 }
 
 #[tokio::test]
-async fn one_whose_ground_is_gone_says_so_and_changes_nothing() {
+async fn edit_of_a_removed_turn_fails_and_changes_nothing() {
     let gate = Gate::default();
     let harness = House::new([
         says("nothing"),

@@ -63,7 +63,7 @@ async fn from_turn_to_turn_and_from_start_to_start() {
 }
 
 #[tokio::test]
-async fn what_changes_goes_with_the_newest_message() {
+async fn changed_context_page_goes_with_the_newest_message() {
     let workspace = tempfile::tempdir().unwrap();
     let page = workspace.path().join("CONTEXT.md");
     let plan = Plan { workspace: Some(workspace.path().to_owned()), ..Plan::default() };

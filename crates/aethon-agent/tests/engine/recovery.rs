@@ -164,7 +164,7 @@ async fn the_calls_of_a_turn_have_different_ids_before_and_after_a_restart() {
 }
 
 #[tokio::test]
-async fn one_that_waited_begins() {
+async fn waiting_turn_begins_after_a_restart() {
     let harness = House::new([says("here")]);
     let session = session("a");
     let left = Left { id: Some("m1"), phase: TurnPhase::Queued, age: RECENT, attempts: 0 };
@@ -174,7 +174,7 @@ async fn one_that_waited_begins() {
 }
 
 #[tokio::test]
-async fn one_that_only_waited_begins_after_any_pause() {
+async fn waiting_turn_begins_after_any_pause() {
     let harness = House::new([says("here"), says("and here")]);
     let session = session("a");
     let month = SignedDuration::from_hours(30 * 24);
@@ -224,7 +224,7 @@ async fn others_are_closed_and_say_so() {
 }
 
 #[tokio::test]
-async fn a_second_delivery_takes_up_what_nobody_has_in_hand() {
+async fn second_delivery_resumes_an_abandoned_turn() {
     let harness = House::new([says("at last")]);
     let session = session("a");
     let left = Left { id: Some("m1"), phase: TurnPhase::Running, age: RECENT, attempts: 1 };
@@ -236,7 +236,7 @@ async fn a_second_delivery_takes_up_what_nobody_has_in_hand() {
 }
 
 #[tokio::test]
-async fn what_had_begun_comes_before_what_waited() {
+async fn begun_turns_resume_before_waiting_ones() {
     let harness = House::new([says("to the begun"), says("to the waiting")]);
     let session = session("a");
     // The one that waits was accepted first: two senders, and the other one's message got its place first.
@@ -279,7 +279,7 @@ async fn a_message_posted_behind_a_begun_question_is_seen_before_it() {
 }
 
 #[tokio::test]
-async fn one_that_goes_on_sees_all_that_no_summary_has() {
+async fn resumed_turn_sees_all_messages_that_no_summary_covers() {
     let options = Options::default().with(|options| options.window_messages = 6);
     let harness = House::with([says("answer")], Plan { options, ..Plan::default() });
     let session = session("a");

@@ -52,7 +52,7 @@ async fn reads_are_under_way_at_the_same_time_and_answer_in_order() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_writes_waits_for_all_before_it_and_holds_up_all_behind_it() {
+async fn writing_call_runs_after_earlier_and_before_later_calls() {
     let tools: Vec<Arc<dyn Tool>> =
         vec![TestTool::reading("r", What::Sleep), TestTool::new("w", What::Sleep)];
     let harness = House::with([calls(&["r", "r", "w", "w", "r"]), says("ok")], plan(tools));
@@ -77,7 +77,7 @@ async fn what_writes_waits_for_all_before_it_and_holds_up_all_behind_it() {
 }
 
 #[tokio::test]
-async fn one_that_fails_or_panics_leaves_the_others_alone() {
+async fn failing_or_panicking_call_leaves_the_others_alone() {
     let tools: Vec<Arc<dyn Tool>> = vec![
         TestTool::reading("good", What::Say("1")),
         TestTool::reading("faulty", What::Panic),

@@ -118,7 +118,7 @@ async fn all_of_a_session_those_that_wait_included() {
 }
 
 #[tokio::test]
-async fn one_that_waits_without_the_one_that_runs() {
+async fn waiting_turn_is_withdrawn_without_stopping_the_running_one() {
     let gate = Gate::default();
     let tools = vec![TestTool::new("a", What::Say("1")) as _];
     let plan = Plan { tools, ..Plan::default() };
@@ -163,7 +163,7 @@ async fn one_that_waits_without_the_one_that_runs() {
 }
 
 #[tokio::test]
-async fn one_that_was_taken_back_can_be_answered_after_all() {
+async fn withdrawn_message_can_be_retried() {
     let gate = Gate::default();
     let harness = House::new([says_behind(&gate, "one"), says("2")]);
     let session = session("a");

@@ -59,7 +59,7 @@ async fn two_programs_take_turns_in_a_session_and_see_what_the_other_wrote() {
 }
 
 #[tokio::test]
-async fn what_a_program_that_is_gone_left_in_the_middle_is_closed_before_the_next_begins() {
+async fn dead_programs_turn_is_closed_before_the_next_begins() {
     let gate = Gate::default();
     let (gone, there, clock) = two(vec![says_behind(&gate, "too late")], vec![says("second")]);
     let session = session("a");
@@ -163,7 +163,7 @@ impl Wake for AtTheAnswer {
 const MOMENT: Duration = Duration::from_millis(500);
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn what_is_sent_after_an_acknowledgement_comes_after_it() {
+async fn message_sent_after_an_acknowledgement_comes_after_it() {
     let gate = Gate::default();
     let house = House::new([says_behind(&gate, "first"), says("second"), says("third")]);
     let (house, session) = (Arc::new(house), session("a"));

@@ -91,7 +91,7 @@ async fn output_that_is_too_long_is_cut() {
 }
 
 #[tokio::test]
-async fn arguments_that_the_output_limit_cut_off_are_told_as_that() {
+async fn truncated_arguments_are_reported_as_an_output_limit() {
     let tool = TestTool::new("t", What::Say("x"));
     let cut = |number: usize| {
         let call = Step::call(&number.to_string(), "t", json!(format!("{{\"content\": \"part {number}")));
@@ -128,7 +128,7 @@ async fn a_call_that_was_whole_when_the_limit_was_reached_runs() {
 }
 
 #[tokio::test]
-async fn what_comes_from_outside_is_marked_for_the_model_and_nobody_else() {
+async fn outside_content_is_marked_for_the_model_alone() {
     let spec = ToolSpec::new("page", "a page", json!({"type": "object"})).with_untrusted_output();
     let tools =
         vec![TestTool::of(spec, What::Say("obey me")) as _, TestTool::new("own", What::Say("fine")) as _];
@@ -225,7 +225,7 @@ async fn polling_what_changes_is_no_loop() {
 }
 
 #[tokio::test]
-async fn a_model_that_repeats_itself_is_told_before_the_turn_is_ended() {
+async fn repeating_model_is_warned_before_the_turn_ends() {
     let tools = vec![TestTool::new("t", What::Say("same")) as _];
     let harness =
         House::with([calls(&["t"]), calls(&["t"]), says("I see")], Plan { tools, ..Plan::default() });

@@ -13,7 +13,7 @@ use tokio::sync::Barrier;
 use crate::harness::{House, Plan, TestTool, What, calls, describe, now, says, session};
 
 #[tokio::test]
-async fn what_a_turn_costs_does_not_depend_on_what_was_before() {
+async fn cost_of_a_turn_does_not_depend_on_the_history() {
     let options = Options::default().with(|options| {
         options.window_messages = 20;
         options.keep_recent = 4;
@@ -70,7 +70,7 @@ async fn a_cut_never_parts_a_call_from_its_result() {
 }
 
 #[tokio::test]
-async fn it_fits_the_context_window_of_the_model() {
+async fn requests_fit_the_context_window_of_the_model() {
     let harness = House::with([], Plan { context_window: Some(4_000), ..Plan::default() });
     for _ in 0..30 {
         harness.ask(&session("a"), &"word ".repeat(200)).await;
@@ -136,7 +136,7 @@ async fn asked_after(post: impl AsyncFnOnce(&House, &SessionId)) -> Vec<String> 
 }
 
 #[tokio::test]
-async fn what_is_posted_while_a_tool_runs_does_not_part_the_call_from_its_result() {
+async fn post_while_a_tool_runs_does_not_split_call_and_result() {
     let seen = asked_after(async |harness, session| {
         assert!(harness.engine.post(session, "p1", &Posting::new("by the way")).await.unwrap());
     });
@@ -152,7 +152,7 @@ async fn what_is_posted_while_a_tool_runs_does_not_part_the_call_from_its_result
 }
 
 #[tokio::test]
-async fn what_another_program_posts_during_a_turn_is_in_the_next_request() {
+async fn post_of_another_program_is_in_the_next_request() {
     let seen = asked_after(async |harness, session| {
         // Straight into the storage, as another program does.
         let news = Message::new(Role::Assistant, vec![Block::text("by the way")], now());
