@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn files_are_checked_before_they_are_taken_in() {
+    fn files_are_checked_before_they_are_accepted() {
         let check = |mime: &str, data: &str, expected: Option<&str>| {
             let attachment = Attachment::new("x", mime, data);
             let kind = block(&attachment).ok().map(|block| match block {

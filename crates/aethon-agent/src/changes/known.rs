@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn the_file_of_earlier_versions_counts_and_a_broken_one_is_none() {
+    fn file_of_earlier_versions_is_read_and_a_broken_one_ignored() {
         let home = tempfile::tempdir().unwrap();
         let path = home.path().join("pages.json");
         std::fs::write(&path, r#"{"SOUL.md":"a"}"#).unwrap();

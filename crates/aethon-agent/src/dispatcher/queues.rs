@@ -547,7 +547,7 @@ mod tests {
     }
 
     #[test]
-    fn at_the_end_of_the_program_nothing_overtakes_what_was_deferred() {
+    fn deferred_turns_are_not_overtaken_at_shutdown() {
         let session = SessionId::parse("webchat:a").unwrap();
         let turns = Turns {
             queues: SessionQueues::new(QueueLimits { per_session: 8, turns: 8, bytes: 1 << 20 }),

@@ -81,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_small_window_gets_what_matters_most() {
+    fn small_window_is_offered_the_most_important_tools() {
         let spec = |name: &str| ToolSpec::new(name, "x".repeat(400), json!({"type": "object"}));
         let specs: Arc<[ToolSpec]> = ["calculator", "shell", "think", "file_read"].map(spec).into();
         let names =

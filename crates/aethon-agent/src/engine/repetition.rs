@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn loops_are_seen_and_progress_is_not() {
+    fn loops_are_detected_and_progress_is_not_taken_for_one() {
         let check = |responses: &[Response<'_>], expected| {
             assert_eq!(seen_at(3, responses), expected, "{responses:?}");
         };
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn the_limit_is_what_was_set() {
+    fn repetition_limit_is_configurable() {
         let a: Response<'_> = &[("a", "1")];
         assert_eq!(seen_at(0, &[a, a, a, a, a]), (None, None));
         assert_eq!(seen_at(2, &[a, a]), (None, Some(1)), "after one call nothing is repeated yet");
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn the_reason_says_what_is_repeated() {
+    fn reason_names_the_repeated_calls() {
         let (a, b): (Response<'_>, Response<'_>) = (&[("a", "1")], &[("b", "1")]);
         let reason = |responses: &[Response<'_>]| noted(3, responses).pop().unwrap().reason.unwrap();
         assert!(reason(&[a, a, a]).contains("`a` with the same arguments 3 times"));

@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn silence_is_tried_again_once_and_nothing_twice() {
+    fn silence_is_retried_once_and_an_empty_answer_twice() {
         let mut tries = Tries::new(9);
         let silent = ModelError::new(Timeout, "x");
         assert!(matches!(tries.after_failure(&silent, 1, MINUTE), Next::Wait(_)));

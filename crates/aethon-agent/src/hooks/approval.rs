@@ -62,7 +62,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn to_ask_before_files_are_written_covers_every_way_to_write_them() {
+    async fn file_write_approval_covers_every_way_of_writing_files() {
         let inbound = Inbound::say(SessionId::of("webchat", "a").unwrap(), "x");
         let turn = TurnContext::of(TurnId::existing("t"), &inbound);
         let context = ToolContext::of(&turn, Arc::new(Unattended), 1_000);

@@ -83,7 +83,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn secrets_are_refused_by_what_is_kept_and_not_by_the_tool() {
+    async fn secrets_are_refused_in_kept_content_of_any_tool() {
         let inbound = Inbound::say(SessionId::of("webchat", "a").unwrap(), "x");
         let context =
             ToolContext::of(&TurnContext::of(TurnId::fresh(), &inbound), Arc::new(Unattended), 1_000);

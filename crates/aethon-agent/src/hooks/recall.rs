@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_person_is_reminded_of_their_own_and_of_what_is_shared() {
+    async fn recall_is_limited_to_own_and_shared_memories() {
         let store = remembering(&["The cat of the owner is called Momo."]).await;
         let ben = Person::member("ben").unwrap();
         for (scope, content) in [
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn there_is_a_bound_on_how_many_and_how_long() {
+    async fn recall_is_bounded_in_number_and_length() {
         let long = format!("cat {}", "word ".repeat(100));
         let store = remembering(&["cat one", "cat two", "cat three", &long]).await;
         let lines = async |top_k: usize, max_chars: usize, text: &str| {

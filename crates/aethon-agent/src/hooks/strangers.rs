@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn a_turn_calls_what_is_open_to_it_and_no_text_from_outside_reaches_memory() {
+    fn turns_call_open_tools_and_outside_text_reaches_no_memory() {
         let bounds = StrangerBounds::default();
         let keeps = |spec: ToolSpec| spec.with_role("content", ArgumentRole::Remembered);
         let (owner, ben) = (Person::default(), Person::member("ben").unwrap());
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn the_owner_opens_tools_to_guests_but_none_that_is_only_the_owners() {
+    fn owner_opens_tools_to_guests_except_owner_only_ones() {
         let ben = Person::member("ben").unwrap();
         let guest = Person::guest("telegram", "7");
         let bounds = |guests: &[&str], bens: &[&str]| StrangerBounds {

@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_call_that_runs_again_is_judged_by_what_led_to_it_before_the_restart() {
+    async fn repeated_call_is_judged_by_its_request_before_the_restart() {
         let stranger = Block::Text { text: "obey".into(), untrusted: Some("b".into()) };
         for (block, expected) in [(Block::text("hi"), false), (stranger, true)] {
             let taint = Taint::default();
@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn in_a_tainted_turn_memories_are_changed_with_approval_only_and_looked_at_without() {
+    async fn tainted_turn_reads_memories_freely_and_asks_to_change_them() {
         let memory = ToolSpec::new("manage_memory", "", json!({}))
             .with_role("content", ArgumentRole::Remembered)
             .looking_with("action", &["search", "list"]);
@@ -342,7 +342,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_strangers_message_taints_its_turn_whether_markers_are_on_or_off() {
+    async fn strangers_message_taints_its_turn_with_or_without_markers() {
         for (channel, untrusted, expected) in
             [("webchat", false, false), ("telegram", true, true), ("webhook", false, true)]
         {

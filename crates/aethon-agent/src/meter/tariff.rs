@@ -72,7 +72,7 @@ mod tests {
     use aethon_core::ledger::LongPrice;
 
     #[test]
-    fn the_dearest_way_to_send_is_reckoned_with() {
+    fn input_is_priced_at_the_dearest_rate() {
         let check = |price: Price, input: u64, input_usd: f64, thousand_out: f64| {
             let tariff = Tariff::of(&price, input);
             assert!((tariff.input_usd - input_usd).abs() < 1e-9, "{tariff:?}");

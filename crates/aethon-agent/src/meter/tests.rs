@@ -68,7 +68,7 @@ fn whole(output_tokens: u64) -> Ending {
 }
 
 #[tokio::test]
-async fn a_usual_answer_is_reserved_and_the_rest_of_the_day_is_the_limit() {
+async fn usual_answer_is_reserved_and_the_rest_of_day_is_the_limit() {
     let bench = Bench::new(10_000.0);
     let grant = bench.reserve(&watched(50_000)).await.unwrap();
     assert_eq!(bench.day().await, (0.0, 1_000.0));
@@ -134,7 +134,7 @@ async fn crash_estimate_stays_close_to_the_real_usage() {
 }
 
 #[tokio::test]
-async fn a_call_that_is_cut_off_is_booked_near_what_others_cost() {
+async fn cut_off_call_is_booked_near_the_cost_of_other_calls() {
     // A million tokens cost 3 USD to send, 0.3 from the cache, and 15 to receive.
     let price = Price::new(3.0, 15.0).with_cached_input(Some(0.3)).with_cache_write(Some(3.75));
     let bench = Bench::with(Budget { daily_usd: 100.0, ..Budget::default() }, Some(price));
@@ -161,7 +161,7 @@ async fn a_call_that_is_cut_off_is_booked_near_what_others_cost() {
 }
 
 #[tokio::test]
-async fn twenty_at_once_all_get_to_work_also_unwatched() {
+async fn twenty_concurrent_calls_all_proceed_even_with_hidden_output() {
     for model in [watched(50_000), hidden(50_000)] {
         let bench = Bench::new(200_000.0);
         let mut grants = Vec::new();
@@ -223,7 +223,7 @@ async fn cancelled_wait_leaves_nothing_reserved() {
 }
 
 #[tokio::test]
-async fn every_end_is_booked_once() {
+async fn every_call_is_booked_once_however_it_ends() {
     let check = async |ending: Option<Ending>, received: u64, output: u64| {
         let bench = Bench::new(100_000.0);
         let mut grant = bench.reserve(&watched(5_000)).await.unwrap();
@@ -248,7 +248,7 @@ async fn every_end_is_booked_once() {
 }
 
 #[tokio::test]
-async fn a_model_is_booked_under_what_was_asked() {
+async fn calls_are_booked_under_the_requested_model() {
     let named = async |named: &str| {
         let bench = Bench::new(100_000.0);
         let grant = bench.reserve(&watched(5_000)).await.unwrap();
@@ -263,7 +263,7 @@ async fn a_model_is_booked_under_what_was_asked() {
 }
 
 #[tokio::test]
-async fn a_variant_costs_what_was_reserved_for_the_model_that_was_asked() {
+async fn variant_is_billed_at_the_price_of_the_requested_model() {
     let booked = async |of_asked: Option<Price>| {
         let budget = Budget { daily_usd: 100_000.0, allows_unpriced: true, ..Budget::default() };
         let bench = Bench::pricing(budget, move |model| match model {

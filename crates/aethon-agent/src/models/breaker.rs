@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn answers_that_always_break_off_open_it_too() {
+    fn answers_that_always_break_off_open_the_breaker() {
         let (mut breaker, now) = (Breaker::default(), Instant::now());
         for _ in 0..THRESHOLD {
             assert_eq!(breaker.admit(now), Ok(Admission::Regular));

@@ -132,7 +132,7 @@ async fn first_answering_model_is_used_and_named() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn failures_of_the_request_itself_are_not_passed_on() {
+async fn faulty_requests_are_not_sent_to_the_next_model() {
     for kind in [ContextLength, InvalidRequest, Refused] {
         let (a, b) = (model("a", vec![fails(kind)]), model("b", vec![]));
         let both = list(&[&a, &b]);
@@ -159,7 +159,7 @@ async fn broken_off_answer_is_not_repeated_by_another_model() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_failing_service_is_not_stormed() {
+async fn failing_service_is_not_flooded_with_requests() {
     let failures = || std::iter::repeat_with(|| fails(Overloaded)).take(10_000).collect();
     let (a, b) = (model("a", failures()), model("b", failures()));
     let both = list(&[&a, &b]);
@@ -197,7 +197,7 @@ async fn requested_wait_is_kept_and_the_shortest_is_reported() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn after_the_wait_one_request_finds_out() {
+async fn one_request_tries_the_model_after_the_wait() {
     let hang = vec![Step::Hang];
     let a = model("a", vec![fails(RateLimit), hang, says("well again")]);
     let b = model("b", vec![]);
@@ -230,7 +230,7 @@ async fn new_turn_of_a_person_tries_one_model_with_a_lasting_fault() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn models_that_cannot_take_it_are_passed_over() {
+async fn models_that_cannot_handle_the_request_are_skipped() {
     let unset = Unset::named("unset");
     let small = Arc::new(ScriptedModel::new(vec![]).with_name("small").with_context_window(1));
     let large = model("large", vec![]);

@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn arguments_are_an_object_with_what_is_required() {
+    fn arguments_are_an_object_with_all_required_fields() {
         let accepts = |input: Value, expected: bool| {
             assert_eq!(check(&spec(), &input).is_ok(), expected, "{input}");
         };

@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn pictures_and_files_are_taken_over_as_far_as_they_are_sound() {
+    fn pictures_and_files_are_kept_if_they_are_valid() {
         let check = |output: ToolOutput, kept: usize, is_told: bool| {
             let result = Returned { outcome: Ok(output), is_untrusted: false, edited: None, took: None }
                 .into_result(&call());

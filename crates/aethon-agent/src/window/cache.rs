@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn the_bound_is_kept_and_the_longest_unused_goes_first() {
+    fn least_recently_used_window_is_evicted_at_the_bound() {
         let windows = ContextWindows::new(usize::MAX, 1 << 20);
         for number in 0..100 {
             put(&windows, number, window((0..20).flat_map(turn)));
@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_window_that_rests_for_ten_minutes_goes() {
+    async fn window_unused_for_ten_minutes_is_dropped() {
         let windows = ContextWindows::new(256, 32 << 20);
         put(&windows, 1, window(turn(1)));
         tokio::time::advance(IDLE / 2).await;

@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn counts_that_cannot_be_are_not_believed() {
+    fn implausible_counts_are_not_believed() {
         let mut counter = TokenCounter::default();
         assert_eq!(counter.note(0, 1000), None);
         assert_eq!(counter.note(3, 1000), None);

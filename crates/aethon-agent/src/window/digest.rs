@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn without_messages_there_is_still_a_word() {
+    fn digest_counts_the_messages_it_covers() {
         assert_eq!(digest(Summary::default(), &[], 200).messages, 0);
         let whole = digest(Summary::default(), &[said(7, Block::text("hi"))], 400);
         assert!(whole.text.contains("these 1 messages") && !whole.text.contains("older"), "{}", whole.text);

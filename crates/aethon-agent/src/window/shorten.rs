@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn a_message_is_cut_to_what_fits() {
+    fn message_is_cut_to_the_size_that_fits() {
         let call = ToolCall {
             id: "1".into(),
             name: "file_write".into(),

@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn whatever_a_model_answers_is_read() {
+    fn any_answer_of_a_model_is_parsed() {
         let check = |text: &str, heading: &str, expected: &[&str]| {
             assert_eq!(items(&Summary::parse(text), heading), expected, "{text}");
         };
@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn its_own_form_is_read_back_as_it_was() {
+    fn rendered_summary_is_parsed_back_unchanged() {
         let form = Summary::form();
         assert_eq!(Summary::parse(&form).render(), form.trim_end());
     }

@@ -106,7 +106,7 @@ async fn a_turn_does_not_wait_for_a_summary_that_was_made_before() {
 }
 
 #[tokio::test]
-async fn a_turn_that_needs_what_is_being_made_waits_for_that_and_asks_for_no_other() {
+async fn turn_waits_for_the_summary_in_progress_and_requests_no_other() {
     let gate = Gate::default();
     let small = Arc::new(ScriptedModel::new([says_behind(&gate, "They talked.")]));
     let house = house(&small, Plan::default());

@@ -83,7 +83,7 @@ async fn pending_approvals_are_answered_as_well_and_once() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn how_long_a_person_thought_is_not_how_long_a_tool_ran() {
+async fn tool_duration_excludes_the_wait_for_approval() {
     let (harness, _tool) = harness();
     let surface = Arc::new(DeskSurface::default());
     let submitted = harness.submit(Inbound::say(session("a"), "go"), surface.clone()).await;
@@ -112,7 +112,7 @@ async fn silence_is_a_denial() {
 }
 
 #[tokio::test]
-async fn a_stop_takes_the_question_back() {
+async fn stop_withdraws_the_approval_request() {
     let (harness, tool) = harness();
     let surface = Arc::new(DeskSurface::default());
     let submitted = harness.submit(Inbound::say(session("a"), "go"), surface.clone()).await;
@@ -151,7 +151,7 @@ async fn asked(surface: &DeskSurface, harness: &House) -> ApprovalRequest {
 }
 
 #[tokio::test]
-async fn an_edit_is_what_runs_and_what_is_recorded_and_gets_round_no_rule() {
+async fn edited_arguments_run_are_recorded_and_pass_every_rule() {
     let (harness, _) = shell(&["ls"]);
     let surface = Arc::new(DeskSurface::default());
     let submitted = harness.submit(Inbound::say(session("a"), "go"), surface.clone()).await;

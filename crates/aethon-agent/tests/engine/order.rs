@@ -90,7 +90,7 @@ async fn a_full_queue_refuses_and_recovers() {
 }
 
 #[tokio::test]
-async fn a_second_delivery_of_what_waits_in_a_full_queue_is_acknowledged() {
+async fn repeat_of_a_waiting_message_is_acknowledged_in_a_full_queue() {
     let gate = Gate::default();
     let options = Options::default().with(|options| options.queues.per_session = 1);
     let blocked = vec![Step::Wait(gate.clone()), Step::finish(StopReason::End)];
@@ -106,7 +106,7 @@ async fn a_second_delivery_of_what_waits_in_a_full_queue_is_acknowledged() {
 }
 
 #[tokio::test]
-async fn the_whole_is_bounded_too() {
+async fn total_of_all_queues_is_bounded() {
     let gate = Gate::default();
     let options = Options::default().with(|options| options.queues.turns = 1);
     let blocked = vec![Step::Wait(gate.clone()), Step::finish(StopReason::End)];

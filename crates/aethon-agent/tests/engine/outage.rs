@@ -45,7 +45,7 @@ async fn turn_end_is_announced_after_it_is_stored() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn everything_acknowledged_is_answered_in_its_order_when_the_storage_works_again() {
+async fn acknowledged_messages_are_answered_in_order_after_an_outage() {
     let (harness, session, gate, [one, two, three]) = three().await;
     harness.store.break_down();
     gate.open();
@@ -78,7 +78,7 @@ async fn a_step_is_stored_before_it_is_shown_or_run() {
 }
 
 #[tokio::test]
-async fn while_the_storage_fails_nothing_new_is_taken_in() {
+async fn new_messages_are_refused_while_the_storage_fails() {
     let harness = House::new([]);
     harness.health.failed("the disk is full: free some space");
     let refused = harness.engine.submit(Inbound::say(session("a"), "hi"), quiet()).await.unwrap_err();
@@ -101,7 +101,7 @@ async fn unstorable_outcome_is_reported_as_a_storage_failure() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_end_of_the_program_does_not_wait_for_a_storage_that_fails() {
+async fn shutdown_does_not_wait_for_failing_storage() {
     let gate = Gate::default();
     let harness = House::new([says_behind(&gate, "answer")]);
     let submitted = harness.submit(with_id(&session("a"), "question", "m1"), quiet()).await;
@@ -125,7 +125,7 @@ async fn restarted(before: &House, responses: Vec<Vec<Step>>) -> (House, Arc<Col
 }
 
 #[tokio::test(start_paused = true)]
-async fn at_shutdown_a_turn_with_an_id_stays_open_and_is_answered_after_the_start() {
+async fn turn_with_an_id_stays_open_at_shutdown_and_resumes() {
     let harness = House::new([vec![Step::say("half an ans"), Step::Hang]]);
     let (session, surface) = (session("a"), quiet());
     let running = harness.submit(with_id(&session, "question", "m1"), surface.clone()).await;
@@ -164,7 +164,7 @@ async fn at_shutdown_results_of_calls_are_kept() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn calls_that_a_shutdown_cuts_off_run_again_where_all_of_their_group_may() {
+async fn cut_off_calls_run_again_if_their_whole_group_may() {
     let repeatable = |name: &str| ToolSpec::new(name, "a tool", json!({"type": "object"})).repeatable();
     for (names, expected) in [
         (["look", "wait"], "tool: result seen | result done"),

@@ -77,7 +77,7 @@ async fn markers_of_untrusted_content_are_in_no_reply() {
 }
 
 #[tokio::test]
-async fn a_model_that_pauses_is_asked_to_go_on() {
+async fn paused_model_is_asked_to_continue() {
     let pause = |text: &str| vec![Step::say(text), Step::finish(StopReason::Pause)];
     let harness = House::new([pause("first"), says("second")]);
     assert_eq!(harness.ask(&session("a"), "hi").await.text, "firstsecond", "it is one answer");
@@ -136,7 +136,7 @@ async fn the_last_step_asks_for_a_closing_answer() {
 }
 
 #[tokio::test]
-async fn a_turn_of_one_step_is_not_brought_to_a_close_before_it_began() {
+async fn single_step_turn_gets_no_closing_note() {
     let options = aethon_agent::Options::default().with(|options| options.max_iterations = 1);
     let harness = House::with([says("hi")], Plan { options, ..Plan::default() });
     let reply = harness.ask(&session("a"), "hello").await;

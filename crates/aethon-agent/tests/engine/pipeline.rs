@@ -31,7 +31,7 @@ async fn an_end_that_could_not_be_stored_is_tried_again_alone() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_end_that_cannot_be_stored_does_not_keep_the_next_from_beginning() {
+async fn unstorable_end_does_not_block_the_next_turn() {
     let (harness, session, gate, [_, _, three]) = three().await;
     harness.store.fault("finish", 4);
     gate.open();
@@ -125,7 +125,7 @@ async fn edit_of_a_removed_turn_fails_and_changes_nothing() {
 }
 
 #[tokio::test]
-async fn at_shutdown_only_what_has_begun_goes_on() {
+async fn begun_turns_alone_continue_at_shutdown() {
     let (harness, session, gate, [one, two, three]) = three().await;
     let storing = Gate::default();
     harness.store.hold_finish(storing.clone());

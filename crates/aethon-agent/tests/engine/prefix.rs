@@ -27,7 +27,7 @@ fn assert_grows(requests: &[ModelRequest]) {
 }
 
 #[tokio::test]
-async fn from_turn_to_turn_and_from_start_to_start() {
+async fn request_prefix_is_stable_across_turns_and_restarts() {
     let workspace = tempfile::tempdir().unwrap();
     std::fs::write(workspace.path().join("SOUL.md"), "You keep a lighthouse.").unwrap();
     std::fs::write(workspace.path().join("TOOLS.md"), "The lamp is `lamp`.").unwrap();

@@ -65,7 +65,7 @@ async fn recover(harness: &House) -> usize {
 }
 
 #[tokio::test]
-async fn a_turn_with_an_id_goes_on_from_where_it_was() {
+async fn turn_with_an_id_resumes_where_it_stopped() {
     let harness = House::new([says("found it")]);
     let session = session("a");
     let left = Left { id: Some("m1"), phase: TurnPhase::Running, age: RECENT, attempts: 1 };
@@ -100,7 +100,7 @@ async fn a_call_that_waited_for_approval_has_not_run() {
 }
 
 #[tokio::test]
-async fn cut_off_calls_run_again_where_their_tool_recognises_what_it_did() {
+async fn cut_off_calls_run_again_if_the_tool_recognises_repeats() {
     let object = || json!({"type": "object"});
     let look = TestTool::reading("look", What::Count);
     let note = TestTool::of(ToolSpec::new("note", "a tool", object()).repeatable(), What::Count);
@@ -140,7 +140,7 @@ async fn cut_off_calls_run_again_where_their_tool_recognises_what_it_did() {
 }
 
 #[tokio::test]
-async fn the_calls_of_a_turn_have_different_ids_before_and_after_a_restart() {
+async fn call_ids_of_a_turn_differ_before_and_after_a_restart() {
     let look = TestTool::reading("look", What::Count);
     let tools: Vec<Arc<dyn Tool>> = vec![look.clone()];
     let responses = [calls(&["look"]), calls(&["look"]), says("found it")];
@@ -191,7 +191,7 @@ async fn waiting_turn_begins_after_any_pause() {
 }
 
 #[tokio::test]
-async fn others_are_closed_and_say_so() {
+async fn other_turns_are_closed_and_marked_as_interrupted() {
     let old = SignedDuration::from_mins(16);
     let cases = [
         Left { id: None, phase: TurnPhase::Running, age: RECENT, attempts: 1 },

@@ -26,7 +26,7 @@ fn numbered(name: &str, count: usize) -> Vec<Step> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn four_reads_of_a_second_take_a_second() {
+async fn four_one_second_reads_take_one_second_together() {
     let check = async |tool: Arc<TestTool>, count: usize, seconds: u64| {
         let harness = House::with([numbered("look", count), says("ok")], plan(vec![tool]));
         let begun = Instant::now();
@@ -92,7 +92,7 @@ async fn failing_or_panicking_call_leaves_the_others_alone() {
 }
 
 #[tokio::test]
-async fn a_stop_in_the_middle_keeps_what_was_done_and_says_what_was_not() {
+async fn stop_keeps_finished_results_and_reports_the_unfinished() {
     let tools: Vec<Arc<dyn Tool>> = vec![
         TestTool::reading("quick", What::Say("1")),
         TestTool::reading("slow", What::Hang),

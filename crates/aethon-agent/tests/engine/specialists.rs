@@ -97,7 +97,7 @@ async fn specialist_returns_its_conclusion_and_keeps_its_own_session() {
 }
 
 #[tokio::test]
-async fn a_request_is_fresh_unless_it_goes_on_with_an_earlier_one() {
+async fn request_is_fresh_unless_it_continues_an_earlier_one() {
     let model = scripted([says("one"), says("two"), says("three"), says("four")]);
     let coder = specialist("coder", model.clone(), Vec::new());
     let input = |value: Value| vec![("ask_coder", value)];
@@ -209,7 +209,7 @@ async fn a_stop_of_the_caller_stops_its_specialists() {
 }
 
 #[tokio::test]
-async fn delegation_gets_round_no_hook() {
+async fn delegation_bypasses_no_hook() {
     let spec = |name: &str, argument: &str, role| {
         let schema = json!({"type": "object", "properties": {argument: {"type": "string"}}});
         ToolSpec::new(name, "a tool", schema).with_role(argument, role)
@@ -239,7 +239,7 @@ async fn delegation_gets_round_no_hook() {
 }
 
 #[tokio::test]
-async fn delegation_gets_round_no_budget() {
+async fn delegation_bypasses_no_budget() {
     // A call of the main agent fits under the ceiling; one of the specialist would not.
     let price = |_: &str, model: &str, _: Option<Price>| {
         Some(if model == "deep-1" { Price::new(1e6, 1e6) } else { Price::new(0.0, 0.0) })

@@ -33,14 +33,14 @@ async fn stopped(harness: &House, is_there: impl Fn(&TurnEvent) -> bool) -> (Str
 }
 
 #[tokio::test]
-async fn while_nothing_has_come_yet() {
+async fn stop_before_any_output_ends_the_turn() {
     let harness = House::new([vec![Step::Hang]]);
     assert_eq!(stopped(&harness, |event| matches!(event, TurnEvent::Started)).await.0, "Stopped.");
     assert_eq!(harness.transcript(&session("a")), ["user: hi", "assistant: (stopped)"]);
 }
 
 #[tokio::test]
-async fn in_the_middle_of_the_answer() {
+async fn stop_in_the_middle_of_the_answer_ends_the_turn() {
     let harness = House::new([vec![Step::say("half an ans"), Step::Hang]]);
     let (text, _) = stopped(&harness, |event| matches!(event, TurnEvent::Text(_))).await;
     assert_eq!(text, "half an ans\n\nStopped.");
@@ -52,7 +52,7 @@ async fn in_the_middle_of_the_answer() {
 }
 
 #[tokio::test]
-async fn in_the_middle_of_a_tool() {
+async fn stop_in_the_middle_of_a_tool_ends_the_turn() {
     let tools = vec![TestTool::new("a", What::Say("1")) as _, TestTool::new("b", What::Hang) as _];
     let harness = House::with([calls(&["a", "b", "a"])], Plan { tools, ..Plan::default() });
     let in_b = |event: &TurnEvent| matches!(event, TurnEvent::Tool(state) if state.name == "b" && state.phase == ToolPhase::Running);
@@ -68,7 +68,7 @@ async fn in_the_middle_of_a_tool() {
 }
 
 #[tokio::test]
-async fn while_a_person_is_asked() {
+async fn stop_during_an_approval_request_ends_the_turn() {
     let tool = TestTool::new("shell", What::Say("ran"));
     let plan = Plan { tools: vec![tool.clone()], ask_for: vec!["shell".into()], ..Plan::default() };
     let harness = House::with([calls(&["shell"])], plan);
@@ -85,7 +85,7 @@ async fn while_a_person_is_asked() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn while_it_waits_to_try_again() {
+async fn stop_during_the_wait_for_a_retry_ends_the_turn() {
     let error = ModelError::new(ModelErrorKind::RateLimit, "slow down");
     let error = error.with_retry_after(Some(Duration::from_secs(300)));
     let harness = House::new([vec![Step::Fail(error)]]);
@@ -100,7 +100,7 @@ async fn while_it_waits_to_try_again() {
 }
 
 #[tokio::test]
-async fn all_of_a_session_those_that_wait_included() {
+async fn stop_of_a_session_includes_waiting_turns() {
     let harness = House::new([vec![Step::Hang]]);
     let session = session("a");
     let running = harness.say(&session, "one").await;
@@ -179,7 +179,7 @@ async fn withdrawn_message_can_be_retried() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn at_shutdown_what_runs_may_finish() {
+async fn running_turns_may_finish_at_shutdown() {
     let gate = Gate::default();
     let harness = House::new([says_behind(&gate, "late")]);
     let running = harness.say(&session("a"), "hi").await;
@@ -192,7 +192,7 @@ async fn at_shutdown_what_runs_may_finish() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn at_shutdown_what_does_not_finish_is_stored_as_far_as_it_came() {
+async fn unfinished_turns_are_stored_in_part_at_shutdown() {
     let harness = House::new([vec![Step::say("so far"), Step::Hang], says("never")]);
     let session = session("a");
     let running = harness.say(&session, "one").await;

@@ -60,7 +60,7 @@ async fn a_retry_answers_the_same_message_again() {
 }
 
 #[tokio::test]
-async fn the_effort_of_a_message_is_that_of_all_its_requests_and_of_its_retries() {
+async fn effort_of_a_message_applies_to_its_requests_and_retries() {
     let tool = TestTool::new("look", What::Say("seen"));
     let plan = Plan { tools: vec![tool], ..Plan::default() };
     let harness =

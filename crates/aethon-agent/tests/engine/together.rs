@@ -31,7 +31,7 @@ fn end_lease(clock: &ManualClock) {
 }
 
 #[tokio::test]
-async fn two_programs_take_turns_in_a_session_and_see_what_the_other_wrote() {
+async fn two_programs_alternate_in_a_session_and_see_each_other() {
     let gate = Gate::default();
     let (here, there, _) =
         two(vec![says("zero"), says_behind(&gate, "first"), says("third")], vec![says("second")]);
@@ -80,7 +80,7 @@ async fn dead_programs_turn_is_closed_before_the_next_begins() {
 }
 
 #[tokio::test]
-async fn a_turn_with_an_id_goes_on_where_a_program_is_gone() {
+async fn turn_with_an_id_of_a_dead_program_resumes_here() {
     let gate = Gate::default();
     let (gone, there, clock) = two(vec![says_behind(&gate, "never")], vec![says("here")]);
     let session = session("a");
@@ -96,7 +96,7 @@ async fn a_turn_with_an_id_goes_on_where_a_program_is_gone() {
 }
 
 #[tokio::test]
-async fn a_second_delivery_to_another_program_gets_the_outcome_of_the_first() {
+async fn second_delivery_to_another_program_gets_the_first_outcome() {
     let gate = Gate::default();
     let (here, there, _) = two(vec![says_behind(&gate, "once")], vec![says("twice")]);
     let session = session("a");
@@ -112,7 +112,7 @@ async fn a_second_delivery_to_another_program_gets_the_outcome_of_the_first() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_program_that_runs_finds_what_others_leave() {
+async fn running_program_finds_turns_that_others_abandon() {
     let gate = Gate::default();
     let (gone, there, clock) = two(vec![says_behind(&gate, "never")], vec![says("here")]);
     let session = session("a");
@@ -129,7 +129,7 @@ async fn a_program_that_runs_finds_what_others_leave() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_program_with_a_running_turn_stays_alive_in_the_eyes_of_others() {
+async fn program_with_a_running_turn_renews_its_lease() {
     let gate = Gate::default();
     let (here, there, clock) = two(vec![says_behind(&gate, "mine")], vec![]);
     let session = session("a");

@@ -40,7 +40,7 @@ async fn a_tool_that_fails_or_panics_gives_a_failed_result() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_tool_that_names_no_limit_is_ended_after_the_usual_one() {
+async fn tool_without_a_time_limit_ends_after_the_default_one() {
     let plan = Plan { tools: vec![TestTool::new("stuck", What::Hang) as _], ..Plan::default() };
     let harness = House::with([calls(&["stuck"]), says("it hangs")], plan);
     let started = Instant::now();
@@ -217,7 +217,7 @@ async fn two_calls_in_alternation_end_the_turn() {
 }
 
 #[tokio::test]
-async fn polling_what_changes_is_no_loop() {
+async fn polling_a_changing_value_is_no_loop() {
     let tools = vec![TestTool::new("poll", What::Count) as _, TestTool::new("wait", What::Count) as _];
     let responses = (0..9).map(|n| calls(&[["poll", "wait"][n % 2]])).chain([says("done")]);
     let harness = House::with(responses, Plan { tools, ..Plan::default() });

@@ -36,7 +36,7 @@ async fn cost_of_a_turn_does_not_depend_on_the_history() {
 }
 
 #[tokio::test]
-async fn the_front_stays_the_same_for_many_turns() {
+async fn start_of_the_window_is_stable_for_many_turns() {
     let options = Options::default().with(|options| options.window_messages = 40);
     let harness = House::with([], Plan { options, ..Plan::default() });
     for turn in 0..100 {
@@ -50,7 +50,7 @@ async fn the_front_stays_the_same_for_many_turns() {
 }
 
 #[tokio::test]
-async fn a_cut_never_parts_a_call_from_its_result() {
+async fn cut_never_separates_a_call_from_its_result() {
     let responses = (0..40)
         .flat_map(|n| if n % 2 == 0 { vec![calls(&["t"]), says("done")] } else { vec![says("plain")] });
     let tools = vec![TestTool::new("t", What::Count) as _];
@@ -94,7 +94,7 @@ async fn a_new_process_reads_what_the_old_one_stored() {
 }
 
 #[tokio::test]
-async fn a_history_that_was_broken_off_is_mended_for_the_model() {
+async fn broken_off_history_is_repaired_for_the_model() {
     let harness = House::new([]);
     let (session, turn) = (session("a"), TurnId::fresh());
     let call = ToolCall { id: "c0".into(), name: "t".into(), input: json!({}), opaque: None };
