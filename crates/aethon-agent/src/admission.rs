@@ -122,7 +122,7 @@ fn content(inbound: &Inbound) -> Result<Vec<Block>> {
     Ok(content)
 }
 
-/// The block for a file; refused if it cannot be shown.
+/// Returns the block for a file, or an error if it cannot be shown.
 pub(crate) fn block(attachment: &Attachment) -> Result<Block> {
     let mime = attachment.mime.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
     let is_image = IMAGES.contains(&mime.as_str());

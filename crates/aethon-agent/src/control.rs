@@ -75,7 +75,7 @@ pub(crate) struct Control {
 }
 
 impl Control {
-    /// The control of a turn that begins now and may take at most `limit`.
+    /// Creates the control of a turn that begins now and may take at most `limit`.
     pub(crate) fn new(stop: StopSignal, limit: Duration) -> Self {
         Self { stop, limit, deadline: Box::pin(sleep_until(Instant::now() + limit)) }
     }

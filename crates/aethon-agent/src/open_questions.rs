@@ -42,7 +42,7 @@ pub struct OpenQuestions {
 pub(crate) struct Unanswered(BTreeSet<String>);
 
 impl OpenQuestions {
-    /// These questions, noted there.
+    /// Creates the set of open questions from these pending approvals; `notes` keeps them across restarts.
     pub fn new(pending: PendingApprovals, notes: Arc<dyn ChannelRecords>) -> Self {
         Self { pending, notes: Some(notes) }
     }

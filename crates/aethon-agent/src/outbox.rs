@@ -93,7 +93,7 @@ pub struct Worker {
 }
 
 impl Worker {
-    /// A worker with this wake signal.
+    /// Creates a worker with this wake signal.
     pub fn new(
         outbox: Arc<dyn Outbox>,
         channels: Channels,

@@ -97,7 +97,7 @@ pub struct Learned {
 }
 
 impl Learned {
-    /// These facts, with further ones stored there.
+    /// Creates the knowledge from these facts; `memory` stores further ones.
     pub fn new(facts: Vec<(ModelKey, ModelFact)>, memory: Arc<dyn ModelMemory>) -> Self {
         Self { facts, memory }
     }

@@ -51,7 +51,7 @@ impl Limits {
         Ok(())
     }
 
-    /// The same for a turn that was accepted by an earlier process, which is not refused.
+    /// Admits a turn that was accepted by an earlier process and is therefore not refused.
     fn admit_anyway(&self, live: &mut TurnHandle) {
         let Claim { trust, bytes, .. } = live.claim;
         let held = || [self.turns.take_anyway(trust, 1), self.bytes.take_anyway(trust, bytes)];

@@ -33,17 +33,18 @@ const STORE_GRACE: Duration = Duration::from_millis(1500);
 pub struct Engine(Arc<Shared>);
 
 impl Engine {
-    /// An engine with one agent. Call [`Self::recover`] before anything is submitted.
+    /// Creates an engine with one agent. Call [`Self::recover`] before anything is submitted.
     pub fn new(main: Agent, services: Services, options: Options) -> Self {
         Self::with_agents(main, Vec::new(), services, options)
     }
 
-    /// An engine with several agents, which share the services. Messages that name no agent go to the main one.
+    /// Creates an engine with several agents, which share the services. Messages that name no agent go to the main
+    /// one.
     pub fn with_agents(main: Agent, others: Vec<Agent>, services: Services, options: Options) -> Self {
         Self(Arc::new(Shared::new((main, others), services, options))).with_measured_caches()
     }
 
-    /// An engine whose main agent asks specialists of this source, as they are at the moment, by tools of their names.
+    /// Creates an engine whose main agent calls the current specialists of this source by tools of their names.
     pub fn with_specialists(
         main: Agent,
         specialists: Arc<dyn SpecialistSource>,
@@ -89,7 +90,8 @@ impl Engine {
         self.0.watch(Arc::new(surface));
     }
 
-    /// Tells those who look on, until [`Self::shutdown`], how the turns end that other programs run on the same storage.
+    /// Notifies these watchers, until [`Self::shutdown`], of the ends of turns that other programs run on the same
+    /// storage.
     pub fn tell(&self, onlookers: Arc<dyn SessionWatchers>) {
         self.0.start_announcing(onlookers);
     }
@@ -100,7 +102,7 @@ impl Engine {
         self.0.set_models(models, facts);
     }
 
-    /// The tools of the main agent behind every guard, for calls that no model makes.
+    /// Returns the tools of the main agent behind every guard, for calls that no model makes.
     pub fn toolbox(&self) -> Arc<dyn Toolbox> {
         self.0.agents().toolbox()
     }

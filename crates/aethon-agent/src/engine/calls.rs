@@ -81,7 +81,7 @@ struct OpenCall {
 }
 
 impl ToolRun {
-    /// The calls of a turn in which `loop_limit` equal calls count as a loop.
+    /// Creates the calls of a turn in which `loop_limit` equal calls count as a loop.
     pub(super) fn new(context: ToolContext, loop_limit: usize) -> Self {
         Self {
             context,
@@ -223,7 +223,7 @@ impl ToolRun {
 }
 
 impl OpenCalls {
-    /// The tool of a call whose arguments could not be read.
+    /// Returns the tool of a call whose arguments could not be read.
     fn unreadable(&self) -> Option<&str> {
         self.calls.iter().find(|call| call.call.input.is_string()).map(|call| call.call.name.as_str())
     }
@@ -270,7 +270,7 @@ impl OpenCall {
         let _ = self.result.set(result);
     }
 
-    /// The result, or why there is none.
+    /// Returns the result, or the reason why there is none.
     fn result(&self) -> ToolResult {
         match (self.result.get(), self.started.get().is_some(), self.has_begun()) {
             (Some(result), ..) => result.clone(),
@@ -281,7 +281,7 @@ impl OpenCall {
         }
     }
 
-    /// Whether it may have had an effect.
+    /// Returns whether the call may have had an effect.
     fn has_begun(&self) -> bool {
         self.context.has_begun.load(Ordering::Relaxed)
     }

@@ -46,7 +46,7 @@ impl Turn<'_> {
         self.offer.fit(most);
     }
 
-    /// Tells the person once that the model answers without having seen the picture.
+    /// Notifies the person once that the model answers without having seen the picture.
     pub(super) fn notify_unseen_picture(&mut self) {
         let model = self.agent.agent.models.capabilities();
         if model.images || self.answer.is_unseen_picture_reported || !self.begins_with_a_picture() {

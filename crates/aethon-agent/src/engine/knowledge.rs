@@ -46,7 +46,7 @@ impl ModelKnowledge {
         state.ratio = Some(state.ratio.map_or(ratio, |known| (known + ratio) / 2.0));
     }
 
-    /// A counter for a new window.
+    /// Creates a counter for a new window.
     pub(super) fn counter(&self) -> TokenCounter {
         TokenCounter::calibrated(self.lock().ratio)
     }
@@ -67,7 +67,7 @@ impl ModelKnowledge {
         });
     }
 
-    /// The facts that have changed enough to be stored again.
+    /// Returns the facts that have changed enough to be stored again.
     fn news(&self, model: &Capabilities) -> Vec<ModelFact> {
         let mut state = self.lock();
         let mut news = Vec::new();

@@ -51,7 +51,7 @@ impl Offer {
     }
 }
 
-/// The tools for a request of at most `most` tokens, in their original order.
+/// Returns the tools for a request of at most `most` tokens, in their original order.
 fn offered(specs: &Arc<[ToolSpec]>, most: u64) -> Arc<[ToolSpec]> {
     let room = most / SHARE;
     if estimate_tools(specs) <= room {

@@ -33,17 +33,17 @@ pub(super) struct TurnOutcome {
 }
 
 impl TurnOutcome {
-    /// The model said all it had to say.
+    /// Returns the outcome of a complete answer.
     pub(super) fn done() -> Self {
         Self { end: TurnEnd::End, notice: None, retry_after: None }
     }
 
-    /// The model finished, and there is something to say about it.
+    /// Returns the outcome of a complete answer with a notice.
     pub(super) fn noted(reason: EndReason, sentence: &str) -> Self {
         Self::of(TurnEnd::End, reason, sentence)
     }
 
-    /// The model finished because its answer became too long.
+    /// Returns the outcome of an answer that became too long.
     pub(super) fn too_long() -> Self {
         Self::noted(
             EndReason::Length,
@@ -51,7 +51,7 @@ impl TurnOutcome {
         )
     }
 
-    /// It was stopped.
+    /// Returns the outcome of a stopped turn.
     pub(super) fn stopped(cause: Cause) -> Self {
         match cause {
             Cause::Person => Self::of(TurnEnd::Stopped, EndReason::Stopped, "Stopped."),
@@ -63,29 +63,29 @@ impl TurnOutcome {
         }
     }
 
-    /// A person stopped it before it began.
+    /// Returns the outcome of a turn that a person stopped before it began.
     fn withdrawn() -> Self {
         Self::of(TurnEnd::Stopped, EndReason::Withdrawn, "Stopped before it was answered.")
     }
 
-    /// A limit was reached.
+    /// Returns the outcome of a turn that reached a limit.
     pub(super) fn limit(reason: EndReason, sentence: impl Into<String>) -> Self {
         Self::of(TurnEnd::Limit, reason, sentence)
     }
 
-    /// Something failed.
+    /// Returns the outcome of a failed turn.
     pub(super) fn failed(failure: Failure) -> Self {
         let end = if failure.code.is_budget() { TurnEnd::Budget } else { TurnEnd::Error };
         let retry_after = failure.retry_after;
         Self { end, notice: Some((failure.code, failure.message)), retry_after }
     }
 
-    /// The fault is ours.
+    /// Returns the outcome of a turn that failed by a fault of this program.
     pub(super) fn fault(reason: EndReason, sentence: &str) -> Self {
         Self::of(TurnEnd::Error, reason, sentence)
     }
 
-    /// It was interrupted.
+    /// Returns the outcome of an interrupted turn.
     pub(super) fn interrupted(interrupt: Interrupt) -> Self {
         match interrupt {
             Interrupt::Stopped(cause) => Self::stopped(cause),
@@ -290,8 +290,8 @@ pub(super) fn reply_if_not_stored(reply: Arc<Reply>, error: &Error) -> Option<Ar
     Some(Arc::new(Reply { text: sentence, end: TurnEnd::Error, failure, ..reply }))
 }
 
-/// Where the outside content that a turn worked on came from: the sender of the message, and anything else that a model
-/// saw between outside-content markers. `None` if all of it is the owner's or the assistant's own.
+/// Returns the sources of the outside content that a turn worked on: the sender of the message, and anything else
+/// that a model saw between outside-content markers. `None` if all of it is the owner's or the assistant's own.
 pub(super) fn outside<'m>(inbound: &Inbound, seen: impl Iterator<Item = &'m Message>) -> Option<String> {
     let mut sources: Vec<String> = Vec::new();
     // For a repeated message, the original sender is no longer known.

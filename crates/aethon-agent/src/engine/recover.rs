@@ -240,7 +240,7 @@ impl Shared {
     }
 }
 
-/// How far a stored turn has come.
+/// Returns the stage of a stored turn.
 pub(super) fn stage_of(record: &TurnRecord) -> Stage {
     if record.phase == TurnPhase::Queued { Stage::Waiting } else { Stage::LeftBehind }
 }

@@ -34,7 +34,7 @@ pub(super) struct Noted {
 }
 
 impl Repetition {
-    /// A detector that calls `limit` repetitions a loop; 0 switches it off.
+    /// Creates a detector that calls `limit` repetitions a loop; 0 switches it off.
     pub(super) fn new(limit: usize) -> Self {
         Self { limit, seen: HashMap::new(), order: Vec::new() }
     }
@@ -67,7 +67,7 @@ impl Repetition {
         noted
     }
 
-    /// How many times in a row the call has now had this result.
+    /// Returns how many times in a row the call has now had this result.
     fn count(&mut self, asked: u64, result: u64, is_first: bool) -> usize {
         let seen = self.seen.entry(asked).or_insert(Seen { result, times: 0 });
         if seen.result != result {
@@ -88,7 +88,7 @@ impl Repetition {
         )
     }
 
-    /// Whether the newest calls are two that alternate.
+    /// Returns whether the newest calls are two that alternate.
     fn alternates(&self) -> bool {
         let Some(from) = self.order.len().checked_sub(2 * self.limit - 1) else { return false };
         let newest = &self.order[from..];
@@ -129,7 +129,7 @@ mod tests {
         responses.iter().map(note).collect()
     }
 
-    /// The responses at which the model is first warned, and at which the turn ends.
+    /// Returns the responses at which the model is first warned, and at which the turn ends.
     fn seen_at(limit: usize, responses: &[Response<'_>]) -> (Option<usize>, Option<usize>) {
         let noted = noted(limit, responses);
         let warned = noted.iter().position(|noted| !noted.warnings.is_empty());

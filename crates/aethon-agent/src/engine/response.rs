@@ -37,7 +37,7 @@ pub(super) struct ResponseBuffer {
 }
 
 impl ResponseBuffer {
-    /// A response that continues this cut-off message.
+    /// Creates a response that continues this cut-off message.
     pub(super) fn after(part: &Message) -> Self {
         Self { blocks: part.content.clone(), before: part.usage.unwrap_or_default(), ..Self::default() }
     }
@@ -75,7 +75,7 @@ impl ResponseBuffer {
         }
     }
 
-    /// The part of the event that there is room for.
+    /// Returns the part of the event that there is room for.
     fn within(&mut self, mut event: ModelEvent, room: usize) -> Option<ModelEvent> {
         let left = room.saturating_sub(self.taken);
         let size = match &mut event {
@@ -120,12 +120,12 @@ impl ResponseBuffer {
         self.has_emitted
     }
 
-    /// How it ended, if it has.
+    /// Returns how the response ended, if it has.
     pub(super) fn end(&self) -> Option<StopReason> {
         self.end.as_ref().map(|(stop, ..)| *stop)
     }
 
-    /// Its usage, once it has ended.
+    /// Returns the usage of the response, once it has ended.
     pub(super) fn usage(&self) -> Option<Usage> {
         self.end.as_ref().map(|(_, usage, _)| *usage)
     }
@@ -138,12 +138,12 @@ impl ResponseBuffer {
         }
     }
 
-    /// Whether the model has called tools.
+    /// Returns whether the model has called tools.
     pub(super) fn has_calls(&self) -> bool {
         self.blocks.iter().any(|block| matches!(block, Block::ToolCall(_)))
     }
 
-    /// Whether the model ended it without saying anything.
+    /// Returns whether the model ended it without saying anything.
     pub(super) fn is_empty(&self) -> bool {
         let is_at_end = matches!(self.end(), Some(StopReason::End | StopReason::ToolUse));
         is_at_end && !self.has_emitted && self.blocks.is_empty()
@@ -213,7 +213,7 @@ impl ResponseBuffer {
     }
 }
 
-/// The approximate length of a value as JSON.
+/// Returns the approximate length of a value as JSON.
 fn json_length(value: &Value) -> usize {
     match value {
         Value::String(text) => text.len() + 2,

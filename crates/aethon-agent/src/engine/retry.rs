@@ -46,7 +46,7 @@ pub(super) struct Tries {
 }
 
 impl Tries {
-    /// The attempts of a request that may be repeated `max_retries` times.
+    /// Creates the attempts of a request that may be repeated `max_retries` times.
     pub(super) fn new(max_retries: u32) -> Self {
         Self { max_retries, asked: 0, failed: 0, silences: 0, empty: 0 }
     }
@@ -61,7 +61,7 @@ impl Tries {
         self.asked += 1;
     }
 
-    /// After an answer: returns how long to wait before asking again, if it was empty.
+    /// Returns how long to wait before the next attempt, if the answer was empty.
     pub(super) fn after_answer(&mut self, is_empty: bool, left: Duration) -> Option<Duration> {
         if !is_empty || self.empty >= MAX_EMPTY || self.failed >= self.max_retries {
             return None;
@@ -72,7 +72,7 @@ impl Tries {
         Some(back_off(self.failed - 1, left, fraction()))
     }
 
-    /// After a failure, during which `silences` models never responded.
+    /// Returns the next step after a failure, during which `silences` models never responded.
     pub(super) fn after_failure(&mut self, error: &ModelError, silences: u32, left: Duration) -> Next {
         self.count();
         self.silences += silences;
@@ -94,7 +94,7 @@ impl Tries {
     }
 }
 
-/// Exponential backoff between the first and the longest wait; a random part of up to half is subtracted.
+/// Returns an exponential backoff between the first and the longest wait; a random part of up to half is subtracted.
 fn back_off(failed: u32, left: Duration, random: f64) -> Duration {
     let longest = MAX_WAIT.min(left / PART_OF_THE_REST);
     let whole = FIRST_WAIT.saturating_mul(GROWTH.saturating_pow(failed)).min(longest);

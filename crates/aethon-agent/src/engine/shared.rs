@@ -77,7 +77,7 @@ impl Shared {
         }
     }
 
-    /// With specialists, which the main agent asks by tools.
+    /// Adds specialists, which the main agent calls by tools.
     pub(super) fn with_team(mut self, team: Arc<dyn Team>) -> Self {
         self.team = Some(team);
         self.agents();

@@ -161,7 +161,7 @@ impl Shared {
         }
     }
 
-    /// How many messages of a session are older than these, which then begin with a turn.
+    /// Returns how many messages of a session are older than these, which then begin with a turn.
     async fn older_than(&self, job: &Job, messages: &mut Vec<Message>) -> Result<u64> {
         let first = messages.iter().position(|message| message.role == Role::User);
         messages.drain(..first.unwrap_or(0));
@@ -228,7 +228,8 @@ fn leave_out_withdrawn(messages: &mut Vec<Message>) {
     messages.retain(|message| message.turn.as_ref().is_none_or(|turn| !withdrawn.contains(turn)));
 }
 
-/// The page is about the owner and for the owner; neither others in the household nor text from outside are shown it.
+/// Returns the context page, if the turn may see it: it is about the owner and for the owner, not for others in the
+/// household or for text from outside.
 fn page_for(job: &Job, agent: &RunningAgent) -> Option<Arc<str>> {
     agent.agent.prompt.context().filter(|_| job.inbound.trust().is_owner())
 }

@@ -137,7 +137,8 @@ impl Shared {
     }
 }
 
-/// The same id with different content is the sender's mistake, not a duplicate delivery.
+/// Checks that a message with a known id has the same content: different content is the sender's mistake, not a
+/// duplicate delivery.
 fn same_content(inbound: &Inbound, known: &TurnRecord) -> Result<()> {
     let fingerprint =
         |inbound: &Inbound| inbound.dedupe.as_ref().and_then(|dedupe| dedupe.fingerprint.clone());

@@ -10,7 +10,7 @@ use crate::roster::Roster;
 
 /// The specialists that can be called, and the tools that call them.
 pub(super) trait Team: Send + Sync {
-    /// The specialists as they were last read.
+    /// Returns the specialists as they were last read.
     fn roster(&self) -> Roster;
 
     /// Reads them again if something has changed. Blocks.

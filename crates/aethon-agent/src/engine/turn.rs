@@ -480,7 +480,7 @@ impl<'e> Turn<'e> {
     }
 }
 
-/// The sentence for a turn that could not begin.
+/// Returns the sentence for a turn that could not begin.
 fn unworkable(error: &Error) -> String {
     if error.is_damaged() {
         return format!("The message could not be worked on, because {error}.");
@@ -488,7 +488,7 @@ fn unworkable(error: &Error) -> String {
     "The message could not be worked on, because the storage failed; the log has more.".to_owned()
 }
 
-/// The outcome of a turn whose model has nothing more to do.
+/// Returns the outcome of a turn whose model has nothing more to do.
 fn conclude(message: &Message, stop: StopReason) -> TurnOutcome {
     const REFUSED: EndReason = EndReason::Model(ModelErrorKind::Refused);
     let is_empty = message.text().trim().is_empty();

@@ -93,8 +93,9 @@ impl Shared {
         self.queues.requeue_running(job, before, &order)
     }
 
-    /// Whether the turns of other programs in a session have been without a living owner for long enough. When the machine slept
-    /// or its clock was set, every lease is over, and who lives says so within a part of it.
+    /// Returns whether the turns of other programs in a session have been without a living owner for long enough.
+    /// When the machine slept or its clock was set, every lease is over, and living programs renew theirs within a
+    /// part of it.
     async fn is_left(&self, session: &SessionId, since: &mut Option<Instant>) -> bool {
         if !self.orphaned().await.contains(session) {
             *since = None;
@@ -103,7 +104,7 @@ impl Shared {
         since.get_or_insert_with(Instant::now).elapsed() >= self.services.owners.lease() / SIGNS + LATE
     }
 
-    /// The sessions with turns whose owner seems to be gone.
+    /// Returns the sessions with turns whose owner seems to be gone.
     async fn orphaned(&self) -> Vec<SessionId> {
         self.services.owners.orphaned().await.unwrap_or_else(|error| {
             log_storage("turns of programs that are gone could not be looked for; trying again", &error);
@@ -111,7 +112,7 @@ impl Shared {
         })
     }
 
-    /// The open turns of a session in the order in which they were stored.
+    /// Returns the open turns of a session in the order in which they were stored.
     async fn order_of(&self, session: &SessionId) -> Vec<TurnId> {
         let pending = || self.services.transcripts.pending(session);
         let pending = until_read(

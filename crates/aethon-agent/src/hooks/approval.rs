@@ -41,7 +41,7 @@ impl Hook for ApprovalRule {
     }
 }
 
-/// Whether an entry of `approval.requires_approval` covers this tool.
+/// Returns whether an entry of `approval.requires_approval` covers this tool.
 fn covers(entry: &str, spec: &ToolSpec) -> bool {
     // Taken literally, an entry with a space before it would protect nothing.
     let entry = entry.trim();

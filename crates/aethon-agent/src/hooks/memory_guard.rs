@@ -52,7 +52,7 @@ fn of_role<'c>(
     spec.roles.iter().filter(move |(_, is)| **is == role).filter_map(|(name, _)| call.input.get(name))
 }
 
-/// Whether models are later told the contents of a file with this name.
+/// Returns whether models later read the contents of a file with this name.
 fn is_kept(path: &str) -> bool {
     let name = Path::new(path).file_name().and_then(|name| name.to_str()).unwrap_or_default();
     let lower = name.to_ascii_lowercase();

@@ -22,7 +22,7 @@ impl OutputCap {
         Self { store: Some(store) }
     }
 
-    /// How a model can get the rest.
+    /// Returns how a model can get the rest.
     async fn remedy(&self, context: &ToolContext, output: &str) -> String {
         let Some(store) = &self.store else { return KEY.to_owned() };
         match store.keep(&context.session, context.trust(), output).await {

@@ -79,7 +79,7 @@ impl Hook for AutoRecall {
     }
 }
 
-/// A text, or its beginning and its end.
+/// Returns a text, or its beginning and its end.
 fn both_ends(text: &str) -> String {
     let count = text.chars().count();
     if count <= MAX_CHARS {
@@ -91,7 +91,7 @@ fn both_ends(text: &str) -> String {
     format!("{head}\n{tail}")
 }
 
-/// The memories, one per line, as long as there is room; the best one is shortened rather than left out.
+/// Returns the memories, one per line, as long as there is room; the best one is shortened rather than left out.
 fn format_hits(hits: &[MemoryHit], max_chars: usize) -> Option<String> {
     let mut lines: Vec<String> = Vec::new();
     let mut left = max_chars;

@@ -42,7 +42,7 @@ impl Hook for CommandRules {
     }
 }
 
-/// The command in an argument, which is a string or a list of words.
+/// Returns the command in an argument, which is a string or a list of words.
 fn command_of(value: &Value) -> String {
     match value {
         Value::String(command) => command.clone(),

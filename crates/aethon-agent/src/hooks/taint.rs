@@ -34,7 +34,7 @@ pub struct Taint {
 }
 
 impl Taint {
-    /// A hook that learns from this board which turn called which.
+    /// Creates a hook that learns from this board which turn called which.
     pub fn with_board(board: AgentBoard) -> Self {
         Self { turns: Mutex::default(), board }
     }
@@ -129,7 +129,7 @@ impl Hook for Taint {
     }
 }
 
-/// What in a message taints the turn that it begins, in words.
+/// Names the part of a message that taints the turn it begins.
 fn brought(inbound: &Inbound) -> Option<String> {
     if inbound.is_from_outside() {
         return Some(format!("a message through {}", inbound.channel));
@@ -141,7 +141,7 @@ fn brought(inbound: &Inbound) -> Option<String> {
     })
 }
 
-/// What in a block taints a turn whose model sees it, in words.
+/// Names the part of a block that taints a turn whose model sees it.
 fn source(block: &Block) -> Option<String> {
     let outside = block.outside().map(|outside| match outside {
         Outside::Words => "a message that is not the owner's".to_owned(),

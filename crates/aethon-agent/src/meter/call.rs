@@ -304,7 +304,7 @@ fn stand_in(
     (place > 0).then(|| StandIn { model, reason: reason.unwrap_or_default() })
 }
 
-/// How to book a call that failed before its first event.
+/// Returns how to book a call that failed before its first event.
 fn ending_before_begin(error: &ModelError) -> Ending {
     match error.kind() {
         ModelErrorKind::Timeout => Ending::Silent,

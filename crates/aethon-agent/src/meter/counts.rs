@@ -40,7 +40,7 @@ pub(super) fn is_variant(asked: &str, named: &str) -> bool {
     rest.chars().take_while(char::is_ascii_digit).count() >= DIGITS
 }
 
-/// The name without its prefix and without `latest`, which matches every date.
+/// Returns the name without its prefix and without `latest`, which matches every date.
 fn bare(name: &str) -> String {
     let name = name.rsplit('/').next().unwrap_or(name).to_ascii_lowercase();
     let stripped = name.strip_suffix("latest").and_then(|rest| rest.strip_suffix(['-', ':']));

@@ -66,7 +66,7 @@ pub(super) struct Plan {
 }
 
 impl Plan {
-    /// The plan for an answer that can be watched.
+    /// Creates the plan for an answer that can be watched.
     pub(super) fn watched(usual: Usual, max_output: u64) -> Self {
         let most = usual.tokens().max(MIN_ANSWER).min(max_output);
         let noted = NOTES.0.min(most);
@@ -81,14 +81,14 @@ impl Plan {
         }
     }
 
-    /// The plan for an answer whose length follows from the input. All of it is paid for beforehand, because nothing
-    /// can cut it short.
+    /// Creates the plan for an answer whose length follows from the input. All of it is paid for beforehand, because
+    /// nothing can cut it short.
     pub(super) fn whole(usual: Usual, max_output: u64) -> Self {
         let (most, least) = (max_output, max_output);
         Self { most, least, max_output, is_noted: false, noted: most, usual, is_hidden: false }
     }
 
-    /// The plan for an answer that cannot be watched, and that may cost this share of the day's money.
+    /// Creates the plan for an answer that cannot be watched, and that may cost this share of the day's money.
     pub(super) fn hidden(tariff: &Tariff, usual: Usual, max_output: u64, share_usd: f64) -> Self {
         let least = MIN_HIDDEN.min(max_output);
         let longest = usual.tokens().saturating_mul(USUALS_HIDDEN).max(LONG_HIDDEN);
@@ -166,7 +166,7 @@ pub struct Grant {
 }
 
 impl Grant {
-    /// A grant for a call that costs nothing, or whose cost is not limited.
+    /// Creates a grant for a call that costs nothing, or whose cost is not limited.
     pub(super) fn unlimited(meter: Meter, work: Work, model: &Capabilities, price: Option<Price>) -> Self {
         let is_hidden = model.hidden_output;
         Self {

@@ -46,7 +46,7 @@ pub struct Work {
 }
 
 impl Work {
-    /// Work that belongs to no turn and sends this many tokens.
+    /// Describes work that belongs to no turn and sends this many tokens.
     pub fn new(kind: WorkKind, input: u64) -> Self {
         Self { kind, session: None, turn: None, input }
     }
@@ -94,7 +94,7 @@ pub(super) struct Rates {
 }
 
 impl Meter {
-    /// A meter over this ledger.
+    /// Creates a meter over this ledger.
     pub fn new(
         ledger: Arc<dyn Ledger>,
         prices: Prices,
@@ -159,7 +159,7 @@ impl Meter {
         None
     }
 
-    /// Whether money is limited and this model's price is unknown.
+    /// Returns whether money is limited and this model's price is unknown.
     pub(super) fn misses_price(&self, model: &Capabilities) -> bool {
         self.budget().is_limited() && self.price(&model.provider, &model.model, model.price).is_none()
     }
@@ -181,7 +181,7 @@ impl Meter {
         }
     }
 
-    /// The failure of an answer that used up the day's money.
+    /// Returns the failure of an answer that used up the day's money.
     pub(super) async fn used_up(&self, ceiling_usd: f64) -> Failure {
         let today = self.0.ledger.today().await.unwrap_or_default();
         refusal::exceeded(today, ceiling_usd, &self.budget(), self.0.clock.now())
@@ -255,7 +255,7 @@ impl Meter {
         read.map_err(|error| refusal::unreadable(&error))
     }
 
-    /// The ceiling up to which this work may spend.
+    /// Returns the ceiling up to which this work may spend.
     pub(super) fn ceiling(&self, work: &Work) -> f64 {
         let Budget { daily_usd, warn_ratio, .. } = self.budget();
         if work.is_awaited() { daily_usd } else { daily_usd * warn_ratio.clamp(0.0, 1.0) }

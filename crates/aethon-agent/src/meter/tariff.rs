@@ -16,8 +16,8 @@ pub(super) struct Tariff {
 }
 
 impl Tariff {
-    /// The tariff of a request with this many input tokens. A long request may have different prices for all of its
-    /// tokens.
+    /// Creates the tariff of a request with this many input tokens. A long request may have different prices for all
+    /// of its tokens.
     pub(super) fn of(price: &Price, input: u64) -> Self {
         const MANY: u64 = 1_000_000;
         let cost = |output_tokens, cache_write_tokens| {
@@ -55,7 +55,7 @@ impl Tariff {
     }
 }
 
-/// Whether a price is valid: no part of it is negative, infinite or NaN.
+/// Returns whether a price is valid: no part of it is negative, infinite or NaN.
 pub(super) fn is_price(price: &Price) -> bool {
     let is_amount = |usd: f64| usd.is_finite() && usd >= 0.0;
     let parts = |input, output, cached: Option<f64>, written: Option<f64>| {

@@ -28,7 +28,7 @@ impl Bench {
         Self::pricing(budget, move |_| price)
     }
 
-    /// A bench with the given price for each model.
+    /// Creates a bench with the given price for each model.
     fn pricing(budget: Budget, price: impl Fn(&str) -> Option<Price> + Send + Sync + 'static) -> Self {
         let clock = Arc::new(ManualClock::at("2026-02-03T04:05:06Z".parse().unwrap()));
         let ledger = Arc::new(MemoryLedger::new(clock.clone()));

@@ -77,17 +77,18 @@ impl Breaker {
         may
     }
 
-    /// The model began to answer, so waiting requests may ask too. Only a complete answer resets the failures.
+    /// Records that the model began to answer, so waiting requests may call it too. Only a complete answer resets the
+    /// failures.
     pub(super) fn began(&mut self) {
         self.state = BreakerState::Closed;
     }
 
-    /// It answered completely.
+    /// Records a complete answer.
     pub(super) fn succeeded(&mut self) {
         *self = Self::default();
     }
 
-    /// The trial was dropped without an outcome.
+    /// Records that the trial was dropped without an outcome.
     pub(super) fn trial_abandoned(&mut self, now: Instant) {
         if let BreakerState::HalfOpen = self.state {
             self.state = BreakerState::Open(now);

@@ -12,12 +12,12 @@ use super::candidate::Candidate;
 pub struct Models(Arc<[Candidate]>);
 
 impl Models {
-    /// A single model.
+    /// Creates a list of a single model.
     pub fn one(model: Arc<dyn ModelProvider>) -> Self {
         Self([Candidate::alone(model)].into())
     }
 
-    /// A model and its fallbacks, in order.
+    /// Creates a list of a model and its fallbacks, in order.
     pub fn with_fallbacks(
         model: Arc<dyn ModelProvider>,
         fallbacks: impl IntoIterator<Item = Arc<dyn ModelProvider>>,

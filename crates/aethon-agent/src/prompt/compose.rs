@@ -94,7 +94,7 @@ impl Prompt {
         Self(Source::Pages(Box::new(pages)))
     }
 
-    /// A fixed prompt regardless of the workspace, for a specialist.
+    /// Creates a fixed prompt regardless of the workspace, for a specialist.
     pub fn fixed(text: impl Into<Arc<str>>) -> Self {
         Self(Source::Fixed(text.into()))
     }
@@ -178,7 +178,7 @@ impl Files {
     }
 }
 
-/// The changing pages combined: current matters, and the newest learnings.
+/// Returns the changing pages combined: current matters, and the newest learnings.
 fn changing(context: &Page, learnings: &Page) -> Option<Arc<str>> {
     let learnt = learnings.text().map(|text| {
         let from = text.len().saturating_sub(MAX_LEARNINGS);

@@ -31,7 +31,7 @@ pub(super) struct Returned {
 }
 
 impl Returned {
-    /// An error that is ours and not the tool's.
+    /// Wraps an error of this program, as opposed to the tool's.
     pub(super) fn ours(error: ToolError) -> Self {
         Self { outcome: Err(error), is_untrusted: false, edited: None, took: None }
     }

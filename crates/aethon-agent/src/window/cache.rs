@@ -147,7 +147,7 @@ mod tests {
     use super::super::view::Rule;
     use super::*;
 
-    /// The memory of this process that no file stands behind.
+    /// Returns the anonymous memory of this process, which no file backs.
     fn resident_bytes() -> Option<usize> {
         let status = std::fs::read_to_string("/proc/self/status").ok()?;
         let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:"))?;
@@ -173,7 +173,7 @@ mod tests {
         Message::new(role, vec![block], Timestamp::UNIX_EPOCH)
     }
 
-    /// A turn with a call: short texts, whose weight is not in their letters.
+    /// Creates a turn with a call: short texts, whose weight is not in their letters.
     fn turn(number: usize) -> [Message; 4] {
         let (id, name) = (format!("call_{number:08}"), "shell".to_owned());
         let call = ToolCall { id, name, input: json!({"command": "ls", "timeout": number}), opaque: None };

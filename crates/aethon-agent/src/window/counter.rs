@@ -27,12 +27,12 @@ struct Anchor {
 }
 
 impl TokenCounter {
-    /// A counter without an anchor, using the ratio that other sessions have learnt.
+    /// Creates a counter without an anchor, using the ratio that other sessions have learnt.
     pub(crate) fn calibrated(ratio: Option<f64>) -> Self {
         Self { anchor: None, ratio }
     }
 
-    /// The same counter for different content: the ratio stays, the anchor goes.
+    /// Returns the same counter for different content: the ratio stays, the anchor goes.
     pub(crate) fn emptied(self) -> Self {
         Self { anchor: None, ..self }
     }

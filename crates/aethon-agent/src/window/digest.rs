@@ -60,7 +60,7 @@ fn note(there: usize, missing: usize) -> String {
     )
 }
 
-/// One line about a message; `None` if there is nothing to say.
+/// Returns one line about a message; `None` if there is nothing to say.
 fn line(message: &Message) -> Option<String> {
     let mut parts = Vec::new();
     for block in &message.content {
@@ -84,7 +84,7 @@ fn line(message: &Message) -> Option<String> {
     (!parts.is_empty()).then(|| format!("- {who}: {}\n", parts.join(" ")))
 }
 
-/// The beginning of a text, as one line.
+/// Returns the beginning of a text, as one line.
 fn beginning(text: &str) -> String {
     let mut words = String::new();
     for word in text.split_whitespace() {

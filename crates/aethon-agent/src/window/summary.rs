@@ -198,7 +198,7 @@ fn shorter(text: &str, bytes: usize) -> String {
     format!("{}…", beginning.trim_end())
 }
 
-/// The heading in a line, if it is one.
+/// Returns the heading in a line, if it is one.
 fn heading(line: &str) -> Option<String> {
     let line = line.trim();
     let hashes = line.trim_start_matches('#');
@@ -223,7 +223,7 @@ fn heading(line: &str) -> Option<String> {
     }
 }
 
-/// The text of a list item, if the line is one.
+/// Returns the text of a list item, if the line is one.
 fn item(line: &str) -> Option<&str> {
     let bullet = ["- ", "* ", "• ", "+ "].iter().find_map(|bullet| line.strip_prefix(bullet));
     let numbered = || {
@@ -235,7 +235,7 @@ fn item(line: &str) -> Option<&str> {
     bullet.or_else(numbered).map(str::trim)
 }
 
-/// Whether enough of an item's words appear in a lower-case text.
+/// Returns whether enough of an item's words appear in a lower-case text.
 fn is_still_in(item: &str, text: &str) -> bool {
     let item = item.to_lowercase();
     let words: Vec<&str> = item.split(|c: char| !c.is_alphanumeric()).filter(|word| word.len() > 2).collect();

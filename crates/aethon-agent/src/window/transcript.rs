@@ -113,8 +113,8 @@ impl Piece {
     }
 }
 
-/// Where to split a line so that the first piece has at most `bytes` bytes, between words if possible. 0 means that the
-/// line should start in the next part.
+/// Returns where to split a line so that the first piece has at most `bytes` bytes, between words if possible. 0
+/// means that the line should start in the next part.
 fn split(line: &str, bytes: usize) -> usize {
     let end = line.floor_char_boundary(bytes);
     if end < MIN_PIECE / 2 {
@@ -196,7 +196,7 @@ mod tests {
         }
     }
 
-    /// The quoted text without marks and labels.
+    /// Returns the quoted text without marks and labels.
     fn quoted(parts: &[Part]) -> String {
         let lines =
             parts.iter().flat_map(|part| part.text.lines()).filter_map(|line| line.strip_prefix("> "));

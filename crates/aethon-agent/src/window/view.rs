@@ -63,7 +63,7 @@ struct Entry {
 }
 
 impl ContextWindow {
-    /// An empty window.
+    /// Creates an empty window.
     pub(crate) fn new(rule: Rule, counter: TokenCounter) -> Self {
         Self { rule, counter, next_mark: rule.mark, ..Self::default() }
     }
@@ -88,7 +88,7 @@ impl ContextWindow {
         window
     }
 
-    /// Whether the newest message that is not a result made calls that these results answer.
+    /// Returns whether the newest message that is not a result made calls that these results answer.
     fn waits_for(&self, results: &Message) -> bool {
         let newest = self.entries.iter().rev().find(|entry| entry.message.role != Role::Tool);
         newest.is_some_and(|entry| pairs::has_calls_of(&entry.message, results))
@@ -311,7 +311,7 @@ pub(crate) struct Prefix {
     last: MessageId,
 }
 
-/// Whether a message is a summary of older ones.
+/// Returns whether a message is a summary of older ones.
 pub(crate) fn is_summary(message: &Message) -> bool {
     message.content.iter().any(|block| matches!(block, Block::Folded { .. }))
 }

@@ -18,7 +18,7 @@ fn researcher() -> AgentName {
     AgentName::parse("researcher").unwrap()
 }
 
-/// A house with a researcher beside the main agent, which has the tool `look_up` and a model of its own.
+/// Creates a house with a researcher beside the main agent, which has the tool `look_up` and a model of its own.
 fn with_researcher(plan: Plan) -> (House, Arc<ScriptedModel>, Arc<TestTool>) {
     let model = Arc::new(
         ScriptedModel::new([calls(&["look_up"]), says("found it")])

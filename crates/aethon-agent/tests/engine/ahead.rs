@@ -18,7 +18,7 @@ use crate::harness::{House, Plan, is_for_summary, now, quiet, says, says_behind,
 
 const WORDS: &str = "word word word word word word word word word word ";
 
-/// A harness whose summaries are made by this model, in the background too.
+/// Creates a harness whose summaries are made by this model, in the background too.
 fn house(small: &Arc<ScriptedModel>, plan: Plan) -> House {
     let options = Options::default().with(|options| options.keep_recent = 2);
     House::with(

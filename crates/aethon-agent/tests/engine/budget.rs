@@ -186,7 +186,7 @@ async fn reservation_of_a_crashed_call_remains() {
     assert!(harness.ledger.entries().iter().map(entry).sum::<f64>() < 1e-9);
 }
 
-/// A dollar a token of the answer for one model, and half of that for the other.
+/// Prices answers at a dollar a token for one model, and at half of that for the other.
 fn by_model() -> Prices {
     Arc::new(|_, model, _| Some(Price::new(0.0, if model == "dear" { 1e6 } else { 5e5 })))
 }

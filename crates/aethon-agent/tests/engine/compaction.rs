@@ -276,7 +276,7 @@ async fn refusal_for_length_compacts_once_even_if_it_is_short() {
     harness.assert_well_formed(&session);
 }
 
-/// Five hundred turns with large tool outputs on a small window.
+/// Runs five hundred turns with large tool outputs on a small window.
 #[tokio::test]
 async fn five_hundred_turns_always_fit_and_lose_nothing() {
     let output: &'static str = Box::leak("a line of a large file\n".repeat(500).into_boxed_str());

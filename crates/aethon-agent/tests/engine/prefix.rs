@@ -7,7 +7,7 @@ use aethon_core::model::ModelRequest;
 
 use crate::harness::{House, Plan, TestTool, What, calls, quiet, says, session};
 
-/// Everything of a request that goes over the wire, as text, message by message.
+/// Returns everything of a request that goes over the wire, as text, message by message.
 fn wire(request: &ModelRequest) -> (String, Vec<String>) {
     let tools = serde_json::to_string(&request.tools).unwrap();
     let messages = request

@@ -53,7 +53,7 @@ fn ask(name: &str, task: &str) -> (String, Value) {
     (format!("ask_{name}"), json!({"task": task}))
 }
 
-/// A house whose main agent asks the coder once, and then says `done`.
+/// Creates a house whose main agent calls the coder once, and then says `done`.
 fn house_with(coder: Agent, plan: Plan) -> House {
     let (name, input) = ask("coder", "mend the build");
     let source = Arc::new(Fixed(vec![coder]));

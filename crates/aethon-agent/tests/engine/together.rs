@@ -17,7 +17,7 @@ use tokio::sync::oneshot;
 
 use crate::harness::{House, Plan, THREE, now, quiet, says, says_behind, session, with_id};
 
-/// Two programs on one storage, and the clock of that.
+/// Creates two programs on one storage, and the storage's clock.
 fn two(one: Vec<Vec<Step>>, other: Vec<Vec<Step>>) -> (House, House, Arc<ManualClock>) {
     let clock = Arc::new(ManualClock::at(now()));
     let store = Arc::new(MemoryStore::new(clock.clone()));

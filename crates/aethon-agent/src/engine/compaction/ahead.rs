@@ -85,8 +85,8 @@ impl Shared {
     }
 }
 
-/// Whether a window is far from full, judged by its tokens with old tool output shortened and by its number of
-/// messages.
+/// Returns whether a window is far from full, judged by its tokens with old tool output shortened and by its number
+/// of messages.
 fn has_room(window: &ContextWindow, allowance: &Allowance) -> bool {
     let fits = |tokens| allowance.holds_tokens(window, tokens, FULL_ENOUGH);
     let is_crowded =

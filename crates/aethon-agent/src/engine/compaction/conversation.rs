@@ -50,7 +50,7 @@ pub(super) struct Leaving {
 }
 
 impl Conversation {
-    /// The conversation in this window of a turn that begins at `start`.
+    /// Creates the conversation in this window of a turn that begins at `start`.
     pub(in crate::engine) fn new(window: ContextWindow, start: usize) -> Self {
         Self { window, start, is_whole: true, spent: Usage::default() }
     }
@@ -73,7 +73,7 @@ impl Allowance {
         self.holds_tokens(window, window.tokens(), per_cent) && window.len() <= self.limits.messages
     }
 
-    /// The same for a conversation of this many estimated tokens.
+    /// Returns whether a conversation of this many estimated tokens fits, as [`Self::holds`] does.
     pub(super) fn holds_tokens(&self, window: &ContextWindow, tokens: u64, per_cent: u64) -> bool {
         let limit = self.limits.tokens;
         window.counter.tokens(self.beside + tokens) <= limit / 100 * per_cent || tokens <= limit / 8

@@ -50,7 +50,7 @@ pub(super) struct Summariser<'a> {
 }
 
 impl<'a> Summariser<'a> {
-    /// A summariser whose summaries have at most this many bytes and which gives up after this time.
+    /// Creates a summariser whose summaries have at most this many bytes and which gives up after this time.
     pub(super) fn new(
         (shared, agent): (&'a Shared, &RunningAgent),
         context: &'a TurnContext,
@@ -75,7 +75,7 @@ impl<'a> Summariser<'a> {
         }
     }
 
-    /// The most bytes of a summary.
+    /// Returns the maximum size of a summary in bytes.
     pub(super) fn chars(&self) -> usize {
         self.chars
     }
@@ -215,7 +215,7 @@ impl SummaryBuffer {
     }
 }
 
-/// Whether the answer is over without a failure.
+/// Returns whether the answer is over without a failure.
 fn is_end(error: &CallError) -> bool {
     match error {
         CallError::Money(_) => true,

@@ -88,7 +88,7 @@ impl Ask {
             .map_err(|error| ours(error.to_string()))
     }
 
-    /// The last conversation that this session had with this specialist before the program was started.
+    /// Returns the last conversation that this session had with this specialist before the program was started.
     async fn stored(&self, shared: &Shared, context: &ToolContext) -> Result<Option<SessionId>, ToolError> {
         let query = SessionQuery::newest(MAX_LISTED).of_channel(Some(CHANNEL.into()));
         let listed = shared.services.transcripts.sessions(query).await;
@@ -150,7 +150,7 @@ impl Ask {
         reply.map_err(|error| ours(format!("the {} was cut off: {error}", self.name)))
     }
 
-    /// Whether the specialist has seen outside content. Unreadable messages count as if it had.
+    /// Returns whether the specialist has seen outside content. Unreadable messages count as if it had.
     async fn saw_outside(&self, shared: &Shared, session: &SessionId) -> bool {
         let Ok(messages) = shared.services.log.window(session, MAX_SEEN).await else { return true };
         let inbound = Inbound::say(session.clone(), "");
@@ -193,7 +193,7 @@ impl Tool for Ask {
     }
 }
 
-/// The program's own statement of why nothing came back.
+/// Returns the program's own explanation of a missing report.
 fn ours(message: String) -> ToolError {
     ToolError::failed(message).of_the_owner()
 }
