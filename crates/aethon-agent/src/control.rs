@@ -1,4 +1,4 @@
-//! What can end a turn from outside: a person, the program's shutdown, the clock.
+//! The ways to end a turn from outside: a person, the program's shutdown, the clock.
 //!
 //! Everything in a turn that may take long runs under [`Control::guard`], except operations that must not be cut
 //! short (writing to the storage). So a turn can end at once in any state, and its stored part is consistent.
@@ -67,7 +67,7 @@ pub(crate) enum Interrupt {
     TimedOut(Duration),
 }
 
-/// A turn's own view of what may end it.
+/// A turn's own view of the events that may end it.
 pub(crate) struct Control {
     stop: StopSignal,
     limit: Duration,

@@ -6,7 +6,7 @@ use aethon_core::model::Capabilities;
 
 use crate::window::Limits;
 
-/// The limits of an engine. Start from the default and set what differs.
+/// The limits of an engine. Start from the default and change single values.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Options {

@@ -1,4 +1,4 @@
-//! What all agents of an engine share.
+//! The services that all agents of an engine share.
 
 use std::sync::Arc;
 
@@ -20,8 +20,8 @@ use crate::open_questions::OpenQuestions;
 use crate::outbox::DeliveryWake;
 use crate::toolbox::Audit;
 
-/// What all agents of an engine share: where turns are stored, what pays for them, and what guards them. Start from
-/// [`Services::new`] and set what differs.
+/// The services that all agents of an engine share: the storage of turns, the meter, and the guards. Start from
+/// [`Services::new`] and change single fields.
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct Services {
@@ -33,13 +33,13 @@ pub struct Services {
     pub transcripts: Arc<dyn Transcripts>,
     /// Whether the storage accepts writes; while it does not, no new messages are accepted.
     pub health: StorageHealth,
-    /// What every call is paid from and booked in.
+    /// The meter that pays for every call and books it.
     pub meter: Meter,
     /// The stored knowledge about models, and where more is stored.
     pub learned: Learned,
     /// The concerns that apply to every turn, in order.
     pub hooks: Hooks,
-    /// What each agent is doing now.
+    /// The current activity of each agent.
     pub board: AgentBoard,
     /// The report of changed instructions to the owner, if these are recorded.
     pub changes: Option<Arc<Changes>>,

@@ -26,7 +26,7 @@ pub(crate) struct Job {
     pub(crate) stage: Stage,
     /// Whether the user has been notified that the turn is waiting for another program.
     pub(crate) has_waited: bool,
-    /// When the program that holds what this turn waits for first looked dead.
+    /// When the program for which this turn waits first looked dead.
     pub(crate) left_since: Option<Instant>,
     pub(crate) surface: Arc<dyn Surface>,
     pub(crate) stop: StopSignal,
@@ -127,8 +127,8 @@ impl Job {
         Cow::Owned(inbound)
     }
 
-    /// Drops the text and the files, which from now on are in the turn's window only: a turn may run for long, and many may
-    /// run at once.
+    /// Drops the text and the files, which from now on are in the turn's window only: a turn may run for long, and
+    /// many may run at once.
     pub(crate) fn drop_content(&mut self) {
         self.inbound.text = String::new();
         self.inbound.attachments = Vec::new();

@@ -29,8 +29,8 @@ impl Shared {
         }
     }
 
-    /// Announces to those who look on which turns other programs have ended since the last poll. Returns whether anybody
-    /// looks on.
+    /// Announces the turns that other programs have ended since the last poll to the watchers. Returns whether any
+    /// session is watched.
     pub(super) async fn poll_other_programs(&self) -> bool {
         let Some(onlookers) = self.elsewhere.onlookers.get() else { return false };
         // It is never closed.

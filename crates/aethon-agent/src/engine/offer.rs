@@ -26,7 +26,7 @@ const FIRST: [&str; 8] = [
 pub(super) struct Offer {
     /// All that can be called.
     pub(super) all: Arc<[ToolSpec]>,
-    /// Those that are offered.
+    /// The tools that are offered.
     pub(super) specs: Arc<[ToolSpec]>,
     /// The estimated tokens of their descriptions; 0 for a model that does not read them.
     pub(super) tokens: u64,

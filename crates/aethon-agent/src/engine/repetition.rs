@@ -119,7 +119,7 @@ mod tests {
         (call, result)
     }
 
-    /// Records responses whose calls are written as name and result; returns what each of them added.
+    /// Records responses whose calls are written as name and result; returns the findings about each of them.
     fn noted(limit: usize, responses: &[Response<'_>]) -> Vec<Noted> {
         let mut repetition = Repetition::new(limit);
         let note = |response: &Response<'_>| {

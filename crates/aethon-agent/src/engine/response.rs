@@ -86,7 +86,7 @@ impl ResponseBuffer {
                 }
                 text.len()
             }
-            // It repeats what arrived in pieces.
+            // It repeats the text that arrived in pieces.
             ModelEvent::ReasoningDone { text, .. } if self.thinking => text.len().saturating_sub(left),
             ModelEvent::ReasoningDone { text, .. } => text.len(),
             ModelEvent::ToolCall(call) => call.name.len() + json_length(&call.input),

@@ -1,4 +1,4 @@
-//! What all turns of an engine share.
+//! The state that all turns of an engine share.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};

@@ -28,7 +28,7 @@ const UNREAD: &str = "a conversation could not be read; trying again";
 
 /// How a turn begins.
 pub(super) struct Opening {
-    /// What its model sees.
+    /// The part of the conversation that its model sees.
     pub(super) window: ContextWindow,
     /// Where the messages of the turn begin in it.
     pub(super) start: usize,
@@ -43,7 +43,7 @@ impl Opening {
 }
 
 impl Shared {
-    /// Begins a turn, as far as that has not happened, and finds what its model will see.
+    /// Begins a turn, unless it has begun, and reads the window for its model.
     pub(super) async fn start(&self, job: &mut Job, agent: &RunningAgent) -> Result<Opening> {
         let fresh = job.stage != Stage::LeftBehind && job.replaces.is_none();
         let begun = match job.stage {
@@ -208,7 +208,8 @@ impl Shared {
         put_page(job, known.as_ref(), &page);
     }
 
-    /// Has the next turn of a session begin together with the end of the one whose window this is, if there is one that can.
+    /// Has the next turn of a session begin together with the end of the one whose window this is, if there is one
+    /// that can.
     pub(super) fn begin_next(&self, session: &SessionId, window: &ContextWindow) -> Option<(TurnId, Begin)> {
         self.queues.begin_next(session, |job| {
             let agent = self.agents().get_or_main(&job.inbound.agent).clone();

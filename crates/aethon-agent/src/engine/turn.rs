@@ -44,7 +44,7 @@ pub(super) struct Turn<'e> {
     pub(super) tools: ToolRun,
     /// The tools, and which of them the model is offered.
     pub(super) offer: Offer,
-    /// Whether this turn has asked the service what its model can do.
+    /// Whether this turn has queried the service for its model's limits.
     pub(super) has_looked: bool,
     pub(super) control: Control,
     pub(super) conversation: Conversation,
@@ -244,7 +244,7 @@ impl<'e> Turn<'e> {
         ))
     }
 
-    /// Returns what speaks against this answer, if anything.
+    /// Returns the objection to this answer, if there is one.
     async fn objection(&self, message: &Message) -> Option<String> {
         let review = self.shared.services.review.as_ref()?;
         caught(review.objection(&self.context, message)).await.ok().flatten()
@@ -293,7 +293,7 @@ impl<'e> Turn<'e> {
         self.tools.close()
     }
 
-    /// Stores what hooks want to tell the model, behind the user's message. A resumed turn already has it.
+    /// Stores the context that hooks add for the model, behind the user's message. A resumed turn already has it.
     async fn add_context(&mut self, added: Vec<AddedContext>) -> Result<(), TurnOutcome> {
         let is_context = |block: &Block| matches!(block, Block::Context { .. });
         let has_context = |message: &Arc<Message>| message.content.iter().any(is_context);
@@ -368,7 +368,7 @@ impl<'e> Turn<'e> {
         (message, stop)
     }
 
-    /// Adds a stored message to the window and shows it to those who watch.
+    /// Adds a stored message to the window and shows it to the watchers.
     pub(super) fn keep(&mut self, message: Message) {
         let message = Arc::new(message);
         self.shared.publish_message(&self.context.session, &message);
@@ -436,7 +436,7 @@ impl<'e> Turn<'e> {
                 self.keep_window(Arc::unwrap_or_clone(messages), &finished);
                 (Some(reply), delivers)
             }
-            // Another program has ended it: what that one stored is what counts.
+            // Another program has ended the turn: the outcome that it stored counts.
             Err(error) if error.is_invalid() => {
                 log_storage("a turn had been ended before", &error);
                 self.shared.windows.forget(session);

@@ -79,7 +79,7 @@ impl Shared {
                 // It was looked at since it was stopped, and could not be ended.
                 sleep(POLL).await;
             } else {
-                // Who is stopped is looked at once more, and ended.
+                // A stopped turn is checked once more, and ended.
                 let _ = timeout(POLL, job.stop.stopped()).await;
             }
         }

@@ -10,7 +10,7 @@ use aethon_core::tool::{ToolContext, ToolSpec};
 use aethon_core::turn::TurnContext;
 use async_trait::async_trait;
 
-/// Tells the board what happens.
+/// Reports the events of turns to the board.
 #[derive(Debug, Clone)]
 pub struct WatchAgents(pub AgentBoard);
 

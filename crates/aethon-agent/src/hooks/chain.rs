@@ -34,13 +34,13 @@ impl Hooks {
         Self { hooks: hooks.into(), bounds: Arc::default() }
     }
 
-    /// Opens to people who are not the owner what these bounds say; without, nothing is opened.
+    /// Opens the tools of these bounds to people other than the owner; without bounds, nothing is opened.
     #[must_use]
     pub fn with_bounds(self, bounds: StrangerBounds) -> Self {
         Self { bounds: Arc::new(bounds), ..self }
     }
 
-    /// Collects what all hooks add, in order.
+    /// Collects the additions of all hooks, in order.
     pub(crate) async fn before_turn(
         &self,
         turn: &TurnContext,

@@ -62,7 +62,7 @@ pub fn cap(text: &str, limit: usize) -> Option<String> {
     Cut::of(text, limit).map(|cut| cut.render(KEY))
 }
 
-/// What remains of a text that is too long.
+/// The remaining parts of a text that is too long.
 struct Cut<'t> {
     head: &'t str,
     tail: &'t str,

@@ -25,7 +25,7 @@ use async_trait::async_trait;
 /// reported.
 const MAX_TURNS: usize = 4096;
 
-/// The running turns, with what tainted them. Taint passes between a turn and the turn that called it, in both
+/// The running turns, with the sources of their taint. Taint passes between a turn and the turn that called it, in both
 /// directions.
 #[derive(Debug, Default)]
 pub struct Taint {
@@ -56,7 +56,7 @@ impl Taint {
         self.lock().get(turn).cloned()
     }
 
-    /// Records what in a request taints its turn, unless that is known.
+    /// Records the part of a request that taints its turn, unless that is known.
     fn look_at(&self, turn: &TurnId, session: &SessionId, request: &ModelRequest) {
         if self.source(turn).is_some() {
             return;

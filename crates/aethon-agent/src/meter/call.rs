@@ -33,7 +33,7 @@ pub struct ModelCall {
     stop: Option<StopReason>,
     /// The day's money is spent. Reported instead of the next event, because the one before has already arrived.
     spent: Option<Failure>,
-    /// What models took that failed before one answered.
+    /// The usage of models that failed before one answered.
     failed: Usage,
     warning: Option<String>,
     silences: u32,

@@ -63,7 +63,7 @@ impl Work {
     }
 }
 
-/// What every call is paid from. Cheap to clone; clones share one meter.
+/// Pays for every call. Cheap to clone; clones share one meter.
 #[derive(Clone)]
 pub struct Meter(pub(super) Arc<Inner>);
 
@@ -87,7 +87,7 @@ pub(super) struct Inner {
     pub(super) tasks: Tasks,
 }
 
-/// The prices, and what may be spent.
+/// The prices, and the budget.
 pub(super) struct Rates {
     prices: Prices,
     budget: Budget,

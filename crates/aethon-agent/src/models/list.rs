@@ -60,7 +60,7 @@ impl Models {
         self.leading().readiness()
     }
 
-    /// Asks all services what their models can do, because any of them may have to answer.
+    /// Queries all services for their models' limits, because any of them may have to answer.
     pub async fn learn(&self) -> Result<(), ModelError> {
         let reports = join_all(self.iter().map(|model| model.learn())).await;
         reports.into_iter().next().map_or(Ok(()), |report| report.map(drop))

@@ -25,7 +25,7 @@ pub(super) struct Page {
 enum Found {
     Nothing,
     Text(String),
-    /// Something that is not read, and what that is.
+    /// A file that is not read, and its kind.
     Unusable(String),
 }
 
@@ -34,8 +34,8 @@ impl Page {
         Self { name, stamp: None, found: Found::Nothing }
     }
 
-    /// Reads the page again if something has changed; returns whether that was so. `workspace` is the open directory and
-    /// its path for the log. Usually one look at the file's state, about a microsecond.
+    /// Reads the page again if something has changed; returns whether that was so. `workspace` is the open directory
+    /// and its path for the log. Usually one look at the file's state, about a microsecond.
     pub(super) fn refresh(
         &mut self,
         workspace: (Option<&Directory>, &Path),

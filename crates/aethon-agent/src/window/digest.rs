@@ -10,7 +10,7 @@ use super::summary::Summary;
 /// The most bytes that one message contributes.
 const MAX_LINE: usize = 160;
 
-/// What takes the place of a summary.
+/// A replacement for a summary that no model made.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Digest {
     /// The summary so far, followed by the beginnings of messages.

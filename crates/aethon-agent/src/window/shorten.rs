@@ -29,7 +29,7 @@ pub(super) fn outputs(message: &Message) -> Option<Message> {
     Some(message)
 }
 
-/// What happens to the pictures of a message that is cut.
+/// The treatment of the pictures of a message that is cut.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Pictures {
     /// They stay, because the question is about them.

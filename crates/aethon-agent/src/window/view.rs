@@ -78,7 +78,7 @@ impl ContextWindow {
         pairs::reorder_results(&mut messages);
         for message in messages {
             let without_call = message.role == Role::Tool && !window.waits_for(&message);
-            // The newest summary includes what older ones said.
+            // The newest summary includes the content of older ones.
             if without_call || is_summary(&message) {
                 continue;
             }
@@ -189,7 +189,7 @@ impl ContextWindow {
         Some((first.message.id, self.unread))
     }
 
-    /// Returns a fingerprint of what precedes `at`, to recognise it later.
+    /// Returns a fingerprint of the messages before `at`, to recognise them later.
     pub(crate) fn prefix(&self, at: usize) -> Option<Prefix> {
         let id = |place: usize| self.entries.get(place).map(|entry| entry.message.id);
         Some(Prefix { len: at, first: id(0)?, last: id(at.checked_sub(1)?)? })
@@ -211,8 +211,8 @@ impl ContextWindow {
         self.tokens.saturating_sub(saved.sum())
     }
 
-    /// Replaces what precedes `at` by a summary. The message that started the turn at `start` stays. Returns the index
-    /// at which the turn begins afterwards.
+    /// Replaces the messages before `at` by a summary. The message that started the turn at `start` stays. Returns
+    /// the index at which the turn begins afterwards.
     pub(crate) fn compact(&mut self, summary: Arc<Message>, at: usize, start: usize) -> usize {
         let mut next = Self::new(self.rule, self.counter.emptied());
         let rest = self.entries.split_off(at);

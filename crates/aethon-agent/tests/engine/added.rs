@@ -1,4 +1,4 @@
-//! What hooks add to a turn for the model to know.
+//! The context that hooks add to a turn for the model.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -1,4 +1,4 @@
-//! What calls cost, and the ceiling of a day.
+//! The cost of calls, and the ceiling of a day.
 
 use std::sync::Arc;
 

@@ -48,7 +48,7 @@ fn long(text: &str, words: usize) -> String {
 #[tokio::test]
 async fn older_messages_become_a_summary_that_the_person_sees() {
     let mut responses: Vec<_> = (0..4).map(|n| says(&long(&format!("answer {n}"), 300))).collect();
-    // What leaves takes two passes.
+    // Summarising the part that leaves takes two passes.
     responses.push(says("They began to talk."));
     responses.push(says("They talked about words."));
     responses.push(says("the last answer"));
@@ -101,7 +101,7 @@ async fn digest_replaces_a_failed_summary() {
         (endless, false),
     ] {
         let mut responses: Vec<_> = (0..4).map(|n| says(&long(&format!("answer {n}"), 300))).collect();
-        // What leaves takes two passes, if the first one brings anything.
+        // Summarising the part that leaves takes two passes, if the first one returns anything.
         responses.extend(vec![no_summary; if is_digest { 1 } else { 2 }]);
         responses.push(says("done"));
         let harness = House::with(responses, Plan { context_window: Some(4_000), ..Plan::default() });
@@ -388,7 +388,7 @@ async fn history_older_than_summaries_is_compacted_whole() {
     assert_eq!(harness.store.transcript(&session).len(), 3_003);
 }
 
-/// A turn that anybody could have.
+/// An arbitrary turn.
 #[derive(Debug, Clone)]
 struct AnyTurn {
     question: usize,

@@ -134,7 +134,7 @@ async fn the_turn_goes_on_when_the_caller_loses_interest() {
 async fn strangers_leave_places_bytes_and_a_session_to_the_owner() {
     let text = |bytes: usize| "x".repeat(bytes);
     let called = |to: &str, bytes: usize| Inbound::say(session(to), text(bytes)).via("webhook");
-    // The limits, what strangers send, whether the next of theirs passes, and then the owner's.
+    // The limits, the strangers' messages, whether their next one is accepted, and then whether the owner's is.
     type Row = (fn(&mut Options), Vec<(&'static str, usize)>, (&'static str, usize), (&'static str, usize));
     let rows: [Row; 3] = [
         (|options| options.queues.turns = 4, vec![("a", 1); 3], ("b", 1), ("c", 1)),

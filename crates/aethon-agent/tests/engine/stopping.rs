@@ -91,7 +91,7 @@ async fn stop_during_the_wait_for_a_retry_ends_the_turn() {
     let harness = House::new([vec![Step::Fail(error)]]);
     let submitted = harness.say(&session("a"), "hi").await;
     tokio::time::sleep(Duration::from_secs(10)).await;
-    // The time stands still but for what waits: a wait that was not ended would be seen here.
+    // Time advances for waiting tasks alone: a wait that was not ended would be seen here.
     let begun = Instant::now();
     assert_eq!(harness.engine.stop(&session("a"), None).await, 1);
     assert_eq!(submitted.reply.wait().await.unwrap().end, TurnEnd::Stopped);

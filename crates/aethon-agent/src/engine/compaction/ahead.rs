@@ -20,7 +20,7 @@ use crate::engine::agents::RunningAgent;
 use crate::engine::shared::Shared;
 use crate::window::{ContextWindow, TokenCounter};
 
-/// How full the window must be, as a percentage of what triggers a compaction.
+/// How full the window must be, as a percentage of the level that triggers a compaction.
 const FULL_ENOUGH: u64 = 70;
 
 /// A summary to be made.
@@ -34,7 +34,7 @@ struct Order {
 }
 
 impl Shared {
-    /// Starts summarising what will soon leave a window, if it is nearly full.
+    /// Starts summarising the part that will soon leave a window, if it is nearly full.
     pub(in crate::engine) fn compact_ahead(
         self: &Arc<Self>,
         (agent, context): (&Arc<RunningAgent>, &TurnContext),

@@ -55,7 +55,7 @@ impl Conversation {
         Self { window, start, is_whole: true, spent: Usage::default() }
     }
 
-    /// Returns what leaves for this target; `None` if nothing can.
+    /// Returns the part that leaves for this target; `None` if nothing can.
     pub(super) fn leaving(&self, target: &Target) -> Option<Leaving> {
         leaving(&self.window, target)
     }
@@ -87,7 +87,7 @@ impl Allowance {
         all.saturating_sub(self.beside).max(limit / 8)
     }
 
-    /// Returns what should stay when a turn that begins at `start` needs room.
+    /// Returns the target for making room for a turn that begins at `start`.
     pub(super) fn target(&self, window: &ContextWindow, start: usize, within_the_turn: bool) -> Target {
         let room = self.room(window);
         // The summary takes its share.
@@ -120,7 +120,7 @@ impl Allowance {
     }
 }
 
-/// Returns what leaves a window for this target.
+/// Returns the part of a window that leaves for this target.
 pub(super) fn leaving(window: &ContextWindow, target: &Target) -> Option<Leaving> {
     let at = plan(window, target)?;
     let mut messages: Vec<Arc<Message>> = window.part(0, at.min(target.start)).cloned().collect();
