@@ -22,11 +22,11 @@ use crate::dispatcher::SessionQueues;
 const MAX_END: Duration = Duration::from_secs(5);
 
 impl Shared {
-    /// Stops the running turn of a session, then empties or removes the session. The session accepts nothing meanwhile.
+    /// Stops the turns of a session, then empties or removes the session. The session accepts nothing meanwhile.
     pub(super) async fn clear(&self, session: &SessionId, how: Clear) -> Result<bool> {
         let closed = Closed::new(&self.queues, session);
         if let Clear::DeleteIf(expected) = &how {
-            // A running turn is not stopped without need. The storage compares again.
+            // Turns are not stopped without need. The storage compares again.
             let present = self.services.transcripts.session(session).await?;
             expected.check(|| present.map(|present| present.version()))?;
         }

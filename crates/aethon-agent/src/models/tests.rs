@@ -197,7 +197,7 @@ async fn requested_wait_is_kept_and_the_shortest_is_reported() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn one_request_tries_the_model_after_the_wait() {
+async fn single_request_tries_the_model_after_the_wait() {
     let hang = vec![Step::Hang];
     let a = model("a", vec![fails(RateLimit), hang, says("well again")]);
     let b = model("b", vec![]);
