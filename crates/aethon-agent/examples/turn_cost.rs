@@ -1,9 +1,10 @@
-//! What the engine adds to the provider's own time, and how that grows with the history:
+//! Measures the time that the engine adds to the provider's own time, and how it grows with the history:
 //! `cargo run --release -p aethon-agent --example turn_cost`.
 //!
 //! A turn is one question and one answer of a model that takes no time, with the storage in memory, six tools and a price.
-//! What is measured is from handing a message over to having its reply, and the growth of the resident memory while turns
-//! run. `folding` is the same on a window that is always nearly full, summaries of the model included.
+//! The time is measured from submitting a message to receiving its reply, and the memory is the growth of the
+//! resident memory while turns run. `folding` is the same on a window that is always nearly full, summaries of the
+//! model included.
 #![allow(clippy::print_stdout, clippy::unwrap_used, reason = "a program for a person that measures")]
 
 use std::sync::Arc;

@@ -28,9 +28,10 @@ const ANSWERED: &str = "The message answers these words of somebody else:";
 /// How many retries of retries are followed to find the original message.
 const MAX_CHAIN: usize = 64;
 
-/// A retry or an edit belongs to the person whose message it repeats, whoever requests it, and is untrusted if that
-/// message was: a person who edits a stranger's words starts from them. Unless it names an effort of its own, it keeps
-/// that of the message; an edit that names no files keeps the message's files.
+/// Fills in a retry or an edit from the message that it repeats. It belongs to the person who wrote that message,
+/// regardless of who requests it, and is untrusted if that message was: a person who edits a stranger's words starts
+/// from them. Unless it names an effort of its own, it keeps that of the message; an edit that names no files keeps
+/// the message's files.
 pub(crate) async fn keep_what_was_said(log: &dyn TurnLog, inbound: &mut Inbound) -> Result<()> {
     let (turn, keeps_attachments) = match &mut inbound.intent {
         Intent::Say => return Ok(()),
@@ -38,7 +39,7 @@ pub(crate) async fn keep_what_was_said(log: &dyn TurnLog, inbound: &mut Inbound)
         Intent::Edit { turn, keeps_attachments } => (turn.clone(), std::mem::take(keeps_attachments)),
     };
     let repeated = earlier(log, inbound, &turn).await?.inbound;
-    // What the program or a model wrote for a stranger needs no markers when it is repeated either.
+    // Text that the program or a model wrote for a stranger needs no markers when it is repeated, either.
     inbound.behalf.outside |= repeated.is_from_outside();
     inbound.untrusted |= repeated.untrusted || repeated.is_from_outside() && !repeated.behalf.outside;
     inbound.behalf.person = repeated.behalf.person;
@@ -51,8 +52,8 @@ pub(crate) async fn keep_what_was_said(log: &dyn TurnLog, inbound: &mut Inbound)
     Ok(())
 }
 
-/// Marks the text files that came with a message, whoever attached them: that somebody passes a file on does not make its
-/// text theirs. A picture has no room for markers.
+/// Marks the text files that came with a message, regardless of who attached them: passing a file on does not make
+/// its text the sender's own. A picture has no room for markers.
 pub(crate) fn mark_files(inbound: &mut Inbound) {
     let is_text = |file: &&mut Attachment| !file.own && !file.mime.trim_start().starts_with("image/");
     inbound.attachments.iter_mut().filter(is_text).for_each(|file| file.untrusted = true);
@@ -121,7 +122,7 @@ fn content(inbound: &Inbound) -> Result<Vec<Block>> {
     Ok(content)
 }
 
-/// The block for a file; refused if it cannot be shown.
+/// Returns the block for a file, or an error if it cannot be shown.
 pub(crate) fn block(attachment: &Attachment) -> Result<Block> {
     let mime = attachment.mime.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
     let is_image = IMAGES.contains(&mime.as_str());
@@ -177,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn files_are_checked_before_they_are_taken_in() {
+    fn files_are_checked_before_they_are_accepted() {
         let check = |mime: &str, data: &str, expected: Option<&str>| {
             let attachment = Attachment::new("x", mime, data);
             let kind = block(&attachment).ok().map(|block| match block {

@@ -1,8 +1,8 @@
 //! An agent is its models, its prompt and its tools.
 //!
 //! Several agents run on one engine. They share storage, hooks, approvals and the meter ([`crate::Services`]), so no
-//! agent bypasses a guard or the budget; a specialist differs in what it is told, what it may call and which model it
-//! asks. A message names the agent that is to answer it ([`aethon_core::message::Inbound::agent`]).
+//! agent bypasses a guard or the budget; a specialist differs in its prompt, in the tools it may call and in its
+//! model. A message names the agent that is to answer it ([`aethon_core::message::Inbound::agent`]).
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ use crate::prompt::Prompt;
 pub struct Agent {
     /// Its name, which messages use to address it.
     pub name: AgentName,
-    /// What it is for, in a few words: for people, and for the agent that asks it.
+    /// The agent's purpose in a few words, for people and for the agent that delegates to it.
     pub role: String,
     /// The models, in the order in which they are tried.
     pub models: Models,
@@ -26,7 +26,7 @@ pub struct Agent {
     pub small: Option<Models>,
     /// Whether it uses the main agent's models, whatever those are.
     pub follows_main: bool,
-    /// What it is told before every conversation.
+    /// The system prompt of every conversation.
     pub prompt: Arc<Prompt>,
     /// The sources of its tools; the engine puts every guard in front of them.
     pub tools: Vec<Arc<dyn ToolSource>>,
@@ -66,7 +66,7 @@ impl Agent {
         Self { follows_main: follows, ..self }
     }
 
-    /// Sets what the agent is for.
+    /// Sets the agent's purpose.
     #[must_use]
     pub fn with_role(self, role: impl Into<String>) -> Self {
         Self { role: role.into(), ..self }

@@ -1,7 +1,7 @@
-//! What can end a turn from outside: a person, the program's shutdown, the clock.
+//! The ways to end a turn from outside: a person, the program's shutdown, the clock.
 //!
-//! Everything in a turn that may take long runs under [`Control::guard`], except what must not be cut short (writing to
-//! the storage). So a turn can end at once in any state, and what it has stored is consistent.
+//! Everything in a turn that may take long runs under [`Control::guard`], except operations that must not be cut
+//! short (writing to the storage). So a turn can end at once in any state, and its stored part is consistent.
 
 use std::future::{Future, pending};
 use std::pin::Pin;
@@ -13,7 +13,7 @@ use tokio::time::{Instant, Sleep, sleep_until};
 /// Why a turn was stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Cause {
-    /// Somebody asked for it.
+    /// A person requested it.
     Person,
     /// The program is shutting down.
     Shutdown,
@@ -52,7 +52,7 @@ impl StopSignal {
     pub(crate) async fn stopped(&mut self) -> Cause {
         match self.0.wait_for(Option::is_some).await.map(|cause| *cause) {
             Ok(Some(cause)) => cause,
-            // Nobody is left who could stop it.
+            // No switch is left that could stop it.
             _ => pending().await,
         }
     }
@@ -67,7 +67,7 @@ pub(crate) enum Interrupt {
     TimedOut(Duration),
 }
 
-/// A turn's own view of what may end it.
+/// A turn's own view of the events that may end it.
 pub(crate) struct Control {
     stop: StopSignal,
     limit: Duration,
@@ -75,7 +75,7 @@ pub(crate) struct Control {
 }
 
 impl Control {
-    /// The control of a turn that begins now and may take at most `limit`.
+    /// Creates the control of a turn that begins now and may take at most `limit`.
     pub(crate) fn new(stop: StopSignal, limit: Duration) -> Self {
         Self { stop, limit, deadline: Box::pin(sleep_until(Instant::now() + limit)) }
     }

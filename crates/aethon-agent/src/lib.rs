@@ -1,12 +1,12 @@
 //! The assistant's engine: it accepts messages, keeps them in order, asks the model, runs the tools, and stores the
 //! results.
 //!
-//! The modules: `admission` (what is admitted, and in which form), `dispatcher` (which turn runs when), `engine` (one
-//! turn), `models` (which one is asked, in which order), `meter` (what that costs), `window` (what a model sees of a
-//! conversation), `hooks` (one file per concern), `prompt` (the system
-//! prompt), `changes` (reports changes of the model's instructions to the owner), `outbox` (delivers replies elsewhere),
-//! `roster` (the agents that the main one asks). Models, tools and storage are traits of the core; this crate knows no
-//! other leaf. Workflows (SOPs, jobs, multi-turn work) are in front of it, in `aethon-workflows`.
+//! The modules: `admission` (which messages are admitted, and in which form), `dispatcher` (which turn runs when),
+//! `engine` (one turn), `models` (which one is called, in which order), `meter` (the cost of that), `window` (the
+//! part of a conversation that a model sees), `hooks` (one file per concern), `prompt` (the system prompt), `changes`
+//! (reports changes of the model's instructions to the owner), `outbox` (delivers replies elsewhere), `roster` (the
+//! agents that the main one calls). Models, tools and storage are traits of the core; this crate knows no other leaf.
+//! Workflows (SOPs, jobs, multi-turn work) are in front of it, in `aethon-workflows`.
 
 mod admission;
 mod agent;

@@ -42,7 +42,7 @@ pub struct OpenQuestions {
 pub(crate) struct Unanswered(BTreeSet<String>);
 
 impl OpenQuestions {
-    /// These questions, noted there.
+    /// Creates the set of open questions from these pending approvals; `notes` keeps them across restarts.
     pub fn new(pending: PendingApprovals, notes: Arc<dyn ChannelRecords>) -> Self {
         Self { pending, notes: Some(notes) }
     }
@@ -88,7 +88,7 @@ impl OpenQuestions {
 }
 
 impl Unanswered {
-    /// Why a call has no result: what the caller knows, or that it waited.
+    /// Returns why a call has no result: the caller's own reason, or that the call waited.
     pub(crate) fn why(&self, call: &ToolCall, otherwise: &'static str) -> &'static str {
         if self.0.contains(&call.id) { NOT_RUN } else { otherwise }
     }

@@ -6,7 +6,7 @@ use aethon_core::model::Capabilities;
 
 use crate::window::Limits;
 
-/// The limits of an engine. Start from the default and set what differs.
+/// The limits of an engine. Start from the default and change single values.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Options {
@@ -32,7 +32,7 @@ pub struct Options {
     pub compaction: Compaction,
     /// How many of the newest messages then stay verbatim, as far as they fit.
     pub keep_recent: usize,
-    /// What is kept in memory between turns.
+    /// The caches kept between turns.
     pub cache: Cache,
     /// The age at which an undelivered reply is no longer useful.
     pub delivery_lifetime: Duration,
@@ -52,7 +52,7 @@ pub struct QueueLimits {
     pub bytes: usize,
 }
 
-/// What is kept in memory between turns.
+/// The limits of the caches kept between turns.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Cache {

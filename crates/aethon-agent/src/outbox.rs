@@ -1,4 +1,4 @@
-//! Delivers replies elsewhere: takes what is due from the durable outbox and hands it to its channel.
+//! Delivers replies elsewhere: takes due deliveries from the durable outbox and hands each to its channel.
 //!
 //! There is a single worker, so no delivery is ever in progress twice. It sleeps until the next one is due or until the
 //! engine rings the [`DeliveryWake`] after storing one. Recipients do not wait for each other, however long one takes;
@@ -37,8 +37,9 @@ const FIRST_PAUSE: SignedDuration = SignedDuration::from_secs(5);
 /// The longest pause.
 const MAX_PAUSE: SignedDuration = SignedDuration::from_secs(600);
 
-/// The longest sleep. It bounds how long a delivery waits that another program of this home has stored, since nobody wakes
-/// the worker for it, and how long a changed clock delays deliveries. A look costs one read of an index.
+/// The longest sleep. It bounds how long a delivery waits that another program of this home has stored, since that
+/// program cannot wake the worker, and how long a changed clock delays deliveries. A check costs one read of an
+/// index.
 const MAX_SLEEP: Duration = Duration::from_secs(5);
 
 /// The shortest sleep, so that an unreadable row does not cause a busy loop.
@@ -69,7 +70,7 @@ struct Sends<'w> {
 }
 
 impl Sends<'_> {
-    /// Waits until a delivery is settled, and collects the others that are ready. Waits for ever if none is in
+    /// Waits until a delivery is settled, and collects the others that are ready. Never returns if none is in
     /// progress. Cancel safe.
     async fn next(&mut self) -> Result<()> {
         let Some((id, mut settled)) = self.running.next().await else { return std::future::pending().await };
@@ -92,7 +93,7 @@ pub struct Worker {
 }
 
 impl Worker {
-    /// A worker with this wake signal.
+    /// Creates a worker with this wake signal.
     pub fn new(
         outbox: Arc<dyn Outbox>,
         channels: Channels,
@@ -145,7 +146,7 @@ impl Worker {
         }
     }
 
-    /// Begins what is due and has a place. Returns how long to wait before the next pass.
+    /// Begins the deliveries that are due and have a place. Returns how long to wait before the next pass.
     async fn begin<'w>(&'w self, sends: &mut Sends<'w>, shutdown: &Shutdown) -> Result<Duration> {
         if sends.taken.len() < SIDE_BY_SIDE {
             // Deliveries in progress are due as well.

@@ -1,4 +1,4 @@
-//! What all agents of an engine share.
+//! The services that all agents of an engine share.
 
 use std::sync::Arc;
 
@@ -20,8 +20,8 @@ use crate::open_questions::OpenQuestions;
 use crate::outbox::DeliveryWake;
 use crate::toolbox::Audit;
 
-/// What all agents of an engine share: where turns are stored, what pays for them, and what guards them. Start from
-/// [`Services::new`] and set what differs.
+/// The services that all agents of an engine share: the storage of turns, the meter, and the guards. Start from
+/// [`Services::new`] and change single fields.
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct Services {
@@ -29,19 +29,19 @@ pub struct Services {
     pub log: Arc<dyn TurnLog>,
     /// The same storage, as the record of who owns which turns.
     pub owners: Arc<dyn Owners>,
-    /// The same storage, for what is not a turn.
+    /// The same storage, for operations outside of turns.
     pub transcripts: Arc<dyn Transcripts>,
     /// Whether the storage accepts writes; while it does not, no new messages are accepted.
     pub health: StorageHealth,
-    /// What every call is paid from and booked in.
+    /// The meter that pays for every call and books it.
     pub meter: Meter,
-    /// What was learnt about models so far, and where more is stored.
+    /// The stored knowledge about models, and where more is stored.
     pub learned: Learned,
     /// The concerns that apply to every turn, in order.
     pub hooks: Hooks,
-    /// What each agent is doing now.
+    /// The current activity of each agent.
     pub board: AgentBoard,
-    /// What the owner is told of changes to what instructs the model, if that is kept.
+    /// The report of changed instructions to the owner, if these are recorded.
     pub changes: Option<Arc<Changes>>,
     /// Reviews an answer before it counts, if there is a reviewer.
     pub review: Option<Arc<dyn Review>>,
@@ -86,18 +86,18 @@ impl Services {
     }
 }
 
-/// What was learnt about models.
+/// The stored knowledge about models.
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct Learned {
-    /// What was known when the program started.
+    /// The facts known when the program started.
     pub facts: Vec<(ModelKey, ModelFact)>,
     /// Where it is stored.
     pub memory: Arc<dyn ModelMemory>,
 }
 
 impl Learned {
-    /// These facts, with further ones stored there.
+    /// Creates the knowledge from these facts; `memory` stores further ones.
     pub fn new(facts: Vec<(ModelKey, ModelFact)>, memory: Arc<dyn ModelMemory>) -> Self {
         Self { facts, memory }
     }

@@ -68,7 +68,7 @@ impl BackgroundTask {
         let started = self.take();
         if let Some(task) = started {
             task.abort();
-            // It was told to end, and that is what the error says.
+            // The task was aborted, so its error is expected.
             let _ = task.await;
         }
     }

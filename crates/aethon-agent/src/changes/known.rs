@@ -1,7 +1,8 @@
-//! A small file in the home directory with what the owner knows, so that changes made while the program was off count.
+//! A small file in the home directory with the state that the owner knows, so that changes made while the program was off
+//! count.
 //!
-//! Several programs of one home write it, each as a whole; if two find the same change at the same moment, it is told
-//! twice. A file that cannot be understood counts as none: then what there is now becomes what is known.
+//! Several programs of one home write it, each as a whole; if two find the same change at the same moment, it is
+//! reported twice. An unreadable file counts as missing: then the current state becomes the known state.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -17,31 +18,31 @@ pub(super) const SERVER: &str = "mcp/";
 /// The largest file that is read.
 const MAX_BYTES: usize = 16 << 20;
 
-/// Before the names of what is not used.
+/// The prefix of the names of unused entries.
 const UNUSED: char = '!';
 
-/// How long something must have been usable before the owner is told again that it is not.
+/// How long an entry must have been usable before the owner is notified again that it is not.
 const SETTLED: Duration = Duration::from_mins(10);
 
 /// The texts or digests, by name.
 type Texts = BTreeMap<String, String>;
 
-/// What the owner knows, and the file that remembers it.
+/// The state that the owner knows, and the file that stores it.
 #[derive(Debug)]
 pub(super) struct Known {
     path: PathBuf,
     /// Its content as this program last saw it.
     known: Option<Texts>,
-    /// What was unusable, and when that was last seen.
+    /// The unusable entries, and when each was last seen.
     unusable: BTreeMap<String, Instant>,
 }
 
-/// What the owner does not know yet.
+/// The changes that the owner does not know yet.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Unknown {
-    /// The names of what has changed.
+    /// The names of the changed entries.
     pub(super) changed: BTreeSet<String>,
-    /// What is not used any more, and why.
+    /// The entries that are no longer used, and why.
     pub(super) unused: BTreeMap<String, String>,
 }
 
@@ -50,8 +51,8 @@ impl Known {
         Self { path, known: None, unusable: BTreeMap::new() }
     }
 
-    /// Returns what differs from what the owner knows, which from now on the owner counts as knowing. The first time
-    /// there is nothing to compare with, except for what is not used.
+    /// Returns the differences from the state that the owner knows, and marks them as known. The first time there is
+    /// nothing to compare with, except for unused entries.
     pub(super) fn compare(&mut self, now: &[&Observations]) -> Unknown {
         for (name, _) in entries(now).filter(|(_, (_, observed))| matches!(observed, Observed::Unusable(_))) {
             self.unusable.insert(name.clone(), Instant::now());
@@ -77,7 +78,7 @@ impl Known {
         unknown
     }
 
-    /// Returns what the owner knows once everything was told, and what that is.
+    /// Returns the state that the owner knows after this report, and the changes to report.
     fn updated(&self, known: &Texts, now: &[&Observations]) -> (Texts, Unknown) {
         let (mut updated, mut unknown) = (Texts::new(), Unknown::default());
         let was_removed =
@@ -93,7 +94,7 @@ impl Known {
                     updated.insert(name.clone(), text.clone());
                 }
                 Observed::RemovedByOwner => {}
-                // What it was before is kept: if it is the same again later, nothing has changed.
+                // The earlier text is kept: if the same text appears again later, nothing has changed.
                 Observed::Unusable(why) => {
                     updated.extend(before.map(|before| (name.clone(), before.clone())));
                     if !known.contains_key(&unused(name)) {
@@ -106,7 +107,7 @@ impl Known {
         for (name, text) in known.iter().filter(|(name, _)| !updated.contains_key(*name)).collect::<Vec<_>>()
         {
             match name.strip_prefix(UNUSED) {
-                // A loop that swaps a file for a link and back is told once.
+                // A loop that swaps a file for a link and back is reported once.
                 Some(of) if self.unusable.get(of).is_some_and(|then| then.elapsed() < SETTLED) => {
                     updated.insert(name.clone(), text.clone());
                 }
@@ -176,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_is_told_once_also_across_starts() {
+    fn changes_are_reported_once_even_across_restarts() {
         let home = tempfile::tempdir().unwrap();
         let path = home.path().join("pages.json");
         let mut known = Known::new(path.clone());
@@ -191,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn the_file_of_earlier_versions_counts_and_a_broken_one_is_none() {
+    fn file_of_earlier_versions_is_read_and_a_broken_one_ignored() {
         let home = tempfile::tempdir().unwrap();
         let path = home.path().join("pages.json");
         std::fs::write(&path, r#"{"SOUL.md":"a"}"#).unwrap();
@@ -233,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_owner_wrote_is_not_told_and_servers_may_come_and_go() {
+    fn owner_edits_and_server_reconnections_are_not_reported() {
         let home = tempfile::tempdir().unwrap();
         let mut known = Known::new(home.path().join("instructions.json"));
         let sops = |observed: Observed| observations(Origin::Workspace, &[("sops/a.sop.md", observed)]);

@@ -1,9 +1,10 @@
-//! Tells the owner what has changed of that which instructs the model: pages, SOPs, specialists, and what servers say of
-//! their tools.
+//! Reports changes of the model's instructions to the owner: pages, SOPs, specialists, and the tool descriptions of
+//! servers.
 //!
-//! Anybody's words in the model's ear may lead to a command that writes such a file; an editor or a `git pull` writes
-//! one too. So what differs from what the owner was last told is named once, in the owner's next conversation.
-//! `aethon_core::instructions` is what there is now, `known` the files that keep what the owner knows, `news` compares the two and finds
+//! Text from any source that the model reads may lead to a command that writes such a file; an editor or a `git pull`
+//! writes one too. So every difference from the last report is named once, in the owner's next conversation.
+//! `aethon_core::instructions` reads the current state, `known` keeps the files with the state that the owner knows,
+//! and `news` compares the two and words the report.
 //! the words.
 
 mod known;

@@ -1,4 +1,4 @@
-//! Compares what there is with what the owner knows, and says what is new in one sentence.
+//! Compares the current state with the state that the owner knows, and reports the changes in one sentence.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -11,11 +11,11 @@ use aethon_core::instructions::{Instructions, Observations};
 /// How many names a notice has at most.
 const MAX_NAMES: usize = 10;
 
-/// What is compared, and where the owner's knowledge is kept.
+/// The things to compare, and where the owner's knowledge is kept.
 pub struct Sources {
     /// The workspace, for the words of notices.
     pub workspace: PathBuf,
-    /// The folder of the files that remember what the owner knows: `pages.json` and `instructions.json`.
+    /// The folder of the files with the state that the owner knows: `pages.json` and `instructions.json`.
     pub kept_in: PathBuf,
     /// The prompt of the main agent.
     pub prompt: Arc<Prompt>,
@@ -23,7 +23,7 @@ pub struct Sources {
     pub others: Vec<Arc<dyn Instructions>>,
 }
 
-/// Finds out what the owner has to be told.
+/// Finds the changes to report to the owner.
 pub struct Changes {
     sources: Sources,
     state: Mutex<State>,
@@ -34,7 +34,7 @@ struct State {
     pages: Known,
     /// The digests of everything else.
     others: Known,
-    /// What was compared last.
+    /// The observations of the last comparison.
     last: Vec<Arc<Observations>>,
 }
 
@@ -46,7 +46,7 @@ impl Changes {
         Self { state: Mutex::new(state), sources }
     }
 
-    /// Returns a sentence naming what has changed since the owner was last told. Each change is named once. Blocks.
+    /// Returns a sentence naming the changes since the last report to the owner. Each change is named once. Blocks.
     pub fn news(&self) -> Option<String> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let pages = self.sources.prompt.observe();

@@ -24,9 +24,9 @@ pub(crate) struct Job {
     pub(crate) message: Message,
     pub(crate) replaces: Option<TurnId>,
     pub(crate) stage: Stage,
-    /// Whether the user has been told that the turn is waiting for another program.
+    /// Whether the user has been notified that the turn is waiting for another program.
     pub(crate) has_waited: bool,
-    /// When the program that holds what this turn waits for first looked dead.
+    /// When the program for which this turn waits first looked dead.
     pub(crate) left_since: Option<Instant>,
     pub(crate) surface: Arc<dyn Surface>,
     pub(crate) stop: StopSignal,
@@ -57,7 +57,7 @@ pub(crate) struct TurnHandle {
     pub(crate) claim: Claim,
 }
 
-/// What a turn takes up while it waits and runs.
+/// The resources that a turn occupies while it waits and runs.
 pub(crate) struct Claim {
     pub(crate) trust: Trust,
     /// How many bytes came with it.
@@ -127,14 +127,14 @@ impl Job {
         Cow::Owned(inbound)
     }
 
-    /// Drops the text and the files, which from now on are in the turn's window only: a turn may run for long, and many may
-    /// run at once.
+    /// Drops the text and the files, which from now on are in the turn's window only: a turn may run for long, and
+    /// many may run at once.
     pub(crate) fn drop_content(&mut self) {
         self.inbound.text = String::new();
         self.inbound.attachments = Vec::new();
     }
 
-    /// Returns what the storage needs to begin this turn.
+    /// Returns the data with which the storage begins this turn.
     pub(crate) fn begin(&self) -> Begin {
         Begin { message: self.message.clone(), replaces: self.replaces.clone() }
     }

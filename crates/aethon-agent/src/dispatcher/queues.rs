@@ -51,7 +51,7 @@ impl Limits {
         Ok(())
     }
 
-    /// The same for a turn that was accepted by an earlier process, which is not refused.
+    /// Admits a turn that was accepted by an earlier process and is therefore not refused.
     fn admit_anyway(&self, live: &mut TurnHandle) {
         let Claim { trust, bytes, .. } = live.claim;
         let held = || [self.turns.take_anyway(trust, 1), self.bytes.take_anyway(trust, bytes)];
@@ -84,7 +84,7 @@ struct SessionQueue {
     /// Whether something other than the running turn changed the transcript while it ran. The next turn must then read
     /// the transcript, so it cannot begin in the transaction that ends this one.
     was_changed_externally: bool,
-    /// Whether somebody is looking for turns that other programs left in the session. Nothing begins meanwhile.
+    /// Whether a search for turns that other programs left in the session is in progress. Nothing begins meanwhile.
     is_reserved: bool,
     /// Whether turns were deferred to the next start because the program is shutting down. Nothing behind them begins
     /// here.
@@ -302,8 +302,8 @@ impl SessionQueues {
         all.start(&session)
     }
 
-    /// Returns what the storage needs to begin the next turn in the transaction that ends the running one, after
-    /// `prepare` has completed the job. `None` if the next turn has to wait for that end, because it replaces
+    /// Returns the data with which the storage begins the next turn in the transaction that ends the running one,
+    /// after `prepare` has completed the job. `None` if the next turn has to wait for that end, because it replaces
     /// something, was stopped, or the transcript was changed meanwhile. [`Self::has_begun`] reports the outcome.
     pub(crate) fn begin_next(
         &self,
@@ -547,7 +547,7 @@ mod tests {
     }
 
     #[test]
-    fn at_the_end_of_the_program_nothing_overtakes_what_was_deferred() {
+    fn deferred_turns_are_not_overtaken_at_shutdown() {
         let session = SessionId::parse("webchat:a").unwrap();
         let turns = Turns {
             queues: SessionQueues::new(QueueLimits { per_session: 8, turns: 8, bytes: 1 << 20 }),

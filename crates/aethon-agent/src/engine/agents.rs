@@ -1,4 +1,4 @@
-//! The engine's agents as they run, each with its guarded tools and with what was learnt about its models.
+//! The engine's running agents, each with its guarded tools and the knowledge about its models.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -51,7 +51,7 @@ impl RunningAgent {
         ContextWindow::new(self.limits(options).rule(), self.knowledge.counter())
     }
 
-    /// Stores what was learnt about its models, in the background.
+    /// Stores the knowledge about its models, in the background.
     pub(super) fn keep_what_was_learnt(&self, tasks: &Tasks) {
         self.knowledge.keep(&self.agent.models.capabilities(), tasks);
     }

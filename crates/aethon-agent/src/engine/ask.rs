@@ -24,7 +24,7 @@ pub(super) struct Question<'q> {
     pub(super) surface: &'q dyn Surface,
     pub(super) models: &'q Models,
     pub(super) request: ModelRequest,
-    /// What the call is for.
+    /// The purpose of the call.
     pub(super) work: Work,
     /// Where the answer is collected.
     pub(super) response: ResponseBuffer,
@@ -51,7 +51,7 @@ pub(super) enum AskOutcome {
     Failed(ModelError),
 }
 
-/// How many models were asked and never responded.
+/// The number of models that were called and never responded.
 pub(super) type Silences = u32;
 
 impl Dialogue {
@@ -150,7 +150,7 @@ enum ReadEnd {
     Full,
 }
 
-/// The outcome of a turn whose model does not stop.
+/// Returns the outcome of a turn whose model does not stop.
 fn full() -> TurnOutcome {
     let most = MAX_SAID >> 20;
     let sentence =
@@ -161,7 +161,7 @@ fn full() -> TurnOutcome {
 /// How reading ended: interrupted, with a panic, with an error, or with the answer.
 type ReadResult = Result<Result<Result<ReadEnd, CallError>, String>, Interrupt>;
 
-/// Why there is no complete answer, for the hooks.
+/// Returns the reason for an incomplete answer, for the hooks.
 fn failure_of(read: &ReadResult) -> Failure {
     match read {
         Err(interrupt) => TurnOutcome::interrupted(*interrupt).failure(),

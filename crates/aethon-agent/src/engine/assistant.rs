@@ -24,8 +24,8 @@ use crate::roster::SpecialistSource;
 use crate::services::Services;
 use crate::storage_log::log_storage;
 
-/// How long stopped turns may take to store what they had when the program ends. With the default grace of eight seconds the
-/// program ends within the ten that supervisors wait before they kill it, also if the storage is broken.
+/// How long stopped turns may take to store their output when the program ends. With the default grace of eight
+/// seconds the program ends within the ten that supervisors wait before they kill it, even if the storage is broken.
 const STORE_GRACE: Duration = Duration::from_millis(1500);
 
 /// The assistant. Cheap to clone; clones are the same engine. It runs on the tokio runtime that calls it.
@@ -33,17 +33,18 @@ const STORE_GRACE: Duration = Duration::from_millis(1500);
 pub struct Engine(Arc<Shared>);
 
 impl Engine {
-    /// An engine with one agent. Call [`Self::recover`] before anything is submitted.
+    /// Creates an engine with one agent. Call [`Self::recover`] before anything is submitted.
     pub fn new(main: Agent, services: Services, options: Options) -> Self {
         Self::with_agents(main, Vec::new(), services, options)
     }
 
-    /// An engine with several agents, which share the services. Messages that name no agent go to the main one.
+    /// Creates an engine with several agents, which share the services. Messages that name no agent go to the main
+    /// one.
     pub fn with_agents(main: Agent, others: Vec<Agent>, services: Services, options: Options) -> Self {
         Self(Arc::new(Shared::new((main, others), services, options))).with_measured_caches()
     }
 
-    /// An engine whose main agent asks specialists of this source, as they are at the moment, by tools of their names.
+    /// Creates an engine whose main agent calls the current specialists of this source by tools of their names.
     pub fn with_specialists(
         main: Agent,
         specialists: Arc<dyn SpecialistSource>,
@@ -60,7 +61,7 @@ impl Engine {
         .with_measured_caches()
     }
 
-    /// Lets `/metrics` say what the engine keeps in memory between turns.
+    /// Reports the size of the engine's caches in `/metrics`.
     fn with_measured_caches(self) -> Self {
         let caches = self.0.services.bus.telemetry().caches();
         let shared = Arc::downgrade(&self.0);
@@ -70,9 +71,9 @@ impl Engine {
         self
     }
 
-    /// Looks after the turns that an earlier process left: takes up those that nobody can send again, closes the others
-    /// as interrupted. `surface` says who watches a turn that goes on. Returns how many go on. From then on the engine
-    /// [watches](Self::watch), even if this fails.
+    /// Recovers the turns that an earlier process left: resumes those that their sender cannot send again, and closes
+    /// the others as interrupted. `surface` returns the watcher of a resumed turn. Returns the number of resumed
+    /// turns. From then on the engine [watches](Self::watch), even if this fails.
     pub async fn recover(
         &self,
         surface: impl Fn(&TurnRecord) -> Arc<dyn Surface> + Send + Sync + 'static,
@@ -83,33 +84,34 @@ impl Engine {
         going_on
     }
 
-    /// Says to other programs on the same storage that this one lives, and looks after the turns of those that are gone,
+    /// Announces to other programs on the same storage that this one is alive, and recovers the turns of dead ones,
     /// as [`Self::recover`] does, until [`Self::shutdown`].
     pub fn watch(&self, surface: impl Fn(&TurnRecord) -> Arc<dyn Surface> + Send + Sync + 'static) {
         self.0.watch(Arc::new(surface));
     }
 
-    /// Tells those who look on, until [`Self::shutdown`], how the turns end that other programs run on the same storage.
+    /// Notifies these watchers, until [`Self::shutdown`], of the ends of turns that other programs run on the same
+    /// storage.
     pub fn tell(&self, onlookers: Arc<dyn SessionWatchers>) {
         self.0.start_announcing(onlookers);
     }
 
-    /// Has the main agent answer with other models from the next turn on; what runs goes on with those that it began with.
-    /// `facts` is what was learnt of the new ones before.
+    /// Has the main agent answer with other models from the next turn on; running turns keep the models that they
+    /// began with. `facts` is the knowledge about the new models.
     pub fn set_models(&self, models: AgentModels, facts: Vec<(ModelKey, ModelFact)>) {
         self.0.set_models(models, facts);
     }
 
-    /// The tools of the main agent behind every guard, for calls that no model makes.
+    /// Returns the tools of the main agent behind every guard, for calls that no model makes.
     pub fn toolbox(&self) -> Arc<dyn Toolbox> {
         self.0.agents().toolbox()
     }
 
-    /// Takes nothing in any more, lets what runs finish for `grace`, then stops it; what was said is stored. Waiting
-    /// turns stay stored, and the next start looks after them.
+    /// Accepts no more messages, lets running turns finish for `grace`, then stops them; their output is stored.
+    /// Waiting turns stay stored, and the next start recovers them.
     pub async fn shutdown(&self, grace: Duration) {
         self.0.queues.end();
-        // Nobody waits for these, and nothing is lost with them.
+        // No caller waits for these, and nothing is lost with them.
         self.0.ahead.end();
         if timeout(grace, self.0.tasks.ended()).await.is_err() {
             self.0.queues.stop_all(Cause::Shutdown);

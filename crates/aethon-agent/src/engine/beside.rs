@@ -1,4 +1,4 @@
-//! What an engine keeps beside other programs on the same storage; `watch`, `recover` and `elsewhere` work with it.
+//! The engine's state about other programs on the same storage; `watch`, `recover` and `elsewhere` work with it.
 
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -12,13 +12,13 @@ use crate::tasks::BackgroundTask;
 /// How often a lease is renewed while it lasts. Three signs of life may be late without harm.
 pub(super) const SIGNS: u32 = 4;
 
-/// Who watches a turn that goes on.
+/// Returns the watcher of a resumed turn.
 pub(super) type Watchers = dyn Fn(&TurnRecord) -> Arc<dyn Surface> + Send + Sync;
 
-/// What is known of the turns of other programs.
+/// The known state of the turns of other programs.
 pub(super) struct Elsewhere {
     pub(super) onlookers: OnceLock<Arc<dyn SessionWatchers>>,
-    /// One poll at a time, so that whoever waits for one knows that everything before it was announced.
+    /// Allows one poll at a time: after a completed poll, everything before it has been announced.
     pub(super) polling: Semaphore,
     /// Up to which message the ends of turns are known.
     through: Mutex<Option<MessageId>>,

@@ -38,10 +38,10 @@ ended: do something else, or answer with what you have.";
 /// How many calls run in parallel.
 const MAX_AT_ONCE: usize = 8;
 
-/// How many times in a row a model is asked to repair arguments that are not valid JSON.
+/// How many times in a row a model may repair arguments that are not valid JSON.
 const MAX_REPAIRS: u32 = 1;
 
-/// How many times in a row it is asked for shorter arguments.
+/// How many times in a row a model may shorten its arguments.
 const MAX_CUTS: u32 = 3;
 
 /// The tool calls of one turn.
@@ -81,7 +81,7 @@ struct OpenCall {
 }
 
 impl ToolRun {
-    /// The calls of a turn in which `loop_limit` equal calls count as a loop.
+    /// Creates the calls of a turn in which `loop_limit` equal calls count as a loop.
     pub(super) fn new(context: ToolContext, loop_limit: usize) -> Self {
         Self {
             context,
@@ -97,8 +97,8 @@ impl ToolRun {
         self.ids.extend(messages.flat_map(|message| message.tool_calls()).map(|call| call.id.clone()));
     }
 
-    /// Gives each call of a response an id that no other call of the turn has: tools know a call by it, and some models begin
-    /// to count anew in every response.
+    /// Gives each call of a response an id that no other call of the turn has: tools know a call by it, and some
+    /// models restart their numbering in every response.
     pub(super) fn distinguish(&mut self, message: &mut Message) {
         for block in &mut message.content {
             let Block::ToolCall(call) = block else { continue };
@@ -121,8 +121,8 @@ impl ToolRun {
         self.open = Some(OpenCalls { calls: calls.collect(), was_cut, loops: None });
     }
 
-    /// Takes up calls that a restart has cut off. Those of tools that recognise what they have done run again; the others
-    /// have a result that says what happened.
+    /// Resumes calls that a restart has cut off. Those of tools that recognise repeated calls run again; the others
+    /// have a result that reports the interruption.
     pub(super) fn take_up(&mut self, calls: Vec<CutOffCall>) {
         if calls.is_empty() {
             return;
@@ -139,7 +139,7 @@ impl ToolRun {
         self.open = Some(OpenCalls { calls: calls.collect(), was_cut: false, loops: None });
     }
 
-    /// Notes what the model is shown that made the calls which were taken up.
+    /// Records in the resumed calls the content that the model had seen when it made them.
     pub(super) fn taken_up_from(&mut self, request: ModelRequest) {
         let request = Arc::new(request);
         for call in self.open.iter_mut().flat_map(|open| &mut open.calls) {
@@ -181,8 +181,8 @@ impl ToolRun {
         Ok(())
     }
 
-    /// Returns whether the open calls can be left as they are for a turn that goes on after a restart: what is unfinished runs
-    /// again then, and what has a result only reads, so that it may.
+    /// Returns whether the open calls can be left as they are for a turn that resumes after a restart: unfinished
+    /// calls then run again, and finished ones are repeatable because they only read.
     pub(super) fn can_run_again(&self, specs: &[ToolSpec]) -> bool {
         let calls = self.open.iter().flat_map(|open| &open.calls);
         let has_unfinished = calls.clone().any(|call| call.result.get().is_none());
@@ -223,7 +223,7 @@ impl ToolRun {
 }
 
 impl OpenCalls {
-    /// The tool of a call whose arguments could not be read.
+    /// Returns the tool of a call whose arguments could not be read.
     fn unreadable(&self) -> Option<&str> {
         self.calls.iter().find(|call| call.call.input.is_string()).map(|call| call.call.name.as_str())
     }
@@ -270,7 +270,7 @@ impl OpenCall {
         let _ = self.result.set(result);
     }
 
-    /// The result, or why there is none.
+    /// Returns the result, or the reason why there is none.
     fn result(&self) -> ToolResult {
         match (self.result.get(), self.started.get().is_some(), self.has_begun()) {
             (Some(result), ..) => result.clone(),
@@ -281,7 +281,7 @@ impl OpenCall {
         }
     }
 
-    /// Whether it may have had an effect.
+    /// Returns whether the call may have had an effect.
     fn has_begun(&self) -> bool {
         self.context.has_begun.load(Ordering::Relaxed)
     }
@@ -306,7 +306,7 @@ impl OpenCall {
             call: self.call.id.clone(),
             name: self.call.name.clone(),
             phase,
-            // At the end only if a person changed them: then what ran is not what the model asked for.
+            // At the end only if a person changed them: then the call did not run with the model's arguments.
             input: match result {
                 None => running.then(|| self.call.input.clone()),
                 Some(result) => result.edited.clone(),
@@ -319,7 +319,7 @@ impl OpenCall {
     }
 }
 
-/// The model was told what is wrong with its arguments, and repeated the mistake.
+/// Returns the failure of a model that repeats invalid arguments after it has received the error.
 fn garbled(tool: &str) -> Failure {
     let message = format!(
         "The model called `{tool}` with arguments that are not valid JSON, also when it was asked to repair them. Ask \
@@ -328,7 +328,7 @@ fn garbled(tool: &str) -> Failure {
     Failure::new(ModelErrorKind::Malformed, message)
 }
 
-/// The model was told that its arguments are too long, and did not shorten them.
+/// Returns the failure of a model that does not shorten its arguments after it has received the error.
 fn cut_off(tool: &str) -> Failure {
     let message = format!(
         "The arguments of `{tool}` were cut off by the model's output limit again and again, although the model was \

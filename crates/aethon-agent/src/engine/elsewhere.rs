@@ -1,8 +1,9 @@
-//! What other programs of the same storage have said, for those who look on here.
+//! Announces the answers of other programs on the same storage to the watchers here.
 //!
-//! A turn tells those who watch it while it runs, but only in its own program. What a terminal without a daemon has asked would
-//! be in the transcript and on nobody's screen. So the ends of such turns are looked for, more often while somebody looks on,
-//! and once more before a turn begins behind messages that were not seen here: what was said before it is announced before it.
+//! A turn reports to its watchers while it runs, but only in its own program. The answer to a terminal without a
+//! daemon would be in the transcript and on no other screen. So this module polls for the ends of such turns, more
+//! often while a session is watched, and once more before a turn begins behind messages that this program has not
+//! seen: earlier answers are announced before it.
 
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -16,11 +17,11 @@ use super::beside::SIGNS;
 use super::shared::Shared;
 use crate::storage_log::log_storage;
 
-/// The interval between polls while somebody looks on.
+/// The interval between polls while a session is watched.
 const POLL: Duration = Duration::from_millis(500);
 
 impl Shared {
-    /// Announces from now on to these onlookers what other programs have said.
+    /// Starts announcing the answers of other programs to these watchers.
     pub(super) fn start_announcing(self: &Arc<Self>, onlookers: Arc<dyn SessionWatchers>) {
         let seldom = self.services.owners.lease() / SIGNS;
         if self.elsewhere.onlookers.set(onlookers).is_ok() {
@@ -28,8 +29,8 @@ impl Shared {
         }
     }
 
-    /// Announces to those who look on which turns other programs have ended since the last poll. Returns whether anybody
-    /// looks on.
+    /// Announces the turns that other programs have ended since the last poll to the watchers. Returns whether any
+    /// session is watched.
     pub(super) async fn poll_other_programs(&self) -> bool {
         let Some(onlookers) = self.elsewhere.onlookers.get() else { return false };
         // It is never closed.

@@ -1,4 +1,4 @@
-//! Makes a turn's next request fit: asks what the model can do, and has the conversation compacted.
+//! Makes a turn's next request fit: queries the model's limits, and has the conversation compacted.
 
 use aethon_core::message::Block;
 use aethon_core::surface::TurnEvent;
@@ -12,12 +12,12 @@ use crate::window::estimate_text;
 const FITS_ANYWHERE: u64 = 3_000;
 
 impl Turn<'_> {
-    /// Chooses the tools and, where it may matter, asks the service what its model can do: some servers silently cut
-    /// what is too long. Without an answer the assumptions stand.
+    /// Chooses the tools and, where it may matter, queries the model's limits from the service: some servers silently
+    /// truncate requests that are too long. Without an answer the assumed limits apply.
     pub(super) async fn discover_model(&mut self, system: &str) -> Result<(), TurnOutcome> {
         self.offer_tools();
-        // Most services reject what is too long and say how much fits; then fewer tools are offered. Where requests are
-        // cut silently, the tools count too.
+        // Most services reject requests that are too long and report the limit; then fewer tools are offered. Where
+        // requests are truncated silently, the tools count too.
         let refused = if self.is_cut_silently() { 0 } else { self.offer.tokens };
         if self.estimated(system).saturating_sub(refused) <= FITS_ANYWHERE {
             return Ok(());
@@ -31,7 +31,7 @@ impl Turn<'_> {
         Ok(())
     }
 
-    /// Whether the service silently cuts what is too long.
+    /// Returns whether the service silently truncates requests that are too long.
     fn is_cut_silently(&self) -> bool {
         self.agent.agent.models.capabilities().cuts_silently
     }
@@ -46,7 +46,7 @@ impl Turn<'_> {
         self.offer.fit(most);
     }
 
-    /// Tells the person once that the model answers without having seen the picture.
+    /// Notifies the person once that the model answers without having seen the picture.
     pub(super) fn notify_unseen_picture(&mut self) {
         let model = self.agent.agent.models.capabilities();
         if model.images || self.answer.is_unseen_picture_reported || !self.begins_with_a_picture() {
@@ -58,7 +58,7 @@ impl Turn<'_> {
         self.job.surface.emit(&self.context.turn, notice);
     }
 
-    /// Tells the person once that the model is unknown, what is assumed of it, and what to set.
+    /// Notifies the person once that the model is unknown, of the limits assumed for it, and of the settings to use.
     pub(super) fn notify_assumed_limits(&self) {
         let model = self.agent.agent.models.capabilities();
         if model.is_known || !self.shared.reported_models.is_new(&model.model) {
@@ -107,7 +107,7 @@ impl Turn<'_> {
         self.allowance(system).beside + self.conversation.window.tokens()
     }
 
-    /// Returns what the next request may take, and how much of that is not conversation.
+    /// Returns the token limit of the next request, and how much of it is not conversation.
     pub(super) fn allowance(&self, system: &str) -> Allowance {
         let continued: u64 =
             self.answer.continued.iter().flatten().map(|message| estimate_text(&message.text())).sum();

@@ -1,5 +1,5 @@
-//! What the engine learns about a model while using it, and keeps across restarts: how many real tokens one estimated
-//! token stands for, and how much the model turned out to accept.
+//! The engine's knowledge about a model, gathered in use and kept across restarts: how many real tokens one estimated
+//! token corresponds to, and how much the model has accepted.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -14,14 +14,14 @@ use crate::window::TokenCounter;
 /// A ratio that differs by less than this from the stored one is not worth a write.
 const NOTABLE: f64 = 0.05;
 
-/// What is known of an agent's model.
+/// The knowledge about an agent's model.
 pub(super) struct ModelKnowledge {
     memory: Arc<dyn ModelMemory>,
     state: Mutex<Known>,
 }
 
 struct Known {
-    /// How many real tokens one estimated token stands for with this provider, over all sessions.
+    /// How many real tokens one estimated token corresponds to with this provider, over all sessions.
     ratio: Option<f64>,
     /// The ratio that is stored.
     kept_ratio: Option<f64>,
@@ -29,7 +29,7 @@ struct Known {
 }
 
 impl ModelKnowledge {
-    /// Loads what is stored about this model.
+    /// Loads the stored knowledge about this model.
     pub(super) fn new(learned: &Learned, model: &Capabilities) -> Self {
         let key = ModelKey::of(model);
         let ratio = learned.facts.iter().find_map(|(model, fact)| match fact {
@@ -46,12 +46,12 @@ impl ModelKnowledge {
         state.ratio = Some(state.ratio.map_or(ratio, |known| (known + ratio) / 2.0));
     }
 
-    /// A counter for a new window.
+    /// Creates a counter for a new window.
     pub(super) fn counter(&self) -> TokenCounter {
         TokenCounter::calibrated(self.lock().ratio)
     }
 
-    /// Stores what has changed, in the background.
+    /// Stores the changed knowledge, in the background.
     pub(super) fn keep(&self, model: &Capabilities, tasks: &Tasks) {
         let news = self.news(model);
         if news.is_empty() {
@@ -67,7 +67,7 @@ impl ModelKnowledge {
         });
     }
 
-    /// The facts that have changed enough to be stored again.
+    /// Returns the facts that have changed enough to be stored again.
     fn news(&self, model: &Capabilities) -> Vec<ModelFact> {
         let mut state = self.lock();
         let mut news = Vec::new();

@@ -1,4 +1,4 @@
-//! What is measured of a turn: how long the person waited, how it ended, and what hooks refused.
+//! The metrics of a turn: how long the person waited, how it ended, and which calls hooks refused.
 
 use std::time::Duration;
 

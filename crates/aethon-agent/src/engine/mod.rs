@@ -1,14 +1,14 @@
 //! The engine. `assistant` is its interface, and `submit` stores and enqueues incoming messages.
 //!
-//! `start` begins a turn and `turn` runs it: `request` says what is sent, and whether to send it again after a failure
-//! (`retry`); `ask` makes one model call; `fit` and `compaction` make the request fit; `response` collects what the model
-//! says; `calls` runs its tools, and `repetition` detects loops; `outcome` stores the end, one long answer at a time
-//! (`long_ends`). `measure` is for telemetry.
+//! `start` begins a turn and `turn` runs it: `request` decides the content of a request, and whether to send it again
+//! after a failure (`retry`); `ask` makes one model call; `fit` and `compaction` make the request fit; `response`
+//! collects the model's output; `calls` runs its tools, and `repetition` detects loops; `outcome` stores the end, one
+//! long answer at a time (`long_ends`). `measure` is for telemetry.
 //!
-//! `agents` are the running agents, `knowledge` is what was learned about their models, and `delegation` is how one agent
-//! asks another. `recover` resumes or closes what a crash left behind, `watch` renews the lease and takes over from
-//! programs that are gone, and `elsewhere` announces what other programs have answered; what these share is in `beside`.
-//! `session_ops` holds the operations on sessions.
+//! `agents` are the running agents, `knowledge` is the knowledge about their models, and `delegation` is how one
+//! agent delegates to another. `recover` resumes or closes the turns that a crash left behind, `watch` renews the
+//! lease and takes over from programs that are gone, and `elsewhere` announces the answers of other programs;
+//! `beside` holds the state that these share. `session_ops` holds the operations on sessions.
 
 mod agents;
 mod ask;

@@ -26,7 +26,7 @@ const FIRST: [&str; 8] = [
 pub(super) struct Offer {
     /// All that can be called.
     pub(super) all: Arc<[ToolSpec]>,
-    /// Those that are offered.
+    /// The tools that are offered.
     pub(super) specs: Arc<[ToolSpec]>,
     /// The estimated tokens of their descriptions; 0 for a model that does not read them.
     pub(super) tokens: u64,
@@ -36,7 +36,7 @@ pub(super) struct Offer {
 }
 
 impl Offer {
-    /// Chooses what to offer in requests of at most `most` tokens.
+    /// Chooses the tools to offer in requests of at most `most` tokens.
     pub(super) fn new(all: Arc<[ToolSpec]>, is_read: bool, most: u64) -> Self {
         let specs = offered(&all, most);
         let tokens = if is_read { estimate_tools(&specs) } else { 0 };
@@ -51,7 +51,7 @@ impl Offer {
     }
 }
 
-/// The tools for a request of at most `most` tokens, in their original order.
+/// Returns the tools for a request of at most `most` tokens, in their original order.
 fn offered(specs: &Arc<[ToolSpec]>, most: u64) -> Arc<[ToolSpec]> {
     let room = most / SHARE;
     if estimate_tools(specs) <= room {
@@ -81,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_small_window_gets_what_matters_most() {
+    fn small_window_is_offered_the_most_important_tools() {
         let spec = |name: &str| ToolSpec::new(name, "x".repeat(400), json!({"type": "object"}));
         let specs: Arc<[ToolSpec]> = ["calculator", "shell", "think", "file_read"].map(spec).into();
         let names =

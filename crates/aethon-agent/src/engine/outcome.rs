@@ -1,4 +1,4 @@
-//! How a turn ends: what the person reads, what is stored, and who is notified.
+//! Ends a turn: composes the reply that the person reads, stores it, and notifies the watchers.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -33,17 +33,17 @@ pub(super) struct TurnOutcome {
 }
 
 impl TurnOutcome {
-    /// The model said all it had to say.
+    /// Returns the outcome of a complete answer.
     pub(super) fn done() -> Self {
         Self { end: TurnEnd::End, notice: None, retry_after: None }
     }
 
-    /// The model finished, and there is something to say about it.
+    /// Returns the outcome of a complete answer with a notice.
     pub(super) fn noted(reason: EndReason, sentence: &str) -> Self {
         Self::of(TurnEnd::End, reason, sentence)
     }
 
-    /// The model finished because its answer became too long.
+    /// Returns the outcome of an answer that became too long.
     pub(super) fn too_long() -> Self {
         Self::noted(
             EndReason::Length,
@@ -51,7 +51,7 @@ impl TurnOutcome {
         )
     }
 
-    /// It was stopped.
+    /// Returns the outcome of a stopped turn.
     pub(super) fn stopped(cause: Cause) -> Self {
         match cause {
             Cause::Person => Self::of(TurnEnd::Stopped, EndReason::Stopped, "Stopped."),
@@ -63,29 +63,29 @@ impl TurnOutcome {
         }
     }
 
-    /// A person stopped it before it began.
+    /// Returns the outcome of a turn that a person stopped before it began.
     fn withdrawn() -> Self {
         Self::of(TurnEnd::Stopped, EndReason::Withdrawn, "Stopped before it was answered.")
     }
 
-    /// A limit was reached.
+    /// Returns the outcome of a turn that reached a limit.
     pub(super) fn limit(reason: EndReason, sentence: impl Into<String>) -> Self {
         Self::of(TurnEnd::Limit, reason, sentence)
     }
 
-    /// Something failed.
+    /// Returns the outcome of a failed turn.
     pub(super) fn failed(failure: Failure) -> Self {
         let end = if failure.code.is_budget() { TurnEnd::Budget } else { TurnEnd::Error };
         let retry_after = failure.retry_after;
         Self { end, notice: Some((failure.code, failure.message)), retry_after }
     }
 
-    /// The fault is ours.
+    /// Returns the outcome of a turn that failed by a fault of this program.
     pub(super) fn fault(reason: EndReason, sentence: &str) -> Self {
         Self::of(TurnEnd::Error, reason, sentence)
     }
 
-    /// It was interrupted.
+    /// Returns the outcome of an interrupted turn.
     pub(super) fn interrupted(interrupt: Interrupt) -> Self {
         match interrupt {
             Interrupt::Stopped(cause) => Self::stopped(cause),
@@ -145,8 +145,8 @@ impl TurnOutcome {
 }
 
 impl Shared {
-    /// Stores an outcome together with the beginning of the next turn, however long that takes. A second attempt leaves
-    /// that beginning out, because it may be what the storage rejects.
+    /// Stores an outcome together with the beginning of the next turn, however long that takes. A second attempt
+    /// leaves that beginning out, because the storage may have rejected it.
     pub(super) async fn store(
         &self,
         messages: &Arc<Vec<Message>>,
@@ -162,8 +162,8 @@ impl Shared {
         until_stored("the outcome of a turn could not be stored; trying again", finish).await
     }
 
-    /// Where else a reply is delivered; nowhere if a person stopped the turn. `seen` is what the model saw, and decides
-    /// whether the reply was made from outside content.
+    /// Returns the other destinations of a reply; none if a person stopped the turn. `seen` is the content that the
+    /// model saw; it decides whether the reply counts as made from outside content.
     pub(super) fn deliveries<'m>(
         &self,
         inbound: &Inbound,
@@ -218,7 +218,7 @@ impl Shared {
         self.end_unasked(job, &outcome, messages).await;
     }
 
-    /// Ends a turn whose message is in no transcript, because what it belongs to was removed while it waited.
+    /// Ends a turn whose message is in no transcript, because its session was removed while it waited.
     pub(super) async fn end_removed(&self, job: Job) {
         let sentence = if job.replaces.is_some() {
             "What this was to replace is not in the conversation any more, so nothing was changed. Send it as a new \
@@ -250,7 +250,7 @@ impl Shared {
         job.reply.send_replace(Some(reply));
     }
 
-    /// Ends a turn for which no model was asked.
+    /// Ends a turn that made no model call.
     async fn end_unasked(&self, job: Job, outcome: &TurnOutcome, messages: Vec<Message>) {
         let model = self.agents().get_or_main(&job.inbound.agent).model();
         let reply = Arc::new(outcome.reply(&job, String::new(), model, Usage::default()));
@@ -290,8 +290,8 @@ pub(super) fn reply_if_not_stored(reply: Arc<Reply>, error: &Error) -> Option<Ar
     Some(Arc::new(Reply { text: sentence, end: TurnEnd::Error, failure, ..reply }))
 }
 
-/// Where the outside content that a turn worked on came from: the sender of the message, and anything else that a model
-/// saw between outside-content markers. `None` if all of it is the owner's or the assistant's own.
+/// Returns the sources of the outside content that a turn worked on: the sender of the message, and anything else
+/// that a model saw between outside-content markers. `None` if all of it is the owner's or the assistant's own.
 pub(super) fn outside<'m>(inbound: &Inbound, seen: impl Iterator<Item = &'m Message>) -> Option<String> {
     let mut sources: Vec<String> = Vec::new();
     // For a repeated message, the original sender is no longer known.
@@ -317,12 +317,12 @@ pub(super) fn outside<'m>(inbound: &Inbound, seen: impl Iterator<Item = &'m Mess
     (!sources.is_empty()).then(|| sources.join(", "))
 }
 
-/// Returns what the person reads about a failed model, with the exact wait if there is one.
+/// Returns the person's error message about a failed model, with the exact wait if there is one.
 pub(super) fn failure(error: &ModelError, retry_after: Option<Duration>) -> Failure {
     let mut message = error.to_string();
     let seconds = retry_after.map(|wait| wait.as_secs() + u64::from(wait.subsec_nanos() > 0));
     if let Some(seconds) = seconds {
-        // The exact wait replaces what the sentence says about when.
+        // The exact wait replaces the approximate one in the sentence.
         let sentence = message.split("; try again").next().unwrap_or(&message).trim_end_matches('.');
         message = format!("{sentence}. Try again in {}.", in_words(seconds));
     }

@@ -1,12 +1,14 @@
-//! What was accepted and never finished, and whose program is gone: after a crash, or when a terminal was killed.
+//! Recovers turns that were accepted and never finished, and whose program is gone: after a crash, or when a terminal
+//! was killed.
 //!
-//! A turn that was acknowledged under an id goes on, because its sender will not send it again: its stored messages stay,
-//! and calls that were cut off get results that say so. One without an id is closed, because its sender saw the connection
-//! break; so is one that had begun too long ago, whose effects nobody expects any more, or so often that it may be what crashes the
-//! program. One that only waited has done nothing that could be repeated, so it begins after any pause.
+//! A turn that was acknowledged under an id resumes, because its sender will not send it again: its stored messages
+//! stay, and calls that were cut off get results that report it. One without an id is closed, because its sender saw
+//! the connection break; so is one that began too long ago, whose effects are no longer expected, or that was resumed
+//! so often that it may be the cause of the crashes. One that only waited has done nothing that could be repeated, so
+//! it begins after any pause.
 //!
-//! What had begun comes before what waited, whichever was accepted first: its message is in the transcript already, and
-//! nothing may come between that and its answer.
+//! Turns that had begun come before turns that waited, regardless of which was accepted first: the message of a begun
+//! turn is in the transcript already, and nothing may come between it and its answer.
 
 use std::sync::Arc;
 
@@ -46,8 +48,8 @@ impl Shared {
         Ok(going_on)
     }
 
-    /// Takes over what a program that is gone has left in a session, if nothing goes on here in it: what does looks itself
-    /// for what comes before it. Returns how many turns go on.
+    /// Takes over the turns that a dead program has left in a session, if no turn runs here in it: a running turn
+    /// checks for earlier turns itself. Returns the number of resumed turns.
     pub(super) async fn adopt(self: &Arc<Self>, session: &SessionId, watchers: &Watchers) -> usize {
         if !self.queues.reserve(session) {
             return 0;
@@ -117,7 +119,7 @@ impl Shared {
         jobs
     }
 
-    /// Puts a stored turn into its queue, whoever works on it.
+    /// Puts a stored turn into its queue, regardless of which program works on it.
     pub(super) async fn enqueue_stored(
         self: &Arc<Self>,
         record: TurnRecord,
@@ -153,7 +155,7 @@ impl Shared {
         has_agent && record.inbound.dedupe.is_some() && (only_waited || self.may_repeat(record))
     }
 
-    /// Returns whether a turn that had begun may go on: what it did may then be done again.
+    /// Returns whether a turn that had begun may resume: its actions may then be repeated.
     fn may_repeat(&self, record: &TurnRecord) -> bool {
         let age = self.services.clock.now().duration_since(record.accepted_at);
         let limit = SignedDuration::try_from(self.options.resume.within).unwrap_or(SignedDuration::MAX);
@@ -173,7 +175,7 @@ impl Shared {
         None
     }
 
-    /// Closes a turn for which nobody waits here; whoever looks on is told.
+    /// Closes a turn that has no waiting caller here, and notifies its watchers.
     async fn close_now(&self, record: &TurnRecord, watchers: &Watchers) -> Result<()> {
         let (reply, delivers) = self.close(record).await?;
         watchers(record).emit(&record.turn, TurnEvent::Done(reply.clone()));
@@ -191,10 +193,10 @@ impl Shared {
         let session = &record.inbound.session;
         let mut messages = Vec::new();
         let mut in_transcript = true;
-        // Whatever becomes of it, the transcript is not what a window of before says.
+        // A cached window of this session may no longer match the transcript, whichever way this ends.
         self.windows.forget(session);
         if record.phase == TurnPhase::Queued {
-            // What was asked is kept, unless it is in the transcript already or would take something out of it.
+            // The question is kept, unless it is in the transcript already or would take something out of it.
             in_transcript = matches!(record.inbound.intent, Intent::Say);
             if in_transcript {
                 let (message, _) = admit(&**log, &record.inbound, record.accepted_at).await?;
@@ -238,7 +240,7 @@ impl Shared {
     }
 }
 
-/// How far a stored turn has come.
+/// Returns the stage of a stored turn.
 pub(super) fn stage_of(record: &TurnRecord) -> Stage {
     if record.phase == TurnPhase::Queued { Stage::Waiting } else { Stage::LeftBehind }
 }

@@ -24,7 +24,7 @@ struct Seen {
     times: usize,
 }
 
-/// What the newest response adds.
+/// The findings about the newest response.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Noted {
     /// The indexes of calls whose results warn the model that one more repetition ends the turn.
@@ -34,7 +34,7 @@ pub(super) struct Noted {
 }
 
 impl Repetition {
-    /// A detector that calls `limit` repetitions a loop; 0 switches it off.
+    /// Creates a detector that calls `limit` repetitions a loop; 0 switches it off.
     pub(super) fn new(limit: usize) -> Self {
         Self { limit, seen: HashMap::new(), order: Vec::new() }
     }
@@ -67,7 +67,7 @@ impl Repetition {
         noted
     }
 
-    /// How many times in a row the call has now had this result.
+    /// Returns how many times in a row the call has now had this result.
     fn count(&mut self, asked: u64, result: u64, is_first: bool) -> usize {
         let seen = self.seen.entry(asked).or_insert(Seen { result, times: 0 });
         if seen.result != result {
@@ -88,7 +88,7 @@ impl Repetition {
         )
     }
 
-    /// Whether the newest calls are two that alternate.
+    /// Returns whether the newest calls are two that alternate.
     fn alternates(&self) -> bool {
         let Some(from) = self.order.len().checked_sub(2 * self.limit - 1) else { return false };
         let newest = &self.order[from..];
@@ -119,7 +119,7 @@ mod tests {
         (call, result)
     }
 
-    /// Records responses whose calls are written as name and result; returns what each of them added.
+    /// Records responses whose calls are written as name and result; returns the findings about each of them.
     fn noted(limit: usize, responses: &[Response<'_>]) -> Vec<Noted> {
         let mut repetition = Repetition::new(limit);
         let note = |response: &Response<'_>| {
@@ -129,7 +129,7 @@ mod tests {
         responses.iter().map(note).collect()
     }
 
-    /// The responses at which the model is first warned, and at which the turn ends.
+    /// Returns the responses at which the model is first warned, and at which the turn ends.
     fn seen_at(limit: usize, responses: &[Response<'_>]) -> (Option<usize>, Option<usize>) {
         let noted = noted(limit, responses);
         let warned = noted.iter().position(|noted| !noted.warnings.is_empty());
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn loops_are_seen_and_progress_is_not() {
+    fn loops_are_detected_and_progress_is_not_taken_for_one() {
         let check = |responses: &[Response<'_>], expected| {
             assert_eq!(seen_at(3, responses), expected, "{responses:?}");
         };
@@ -146,7 +146,7 @@ mod tests {
         check(&[a, b, a, c, a], (Some(2), Some(4)));
         check(&[a, a, &[("a", "2")], a, a], (Some(1), None));
         check(&[&[("a", "1")], &[("a", "2")], &[("a", "3")], &[("a", "4")]], (None, None));
-        // A polled value may return to what it was.
+        // A polled value may return to an earlier value.
         check(&[a, &[("a", "2")], a, &[("a", "2")], a, &[("a", "2")]], (None, None));
         check(&[a, b, a, b, a, b], (Some(2), Some(4)));
         let changing: [Response<'_>; 6] =
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn the_limit_is_what_was_set() {
+    fn repetition_limit_is_configurable() {
         let a: Response<'_> = &[("a", "1")];
         assert_eq!(seen_at(0, &[a, a, a, a, a]), (None, None));
         assert_eq!(seen_at(2, &[a, a]), (None, Some(1)), "after one call nothing is repeated yet");
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn the_reason_says_what_is_repeated() {
+    fn reason_names_the_repeated_calls() {
         let (a, b): (Response<'_>, Response<'_>) = (&[("a", "1")], &[("b", "1")]);
         let reason = |responses: &[Response<'_>]| noted(3, responses).pop().unwrap().reason.unwrap();
         assert!(reason(&[a, a, a]).contains("`a` with the same arguments 3 times"));

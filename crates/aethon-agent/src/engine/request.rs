@@ -1,4 +1,4 @@
-//! The requests of a turn: what is sent, and what happens when one fails before the model has said anything.
+//! The requests of a turn: their content, and the handling of a failure before the model has sent any output.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -37,7 +37,7 @@ pub(super) struct ResponseBuffer {
 }
 
 impl ResponseBuffer {
-    /// A response that continues this cut-off message.
+    /// Creates a response that continues this cut-off message.
     pub(super) fn after(part: &Message) -> Self {
         Self { blocks: part.content.clone(), before: part.usage.unwrap_or_default(), ..Self::default() }
     }
@@ -75,7 +75,7 @@ impl ResponseBuffer {
         }
     }
 
-    /// The part of the event that there is room for.
+    /// Returns the part of the event that there is room for.
     fn within(&mut self, mut event: ModelEvent, room: usize) -> Option<ModelEvent> {
         let left = room.saturating_sub(self.taken);
         let size = match &mut event {
@@ -86,7 +86,7 @@ impl ResponseBuffer {
                 }
                 text.len()
             }
-            // It repeats what arrived in pieces.
+            // It repeats the text that arrived in pieces.
             ModelEvent::ReasoningDone { text, .. } if self.thinking => text.len().saturating_sub(left),
             ModelEvent::ReasoningDone { text, .. } => text.len(),
             ModelEvent::ToolCall(call) => call.name.len() + json_length(&call.input),
@@ -107,7 +107,7 @@ impl ResponseBuffer {
         self.is_full
     }
 
-    /// Shows what was held back. Called when nothing more will arrive.
+    /// Shows the text that was held back. Called when nothing more will arrive.
     pub(super) fn flush(&mut self, surface: &dyn Surface, turn: &TurnId) {
         let rest = self.scrubber.finish();
         if !rest.is_empty() {
@@ -115,17 +115,17 @@ impl ResponseBuffer {
         }
     }
 
-    /// Whether anything was shown or a tool was asked for; if so, the request is not repeated.
+    /// Returns whether any text was shown or any tool was called; if so, the request is not repeated.
     pub(super) fn has_emitted(&self) -> bool {
         self.has_emitted
     }
 
-    /// How it ended, if it has.
+    /// Returns how the response ended, if it has.
     pub(super) fn end(&self) -> Option<StopReason> {
         self.end.as_ref().map(|(stop, ..)| *stop)
     }
 
-    /// Its usage, once it has ended.
+    /// Returns the usage of the response, once it has ended.
     pub(super) fn usage(&self) -> Option<Usage> {
         self.end.as_ref().map(|(_, usage, _)| *usage)
     }
@@ -138,12 +138,12 @@ impl ResponseBuffer {
         }
     }
 
-    /// Whether the model has called tools.
+    /// Returns whether the model has called tools.
     pub(super) fn has_calls(&self) -> bool {
         self.blocks.iter().any(|block| matches!(block, Block::ToolCall(_)))
     }
 
-    /// Whether the model ended it without saying anything.
+    /// Returns whether the model ended it without saying anything.
     pub(super) fn is_empty(&self) -> bool {
         let is_at_end = matches!(self.end(), Some(StopReason::End | StopReason::ToolUse));
         is_at_end && !self.has_emitted && self.blocks.is_empty()
@@ -213,7 +213,7 @@ impl ResponseBuffer {
     }
 }
 
-/// The approximate length of a value as JSON.
+/// Returns the approximate length of a value as JSON.
 fn json_length(value: &Value) -> usize {
     match value {
         Value::String(text) => text.len() + 2,
@@ -230,7 +230,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_goes_beyond_its_room_is_left_out() {
+    fn output_beyond_the_byte_limit_is_left_out() {
         let (surface, turn) = (Unattended, TurnId::fresh());
         let mut response = ResponseBuffer::default();
         for _ in 0..3 {

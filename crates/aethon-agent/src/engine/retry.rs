@@ -18,13 +18,13 @@ const MAX_WAIT: Duration = Duration::from_secs(60);
 /// No wait takes more than one part in this many of the time left, because the answer needs time too.
 const PART_OF_THE_REST: u32 = 3;
 
-/// How many silent models are tolerated. Each request costs money, and nobody knows whether an answer is still coming.
+/// How many silent models are tolerated. Each request costs money, and an answer may still be on its way.
 const MAX_SILENCES: u32 = 2;
 
-/// How many times an empty answer is asked for again. Each attempt costs its input.
+/// How many times a request with an empty answer is repeated. Each attempt costs its input.
 const MAX_EMPTY: u32 = 2;
 
-/// What to do after a failure that came before any output.
+/// The next step after a failure that came before any output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Next {
     /// Ask again after this long.
@@ -46,7 +46,7 @@ pub(super) struct Tries {
 }
 
 impl Tries {
-    /// The attempts of a request that may be repeated `max_retries` times.
+    /// Creates the attempts of a request that may be repeated `max_retries` times.
     pub(super) fn new(max_retries: u32) -> Self {
         Self { max_retries, asked: 0, failed: 0, silences: 0, empty: 0 }
     }
@@ -61,7 +61,7 @@ impl Tries {
         self.asked += 1;
     }
 
-    /// After an answer: returns how long to wait before asking again, if it was empty.
+    /// Returns how long to wait before the next attempt, if the answer was empty.
     pub(super) fn after_answer(&mut self, is_empty: bool, left: Duration) -> Option<Duration> {
         if !is_empty || self.empty >= MAX_EMPTY || self.failed >= self.max_retries {
             return None;
@@ -72,7 +72,7 @@ impl Tries {
         Some(back_off(self.failed - 1, left, fraction()))
     }
 
-    /// After a failure, during which `silences` models never responded.
+    /// Returns the next step after a failure, during which `silences` models never responded.
     pub(super) fn after_failure(&mut self, error: &ModelError, silences: u32, left: Duration) -> Next {
         self.count();
         self.silences += silences;
@@ -94,14 +94,15 @@ impl Tries {
     }
 }
 
-/// Exponential backoff between the first and the longest wait; a random part of up to half is subtracted.
+/// Returns an exponential backoff between the first and the longest wait; a random part of up to half is subtracted.
 fn back_off(failed: u32, left: Duration, random: f64) -> Duration {
     let longest = MAX_WAIT.min(left / PART_OF_THE_REST);
     let whole = FIRST_WAIT.saturating_mul(GROWTH.saturating_pow(failed)).min(longest);
     whole / 2 + (whole / 2).mul_f64(random)
 }
 
-/// At least what the service asked for, plus up to an eighth and a second more, within the turn's time.
+/// Returns a wait of at least the time that the service requires, plus up to an eighth and a second more, within the
+/// turn's time.
 fn spread(asked: Duration, left: Duration, random: f64) -> Duration {
     let more = (asked / 8 + Duration::from_secs(1)).min(left.saturating_sub(asked) / 2);
     asked + more.mul_f64(random)
@@ -129,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_service_asks_for_is_kept_and_spread() {
+    fn requested_wait_is_honoured_and_spread() {
         let check = |asked: u64, left: u64, random: f64, expected: u64| {
             let wait = spread(Duration::from_secs(asked), Duration::from_secs(left), random);
             assert_eq!(wait, Duration::from_millis(expected), "{asked} {left}");
@@ -140,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_may_help_and_fits_is_tried() {
+    fn retries_happen_if_they_may_help_and_fit_the_time() {
         let second = Duration::from_secs(1);
         let check = |kind: ModelErrorKind, after: Option<u64>, failed: u32, expected: Option<Next>| {
             let error = ModelError::new(kind, "x").with_retry_after(after.map(Duration::from_secs));
@@ -160,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn silence_is_tried_again_once_and_nothing_twice() {
+    fn silence_is_retried_once_and_an_empty_answer_twice() {
         let mut tries = Tries::new(9);
         let silent = ModelError::new(Timeout, "x");
         assert!(matches!(tries.after_failure(&silent, 1, MINUTE), Next::Wait(_)));

@@ -22,11 +22,11 @@ use crate::dispatcher::SessionQueues;
 const MAX_END: Duration = Duration::from_secs(5);
 
 impl Shared {
-    /// Stops what runs in a session, then empties or removes it. The session accepts nothing meanwhile.
+    /// Stops the turns of a session, then empties or removes the session. The session accepts nothing meanwhile.
     pub(super) async fn clear(&self, session: &SessionId, how: Clear) -> Result<bool> {
         let closed = Closed::new(&self.queues, session);
         if let Clear::DeleteIf(expected) = &how {
-            // What runs is not stopped for nothing. The storage compares again.
+            // Turns are not stopped without need. The storage compares again.
             let present = self.services.transcripts.session(session).await?;
             expected.check(|| present.map(|present| present.version()))?;
         }
@@ -68,7 +68,8 @@ impl Shared {
     }
 }
 
-/// The blocks to store. What was made from outside content says so to the person, and remains data for models.
+/// Returns the blocks to store. Content made from outside content is labelled for the person, and remains data for
+/// models.
 fn posted(posting: &Posting) -> Result<Vec<Block>> {
     let Posting { text, attachments, outside } = posting;
     let mut content = Vec::with_capacity(2 + attachments.len());

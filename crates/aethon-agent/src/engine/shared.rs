@@ -1,4 +1,4 @@
-//! What all turns of an engine share.
+//! The state that all turns of an engine share.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -23,10 +23,10 @@ use crate::tasks::{BackgroundTask, Tasks};
 use crate::window::ContextWindows;
 use aethon_files::BoundedReads;
 
-/// What the turns share: the state behind an [`Engine`](super::assistant::Engine).
+/// The state that all turns share, behind an [`Engine`](super::assistant::Engine).
 pub(crate) struct Shared {
     agents: Live<Agents>,
-    /// How specialists are asked, where there may be some.
+    /// The source of the specialists, if there may be some.
     team: Option<Arc<dyn Team>>,
     /// Where pages and specialists are read again between requests.
     reads: BoundedReads,
@@ -38,14 +38,14 @@ pub(crate) struct Shared {
     pub(super) ahead: Ahead,
     pub(super) reported_models: ReportedModels,
     pub(super) long_ends: LongEnds,
-    /// The one that looks after other programs.
+    /// The task that renews the lease and takes over from other programs.
     pub(super) watch: BackgroundTask,
     /// Who watches the turns that are taken over.
     pub(super) watchers: OnceLock<Arc<Watchers>>,
     pub(super) elsewhere: Elsewhere,
 }
 
-/// The unknown models that were reported to somebody, so that each is reported once.
+/// The unknown models that were already reported to a person, so that each is reported once.
 #[derive(Default)]
 pub(super) struct ReportedModels(Mutex<BTreeSet<String>>);
 
@@ -77,14 +77,14 @@ impl Shared {
         }
     }
 
-    /// With specialists, which the main agent asks by tools.
+    /// Adds specialists, which the main agent calls by tools.
     pub(super) fn with_team(mut self, team: Arc<dyn Team>) -> Self {
         self.team = Some(team);
         self.agents();
         self
     }
 
-    /// The agents as they are now. Whoever works with one keeps it to the end of the work.
+    /// Returns the current agents. A caller that works with one keeps it to the end of the work.
     pub(super) fn agents(&self) -> Arc<Agents> {
         let agents = self.agents.get();
         let Some(team) = &self.team else { return agents };
@@ -99,8 +99,8 @@ impl Shared {
         self.agents.get()
     }
 
-    /// Reads again what has changed of the files that an agent's turn depends on: its pages, and the specialists. Takes no
-    /// longer than a deadline, after which what was read before stays in force.
+    /// Reads the changed files that an agent's turn depends on again: its pages, and the specialists. Takes no longer
+    /// than a deadline, after which the last version stays in force.
     pub(super) async fn refresh(&self, agent: &AgentName) {
         let prompt = self.agents.get().get_or_main(agent).agent.prompt.clone();
         let team = self.team.clone().filter(|team| team.is_from_files());
@@ -116,7 +116,7 @@ impl Shared {
         self.reads.run(read).await;
     }
 
-    /// Returns what the owner is to be told of changes to what instructs the model.
+    /// Returns the changes of the model's instructions to report to the owner.
     pub(super) async fn news(&self) -> Option<String> {
         let changes = self.services.changes.clone()?;
         self.reads.run(move || changes.news()).await.flatten()
@@ -129,7 +129,7 @@ impl Shared {
         let agents = self.agents().with_models(models, &services, &self.options);
         services.board.introduce(agents.profiles());
         self.agents.set(agents);
-        // What was kept fits the sizes and the counts of the models before.
+        // The cached windows fit the sizes and the token counts of the earlier models.
         self.windows.forget_all();
     }
 
@@ -138,8 +138,9 @@ impl Shared {
         let session = first.session().clone();
         let mut next = Some(first);
         while let Some(job) = next {
-            // Turns catch their own faults; this is for what is left, so that the others of the session get their turn. Boxed,
-            // because tasks are moved and a turn is large, while most that come in only wait for theirs.
+            // Turns catch their own faults; this catches the remaining ones, so that the session's other turns can
+            // run. Boxed, because tasks are moved and a turn is large, while most incoming messages only wait for
+            // their turn.
             next = match caught(Box::pin(self.run(job))).await {
                 Ok(None) => self.queues.next(&session),
                 Ok(Some(job)) => self.let_others_go_first(job).await,

@@ -28,7 +28,7 @@ const UNREAD: &str = "a conversation could not be read; trying again";
 
 /// How a turn begins.
 pub(super) struct Opening {
-    /// What its model sees.
+    /// The part of the conversation that its model sees.
     pub(super) window: ContextWindow,
     /// Where the messages of the turn begin in it.
     pub(super) start: usize,
@@ -43,7 +43,7 @@ impl Opening {
 }
 
 impl Shared {
-    /// Begins a turn, as far as that has not happened, and finds what its model will see.
+    /// Begins a turn, unless it has begun, and reads the window for its model.
     pub(super) async fn start(&self, job: &mut Job, agent: &RunningAgent) -> Result<Opening> {
         let fresh = job.stage != Stage::LeftBehind && job.replaces.is_none();
         let begun = match job.stage {
@@ -94,8 +94,8 @@ impl Shared {
         until_stored("the beginning of a turn could not be stored; trying again", begin).await
     }
 
-    /// Reads what a model sees of a conversation. Returns the calls that a restart has cut off as well, if any of them runs
-    /// again; otherwise they have results now.
+    /// Reads the part of a conversation that a model sees. Also returns the calls that a restart has cut off, if any
+    /// of them runs again; otherwise they have results now.
     async fn read_window(&self, job: &Job, agent: &RunningAgent) -> Result<(ContextWindow, Vec<CutOffCall>)> {
         let (mut messages, is_cut) = self.newest(job.session()).await?;
         let unread = if is_cut { self.older_than(job, &mut messages).await? } else { 0 };
@@ -119,7 +119,8 @@ impl Shared {
                 messages.push(self.stored_results(job, missing).await?);
             }
         }
-        // What somebody posted since the turn began is stored behind its question; the model is asked with the question last.
+        // Messages posted since the turn began are stored behind its question; the model's request ends with the
+        // question.
         if let Some(own) = messages.iter().position(|message| message.turn.as_ref() == Some(&job.turn)) {
             messages[own..].sort_by_key(|message| message.turn.as_ref() == Some(&job.turn));
         }
@@ -136,16 +137,17 @@ impl Shared {
         missing.turn = Some(job.turn.clone());
         let append = || self.services.log.append(&job.turn, vec![missing.clone()]);
         let stored = until_stored("missing results could not be stored; trying again", append).await?;
-        // A summary that stands for them has to name them: without a number they would come again, without their calls.
+        // A summary that covers them has to name them: without a number they would be read again, without their
+        // calls.
         if let Some(id) = stored.first() {
             missing.id = *id;
         }
         Ok(missing)
     }
 
-    /// The messages that a model may see, and whether there are older ones. A history from before there were summaries may be
-    /// longer than what is read. Behind a summary all are read, for what is left out there is in no summary either; they are
-    /// more than usual only where the assistant was killed before it could make the next one.
+    /// Returns the messages that a model may see, and whether there are older ones. A history from before summaries
+    /// existed may exceed the read limit. Behind a summary all messages are read, because no summary covers them;
+    /// there are more than usual only if the assistant was killed before it could make the next summary.
     async fn newest(&self, session: &SessionId) -> Result<(Vec<Message>, bool)> {
         let mut most = self.options.window_messages.saturating_add(1);
         loop {
@@ -159,7 +161,7 @@ impl Shared {
         }
     }
 
-    /// How many messages of a session are older than these, which then begin with a turn.
+    /// Returns how many messages of a session are older than these, which then begin with a turn.
     async fn older_than(&self, job: &Job, messages: &mut Vec<Message>) -> Result<u64> {
         let first = messages.iter().position(|message| message.role == Role::User);
         messages.drain(..first.unwrap_or(0));
@@ -170,8 +172,9 @@ impl Shared {
         Ok(all.saturating_sub(messages.len() as u64))
     }
 
-    /// The message that started the turn in the middle of which the conversation was compacted: it stays in sight. With its
-    /// place, before the first step of that turn; what was posted meanwhile may come before it.
+    /// Returns the message that started the turn in the middle of which the conversation was compacted, so that it
+    /// stays visible. Also returns its place, before the first step of that turn; messages posted meanwhile may come
+    /// before it.
     async fn start_of_a_parted_turn(
         &self,
         job: &Job,
@@ -196,8 +199,8 @@ impl Shared {
         Ok(None)
     }
 
-    /// Puts the page of changing things to the message that begins a turn, unless the model knows it as it is. It is
-    /// stored with the message, so that what was sent once is sent again byte for byte.
+    /// Adds the page of changing facts to the message that begins a turn, unless the model has already seen this
+    /// version. It is stored with the message, so that later requests repeat it byte for byte.
     pub(super) fn put_context_to(&self, job: &mut Job) {
         let agent = self.agents().get_or_main(&job.inbound.agent).clone();
         let Some(page) = page_for(job, &agent) else { return };
@@ -205,7 +208,8 @@ impl Shared {
         put_page(job, known.as_ref(), &page);
     }
 
-    /// Has the next turn of a session begin together with the end of the one whose window this is, if there is one that can.
+    /// Has the next turn of a session begin together with the end of the one whose window this is, if there is one
+    /// that can.
     pub(super) fn begin_next(&self, session: &SessionId, window: &ContextWindow) -> Option<(TurnId, Begin)> {
         self.queues.begin_next(session, |job| {
             let agent = self.agents().get_or_main(&job.inbound.agent).clone();
@@ -216,7 +220,7 @@ impl Shared {
     }
 }
 
-/// A model never sees what a person took back before it was answered: it is in the transcript for people.
+/// Removes messages that a person took back before they were answered: they are in the transcript for people only.
 fn leave_out_withdrawn(messages: &mut Vec<Message>) {
     let is_mark =
         |block: &Block| matches!(block, Block::Notice { code, .. } if code == EndReason::Withdrawn.as_str());
@@ -225,7 +229,8 @@ fn leave_out_withdrawn(messages: &mut Vec<Message>) {
     messages.retain(|message| message.turn.as_ref().is_none_or(|turn| !withdrawn.contains(turn)));
 }
 
-/// The page is about the owner and for the owner; neither others in the household nor text from outside are shown it.
+/// Returns the context page, if the turn may see it: it is about the owner and for the owner, not for others in the
+/// household or for text from outside.
 fn page_for(job: &Job, agent: &RunningAgent) -> Option<Arc<str>> {
     agent.agent.prompt.context().filter(|_| job.inbound.trust().is_owner())
 }

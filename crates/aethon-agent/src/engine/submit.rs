@@ -1,7 +1,7 @@
 //! Accepts a message: claims a place in the queue, stores it, acknowledges it, and runs the turn.
 //!
-//! All of it happens in a task that the engine owns, because the caller may go away at any moment and what was begun
-//! must be finished.
+//! All of it happens in a task that the engine owns, because the caller may go away at any moment and work in
+//! progress must be finished.
 
 use std::sync::Arc;
 
@@ -26,7 +26,7 @@ impl Shared {
     ) -> Result<Submitted> {
         self.services.health.check()?;
         if self.agents().get(&inbound.agent).is_none() {
-            // Its file may have come since somebody looked.
+            // The agent's file may have appeared since the last check.
             self.refresh(&inbound.agent).await;
         }
         self.agents().find(&inbound.agent)?;
@@ -39,7 +39,8 @@ impl Shared {
         let reply = live.reply.clone();
         let position = match self.queues.claim(job.session(), live) {
             Ok(position) => position,
-            // What is stored already takes no place. Its sender would send it again behind what it says next.
+            // A message that is already stored needs no place. If it were refused, its sender would send it again
+            // behind later ones.
             Err(full) => return self.find_duplicate(&job.inbound).await?.ok_or(full),
         };
         let (answer, answered) = oneshot::channel();
@@ -136,7 +137,8 @@ impl Shared {
     }
 }
 
-/// The same id with different content is the sender's mistake, not a duplicate delivery.
+/// Checks that a message with a known id has the same content: different content is the sender's mistake, not a
+/// duplicate delivery.
 fn same_content(inbound: &Inbound, known: &TurnRecord) -> Result<()> {
     let fingerprint =
         |inbound: &Inbound| inbound.dedupe.as_ref().and_then(|dedupe| dedupe.fingerprint.clone());

@@ -8,9 +8,9 @@ use aethon_core::tool::Tool;
 use crate::agent::Agent;
 use crate::roster::Roster;
 
-/// Who can be asked, and by which tools.
+/// The specialists that can be called, and the tools that call them.
 pub(super) trait Team: Send + Sync {
-    /// The specialists as they were last read.
+    /// Returns the specialists as they were last read.
     fn roster(&self) -> Roster;
 
     /// Reads them again if something has changed. Blocks.
@@ -19,6 +19,6 @@ pub(super) trait Team: Send + Sync {
     /// Returns whether refreshing reads files.
     fn is_from_files(&self) -> bool;
 
-    /// The tools by which these agents are asked.
+    /// Returns the tools that call these agents.
     fn tools(&self, agents: &[Agent]) -> Arc<[Arc<dyn Tool>]>;
 }

@@ -25,7 +25,7 @@ use crate::dispatcher::{Job, Stage};
 use crate::patience::until_stored;
 use crate::storage_log::log_storage;
 
-/// How many times a model may pause a turn and be asked to continue.
+/// How many times a model may pause a turn and then be resumed.
 const MAX_PAUSES: u32 = 8;
 
 const GO_ON: &str = "Your answer was cut off by the output limit. Go on exactly where it stopped: repeat nothing, and say \
@@ -44,11 +44,11 @@ pub(super) struct Turn<'e> {
     pub(super) tools: ToolRun,
     /// The tools, and which of them the model is offered.
     pub(super) offer: Offer,
-    /// Whether this turn has asked the service what its model can do.
+    /// Whether this turn has queried the service for its model's limits.
     pub(super) has_looked: bool,
     pub(super) control: Control,
     pub(super) conversation: Conversation,
-    /// What was said to models, and what they said.
+    /// The messages sent to models, and their responses.
     pub(super) dialogue: Dialogue,
     pub(super) answer: AnswerSoFar,
 }
@@ -58,7 +58,7 @@ pub(super) struct Turn<'e> {
 pub(super) struct AnswerSoFar {
     /// An answer that the output limit cut off, and the request for the rest of it.
     pub(super) continued: Option<[Arc<Message>; 2]>,
-    /// What was said before the model's service paused; the answer begins with it.
+    /// The text before the model's service paused; the answer begins with it.
     before_pause: String,
     /// Whether the person knows that the model did not see a picture.
     pub(super) is_unseen_picture_reported: bool,
@@ -66,7 +66,8 @@ pub(super) struct AnswerSoFar {
     pub(super) closing: Option<Arc<Message>>,
     /// The usage over all its requests.
     pub(super) usage: Usage,
-    /// What the person was told about changed instructions. It is kept with the answer, for those who are not watching.
+    /// The notice to the person about changed instructions. It is kept with the answer, for those who are not
+    /// watching.
     changed_instructions: Option<Block>,
     /// The turn's last message.
     last: Option<Message>,
@@ -160,7 +161,7 @@ impl<'e> Turn<'e> {
         };
         let (board, turn) = (self.shared.services.board.clone(), self.context.turn.clone());
         self.finish(outcome).await;
-        // Whoever had to learn of the end has; nobody is told of a turn that is left open.
+        // All interested parties know of the end by now; a turn that is left open notifies no one.
         board.forget(&turn);
     }
 
@@ -243,13 +244,13 @@ impl<'e> Turn<'e> {
         ))
     }
 
-    /// Returns what speaks against this answer, if anything.
+    /// Returns the objection to this answer, if there is one.
     async fn objection(&self, message: &Message) -> Option<String> {
         let review = self.shared.services.review.as_ref()?;
         caught(review.objection(&self.context, message)).await.ok().flatten()
     }
 
-    /// Tells the owner what has changed of that which instructs the model, if the turn is the owner's own.
+    /// Reports changes of the model's instructions to the owner, if the turn is the owner's own.
     async fn notify_changed_instructions(&mut self) {
         let inbound = &self.job.inbound;
         let is_owners = inbound.kind == WorkKind::Turn && inbound.behalf.person.is_owner();
@@ -292,7 +293,7 @@ impl<'e> Turn<'e> {
         self.tools.close()
     }
 
-    /// Stores what hooks want to tell the model, behind the user's message. A resumed turn already has it.
+    /// Stores the context that hooks add for the model, behind the user's message. A resumed turn already has it.
     async fn add_context(&mut self, added: Vec<AddedContext>) -> Result<(), TurnOutcome> {
         let is_context = |block: &Block| matches!(block, Block::Context { .. });
         let has_context = |message: &Arc<Message>| message.content.iter().any(is_context);
@@ -367,16 +368,16 @@ impl<'e> Turn<'e> {
         (message, stop)
     }
 
-    /// Adds a stored message to the window and shows it to those who watch.
+    /// Adds a stored message to the window and shows it to the watchers.
     pub(super) fn keep(&mut self, message: Message) {
         let message = Arc::new(message);
         self.shared.publish_message(&self.context.session, &message);
         self.conversation.window.push(message);
     }
 
-    /// Leaves a turn as a crash would, for the next start to resume: its sender can name it again, and would otherwise
-    /// get half an answer for ever. The results of finished calls are stored, so that these do not run again, unless all that
-    /// matters of the calls runs again: then those that were cut off do, too.
+    /// Leaves a turn as a crash would, for the next start to resume: its sender can name it again, and would
+    /// otherwise permanently get half an answer. The results of finished calls are stored, so that these do not run
+    /// again, unless all relevant calls can run again: then the ones that were cut off run again, too.
     async fn leave_open(self) {
         let (turn, session) = (self.context.turn.clone(), self.context.session.clone());
         let is_left = self.tools.can_run_again(&self.offer.all);
@@ -435,7 +436,7 @@ impl<'e> Turn<'e> {
                 self.keep_window(Arc::unwrap_or_clone(messages), &finished);
                 (Some(reply), delivers)
             }
-            // Another program has ended it: what that one stored is what counts.
+            // Another program has ended the turn: the outcome that it stored counts.
             Err(error) if error.is_invalid() => {
                 log_storage("a turn had been ended before", &error);
                 self.shared.windows.forget(session);
@@ -463,7 +464,8 @@ impl<'e> Turn<'e> {
             self.keep(message);
         }
         let session = &self.context.session;
-        // The storage knows about other programs; the queue also knows what was written after the end was stored.
+        // The storage knows about other programs; the queue also knows about messages written after the end was
+        // stored.
         let was_changed = self.shared.queues.take_external_change(session) || finished.beside;
         // If the models have changed meanwhile, its token counts are of no use to the next turn.
         let is_current =
@@ -478,7 +480,7 @@ impl<'e> Turn<'e> {
     }
 }
 
-/// The sentence for a turn that could not begin.
+/// Returns the sentence for a turn that could not begin.
 fn unworkable(error: &Error) -> String {
     if error.is_damaged() {
         return format!("The message could not be worked on, because {error}.");
@@ -486,7 +488,7 @@ fn unworkable(error: &Error) -> String {
     "The message could not be worked on, because the storage failed; the log has more.".to_owned()
 }
 
-/// The outcome of a turn whose model has nothing more to do.
+/// Returns the outcome of a turn whose model has nothing more to do.
 fn conclude(message: &Message, stop: StopReason) -> TurnOutcome {
     const REFUSED: EndReason = EndReason::Model(ModelErrorKind::Refused);
     let is_empty = message.text().trim().is_empty();

@@ -1,10 +1,11 @@
-//! Beside other programs on the same storage: staying alive in their eyes, looking after what they leave, and waiting for
-//! them where they write.
+//! Coexistence with other programs on the same storage: proving to be alive, taking over their abandoned turns, and
+//! waiting for them where they write.
 //!
-//! A program that runs turns renews its lease, and looks now and then for turns whose program is gone. Such a session has to
-//! be found twice in a row before it is taken over: a machine that slept wakes with every lease over, and a program that
-//! lives says so before the second look. A turn that may not begin yet, because another program works in its session, asks
-//! again until it may; that other one has ended its turn by then, or its lease is over and its turn is taken over here.
+//! A program that runs turns renews its lease, and checks now and then for turns whose program is gone. Such a
+//! session has to be found twice in a row before it is taken over: a machine that slept wakes with every lease
+//! expired, and a living program renews its own before the second check. A turn that may not begin yet, because
+//! another program works in its session, polls until it may; the other program has ended its turn by then, or its
+//! lease has expired and its turn is taken over here.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Weak};
@@ -37,8 +38,8 @@ impl Shared {
         self.watch.start(|| watch(Arc::downgrade(self), every, watchers));
     }
 
-    /// Says that this program lives, while it has turns, and takes over what others have left. Returns the sessions in
-    /// which something was found for the first time.
+    /// Announces that this program is alive, while it has turns, and takes over abandoned turns of others. Returns
+    /// the sessions in which something was found for the first time.
     async fn renew_and_adopt(
         self: &Arc<Self>,
         found_before: &BTreeSet<SessionId>,
@@ -57,8 +58,8 @@ impl Shared {
         orphaned.into_iter().collect()
     }
 
-    /// Lets another program of the same storage end its turn in a session, or takes over what it has left there. Returns
-    /// what runs next.
+    /// Lets another program of the same storage end its turn in a session, or takes over the turns it has left there.
+    /// Returns the job that runs next.
     pub(super) async fn let_others_go_first(self: &Arc<Self>, mut job: Job) -> Option<Job> {
         let session = job.session().clone();
         let mut taken_over = if self.is_left(&session, &mut job.left_since).await {
@@ -78,22 +79,23 @@ impl Shared {
                 // It was looked at since it was stopped, and could not be ended.
                 sleep(POLL).await;
             } else {
-                // Who is stopped is looked at once more, and ended.
+                // A stopped turn is checked once more, and ended.
                 let _ = timeout(POLL, job.stop.stopped()).await;
             }
         }
         if let Some(own) = taken_over.iter().position(|record| record.turn == job.turn) {
             job.stage = stage_of(&taken_over.remove(own));
         }
-        // What the other program had waiting may have come behind what waits here.
+        // The waiting turns of the other program may have been accepted after those that wait here.
         let order = if taken_over.is_empty() { Vec::new() } else { self.order_of(&session).await };
         let watchers = self.watchers.get().cloned().unwrap_or_else(|| Arc::new(|_| Arc::new(Unattended)));
         let before = self.readmit(taken_over, true, &*watchers).await;
         self.queues.requeue_running(job, before, &order)
     }
 
-    /// Whether the turns of other programs in a session have been without a living owner for long enough. When the machine slept
-    /// or its clock was set, every lease is over, and who lives says so within a part of it.
+    /// Returns whether the turns of other programs in a session have been without a living owner for long enough.
+    /// When the machine slept or its clock was set, every lease is over, and living programs renew theirs within a
+    /// part of it.
     async fn is_left(&self, session: &SessionId, since: &mut Option<Instant>) -> bool {
         if !self.orphaned().await.contains(session) {
             *since = None;
@@ -102,7 +104,7 @@ impl Shared {
         since.get_or_insert_with(Instant::now).elapsed() >= self.services.owners.lease() / SIGNS + LATE
     }
 
-    /// The sessions with turns whose owner seems to be gone.
+    /// Returns the sessions with turns whose owner seems to be gone.
     async fn orphaned(&self) -> Vec<SessionId> {
         self.services.owners.orphaned().await.unwrap_or_else(|error| {
             log_storage("turns of programs that are gone could not be looked for; trying again", &error);
@@ -110,7 +112,7 @@ impl Shared {
         })
     }
 
-    /// The open turns of a session in the order in which they were stored.
+    /// Returns the open turns of a session in the order in which they were stored.
     async fn order_of(&self, session: &SessionId) -> Vec<TurnId> {
         let pending = || self.services.transcripts.pending(session);
         let pending = until_read(

@@ -1,4 +1,4 @@
-//! Keeps the board of agents up to date, and writes what is over to the history.
+//! Keeps the board of agents up to date, and writes finished work to the history.
 //!
 //! It runs before all other hooks, so that a turn which one of them refuses is recorded too. It never blocks a turn:
 //! the board is in memory, and a failure to write the history is only logged.
@@ -10,7 +10,7 @@ use aethon_core::tool::{ToolContext, ToolSpec};
 use aethon_core::turn::TurnContext;
 use async_trait::async_trait;
 
-/// Tells the board what happens.
+/// Reports the events of turns to the board.
 #[derive(Debug, Clone)]
 pub struct WatchAgents(pub AgentBoard);
 

@@ -5,7 +5,7 @@ use aethon_core::message::ToolCall;
 use aethon_core::tool::{ToolContext, ToolSpec, fits};
 use async_trait::async_trait;
 
-/// The entry that covers every way of writing a file, because that is what an owner means by it.
+/// The entry that covers every way of writing a file, because owners mean all of them by it.
 const WRITES: &str = "file_write";
 /// The entry that covers every tool that sends something out of the machine. No tool has this name.
 pub const OUTBOUND: &str = "outbound";
@@ -41,7 +41,7 @@ impl Hook for ApprovalRule {
     }
 }
 
-/// Whether an entry of `approval.requires_approval` covers this tool.
+/// Returns whether an entry of `approval.requires_approval` covers this tool.
 fn covers(entry: &str, spec: &ToolSpec) -> bool {
     // Taken literally, an entry with a space before it would protect nothing.
     let entry = entry.trim();
@@ -62,7 +62,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn to_ask_before_files_are_written_covers_every_way_to_write_them() {
+    async fn file_write_approval_covers_every_way_of_writing_files() {
         let inbound = Inbound::say(SessionId::of("webchat", "a").unwrap(), "x");
         let turn = TurnContext::of(TurnId::existing("t"), &inbound);
         let context = ToolContext::of(&turn, Arc::new(Unattended), 1_000);

@@ -18,7 +18,7 @@ use tokio::time::timeout;
 use super::strangers::StrangerBounds;
 use crate::caught::caught;
 
-/// How long a hook may spend on what has already happened; nothing else bounds it.
+/// How long a hook may spend on an event that has already happened; nothing else bounds it.
 const MAX_NOTE: Duration = Duration::from_secs(10);
 
 /// Hooks in order, behind the bounds of turns that the owner did not begin. Cheap to clone.
@@ -34,13 +34,13 @@ impl Hooks {
         Self { hooks: hooks.into(), bounds: Arc::default() }
     }
 
-    /// Opens to people who are not the owner what these bounds say; without, nothing is opened.
+    /// Opens the tools of these bounds to people other than the owner; without bounds, nothing is opened.
     #[must_use]
     pub fn with_bounds(self, bounds: StrangerBounds) -> Self {
         Self { bounds: Arc::new(bounds), ..self }
     }
 
-    /// Collects what all hooks add, in order.
+    /// Collects the additions of all hooks, in order.
     pub(crate) async fn before_turn(
         &self,
         turn: &TurnContext,

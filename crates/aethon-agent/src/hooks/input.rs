@@ -16,8 +16,8 @@ pub struct InputLimits {
 
 impl Default for InputLimits {
     fn default() -> Self {
-        // This many bytes is what the doors accept for a frame and, by default, a body. Whether a model can read it is
-        // judged where its window is known.
+        // The doors accept this many bytes for a frame and, by default, a body. Whether a model can read it is judged
+        // where its window is known.
         Self { max_chars: 1 << 20 }
     }
 }

@@ -1,8 +1,8 @@
-//! Refuses calls that would write a secret into something that later conversations are told: memories, learnings, the
+//! Refuses calls that would write a secret into a place that later conversations read: memories, learnings, the
 //! workspace pages that go to the model, and SOPs.
 //!
-//! The memory itself refuses secrets too, from any source. This hook covers what is kept in files, and it refuses
-//! before anybody is asked to approve a call.
+//! The memory itself refuses secrets too, from any source. This hook covers content kept in files, and it refuses a
+//! call before its approval is requested.
 
 use std::path::Path;
 
@@ -14,10 +14,10 @@ use aethon_guard::MemoryGuard;
 use async_trait::async_trait;
 use serde_json::Value;
 
-/// The endings of files that models are told later: SOPs, and instructions of specialists.
+/// The endings of files that models read later: SOPs, and instructions of specialists.
 const ENDINGS: [&str; 2] = [".sop.md", ".agent.md"];
 
-/// Checks what is about to be kept.
+/// Checks content that is about to be kept.
 #[derive(Clone)]
 pub struct NoSecretsKept(pub MemoryGuard);
 
@@ -52,7 +52,7 @@ fn of_role<'c>(
     spec.roles.iter().filter(move |(_, is)| **is == role).filter_map(|(name, _)| call.input.get(name))
 }
 
-/// Whether models are later told the contents of a file with this name.
+/// Returns whether models later read the contents of a file with this name.
 fn is_kept(path: &str) -> bool {
     let name = Path::new(path).file_name().and_then(|name| name.to_str()).unwrap_or_default();
     let lower = name.to_ascii_lowercase();
@@ -83,7 +83,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn secrets_are_refused_by_what_is_kept_and_not_by_the_tool() {
+    async fn secrets_are_refused_in_kept_content_of_any_tool() {
         let inbound = Inbound::say(SessionId::of("webchat", "a").unwrap(), "x");
         let context =
             ToolContext::of(&TurnContext::of(TurnId::fresh(), &inbound), Arc::new(Unattended), 1_000);

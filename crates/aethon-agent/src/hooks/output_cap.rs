@@ -1,5 +1,6 @@
-//! Cuts tool output that is too long for a model: its head and tail stay, with a line in between that says what is
-//! missing and how to read it. The stored output is what earlier hooks have left, so secrets are masked in it as well.
+//! Cuts tool output that is too long for a model: its head and tail stay, with a line in between that names the
+//! missing part and how to read it. The stored output has passed the earlier hooks, so secrets are masked in it as
+//! well.
 
 use std::sync::Arc;
 
@@ -11,17 +12,17 @@ use async_trait::async_trait;
 /// The cap on tool output. The limit comes with each call: [`ToolContext::max_output_chars`].
 #[derive(Clone, Default)]
 pub struct OutputCap {
-    /// Where long output is kept in full; without it, what is cut is lost.
+    /// Where long output is kept in full; without it, the removed part is lost.
     store: Option<Arc<dyn OutputStore>>,
 }
 
 impl OutputCap {
-    /// A cap that keeps what it cuts in this store.
+    /// Creates a cap that keeps the full output in this store.
     pub fn keeping(store: Arc<dyn OutputStore>) -> Self {
         Self { store: Some(store) }
     }
 
-    /// How a model can get the rest.
+    /// Returns how a model can get the rest.
     async fn remedy(&self, context: &ToolContext, output: &str) -> String {
         let Some(store) = &self.store else { return KEY.to_owned() };
         match store.keep(&context.session, context.trust(), output).await {
@@ -56,12 +57,12 @@ impl Hook for OutputCap {
 /// The setting to name if the output is not kept.
 const KEY: &str = "agent.max_tool_output_chars";
 
-/// Cuts a text to at most `limit` characters, plus the line that says what was cut; `None` if it fits.
+/// Cuts a text to at most `limit` characters, plus the line that names the removed part; `None` if it fits.
 pub fn cap(text: &str, limit: usize) -> Option<String> {
     Cut::of(text, limit).map(|cut| cut.render(KEY))
 }
 
-/// What remains of a text that is too long.
+/// The remaining parts of a text that is too long.
 struct Cut<'t> {
     head: &'t str,
     tail: &'t str,
@@ -99,7 +100,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn head_and_tail_stay_and_the_cut_is_told() {
+    fn long_output_keeps_head_and_tail_and_notes_the_cut() {
         let check = |text: &str, limit: usize, expected: Option<(&str, &str)>| {
             let capped = cap(text, limit);
             match (&capped, expected) {

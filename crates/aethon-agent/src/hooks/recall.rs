@@ -1,9 +1,9 @@
-//! Tells the model, unprompted, what is remembered about what a person says.
+//! Adds memories that match a person's message to the model's context, without a request.
 //!
-//! Recalled memories follow the person's message as context that is marked as data, and are stored with the turn. They
-//! are not part of the system prompt, and later requests repeat them byte for byte. Only memories that clearly match
-//! are recalled, and a memory that fails or is slow never delays a turn beyond its limit. A person is reminded of what
-//! they have said themselves and of what everybody may know, never of what somebody else has said.
+//! Recalled memories follow the person's message as context that is marked as data, and are stored with the turn.
+//! They are not part of the system prompt, and later requests repeat them byte for byte. Only memories that clearly
+//! match are recalled, and a memory that fails or is slow never delays a turn beyond its limit. A person is reminded
+//! of their own statements and of shared memories, never of another person's statements.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,7 +19,7 @@ use tokio::time::timeout;
 /// How long a turn waits for its memories.
 const TIMEOUT: Duration = Duration::from_secs(3);
 
-/// How many characters of a message are looked at: what somebody wants to know is at its beginning or its end.
+/// How many characters of a message are searched for: its beginning or its end holds the question.
 const MAX_CHARS: usize = 2_000;
 
 /// The source that the model is given.
@@ -50,7 +50,7 @@ impl Hook for AutoRecall {
     }
 
     async fn before_turn(&self, turn: &TurnContext, inbound: &Inbound) -> Result<Vec<AddedContext>, Failure> {
-        // A stranger's text must not retrieve what somebody here has said, whether it is marked or not.
+        // A stranger's text must not retrieve the statements of people here, whether it is marked or not.
         let is_strangers = inbound.untrusted || turn.trust() == Trust::Outside;
         let is_own = !is_strangers && matches!(inbound.kind, WorkKind::Turn | WorkKind::Scheduled);
         if !is_own || self.top_k == 0 || self.max_chars == 0 {
@@ -79,7 +79,7 @@ impl Hook for AutoRecall {
     }
 }
 
-/// A text, or its beginning and its end.
+/// Returns a text, or its beginning and its end.
 fn both_ends(text: &str) -> String {
     let count = text.chars().count();
     if count <= MAX_CHARS {
@@ -91,7 +91,7 @@ fn both_ends(text: &str) -> String {
     format!("{head}\n{tail}")
 }
 
-/// The memories, one per line, as long as there is room; the best one is shortened rather than left out.
+/// Returns the memories, one per line, as long as there is room; the best one is shortened rather than left out.
 fn format_hits(hits: &[MemoryHit], max_chars: usize) -> Option<String> {
     let mut lines: Vec<String> = Vec::new();
     let mut left = max_chars;
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_fits_is_added_and_noted() {
+    async fn matching_memories_are_added_and_counted() {
         let store = remembering(&["The cat is called Momo.", "Rent is due\non the 5th."]).await;
         let hook = AutoRecall::new(store.clone(), 4, 1500);
         let text = recalled(&hook, &say("rent?")).await.unwrap();
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_person_is_reminded_of_their_own_and_of_what_is_shared() {
+    async fn recall_is_limited_to_own_and_shared_memories() {
         let store = remembering(&["The cat of the owner is called Momo."]).await;
         let ben = Person::member("ben").unwrap();
         for (scope, content) in [
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn there_is_a_bound_on_how_many_and_how_long() {
+    async fn recall_is_bounded_in_number_and_length() {
         let long = format!("cat {}", "word ".repeat(100));
         let store = remembering(&["cat one", "cat two", "cat three", &long]).await;
         let lines = async |top_k: usize, max_chars: usize, text: &str| {

@@ -1,4 +1,4 @@
-//! Refuses commands that the owner has blocked, and those that nobody would want an assistant to run.
+//! Refuses commands that the owner has blocked, and those that an assistant should never run.
 //!
 //! The rules are in `aethon_guard`; this hook finds the commands among a call's arguments, by their role.
 
@@ -42,7 +42,7 @@ impl Hook for CommandRules {
     }
 }
 
-/// The command in an argument, which is a string or a list of words.
+/// Returns the command in an argument, which is a string or a list of words.
 fn command_of(value: &Value) -> String {
     match value {
         Value::String(command) => command.clone(),

@@ -1,11 +1,12 @@
-//! Keeps turns that the owner's own words did not begin within their bounds, whatever a model was talked into.
+//! Keeps turns that did not begin with the owner's own words within their bounds, even if a model was manipulated.
 //!
-//! Such a turn must leave nothing behind that acts later, and see nothing of the owner's memory. What a tool declares
+//! Such a turn must leave nothing behind that acts later, and see nothing of the owner's memory. A tool's declaration
 //! decides, not its name: [`ToolSpec::open_to`] says whose turns may call it, and an argument that is kept for later
-//! conversations ([`ToolSpec::keeps_for_later`]) makes it one of memory. Guests and members of the household get the tools
-//! that reach no further than the workspace, the conversation, the public web and their own things, and those that the
-//! owner opens to them. What a program with the owner's reach does, such as a local MCP server, is open to no turn of
-//! strangers unless the owner opens it. [`super::Hooks`] checks this before every hook, and by it chooses what a model is offered.
+//! conversations ([`ToolSpec::keeps_for_later`]) makes it one of memory. Guests and members of the household get the
+//! tools that reach no further than the workspace, the conversation, the public web and their own things, and those
+//! that the owner opens to them. The tools of a program with the owner's reach, such as a local MCP server, are open
+//! to no turn of strangers unless the owner opens them. [`super::Hooks`] checks this before every hook, and uses it
+//! to choose the tools that a model is offered.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +14,8 @@ use aethon_core::person::Person;
 use aethon_core::tool::{ToolSpec, fits};
 use aethon_core::turn::Trust;
 
-/// Refuses what a turn may not do that text from outside, or somebody who is not the owner, began.
+/// Refuses calls that exceed the bounds of a turn that began with text from outside, or from a person other than the
+/// owner.
 #[derive(Debug, Clone, Default)]
 pub struct StrangerBounds {
     /// The tools that guests and members may use besides those that are open to everybody; a `*` matches any part of a
@@ -77,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn a_turn_calls_what_is_open_to_it_and_no_text_from_outside_reaches_memory() {
+    fn turns_call_open_tools_and_outside_text_reaches_no_memory() {
         let bounds = StrangerBounds::default();
         let keeps = |spec: ToolSpec| spec.with_role("content", ArgumentRole::Remembered);
         let (owner, ben) = (Person::default(), Person::member("ben").unwrap());
@@ -97,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_program_with_the_owners_reach_does_is_the_owners_unless_it_is_opened() {
+    fn tools_with_owners_reach_are_closed_to_strangers_by_default() {
         let (owner, guest) = (Person::default(), Person::guest("telegram", "7"));
         let tool = spec("files__write_file", Trust::Outside).with_owners_reach();
         for (opened, expected) in [(&[][..], [true, false, false]), (&["files__*"], [true, true, true])] {
@@ -123,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn the_owner_opens_tools_to_guests_but_none_that_is_only_the_owners() {
+    fn owner_opens_tools_to_guests_except_owner_only_ones() {
         let ben = Person::member("ben").unwrap();
         let guest = Person::guest("telegram", "7");
         let bounds = |guests: &[&str], bens: &[&str]| StrangerBounds {

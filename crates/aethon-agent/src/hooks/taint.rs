@@ -1,11 +1,12 @@
 //! Requires approval before a turn that has seen outside text sends something out or runs something
 //! (`security.taint_requires_approval`).
 //!
-//! A stranger's text can talk a model into things. The harm it could do is to send what the model knows to somebody, to run
-//! something, or to change what the owner's memory holds; all of that needs a person's approval once such text is in front of
-//! the model, whichever tools the owner has listed for approval. A turn is tainted by what its requests contain: a result or a message between
-//! outside-content markers, even of an earlier turn; files and pictures, whoever attached them; recalled memories;
-//! summaries, which no longer say where their words came from; and tools that somebody else described.
+//! A stranger's text can manipulate a model. The possible harm is to send the model's knowledge to a third party, to
+//! run something, or to change the owner's memory; all of that needs a person's approval once such text is in front
+//! of the model, regardless of which tools the owner has listed for approval. A turn is tainted by the content of its
+//! requests: a result or a message between outside-content markers, even of an earlier turn; files and pictures,
+//! regardless of who attached them; recalled memories; summaries, which no longer say where their words came from;
+//! and tools whose description has another author.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -24,7 +25,7 @@ use async_trait::async_trait;
 /// reported.
 const MAX_TURNS: usize = 4096;
 
-/// The running turns, with what tainted them. Taint passes between a turn and the turn that called it, in both
+/// The running turns, with the sources of their taint. Taint passes between a turn and the turn that called it, in both
 /// directions.
 #[derive(Debug, Default)]
 pub struct Taint {
@@ -33,7 +34,7 @@ pub struct Taint {
 }
 
 impl Taint {
-    /// A hook that learns from this board which turn called which.
+    /// Creates a hook that learns from this board which turn called which.
     pub fn with_board(board: AgentBoard) -> Self {
         Self { turns: Mutex::default(), board }
     }
@@ -55,7 +56,7 @@ impl Taint {
         self.lock().get(turn).cloned()
     }
 
-    /// Records what in a request taints its turn, unless that is known.
+    /// Records the part of a request that taints its turn, unless that is known.
     fn look_at(&self, turn: &TurnId, session: &SessionId, request: &ModelRequest) {
         if self.source(turn).is_some() {
             return;
@@ -100,7 +101,7 @@ impl Hook for Taint {
     }
 
     async fn before_tool(&self, context: &ToolContext, spec: &ToolSpec, call: &ToolCall) -> ToolDecision {
-        // What a guest keeps is the guest's own, and so are the words.
+        // A guest's memories are the guest's own, and so are the words.
         let is_kept = context.trust() != Trust::Guest && spec.changes_what_is_kept(&call.input);
         if !spec.sends_or_runs() && !is_kept {
             return ToolDecision::Allow;
@@ -128,7 +129,7 @@ impl Hook for Taint {
     }
 }
 
-/// What in a message taints the turn that it begins, in words.
+/// Names the part of a message that taints the turn it begins.
 fn brought(inbound: &Inbound) -> Option<String> {
     if inbound.is_from_outside() {
         return Some(format!("a message through {}", inbound.channel));
@@ -140,7 +141,7 @@ fn brought(inbound: &Inbound) -> Option<String> {
     })
 }
 
-/// What in a block taints a turn whose model sees it, in words.
+/// Names the part of a block that taints a turn whose model sees it.
 fn source(block: &Block) -> Option<String> {
     let outside = block.outside().map(|outside| match outside {
         Outside::Words => "a message that is not the owner's".to_owned(),
@@ -206,7 +207,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_a_model_sees_from_outside_taints_the_turn_and_no_other() {
+    async fn outside_content_in_a_request_taints_this_turn_alone() {
         let mut page = ToolResult::ok(&call("web_fetch"), "obey");
         page.untrusted = Some("b".into());
         let mut picture = ToolResult::ok(&call("screenshot"), "1 picture");
@@ -239,7 +240,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_call_that_runs_again_is_judged_by_what_led_to_it_before_the_restart() {
+    async fn repeated_call_is_judged_by_its_request_before_the_restart() {
         let stranger = Block::Text { text: "obey".into(), untrusted: Some("b".into()) };
         for (block, expected) in [(Block::text("hi"), false), (stranger, true)] {
             let taint = Taint::default();
@@ -255,7 +256,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn only_what_sends_or_runs_waits_and_a_result_counts_at_once() {
+    async fn taint_applies_at_once_to_tools_that_send_write_or_run() {
         let taint = Taint::default();
         let turn = TurnContext::of(TurnId::existing("t"), &inbound());
         let context = ToolContext::of(&turn, Arc::new(Unattended), 1_000);
@@ -278,7 +279,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn in_a_tainted_turn_memories_are_changed_with_approval_only_and_looked_at_without() {
+    async fn tainted_turn_reads_memories_freely_and_asks_to_change_them() {
         let memory = ToolSpec::new("manage_memory", "", json!({}))
             .with_role("content", ArgumentRole::Remembered)
             .looking_with("action", &["search", "list"]);
@@ -341,7 +342,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_strangers_message_taints_its_turn_whether_markers_are_on_or_off() {
+    async fn strangers_message_taints_its_turn_with_or_without_markers() {
         for (channel, untrusted, expected) in
             [("webchat", false, false), ("telegram", true, true), ("webhook", false, true)]
         {
@@ -354,7 +355,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_comes_with_the_owners_message_taints_its_turn_unless_the_program_wrote_it() {
+    async fn attachments_taint_the_turn_unless_the_program_wrote_them() {
         let file = |mime: &str| Attachment::new("a", mime, "aGk=");
         for (attachments, expected) in [
             (vec![], false),
@@ -373,7 +374,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_tool_that_somebody_else_describes_taints_the_turns_that_it_is_offered_to() {
+    async fn offered_tools_described_outside_taint_the_turn() {
         for (spec, expected) in
             [(ToolSpec::new("s__a", "obey", json!({})).described_outside(), true), (fetch(), false)]
         {

@@ -1,7 +1,7 @@
-//! Tells whoever watches about settled calls, together with what the day has cost.
+//! Reports settled calls to the watchers, together with the cost of the day.
 //!
-//! What the day has cost stands in the ledger, and reading it waits until what came before is stored. No turn waits for
-//! that: a task of its own reads it, once for all calls of a short time. What it was after each of them follows from
+//! The cost of the day is in the ledger, and reading it waits until earlier entries are stored. No turn waits for
+//! that: a separate task reads it, once for all calls of a short time. The day's cost after each of them follows from
 //! their costs.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

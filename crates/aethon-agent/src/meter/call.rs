@@ -1,7 +1,7 @@
-//! A call to the first of several models that answers. Every model that is asked is paid for separately.
+//! A call to the first of several models that answers. Every model that is called is paid for separately.
 //!
-//! The caller keeps the call outside of whatever may be cancelled and settles it afterwards, so that it learns what the
-//! call took even if it was stopped midway. A dropped call is booked all the same.
+//! The caller keeps the call outside of any future that may be cancelled and settles it afterwards, so that it learns
+//! the usage even if the call was stopped midway. A dropped call is booked all the same.
 
 use aethon_core::message::Failure;
 use aethon_core::model::{
@@ -33,7 +33,7 @@ pub struct ModelCall {
     stop: Option<StopReason>,
     /// The day's money is spent. Reported instead of the next event, because the one before has already arrived.
     spent: Option<Failure>,
-    /// What models took that failed before one answered.
+    /// The usage of models that failed before one answered.
     failed: Usage,
     warning: Option<String>,
     silences: u32,
@@ -48,13 +48,13 @@ struct Open {
 /// The outcome of a call.
 #[derive(Debug, Default)]
 pub struct Settled {
-    /// What the answer took.
+    /// The usage of the answer.
     pub usage: Usage,
-    /// What other models took that failed before.
+    /// The usage of other models that failed before.
     pub failed: Usage,
     /// The model that answered.
     pub model: Option<String>,
-    /// What the owner should be told about the budget.
+    /// The budget warning for the owner.
     pub warning: Option<String>,
 }
 
@@ -140,18 +140,19 @@ impl ModelCall {
         Ok(event)
     }
 
-    /// Returns why the answer had to end, if it reached the limit of what the day has left.
+    /// Returns why the answer had to end, if it reached the rest of the day's budget.
     pub async fn budget_cut_reason(&mut self) -> Option<Failure> {
         let open = self.open.as_mut().filter(|_| self.stop == Some(StopReason::Length))?;
         open.grant.budget_cut_reason().await
     }
 
-    /// Notes that the caller stopped waiting. What the service has done by then is unknown, as after a time-out.
+    /// Records that the caller stopped waiting. The work that the service has done by then is unknown, as after a
+    /// time-out.
     pub fn give_up(&mut self) {
         self.ending = Some(Ending::Silent);
     }
 
-    /// Returns how many models were asked and never responded.
+    /// Returns the number of models that were called and never responded.
     pub(crate) fn silences(&self) -> u32 {
         self.silences
     }
@@ -190,7 +191,7 @@ impl ModelCall {
     ) -> Result<(), Missed> {
         let mut capabilities = candidate.provider.capabilities();
         if self.meter.misses_price(&capabilities) {
-            // Only the service may know the price. If it cannot be asked, the model stays unpriced, which is reported
+            // Only the service may know the price. If the query fails, the model stays unpriced, which is reported
             // below.
             let _ = candidate.provider.learn().await;
             capabilities = candidate.provider.capabilities();
@@ -215,9 +216,9 @@ impl ModelCall {
         }
     }
 
-    /// Handles the case that every model failed or is resting. If only a person can fix what is wrong with the resting
-    /// ones, a new attempt by a person is let through to one of them, because it may just have been fixed; an automatic
-    /// retry is not.
+    /// Handles the case that every model failed or is resting. If only a person can fix the fault of the resting
+    /// ones, a new attempt by a person is let through to one of them, because it may just have been fixed; an
+    /// automatic retry is not.
     async fn last_resort(
         &mut self,
         models: &Models,
@@ -251,7 +252,7 @@ impl ModelCall {
 
 /// Why a model did not begin to answer.
 enum Missed {
-    /// It was asked and failed.
+    /// The model was called and failed.
     Asked(ModelError),
     /// It was not asked.
     Unasked(Reason),
@@ -303,7 +304,7 @@ fn stand_in(
     (place > 0).then(|| StandIn { model, reason: reason.unwrap_or_default() })
 }
 
-/// How to book a call that failed before its first event.
+/// Returns how to book a call that failed before its first event.
 fn ending_before_begin(error: &ModelError) -> Ending {
     match error.kind() {
         ModelErrorKind::Timeout => Ending::Silent,
@@ -321,7 +322,7 @@ fn not_started() -> ModelError {
     ModelError::new(ModelErrorKind::Malformed, "The model's answer ended before it began; ask again.")
 }
 
-/// Estimates how many tokens an event stands for. Services send one or more at a time, at four bytes each.
+/// Estimates the number of tokens in an event. Services send one or more at a time, at four bytes each.
 fn tokens(event: &ModelEvent) -> u64 {
     let about = |bytes: usize| (bytes as u64).div_ceil(4).max(1);
     match event {

@@ -27,7 +27,7 @@ pub(super) fn believed(reported: Usage, sent: u64, received: u64) -> Option<Usag
     Some(usage)
 }
 
-/// Whether `named` is the model that was asked for: the same name, apart from a date, a version or a router's prefix.
+/// Returns whether `named` is the requested model: the same name, apart from a date, a version or a router's prefix.
 /// `gpt-5-mini` is not a variant of `gpt-5`.
 pub(super) fn is_variant(asked: &str, named: &str) -> bool {
     let (asked, named) = (bare(asked), bare(named));
@@ -40,7 +40,7 @@ pub(super) fn is_variant(asked: &str, named: &str) -> bool {
     rest.chars().take_while(char::is_ascii_digit).count() >= DIGITS
 }
 
-/// The name without its prefix and without `latest`, which matches every date.
+/// Returns the name without its prefix and without `latest`, which matches every date.
 fn bare(name: &str) -> String {
     let name = name.rsplit('/').next().unwrap_or(name).to_ascii_lowercase();
     let stripped = name.strip_suffix("latest").and_then(|rest| rest.strip_suffix(['-', ':']));

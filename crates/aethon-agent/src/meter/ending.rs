@@ -7,7 +7,7 @@ use aethon_core::model::Usage;
 pub enum Ending {
     /// The model finished.
     Whole {
-        /// What the service counted.
+        /// The usage that the service counted.
         usage: Usage,
         /// The model that answered, as the service names it.
         named: Option<String>,
@@ -16,7 +16,7 @@ pub enum Ending {
     Cut,
     /// It broke off or was unreadable; the service has worked on it.
     Broken,
-    /// The request was sent, and nothing came for too long. Nobody knows what the service did.
+    /// The request was sent, and nothing came for too long. The work that the service did is unknown.
     Silent,
     /// The service has not worked on it.
     Refused,

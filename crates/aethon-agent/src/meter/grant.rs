@@ -1,10 +1,12 @@
-//! The permission to make one call: what is reserved for it, how long its answer may be, and that it is booked once.
+//! The permission to make one call: the money reserved for it, the limit of its answer, and a guarantee that it is
+//! booked once.
 //!
 //! An answer that can be watched starts with the money for a usual one and gets more in steps as it arrives; when no
-//! more is left, it is stopped. One that cannot be watched is paid for in full beforehand, so its limit is a fair share
-//! of what the day has left. What is noted in the ledger in between, for a crash to book, is near what the call has cost: its
-//! input as the service has counted and cached it in other calls, and hardly more, never less, than the output that has
-//! arrived. What is reserved is the dearest that may come, so that the ceiling holds.
+//! more is left, it is stopped. One that cannot be watched is paid for in full beforehand, so its limit is a fair
+//! share of the day's remaining budget. The notes in the ledger in between, which a crash would book, are close to
+//! the cost of the call so far: its input as the service has counted and cached it in other calls, and hardly more,
+//! never less, than the output that has arrived. The reservation covers the highest cost that may come, so that the
+//! ceiling holds.
 
 use aethon_core::ledger::{Claim, LedgerEntry, Price, Reserved};
 use aethon_core::message::Failure;
@@ -32,21 +34,22 @@ const STEPS: (u64, u64) = (64, 1_000);
 /// The least by which it grows when little is left.
 const MIN_STEP: u64 = 16;
 
-/// The fewest and the most tokens after which the cost so far is noted; in between, after a quarter of what has arrived.
+/// The fewest and the most tokens between two notes of the cost so far; in between, a quarter of the tokens that have
+/// arrived.
 const NOTES: (u64, u64) = (32, 256);
 
 /// The outcome of a booked call.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Booked {
-    /// What it took, with its cost.
+    /// Its usage, with its cost.
     pub usage: Usage,
     /// The model that it is booked under.
     pub model: String,
-    /// What the owner should be told about the budget.
+    /// The budget warning for the owner.
     pub warning: Option<String>,
 }
 
-/// What to reserve for a call.
+/// The reservation plan of a call.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Plan {
     /// How many tokens of the answer are wanted, and how many are the least of use.
@@ -63,7 +66,7 @@ pub(super) struct Plan {
 }
 
 impl Plan {
-    /// The plan for an answer that can be watched.
+    /// Creates the plan for an answer that can be watched.
     pub(super) fn watched(usual: Usual, max_output: u64) -> Self {
         let most = usual.tokens().max(MIN_ANSWER).min(max_output);
         let noted = NOTES.0.min(most);
@@ -78,14 +81,14 @@ impl Plan {
         }
     }
 
-    /// The plan for an answer whose length follows from the input. All of it is paid for beforehand, because nothing
-    /// can cut it short.
+    /// Creates the plan for an answer whose length follows from the input. All of it is paid for beforehand, because
+    /// nothing can cut it short.
     pub(super) fn whole(usual: Usual, max_output: u64) -> Self {
         let (most, least) = (max_output, max_output);
         Self { most, least, max_output, is_noted: false, noted: most, usual, is_hidden: false }
     }
 
-    /// The plan for an answer that cannot be watched, and that may cost this share of the day's money.
+    /// Creates the plan for an answer that cannot be watched, and that may cost this share of the day's money.
     pub(super) fn hidden(tariff: &Tariff, usual: Usual, max_output: u64, share_usd: f64) -> Self {
         let least = MIN_HIDDEN.min(max_output);
         let longest = usual.tokens().saturating_mul(USUALS_HIDDEN).max(LONG_HIDDEN);
@@ -94,8 +97,8 @@ impl Plan {
         Self { most, least, max_output, is_noted: false, noted, usual, is_hidden: true }
     }
 
-    /// Returns the tokens to note when this many have arrived: those, and what may come before the next note, which bounds
-    /// what a crash books too much.
+    /// Returns the number of tokens to note when this many have arrived: those, and the ones that may come before the
+    /// next note, which bounds the excess that a crash books.
     fn noted_at(&self, billed: u64) -> u64 {
         let interval = if self.is_noted { (billed / 4).clamp(NOTES.0, NOTES.1) } else { STEPS.1 };
         billed.saturating_add(interval)
@@ -135,7 +138,7 @@ pub(super) struct Limited {
     reservation: i64,
     tariff: Tariff,
     plan: Plan,
-    /// The longest answer that may be asked for, in tokens.
+    /// The longest answer that may be requested, in tokens.
     limit: u64,
     /// The tokens paid for so far.
     paid: u64,
@@ -163,7 +166,7 @@ pub struct Grant {
 }
 
 impl Grant {
-    /// A grant for a call that costs nothing, or whose cost is not limited.
+    /// Creates a grant for a call that costs nothing, or whose cost is not limited.
     pub(super) fn unlimited(meter: Meter, work: Work, model: &Capabilities, price: Option<Price>) -> Self {
         let is_hidden = model.hidden_output;
         Self {
@@ -182,7 +185,7 @@ impl Grant {
         }
     }
 
-    /// Limits the call to what was reserved for it.
+    /// Limits the call to the money reserved for it.
     pub(super) fn paid_with(mut self, limited: Limited) -> Self {
         self.limited = Some(limited);
         self.started = Instant::now();
@@ -194,7 +197,7 @@ impl Grant {
         self.is_open = false;
     }
 
-    /// Returns the provider and the model that are asked.
+    /// Returns the provider and the model that are called.
     pub(super) fn model(&self) -> (&str, &str) {
         (&self.provider, &self.model)
     }
@@ -245,7 +248,7 @@ impl Grant {
         Booked { usage, model, warning }
     }
 
-    /// Closes the grant and returns what to write down. Nothing else is written from then on.
+    /// Closes the grant and returns the ledger entry to write. Nothing else is written from then on.
     fn take_entry(&mut self, ending: &Ending) -> LedgerEntry {
         self.is_open = false;
         let (usage, named) = match ending {
@@ -271,7 +274,7 @@ impl Grant {
         entry
     }
 
-    /// Returns what the service counted, or our own count where the service's is not credible.
+    /// Returns the service's count, or our own where the service's is not credible.
     fn believed(&self, reported: Usage) -> Usage {
         let billed = self.usual.billed(self.received).min(self.max_output);
         let Some(usage) = counts::believed(reported, self.work.input, billed) else {
@@ -294,8 +297,8 @@ impl Grant {
         usage
     }
 
-    /// Estimates what an unfinished call took: the input as the service counted and cached it in other calls, and the output
-    /// that arrived. For hidden output (`has_unseen`) a usual answer is assumed.
+    /// Estimates the usage of an unfinished call: the input as the service counted and cached it in other calls, and
+    /// the output that arrived. For hidden output (`has_unseen`) a usual answer is assumed.
     fn estimate(&self, has_unseen: bool) -> Usage {
         let received = self.usual.billed(self.received);
         let limit = self.max_output().unwrap_or(u64::MAX).min(self.max_output);
@@ -329,7 +332,7 @@ impl Grant {
 }
 
 impl Limited {
-    /// Returns what the call has probably cost if a crash cuts it off before the next note.
+    /// Returns the probable cost of the call if a crash cuts it off before the next note.
     fn estimate_usd(&self) -> f64 {
         self.tariff.expected_input_usd + self.tariff.output_usd(self.noted)
     }

@@ -25,14 +25,14 @@ use super::usual::Usuals;
 use crate::patience::until_stored;
 use crate::tasks::Tasks;
 
-/// Looks up what a provider's model costs, if known. The third argument is the price that the service reports, which
-/// the owner's own setting may override.
+/// Looks up the price of a provider's model, if known. The third argument is the price that the service reports,
+/// which the owner's own setting may override.
 pub type Prices = Arc<dyn Fn(&str, &str, Option<Price>) -> Option<Price> + Send + Sync>;
 
 /// How many different warnings about services and prices are remembered, so that each is logged only once.
 const MAX_LOGGED_WARNINGS: usize = 1_000;
 
-/// What a call is for.
+/// The purpose of a call.
 #[derive(Debug, Clone)]
 pub struct Work {
     /// The kind of work.
@@ -46,7 +46,7 @@ pub struct Work {
 }
 
 impl Work {
-    /// Work that belongs to no turn and sends this many tokens.
+    /// Describes work that belongs to no turn and sends this many tokens.
     pub fn new(kind: WorkKind, input: u64) -> Self {
         Self { kind, session: None, turn: None, input }
     }
@@ -57,13 +57,13 @@ impl Work {
         Self { session: Some(session), turn: Some(turn), ..self }
     }
 
-    /// Whether somebody waits for it. Work that nobody waits for stops at the level at which the owner is warned.
+    /// Returns whether a person waits for the work. Background work stops at the level at which the owner is warned.
     pub(super) fn is_awaited(&self) -> bool {
         !matches!(self.kind, WorkKind::Background | WorkKind::Embedding)
     }
 }
 
-/// What every call is paid from. Cheap to clone; clones share one meter.
+/// Pays for every call. Cheap to clone; clones share one meter.
 #[derive(Clone)]
 pub struct Meter(pub(super) Arc<Inner>);
 
@@ -87,14 +87,14 @@ pub(super) struct Inner {
     pub(super) tasks: Tasks,
 }
 
-/// The prices, and what may be spent.
+/// The prices, and the budget.
 pub(super) struct Rates {
     prices: Prices,
     budget: Budget,
 }
 
 impl Meter {
-    /// A meter over this ledger.
+    /// Creates a meter over this ledger.
     pub fn new(
         ledger: Arc<dyn Ledger>,
         prices: Prices,
@@ -136,7 +136,7 @@ impl Meter {
     ) -> Option<T> {
         let (sender, receiver) = oneshot::channel();
         self.0.tasks.spawn(async move {
-            // An error means that nobody is waiting; the work is done all the same.
+            // An error means that the caller has stopped waiting; the work is done all the same.
             let _ = sender.send(work.await);
         });
         receiver.await.ok()
@@ -147,7 +147,7 @@ impl Meter {
         self.0.tasks.ended().await;
     }
 
-    /// Returns what a model costs. An invalid price is logged once and treated as none.
+    /// Returns the price of a model. An invalid price is logged once and treated as none.
     pub(super) fn price(&self, provider: &str, model: &str, reported: Option<Price>) -> Option<Price> {
         let price = (self.0.rates.get().prices)(provider, model, reported)?;
         if is_price(&price) {
@@ -159,7 +159,7 @@ impl Meter {
         None
     }
 
-    /// Whether money is limited and this model's price is unknown.
+    /// Returns whether money is limited and this model's price is unknown.
     pub(super) fn misses_price(&self, model: &Capabilities) -> bool {
         self.budget().is_limited() && self.price(&model.provider, &model.model, model.price).is_none()
     }
@@ -174,14 +174,14 @@ impl Meter {
         }
     }
 
-    /// Records what a running call has cost so far.
+    /// Records the cost of a running call so far.
     pub(super) async fn note(&self, reservation: i64, estimate_usd: f64) {
         if let Err(error) = self.0.ledger.note(reservation, estimate_usd).await {
             refusal::log_failure("what a call has cost so far could not be noted", &error);
         }
     }
 
-    /// The failure of an answer that used up the day's money.
+    /// Returns the failure of an answer that used up the day's money.
     pub(super) async fn used_up(&self, ceiling_usd: f64) -> Failure {
         let today = self.0.ledger.today().await.unwrap_or_default();
         refusal::exceeded(today, ceiling_usd, &self.budget(), self.0.clock.now())
@@ -194,7 +194,7 @@ impl Meter {
         let settle = || self.0.ledger.settle(reservation, entry.clone());
         let booked = until_stored("a model call could not be written down; trying again", settle).await;
         if reservation.is_some() {
-            // In this order: whoever sees that no call is running must also see that money has come back.
+            // In this order: a caller that sees that no call is running must also see that money has come back.
             self.0.returned.fetch_add(1, Ordering::AcqRel);
             self.0.running.fetch_sub(1, Ordering::AcqRel);
             self.0.news.notify_waiters();
@@ -255,7 +255,7 @@ impl Meter {
         read.map_err(|error| refusal::unreadable(&error))
     }
 
-    /// The ceiling up to which this work may spend.
+    /// Returns the ceiling up to which this work may spend.
     pub(super) fn ceiling(&self, work: &Work) -> f64 {
         let Budget { daily_usd, warn_ratio, .. } = self.budget();
         if work.is_awaited() { daily_usd } else { daily_usd * warn_ratio.clamp(0.0, 1.0) }
@@ -264,7 +264,7 @@ impl Meter {
     /// Checks once whether an earlier process has already warned today.
     pub(super) async fn check_earlier_warning(&self) -> Result<(), Failure> {
         let check = || async {
-            // The result does not matter: whoever is above the mark now already was.
+            // The result does not matter: if spending is above the mark now, it already was.
             self.warning(self.today().await?);
             Ok(())
         };

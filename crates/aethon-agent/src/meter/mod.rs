@@ -1,13 +1,14 @@
 //! The money: every call to a model, of whatever kind, goes through the one [`Meter`].
 //!
-//! The meter reserves money for the model that is about to be asked, reserves more while the answer arrives, and
-//! afterwards books what the call really took. It books exactly once, however the call ended: normally, by an error, a
-//! stop, a time-out, a panic or by being dropped. Prices are applied here and nowhere else. Without a ceiling or a
-//! price, no call waits for any of this.
+//! The meter reserves money for the model that is about to be called, reserves more while the answer arrives, and
+//! afterwards books the actual cost of the call. It books exactly once, however the call ended: normally, by an
+//! error, a stop, a time-out, a panic or by being dropped. Prices are applied here and nowhere else. Without a
+//! ceiling or a price, no call waits for any of this.
 //!
-//! `metering` books calls, `reserving` admits them, `grant` is the permission to make one call, and `call` is a call to the first of
-//! several models that answers. Beside them: `tariff` (what a call costs), `usual` (how long answers are), `counts`
-//! (what is believed of a service), `refusal` (the messages), `announcer` (what is settled, for those who watch).
+//! `metering` books calls, `reserving` admits them, `grant` is the permission to make one call, and `call` is a call
+//! to the first of several models that answers. Beside them: `tariff` (the cost of a call), `usual` (how long answers
+//! are), `counts` (which figures of a service are credible), `refusal` (the messages), `announcer` (reports settled
+//! calls to the watchers).
 
 mod announcer;
 mod call;

@@ -10,8 +10,8 @@ use jiff::{Timestamp, ToSpan};
 /// Differences up to this do not count when amounts are compared, because sums of decimals are not exact.
 pub(super) const EPSILON_USD: f64 = 1e-9;
 
-/// The day has not enough left under this ceiling, which is the budget's or, for work that nobody waits for, a lower
-/// one.
+/// Returns the failure of a call for which the day has not enough left under this ceiling, which is the budget's or,
+/// for background work, a lower one.
 pub(super) fn exceeded(today: DaySpend, ceiling_usd: f64, budget: &Budget, now: Timestamp) -> Failure {
     let key = match ceiling_usd < budget.daily_usd {
         true => "`budget.warn_ratio` of `budget.daily_usd`, at which work stops that nobody waits for",
@@ -38,7 +38,7 @@ pub(super) fn exceeded(today: DaySpend, ceiling_usd: f64, budget: &Budget, now: 
     Failure::new(EndReason::BudgetExceeded, message).with_retry_after(Some(seconds))
 }
 
-/// This model's price is unknown.
+/// Returns the failure of a call to a model whose price is unknown.
 pub(super) fn unpriced(model: &str) -> Failure {
     let message = format!(
         "The price of {model} is not known, so `budget.daily_usd` cannot hold for it. Set `{}`, or `budget.unpriced = \
@@ -54,7 +54,7 @@ pub fn pricing_key(model: &str) -> String {
     if is_bare { format!("budget.pricing.{model}") } else { format!("budget.pricing.\"{model}\"") }
 }
 
-/// Spending has reached the share of the ceiling at which the owner wants to know.
+/// Returns the warning that spending has reached the share of the ceiling at which the owner wants to know.
 pub(super) fn warning(today: DaySpend, ceiling_usd: f64) -> String {
     format!(
         "{} of today's {} are spent (`budget.daily_usd`). At the ceiling I stop until 00:00 UTC.",
@@ -63,7 +63,7 @@ pub(super) fn warning(today: DaySpend, ceiling_usd: f64) -> String {
     )
 }
 
-/// A ledger that cannot be read allows nothing while there is a ceiling.
+/// Returns the failure of a call while the ledger is unreadable: with a ceiling, nothing is allowed then.
 pub(super) fn unreadable(error: &Error) -> Failure {
     log_failure("the ledger failed", error);
     Failure::new(
@@ -72,7 +72,7 @@ pub(super) fn unreadable(error: &Error) -> Failure {
     )
 }
 
-/// The task that reserves money died.
+/// Returns the failure of a call whose reservation task died.
 pub(super) fn broken() -> Failure {
     Failure::new(
         EndReason::Internal,
@@ -90,7 +90,7 @@ fn money(usd: f64) -> String {
     if usd > 0.0 && usd < 0.01 { format!("${usd:.4}") } else { format!("${usd:.2}") }
 }
 
-/// A duration in everyday words.
+/// Returns a duration in everyday words.
 pub(crate) fn in_words(seconds: u64) -> String {
     match seconds {
         1 => "1 second".into(),

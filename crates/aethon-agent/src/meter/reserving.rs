@@ -14,8 +14,8 @@ use super::refusal;
 use super::tariff::Tariff;
 use crate::patience::until_stored;
 
-/// A slot among the running calls, taken before the ledger is asked: a caller that gets no money must see that others
-/// hold it, even before they know it themselves.
+/// A slot among the running calls, taken before the ledger is queried: a caller that gets no money must see that
+/// others hold it, even before they know it themselves.
 struct CallSlot(Option<Meter>);
 
 impl CallSlot {
@@ -80,7 +80,7 @@ impl Meter {
                 true => {
                     let today = self.today().await?;
                     let left = ceiling_usd - today.spent_usd - today.reserved_usd;
-                    // One share for this call, one for each running call, and one for whoever comes next.
+                    // One share for this call, one for each running call, and one for the next caller.
                     let share = left / (self.0.running.load(Ordering::Acquire) + 1) as f64;
                     Plan::hidden(&tariff, usual, model.max_output, share)
                 }

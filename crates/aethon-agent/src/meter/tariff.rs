@@ -1,4 +1,4 @@
-//! What one call costs, given its model's price and the number of input tokens.
+//! The cost of one call, given its model's price and the number of input tokens.
 
 use aethon_core::ledger::Price;
 use aethon_core::model::Usage;
@@ -9,15 +9,15 @@ pub(super) struct Tariff {
     /// The most that the input can cost, in USD: nothing read from the cache, or all of it written to the cache where
     /// that costs more.
     pub(super) input_usd: f64,
-    /// What the input probably costs, as far as the service's bills for others tell.
+    /// The probable cost of the input, as far as the service's bills for other calls tell.
     pub(super) expected_input_usd: f64,
     /// The cost of each output token, in USD.
     token_usd: f64,
 }
 
 impl Tariff {
-    /// The tariff of a request with this many input tokens. A long request may have different prices for all of its
-    /// tokens.
+    /// Creates the tariff of a request with this many input tokens. A long request may have different prices for all
+    /// of its tokens.
     pub(super) fn of(price: &Price, input: u64) -> Self {
         const MANY: u64 = 1_000_000;
         let cost = |output_tokens, cache_write_tokens| {
@@ -33,7 +33,7 @@ impl Tariff {
         }
     }
 
-    /// Sets what the input probably costs; never more than it can.
+    /// Sets the probable cost of the input; never more than its highest cost.
     #[must_use]
     pub(super) fn expecting(self, usd: f64) -> Self {
         Self { expected_input_usd: usd.clamp(0.0, self.input_usd), ..self }
@@ -55,7 +55,7 @@ impl Tariff {
     }
 }
 
-/// Whether a price is valid: no part of it is negative, infinite or NaN.
+/// Returns whether a price is valid: no part of it is negative, infinite or NaN.
 pub(super) fn is_price(price: &Price) -> bool {
     let is_amount = |usd: f64| usd.is_finite() && usd >= 0.0;
     let parts = |input, output, cached: Option<f64>, written: Option<f64>| {
@@ -72,7 +72,7 @@ mod tests {
     use aethon_core::ledger::LongPrice;
 
     #[test]
-    fn the_dearest_way_to_send_is_reckoned_with() {
+    fn input_is_priced_at_the_dearest_rate() {
         let check = |price: Price, input: u64, input_usd: f64, thousand_out: f64| {
             let tariff = Tariff::of(&price, input);
             assert!((tariff.input_usd - input_usd).abs() < 1e-9, "{tariff:?}");
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_amount_is_no_price() {
+    fn invalid_amounts_are_rejected_as_prices() {
         let check = |price: Price, expected| assert_eq!(is_price(&price), expected, "{price:?}");
         check(Price::new(1.0, 0.0), true);
         check(Price::new(f64::NAN, 1.0), false);

@@ -1,4 +1,4 @@
-//! Calls on a day with little money: what is reserved, what is booked, and where an answer has to end.
+//! Calls on a day with little money: the reservations, the bookings, and the points where answers have to end.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -28,7 +28,7 @@ impl Bench {
         Self::pricing(budget, move |_| price)
     }
 
-    /// A bench with the given price for each model.
+    /// Creates a bench with the given price for each model.
     fn pricing(budget: Budget, price: impl Fn(&str) -> Option<Price> + Send + Sync + 'static) -> Self {
         let clock = Arc::new(ManualClock::at("2026-02-03T04:05:06Z".parse().unwrap()));
         let ledger = Arc::new(MemoryLedger::new(clock.clone()));
@@ -68,7 +68,7 @@ fn whole(output_tokens: u64) -> Ending {
 }
 
 #[tokio::test]
-async fn a_usual_answer_is_reserved_and_the_rest_of_the_day_is_the_limit() {
+async fn usual_answer_is_reserved_and_the_rest_of_day_is_the_limit() {
     let bench = Bench::new(10_000.0);
     let grant = bench.reserve(&watched(50_000)).await.unwrap();
     assert_eq!(bench.day().await, (0.0, 1_000.0));
@@ -100,7 +100,7 @@ async fn a_reservation_grows_with_the_answer_until_the_day_is_spent() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn those_who_watch_are_told_of_calls_together_and_no_call_waits_for_that() {
+async fn usage_events_are_batched_and_do_not_delay_calls() {
     let bench = Bench::new(10_000.0);
     let mut events = bench.bus.subscribe();
     for round in 1..3 {
@@ -117,7 +117,7 @@ async fn those_who_watch_are_told_of_calls_together_and_no_call_waits_for_that()
 }
 
 #[tokio::test]
-async fn what_a_crash_would_book_is_never_much_off() {
+async fn crash_estimate_stays_close_to_the_real_usage() {
     let bench = Bench::new(10_000.0);
     let mut grant = bench.reserve(&watched(50_000)).await.unwrap();
     for said in (7..3_000).step_by(7) {
@@ -134,7 +134,7 @@ async fn what_a_crash_would_book_is_never_much_off() {
 }
 
 #[tokio::test]
-async fn a_call_that_is_cut_off_is_booked_near_what_others_cost() {
+async fn cut_off_call_is_booked_near_the_cost_of_other_calls() {
     // A million tokens cost 3 USD to send, 0.3 from the cache, and 15 to receive.
     let price = Price::new(3.0, 15.0).with_cached_input(Some(0.3)).with_cache_write(Some(3.75));
     let bench = Bench::with(Budget { daily_usd: 100.0, ..Budget::default() }, Some(price));
@@ -161,7 +161,7 @@ async fn a_call_that_is_cut_off_is_booked_near_what_others_cost() {
 }
 
 #[tokio::test]
-async fn twenty_at_once_all_get_to_work_also_unwatched() {
+async fn twenty_concurrent_calls_all_proceed_even_with_hidden_output() {
     for model in [watched(50_000), hidden(50_000)] {
         let bench = Bench::new(200_000.0);
         let mut grants = Vec::new();
@@ -175,7 +175,7 @@ async fn twenty_at_once_all_get_to_work_also_unwatched() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_watched_is_paid_for_in_full() {
+async fn calls_with_hidden_output_are_paid_in_full_beforehand() {
     let bench = Bench::new(12_000.0);
     let grant = bench.reserve(&hidden(50_000)).await.unwrap();
     assert_eq!((grant.max_output(), bench.day().await.1), (Some(6_000), 6_000.0), "half of the day");
@@ -189,7 +189,7 @@ async fn what_cannot_be_watched_is_paid_for_in_full() {
 }
 
 #[tokio::test]
-async fn whoever_lacks_what_is_only_reserved_waits_for_it() {
+async fn reserve_waits_for_money_that_other_calls_hold() {
     let bench = Bench::new(1_000.0);
     let first = bench.reserve(&watched(5_000)).await.unwrap();
     let model = watched(5_000);
@@ -202,14 +202,14 @@ async fn whoever_lacks_what_is_only_reserved_waits_for_it() {
     assert_eq!(second.max_output(), Some(900));
     second.settle(whole(890)).await;
     assert_eq!(bench.reserve(&watched(5_000)).await.err().unwrap(), "budget_exceeded");
-    // What somebody else has reserved in the same ledger may never come back.
+    // Another program's reservation in the same ledger may never come back.
     let bench = Bench::new(1_000.0);
     bench.ledger.reserve("p", "m", Claim::exactly(999.0, 1_000.0)).await.unwrap().unwrap();
     assert_eq!(bench.reserve(&watched(5_000)).await.err().unwrap(), "budget_exceeded");
 }
 
 #[tokio::test]
-async fn whoever_stops_waiting_leaves_nothing_reserved() {
+async fn cancelled_wait_leaves_nothing_reserved() {
     let bench = Bench::new(1_000.0);
     let first = bench.reserve(&watched(5_000)).await.unwrap();
     let model = watched(5_000);
@@ -223,7 +223,7 @@ async fn whoever_stops_waiting_leaves_nothing_reserved() {
 }
 
 #[tokio::test]
-async fn every_end_is_booked_once() {
+async fn every_call_is_booked_once_however_it_ends() {
     let check = async |ending: Option<Ending>, received: u64, output: u64| {
         let bench = Bench::new(100_000.0);
         let mut grant = bench.reserve(&watched(5_000)).await.unwrap();
@@ -248,7 +248,7 @@ async fn every_end_is_booked_once() {
 }
 
 #[tokio::test]
-async fn a_model_is_booked_under_what_was_asked() {
+async fn calls_are_booked_under_the_requested_model() {
     let named = async |named: &str| {
         let bench = Bench::new(100_000.0);
         let grant = bench.reserve(&watched(5_000)).await.unwrap();
@@ -263,7 +263,7 @@ async fn a_model_is_booked_under_what_was_asked() {
 }
 
 #[tokio::test]
-async fn a_variant_costs_what_was_reserved_for_the_model_that_was_asked() {
+async fn variant_is_billed_at_the_price_of_the_requested_model() {
     let booked = async |of_asked: Option<Price>| {
         let budget = Budget { daily_usd: 100_000.0, allows_unpriced: true, ..Budget::default() };
         let bench = Bench::pricing(budget, move |model| match model {
@@ -299,7 +299,7 @@ async fn a_model_without_a_price_is_refused_under_a_ceiling() {
 }
 
 #[tokio::test]
-async fn what_nobody_waits_for_stops_first() {
+async fn background_work_stops_at_the_warning_level() {
     let bench = Bench::new(10_000.0);
     let grant = bench.reserve(&watched(50_000)).await.unwrap();
     grant.settle(whole(7_990)).await;

@@ -1,4 +1,4 @@
-//! How long answers usually are, and how the service counts and caches what is sent, learnt per model and kind of work.
+//! How long answers usually are, and how the service counts and caches input, learnt per model and kind of work.
 //!
 //! The first reservation should cover most answers, so the figure follows long answers quickly and short ones slowly.
 //! It is not stored: a restart begins with a cautious guess again.
@@ -20,20 +20,20 @@ const DOWN: f64 = 0.05;
 /// An answer of fewer tokens (by our count) says nothing about how the service counts.
 const ENOUGH: u64 = 64;
 
-/// How many of the service's tokens one of ours may stand for, at least and at most.
+/// How many of the service's tokens one of ours may correspond to, at least and at most.
 const RATIOS: (f64, f64) = (1.0, 4.0);
 
-/// How far the figures for what is sent move towards a dearer and towards a cheaper request.
+/// How far the input figures move towards a dearer and towards a cheaper request.
 const DEARER: f64 = 0.5;
 const CHEAPER: f64 = 0.25;
 
-/// How many billed input tokens one estimated token may stand for, at least and at most.
+/// How many billed input tokens one estimated token may correspond to, at least and at most.
 const SENT: (f64, f64) = (0.1, 4.0);
 
 /// Provider, model and kind of work.
 type Key = (String, String, WorkKind);
 
-/// What was learnt.
+/// The learnt figures.
 #[derive(Debug, Default)]
 pub(super) struct Usuals(Mutex<HashMap<Key, Usual>>);
 
@@ -63,7 +63,8 @@ impl Usual {
         self.tokens.ceil() as u64
     }
 
-    /// Returns what the service probably bills for a request of this many estimated tokens whose bill never came.
+    /// Returns the input that the service probably bills for a request of this many estimated tokens whose bill never
+    /// came.
     pub(super) fn input(&self, estimated: u64) -> Usage {
         let input = estimated as f64 * self.sent;
         Usage {
@@ -101,7 +102,7 @@ impl Usuals {
         }
     }
 
-    /// Learns from an answered request: what the service counted, and the tokens that were estimated.
+    /// Learns from an answered request: the service's count, and the estimated tokens.
     pub(super) fn learn_input(
         &self,
         (provider, model, kind): (&str, &str, WorkKind),
@@ -127,7 +128,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_learns_what_is_billed_for_what_is_sent() {
+    fn usuals_learn_the_billed_and_cached_input() {
         let usuals = Usuals::default();
         let expected = || {
             let usage = usuals.get("p", "m", WorkKind::Turn, false).input(10_000);
@@ -149,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn it_follows_long_answers_at_once_and_short_ones_slowly() {
+    fn usuals_follow_long_answers_at_once_and_short_ones_slowly() {
         let usuals = Usuals::default();
         let tokens = || usuals.get("p", "m", WorkKind::Turn, false).tokens();
         let learn = |billed| usuals.learn(("p", "m", WorkKind::Turn), false, (billed, 0));
@@ -163,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn it_learns_what_the_service_counts() {
+    fn usuals_learn_the_token_ratio_of_the_service() {
         let usuals = Usuals::default();
         let billed = |counted| usuals.get("p", "m", WorkKind::Turn, false).billed(counted);
         let learn = |figures| usuals.learn(("p", "m", WorkKind::Turn), false, figures);

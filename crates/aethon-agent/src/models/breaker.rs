@@ -1,4 +1,4 @@
-//! A circuit breaker: decides from the outcome of a model's recent requests whether it is asked or left alone.
+//! A circuit breaker: decides from the outcome of a model's recent requests whether it is called or left alone.
 
 use std::time::Duration;
 
@@ -77,17 +77,18 @@ impl Breaker {
         may
     }
 
-    /// The model began to answer, so waiting requests may ask too. Only a complete answer resets the failures.
+    /// Records that the model began to answer, so waiting requests may call it too. Only a complete answer resets the
+    /// failures.
     pub(super) fn began(&mut self) {
         self.state = BreakerState::Closed;
     }
 
-    /// It answered completely.
+    /// Records a complete answer.
     pub(super) fn succeeded(&mut self) {
         *self = Self::default();
     }
 
-    /// The trial was dropped without an outcome.
+    /// Records that the trial was dropped without an outcome.
     pub(super) fn trial_abandoned(&mut self, now: Instant) {
         if let BreakerState::HalfOpen = self.state {
             self.state = BreakerState::Open(now);
@@ -107,7 +108,7 @@ impl Breaker {
             return;
         }
         let wait = match (class(error.kind()), asked) {
-            // What a person must fix does not pass within the second that a service names.
+            // A fault that a person must fix does not pass within the second that a service names.
             (Class::Lasting, asked) => self.back_off(LASTING, random).max(asked.unwrap_or_default()),
             (_, Some(asked)) => asked,
             (Class::AtOnce, None) => self.back_off(PASSING, random),
@@ -159,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn it_opens_after_failures_in_a_row_and_lets_one_try_later() {
+    fn breaker_opens_after_failures_in_a_row_and_admits_one_trial() {
         let (mut breaker, now) = (Breaker::default(), Instant::now());
         fail(&mut breaker, Overloaded, None, now);
         breaker.succeeded();
@@ -189,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_service_asks_for_is_honoured_at_once() {
+    fn breaker_honours_the_requested_wait_at_once() {
         let now = Instant::now();
         let wait = |kind, after| {
             let mut breaker = Breaker::default();
@@ -234,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn answers_that_always_break_off_open_it_too() {
+    fn answers_that_always_break_off_open_the_breaker() {
         let (mut breaker, now) = (Breaker::default(), Instant::now());
         for _ in 0..THRESHOLD {
             assert_eq!(breaker.admit(now), Ok(Admission::Regular));

@@ -19,12 +19,12 @@ pub(crate) struct Candidate {
 }
 
 impl Candidate {
-    /// The only model.
+    /// Creates the candidate for the only model.
     pub(super) fn alone(provider: Arc<dyn ModelProvider>) -> Self {
         Self { provider, breaker: None }
     }
 
-    /// One of several models.
+    /// Creates the candidate for one of several models.
     pub(super) fn among_others(provider: Arc<dyn ModelProvider>) -> Self {
         Self { provider, breaker: Some(Arc::default()) }
     }
@@ -89,7 +89,7 @@ fn lock(breaker: &Mutex<Breaker>) -> MutexGuard<'_, Breaker> {
     breaker.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Whether another model may do better.
+/// Returns whether another model may do better.
 pub(crate) fn is_models_fault(kind: ModelErrorKind) -> bool {
     use ModelErrorKind::{ContextLength, InvalidRequest, Refused};
     !matches!(kind, ContextLength | InvalidRequest | Refused)

@@ -12,12 +12,12 @@ use super::candidate::Candidate;
 pub struct Models(Arc<[Candidate]>);
 
 impl Models {
-    /// A single model.
+    /// Creates a list of a single model.
     pub fn one(model: Arc<dyn ModelProvider>) -> Self {
         Self([Candidate::alone(model)].into())
     }
 
-    /// A model and its fallbacks, in order.
+    /// Creates a list of a model and its fallbacks, in order.
     pub fn with_fallbacks(
         model: Arc<dyn ModelProvider>,
         fallbacks: impl IntoIterator<Item = Arc<dyn ModelProvider>>,
@@ -34,14 +34,14 @@ impl Models {
         self.0.iter().map(|candidate| &candidate.provider)
     }
 
-    /// Returns the first model that is set up, or the configured one if none is. It determines what a request may
-    /// contain.
+    /// Returns the first model that is set up, or the configured one if none is. It determines the possible content
+    /// of a request.
     pub fn leading(&self) -> &Arc<dyn ModelProvider> {
         let is_ready = |model: &&Arc<dyn ModelProvider>| model.readiness() == Readiness::Ready;
         self.iter().find(is_ready).unwrap_or(&self.0[0].provider)
     }
 
-    /// Returns what a request may contain, under the name of the configured model.
+    /// Returns the limits for the content of a request, under the name of the configured model.
     pub fn capabilities(&self) -> Arc<Capabilities> {
         let (first, leading) = (&self.0[0].provider, self.leading());
         let able = leading.capabilities();
@@ -55,12 +55,12 @@ impl Models {
         Arc::new(capabilities)
     }
 
-    /// Returns whether one of them could answer now, or what the configured one lacks.
+    /// Returns whether one of them could answer now, or the missing setup of the configured one.
     pub fn readiness(&self) -> Readiness {
         self.leading().readiness()
     }
 
-    /// Asks all services what their models can do, because any of them may have to answer.
+    /// Queries all services for their models' limits, because any of them may have to answer.
     pub async fn learn(&self) -> Result<(), ModelError> {
         let reports = join_all(self.iter().map(|model| model.learn())).await;
         reports.into_iter().next().map_or(Ok(()), |report| report.map(drop))

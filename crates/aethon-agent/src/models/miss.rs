@@ -17,7 +17,7 @@ pub(crate) struct Miss {
     pub(crate) is_resting: bool,
 }
 
-/// What went wrong.
+/// The reason why a model gave no answer.
 #[derive(Debug)]
 pub(crate) enum Reason {
     /// The model or its service failed.

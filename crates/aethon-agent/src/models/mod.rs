@@ -1,11 +1,12 @@
-//! The models of an agent, in order: if one fails before it has said anything, the next one is asked.
+//! The models of an agent, in order: if one fails before it has sent any output, the next one is called.
 //!
-//! Who retries is settled here, so that failures do not multiply. Each model is asked at most once per request, and the
-//! next one immediately; only the engine waits and retries, and it retries the whole list. A `breaker` per model
-//! remembers failures across requests: a model that keeps failing is left alone for a while, and then a single request
-//! tries whether it has recovered. If every model is left alone, the error carries the shortest wait.
+//! The responsibility for retries is settled here, so that failures do not multiply. Each model is called at most
+//! once per request, and the next one immediately; only the engine waits and retries, and it retries the whole list.
+//! A `breaker` per model remembers failures across requests: a model that keeps failing is left alone for a while,
+//! and then a single request tries whether it has recovered. If every model is left alone, the error carries the
+//! shortest wait.
 //!
-//! What each kind of failure does:
+//! The reaction to each kind of failure:
 //! - rate limit, overloaded, network, timeout, malformed: the next model; the service may recover soon.
 //! - auth, quota, not found, and a model that the budget does not pay for: the next model; only a person can fix it, so
 //!   the model is left alone for longer.
@@ -15,7 +16,7 @@
 //! - invalid request: no other model. The request, or `model.extra`, is wrong, and hiding that would hide the remedy.
 //!
 //! A failure after output is never retried, here or in the engine: no text is shown twice. The calls themselves are
-//! made by the meter (`meter/call.rs`), which pays for each model that is asked.
+//! made by the meter (`meter/call.rs`), which pays for each model that is called.
 
 mod breaker;
 mod candidate;

@@ -1,4 +1,4 @@
-//! Lists of scripted models that fail in every way: who is asked, how often, and what the caller gets.
+//! Lists of scripted models that fail in every way: which are called, how often, and the caller's result.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -73,7 +73,7 @@ fn question(attempt: u32) -> ModelRequest {
     ModelRequest::new(session, TurnId::fresh(), "You help.", Vec::new()).with_attempt(attempt)
 }
 
-/// What the caller got: the text, the model that was announced, the model that was booked, the error.
+/// The caller's result: the text, the model that was announced, the model that was booked, the error.
 #[derive(Debug, Default)]
 struct Answer {
     text: String,
@@ -120,7 +120,7 @@ async fn ask(models: &Models, attempt: u32) -> Answer {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_first_that_answers_is_heard_and_named() {
+async fn first_answering_model_is_used_and_named() {
     let (a, b) = (model("a", vec![says("from a"), fails(Overloaded)]), model("b", vec![says("from b")]));
     let both = list(&[&a, &b]);
     let answer = ask(&both, 0).await;
@@ -132,7 +132,7 @@ async fn the_first_that_answers_is_heard_and_named() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn failures_of_the_request_itself_are_not_passed_on() {
+async fn faulty_requests_are_not_sent_to_the_next_model() {
     for kind in [ContextLength, InvalidRequest, Refused] {
         let (a, b) = (model("a", vec![fails(kind)]), model("b", vec![]));
         let both = list(&[&a, &b]);
@@ -143,7 +143,7 @@ async fn failures_of_the_request_itself_are_not_passed_on() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn no_text_is_heard_twice() {
+async fn broken_off_answer_is_not_repeated_by_another_model() {
     let broken = vec![Step::say("Part of "), Step::Fail(ModelError::new(Network, "It broke."))];
     let (a, b) = (model("a", vec![broken.clone(), broken.clone(), broken]), model("b", vec![]));
     let both = list(&[&a, &b]);
@@ -159,7 +159,7 @@ async fn no_text_is_heard_twice() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_failing_service_is_not_stormed() {
+async fn failing_service_is_not_flooded_with_requests() {
     let failures = || std::iter::repeat_with(|| fails(Overloaded)).take(10_000).collect();
     let (a, b) = (model("a", failures()), model("b", failures()));
     let both = list(&[&a, &b]);
@@ -184,7 +184,7 @@ async fn a_failing_service_is_not_stormed() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_wait_that_is_asked_for_is_kept_and_told() {
+async fn requested_wait_is_kept_and_the_shortest_is_reported() {
     let (a, b) = (model("a", vec![fails_for(RateLimit, 30)]), model("b", vec![fails_for(RateLimit, 90)]));
     let both = list(&[&a, &b]);
     let wait = ask(&both, 0).await.error.unwrap().retry_after().unwrap();
@@ -197,7 +197,7 @@ async fn a_wait_that_is_asked_for_is_kept_and_told() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn after_the_wait_one_request_finds_out() {
+async fn single_request_tries_the_model_after_the_wait() {
     let hang = vec![Step::Hang];
     let a = model("a", vec![fails(RateLimit), hang, says("well again")]);
     let b = model("b", vec![]);
@@ -213,7 +213,7 @@ async fn after_the_wait_one_request_finds_out() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_a_person_may_have_mended_is_tried_for_a_person() {
+async fn new_turn_of_a_person_tries_one_model_with_a_lasting_fault() {
     let (a, b) = (model("a", vec![fails(Auth), fails(Auth)]), model("b", vec![fails(Auth), fails(Auth)]));
     let both = list(&[&a, &b]);
     assert_eq!(ask(&both, 0).await.error.unwrap().kind(), Auth);
@@ -230,7 +230,7 @@ async fn what_a_person_may_have_mended_is_tried_for_a_person() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn models_that_cannot_take_it_are_passed_over() {
+async fn models_that_cannot_handle_the_request_are_skipped() {
     let unset = Unset::named("unset");
     let small = Arc::new(ScriptedModel::new(vec![]).with_name("small").with_context_window(1));
     let large = model("large", vec![]);
@@ -247,7 +247,7 @@ async fn models_that_cannot_take_it_are_passed_over() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_too_long_for_one_is_asked_of_a_larger_one() {
+async fn context_overflow_falls_back_to_a_larger_model() {
     let sized = |name: &str, window: u64, responses: Vec<Vec<Step>>| {
         Arc::new(ScriptedModel::new(responses).with_name(name).with_context_window(window))
     };

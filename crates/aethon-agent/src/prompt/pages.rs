@@ -1,7 +1,7 @@
 //! The workspace pages that the owner writes for the assistant, reread when they change.
 //!
-//! Every tool and command may put something else in their place at any moment: a link to a private key, a FIFO, a file
-//! without end. So a page is opened beneath the workspace and judged once it is open; what is no plain file is not used.
+//! Any tool or command may replace them at any moment: with a link to a private key, a FIFO, a file without end. So a
+//! page is opened beneath the workspace and judged once it is open; only plain files are used.
 
 use std::path::Path;
 
@@ -13,7 +13,7 @@ use aethon_core::reported::Reported;
 /// The most bytes of a page that are used.
 const MAX_BYTES: usize = 64 * 1024;
 
-/// A page, and what it was when it was last read.
+/// A page, and its state when it was last read.
 #[derive(Debug)]
 pub(super) struct Page {
     name: &'static str,
@@ -25,7 +25,7 @@ pub(super) struct Page {
 enum Found {
     Nothing,
     Text(String),
-    /// Something that is not read, and what that is.
+    /// A file that is not read, and its kind.
     Unusable(String),
 }
 
@@ -34,8 +34,8 @@ impl Page {
         Self { name, stamp: None, found: Found::Nothing }
     }
 
-    /// Reads the page again if something has changed; returns whether that was so. `workspace` is the open directory and
-    /// its path for the log. Usually one look at the file's state, about a microsecond.
+    /// Reads the page again if something has changed; returns whether that was so. `workspace` is the open directory
+    /// and its path for the log. Usually one look at the file's state, about a microsecond.
     pub(super) fn refresh(
         &mut self,
         workspace: (Option<&Directory>, &Path),
@@ -73,7 +73,7 @@ impl Page {
         }
     }
 
-    /// Returns its name, and what an owner is told about.
+    /// Returns its name, and the observation to report to an owner.
     pub(super) fn observed(&self) -> Option<(String, Observed)> {
         let observed = match &self.found {
             Found::Nothing => return None,

@@ -1,10 +1,10 @@
-//! The only place at which a person is asked before a tool runs.
+//! The only place that requests a person's approval before a tool runs.
 //!
-//! The request carries the exact arguments that will be used and, if the tool can tell, what they would change. It is
-//! answered once, from the pending approvals or through the turn's own surface, and counts as denied if nobody answers in
-//! time or nobody can. A person may change the arguments; the changed ones pass every rule again before the answer
-//! counts. What a person has allowed for the rest of the conversation is not asked again, provided that somebody could
-//! be asked at all.
+//! The request carries the exact arguments that will be used and, if the tool can tell, the changes they would make.
+//! It is answered once, from the pending approvals or through the turn's own surface, and counts as denied if no
+//! answer comes in time or no person is present. A person may change the arguments; the changed ones pass every rule
+//! again before the answer counts. A call that a person has allowed for the rest of the conversation needs no further
+//! answer, provided that a person is present at all.
 
 use std::time::Duration;
 
@@ -29,7 +29,7 @@ use super::arguments;
 use crate::caught::caught;
 use crate::hooks::Hooks;
 
-/// How long a tool may take to say what it would change.
+/// How long a tool may take to preview its changes.
 const PREVIEW_TIMEOUT: Duration = Duration::from_secs(5);
 /// The most characters of that preview.
 const MAX_PREVIEW: usize = 20_000;
@@ -66,7 +66,7 @@ impl ApprovalPrompt {
         let request = self.request(gated, &pattern);
         let grants = self.approvals.questions.pending.grants();
         if grants.covers(&context.session, &pattern, gated.reason) {
-            // The grant was given by somebody in this conversation. If nobody can be asked, nobody is there.
+            // The grant was given by a person in this conversation. An unattended turn has no such person.
             if !context.surface.is_attended() {
                 return Err(refusal(gated, UNATTENDED));
             }
@@ -138,8 +138,8 @@ impl ApprovalPrompt {
         (answer, resolution, why)
     }
 
-    /// Returns the answer, unless its changed arguments break a rule: then the person is told, and the answer does not
-    /// count.
+    /// Returns the answer, unless its changed arguments break a rule: then the person is notified, and the answer
+    /// does not count.
     async fn judged(&self, gated: &GatedCall<'_>, asked: ProposedAnswer) -> Option<Answer> {
         let ProposedAnswer { answer, verdict } = asked;
         let judged = match &answer.input {
@@ -149,7 +149,7 @@ impl ApprovalPrompt {
                 .unwrap_or_else(|_| Err("the rules took too long over these arguments".to_owned())),
         };
         let counts = judged.is_ok();
-        // Whoever answered without changing anything is not waiting for a verdict.
+        // A person who changed no arguments is not waiting for a verdict.
         let _ = verdict.send(judged);
         counts.then_some(answer)
     }
@@ -184,7 +184,7 @@ impl ApprovalPrompt {
         }
     }
 
-    /// Remembers what was allowed for the rest of the conversation: the arguments that run, including any changes.
+    /// Remembers the call allowed for the rest of the conversation: the arguments that run, including any changes.
     async fn remember(&self, gated: &GatedCall<'_>, answer: &Answer) {
         if answer.scope != Scope::Session {
             return;
@@ -197,7 +197,7 @@ impl ApprovalPrompt {
         self.approvals.questions.pending.grants().allow(&context.session, pattern, gated.reason);
     }
 
-    /// Measures how long a person took, and what the outcome was.
+    /// Measures how long a person took, and records the outcome.
     fn measure(&self, gated: &GatedCall<'_>, resolution: Resolution, took: Duration) {
         let status = match resolution.decision {
             Decision::Approve => TelemetryStatus::Ok,
@@ -231,7 +231,7 @@ impl ApprovalPrompt {
     }
 }
 
-/// What a call would change, if the tool says so in time.
+/// Returns the changes that a call would make, if the tool reports them in time.
 async fn preview(gated: &GatedCall<'_>) -> Option<String> {
     let asked = caught(gated.tool.preview(gated.context, &gated.call.input));
     let preview = timeout(PREVIEW_TIMEOUT, asked).await.ok()?.ok()??;
@@ -250,7 +250,7 @@ const UNATTENDED: &str = "it needs approval, and this channel cannot ask for one
 const CROWDED: &str = "it needs an approval, and too many other calls wait for one already";
 const TOO_LATE: &str = "it was not approved in time (`approval.timeout_seconds`)";
 
-/// An open gated. However it ends, even if the turn is stopped, everybody who was shown it is told.
+/// An open approval request. However it ends, even if the turn is stopped, every surface that showed it is notified.
 struct Open<'a> {
     prompt: &'a ApprovalPrompt,
     context: &'a ToolContext,

@@ -70,7 +70,7 @@ fn is_of(value: &Value, word: &str) -> bool {
     }
 }
 
-/// Returns one line that says what a call would do.
+/// Returns one line that describes the effect of a call.
 pub(super) fn summary(spec: &ToolSpec, call: &ToolCall) -> String {
     let of_role = |wanted: ArgumentRole| {
         let (name, _) = spec.roles.iter().find(|(_, role)| **role == wanted)?;
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn arguments_are_an_object_with_what_is_required() {
+    fn arguments_are_an_object_with_all_required_fields() {
         let accepts = |input: Value, expected: bool| {
             assert_eq!(check(&spec(), &input).is_ok(), expected, "{input}");
         };

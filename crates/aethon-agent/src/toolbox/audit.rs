@@ -1,4 +1,4 @@
-//! Records what was allowed and refused, without secrets.
+//! Records allowed and refused calls, without secrets.
 //!
 //! A row that cannot be written blocks nothing: the log has it as well, and failing storage keeps new messages out
 //! anyway.
@@ -14,12 +14,12 @@ use tokio::time::timeout;
 /// How long storing a row may take.
 const TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Where rows go, and what is removed from them.
+/// The destination of rows, and the secrets to remove from them.
 #[derive(Clone)]
 pub struct Audit {
     /// Where they are kept.
     pub log: Arc<dyn AuditLog>,
-    /// What is removed from them.
+    /// Removes secrets from the rows.
     pub redactor: Live<Redactor>,
 }
 

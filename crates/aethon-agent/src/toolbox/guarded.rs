@@ -114,7 +114,7 @@ impl Ended {
         let (status, why) = match &returned.outcome {
             Ok(_) => (TelemetryStatus::Ok, String::new()),
             Err(error) if error.is_denied() => (TelemetryStatus::Denied, error.to_string()),
-            // What a program printed before it failed does not belong in a record that is shown everywhere.
+            // A program's output before its failure does not belong in a record that is shown everywhere.
             Err(error) => {
                 (TelemetryStatus::Error, error.to_string().lines().next().unwrap_or_default().to_owned())
             }

@@ -1,4 +1,4 @@
-//! Runs tool calls: the only place where checks, hooks and approvals precede a call, whoever asked for it.
+//! Runs tool calls: the only place where checks, hooks and approvals precede a call, regardless of its caller.
 
 mod approval_prompt;
 mod approvals;

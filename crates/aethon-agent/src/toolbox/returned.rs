@@ -1,5 +1,5 @@
 //! Turns the outcome of a call into the result that is stored: text for the model, marked if it is untrusted, and
-//! pictures and files for the person, provided that they are what they claim to be and not too large.
+//! pictures and files for the person, provided that they are of the declared type and not too large.
 
 use std::time::Duration;
 
@@ -19,7 +19,7 @@ const MAX_BYTES: usize = 8 << 20;
 /// How many base64 characters identify the format of a picture.
 const HEAD: usize = 64;
 
-/// What came back from a call.
+/// The outcome of a call.
 pub(super) struct Returned {
     pub(super) outcome: Result<ToolOutput, ToolError>,
     /// Whether its text comes from outside.
@@ -31,7 +31,7 @@ pub(super) struct Returned {
 }
 
 impl Returned {
-    /// An error that is ours and not the tool's.
+    /// Wraps an error of this program, as opposed to the tool's.
     pub(super) fn ours(error: ToolError) -> Self {
         Self { outcome: Err(error), is_untrusted: false, edited: None, took: None }
     }
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn pictures_and_files_are_taken_over_as_far_as_they_are_sound() {
+    fn pictures_and_files_are_kept_if_they_are_valid() {
         let check = |output: ToolOutput, kept: usize, is_told: bool| {
             let result = Returned { outcome: Ok(output), is_untrusted: false, edited: None, took: None }
                 .into_result(&call());
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_comes_from_outside_is_marked() {
+    fn outside_content_is_marked_and_own_content_is_not() {
         let marked = |outcome, is_untrusted| {
             Returned { outcome, is_untrusted, edited: None, took: None }
                 .into_result(&call())

@@ -5,7 +5,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use aethon_core::tool::{Tool, ToolSnapshot, ToolSource, ToolSpec};
 
-/// The sources, and what they offered when they were last read.
+/// The sources, and the tools they offered when they were last read.
 pub(super) struct ToolTables {
     sources: Vec<Arc<dyn ToolSource>>,
     current: RwLock<Arc<ToolTable>>,
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn tools_stand_in_the_order_of_their_sources_and_the_first_of_a_name_counts() {
+    fn tools_keep_the_source_order_and_the_first_of_a_name_wins() {
         let first = FixedTools::new("first", tools(&["b", "a"], "1"));
         let second = FixedTools::new("second", tools(&["a", "c"], "2"));
         let tables = ToolTables::new(vec![Arc::new(first), Arc::new(second)]);

@@ -1,7 +1,7 @@
 //! An LRU cache of context windows, kept between turns.
 //!
-//! It is bounded by what the windows really take, and a window that nobody has used for a while is dropped: the next turn
-//! of its session reads the conversation from the storage, as after a restart.
+//! It is bounded by the memory that the windows really take, and a window that was not used for a while is dropped:
+//! the next turn of its session reads the conversation from the storage, as after a restart.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -35,7 +35,7 @@ struct Entry {
     used: u64,
     /// The time of that.
     at: Instant,
-    /// What it takes in memory, with its own place here.
+    /// Its size in memory, with its own place here.
     bytes: usize,
     /// The agent that it belongs to; its size and token counts are those of this agent's models.
     agent: AgentName,
@@ -147,7 +147,7 @@ mod tests {
     use super::super::view::Rule;
     use super::*;
 
-    /// The memory of this process that no file stands behind.
+    /// Returns the anonymous memory of this process, which no file backs.
     fn resident_bytes() -> Option<usize> {
         let status = std::fs::read_to_string("/proc/self/status").ok()?;
         let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:"))?;
@@ -173,7 +173,7 @@ mod tests {
         Message::new(role, vec![block], Timestamp::UNIX_EPOCH)
     }
 
-    /// A turn with a call: short texts, whose weight is not in their letters.
+    /// Creates a turn with a call: short texts, whose weight is not in their letters.
     fn turn(number: usize) -> [Message; 4] {
         let (id, name) = (format!("call_{number:08}"), "shell".to_owned());
         let call = ToolCall { id, name, input: json!({"command": "ls", "timeout": number}), opaque: None };
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn what_windows_are_counted_at_is_what_they_take() {
+    fn counted_window_size_matches_resident_memory() {
         let windows = ContextWindows::new(usize::MAX, usize::MAX);
         let Some(before) = resident_bytes() else { return };
         for number in 0..400 {
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn the_bound_is_kept_and_the_longest_unused_goes_first() {
+    fn least_recently_used_window_is_evicted_at_the_bound() {
         let windows = ContextWindows::new(usize::MAX, 1 << 20);
         for number in 0..100 {
             put(&windows, number, window((0..20).flat_map(turn)));
@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_window_that_rests_for_ten_minutes_goes() {
+    async fn window_unused_for_ten_minutes_is_dropped() {
         let windows = ContextWindows::new(256, 32 << 20);
         put(&windows, 1, window(turn(1)));
         tokio::time::advance(IDLE / 2).await;

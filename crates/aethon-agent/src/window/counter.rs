@@ -1,16 +1,16 @@
 //! How many tokens a request takes: the provider's own count where there is one, an estimate in between.
 //!
-//! Every response reports what its request took. That count anchors the next estimate, which then guesses only what was
-//! added since. The observed error calibrates the estimates, in this session and in later ones.
+//! Every response reports the tokens of its request. That count anchors the next estimate, which then guesses only
+//! the tokens added since. The observed error calibrates the estimates, in this session and in later ones.
 
 /// The factor applied to an estimate before anything is known of the provider.
 const CAUTION: f64 = 1.2;
 
-/// A count below this share of the estimate is not believed: some services count only what was not cached, and some
-/// send a number merely because one is expected.
+/// A count below this share of the estimate is not believed: some services count only uncached tokens, and some send
+/// a number merely because one is expected.
 const BELIEVABLE: f64 = 0.7;
 
-/// The most real tokens that one estimated token may stand for.
+/// The most real tokens that one estimated token may correspond to.
 const MAX_COUNT: f64 = 5.0;
 
 /// The token counter of one session.
@@ -27,18 +27,18 @@ struct Anchor {
 }
 
 impl TokenCounter {
-    /// A counter without an anchor, using the ratio that other sessions have learnt.
+    /// Creates a counter without an anchor, using the ratio that other sessions have learnt.
     pub(crate) fn calibrated(ratio: Option<f64>) -> Self {
         Self { anchor: None, ratio }
     }
 
-    /// The same counter for different content: the ratio stays, the anchor goes.
+    /// Returns the same counter for different content: the ratio stays, the anchor goes.
     pub(crate) fn emptied(self) -> Self {
         Self { anchor: None, ..self }
     }
 
     /// Records that the provider counted `counted` tokens where `estimated` were estimated. Returns how many real
-    /// tokens one estimated token stands for, or `None` if the count is not credible.
+    /// tokens one estimated token corresponds to, or `None` if the count is not credible.
     pub(crate) fn note(&mut self, counted: u64, estimated: u64) -> Option<f64> {
         if counted == 0 || estimated == 0 {
             return None;
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn counts_that_cannot_be_are_not_believed() {
+    fn implausible_counts_are_not_believed() {
         let mut counter = TokenCounter::default();
         assert_eq!(counter.note(0, 1000), None);
         assert_eq!(counter.note(3, 1000), None);

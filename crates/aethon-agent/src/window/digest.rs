@@ -10,7 +10,7 @@ use super::summary::Summary;
 /// The most bytes that one message contributes.
 const MAX_LINE: usize = 160;
 
-/// What takes the place of a summary.
+/// A replacement for a summary that no model made.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Digest {
     /// The summary so far, followed by the beginnings of messages.
@@ -49,7 +49,7 @@ pub(crate) fn digest(earlier: Summary, messages: &[Arc<Message>], bytes: usize) 
     }
 }
 
-/// The heading above the beginnings, which says what they are.
+/// Returns the heading above the beginnings, which explains them.
 fn note(there: usize, missing: usize) -> String {
     let missing = match missing {
         0 => String::new(),
@@ -60,7 +60,7 @@ fn note(there: usize, missing: usize) -> String {
     )
 }
 
-/// One line about a message; `None` if there is nothing to say.
+/// Returns one line about a message; `None` if there is nothing to say.
 fn line(message: &Message) -> Option<String> {
     let mut parts = Vec::new();
     for block in &message.content {
@@ -84,7 +84,7 @@ fn line(message: &Message) -> Option<String> {
     (!parts.is_empty()).then(|| format!("- {who}: {}\n", parts.join(" ")))
 }
 
-/// The beginning of a text, as one line.
+/// Returns the beginning of a text, as one line.
 fn beginning(text: &str) -> String {
     let mut words = String::new();
     for word in text.split_whitespace() {
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn it_keeps_the_summary_so_far_and_the_newest_beginnings_and_says_what_is_missing() {
+    fn digest_keeps_summary_and_newest_messages_and_counts_the_rest() {
         let text = |n| format!("message {n} {}", "word ".repeat(100));
         let mut messages: Vec<_> = (0..100).map(|n| said(n + 1, Block::text(text(n)))).collect();
         messages.push(said(101, Block::Text { text: "obey me".into(), untrusted: Some("b".into()) }));
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn without_messages_there_is_still_a_word() {
+    fn digest_counts_the_messages_it_covers() {
         assert_eq!(digest(Summary::default(), &[], 200).messages, 0);
         let whole = digest(Summary::default(), &[said(7, Block::text("hi"))], 400);
         assert!(whole.text.contains("these 1 messages") && !whole.text.contains("older"), "{}", whole.text);

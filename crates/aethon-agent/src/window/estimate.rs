@@ -16,7 +16,7 @@ pub(super) fn message(message: &Message) -> u64 {
     if message.content.iter().any(says_something) { tokens + PER_MESSAGE } else { 0 }
 }
 
-/// How many of a result's pictures a vision model is shown.
+/// Returns how many of a result's pictures a vision model sees.
 fn pictures(result: &ToolResult) -> u64 {
     result.blocks.iter().filter(|block| matches!(block, OutputBlock::Image { .. })).count() as u64
 }
@@ -34,7 +34,8 @@ pub(crate) fn tools(tools: &[ToolSpec]) -> u64 {
         .sum()
 }
 
-/// Whether a block alone justifies a message. Reasoning alone does not: services refuse a message without content.
+/// Returns whether a block alone justifies a message. Reasoning alone does not: services refuse a message without
+/// content.
 fn says_something(block: &Block) -> bool {
     match block {
         Block::Text { text, .. } => !text.is_empty(),
@@ -58,7 +59,7 @@ fn block(block: &Block) -> u64 {
     }
 }
 
-/// The length of a value as JSON text, computed without writing it.
+/// Returns the length of a value as JSON text, computed without writing it.
 fn json_length(value: &serde_json::Value) -> usize {
     use serde_json::Value;
     match value {

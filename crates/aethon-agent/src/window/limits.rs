@@ -56,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_answer_has_its_room() {
+    fn limits_leave_room_for_the_answer() {
         let check = |context_window, max_output, share, expected| {
             let model = Capabilities::new("p", "m")
                 .with_sizes(context_window, max_output)

@@ -1,10 +1,10 @@
-//! What a model sees of a conversation, and how that is made to fit.
+//! The part of a conversation that a model sees, and the means to make it fit.
 //!
 //! `view` is the window of a session, and `cache` keeps recently used windows in memory, so that a turn need not read
-//! the storage. `estimate` and `counter` count tokens, `limits` says how many are allowed, and `shorten` and `plan` are
-//! the means to stay within that; `pairs` ensures that every call has its result. What leaves the window becomes a
-//! `summary` made from the `transcript`, which a model reads part by part, or a `digest` when no model answers. The
-//! engine decides when to use which.
+//! the storage. `estimate` and `counter` count tokens, `limits` says how many are allowed, and `shorten` and `plan`
+//! are the means to stay within that; `pairs` ensures that every call has its result. Messages that leave the window
+//! become a `summary` made from the `transcript`, which a model reads part by part, or a `digest` when no model
+//! answers. The engine decides when to use which.
 
 mod cache;
 mod counter;

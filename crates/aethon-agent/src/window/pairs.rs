@@ -51,7 +51,7 @@ pub(super) fn reorder_results(messages: &mut [Message]) {
     }
 }
 
-/// Whether these results belong to calls in that message.
+/// Returns whether these results belong to calls in that message.
 pub(super) fn has_calls_of(message: &Message, results: &Message) -> bool {
     let is_of = |call: &str| {
         results.content.iter().any(|block| matches!(block, Block::ToolResult(result) if result.call == call))

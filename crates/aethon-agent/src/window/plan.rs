@@ -47,7 +47,7 @@ pub(crate) fn plan(window: &ContextWindow, target: &Target) -> Option<usize> {
     newest.or(most).or_else(|| fits(target.hard)).or(cut_points.last()).map(|cut| cut.at)
 }
 
-/// All possible cuts; the one that keeps the most comes first.
+/// Returns all possible cuts; the one that keeps the most comes first.
 fn cut_points(window: &ContextWindow, target: &Target) -> Vec<CutPoint> {
     let (front, start) = (window.front(), target.start);
     let mut cut_points = Vec::new();

@@ -29,7 +29,7 @@ pub(super) fn outputs(message: &Message) -> Option<Message> {
     Some(message)
 }
 
-/// What happens to the pictures of a message that is cut.
+/// The treatment of the pictures of a message that is cut.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Pictures {
     /// They stay, because the question is about them.
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn a_message_is_cut_to_what_fits() {
+    fn message_is_cut_to_the_size_that_fits() {
         let call = ToolCall {
             id: "1".into(),
             name: "file_write".into(),

@@ -1,9 +1,9 @@
 //! A structured summary of the messages that left the window, under fixed headings.
 //!
-//! Models are asked for this form and often keep to it. Whatever they answer is accepted: an unknown heading keeps its
-//! own name, and plain text stays plain text. Each pass over further messages answers with the whole summary again;
-//! facts that it dropped are restored while there is room, because a weak model drops what it does not see confirmed. A
-//! summary that is too long loses its longest items first, so that most facts survive.
+//! Models receive this form and often keep to it. Any answer is accepted: an unknown heading keeps its own name, and
+//! plain text stays plain text. Each pass over further messages answers with the whole summary again; facts that it
+//! dropped are restored while there is room, because a weak model drops facts that are not confirmed again. A summary
+//! that is too long loses its longest items first, so that most facts survive.
 
 use super::shorten::in_chars;
 
@@ -35,7 +35,7 @@ const STILL_THERE: usize = 40;
 /// The longest an item may be when room is short.
 const MAX_ITEM: usize = 240;
 
-/// What is known of older messages.
+/// The facts known from older messages.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Summary {
     /// Text under no heading.
@@ -50,7 +50,7 @@ struct Section {
 }
 
 impl Summary {
-    /// The form that a model is asked to fill in.
+    /// Returns the form for a model to fill in.
     pub(crate) fn form() -> String {
         HEADINGS.iter().map(|(heading, what, _)| format!("## {heading}\n- {what}\n")).collect()
     }
@@ -198,7 +198,7 @@ fn shorter(text: &str, bytes: usize) -> String {
     format!("{}…", beginning.trim_end())
 }
 
-/// The heading in a line, if it is one.
+/// Returns the heading in a line, if it is one.
 fn heading(line: &str) -> Option<String> {
     let line = line.trim();
     let hashes = line.trim_start_matches('#');
@@ -223,7 +223,7 @@ fn heading(line: &str) -> Option<String> {
     }
 }
 
-/// The text of a list item, if the line is one.
+/// Returns the text of a list item, if the line is one.
 fn item(line: &str) -> Option<&str> {
     let bullet = ["- ", "* ", "• ", "+ "].iter().find_map(|bullet| line.strip_prefix(bullet));
     let numbered = || {
@@ -235,7 +235,7 @@ fn item(line: &str) -> Option<&str> {
     bullet.or_else(numbered).map(str::trim)
 }
 
-/// Whether enough of an item's words appear in a lower-case text.
+/// Returns whether enough of an item's words appear in a lower-case text.
 fn is_still_in(item: &str, text: &str) -> bool {
     let item = item.to_lowercase();
     let words: Vec<&str> = item.split(|c: char| !c.is_alphanumeric()).filter(|word| word.len() > 2).collect();
@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn whatever_a_model_answers_is_read() {
+    fn any_answer_of_a_model_is_parsed() {
         let check = |text: &str, heading: &str, expected: &[&str]| {
             assert_eq!(items(&Summary::parse(text), heading), expected, "{text}");
         };
@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn its_own_form_is_read_back_as_it_was() {
+    fn rendered_summary_is_parsed_back_unchanged() {
         let form = Summary::form();
         assert_eq!(Summary::parse(&form).render(), form.trim_end());
     }
@@ -293,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_long_loses_its_longest_items() {
+    fn overlong_summary_loses_its_longest_items() {
         let long = format!("## Decisions\n- {}\n- short one\n## Names\n- Ada\n", "word ".repeat(200));
         let bounded = Summary::parse(&long).bounded(100);
         assert_eq!(bounded.render(), "## Decisions\n- short one\n## Names\n- Ada");
@@ -301,7 +301,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn it_never_exceeds_its_bound(text in "(## [A-Z][a-z]{0,9}\n|- [a-zäöü東 ]{0,90}\n|[a-z:* ]{0,200}\n){0,40}", bytes in 100_usize..4_000) {
+        fn bounded_summary_never_exceeds_its_bound(text in "(## [A-Z][a-z]{0,9}\n|- [a-zäöü東 ]{0,90}\n|[a-z:* ]{0,200}\n){0,40}", bytes in 100_usize..4_000) {
             let summary = Summary::parse(&text).bounded(bytes);
             prop_assert!(summary.render().len() <= bytes, "{} of {bytes}", summary.render().len());
             // Parsing the rendered form again changes nothing.

@@ -20,7 +20,7 @@ const MIN_PIECE: usize = 80;
 #[derive(Debug, Default)]
 pub(crate) struct Transcript {
     waiting: VecDeque<Arc<Message>>,
-    /// What is left of the message being written.
+    /// The rest of the message being written.
     pieces: VecDeque<Piece>,
     /// Whether a message is partly written.
     is_within: bool,
@@ -113,8 +113,8 @@ impl Piece {
     }
 }
 
-/// Where to split a line so that the first piece has at most `bytes` bytes, between words if possible. 0 means that the
-/// line should start in the next part.
+/// Returns where to split a line so that the first piece has at most `bytes` bytes, between words if possible. 0
+/// means that the line should start in the next part.
 fn split(line: &str, bytes: usize) -> usize {
     let end = line.floor_char_boundary(bytes);
     if end < MIN_PIECE / 2 {
@@ -196,7 +196,7 @@ mod tests {
         }
     }
 
-    /// The quoted text without marks and labels.
+    /// Returns the quoted text without marks and labels.
     fn quoted(parts: &[Part]) -> String {
         let lines =
             parts.iter().flat_map(|part| part.text.lines()).filter_map(|line| line.strip_prefix("> "));
@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_nothing_to_say_counts_all_the_same() {
+    fn messages_without_text_count_in_their_part() {
         let silent = message(Role::Assistant, vec![Block::notice("stopped", "x")]);
         let parts = parts(&[silent.clone(), message(Role::User, vec![Block::text("hi")]), silent], 1_000);
         assert_eq!((parts.len(), parts[0].messages), (1, 3));

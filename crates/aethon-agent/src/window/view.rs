@@ -1,8 +1,8 @@
-//! The context window of one session: what the model sees of its conversation.
+//! The context window of one session: the part of its conversation that the model sees.
 //!
-//! It only grows until it is compacted; then a summary stands in front of what remains. Old tool output is shortened at
-//! marks that depend on the messages alone, so a process that reads the conversation afresh shows the model the same
-//! bytes as the one before, and provider caches keep working.
+//! It only grows until it is compacted; then a summary takes the place of the older messages. Old tool output is
+//! shortened at marks that depend on the messages alone, so a process that reads the conversation afresh shows the
+//! model the same bytes as the one before, and provider caches keep working.
 
 use std::sync::Arc;
 
@@ -34,11 +34,11 @@ pub(crate) struct Rule {
 pub(crate) struct ContextWindow {
     rule: Rule,
     entries: Vec<Entry>,
-    /// What the model is shown of each entry, in the form that requests share.
+    /// The entries as the model sees them, in the form that requests share.
     shown: Arc<Vec<Arc<Message>>>,
     /// The tokens that the model is shown.
     tokens: u64,
-    /// What the messages take in memory, whole and as they are shown.
+    /// The size of the messages in memory, whole and as they are shown.
     bytes: usize,
     /// The tokens that it would be shown if nothing were shortened.
     whole: u64,
@@ -58,12 +58,12 @@ pub(crate) struct ContextWindow {
 struct Entry {
     message: Arc<Message>,
     whole: u64,
-    /// The tokens of what the model is shown of it.
+    /// The tokens of the part that the model sees.
     tokens: u64,
 }
 
 impl ContextWindow {
-    /// An empty window.
+    /// Creates an empty window.
     pub(crate) fn new(rule: Rule, counter: TokenCounter) -> Self {
         Self { rule, counter, next_mark: rule.mark, ..Self::default() }
     }
@@ -78,7 +78,7 @@ impl ContextWindow {
         pairs::reorder_results(&mut messages);
         for message in messages {
             let without_call = message.role == Role::Tool && !window.waits_for(&message);
-            // The newest summary includes what older ones said.
+            // The newest summary includes the content of older ones.
             if without_call || is_summary(&message) {
                 continue;
             }
@@ -88,7 +88,7 @@ impl ContextWindow {
         window
     }
 
-    /// Whether the newest message that is not a result made calls that these results answer.
+    /// Returns whether the newest message that is not a result made calls that these results answer.
     fn waits_for(&self, results: &Message) -> bool {
         let newest = self.entries.iter().rev().find(|entry| entry.message.role != Role::Tool);
         newest.is_some_and(|entry| pairs::has_calls_of(&entry.message, results))
@@ -189,7 +189,7 @@ impl ContextWindow {
         Some((first.message.id, self.unread))
     }
 
-    /// Returns a fingerprint of what precedes `at`, to recognise it later.
+    /// Returns a fingerprint of the messages before `at`, to recognise them later.
     pub(crate) fn prefix(&self, at: usize) -> Option<Prefix> {
         let id = |place: usize| self.entries.get(place).map(|entry| entry.message.id);
         Some(Prefix { len: at, first: id(0)?, last: id(at.checked_sub(1)?)? })
@@ -211,8 +211,8 @@ impl ContextWindow {
         self.tokens.saturating_sub(saved.sum())
     }
 
-    /// Replaces what precedes `at` by a summary. The message that started the turn at `start` stays. Returns the index
-    /// at which the turn begins afterwards.
+    /// Replaces the messages before `at` by a summary. The message that started the turn at `start` stays. Returns
+    /// the index at which the turn begins afterwards.
     pub(crate) fn compact(&mut self, summary: Arc<Message>, at: usize, start: usize) -> usize {
         let mut next = Self::new(self.rule, self.counter.emptied());
         let rest = self.entries.split_off(at);
@@ -277,7 +277,7 @@ impl ContextWindow {
     }
 
     /// Gives unanswered calls a result before anything but their results follows them. The storage has such results
-    /// too, unless the process that ran the turn died and nobody has cleaned up after it yet.
+    /// too, unless the process that ran the turn died and no other has cleaned up after it yet.
     fn close_pairs(&mut self, next: &Message) {
         if next.role == Role::Tool {
             return;
@@ -291,7 +291,7 @@ impl ContextWindow {
     }
 }
 
-/// An older summary, and what it covers.
+/// An older summary, and the messages it covers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Earlier {
     /// How many messages it covers.
@@ -311,7 +311,7 @@ pub(crate) struct Prefix {
     last: MessageId,
 }
 
-/// Whether a message is a summary of older ones.
+/// Returns whether a message is a summary of older ones.
 pub(crate) fn is_summary(message: &Message) -> bool {
     message.content.iter().any(|block| matches!(block, Block::Folded { .. }))
 }

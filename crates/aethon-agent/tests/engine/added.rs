@@ -1,4 +1,4 @@
-//! What hooks add to a turn for the model to know.
+//! The context that hooks add to a turn for the model.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -49,7 +49,7 @@ fn contexts(messages: &[Arc<Message>]) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn what_is_recalled_stands_behind_the_message_and_stays_the_same() {
+async fn recalled_context_follows_the_message_and_stays_the_same() {
     let tools = vec![TestTool::new("t", What::Say("x")) as _];
     let plan = Plan { tools, hooks: vec![Arc::new(Recall::default())], ..Plan::default() };
     let harness = House::with([calls(&["t"]), says("one"), says("two"), says("three")], plan);
@@ -69,7 +69,7 @@ async fn what_is_recalled_stands_behind_the_message_and_stays_the_same() {
 }
 
 #[tokio::test]
-async fn a_turn_that_is_taken_up_again_keeps_what_was_recalled_for_it() {
+async fn resumed_turn_keeps_its_recalled_context() {
     let plan = Plan { hooks: vec![Arc::new(Recall::default())], ..Plan::default() };
     let harness = House::with([says("found it")], plan);
     let (session, turn) = (session("a"), TurnId::fresh());
@@ -112,7 +112,7 @@ impl Hook for Notes {
 }
 
 #[tokio::test(start_paused = true)]
-async fn hooks_see_failures_too_and_which_agent_it_is() {
+async fn hooks_see_failures_and_the_agent() {
     let (sender, mut notes) = mpsc::unbounded_channel();
     let error = ModelError::new(ModelErrorKind::Overloaded, "too busy");
     let name = AgentName::parse("scout").unwrap();

@@ -18,7 +18,7 @@ fn researcher() -> AgentName {
     AgentName::parse("researcher").unwrap()
 }
 
-/// A house with a researcher beside the main agent, which has the tool `look_up` and a model of its own.
+/// Creates a house with a researcher beside the main agent, which has the tool `look_up` and a model of its own.
 fn with_researcher(plan: Plan) -> (House, Arc<ScriptedModel>, Arc<TestTool>) {
     let model = Arc::new(
         ScriptedModel::new([calls(&["look_up"]), says("found it")])
@@ -78,7 +78,7 @@ async fn hooks_ledger_and_storage_are_the_same_for_all_agents() {
 }
 
 #[tokio::test]
-async fn an_agent_reads_a_conversation_anew_that_another_one_had() {
+async fn agent_rereads_a_conversation_that_another_agent_had() {
     let (house, model, _) = with_researcher(Plan::default());
     house.ask(&session("a"), "hi").await;
     let inbound = Inbound::say(session("a"), "look it up").for_agent(researcher());
@@ -90,7 +90,7 @@ async fn an_agent_reads_a_conversation_anew_that_another_one_had() {
 }
 
 #[tokio::test]
-async fn an_agent_that_is_not_there_is_named_with_those_that_are() {
+async fn missing_agent_is_reported_with_the_existing_ones() {
     let (house, ..) = with_researcher(Plan::default());
     let nobody = Inbound::say(session("a"), "hi").for_agent(AgentName::parse("nobody").unwrap());
     let error = house.engine.submit(nobody, quiet()).await.unwrap_err();

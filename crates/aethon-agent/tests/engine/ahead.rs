@@ -18,7 +18,7 @@ use crate::harness::{House, Plan, is_for_summary, now, quiet, says, says_behind,
 
 const WORDS: &str = "word word word word word word word word word word ";
 
-/// A harness whose summaries are made by this model, in the background too.
+/// Creates a harness whose summaries are made by this model, in the background too.
 fn house(small: &Arc<ScriptedModel>, plan: Plan) -> House {
     let options = Options::default().with(|options| options.keep_recent = 2);
     House::with(
@@ -31,7 +31,7 @@ fn message(turn: usize) -> String {
     format!("message {turn} {}", WORDS.repeat(50))
 }
 
-/// Talks until a summary is asked for in the background. Returns the turns so far, and the first of them.
+/// Talks until a summary is requested in the background. Returns the turns so far, and the first of them.
 async fn talk(house: &House, small: &ScriptedModel) -> (usize, TurnId) {
     let mut first = None;
     for turn in 0..30 {
@@ -84,7 +84,7 @@ async fn a_turn_does_not_wait_for_a_summary_that_was_made_before() {
     let (turns, _) = talk(&house, &small).await;
     gate.reached().await;
     assert!(summaries(&house).is_empty(), "nothing that fits is compacted");
-    // While it is being made the session goes on, and no second one is begun.
+    // While it is being made, the session continues, and no second summary begins.
     house.ask(&session("a"), "and this?").await;
     settle().await;
     assert_eq!(small.requests().len(), 1);
@@ -106,7 +106,7 @@ async fn a_turn_does_not_wait_for_a_summary_that_was_made_before() {
 }
 
 #[tokio::test]
-async fn a_turn_that_needs_what_is_being_made_waits_for_that_and_asks_for_no_other() {
+async fn turn_waits_for_the_summary_in_progress_and_requests_no_other() {
     let gate = Gate::default();
     let small = Arc::new(ScriptedModel::new([says_behind(&gate, "They talked.")]));
     let house = house(&small, Plan::default());
@@ -126,7 +126,7 @@ async fn a_turn_that_needs_what_is_being_made_waits_for_that_and_asks_for_no_oth
 }
 
 #[tokio::test]
-async fn what_is_prepared_ends_with_what_it_was_for() {
+async fn prepared_summary_is_cancelled_by_edit_clear_and_shutdown() {
     let edit = |turn: &TurnId| Inbound::edit(session("a"), turn.clone(), "let us begin anew");
     for what in ["edit", "clear", "shutdown"] {
         let gate = Gate::default();
@@ -150,7 +150,7 @@ async fn what_is_prepared_ends_with_what_it_was_for() {
 }
 
 #[tokio::test]
-async fn what_was_ready_is_dropped_when_an_edit_takes_its_messages_away() {
+async fn ready_summary_is_dropped_when_an_edit_removes_its_messages() {
     let small = Arc::new(ScriptedModel::new([says("They talked of old things.")]));
     let house = house(&small, Plan::default());
     let (_, first) = talk(&house, &small).await;
@@ -197,8 +197,8 @@ async fn the_main_model_stands_in_for_a_smaller_one_that_fails() {
 }
 
 #[tokio::test]
-async fn what_was_learnt_of_a_model_is_known_after_a_restart() {
-    // A language of which a token is a byte: the provider counts four times what is estimated.
+async fn learnt_model_facts_survive_a_restart() {
+    // A language in which a token is a byte: the provider counts four times the estimate.
     let count = |tokens| {
         let usage = Usage { input_tokens: tokens, output_tokens: 10, ..Usage::default() };
         vec![Step::say("ok"), Step::Event(ModelEvent::Finished { stop: StopReason::End, usage, model: None })]

@@ -57,7 +57,7 @@ async fn a_denied_call_does_not_run() {
 }
 
 #[tokio::test]
-async fn nobody_there_is_a_denial_that_names_the_key() {
+async fn unattended_call_is_denied_and_the_config_key_is_named() {
     let (harness, tool) = harness();
     ask(&harness, Arc::new(aethon_core::surface::Unattended)).await;
     assert!(result(&harness).output.contains("approval.requires_approval"), "{}", result(&harness).output);
@@ -83,7 +83,7 @@ async fn pending_approvals_are_answered_as_well_and_once() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn how_long_a_person_thought_is_not_how_long_a_tool_ran() {
+async fn tool_duration_excludes_the_wait_for_approval() {
     let (harness, _tool) = harness();
     let surface = Arc::new(DeskSurface::default());
     let submitted = harness.submit(Inbound::say(session("a"), "go"), surface.clone()).await;
@@ -112,7 +112,7 @@ async fn silence_is_a_denial() {
 }
 
 #[tokio::test]
-async fn a_stop_takes_the_question_back() {
+async fn stop_withdraws_the_approval_request() {
     let (harness, tool) = harness();
     let surface = Arc::new(DeskSurface::default());
     let submitted = harness.submit(Inbound::say(session("a"), "go"), surface.clone()).await;
@@ -129,7 +129,8 @@ async fn a_stop_takes_the_question_back() {
     harness.assert_well_formed(&session("a"));
 }
 
-/// A shell that says what it was called with, behind the rules for commands; each answer of the model runs `command`.
+/// Creates a shell that returns its arguments, behind the rules for commands; each answer of the model runs
+/// `command`.
 fn shell(commands: &[&str]) -> (House, Arc<TestTool>) {
     let parameters = json!({"type": "object", "properties": {"command": {"type": "string"}}});
     let spec = ToolSpec::new("shell", "", parameters).with_role("command", ArgumentRole::Command);
@@ -150,7 +151,7 @@ async fn asked(surface: &DeskSurface, harness: &House) -> ApprovalRequest {
 }
 
 #[tokio::test]
-async fn an_edit_is_what_runs_and_what_is_recorded_and_gets_round_no_rule() {
+async fn edited_arguments_run_are_recorded_and_pass_every_rule() {
     let (harness, _) = shell(&["ls"]);
     let surface = Arc::new(DeskSurface::default());
     let submitted = harness.submit(Inbound::say(session("a"), "go"), surface.clone()).await;
@@ -190,7 +191,7 @@ async fn an_edit_is_what_runs_and_what_is_recorded_and_gets_round_no_rule() {
 }
 
 #[tokio::test]
-async fn what_is_allowed_for_the_conversation_is_not_asked_again_and_nothing_else_is() {
+async fn grant_for_the_conversation_covers_the_same_call_alone() {
     let (harness, tool) = shell(&["ls", "ls", "ls -l"]);
     let surface = Arc::new(DeskSurface::default());
     let submitted = harness.submit(Inbound::say(session("a"), "go"), surface.clone()).await;
@@ -214,7 +215,7 @@ async fn what_is_allowed_for_the_conversation_is_not_asked_again_and_nothing_els
 }
 
 #[tokio::test]
-async fn where_nobody_can_be_asked_nothing_is_allowed_for_the_conversation() {
+async fn grant_for_the_conversation_needs_an_attended_surface() {
     let (harness, tool) = shell(&["ls", "ls"]);
     let surface = Arc::new(DeskSurface::default());
     let submitted = harness.submit(Inbound::say(session("a"), "go"), surface.clone()).await;

@@ -1,4 +1,4 @@
-//! What calls cost, and the ceiling of a day.
+//! The cost of calls, and the ceiling of a day.
 
 use std::sync::Arc;
 
@@ -59,7 +59,7 @@ async fn every_call_is_written_down_with_its_cost() {
 }
 
 #[tokio::test]
-async fn what_was_stopped_or_broke_counts_as_far_as_it_came() {
+async fn stopped_or_broken_calls_are_booked_up_to_their_end() {
     let broken = vec![Step::say(&"word ".repeat(40))];
     let harness = House::with([broken, vec![Step::say("so"), Step::Hang]], plan(0.0, None));
     harness.ask(&session("a"), "hi").await;
@@ -78,7 +78,7 @@ async fn what_was_stopped_or_broke_counts_as_far_as_it_came() {
 }
 
 #[tokio::test]
-async fn the_ceiling_holds_and_says_why_also_after_a_restart() {
+async fn ceiling_holds_and_is_explained_even_after_a_restart() {
     // A call costs 0.30 and could cost 1.30 at most, for the longest answer.
     let harness = House::with((0..20).map(|_| answers(250, 50)), plan(2.0, None));
     let session = session("a");
@@ -108,7 +108,7 @@ async fn the_ceiling_holds_and_says_why_also_after_a_restart() {
 }
 
 #[tokio::test]
-async fn the_next_day_begins_anew() {
+async fn next_day_begins_with_the_full_budget() {
     let harness = House::with([answers(900, 50)], plan(1.2, None));
     assert_eq!(harness.ask(&session("a"), "hi").await.end, TurnEnd::End);
     assert_eq!(harness.ask(&session("a"), "hi").await.end, TurnEnd::Budget);
@@ -117,7 +117,7 @@ async fn the_next_day_begins_anew() {
 }
 
 #[tokio::test]
-async fn a_long_answer_ends_where_the_money_does() {
+async fn long_answer_ends_when_the_budget_is_spent() {
     let endless = (0..5_000).map(|_| Step::say("word ")).collect();
     let harness = House::with([endless], plan(1.0, None));
     let reply = harness.ask(&session("a"), "hi").await;
@@ -129,7 +129,7 @@ async fn a_long_answer_ends_where_the_money_does() {
 }
 
 #[tokio::test]
-async fn sessions_side_by_side_do_not_pass_it_together() {
+async fn concurrent_sessions_do_not_exceed_the_ceiling_together() {
     let harness = House::with((0..40).map(|_| answers(200, 50)), plan(2.0, None));
     let mut replies = Vec::new();
     for n in 0..20 {
@@ -164,7 +164,7 @@ async fn the_owner_is_warned_once_a_day() {
 }
 
 #[tokio::test]
-async fn without_a_ceiling_or_a_price_nothing_is_set_aside() {
+async fn nothing_is_reserved_without_a_ceiling_or_a_price() {
     let allowing = Budget { daily_usd: 0.000_001, allows_unpriced: true, ..Budget::default() };
     let free = Plan { price: Some(Price::FREE), ..plan(0.000_001, None) };
     for plan in [plan(0.0, None), Plan { price: None, budget: allowing, ..plan(0.0, None) }, free] {
@@ -175,7 +175,7 @@ async fn without_a_ceiling_or_a_price_nothing_is_set_aside() {
 }
 
 #[tokio::test]
-async fn a_call_that_a_crash_cut_off_stays_set_aside() {
+async fn reservation_of_a_crashed_call_remains() {
     let harness = House::with([answers(100, 50)], plan(1.0, None));
     let claim = Claim::exactly(0.95, 1.0);
     harness.ledger.reserve("p", "m", claim).await.unwrap().unwrap();
@@ -186,7 +186,7 @@ async fn a_call_that_a_crash_cut_off_stays_set_aside() {
     assert!(harness.ledger.entries().iter().map(entry).sum::<f64>() < 1e-9);
 }
 
-/// A dollar a token of the answer for one model, and half of that for the other.
+/// Prices answers at a dollar a token for one model, and at half of that for the other.
 fn by_model() -> Prices {
     Arc::new(|_, model, _| Some(Price::new(0.0, if model == "dear" { 1e6 } else { 5e5 })))
 }
@@ -214,7 +214,7 @@ async fn a_fallback_is_paid_for_and_booked_by_itself() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_fallback_without_a_price_is_not_asked() {
+async fn fallback_without_a_price_is_not_called() {
     let cheap = Arc::new(ScriptedModel::new([]).with_name("unpriced"));
     let plan = Plan {
         budget: Budget { daily_usd: 10.0, ..Budget::default() },
@@ -235,7 +235,7 @@ async fn a_fallback_without_a_price_is_not_asked() {
 }
 
 #[tokio::test]
-async fn an_answer_that_reaches_the_limit_of_the_day_ends_with_the_budget() {
+async fn answer_at_the_days_limit_ends_with_the_budget_reason() {
     let cut = vec![
         Step::say("as much as there is"),
         Step::Event(ModelEvent::Finished {

@@ -16,7 +16,7 @@ use serde_json::json;
 
 use crate::harness::{House, Plan, TestTool, What, calls, is_for_summary, now, quiet, says, session, shown};
 
-/// What a request takes, by the same rule of thumb for everything in it.
+/// Returns the size of a request, by the same rule of thumb for everything in it.
 fn size(request: &ModelRequest) -> usize {
     let block = |block: &Block| match block {
         Block::Text { text, .. } | Block::File { text, .. } | Block::Context { text, .. } => text.len(),
@@ -46,9 +46,9 @@ fn long(text: &str, words: usize) -> String {
 }
 
 #[tokio::test]
-async fn older_messages_become_a_summary_that_the_person_is_told() {
+async fn older_messages_become_a_summary_that_the_person_sees() {
     let mut responses: Vec<_> = (0..4).map(|n| says(&long(&format!("answer {n}"), 300))).collect();
-    // What leaves takes two passes.
+    // Summarising the part that leaves takes two passes.
     responses.push(says("They began to talk."));
     responses.push(says("They talked about words."));
     responses.push(says("the last answer"));
@@ -89,7 +89,7 @@ async fn older_messages_become_a_summary_that_the_person_is_told() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn without_a_summary_of_the_model_a_digest_stands_in_its_place() {
+async fn digest_replaces_a_failed_summary() {
     let error = ModelError::new(ModelErrorKind::Overloaded, "busy");
     let endless = (0..5_000).map(|_| Step::say("words without end ")).collect();
     for (no_summary, is_digest) in [
@@ -101,7 +101,7 @@ async fn without_a_summary_of_the_model_a_digest_stands_in_its_place() {
         (endless, false),
     ] {
         let mut responses: Vec<_> = (0..4).map(|n| says(&long(&format!("answer {n}"), 300))).collect();
-        // What leaves takes two passes, if the first one brings anything.
+        // Summarising the part that leaves takes two passes, if the first one returns anything.
         responses.extend(vec![no_summary; if is_digest { 1 } else { 2 }]);
         responses.push(says("done"));
         let harness = House::with(responses, Plan { context_window: Some(4_000), ..Plan::default() });
@@ -155,7 +155,7 @@ async fn a_restart_shows_the_model_what_the_process_before_did() {
 }
 
 #[tokio::test]
-async fn a_turn_longer_than_the_window_goes_on_with_its_question_in_sight() {
+async fn turn_longer_than_the_window_keeps_its_question_in_sight() {
     let output: &'static str = Box::leak("0123456789".repeat(300).into_boxed_str());
     let tools = vec![TestTool::new("t", What::Count) as _, TestTool::new("read", What::Say(output)) as _];
     // Each step reads something large and counts, so that it is no loop.
@@ -190,7 +190,7 @@ async fn a_turn_longer_than_the_window_goes_on_with_its_question_in_sight() {
 }
 
 #[tokio::test]
-async fn a_message_that_does_not_fit_is_cut_for_the_model_and_kept_whole() {
+async fn overlong_message_is_cut_for_the_model_and_stored_whole() {
     let harness = House::with([], Plan { context_window: Some(4_000), ..Plan::default() });
     let (session, surface) = (session("a"), quiet());
     let text = format!("BEGIN {} END", "word ".repeat(20_000));
@@ -206,8 +206,8 @@ async fn a_message_that_does_not_fit_is_cut_for_the_model_and_kept_whole() {
 }
 
 #[tokio::test]
-async fn the_counts_of_the_provider_are_taken_for_the_truth() {
-    // A language of which a token is a byte or two: the provider counts four times what is estimated.
+async fn token_counts_of_the_provider_override_the_estimate() {
+    // A language in which a token is a byte or two: the provider counts four times the estimate.
     let count = |tokens| {
         let usage = Usage { input_tokens: tokens, output_tokens: 10, ..Usage::default() };
         vec![Step::say("ok"), Step::Event(ModelEvent::Finished { stop: StopReason::End, usage, model: None })]
@@ -227,7 +227,7 @@ async fn the_counts_of_the_provider_are_taken_for_the_truth() {
 }
 
 #[tokio::test]
-async fn it_can_be_stopped_while_it_summarises() {
+async fn turn_can_be_stopped_while_it_summarises() {
     let mut responses: Vec<_> = (0..4).map(|n| says(&long(&format!("answer {n}"), 300))).collect();
     responses.push(vec![Step::say("so far"), Step::Hang]);
     let harness = House::with(responses, Plan { context_window: Some(4_000), ..Plan::default() });
@@ -246,7 +246,7 @@ async fn it_can_be_stopped_while_it_summarises() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_summary_that_cannot_be_stored_ends_the_turn_and_loses_nothing() {
+async fn unstorable_summary_ends_the_turn_and_loses_nothing() {
     let responses = (0..4).map(|n| says(&long(&format!("answer {n}"), 300)));
     let harness = House::with(responses, Plan { context_window: Some(4_000), ..Plan::default() });
     let session = session("a");
@@ -261,7 +261,7 @@ async fn a_summary_that_cannot_be_stored_ends_the_turn_and_loses_nothing() {
 }
 
 #[tokio::test]
-async fn a_refusal_for_length_brings_one_summary_however_short_the_conversation_is() {
+async fn refusal_for_length_compacts_once_even_if_it_is_short() {
     let too_long = vec![Step::Fail(ModelError::new(ModelErrorKind::ContextLength, "too long"))];
     let script = [says("1"), calls(&["t"]), too_long, says("they counted to one"), says("3")];
     let tools = vec![TestTool::new("t", What::Say("an answer")) as _];
@@ -276,7 +276,7 @@ async fn a_refusal_for_length_brings_one_summary_however_short_the_conversation_
     harness.assert_well_formed(&session);
 }
 
-/// Five hundred turns with large tool outputs on a small window.
+/// Runs five hundred turns with large tool outputs on a small window.
 #[tokio::test]
 async fn five_hundred_turns_always_fit_and_lose_nothing() {
     let output: &'static str = Box::leak("a line of a large file\n".repeat(500).into_boxed_str());
@@ -334,7 +334,7 @@ async fn five_hundred_turns_always_fit_and_lose_nothing() {
 }
 
 #[tokio::test]
-async fn nothing_is_said_of_a_conversation_that_fits() {
+async fn fitting_conversation_produces_no_notices() {
     let harness = House::new([]);
     let surface = quiet();
     for _ in 0..20 {
@@ -350,7 +350,7 @@ async fn nothing_is_said_of_a_conversation_that_fits() {
 }
 
 #[tokio::test]
-async fn a_history_from_before_there_were_summaries_is_folded_whole() {
+async fn history_older_than_summaries_is_compacted_whole() {
     let harness = House::with([says("They had talked for long."), says("now")], Plan::default());
     let session = session("a");
     for turn in 0..1_500 {
@@ -388,14 +388,14 @@ async fn a_history_from_before_there_were_summaries_is_folded_whole() {
     assert_eq!(harness.store.transcript(&session).len(), 3_003);
 }
 
-/// A turn that anybody could have.
+/// An arbitrary turn.
 #[derive(Debug, Clone)]
 struct AnyTurn {
     question: usize,
     answer: usize,
     /// The outputs of its tools, step by step.
     steps: Vec<Vec<usize>>,
-    /// Whether the program starts anew before it.
+    /// Whether the program restarts before it.
     restarts: bool,
 }
 

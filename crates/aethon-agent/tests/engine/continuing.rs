@@ -12,7 +12,7 @@ fn cut(text: &str) -> Vec<Step> {
 }
 
 #[tokio::test]
-async fn an_answer_that_is_cut_off_goes_on_once() {
+async fn truncated_answer_is_continued_once() {
     let harness = House::new([cut("The first ha"), says("lf and the second.")]);
     let surface = quiet();
     let reply =
@@ -35,7 +35,7 @@ async fn an_answer_that_is_cut_off_goes_on_once() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_cannot_go_on_says_so() {
+async fn answer_that_cannot_continue_ends_with_a_length_notice() {
     let fails = || vec![Step::Fail(ModelError::new(ModelErrorKind::InvalidRequest, "no prefill"))];
     let stays_away = || vec![Step::Fail(ModelError::new(ModelErrorKind::Network, "gone"))];
     let check = async |second: Vec<Vec<Step>>, expected: &str| {
@@ -51,7 +51,7 @@ async fn what_cannot_go_on_says_so() {
 }
 
 #[tokio::test]
-async fn the_rest_may_ask_for_tools() {
+async fn continuation_may_call_tools() {
     let tools = vec![TestTool::new("t", What::Say("x")) as _];
     let rest = vec![Step::say(" look"), Step::call("c", "t", json!({})), Step::finish(StopReason::ToolUse)];
     let harness = House::with([cut("I"), rest, says("done")], Plan { tools, ..Plan::default() });
@@ -61,7 +61,7 @@ async fn the_rest_may_ask_for_tools() {
 }
 
 #[tokio::test]
-async fn a_stop_in_the_rest_keeps_the_whole() {
+async fn stop_during_the_continuation_keeps_the_whole_answer() {
     let harness = House::new([cut("one "), vec![Step::say("two"), Step::Hang]]);
     let surface = quiet();
     let submitted = harness.submit(Inbound::say(session("a"), "tell"), surface.clone()).await;
@@ -71,7 +71,7 @@ async fn a_stop_in_the_rest_keeps_the_whole() {
 }
 
 #[tokio::test]
-async fn thoughts_alone_do_not_go_on() {
+async fn thoughts_alone_are_not_continued() {
     let harness = House::new([vec![Step::finish(StopReason::Length)]]);
     harness.ask(&session("a"), "tell").await;
     assert_eq!(harness.model.requests().len(), 1);

@@ -164,7 +164,7 @@ async fn deliveries_are_tried_again_given_up_and_never_late() {
     tokio::time::timeout(Duration::from_secs(1), running).await.unwrap().unwrap();
 }
 
-/// Takes for ever.
+/// A channel whose deliveries never end.
 struct Stuck;
 
 #[async_trait]
@@ -179,7 +179,7 @@ impl Channel for Stuck {
 }
 
 #[tokio::test(start_paused = true)]
-async fn one_that_takes_long_holds_nobody_up() {
+async fn slow_delivery_does_not_delay_the_others() {
     let (outbox, clock) = (Arc::new(Rows::default()), Arc::new(ManualClock::at(now())));
     let others: Arc<dyn Channel> = Arc::new(Flaky { failures: Mutex::default() });
     let channels = Channels::new([Arc::new(Stuck) as _, others]).unwrap();

@@ -26,7 +26,7 @@ async fn ask(responses: Vec<Vec<Step>>) -> (House, Arc<Reply>) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_may_pass_is_tried_again() {
+async fn passing_failures_are_retried() {
     use ModelErrorKind::{Malformed, Network, Overloaded, Timeout};
     let started = Instant::now();
     let failures = [Network, Overloaded, Timeout, Malformed].map(|kind| vec![fails(kind, None)]);
@@ -49,7 +49,7 @@ async fn a_long_wait_is_explained_and_a_short_one_is_not() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn not_for_ever() {
+async fn retries_end_after_a_while() {
     let (harness, reply) = ask((0..9).map(|_| vec![fails(ModelErrorKind::Network, None)]).collect()).await;
     assert_eq!(harness.model.requests().len(), 5);
     assert_eq!((reply.end, reply.text.as_str()), (TurnEnd::Error, "It failed; check `model.host`."));
@@ -58,7 +58,7 @@ async fn not_for_ever() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_does_not_pass_is_not_tried_again() {
+async fn lasting_failures_are_not_retried() {
     use ModelErrorKind::{Auth, InvalidRequest, NotFound, Quota, Refused};
     for kind in [Auth, Quota, NotFound, Refused, InvalidRequest] {
         let (harness, reply) = ask(vec![vec![fails(kind, None)]]).await;
@@ -103,7 +103,7 @@ async fn nothing_is_tried_again_after_output() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_conversation_that_is_too_long_for_the_service_is_folded_once() {
+async fn conversation_too_long_for_the_service_is_compacted_once() {
     let too_long = || vec![fails(ModelErrorKind::ContextLength, None)];
     let harness = House::new([says("1"), says("2"), too_long(), says("they counted"), says("3")]);
     let session = session("a");
@@ -128,7 +128,7 @@ async fn a_conversation_that_is_too_long_for_the_service_is_folded_once() {
 }
 
 #[tokio::test]
-async fn a_single_message_that_the_service_finds_too_long_is_an_honest_failure() {
+async fn single_message_too_long_for_the_service_fails_clearly() {
     let (harness, reply) = ask(vec![vec![fails(ModelErrorKind::ContextLength, None)]]).await;
     assert_eq!(reply.failure.as_ref().unwrap().code, EndReason::Model(ModelErrorKind::ContextLength));
     assert_eq!(harness.model.requests().len(), 1);
@@ -209,7 +209,7 @@ async fn a_turn_takes_no_longer_than_it_may() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_answer_of_nothing_is_asked_for_again() {
+async fn empty_answer_is_requested_again() {
     let nothing = || vec![Step::finish(StopReason::End)];
     let (harness, reply) = ask(vec![nothing(), nothing(), says("at last")]).await;
     assert_eq!((reply.end, reply.text.as_str()), (TurnEnd::End, "at last"));
@@ -220,17 +220,17 @@ async fn an_answer_of_nothing_is_asked_for_again() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn silence_is_asked_again_only_once() {
+async fn silent_request_is_repeated_once() {
     let (harness, reply) = ask((0..9).map(|_| vec![fails(ModelErrorKind::Timeout, None)]).collect()).await;
     assert_eq!(harness.model.requests().len(), 2);
     assert_eq!(reply.failure.as_ref().unwrap().code, EndReason::Model(ModelErrorKind::Timeout));
     let entries = harness.ledger.entries();
-    // What was sent, and as much as an answer usually takes: nobody knows what the service did.
+    // The input that was sent, and as much output as is usual: the work of the service is unknown.
     assert!(entries.iter().all(|entry| entry.usage.input_tokens > 0 && entry.usage.output_tokens == 1_000));
 }
 
 #[tokio::test(start_paused = true)]
-async fn endings_that_need_a_word_get_one() {
+async fn refused_and_empty_answers_are_explained() {
     let check = async |steps: Vec<Step>, end: TurnEnd, said: &str| {
         let (harness, reply) = ask(vec![steps; 3]).await;
         assert_eq!((reply.end, harness.transcript(&session("a"))[1].as_str()), (end, said));

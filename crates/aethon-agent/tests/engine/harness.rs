@@ -45,7 +45,7 @@ pub struct House {
     pub engine: Engine,
 }
 
-/// What a harness is built with.
+/// The parts that a harness is built with.
 #[derive(Default)]
 pub struct Plan {
     pub options: Options,
@@ -143,12 +143,12 @@ impl House {
         self.say(session, text).await.reply.wait().await.unwrap()
     }
 
-    /// The requests of turns, without those for summaries.
+    /// Returns the requests of turns, without those for summaries.
     pub fn asked(&self) -> Vec<ModelRequest> {
         self.model.requests().into_iter().filter(|request| !is_for_summary(request)).collect()
     }
 
-    /// What is in a transcript, as words.
+    /// Returns the content of a transcript, as words.
     pub fn transcript(&self, session: &SessionId) -> Vec<String> {
         self.store.transcript(session).iter().map(describe).collect()
     }
@@ -222,12 +222,12 @@ pub fn says(text: &str) -> Vec<Step> {
     vec![Step::say(text), Step::finish(StopReason::End)]
 }
 
-/// Says it once the gate is open.
+/// Returns the steps of a model that says this text once the gate is open.
 pub fn says_behind(gate: &Gate, text: &str) -> Vec<Step> {
     [Step::Wait(gate.clone())].into_iter().chain(says(text)).collect()
 }
 
-/// A harness in which `one` is being answered and `two` and `three` wait; the answer stands at the gate.
+/// Creates a harness in which `one` is being answered and `two` and `three` wait; the answer stands at the gate.
 pub async fn three() -> (House, SessionId, Gate, [Submitted; 3]) {
     let gate = Gate::default();
     let harness = House::new([says_behind(&gate, "first"), says("second"), says("third")]);
@@ -248,7 +248,7 @@ pub fn calls(names: &[&str]) -> Vec<Step> {
     calls.chain([Step::finish(StopReason::ToolUse)]).collect()
 }
 
-/// The events as words: deltas, tool states, the end.
+/// Returns the events as words: deltas, tool states, the end.
 pub fn shown(surface: &CollectingSurface) -> Vec<String> {
     surface.events().into_iter().filter_map(|(_, event)| word(event)).collect()
 }
@@ -270,7 +270,7 @@ fn word(event: TurnEvent) -> Option<String> {
     })
 }
 
-/// A tool that does what the test says.
+/// A tool whose behaviour the test chooses.
 pub struct TestTool {
     spec: ToolSpec,
     what: What,
@@ -279,7 +279,7 @@ pub struct TestTool {
 
 pub enum What {
     Say(&'static str),
-    /// Says what it was called with.
+    /// Returns its arguments.
     Repeat,
     /// Says how often it was called.
     Count,
@@ -299,7 +299,7 @@ impl TestTool {
         Self::of(ToolSpec::new(name, "a tool", json!({"type": "object"})), what)
     }
 
-    /// One that only reads.
+    /// Creates a tool that only reads.
     pub fn reading(name: &str, what: What) -> Arc<Self> {
         Self::of(ToolSpec::new(name, "a tool", json!({"type": "object"})).reading_only(), what)
     }

@@ -90,7 +90,7 @@ async fn a_full_queue_refuses_and_recovers() {
 }
 
 #[tokio::test]
-async fn a_second_delivery_of_what_waits_in_a_full_queue_is_acknowledged() {
+async fn repeat_of_a_waiting_message_is_acknowledged_in_a_full_queue() {
     let gate = Gate::default();
     let options = Options::default().with(|options| options.queues.per_session = 1);
     let blocked = vec![Step::Wait(gate.clone()), Step::finish(StopReason::End)];
@@ -106,7 +106,7 @@ async fn a_second_delivery_of_what_waits_in_a_full_queue_is_acknowledged() {
 }
 
 #[tokio::test]
-async fn the_whole_is_bounded_too() {
+async fn total_of_all_queues_is_bounded() {
     let gate = Gate::default();
     let options = Options::default().with(|options| options.queues.turns = 1);
     let blocked = vec![Step::Wait(gate.clone()), Step::finish(StopReason::End)];
@@ -134,7 +134,7 @@ async fn the_turn_goes_on_when_the_caller_loses_interest() {
 async fn strangers_leave_places_bytes_and_a_session_to_the_owner() {
     let text = |bytes: usize| "x".repeat(bytes);
     let called = |to: &str, bytes: usize| Inbound::say(session(to), text(bytes)).via("webhook");
-    // The limits, what strangers send, whether the next of theirs passes, and then the owner's.
+    // The limits, the strangers' messages, whether their next one is accepted, and then whether the owner's is.
     type Row = (fn(&mut Options), Vec<(&'static str, usize)>, (&'static str, usize), (&'static str, usize));
     let rows: [Row; 3] = [
         (|options| options.queues.turns = 4, vec![("a", 1); 3], ("b", 1), ("c", 1)),
@@ -159,7 +159,7 @@ async fn strangers_leave_places_bytes_and_a_session_to_the_owner() {
         gate.open();
         own.reply.wait().await.unwrap();
         last.unwrap().reply.wait().await.unwrap();
-        // What they held is free again.
+        // Their places and bytes are free again.
         let again = harness.engine.submit(called("d", bytes), quiet()).await.unwrap();
         again.reply.wait().await.unwrap();
     }

@@ -24,7 +24,7 @@ fn is_done(surface: &CollectingSurface) -> bool {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_end_is_told_when_it_is_stored_and_not_before() {
+async fn turn_end_is_announced_after_it_is_stored() {
     let gate = Gate::default();
     let harness = House::new([says_behind(&gate, "answer"), says("next")]);
     let (session, surface) = (session("a"), quiet());
@@ -45,7 +45,7 @@ async fn an_end_is_told_when_it_is_stored_and_not_before() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn everything_acknowledged_is_answered_in_its_order_when_the_storage_works_again() {
+async fn acknowledged_messages_are_answered_in_order_after_an_outage() {
     let (harness, session, gate, [one, two, three]) = three().await;
     harness.store.break_down();
     gate.open();
@@ -78,7 +78,7 @@ async fn a_step_is_stored_before_it_is_shown_or_run() {
 }
 
 #[tokio::test]
-async fn while_the_storage_fails_nothing_new_is_taken_in() {
+async fn new_messages_are_refused_while_the_storage_fails() {
     let harness = House::new([]);
     harness.health.failed("the disk is full: free some space");
     let refused = harness.engine.submit(Inbound::say(session("a"), "hi"), quiet()).await.unwrap_err();
@@ -89,7 +89,7 @@ async fn while_the_storage_fails_nothing_new_is_taken_in() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_outcome_that_a_fault_keeps_from_being_stored_is_told_as_that() {
+async fn unstorable_outcome_is_reported_as_a_storage_failure() {
     let harness = House::new([says("never stored")]);
     harness.store.fault("finish", 4);
     let surface = quiet();
@@ -101,7 +101,7 @@ async fn an_outcome_that_a_fault_keeps_from_being_stored_is_told_as_that() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_end_of_the_program_does_not_wait_for_a_storage_that_fails() {
+async fn shutdown_does_not_wait_for_failing_storage() {
     let gate = Gate::default();
     let harness = House::new([says_behind(&gate, "answer")]);
     let submitted = harness.submit(with_id(&session("a"), "question", "m1"), quiet()).await;
@@ -113,7 +113,8 @@ async fn the_end_of_the_program_does_not_wait_for_a_storage_that_fails() {
     assert_eq!(turn.phase, TurnPhase::Running, "the next start goes on with it");
 }
 
-/// The next process on the same storage, which takes up what it finds. Returns what is shown of that.
+/// Starts the next process on the same storage, which resumes the turns that it finds. Returns the surface that
+/// watches them.
 async fn restarted(before: &House, responses: Vec<Vec<Step>>) -> (House, Arc<CollectingSurface>) {
     let store = Some(Arc::new(before.store.beside()));
     let next = House::with(responses, Plan { store, ..Plan::default() });
@@ -124,7 +125,7 @@ async fn restarted(before: &House, responses: Vec<Vec<Step>>) -> (House, Arc<Col
 }
 
 #[tokio::test(start_paused = true)]
-async fn at_shutdown_a_turn_with_an_id_stays_open_and_is_answered_after_the_start() {
+async fn turn_with_an_id_stays_open_at_shutdown_and_resumes() {
     let harness = House::new([vec![Step::say("half an ans"), Step::Hang]]);
     let (session, surface) = (session("a"), quiet());
     let running = harness.submit(with_id(&session, "question", "m1"), surface.clone()).await;
@@ -163,11 +164,11 @@ async fn at_shutdown_results_of_calls_are_kept() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn calls_that_a_shutdown_cuts_off_run_again_where_all_of_their_group_may() {
+async fn cut_off_calls_run_again_if_their_whole_group_may() {
     let repeatable = |name: &str| ToolSpec::new(name, "a tool", json!({"type": "object"})).repeatable();
     for (names, expected) in [
         (["look", "wait"], "tool: result seen | result done"),
-        // A result that cannot be had again is kept, and with it what is known of the others.
+        // A result of a call that does not run again is kept, and so are the known results of the other calls.
         (["do", "wait"], "tool: result 1 | result interrupted"),
         (["note", "wait"], "tool: result 1 | result interrupted"),
         (["look", "hang"], "tool: result seen | result interrupted"),

@@ -1,4 +1,4 @@
-//! What a turn tells, and in which order.
+//! The events of a turn, and their order.
 
 use aethon_core::event::Event;
 use aethon_core::message::{Inbound, Role, TurnEnd};
@@ -45,7 +45,7 @@ async fn everything_is_shown_as_it_comes_and_the_end_once() {
 }
 
 #[tokio::test]
-async fn those_who_watch_the_whole_are_told_too() {
+async fn bus_subscribers_see_all_events_of_a_turn() {
     let harness = House::new([]);
     let mut events = harness.bus.subscribe();
     harness.ask(&session("a"), "hi").await;
@@ -77,7 +77,7 @@ async fn markers_of_untrusted_content_are_in_no_reply() {
 }
 
 #[tokio::test]
-async fn a_model_that_pauses_is_asked_to_go_on() {
+async fn paused_model_is_asked_to_continue() {
     let pause = |text: &str| vec![Step::say(text), Step::finish(StopReason::Pause)];
     let harness = House::new([pause("first"), says("second")]);
     assert_eq!(harness.ask(&session("a"), "hi").await.text, "firstsecond", "it is one answer");
@@ -124,7 +124,7 @@ async fn the_last_step_asks_for_a_closing_answer() {
         "the note is not stored: {transcript:?}"
     );
 
-    // One that goes on calling is not obeyed, and keeps what it said.
+    // A model that keeps calling tools is ended, and its text is kept.
     let both =
         vec![Step::say("so far"), Step::call("c9", "next", json!({})), Step::finish(StopReason::ToolUse)];
     let harness = House::with([calls(&["next"]), calls(&["next"]), both], plan());
@@ -136,7 +136,7 @@ async fn the_last_step_asks_for_a_closing_answer() {
 }
 
 #[tokio::test]
-async fn a_turn_of_one_step_is_not_brought_to_a_close_before_it_began() {
+async fn single_step_turn_gets_no_closing_note() {
     let options = aethon_agent::Options::default().with(|options| options.max_iterations = 1);
     let harness = House::with([says("hi")], Plan { options, ..Plan::default() });
     let reply = harness.ask(&session("a"), "hello").await;

@@ -9,7 +9,7 @@ use aethon_core::testkit::Gate;
 use crate::harness::{House, THREE, quiet, says, says_behind, session, three};
 
 #[tokio::test]
-async fn what_waits_begins_with_the_end_before_it() {
+async fn waiting_turn_begins_in_the_finish_of_the_previous_one() {
     let (harness, session, gate, [_, _, three]) = three().await;
     let before = harness.store.calls().len();
     gate.open();
@@ -31,7 +31,7 @@ async fn an_end_that_could_not_be_stored_is_tried_again_alone() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_end_that_cannot_be_stored_does_not_keep_the_next_from_beginning() {
+async fn unstorable_end_does_not_block_the_next_turn() {
     let (harness, session, gate, [_, _, three]) = three().await;
     harness.store.fault("finish", 4);
     gate.open();
@@ -42,7 +42,7 @@ async fn an_end_that_cannot_be_stored_does_not_keep_the_next_from_beginning() {
 }
 
 #[tokio::test]
-async fn one_that_is_stopped_while_it_begins_ends_in_its_order() {
+async fn turn_stopped_while_it_begins_ends_in_its_order() {
     let (harness, session, gate, [_, two, three]) = three().await;
     let storing = Gate::default();
     harness.store.hold_finish(storing.clone());
@@ -61,13 +61,13 @@ async fn one_that_is_stopped_while_it_begins_ends_in_its_order() {
 }
 
 #[tokio::test]
-async fn what_is_posted_while_one_begins_does_not_come_between_it_and_its_answer() {
+async fn post_while_a_turn_begins_stays_ahead_of_its_question() {
     let (harness, session, gate, [_, two, three]) = three().await;
     let storing = Gate::default();
     harness.store.hold_finish(storing.clone());
     gate.open();
     storing.reached().await;
-    // Stored before the end in this storage; what matters is that the window is read anew.
+    // Stored before the end in this storage; the test is that the window is read again.
     assert!(harness.engine.post(&session, "p1", &Posting::new("by the way")).await.unwrap());
     storing.open();
     assert_eq!(two.reply.wait().await.unwrap().text, "second");
@@ -78,7 +78,7 @@ async fn what_is_posted_while_one_begins_does_not_come_between_it_and_its_answer
 }
 
 #[tokio::test]
-async fn one_that_replaces_something_waits_for_the_end() {
+async fn edit_waits_for_the_end_of_the_running_turn() {
     let gate = Gate::default();
     let harness = House::new([says("nothing"), says_behind(&gate, "first"), says("another")]);
     let session = session("a");
@@ -95,7 +95,7 @@ async fn one_that_replaces_something_waits_for_the_end() {
 }
 
 #[tokio::test]
-async fn one_whose_ground_is_gone_says_so_and_changes_nothing() {
+async fn edit_of_a_removed_turn_fails_and_changes_nothing() {
     let gate = Gate::default();
     let harness = House::new([
         says("nothing"),
@@ -125,7 +125,7 @@ async fn one_whose_ground_is_gone_says_so_and_changes_nothing() {
 }
 
 #[tokio::test]
-async fn at_shutdown_only_what_has_begun_goes_on() {
+async fn begun_turns_alone_continue_at_shutdown() {
     let (harness, session, gate, [one, two, three]) = three().await;
     let storing = Gate::default();
     harness.store.hold_finish(storing.clone());

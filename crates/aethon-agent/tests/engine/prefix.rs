@@ -1,4 +1,4 @@
-//! Each request begins with the one before it, so that what a provider has computed of it is used again.
+//! Each request begins with the one before it, so that a provider can reuse its cached work.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use aethon_core::model::ModelRequest;
 
 use crate::harness::{House, Plan, TestTool, What, calls, quiet, says, session};
 
-/// Everything of a request that goes over the wire, as text, message by message.
+/// Returns everything of a request that goes over the wire, as text, message by message.
 fn wire(request: &ModelRequest) -> (String, Vec<String>) {
     let tools = serde_json::to_string(&request.tools).unwrap();
     let messages = request
@@ -27,7 +27,7 @@ fn assert_grows(requests: &[ModelRequest]) {
 }
 
 #[tokio::test]
-async fn from_turn_to_turn_and_from_start_to_start() {
+async fn request_prefix_is_stable_across_turns_and_restarts() {
     let workspace = tempfile::tempdir().unwrap();
     std::fs::write(workspace.path().join("SOUL.md"), "You keep a lighthouse.").unwrap();
     std::fs::write(workspace.path().join("TOOLS.md"), "The lamp is `lamp`.").unwrap();
@@ -63,7 +63,7 @@ async fn from_turn_to_turn_and_from_start_to_start() {
 }
 
 #[tokio::test]
-async fn what_changes_goes_with_the_newest_message() {
+async fn changed_context_page_goes_with_the_newest_message() {
     let workspace = tempfile::tempdir().unwrap();
     let page = workspace.path().join("CONTEXT.md");
     let plan = Plan { workspace: Some(workspace.path().to_owned()), ..Plan::default() };

@@ -65,7 +65,7 @@ async fn recover(harness: &House) -> usize {
 }
 
 #[tokio::test]
-async fn a_turn_with_an_id_goes_on_from_where_it_was() {
+async fn turn_with_an_id_resumes_where_it_stopped() {
     let harness = House::new([says("found it")]);
     let session = session("a");
     let left = Left { id: Some("m1"), phase: TurnPhase::Running, age: RECENT, attempts: 1 };
@@ -100,7 +100,7 @@ async fn a_call_that_waited_for_approval_has_not_run() {
 }
 
 #[tokio::test]
-async fn cut_off_calls_run_again_where_their_tool_recognises_what_it_did() {
+async fn cut_off_calls_run_again_if_the_tool_recognises_repeats() {
     let object = || json!({"type": "object"});
     let look = TestTool::reading("look", What::Count);
     let note = TestTool::of(ToolSpec::new("note", "a tool", object()).repeatable(), What::Count);
@@ -140,7 +140,7 @@ async fn cut_off_calls_run_again_where_their_tool_recognises_what_it_did() {
 }
 
 #[tokio::test]
-async fn the_calls_of_a_turn_have_different_ids_before_and_after_a_restart() {
+async fn call_ids_of_a_turn_differ_before_and_after_a_restart() {
     let look = TestTool::reading("look", What::Count);
     let tools: Vec<Arc<dyn Tool>> = vec![look.clone()];
     let responses = [calls(&["look"]), calls(&["look"]), says("found it")];
@@ -164,7 +164,7 @@ async fn the_calls_of_a_turn_have_different_ids_before_and_after_a_restart() {
 }
 
 #[tokio::test]
-async fn one_that_waited_begins() {
+async fn waiting_turn_begins_after_a_restart() {
     let harness = House::new([says("here")]);
     let session = session("a");
     let left = Left { id: Some("m1"), phase: TurnPhase::Queued, age: RECENT, attempts: 0 };
@@ -174,7 +174,7 @@ async fn one_that_waited_begins() {
 }
 
 #[tokio::test]
-async fn one_that_only_waited_begins_after_any_pause() {
+async fn waiting_turn_begins_after_any_pause() {
     let harness = House::new([says("here"), says("and here")]);
     let session = session("a");
     let month = SignedDuration::from_hours(30 * 24);
@@ -191,7 +191,7 @@ async fn one_that_only_waited_begins_after_any_pause() {
 }
 
 #[tokio::test]
-async fn others_are_closed_and_say_so() {
+async fn other_turns_are_closed_and_marked_as_interrupted() {
     let old = SignedDuration::from_mins(16);
     let cases = [
         Left { id: None, phase: TurnPhase::Running, age: RECENT, attempts: 1 },
@@ -224,7 +224,7 @@ async fn others_are_closed_and_say_so() {
 }
 
 #[tokio::test]
-async fn a_second_delivery_takes_up_what_nobody_has_in_hand() {
+async fn second_delivery_resumes_an_abandoned_turn() {
     let harness = House::new([says("at last")]);
     let session = session("a");
     let left = Left { id: Some("m1"), phase: TurnPhase::Running, age: RECENT, attempts: 1 };
@@ -236,7 +236,7 @@ async fn a_second_delivery_takes_up_what_nobody_has_in_hand() {
 }
 
 #[tokio::test]
-async fn what_had_begun_comes_before_what_waited() {
+async fn begun_turns_resume_before_waiting_ones() {
     let harness = House::new([says("to the begun"), says("to the waiting")]);
     let session = session("a");
     // The one that waits was accepted first: two senders, and the other one's message got its place first.
@@ -279,7 +279,7 @@ async fn a_message_posted_behind_a_begun_question_is_seen_before_it() {
 }
 
 #[tokio::test]
-async fn one_that_goes_on_sees_all_that_no_summary_has() {
+async fn resumed_turn_sees_all_messages_that_no_summary_covers() {
     let options = Options::default().with(|options| options.window_messages = 6);
     let harness = House::with([says("answer")], Plan { options, ..Plan::default() });
     let session = session("a");
@@ -302,7 +302,7 @@ async fn one_that_goes_on_sees_all_that_no_summary_has() {
     });
     assert_eq!(recover(&harness).await, 1);
     let seen = harness.asked()[0].messages.iter().map(|message| describe(message)).collect::<Vec<_>>();
-    // What was read is more than the model is shown at once, so a summary is made of all that is in none.
+    // More was read than the model sees at once, so all messages that no summary covers are summarised.
     let summary = r#"system: Folded { messages: 5, from: "1", to: "7", summary: "answer" }"#;
     assert_eq!(seen, [summary, "user: question", "assistant: call shell", "tool: result no"]);
     harness.assert_well_formed(&session);

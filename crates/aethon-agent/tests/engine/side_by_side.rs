@@ -26,7 +26,7 @@ fn numbered(name: &str, count: usize) -> Vec<Step> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn four_reads_of_a_second_take_a_second() {
+async fn four_one_second_reads_take_one_second_together() {
     let check = async |tool: Arc<TestTool>, count: usize, seconds: u64| {
         let harness = House::with([numbered("look", count), says("ok")], plan(vec![tool]));
         let begun = Instant::now();
@@ -52,7 +52,7 @@ async fn reads_are_under_way_at_the_same_time_and_answer_in_order() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_writes_waits_for_all_before_it_and_holds_up_all_behind_it() {
+async fn writing_call_runs_after_earlier_and_before_later_calls() {
     let tools: Vec<Arc<dyn Tool>> =
         vec![TestTool::reading("r", What::Sleep), TestTool::new("w", What::Sleep)];
     let harness = House::with([calls(&["r", "r", "w", "w", "r"]), says("ok")], plan(tools));
@@ -77,7 +77,7 @@ async fn what_writes_waits_for_all_before_it_and_holds_up_all_behind_it() {
 }
 
 #[tokio::test]
-async fn one_that_fails_or_panics_leaves_the_others_alone() {
+async fn failing_or_panicking_call_leaves_the_others_alone() {
     let tools: Vec<Arc<dyn Tool>> = vec![
         TestTool::reading("good", What::Say("1")),
         TestTool::reading("faulty", What::Panic),
@@ -92,7 +92,7 @@ async fn one_that_fails_or_panics_leaves_the_others_alone() {
 }
 
 #[tokio::test]
-async fn a_stop_in_the_middle_keeps_what_was_done_and_says_what_was_not() {
+async fn stop_keeps_finished_results_and_reports_the_unfinished() {
     let tools: Vec<Arc<dyn Tool>> = vec![
         TestTool::reading("quick", What::Say("1")),
         TestTool::reading("slow", What::Hang),

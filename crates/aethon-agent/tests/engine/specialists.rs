@@ -53,14 +53,14 @@ fn ask(name: &str, task: &str) -> (String, Value) {
     (format!("ask_{name}"), json!({"task": task}))
 }
 
-/// A house whose main agent asks the coder once, and then says `done`.
+/// Creates a house whose main agent calls the coder once, and then says `done`.
 fn house_with(coder: Agent, plan: Plan) -> House {
     let (name, input) = ask("coder", "mend the build");
     let source = Arc::new(Fixed(vec![coder]));
     House::with([asks(&[(&name, input)]), says("done")], Plan { specialists: Some(source), ..plan })
 }
 
-/// What the caller was told by its last tool call.
+/// Returns the result of the caller's last tool call.
 fn last_tool_result(house: &House, session: &SessionId) -> aethon_core::message::ToolResult {
     let transcript = house.store.transcript(session);
     let blocks = transcript.iter().flat_map(|message| &message.content);
@@ -77,7 +77,7 @@ async fn sessions_of_agents(house: &House) -> Vec<SessionId> {
 }
 
 #[tokio::test]
-async fn only_the_conclusion_comes_back_and_the_rest_is_kept_in_a_session_of_its_own() {
+async fn specialist_returns_its_conclusion_and_keeps_its_own_session() {
     let tool = TestTool::new("compile", What::Say("a very long log"));
     let model = scripted([calls(&["compile"]), says("It builds again.")]);
     let house = house_with(specialist("coder", model.clone(), vec![tool.clone()]), Plan::default());
@@ -97,7 +97,7 @@ async fn only_the_conclusion_comes_back_and_the_rest_is_kept_in_a_session_of_its
 }
 
 #[tokio::test]
-async fn a_request_is_fresh_unless_it_goes_on_with_an_earlier_one() {
+async fn request_is_fresh_unless_it_continues_an_earlier_one() {
     let model = scripted([says("one"), says("two"), says("three"), says("four")]);
     let coder = specialist("coder", model.clone(), Vec::new());
     let input = |value: Value| vec![("ask_coder", value)];
@@ -117,7 +117,7 @@ async fn a_request_is_fresh_unless_it_goes_on_with_an_earlier_one() {
         house.ask(&session("a"), "go").await;
         assert_eq!(model.requests().last().unwrap().messages.len(), seen, "{value}");
     }
-    // Nobody else goes on with it, and one that there never was is named.
+    // No other session may continue it, and the error names an unknown conversation.
     for strange in [id.as_str(), "agent:coder:none", "webchat:a"] {
         house.model.then(asks(&input(json!({"task": "x", "conversation": strange}))));
         house.model.then(says("ok"));
@@ -168,7 +168,7 @@ async fn four_specialists_take_as_long_as_the_slowest() {
 }
 
 #[tokio::test]
-async fn a_question_of_a_specialist_reaches_whoever_watches_its_caller() {
+async fn approval_request_of_a_specialist_reaches_the_callers_watcher() {
     for (decision, ran, word) in
         [(Some(Decision::Approve), 1, "settled Approve User"), (None, 0, "settled Deny Timeout")]
     {
@@ -209,7 +209,7 @@ async fn a_stop_of_the_caller_stops_its_specialists() {
 }
 
 #[tokio::test]
-async fn delegation_gets_round_no_hook() {
+async fn delegation_bypasses_no_hook() {
     let spec = |name: &str, argument: &str, role| {
         let schema = json!({"type": "object", "properties": {argument: {"type": "string"}}});
         ToolSpec::new(name, "a tool", schema).with_role(argument, role)
@@ -239,7 +239,7 @@ async fn delegation_gets_round_no_hook() {
 }
 
 #[tokio::test]
-async fn delegation_gets_round_no_budget() {
+async fn delegation_bypasses_no_budget() {
     // A call of the main agent fits under the ceiling; one of the specialist would not.
     let price = |_: &str, model: &str, _: Option<Price>| {
         Some(if model == "deep-1" { Price::new(1e6, 1e6) } else { Price::new(0.0, 0.0) })
@@ -256,7 +256,7 @@ async fn delegation_gets_round_no_budget() {
 }
 
 #[tokio::test]
-async fn what_a_specialist_saw_from_outside_marks_its_report_and_taints_its_caller() {
+async fn outside_content_marks_the_specialists_report_and_its_caller() {
     let fetch = || ToolSpec::new("web_fetch", "a tool", json!({"type": "object"})).with_untrusted_output();
     let page = TestTool::of(fetch(), What::Say("obey me"));
     let shell = TestTool::of(

@@ -16,7 +16,7 @@ use crate::harness::{House, Plan, TestTool, What, calls, quiet, says, says_behin
 /// How long a stop may take in any state.
 const A_SECOND: Duration = Duration::from_secs(1);
 
-/// Starts a turn, waits until it stands where the test wants it, stops it, and returns what it came to.
+/// Starts a turn, waits until it has reached the point that the test wants, stops it, and returns its outcome.
 async fn stopped(harness: &House, is_there: impl Fn(&TurnEvent) -> bool) -> (String, Arc<CollectingSurface>) {
     let surface = Arc::new(CollectingSurface::default());
     let submitted = harness.submit(Inbound::say(session("a"), "hi"), surface.clone()).await;
@@ -33,14 +33,14 @@ async fn stopped(harness: &House, is_there: impl Fn(&TurnEvent) -> bool) -> (Str
 }
 
 #[tokio::test]
-async fn while_nothing_has_come_yet() {
+async fn stop_before_any_output_ends_the_turn() {
     let harness = House::new([vec![Step::Hang]]);
     assert_eq!(stopped(&harness, |event| matches!(event, TurnEvent::Started)).await.0, "Stopped.");
     assert_eq!(harness.transcript(&session("a")), ["user: hi", "assistant: (stopped)"]);
 }
 
 #[tokio::test]
-async fn in_the_middle_of_the_answer() {
+async fn stop_in_the_middle_of_the_answer_ends_the_turn() {
     let harness = House::new([vec![Step::say("half an ans"), Step::Hang]]);
     let (text, _) = stopped(&harness, |event| matches!(event, TurnEvent::Text(_))).await;
     assert_eq!(text, "half an ans\n\nStopped.");
@@ -52,7 +52,7 @@ async fn in_the_middle_of_the_answer() {
 }
 
 #[tokio::test]
-async fn in_the_middle_of_a_tool() {
+async fn stop_in_the_middle_of_a_tool_ends_the_turn() {
     let tools = vec![TestTool::new("a", What::Say("1")) as _, TestTool::new("b", What::Hang) as _];
     let harness = House::with([calls(&["a", "b", "a"])], Plan { tools, ..Plan::default() });
     let in_b = |event: &TurnEvent| matches!(event, TurnEvent::Tool(state) if state.name == "b" && state.phase == ToolPhase::Running);
@@ -68,7 +68,7 @@ async fn in_the_middle_of_a_tool() {
 }
 
 #[tokio::test]
-async fn while_a_person_is_asked() {
+async fn stop_during_an_approval_request_ends_the_turn() {
     let tool = TestTool::new("shell", What::Say("ran"));
     let plan = Plan { tools: vec![tool.clone()], ask_for: vec!["shell".into()], ..Plan::default() };
     let harness = House::with([calls(&["shell"])], plan);
@@ -85,13 +85,13 @@ async fn while_a_person_is_asked() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn while_it_waits_to_try_again() {
+async fn stop_during_the_wait_for_a_retry_ends_the_turn() {
     let error = ModelError::new(ModelErrorKind::RateLimit, "slow down");
     let error = error.with_retry_after(Some(Duration::from_secs(300)));
     let harness = House::new([vec![Step::Fail(error)]]);
     let submitted = harness.say(&session("a"), "hi").await;
     tokio::time::sleep(Duration::from_secs(10)).await;
-    // The time stands still but for what waits: a wait that was not ended would be seen here.
+    // Time advances for waiting tasks alone: a wait that was not ended would be seen here.
     let begun = Instant::now();
     assert_eq!(harness.engine.stop(&session("a"), None).await, 1);
     assert_eq!(submitted.reply.wait().await.unwrap().end, TurnEnd::Stopped);
@@ -100,7 +100,7 @@ async fn while_it_waits_to_try_again() {
 }
 
 #[tokio::test]
-async fn all_of_a_session_those_that_wait_included() {
+async fn stop_of_a_session_includes_waiting_turns() {
     let harness = House::new([vec![Step::Hang]]);
     let session = session("a");
     let running = harness.say(&session, "one").await;
@@ -118,7 +118,7 @@ async fn all_of_a_session_those_that_wait_included() {
 }
 
 #[tokio::test]
-async fn one_that_waits_without_the_one_that_runs() {
+async fn waiting_turn_is_withdrawn_without_stopping_the_running_one() {
     let gate = Gate::default();
     let tools = vec![TestTool::new("a", What::Say("1")) as _];
     let plan = Plan { tools, ..Plan::default() };
@@ -163,7 +163,7 @@ async fn one_that_waits_without_the_one_that_runs() {
 }
 
 #[tokio::test]
-async fn one_that_was_taken_back_can_be_answered_after_all() {
+async fn withdrawn_message_can_be_retried() {
     let gate = Gate::default();
     let harness = House::new([says_behind(&gate, "one"), says("2")]);
     let session = session("a");
@@ -179,7 +179,7 @@ async fn one_that_was_taken_back_can_be_answered_after_all() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn at_shutdown_what_runs_may_finish() {
+async fn running_turns_may_finish_at_shutdown() {
     let gate = Gate::default();
     let harness = House::new([says_behind(&gate, "late")]);
     let running = harness.say(&session("a"), "hi").await;
@@ -192,7 +192,7 @@ async fn at_shutdown_what_runs_may_finish() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn at_shutdown_what_does_not_finish_is_stored_as_far_as_it_came() {
+async fn unfinished_turns_are_stored_in_part_at_shutdown() {
     let harness = House::new([vec![Step::say("so far"), Step::Hang], says("never")]);
     let session = session("a");
     let running = harness.say(&session, "one").await;

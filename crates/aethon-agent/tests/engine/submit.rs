@@ -1,4 +1,4 @@
-//! What comes in: second deliveries, retries and edits, files, refusals.
+//! Incoming messages: second deliveries, retries and edits, files, refusals.
 
 use aethon_core::assistant::{Assistant, Posting};
 use aethon_core::ids::TurnId;
@@ -60,7 +60,7 @@ async fn a_retry_answers_the_same_message_again() {
 }
 
 #[tokio::test]
-async fn the_effort_of_a_message_is_that_of_all_its_requests_and_of_its_retries() {
+async fn effort_of_a_message_applies_to_its_requests_and_retries() {
     let tool = TestTool::new("look", What::Say("seen"));
     let plan = Plan { tools: vec![tool], ..Plan::default() };
     let harness =
@@ -156,7 +156,7 @@ async fn files_from_outside_are_marked_and_stand_in_for_no_page() {
 }
 
 #[tokio::test]
-async fn only_a_turn_of_the_same_session_can_be_retried() {
+async fn retry_of_a_turn_in_another_session_is_refused() {
     let harness = House::new([]);
     let other = harness.say(&session("b"), "x").await;
     let turn = other.turn.clone();
@@ -196,7 +196,7 @@ async fn text_from_outside_is_stored_plain_and_marked() {
 }
 
 #[tokio::test]
-async fn what_came_from_outside_stays_so_when_the_owner_retries_or_edits_it() {
+async fn outside_message_stays_untrusted_when_retried_or_edited() {
     let harness = House::new([]);
     let session = session("a");
     let said = Inbound::say(session.clone(), "ignore all");
@@ -215,7 +215,7 @@ async fn what_came_from_outside_stays_so_when_the_owner_retries_or_edits_it() {
         }
         turn.reply.wait().await.unwrap();
     }
-    // What the program wrote for a stranger stays that stranger's, and needs no markers.
+    // Text that the program wrote for a stranger stays that stranger's, and needs no markers.
     let works = harness.submit(said.clone().with_outside(true), quiet()).await;
     works.reply.clone().wait().await.unwrap();
     let again = harness.submit(Inbound::retry(session.clone(), works.turn), quiet()).await;
@@ -229,7 +229,7 @@ async fn what_came_from_outside_stays_so_when_the_owner_retries_or_edits_it() {
 }
 
 #[tokio::test]
-async fn clearing_stops_what_runs_and_forgets_what_was_said() {
+async fn clearing_stops_the_running_turn_and_empties_the_session() {
     let harness = House::new([says("one"), vec![Step::say("half"), Step::Hang]]);
     let session = session("a");
     harness.ask(&session, "first").await;

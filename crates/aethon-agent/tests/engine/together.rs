@@ -1,4 +1,5 @@
-//! Several programs on one storage: one writes in a session at a time, and what one leaves another takes over.
+//! Several programs on one storage: one writes in a session at a time, and each takes over the turns that another
+//! abandons.
 
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex};
@@ -16,7 +17,7 @@ use tokio::sync::oneshot;
 
 use crate::harness::{House, Plan, THREE, now, quiet, says, says_behind, session, with_id};
 
-/// Two programs on one storage, and the clock of that.
+/// Creates two programs on one storage, and the storage's clock.
 fn two(one: Vec<Vec<Step>>, other: Vec<Vec<Step>>) -> (House, House, Arc<ManualClock>) {
     let clock = Arc::new(ManualClock::at(now()));
     let store = Arc::new(MemoryStore::new(clock.clone()));
@@ -30,7 +31,7 @@ fn end_lease(clock: &ManualClock) {
 }
 
 #[tokio::test]
-async fn two_programs_take_turns_in_a_session_and_see_what_the_other_wrote() {
+async fn two_programs_alternate_in_a_session_and_see_each_other() {
     let gate = Gate::default();
     let (here, there, _) =
         two(vec![says("zero"), says_behind(&gate, "first"), says("third")], vec![says("second")]);
@@ -53,12 +54,12 @@ async fn two_programs_take_turns_in_a_session_and_see_what_the_other_wrote() {
     let stored: Vec<_> = here.store.transcript(&session).iter().map(|message| message.text()).collect();
     assert_eq!(stored, expected);
     assert_eq!(texts(&there), expected[..5]);
-    // Its window ended with its own answer, and had to be read anew.
+    // Its window ended with its own answer, and had to be read again.
     assert_eq!(texts(&here), expected[..7]);
 }
 
 #[tokio::test]
-async fn what_a_program_that_is_gone_left_in_the_middle_is_closed_before_the_next_begins() {
+async fn dead_programs_turn_is_closed_before_the_next_begins() {
     let gate = Gate::default();
     let (gone, there, clock) = two(vec![says_behind(&gate, "too late")], vec![says("second")]);
     let session = session("a");
@@ -71,7 +72,7 @@ async fn what_a_program_that_is_gone_left_in_the_middle_is_closed_before_the_nex
     assert_eq!(two.reply.wait().await.unwrap().text, "second");
     let transcript = ["user: one", "assistant: (interrupted)", "user: two", "assistant: second"];
     assert_eq!(there.transcript(&session), transcript);
-    // It only slept. What it says now is not stored, so its person is told what is.
+    // It only slept. Its answer now is not stored, so its person gets the stored one.
     gate.open();
     let told_here = one.reply.wait().await.unwrap();
     assert_eq!(told_here.failure.as_ref().unwrap().code, EndReason::Interrupted, "{}", told_here.text);
@@ -79,7 +80,7 @@ async fn what_a_program_that_is_gone_left_in_the_middle_is_closed_before_the_nex
 }
 
 #[tokio::test]
-async fn a_turn_with_an_id_goes_on_where_a_program_is_gone() {
+async fn turn_with_an_id_of_a_dead_program_resumes_here() {
     let gate = Gate::default();
     let (gone, there, clock) = two(vec![says_behind(&gate, "never")], vec![says("here")]);
     let session = session("a");
@@ -95,7 +96,7 @@ async fn a_turn_with_an_id_goes_on_where_a_program_is_gone() {
 }
 
 #[tokio::test]
-async fn a_second_delivery_to_another_program_gets_the_outcome_of_the_first() {
+async fn second_delivery_to_another_program_gets_the_first_outcome() {
     let gate = Gate::default();
     let (here, there, _) = two(vec![says_behind(&gate, "once")], vec![says("twice")]);
     let session = session("a");
@@ -111,7 +112,7 @@ async fn a_second_delivery_to_another_program_gets_the_outcome_of_the_first() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_program_that_runs_finds_what_others_leave() {
+async fn running_program_finds_turns_that_others_abandon() {
     let gate = Gate::default();
     let (gone, there, clock) = two(vec![says_behind(&gate, "never")], vec![says("here")]);
     let session = session("a");
@@ -128,7 +129,7 @@ async fn a_program_that_runs_finds_what_others_leave() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_program_with_a_running_turn_stays_alive_in_the_eyes_of_others() {
+async fn program_with_a_running_turn_renews_its_lease() {
     let gate = Gate::default();
     let (here, there, clock) = two(vec![says_behind(&gate, "mine")], vec![]);
     let session = session("a");
@@ -162,7 +163,7 @@ impl Wake for AtTheAnswer {
 const MOMENT: Duration = Duration::from_millis(500);
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn what_is_sent_after_an_acknowledgement_comes_after_it() {
+async fn message_sent_after_an_acknowledgement_comes_after_it() {
     let gate = Gate::default();
     let house = House::new([says_behind(&gate, "first"), says("second"), says("third")]);
     let (house, session) = (Arc::new(house), session("a"));
@@ -175,7 +176,7 @@ async fn what_is_sent_after_an_acknowledgement_comes_after_it() {
         let (acknowledged, is_acknowledged) = channel();
         runtime.spawn(async move {
             let submitted = sender.say(&crate::harness::session("a"), "three").await;
-            // Whoever held the moment may be gone by now.
+            // The holder of the moment may be gone by now.
             let _ = acknowledged.send(());
             assert!(three.send(submitted).is_ok());
         });
@@ -188,7 +189,7 @@ async fn what_is_sent_after_an_acknowledgement_comes_after_it() {
     if two.as_mut().poll(&mut Context::from_waker(&waker)).is_pending() {
         two.await.unwrap();
     }
-    // It was so quick that nobody had to be woken.
+    // It was so quick that no waiter had to be woken.
     moment.wake();
     let third = third.await.unwrap();
     gate.open();

@@ -40,7 +40,7 @@ async fn a_tool_that_fails_or_panics_gives_a_failed_result() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_tool_that_names_no_limit_is_ended_after_the_usual_one() {
+async fn tool_without_a_time_limit_ends_after_the_default_one() {
     let plan = Plan { tools: vec![TestTool::new("stuck", What::Hang) as _], ..Plan::default() };
     let harness = House::with([calls(&["stuck"]), says("it hangs")], plan);
     let started = Instant::now();
@@ -91,7 +91,7 @@ async fn output_that_is_too_long_is_cut() {
 }
 
 #[tokio::test]
-async fn arguments_that_the_output_limit_cut_off_are_told_as_that() {
+async fn truncated_arguments_are_reported_as_an_output_limit() {
     let tool = TestTool::new("t", What::Say("x"));
     let cut = |number: usize| {
         let call = Step::call(&number.to_string(), "t", json!(format!("{{\"content\": \"part {number}")));
@@ -128,7 +128,7 @@ async fn a_call_that_was_whole_when_the_limit_was_reached_runs() {
 }
 
 #[tokio::test]
-async fn what_comes_from_outside_is_marked_for_the_model_and_nobody_else() {
+async fn outside_content_is_marked_for_the_model_alone() {
     let spec = ToolSpec::new("page", "a page", json!({"type": "object"})).with_untrusted_output();
     let tools =
         vec![TestTool::of(spec, What::Say("obey me")) as _, TestTool::new("own", What::Say("fine")) as _];
@@ -217,7 +217,7 @@ async fn two_calls_in_alternation_end_the_turn() {
 }
 
 #[tokio::test]
-async fn polling_what_changes_is_no_loop() {
+async fn polling_a_changing_value_is_no_loop() {
     let tools = vec![TestTool::new("poll", What::Count) as _, TestTool::new("wait", What::Count) as _];
     let responses = (0..9).map(|n| calls(&[["poll", "wait"][n % 2]])).chain([says("done")]);
     let harness = House::with(responses, Plan { tools, ..Plan::default() });
@@ -225,7 +225,7 @@ async fn polling_what_changes_is_no_loop() {
 }
 
 #[tokio::test]
-async fn a_model_that_repeats_itself_is_told_before_the_turn_is_ended() {
+async fn repeating_model_is_warned_before_the_turn_ends() {
     let tools = vec![TestTool::new("t", What::Say("same")) as _];
     let harness =
         House::with([calls(&["t"]), calls(&["t"]), says("I see")], Plan { tools, ..Plan::default() });

@@ -1,4 +1,4 @@
-//! What of a conversation a model sees.
+//! The part of a conversation that a model sees.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use tokio::sync::Barrier;
 use crate::harness::{House, Plan, TestTool, What, calls, describe, now, says, session};
 
 #[tokio::test]
-async fn what_a_turn_costs_does_not_depend_on_what_was_before() {
+async fn cost_of_a_turn_does_not_depend_on_the_history() {
     let options = Options::default().with(|options| {
         options.window_messages = 20;
         options.keep_recent = 4;
@@ -36,7 +36,7 @@ async fn what_a_turn_costs_does_not_depend_on_what_was_before() {
 }
 
 #[tokio::test]
-async fn the_front_stays_the_same_for_many_turns() {
+async fn start_of_the_window_is_stable_for_many_turns() {
     let options = Options::default().with(|options| options.window_messages = 40);
     let harness = House::with([], Plan { options, ..Plan::default() });
     for turn in 0..100 {
@@ -50,7 +50,7 @@ async fn the_front_stays_the_same_for_many_turns() {
 }
 
 #[tokio::test]
-async fn a_cut_never_parts_a_call_from_its_result() {
+async fn cut_never_separates_a_call_from_its_result() {
     let responses = (0..40)
         .flat_map(|n| if n % 2 == 0 { vec![calls(&["t"]), says("done")] } else { vec![says("plain")] });
     let tools = vec![TestTool::new("t", What::Count) as _];
@@ -70,7 +70,7 @@ async fn a_cut_never_parts_a_call_from_its_result() {
 }
 
 #[tokio::test]
-async fn it_fits_the_context_window_of_the_model() {
+async fn requests_fit_the_context_window_of_the_model() {
     let harness = House::with([], Plan { context_window: Some(4_000), ..Plan::default() });
     for _ in 0..30 {
         harness.ask(&session("a"), &"word ".repeat(200)).await;
@@ -94,7 +94,7 @@ async fn a_new_process_reads_what_the_old_one_stored() {
 }
 
 #[tokio::test]
-async fn a_history_that_was_broken_off_is_mended_for_the_model() {
+async fn broken_off_history_is_repaired_for_the_model() {
     let harness = House::new([]);
     let (session, turn) = (session("a"), TurnId::fresh());
     let call = ToolCall { id: "c0".into(), name: "t".into(), input: json!({}), opaque: None };
@@ -118,7 +118,7 @@ async fn a_history_that_was_broken_off_is_mended_for_the_model() {
     assert_eq!(seen, expected);
 }
 
-/// What the next turn's model is sent, when something is posted while a tool of the turn before runs.
+/// Returns the content of the next turn's request, when a message is posted while a tool of the turn before runs.
 async fn asked_after(post: impl AsyncFnOnce(&House, &SessionId)) -> Vec<String> {
     let here = Arc::new(Barrier::new(2));
     let tools = vec![TestTool::new("t", What::Meet(here.clone())) as _];
@@ -136,7 +136,7 @@ async fn asked_after(post: impl AsyncFnOnce(&House, &SessionId)) -> Vec<String> 
 }
 
 #[tokio::test]
-async fn what_is_posted_while_a_tool_runs_does_not_part_the_call_from_its_result() {
+async fn post_while_a_tool_runs_does_not_split_call_and_result() {
     let seen = asked_after(async |harness, session| {
         assert!(harness.engine.post(session, "p1", &Posting::new("by the way")).await.unwrap());
     });
@@ -152,7 +152,7 @@ async fn what_is_posted_while_a_tool_runs_does_not_part_the_call_from_its_result
 }
 
 #[tokio::test]
-async fn what_another_program_posts_during_a_turn_is_in_the_next_request() {
+async fn post_of_another_program_is_in_the_next_request() {
     let seen = asked_after(async |harness, session| {
         // Straight into the storage, as another program does.
         let news = Message::new(Role::Assistant, vec![Block::text("by the way")], now());

@@ -1,9 +1,9 @@
 //! Summaries made in the background at the end of a turn, before they are needed.
 //!
 //! A summary takes seconds, and a turn that needs one would have to wait for it. So when a window is nearly full, a
-//! background task summarises what is about to leave it; the turn that needs the room then only stores the result and
-//! swaps it in. Nothing is stored before that, so whatever happens to the process or the session in between costs only
-//! the summary. There is at most one task per session, and a few at a time.
+//! background task summarises the part that is about to leave it; the turn that needs the room then only stores the
+//! result and swaps it in. Nothing is stored before that, so whatever happens to the process or the session in
+//! between costs only the summary. There is at most one task per session, and a few at a time.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ use crate::engine::agents::RunningAgent;
 use crate::engine::shared::Shared;
 use crate::window::{ContextWindow, TokenCounter};
 
-/// How full the window must be, as a percentage of what triggers a compaction.
+/// How full the window must be, as a percentage of the level that triggers a compaction.
 const FULL_ENOUGH: u64 = 70;
 
 /// A summary to be made.
@@ -34,7 +34,7 @@ struct Order {
 }
 
 impl Shared {
-    /// Starts summarising what will soon leave a window, if it is nearly full.
+    /// Starts summarising the part that will soon leave a window, if it is nearly full.
     pub(in crate::engine) fn compact_ahead(
         self: &Arc<Self>,
         (agent, context): (&Arc<RunningAgent>, &TurnContext),
@@ -69,7 +69,8 @@ impl Shared {
         }
     }
 
-    /// `None` if it was stopped or no model has seen all of it; the turn that needs room then does what it can.
+    /// Returns the summary, or `None` if it was stopped or no model has seen all of it; the turn that needs room then
+    /// compacts without it.
     async fn prepared(&self, order: Order, stage: &watch::Sender<Stage>) -> Option<Prepared> {
         let Order { agent, context, leaving, form, stop, .. } = order;
         let time = self.options.turn_timeout;
@@ -84,8 +85,8 @@ impl Shared {
     }
 }
 
-/// Whether a window is far from full, judged by its tokens with old tool output shortened and by its number of
-/// messages.
+/// Returns whether a window is far from full, judged by its tokens with old tool output shortened and by its number
+/// of messages.
 fn has_room(window: &ContextWindow, allowance: &Allowance) -> bool {
     let fits = |tokens| allowance.holds_tokens(window, tokens, FULL_ENOUGH);
     let is_crowded =

@@ -24,7 +24,7 @@ use crate::window::Target;
 /// Below this size a conversation is not cut because a service calls it too long: something else must be.
 const WORTH_CUTTING: u64 = 1_000;
 
-/// Compacts the conversation of a running turn, in view of whoever watches it.
+/// Compacts the conversation of a running turn, and reports it to the turn's watchers.
 pub(in crate::engine) struct Compactor<'a> {
     pub(in crate::engine) shared: &'a Shared,
     pub(in crate::engine) agent: &'a RunningAgent,

@@ -22,11 +22,11 @@ pub(in crate::engine) struct Conversation {
     pub(in crate::engine) start: usize,
     /// Whether the window matches the storage, as far as is known.
     pub(in crate::engine) is_whole: bool,
-    /// What its summaries took and nobody has added up yet.
+    /// The usage of its summaries that is not yet added to the turn's.
     pub(in crate::engine) spent: Usage,
 }
 
-/// What a request may take, and what it contains besides the conversation.
+/// The token limit of a request, and the tokens it contains besides the conversation.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::engine) struct Allowance {
     pub(in crate::engine) limits: Limits,
@@ -50,12 +50,12 @@ pub(super) struct Leaving {
 }
 
 impl Conversation {
-    /// The conversation in this window of a turn that begins at `start`.
+    /// Creates the conversation in this window of a turn that begins at `start`.
     pub(in crate::engine) fn new(window: ContextWindow, start: usize) -> Self {
         Self { window, start, is_whole: true, spent: Usage::default() }
     }
 
-    /// Returns what leaves for this target; `None` if nothing can.
+    /// Returns the part that leaves for this target; `None` if nothing can.
     pub(super) fn leaving(&self, target: &Target) -> Option<Leaving> {
         leaving(&self.window, target)
     }
@@ -67,13 +67,13 @@ impl Conversation {
 }
 
 impl Allowance {
-    /// Whether a request with this conversation takes at most `per_cent` of what it may. A tiny conversation always
-    /// fits: then it is not the conversation that is too long.
+    /// Returns whether a request with this conversation takes at most `per_cent` of its limit. A tiny conversation
+    /// always fits: then another part of the request is too long.
     pub(super) fn holds(&self, window: &ContextWindow, per_cent: u64) -> bool {
         self.holds_tokens(window, window.tokens(), per_cent) && window.len() <= self.limits.messages
     }
 
-    /// The same for a conversation of this many estimated tokens.
+    /// Returns whether a conversation of this many estimated tokens fits, as [`Self::holds`] does.
     pub(super) fn holds_tokens(&self, window: &ContextWindow, tokens: u64, per_cent: u64) -> bool {
         let limit = self.limits.tokens;
         window.counter.tokens(self.beside + tokens) <= limit / 100 * per_cent || tokens <= limit / 8
@@ -87,7 +87,7 @@ impl Allowance {
         all.saturating_sub(self.beside).max(limit / 8)
     }
 
-    /// Returns what should stay when a turn that begins at `start` needs room.
+    /// Returns the target for making room for a turn that begins at `start`.
     pub(super) fn target(&self, window: &ContextWindow, start: usize, within_the_turn: bool) -> Target {
         let room = self.room(window);
         // The summary takes its share.
@@ -120,7 +120,7 @@ impl Allowance {
     }
 }
 
-/// Returns what leaves a window for this target.
+/// Returns the part of a window that leaves for this target.
 pub(super) fn leaving(window: &ContextWindow, target: &Target) -> Option<Leaving> {
     let at = plan(window, target)?;
     let mut messages: Vec<Arc<Message>> = window.part(0, at.min(target.start)).cloned().collect();

@@ -38,7 +38,7 @@ struct Passes<'a> {
     first: Option<MessageId>,
 }
 
-/// Summarises what leaves. Only a stop is an error.
+/// Summarises the part that leaves. Only a stop is an error.
 pub(super) async fn summarise(
     summariser: &mut Summariser<'_>,
     (shared, session): (&Shared, &SessionId),

@@ -52,7 +52,7 @@ pub(super) enum Stage {
 #[derive(Debug, Clone)]
 pub(super) struct Prepared {
     pub(super) summarised: Summarised,
-    /// What the owner should be told about the budget.
+    /// The budget warning for the owner.
     pub(super) warning: Option<String>,
 }
 

@@ -1,11 +1,11 @@
-//! A summary with what it covers: made by `passes`, kept by `slots`, swapped in by `compactor`.
+//! A summary and the messages it covers: made by `passes`, kept by `slots`, swapped in by `compactor`.
 
 use aethon_core::message::Block;
 use aethon_core::weight::Weight as _;
 
 use crate::window::Prefix;
 
-/// A summary that may replace what it covers.
+/// A summary that may replace the messages it covers.
 #[derive(Debug, Clone)]
 pub(super) struct Summarised {
     /// The part of the window that it replaces.

@@ -43,21 +43,21 @@ pub(super) struct Summariser<'a> {
     /// The most bytes of a summary.
     chars: usize,
     until: Instant,
-    /// What it has taken so far.
+    /// The usage so far.
     pub(super) spent: Usage,
-    /// What the owner should be told about the budget.
+    /// The budget warning for the owner.
     pub(super) warning: Option<String>,
 }
 
 impl<'a> Summariser<'a> {
-    /// A summariser whose summaries have at most this many bytes and which gives up after this time.
+    /// Creates a summariser whose summaries have at most this many bytes and which gives up after this time.
     pub(super) fn new(
         (shared, agent): (&'a Shared, &RunningAgent),
         context: &'a TurnContext,
         (counter, chars): (TokenCounter, usize),
         time: Duration,
     ) -> Self {
-        // The last one is asked first.
+        // The last one is called first.
         let models: Vec<_> =
             [Some(agent.agent.models.clone()), agent.agent.small.clone()].into_iter().flatten().collect();
         let chars_of = |models: &Models| shared.options.limits_of(&models.capabilities()).summary_chars();
@@ -75,7 +75,7 @@ impl<'a> Summariser<'a> {
         }
     }
 
-    /// The most bytes of a summary.
+    /// Returns the maximum size of a summary in bytes.
     pub(super) fn chars(&self) -> usize {
         self.chars
     }
@@ -174,7 +174,7 @@ impl<'a> Summariser<'a> {
             .of_turn(self.context.session.clone(), self.context.turn.clone())
     }
 
-    /// Shows the budget warning to whoever watches the turn.
+    /// Shows the budget warning to the turn's watchers.
     pub(super) fn notify_warning(&mut self, surface: &dyn Surface) {
         if let Some(message) = self.warning.take() {
             let notice = TurnEvent::Notice { code: "budget_warning".into(), message };
@@ -215,7 +215,7 @@ impl SummaryBuffer {
     }
 }
 
-/// Whether the answer is over without a failure.
+/// Returns whether the answer is over without a failure.
 fn is_end(error: &CallError) -> bool {
     match error {
         CallError::Money(_) => true,

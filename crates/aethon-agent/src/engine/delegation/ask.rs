@@ -88,7 +88,7 @@ impl Ask {
             .map_err(|error| ours(error.to_string()))
     }
 
-    /// The last conversation that this session had with this specialist before the program was started.
+    /// Returns the last conversation that this session had with this specialist before the program was started.
     async fn stored(&self, shared: &Shared, context: &ToolContext) -> Result<Option<SessionId>, ToolError> {
         let query = SessionQuery::newest(MAX_LISTED).of_channel(Some(CHANNEL.into()));
         let listed = shared.services.transcripts.sessions(query).await;
@@ -126,7 +126,7 @@ impl Ask {
         let board = &shared.services.board;
         let caller = Caller { session: context.session.clone(), turn: context.turn.clone() };
         board.called_by(session, caller);
-        // Work that nobody waits for stays so, whoever does a part of it.
+        // Work that no person waits for remains background work, including the parts that specialists do.
         let kind = match board.kind(&context.turn) {
             Some(WorkKind::Background) => WorkKind::Background,
             _ => WorkKind::Delegation,
@@ -150,7 +150,7 @@ impl Ask {
         reply.map_err(|error| ours(format!("the {} was cut off: {error}", self.name)))
     }
 
-    /// Whether the specialist has seen outside content. Unreadable messages count as if it had.
+    /// Returns whether the specialist has seen outside content. Unreadable messages count as if it had.
     async fn saw_outside(&self, shared: &Shared, session: &SessionId) -> bool {
         let Ok(messages) = shared.services.log.window(session, MAX_SEEN).await else { return true };
         let inbound = Inbound::say(session.clone(), "");
@@ -183,7 +183,7 @@ impl Tool for Ask {
         let under = format!("\n\n[conversation: {session}]");
         match reply.end {
             TurnEnd::End => Ok(ToolOutput::text(reply.text.trim().to_owned() + &under).of_the_owner(is_own)),
-            // What it had said by then may be of use; that it did not finish is a statement of the program.
+            // A partial answer may be of use; the notice that it is unfinished comes from the program.
             _ => {
                 let why = format!("the {} did not finish ({}): ", self.name, reply.end.as_str());
                 let error = ToolError::failed(why + reply.text.trim() + &under);
@@ -193,7 +193,7 @@ impl Tool for Ask {
     }
 }
 
-/// The program's own statement of why nothing came back.
+/// Returns the program's own explanation of a missing report.
 fn ours(message: String) -> ToolError {
     ToolError::failed(message).of_the_owner()
 }

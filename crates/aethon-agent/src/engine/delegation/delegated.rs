@@ -1,4 +1,4 @@
-//! The engine's specialists: who they currently are, and the tools by which they are asked.
+//! The engine's current specialists, and the tools that call them.
 
 use std::sync::{Arc, Weak};
 
@@ -11,7 +11,7 @@ use crate::engine::shared::Shared;
 use crate::engine::team::Team;
 use crate::roster::{Roster, SpecialistSource};
 
-/// What an engine needs for asking specialists.
+/// The state that an engine needs to call specialists.
 pub(in crate::engine) struct Delegation {
     source: Arc<dyn SpecialistSource>,
     shared: Weak<Shared>,

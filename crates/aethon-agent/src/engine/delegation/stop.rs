@@ -8,7 +8,7 @@ use aethon_core::ids::{SessionId, TurnId};
 use crate::control::Cause;
 use crate::engine::shared::Shared;
 
-/// Stops what runs in a session when it is dropped early.
+/// Stops the turns of a session when it is dropped early.
 pub(super) struct StopWithCaller {
     shared: Weak<Shared>,
     session: SessionId,

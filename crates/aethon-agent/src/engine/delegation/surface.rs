@@ -1,5 +1,5 @@
-//! Shows a specialist's turn to whoever watches the calling turn: the tools it uses, and its requests for approval, in
-//! the conversation that they are in.
+//! Shows a specialist's turn to the watchers of the calling turn: the tools it uses, and its requests for approval,
+//! in the conversation that they are in.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -24,7 +24,7 @@ impl DelegatedSurface {
         Self { name, caller, lines: Mutex::default() }
     }
 
-    /// Rewrites a question for whoever watches the caller's turn.
+    /// Rewrites a question for the watchers of the caller's turn.
     fn in_the_callers_name(&self, request: ApprovalRequest) -> ApprovalRequest {
         ApprovalRequest {
             summary: format!("{}: {}", self.name, request.summary),
