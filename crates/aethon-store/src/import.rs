@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use aethon_core::error::Result as CoreResult;
 use aethon_core::ids::MessageId;
 use aethon_core::import::{ImportedTurn, NewSession, SessionImport, rename_messages};
-use aethon_core::message::TurnEnd;
+use aethon_core::message::{Message, TurnEnd};
 use aethon_core::model::Usage;
 use aethon_core::session::title_of;
 use async_trait::async_trait;
@@ -47,8 +47,9 @@ impl SessionImport for Store {
             } else {
                 sessions::rename(sql, opening.id.as_str(), &session.title)?;
             }
+            let imported: Vec<(&Message, i64)> = session.messages.iter().zip(stored).collect();
             for turn in &turns {
-                store_turn(sql, key, (&session, &stored), turn, (owner, now))?;
+                store_turn(sql, key, &imported, turn, owner, now)?;
             }
             Ok(true)
         };
@@ -75,13 +76,13 @@ fn store_messages(sql: &Sql<'_>, key: i64, session: &NewSession) -> Result<Vec<i
 fn store_turn(
     sql: &Sql<'_>,
     key: i64,
-    (session, stored): (&NewSession, &[i64]),
+    messages: &[(&Message, i64)],
     imported: &ImportedTurn,
-    (owner, now): (Owner, i64),
+    owner: Owner,
+    now: i64,
 ) -> Result<(), Error> {
-    let of_turn = session.messages.iter().zip(stored);
-    let mut of_turn = of_turn.filter(|(message, _)| message.turn.as_ref() == Some(&imported.turn));
-    let Some((_, &first)) = of_turn.next() else { return Ok(()) };
+    let mut of_turn = messages.iter().filter(|(message, _)| message.turn.as_ref() == Some(&imported.turn));
+    let Some(&(_, first)) = of_turn.next() else { return Ok(()) };
     let last = of_turn.next_back();
     let turn = NewTurn {
         id: imported.turn.clone(),
@@ -102,5 +103,5 @@ fn store_turn(
         held: None,
     };
     let state = turns::state(sql, &imported.turn)?;
-    turns::end(sql, state.key, &to_json(&outcome)?, last.map(|(_, &id)| id), now)
+    turns::end(sql, state.key, &to_json(&outcome)?, last.map(|(_, id)| *id), now)
 }

@@ -31,8 +31,8 @@ impl Ledger for Store {
     async fn reserve(&self, provider: &str, model: &str, claim: Claim) -> CoreResult<Option<Reserved>> {
         let amounts = ClaimAmounts::of(claim)?;
         let (day, opener) = (self.day(), self.mode());
-        let names = (provider.to_owned(), model.to_owned());
-        let reserved = self.write(move |sql| reserve(sql, (day, opener), &names, amounts)).await?;
+        let (provider, model) = (provider.to_owned(), model.to_owned());
+        let reserved = self.write(move |sql| reserve(sql, day, opener, &provider, &model, amounts)).await?;
         self.note_refusal(day, claim.ceiling_usd, reserved.is_none());
         Ok(reserved)
     }
@@ -144,7 +144,6 @@ impl Call {
             None => None,
         };
         let [input, output, cached] = self.tokens;
-        let names = (self.provider.as_str(), self.model.as_str(), self.kind);
         sql.execute(
             INSERT,
             params![
@@ -152,9 +151,9 @@ impl Call {
                 self.ended_at,
                 session,
                 self.turn,
-                names.0,
-                names.1,
-                names.2,
+                self.provider,
+                self.model,
+                self.kind,
                 self.is_ok,
                 input,
                 output,
@@ -165,7 +164,7 @@ impl Call {
         )?;
         let failed = i64::from(!self.is_ok);
         let sum = Sum { requests: 1, failed, tokens: self.tokens, money: self.money };
-        add(sql, day, names, &sum)
+        add(sql, day, &self.provider, &self.model, self.kind, &sum)
     }
 }
 
@@ -177,12 +176,12 @@ struct Sum {
     money: Money,
 }
 
-fn add(sql: &Sql<'_>, day: i64, names: (&str, &str, &str), sum: &Sum) -> Result<(), Error> {
+fn add(sql: &Sql<'_>, day: i64, provider: &str, model: &str, kind: &str, sum: &Sum) -> Result<(), Error> {
     const ADD: &str = "INSERT INTO spending VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)
         ON CONFLICT DO UPDATE SET requests = requests + ?5, failed = failed + ?6,
         input_tokens = input_tokens + ?7, output_tokens = output_tokens + ?8,
         cached_tokens = cached_tokens + ?9, cost = cost + ?10, saved = saved + ?11";
-    let ((provider, model, kind), [input, output, cached], money) = (names, sum.tokens, sum.money);
+    let ([input, output, cached], money) = (sum.tokens, sum.money);
     let (cost, saved) = (money.cost, money.saved);
     let row =
         params![day, provider, model, kind, sum.requests, sum.failed, input, output, cached, cost, saved];
@@ -224,8 +223,10 @@ impl ClaimAmounts {
 
 fn reserve(
     sql: &Sql<'_>,
-    (day, opener): (i64, OpenMode),
-    (provider, model): &(String, String),
+    day: i64,
+    opener: OpenMode,
+    provider: &str,
+    model: &str,
     amounts: ClaimAmounts,
 ) -> Result<Option<Reserved>, Error> {
     const INSERT: &str = "INSERT INTO reservations (day, is_daemons, amount, estimate, provider, model)
@@ -272,7 +273,7 @@ pub(crate) fn write_off(sql: &Sql<'_>, before: i64, opener: OpenMode) -> Result<
     for (day, provider, model, requests, cost) in &left {
         let money = Money { cost: *cost, saved: 0 };
         let sum = Sum { requests: *requests, failed: *requests, tokens: [0; 3], money };
-        add(sql, *day, (provider, model, WorkKind::Interrupted.as_str()), &sum)?;
+        add(sql, *day, provider, model, WorkKind::Interrupted.as_str(), &sum)?;
     }
     if left.is_empty() { Ok(0) } else { Ok(sql.execute(REMOVE, which)?) }
 }

@@ -62,7 +62,7 @@ fn restore(arguments: &RestoreArgs, target: &Target, (file, needs): (&File, Need
         line.show(what, done, total.max(1));
         true
     };
-    Ok(backup::restore((&arguments.file, file), key.as_ref(), target, SystemClock.now(), &mut show)?)
+    Ok(backup::restore(&arguments.file, file, key.as_ref(), target, SystemClock.now(), &mut show)?)
 }
 
 fn identity(path: &Path) -> Result<Key> {

@@ -89,7 +89,7 @@ impl Meter {
             let least_usd = if is_patient { claim.most_usd } else { claim.least_usd };
             let claim = Claim { least_usd, ..claim };
             let blank = Grant::unlimited(self.clone(), work.clone(), model, Some(price));
-            if let Some(grant) = self.try_reserve((blank, slot), plan, (tariff, claim)).await? {
+            if let Some(grant) = self.try_reserve(blank, slot, plan, tariff, claim).await? {
                 return Ok(grant);
             }
             let today = self.today().await?;
@@ -111,9 +111,11 @@ impl Meter {
     /// is stopped meanwhile.
     async fn try_reserve(
         &self,
-        (blank, slot): (Grant, CallSlot),
+        blank: Grant,
+        slot: CallSlot,
         plan: Plan,
-        (tariff, claim): (Tariff, Claim),
+        tariff: Tariff,
+        claim: Claim,
     ) -> Result<Option<Grant>, Failure> {
         let meter = self.clone();
         let (sender, receiver) = oneshot::channel();

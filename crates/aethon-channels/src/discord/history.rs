@@ -46,14 +46,17 @@ pub(super) async fn catch_up(api: &Api, intake: &Intake, us: &str) -> Result<(),
             Some(last) => (last, true),
             None => (value.as_str(), false),
         };
-        read_on((api, intake, us), (chat, is_private), last.to_owned()).await?;
+        read_on(api, intake, us, chat, is_private, last.to_owned()).await?;
     }
     Ok(())
 }
 
 async fn read_on(
-    (api, intake, us): (&Api, &Intake, &str),
-    (chat, is_private): (&str, bool),
+    api: &Api,
+    intake: &Intake,
+    us: &str,
+    chat: &str,
+    is_private: bool,
     mut last: String,
 ) -> Result<(), Stop> {
     for _ in 0..MAX_PAGES {

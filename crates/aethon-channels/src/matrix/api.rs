@@ -52,27 +52,34 @@ impl Api {
     }
 
     pub(super) async fn get(&self, path: &str) -> Result<Value, Failure> {
-        self.json(&self.exchange, (Method::Get, path), None, TIMEOUT).await
+        self.json(&self.exchange, Method::Get, path, None, TIMEOUT).await
     }
 
     /// Sends a request that waits for events.
     pub(super) async fn poll(&self, path: &str) -> Result<Value, Failure> {
-        self.json(&self.polling, (Method::Get, path), None, POLL_TIMEOUT).await
+        self.json(&self.polling, Method::Get, path, None, POLL_TIMEOUT).await
     }
 
     pub(super) async fn put(&self, path: &str, body: &Value) -> Result<Value, Failure> {
-        self.json(&self.exchange, (Method::Put, path), Some(body), TIMEOUT).await
+        self.json(&self.exchange, Method::Put, path, Some(body), TIMEOUT).await
     }
 
     pub(super) async fn post(&self, path: &str, body: &Value) -> Result<Value, Failure> {
-        self.json(&self.exchange, (Method::Post, path), Some(body), TIMEOUT).await
+        self.json(&self.exchange, Method::Post, path, Some(body), TIMEOUT).await
     }
 
     /// Uploads a file and returns its address.
     pub(super) async fn upload(&self, name: &str, mime: &str, bytes: Vec<u8>) -> Result<String, Failure> {
         let path = format!("/_matrix/media/v3/upload?filename={}", encoded(name));
-        let exchange = &self.exchange;
-        let (status, answer) = self.ask(exchange, (Method::Post, &path), (mime, bytes), TIMEOUT * 2).await?;
+        let call = HttpCall {
+            exchange: &self.exchange,
+            method: Method::Post,
+            path: &path,
+            content_type: mime,
+            body: bytes,
+            timeout: TIMEOUT * 2,
+        };
+        let (status, answer) = self.ask(call).await?;
         let answer = read(status, &answer)?;
         let uri = answer["content_uri"].as_str().map(str::to_owned);
         uri.ok_or_else(|| {
@@ -82,36 +89,41 @@ impl Api {
 
     /// Downloads a file.
     pub(super) async fn download(&self, path: &str) -> Result<Vec<u8>, Failure> {
-        let (status, bytes) =
-            self.ask(&self.exchange, (Method::Get, path), ("", Vec::new()), TIMEOUT * 2).await?;
+        let call = HttpCall {
+            exchange: &self.exchange,
+            method: Method::Get,
+            path,
+            content_type: "",
+            body: Vec::new(),
+            timeout: TIMEOUT * 2,
+        };
+        let (status, bytes) = self.ask(call).await?;
         if status == 200 { Ok(bytes) } else { read(status, &bytes).map(|_| bytes) }
     }
 
     async fn json(
         &self,
         exchange: &Arc<dyn Exchange>,
-        to: (Method, &str),
+        method: Method,
+        path: &str,
         body: Option<&Value>,
-        patience: Duration,
+        timeout: Duration,
     ) -> Result<Value, Failure> {
-        let body = body.map_or(("", Vec::new()), |body| ("application/json", body.to_string().into_bytes()));
-        let (status, answer) = self.ask(exchange, to, body, patience).await?;
+        let (content_type, body) =
+            body.map_or(("", Vec::new()), |body| ("application/json", body.to_string().into_bytes()));
+        let (status, answer) =
+            self.ask(HttpCall { exchange, method, path, content_type, body, timeout }).await?;
         read(status, &answer)
     }
 
-    async fn ask(
-        &self,
-        exchange: &Arc<dyn Exchange>,
-        (method, path): (Method, &str),
-        (content_type, body): (&str, Vec<u8>),
-        patience: Duration,
-    ) -> Result<(u16, Vec<u8>), Failure> {
+    async fn ask(&self, call: HttpCall<'_>) -> Result<(u16, Vec<u8>), Failure> {
+        let HttpCall { exchange, method, path, content_type, body, timeout } = call;
         let mut headers = vec![("authorization".to_owned(), format!("Bearer {}", self.token.expose()))];
         if !content_type.is_empty() {
             headers.push(("content-type".to_owned(), content_type.to_owned()));
         }
         let request = ExchangeRequest { method, url: format!("{}{path}", self.base), headers, body };
-        let answer = rest::ask(&**exchange, request, (patience, MAX_ANSWER)).await;
+        let answer = rest::ask(&**exchange, request, (timeout, MAX_ANSWER)).await;
         let answer = answer.map_err(|failure| Failure::Fault(failure.fault("the homeserver")))?;
         if answer.status == 429 {
             let pause = answer.header("retry-after").and_then(|pause| pause.parse().ok());
@@ -122,6 +134,17 @@ impl Api {
         }
         Ok((answer.status, answer.body))
     }
+}
+
+/// A call of the homeserver.
+struct HttpCall<'a> {
+    exchange: &'a Arc<dyn Exchange>,
+    method: Method,
+    path: &'a str,
+    /// Empty without a body.
+    content_type: &'a str,
+    body: Vec<u8>,
+    timeout: Duration,
 }
 
 fn read(status: u16, answer: &[u8]) -> Result<Value, Failure> {

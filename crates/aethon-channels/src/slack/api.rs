@@ -86,7 +86,9 @@ impl Api {
     /// Calls a method with one of the tokens.
     pub(super) async fn post(&self, method: &str, token: Token, params: &Value) -> Result<Value, Failure> {
         let body = ("application/json; charset=utf-8", params.to_string().into_bytes());
-        self.ask((method, token), (Method::Post, format!("{}/{method}", self.base)), body).await
+        let (content_type, body) = body;
+        let url = format!("{}/{method}", self.base);
+        self.ask(HttpCall { name: method, token, method: Method::Post, url, content_type, body }).await
     }
 
     /// Calls a read method, which does not accept JSON.
@@ -94,7 +96,15 @@ impl Api {
         let pairs: Vec<String> =
             params.iter().map(|(name, value)| format!("{name}={}", encoded(value))).collect();
         let url = format!("{}/{method}?{}", self.base, pairs.join("&"));
-        self.ask((method, Token::Bot), (Method::Get, url), ("", Vec::new())).await
+        let call = HttpCall {
+            name: method,
+            token: Token::Bot,
+            method: Method::Get,
+            url,
+            content_type: "",
+            body: Vec::new(),
+        };
+        self.ask(call).await
     }
 
     /// Uploads the bytes of a file to the address Slack gave. This needs no token.
@@ -140,12 +150,8 @@ impl Api {
         Err(Fault::Refused("the file is not on a host of Slack".into()))
     }
 
-    async fn ask(
-        &self,
-        (name, token): (&str, Token),
-        (method, url): (Method, String),
-        (content_type, body): (&str, Vec<u8>),
-    ) -> Result<Value, Failure> {
+    async fn ask(&self, call: HttpCall<'_>) -> Result<Value, Failure> {
+        let HttpCall { name, token, method, url, content_type, body } = call;
         let mut headers = vec![authorization(self.token(token))];
         if !content_type.is_empty() {
             headers.push(("content-type".to_owned(), content_type.to_owned()));
@@ -174,6 +180,18 @@ impl Api {
             Token::App => &self.app,
         }
     }
+}
+
+/// A call of Slack.
+struct HttpCall<'a> {
+    /// The method of the API, for messages.
+    name: &'a str,
+    token: Token,
+    method: Method,
+    url: String,
+    /// Empty without a body.
+    content_type: &'a str,
+    body: Vec<u8>,
 }
 
 fn authorization(token: &Secret) -> (String, String) {

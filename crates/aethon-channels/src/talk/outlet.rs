@@ -95,8 +95,10 @@ impl RateLimitedSender {
     pub(super) async fn start(
         &self,
         growth: &dyn AppendOnlyMessages,
-        (chat, asked): (&str, &Asked),
-        (text, key): (&str, &str),
+        chat: &str,
+        asked: &Asked,
+        text: &str,
+        key: &str,
     ) -> std::result::Result<String, Fault> {
         let started = growth.start(chat, asked, text, key).await;
         self.note(chat, started.as_ref().err());

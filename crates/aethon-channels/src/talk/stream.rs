@@ -316,7 +316,7 @@ impl Showing<'_> {
             Some(message) => outlet.grown(&stream.chat, growth.grow(&message, text)).await,
             None => {
                 let key = key_of(&stream.turn);
-                self.first(outlet.start(growth, (&stream.chat, &stream.asked), (text, &key))).await
+                self.first(outlet.start(growth, &stream.chat, &stream.asked, text, &key)).await
             }
         }
     }

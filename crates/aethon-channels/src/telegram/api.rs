@@ -14,6 +14,9 @@ use super::wire::Envelope;
 use crate::rest::{self, RequestFailure, TIMEOUT};
 use crate::talk::Fault;
 
+/// The content type of parameters.
+const JSON: &str = "application/json";
+
 /// The methods that older servers lack.
 const NEWER_METHODS: [&str; 2] = ["sendMessageDraft", "sendRichMessage"];
 
@@ -74,14 +77,12 @@ impl Api {
 
     /// Calls a method.
     pub(super) async fn call<T: DeserializeOwned>(&self, method: &str, params: &Value) -> Result<T, Failure> {
-        let body = ("application/json".to_owned(), params.to_string().into_bytes());
-        self.ask(&self.exchange, method, body, TIMEOUT).await
+        self.ask(&self.exchange, method, JSON.to_owned(), params.to_string().into_bytes(), TIMEOUT).await
     }
 
     /// Calls a method that waits for updates.
     pub(super) async fn poll<T: DeserializeOwned>(&self, method: &str, params: &Value) -> Result<T, Failure> {
-        let body = ("application/json".to_owned(), params.to_string().into_bytes());
-        self.ask(&self.polling, method, body, POLL_TIMEOUT).await
+        self.ask(&self.polling, method, JSON.to_owned(), params.to_string().into_bytes(), POLL_TIMEOUT).await
     }
 
     /// Calls a method with a form that contains a file.
@@ -90,7 +91,8 @@ impl Api {
         method: &str,
         form: (String, Vec<u8>),
     ) -> Result<T, Failure> {
-        self.ask(&self.exchange, method, form, TIMEOUT * 2).await
+        let (content_type, body) = form;
+        self.ask(&self.exchange, method, content_type, body, TIMEOUT * 2).await
     }
 
     /// Downloads a file of at most `most` bytes from this path.
@@ -113,13 +115,14 @@ impl Api {
         &self,
         exchange: &Arc<dyn Exchange>,
         method: &str,
-        (content_type, body): (String, Vec<u8>),
-        patience: Duration,
+        content_type: String,
+        body: Vec<u8>,
+        timeout: Duration,
     ) -> Result<T, Failure> {
         let url = format!("{}/bot{}/{method}", self.base, self.token.expose());
         let headers = vec![("content-type".to_owned(), content_type)];
         let request = ExchangeRequest { method: Method::Post, url, headers, body };
-        let answer = rest::ask(&**exchange, request, (patience, MAX_ANSWER)).await;
+        let answer = rest::ask(&**exchange, request, (timeout, MAX_ANSWER)).await;
         let rest::RestAnswer { status, body: answer, .. } = answer.map_err(|failure| {
             let message = self.redacted(&failure.message);
             Failure::Fault(RequestFailure { message, ..failure }.fault(method))

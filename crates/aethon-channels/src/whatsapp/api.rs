@@ -86,7 +86,7 @@ impl Api {
             // The request carries the token, so the address must be one of Meta's.
             return Err(Failure::Fault(Fault::Refused("the file is not where WhatsApp keeps files".into())));
         }
-        let answer = self.fetch((Method::Get, url), None, (FILE_TIMEOUT, most.saturating_add(1))).await?;
+        let answer = self.fetch(Method::Get, url, None, FILE_TIMEOUT, most.saturating_add(1)).await?;
         if answer.status == 200 { Ok(answer.body) } else { read(answer).map(|_| Vec::new()) }
     }
 
@@ -101,14 +101,16 @@ impl Api {
         url: String,
         body: Option<(String, Vec<u8>)>,
     ) -> Result<RestAnswer, Failure> {
-        self.fetch((method, url), body, (TIMEOUT, MAX_ANSWER)).await
+        self.fetch(method, url, body, TIMEOUT, MAX_ANSWER).await
     }
 
     async fn fetch(
         &self,
-        (method, url): (Method, String),
+        method: Method,
+        url: String,
         body: Option<(String, Vec<u8>)>,
-        within: (Duration, usize),
+        timeout: Duration,
+        max: usize,
     ) -> Result<RestAnswer, Failure> {
         let mut headers = vec![("authorization".to_owned(), format!("Bearer {}", self.token.expose()))];
         let body = body.map(|(kind, bytes)| {
@@ -116,7 +118,7 @@ impl Api {
             bytes
         });
         let request = ExchangeRequest { method, url, headers, body: body.unwrap_or_default() };
-        let answered = rest::ask(&*self.exchange, request, within).await;
+        let answered = rest::ask(&*self.exchange, request, (timeout, max)).await;
         answered.map_err(|failure| Failure::Fault(failure.fault("WhatsApp")))
     }
 }

@@ -28,7 +28,7 @@ pub(super) fn page(sql: &Sql<'_>, listing: &MemoryListing) -> Result<MemoryPage,
     let before = listing.cursor.as_deref().map_or(Ok((i64::MAX, i64::MAX)), parse)?;
     let (mut entries, mut count): (Vec<MemoryEntry>, u64) = (Vec::new(), 0);
     for scope in scopes(sql, &listing.reach)? {
-        let (some, number) = of_scope(sql, &scope, listing, before, limit)?;
+        let (some, number) = of_scope(sql, &scope, listing, before.0, before.1, limit)?;
         entries.extend(some);
         count += number.unsigned_abs();
     }
@@ -45,7 +45,8 @@ fn of_scope(
     sql: &Sql<'_>,
     scope: &str,
     listing: &MemoryListing,
-    (time, id): (i64, i64),
+    time: i64,
+    id: i64,
     limit: usize,
 ) -> Result<(Vec<MemoryEntry>, i64), Error> {
     const PAGE: &str =

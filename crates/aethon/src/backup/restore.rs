@@ -50,7 +50,8 @@ pub struct Restored {
 
 /// Restores a backup. `progress` gets the bytes done and all bytes, twice, and ends it by returning `false`. Blocks.
 pub fn restore(
-    (path, file): (&Path, &File),
+    path: &Path,
+    file: &File,
     key: Option<&Key>,
     target: &Target,
     now: Timestamp,

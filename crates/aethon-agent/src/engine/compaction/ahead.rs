@@ -28,7 +28,9 @@ struct Order {
     agent: Arc<RunningAgent>,
     context: TurnContext,
     leaving: Leaving,
-    form: (TokenCounter, usize),
+    counter: TokenCounter,
+    /// The most bytes of a summary.
+    max_chars: usize,
     stop: StopSignal,
     number: u64,
 }
@@ -48,8 +50,16 @@ impl Shared {
         }
         let Some(leaving) = leaving(window, &allowance.target_ahead(window, FULL_ENOUGH)) else { return };
         let Some((number, stop, stage)) = self.ahead.claim(&context.session, leaving.prefix) else { return };
-        let form = (window.counter, allowance.limits.summary_chars());
-        let order = Order { agent: agent.clone(), context: context.clone(), leaving, form, stop, number };
+        let (counter, max_chars) = (window.counter, allowance.limits.summary_chars());
+        let order = Order {
+            agent: agent.clone(),
+            context: context.clone(),
+            leaving,
+            counter,
+            max_chars,
+            stop,
+            number,
+        };
         let shared = self.clone();
         self.tasks.spawn(async move { shared.prepare(order, stage).await });
     }
@@ -72,12 +82,12 @@ impl Shared {
     /// Returns the summary, or `None` if it was stopped or no model has seen all of it; the turn that needs room then
     /// compacts without it.
     async fn prepared(&self, order: Order, stage: &watch::Sender<Stage>) -> Option<Prepared> {
-        let Order { agent, context, leaving, form, stop, .. } = order;
+        let Order { agent, context, leaving, counter, max_chars, stop, .. } = order;
         let time = self.options.turn_timeout;
         let mut control = Control::new(stop, time);
         let _permit = control.guard(self.ahead.permits.acquire()).await.ok()?.ok()?;
         stage.send_replace(Stage::Begun);
-        let mut summariser = Summariser::new((self, &agent), &context, form, time);
+        let mut summariser = Summariser::new(self, &agent, &context, counter, max_chars, time);
         let session = &context.session;
         let summarised = summarise(&mut summariser, (self, session), leaving, &mut control).await.ok()?;
         let warning = summariser.warning.take();

@@ -127,10 +127,10 @@ impl Compactor<'_> {
         control: &mut Control,
     ) -> Result<bool, TurnOutcome> {
         let Some(leaving) = conversation.leaving(target) else { return Ok(false) };
-        let form = (conversation.window.counter, allowance.limits.summary_chars());
+        let (counter, max_chars) = (conversation.window.counter, allowance.limits.summary_chars());
         // The answer needs time too; on a small machine either takes minutes.
         let time: Duration = control.left() / 2;
-        let mut summariser = Summariser::new((self.shared, self.agent), self.context, form, time);
+        let mut summariser = Summariser::new(self.shared, self.agent, self.context, counter, max_chars, time);
         let session = &self.context.session;
         let summarised = summarise(&mut summariser, (self.shared, session), leaving, control).await;
         conversation.spent += summariser.spent;

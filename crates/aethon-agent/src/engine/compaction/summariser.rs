@@ -52,9 +52,11 @@ pub(super) struct Summariser<'a> {
 impl<'a> Summariser<'a> {
     /// Creates a summariser whose summaries have at most this many bytes and which gives up after this time.
     pub(super) fn new(
-        (shared, agent): (&'a Shared, &RunningAgent),
+        shared: &'a Shared,
+        agent: &RunningAgent,
         context: &'a TurnContext,
-        (counter, chars): (TokenCounter, usize),
+        counter: TokenCounter,
+        chars: usize,
         time: Duration,
     ) -> Self {
         // The last one is called first.
