@@ -97,7 +97,7 @@ impl ApprovalPrompt {
         }
     }
 
-    /// Shows the gated and waits until it is settled.
+    /// Shows the request and waits until it is settled.
     async fn put(
         &self,
         gated: &GatedCall<'_>,
@@ -110,7 +110,7 @@ impl ApprovalPrompt {
             let resolution = Resolution { decision: Decision::Deny, reason: ResolutionReason::Timeout };
             return (Answer::new(Decision::Deny), resolution, CROWDED);
         };
-        // Dropped last, so that the gated is no longer pending when its settlement is announced.
+        // Dropped last, so that the request is no longer pending when its settlement is announced.
         let mut open = Open { prompt: self, context, id: request.id.clone(), settled: None, edited: None };
         let _asking = self.approvals.board.asks(&context.turn);
         context.surface.emit(&context.turn, TurnEvent::Approval(request.clone()));

@@ -42,7 +42,7 @@ use crate::pairing::{self, Redeemed};
 use aethon_core::messenger::{GroupMode, Pairing, UnknownSenderPolicy};
 
 /// The reply to a guest when guests have used up their share.
-pub(super) const TOO_MANY_SOCKETS_PAUSE: &str =
+pub(super) const CROWDED: &str =
     "There is too much to do right now, so I did not take that. Send it again later, please.";
 /// How long duplicates of a message are recognised, in seconds.
 const KNOWN_FOR: u64 = 7 * 24 * 3600;
@@ -443,7 +443,7 @@ impl Intake {
             // Trying again until there is room would hold up everybody who writes behind it, the owner included.
             Err(error) if error.is_crowded() && !trust.is_owner() => {
                 tracing::info!(channel = self.outlet.channel(), %error, "a message was refused");
-                self.tell_once(arrival, "crowded", TOO_MANY_SOCKETS_PAUSE.into()).await
+                self.tell_once(arrival, "crowded", CROWDED.into()).await
             }
             Err(error) => Err(error),
         }

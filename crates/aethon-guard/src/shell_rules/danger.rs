@@ -133,8 +133,11 @@ pub(super) fn danger(argv: &[String], homes: &Homes) -> Option<Danger> {
         }
         "find" | "gfind" => finds_and_removes(arguments, homes).then_some(REMOVE),
         "mv" => {
-            let last = operands(arguments).last();
-            (last == Some("/dev/null") && precious()).then_some(REMOVE)
+            let last = operands(arguments).last()?;
+            match last == "/dev/null" && precious() {
+                true => Some(REMOVE),
+                false => is_vital(last).then_some(OVERWRITE),
+            }
         }
         "chmod" | "chown" | "chgrp" | "setfacl" => {
             let is_deep = has_option(arguments, 'R', "recursive");
@@ -304,11 +307,15 @@ pub(super) fn operands(arguments: &[String]) -> impl Iterator<Item = &str> {
 }
 
 fn finds_and_removes(arguments: &[String], homes: &Homes) -> bool {
+    let is_link_option = |word: &&String| matches!(word.as_str(), "-H" | "-L" | "-P" | "--");
+    let arguments: Vec<&String> = arguments.iter().skip_while(is_link_option).collect();
     let roots = arguments.iter().take_while(|word| !word.starts_with(['-', '(', '!']));
-    // With a test before it, it removes only the matches.
-    let first_test = arguments.iter().find(|word| word.starts_with('-')).map(String::as_str);
+    // With a test before it, it removes only the matches. Staying on one file system or going depth-first is no test.
+    let is_test =
+        |word: &&&String| word.starts_with('-') && !matches!(word.as_str(), "-xdev" | "-mount" | "-depth");
+    let first_test = arguments.iter().find(is_test).map(|word| word.as_str());
     let removes = matches!(first_test, Some("-delete"))
-        || arguments.windows(2).any(|pair| pair[0].starts_with("-exec") && base_name(&pair[1]) == "rm")
+        || arguments.windows(2).any(|pair| pair[0].starts_with("-exec") && base_name(pair[1]) == "rm")
             && matches!(first_test, Some("-exec" | "-execdir"));
     removes && roots.into_iter().any(|root| homes.is_precious(root))
 }

@@ -1,6 +1,7 @@
 //! Expands words: variables, substitutions, braces.
 
 use super::marks::{BLANK, BRACES, UNKNOWN};
+use super::paths::base_name;
 use super::refusal::Refusal;
 use super::syntax::{Change, Piece, Word};
 use super::variables::Arguments;
@@ -107,9 +108,11 @@ impl Walk<'_> {
         }
         match (name, &self.arguments) {
             ("HOME", _) => self.homes.own().to_owned(),
+            // The name is never empty, so that an owner does not vanish from `chown -R $USER /`.
+            ("USER" | "LOGNAME", _) => base_name(self.homes.own()).to_owned(),
             ("IFS", _) => " ".to_owned(),
             ("SHELL" | "BASH" | "0", _) => "bash".to_owned(),
-            ("PWD" | "OLDPWD" | "?" | "#" | "$" | "!" | "-", _) => UNKNOWN.to_string(),
+            ("PWD" | "OLDPWD" | "UID" | "?" | "#" | "$" | "!" | "-", _) => UNKNOWN.to_string(),
             ("@" | "*", Arguments::Known(words)) => words.join(" "),
             (name, arguments) => match (name.parse::<usize>(), arguments) {
                 (Ok(place), Arguments::Known(words)) => words.get(place - 1).cloned().unwrap_or_default(),

@@ -77,6 +77,31 @@ fn an_entry_says_which_harm_to_a_repository_is_refused_and_other_use_of_git_stay
     }
 }
 
+#[test]
+fn options_before_the_harm_do_not_hide_it() {
+    for command in [
+        "time -p rm -rf /",
+        "find -L / -delete",
+        "find / -xdev -delete",
+        "find -- / -depth -delete",
+        "mv notes /etc/shadow",
+        "chown -R $USER /",
+        "rm -rf /home/$USER",
+    ] {
+        assert!(bare().check(command).is_err(), "not refused: {command}");
+    }
+    for command in [
+        "time -p make",
+        "find -L . -name '*.o' -delete",
+        "find / -xdev -name core -print",
+        "mv notes old",
+        "chown -R $USER target",
+        "rm -rf /home/$USER/project/target",
+    ] {
+        allowed(&bare(), command);
+    }
+}
+
 /// A command of the corpus, and a word that identifies the rule that must catch it.
 struct Row {
     command: String,

@@ -1,6 +1,6 @@
 //! What happens to a message for which there is no room.
 
-use super::super::intake::TOO_MANY_SOCKETS_PAUSE;
+use super::super::intake::CROWDED;
 use super::*;
 
 #[tokio::test]
@@ -12,7 +12,7 @@ async fn guest_over_the_limit_is_refused_and_the_owner_is_retried() {
         // Were it an error, the messages behind it would wait until it succeeds.
         intake.arrive(stage.arrival("7:1", "hi")).await.unwrap();
     }
-    assert_eq!(stage.said(), [TOO_MANY_SOCKETS_PAUSE], "told once");
+    assert_eq!(stage.said(), [CROWDED], "told once");
     assert!(stage.submitted().is_empty());
     let stage = Stage::new(known());
     let intake = stage.intake();
