@@ -31,7 +31,7 @@ pub(crate) struct ConnectionSlot {
     connections: Arc<Connections>,
     address: IpAddr,
     progress: Arc<Progress>,
-    is_proxys: bool,
+    is_from_proxy: bool,
     _permit: OwnedSemaphorePermit,
 }
 
@@ -60,7 +60,7 @@ impl Connections {
             connections: Arc::clone(self),
             address,
             progress,
-            is_proxys: is_proxy,
+            is_from_proxy: is_proxy,
             _permit: permit,
         }
     }
@@ -87,8 +87,8 @@ impl ConnectionSlot {
     }
 
     /// Returns whether a trusted proxy holds the connection, on behalf of others.
-    pub(crate) fn is_proxys(&self) -> bool {
-        self.is_proxys
+    pub(crate) fn is_from_proxy(&self) -> bool {
+        self.is_from_proxy
     }
 }
 

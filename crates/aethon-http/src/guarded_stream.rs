@@ -152,7 +152,7 @@ impl GuardedStream {
     /// them nothing.
     fn idle_limit(&self) -> Duration {
         let limits = &self.app.options.limits;
-        let is_known = self.progress.is_known() || self.slot.is_proxys() || self.app.is_open_to_all();
+        let is_known = self.progress.is_known() || self.slot.is_from_proxy() || self.app.is_open_to_all();
         if is_known { limits.idle } else { limits.idle_unknown }
     }
 

@@ -1,7 +1,7 @@
 //! Checks the Host of a request, against DNS rebinding: a page on a foreign name that resolves to this machine must
 //! not reach anything that acts without a credential.
 //!
-//! The rule is INTERFACE section 4: on a loopback bind, whatever could act without a credential answers only to
+//! The rule (`docs/contract/http.md`): on a loopback bind, whatever could act without a credential answers only to
 //! loopback names and `channels.webchat.allowed_hosts`. Everything else answers to any well-formed Host, unless that
 //! list is not empty. This module also decides whether a bind is loopback, for the check that refuses to start.
 

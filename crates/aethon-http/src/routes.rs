@@ -229,7 +229,7 @@ pub(crate) static ROUTES: &[Route] = &[
     hook("/webhook/{channel}", async_handler!(webhook::channel),
         r#"["Webhooks", "Continues the session of that channel.", {"200": "Answer", "429": "Problem", "502": "Problem", "503": "Problem", "504": "Problem"}, {}, {"WebhookText": {"text": "string"}}]"#),
     get("/ws/chat", Gated, Nothing, Handler::Socket(SocketKind::Chat),
-        r#"["Sockets", "The chat socket: a WebSocket upgrade; see INTERFACE for the frames.", {"101": "", "426": "Problem"}, {"session": "string"}]"#),
+        r#"["Sockets", "The chat socket: a WebSocket upgrade; see docs/contract/sockets.md for the frames.", {"101": "", "426": "Problem"}, {"session": "string"}]"#),
     get("/ws/dashboard", Gated, Dashboard, Handler::Socket(SocketKind::Dashboard),
         r#"["Sockets", "What happens, live: a WebSocket upgrade.", {"101": "", "426": "Problem"}]"#),
     get("/dashboard", Gated, Dashboard, async_handler!(pages::dashboard),

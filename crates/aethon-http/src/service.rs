@@ -1,4 +1,4 @@
-//! The checks of every request, in the order of INTERFACE section 4: Host, public or gated, token, route and method,
+//! The checks of every request, in the order of `docs/contract/http.md`: Host, public or gated, token, route and method,
 //! content type and Origin of state-changing requests, length, handler, headers.
 //!
 //! A response that needs no waiting is made at once, without a task or a boxed future. Only handlers that read a body

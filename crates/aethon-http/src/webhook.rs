@@ -1,6 +1,6 @@
 //! Inbound webhooks: other programs send text and wait for the reply.
 //!
-//! The checks follow the order of INTERFACE section 6: presence of a signature, content type and length (by the
+//! The checks follow the order of `docs/contract/http.md`: presence of a signature, content type and length (by the
 //! service), the signature over the raw bytes, the form, the fields, and only then a turn. The message enters through
 //! the same interface as all others. That interface recognises a repeated `Idempotency-Key`, so the repeated response
 //! is made from the stored reply and equals the first one. A key belongs to the resolved address, however that is

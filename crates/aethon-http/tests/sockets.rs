@@ -1,4 +1,4 @@
-//! The server on real sockets: slow, oversized, malformed, too many, and how it stops. INTERFACE sections 1, 4 and 6.
+//! The server on real sockets: slow, oversized, malformed, too many, and how it stops.
 
 #![allow(
     clippy::unwrap_used,

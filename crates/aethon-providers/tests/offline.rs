@@ -1,4 +1,4 @@
-//! The models `echo` and `fake` through the trait: INTERFACE section 7, row by row.
+//! The models `echo` and `fake` through the trait.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may fail loudly")]
 
 use std::sync::Arc;

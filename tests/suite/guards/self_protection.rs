@@ -1,4 +1,4 @@
-//! Attempts of an approved command to reach the assistant itself (docs/security.md).
+//! Attempts of an approved command to reach the assistant itself.
 //!
 //! The crate's own tests try each wall; here the built programs stand behind them.
 

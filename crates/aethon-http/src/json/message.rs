@@ -1,6 +1,6 @@
 //! A message and its blocks as JSON.
 //!
-//! The fields are those of INTERFACE section 4, with `stop_reason` on the last message of a turn. Signatures and
+//! The fields are those of the OpenAPI document, with `stop_reason` on the last message of a turn. Signatures and
 //! encrypted reasoning are private to providers, and the boundaries of marked content to the engine, so neither is
 //! written here.
 

@@ -1,4 +1,4 @@
-//! The WebSockets over a real server on loopback, with a scripted assistant behind it (INTERFACE.md, section 5).
+//! The WebSockets over a real server on loopback, with a scripted assistant behind it (`docs/contract/sockets.md`).
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
