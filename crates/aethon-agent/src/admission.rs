@@ -32,7 +32,7 @@ const MAX_CHAIN: usize = 64;
 /// regardless of who requests it, and is untrusted if that message was: a person who edits a stranger's words starts
 /// from them. Unless it names an effort of its own, it keeps that of the message; an edit that names no files keeps
 /// the message's files.
-pub(crate) async fn keep_what_was_said(log: &dyn TurnLog, inbound: &mut Inbound) -> Result<()> {
+pub(crate) async fn inherit_from_original(log: &dyn TurnLog, inbound: &mut Inbound) -> Result<()> {
     let (turn, keeps_attachments) = match &mut inbound.intent {
         Intent::Say => return Ok(()),
         Intent::Retry { turn } => (turn.clone(), false),
@@ -47,7 +47,7 @@ pub(crate) async fn keep_what_was_said(log: &dyn TurnLog, inbound: &mut Inbound)
         inbound.effort = repeated.effort;
     }
     if keeps_attachments {
-        inbound.attachments = said_at_first(log, inbound, &turn).await?.attachments;
+        inbound.attachments = original_message(log, inbound, &turn).await?.attachments;
     }
     Ok(())
 }
@@ -76,7 +76,7 @@ pub(crate) async fn admit(
         }
     };
     let content = match &inbound.intent {
-        Intent::Retry { turn } => content(&said_at_first(log, inbound, turn).await?)?,
+        Intent::Retry { turn } => content(&original_message(log, inbound, turn).await?)?,
         Intent::Say | Intent::Edit { .. } => content(inbound)?,
     };
     Ok((Message::new(Role::User, content, now), replaces))
@@ -89,7 +89,7 @@ async fn earlier(log: &dyn TurnLog, inbound: &Inbound, turn: &TurnId) -> Result<
         .ok_or_else(|| Error::not_found("there is no such turn in this session"))
 }
 
-async fn said_at_first(log: &dyn TurnLog, inbound: &Inbound, turn: &TurnId) -> Result<Inbound> {
+async fn original_message(log: &dyn TurnLog, inbound: &Inbound, turn: &TurnId) -> Result<Inbound> {
     let mut turn = turn.clone();
     for _ in 0..MAX_CHAIN {
         let record = earlier(log, inbound, &turn).await?;

@@ -10,7 +10,7 @@
 
 mod admission;
 mod agent;
-mod caught;
+mod catch_panic;
 pub mod changes;
 mod control;
 mod dispatcher;
@@ -35,7 +35,7 @@ pub use agent::{Agent, AgentModels};
 pub use engine::Engine;
 pub use hooks::Hooks;
 pub use meter::{
-    Booked, CallError, Ending, Grant, Meter, ModelCall, Prices, Settled, StandIn, Work, pricing_key,
+    Booked, CallError, Ending, Fallback, Grant, Meter, ModelCall, Prices, Settled, Work, pricing_key,
 };
 pub use models::Models;
 pub use open_questions::OpenQuestions;

@@ -14,7 +14,7 @@ use aethon_core::ids::TurnId;
 use aethon_core::message::ToolCall;
 use jiff::{SignedDuration, Timestamp};
 
-use crate::patience::until_stored;
+use crate::patience::retry_until_stored;
 use crate::storage_log::log_storage;
 
 /// The owner of the records, which is no channel.
@@ -60,8 +60,10 @@ impl OpenQuestions {
     pub(crate) async fn settle(&self, turn: &TurnId, call: &ToolCall) -> Result<()> {
         let Some(records) = &self.notes else { return Ok(()) };
         let name = name(turn, &call.id);
-        until_stored("an answered question could not be noted; trying again", || records.take(OWNER, &name))
-            .await?;
+        retry_until_stored("an answered question could not be noted; trying again", || {
+            records.take(OWNER, &name)
+        })
+        .await?;
         Ok(())
     }
 

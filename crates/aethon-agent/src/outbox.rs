@@ -22,8 +22,8 @@ use jiff::{SignedDuration, Timestamp};
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep, timeout};
 
-use crate::caught::caught;
-use crate::patience::until_stored;
+use crate::catch_panic::catch_panic;
+use crate::patience::retry_until_stored;
 
 /// How many deliveries are in progress at once.
 const SIDE_BY_SIDE: usize = 64;
@@ -197,7 +197,7 @@ impl Worker {
         let settle = || self.outbox.settle(id, outcome.clone());
         tokio::select! {
             biased;
-            settled = until_stored("what became of a delivery could not be stored; trying again", settle) => settled,
+            settled = retry_until_stored("what became of a delivery could not be stored; trying again", settle) => settled,
             () = shutdown.requested() => settle().await,
         }
     }
@@ -229,7 +229,7 @@ impl Worker {
         let name = &delivery.content.channel;
         // Channels are fixed while the program runs, so one that is not set up will not appear in a minute.
         let channel = self.channels.get(name).map_err(|error| DeliveryError::lasting(error.to_string()))?;
-        match timeout(MAX_SEND, caught(channel.send(delivery))).await {
+        match timeout(MAX_SEND, catch_panic(channel.send(delivery))).await {
             Ok(Ok(sent)) => sent,
             Ok(Err(panic)) => {
                 tracing::error!(channel = name, panic, "a channel panicked");

@@ -40,7 +40,7 @@ where
 {
     let lone_failures = AtomicUsize::new(0);
     let lone_failures = &lone_failures;
-    until_stored(what, || {
+    retry_until_stored(what, || {
         let read = attempt();
         async move {
             let error = match read.await {
@@ -67,7 +67,7 @@ where
 
 /// Repeats a storage operation until it succeeds. Refusals (the target is gone, the data is invalid, the program
 /// is shutting down) is returned at once.
-pub async fn until_stored<T, F>(what: &'static str, mut attempt: impl FnMut() -> F) -> Result<T>
+pub async fn retry_until_stored<T, F>(what: &'static str, mut attempt: impl FnMut() -> F) -> Result<T>
 where
     F: Future<Output = Result<T>>,
 {
@@ -123,7 +123,7 @@ mod tests {
             tried.set(tried.get() + 1);
             if tried.get() < 100 { Err::<(), _>(fail()) } else { Err(Error::shutting_down()) }
         };
-        until_stored("a test", attempt).await.unwrap_err();
+        retry_until_stored("a test", attempt).await.unwrap_err();
         tried.get()
     }
 

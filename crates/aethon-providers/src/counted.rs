@@ -1,6 +1,6 @@
 //! Token counts from services, read so that an impossible figure does not spoil a response.
 //!
-//! A count that is negative, fractional or not a number becomes [`UNBELIEVABLE`]: the meter reports that
+//! A count that is negative, fractional or not a number becomes [`INVALID_COUNT`]: the meter reports that
 //! once and books the estimate instead. A complete response is neither discarded for it nor paid for twice.
 
 use serde::de::DeserializeOwned;
@@ -8,18 +8,18 @@ use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
 /// More tokens than any request can have.
-pub(crate) const UNBELIEVABLE: u64 = u64::MAX;
+pub(crate) const INVALID_COUNT: u64 = u64::MAX;
 
 /// Reads counts by name; returns `None` if the value has another shape.
 pub(crate) fn counts<'de, D: Deserializer<'de>, T: DeserializeOwned>(from: D) -> Result<Option<T>, D::Error> {
     let mut told = Value::deserialize(from)?;
-    mend(&mut told);
+    sanitize(&mut told);
     Ok(serde_json::from_value(told).ok())
 }
 
-fn mend(told: &mut Value) {
+fn sanitize(told: &mut Value) {
     match told {
-        Value::Object(parts) => parts.values_mut().for_each(mend),
+        Value::Object(parts) => parts.values_mut().for_each(sanitize),
         Value::Number(number) => *told = count(number.as_u64(), number.as_f64()).into(),
         Value::String(text) => {
             if let Ok(number) = text.parse::<f64>() {
@@ -33,7 +33,7 @@ fn mend(told: &mut Value) {
 /// A whole number may be written as `12.0`.
 fn count(whole: Option<u64>, number: Option<f64>) -> u64 {
     let is_whole = |number: &f64| (0.0..1e15).contains(number) && number.fract() <= 0.0;
-    whole.or(number.filter(is_whole).map(|number| number as u64)).unwrap_or(UNBELIEVABLE)
+    whole.or(number.filter(is_whole).map(|number| number as u64)).unwrap_or(INVALID_COUNT)
 }
 
 #[cfg(test)]
@@ -66,10 +66,10 @@ mod tests {
         check("12", Some(12));
         check("12.0", Some(12));
         check("\"12\"", Some(12));
-        check("18446744073709551615", Some(UNBELIEVABLE));
+        check("18446744073709551615", Some(INVALID_COUNT));
         check("null", None);
         for told in ["-1", "-0.5", "0.5", "1e300", "99999999999999999999", "\"NaN\"", "\"-3\""] {
-            check(told, Some(UNBELIEVABLE));
+            check(told, Some(INVALID_COUNT));
         }
     }
 
@@ -80,7 +80,7 @@ mod tests {
         }
         let inner: Line =
             serde_json::from_str(r#"{"usage": {"parts": {"cached": -1}, "tier": "x"}}"#).unwrap();
-        let parts = Some(Parts { cached: UNBELIEVABLE });
+        let parts = Some(Parts { cached: INVALID_COUNT });
         assert_eq!(inner.usage, Some(Counts { sent: None, parts }));
     }
 }

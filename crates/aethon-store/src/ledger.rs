@@ -256,7 +256,7 @@ fn spend(sql: &Sql<'_>, day: i64) -> Result<(i64, i64), Error> {
 }
 
 /// Returns whether there are any reservations.
-pub(crate) fn is_anything_set_aside(sql: &Sql<'_>) -> Result<bool, Error> {
+pub(crate) fn has_open_reservations(sql: &Sql<'_>) -> Result<bool, Error> {
     const ANY: &str = "SELECT EXISTS (SELECT 1 FROM reservations)";
     Ok(sql.one(ANY, [], |row| row.get(0))?)
 }

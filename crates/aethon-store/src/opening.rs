@@ -162,7 +162,7 @@ fn prove_writable(sql: &Sql<'_>, path: &Path, health: &StorageHealth) -> Result<
 
 /// Books the calls that an earlier daemon left open. Writes nothing, and so waits for no lock, if there are none.
 fn write_off(sql: &Sql<'_>, today: i64) -> Result<(), Error> {
-    if !ledger::is_anything_set_aside(sql)? {
+    if !ledger::has_open_reservations(sql)? {
         return Ok(());
     }
     let calls = db::in_transaction(sql, |sql| ledger::write_off(sql, today - 1, OpenMode::Daemon))?;

@@ -213,12 +213,12 @@ fn beginning(json: &str) -> String {
 
 /// Puts spaces around characters that are words by themselves, since the index splits words at spaces.
 fn spread(text: &str) -> Cow<'_, str> {
-    if !text.chars().any(is_word_of_its_own) {
+    if !text.chars().any(is_whole_word) {
         return text.into();
     }
     let mut spread = String::with_capacity(text.len() * 2);
     for c in text.chars() {
-        if is_word_of_its_own(c) {
+        if is_whole_word(c) {
             spread.extend([' ', c, ' ']);
         } else {
             spread.push(c);
@@ -239,7 +239,7 @@ pub(crate) fn runs(text: &str) -> impl Iterator<Item = String> {
 }
 
 /// Returns whether a character is a word by itself, without spaces around it.
-pub(crate) fn is_word_of_its_own(c: char) -> bool {
+pub(crate) fn is_whole_word(c: char) -> bool {
     matches!(c, '\u{2e80}'..='\u{9fff}' | '\u{ac00}'..='\u{d7af}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3ffff}')
 }
 

@@ -19,10 +19,10 @@ use tokio::time::{Instant, sleep_until, timeout};
 use super::backend::{Backend, Listing, Overview, Request};
 use super::event::{BackendEvent, ChatEvent, OthersTurn, Outcome};
 use super::reconnect::Reconnect;
+use super::shown_turns::ShownTurns;
 use super::socket::{Broken, Socket};
-use super::told::ToldTurns;
 use super::transcript::{Transcript, Turn, Wanted};
-use super::unsent::{Fate, Unsent};
+use super::unsent::{AckOutcome, Unsent};
 use crate::daemon::{Daemon, Finder};
 
 /// How long connecting and catching up may take.
@@ -68,7 +68,7 @@ pub(super) struct Remote {
     /// Turns that this terminal asked for and that are not over.
     own: Vec<String>,
     /// The ended turns that were reported, and those still to report.
-    told: ToldTurns,
+    told: ShownTurns,
     /// Turns to stop as soon as the daemon is reachable.
     to_stop: Vec<String>,
     queue: VecDeque<BackendEvent>,
@@ -96,7 +96,7 @@ impl Remote {
             unsent: Unsent::default(),
             look: Instant::now(),
             own: Vec::new(),
-            told: ToldTurns::default(),
+            told: ShownTurns::default(),
             to_stop: Vec::new(),
             queue: VecDeque::new(),
         };
@@ -216,7 +216,7 @@ impl Remote {
             return;
         }
         let own = &self.own;
-        let untold = self.told.take_untold(transcript, last, |turn| own.iter().any(|own| own == turn));
+        let untold = self.told.take_unseen(transcript, last, |turn| own.iter().any(|own| own == turn));
         if untold.is_cut {
             self.queue.push_back(BackendEvent::outside(ChatEvent::Connection(MORE.into())));
         }
@@ -237,25 +237,25 @@ impl Remote {
         let (kind, turn) = (text("type"), text("turn"));
         if kind == "ack" || (kind == "error" && turn.is_empty()) {
             match self.unsent.hear(frame, Instant::now()) {
-                Fate::Taken { is_withdrawn } => {
+                AckOutcome::Taken { is_withdrawn } => {
                     if is_withdrawn {
                         self.to_stop.push(turn.clone());
                     }
                     self.own.push(turn.clone());
                     self.tell(&turn, ChatEvent::Accepted { queued: frame["queued"].as_u64().unwrap_or(0) });
                 }
-                Fate::Later => {}
-                Fate::Refused => {
+                AckOutcome::Later => {}
+                AckOutcome::Refused => {
                     self.queue.push_back(BackendEvent::outside(ChatEvent::Refused(text("message"))))
                 }
-                Fate::None if text("code") == "bad_edit" => {
+                AckOutcome::None if text("code") == "bad_edit" => {
                     let (id, why) = (text("id"), text("message"));
                     self.queue.push_back(BackendEvent::outside(ChatEvent::EditRefused { id, why }));
                 }
-                Fate::None if kind == "error" && text("code") != "unknown_approval" => {
+                AckOutcome::None if kind == "error" && text("code") != "unknown_approval" => {
                     self.queue.push_back(BackendEvent::outside(ChatEvent::Notice(text("message"))));
                 }
-                Fate::None => {}
+                AckOutcome::None => {}
             }
         } else if self.own.contains(&turn) {
             if let Some(received) = BackendEvent::of(frame) {

@@ -35,7 +35,7 @@ struct Message {
 
 /// The effect of a frame on a message.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Fate {
+pub(super) enum AckOutcome {
     /// Nothing.
     None,
     /// It is stored; perhaps the person does not want it any more.
@@ -77,12 +77,12 @@ impl Unsent {
     }
 
     /// Applies a frame to the message that it answers.
-    pub(super) fn hear(&mut self, frame: &Value, now: Instant) -> Fate {
+    pub(super) fn hear(&mut self, frame: &Value, now: Instant) -> AckOutcome {
         let Some(index) = self.0.iter().position(|message| frame["id"] == message.id.as_str()) else {
-            return Fate::None;
+            return AckOutcome::None;
         };
         if frame["type"] == "ack" {
-            return Fate::Taken { is_withdrawn: self.0.remove(index).is_withdrawn };
+            return AckOutcome::Taken { is_withdrawn: self.0.remove(index).is_withdrawn };
         }
         if frame["code"] == "busy"
             && let Some(message) = self.0.get_mut(index)
@@ -90,11 +90,11 @@ impl Unsent {
             let since = *message.refused.get_or_insert(now);
             message.due = Some(now + PAUSE);
             if now - since < TIMEOUT {
-                return Fate::Later;
+                return AckOutcome::Later;
             }
         }
         self.0.remove(index);
-        Fate::Refused
+        AckOutcome::Refused
     }
 
     /// Returns the time at which the next one is to be sent again.
@@ -137,14 +137,14 @@ mod tests {
         let now = Instant::now();
         assert!(unsent.add("a".into(), json!({"id": "a"})));
         let busy = json!({"type": "error", "id": "a", "code": "busy"});
-        assert_eq!(unsent.hear(&busy, now), Fate::Later);
+        assert_eq!(unsent.hear(&busy, now), AckOutcome::Later);
         assert!(unsent.take_due(now).is_empty(), "not at once");
         assert_eq!(unsent.take_due(now + PAUSE), [json!({"id": "a"})]);
         assert_eq!(unsent.take_due(now + PAUSE).len(), 0, "not at once again");
         assert!(unsent.due() > Some(now + PAUSE));
         unsent.withdraw();
         let taken = unsent.hear(&json!({"type": "ack", "id": "a"}), now);
-        assert_eq!(taken, Fate::Taken { is_withdrawn: true });
+        assert_eq!(taken, AckOutcome::Taken { is_withdrawn: true });
         assert!(unsent.is_empty());
     }
 
@@ -156,10 +156,10 @@ mod tests {
             assert!(unsent.add(id.into(), json!({"id": id})));
         }
         let refusal = |id: &str, code: &str| json!({"type": "error", "id": id, "code": code});
-        assert_eq!(unsent.hear(&refusal("a", "invalid"), now), Fate::Refused);
-        assert_eq!(unsent.hear(&refusal("a", "invalid"), now), Fate::None);
-        assert_eq!(unsent.hear(&refusal("b", "busy"), now), Fate::Later);
-        assert_eq!(unsent.hear(&refusal("b", "busy"), now + TIMEOUT), Fate::Refused);
+        assert_eq!(unsent.hear(&refusal("a", "invalid"), now), AckOutcome::Refused);
+        assert_eq!(unsent.hear(&refusal("a", "invalid"), now), AckOutcome::None);
+        assert_eq!(unsent.hear(&refusal("b", "busy"), now), AckOutcome::Later);
+        assert_eq!(unsent.hear(&refusal("b", "busy"), now + TIMEOUT), AckOutcome::Refused);
         assert!(unsent.is_empty());
         assert!((0..MAX_COUNT).all(|number| unsent.add(number.to_string(), json!({}))));
         assert!(!unsent.add("one too many".into(), json!({})));

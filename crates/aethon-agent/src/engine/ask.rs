@@ -13,9 +13,9 @@ use tokio::task::coop::consume_budget;
 use super::outcome::{TurnOutcome, failure};
 use super::response::{MAX_SAID, ResponseBuffer};
 use super::shared::Shared;
-use crate::caught::caught;
+use crate::catch_panic::catch_panic;
 use crate::control::{Control, Interrupt};
-use crate::meter::{CallError, ModelCall, StandIn, Work};
+use crate::meter::{CallError, Fallback, ModelCall, Work};
 use crate::models::Models;
 
 /// One request, and who watches its answer.
@@ -71,7 +71,7 @@ impl Dialogue {
         let mut call = ModelCall::new(services.meter.clone(), work);
         let audience = Audience { surface, context };
         let reading = self.read_answer(&mut call, models, request, &audience);
-        let read = control.guard(caught(reading)).await;
+        let read = control.guard(catch_panic(reading)).await;
         let silences = call.silences();
         let counted = self.response.usage().map_or(0, |usage| usage.input_tokens);
         let settled = call.settle().await;
@@ -133,7 +133,7 @@ impl Dialogue {
         }
     }
 
-    fn notify_fallback(&mut self, StandIn { model, reason }: StandIn, audience: &Audience<'_>) {
+    fn notify_fallback(&mut self, Fallback { model, reason }: Fallback, audience: &Audience<'_>) {
         if self.reported_fallback.as_ref() != Some(&model) {
             self.reported_fallback = Some(model.clone());
             audience.surface.emit(&audience.context.turn, TurnEvent::Model { model, reason });

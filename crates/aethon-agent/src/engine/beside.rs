@@ -10,13 +10,13 @@ use tokio::sync::Semaphore;
 use crate::tasks::BackgroundTask;
 
 /// How often a lease is renewed while it lasts. Three signs of life may be late without harm.
-pub(super) const SIGNS: u32 = 4;
+pub(super) const RENEWALS_PER_LEASE: u32 = 4;
 
 /// Returns the watcher of a resumed turn.
 pub(super) type Watchers = dyn Fn(&TurnRecord) -> Arc<dyn Surface> + Send + Sync;
 
 /// The known state of the turns of other programs.
-pub(super) struct Elsewhere {
+pub(super) struct PeerTurns {
     pub(super) onlookers: OnceLock<Arc<dyn SessionWatchers>>,
     /// Allows one poll at a time: after a completed poll, everything before it has been announced.
     pub(super) polling: Semaphore,
@@ -25,14 +25,14 @@ pub(super) struct Elsewhere {
     pub(super) task: BackgroundTask,
 }
 
-impl Default for Elsewhere {
+impl Default for PeerTurns {
     fn default() -> Self {
         let (onlookers, task) = (OnceLock::new(), BackgroundTask::default());
         Self { onlookers, polling: Semaphore::new(1), through: Mutex::default(), task }
     }
 }
 
-impl Elsewhere {
+impl PeerTurns {
     /// Ends the polls.
     pub(super) async fn end(&self) {
         self.task.end().await;

@@ -21,7 +21,7 @@ use tokio::time::Instant;
 
 use super::outcome::TurnOutcome;
 use super::repetition::Repetition;
-use crate::caught::caught;
+use crate::catch_panic::catch_panic;
 use crate::control::{Control, Interrupt};
 
 pub(super) const RESTARTED: &str = "interrupted by a restart of the assistant; it may or may not have run";
@@ -253,7 +253,7 @@ impl OpenCall {
         let mut result = if was_cut && self.call.input.is_string() {
             ToolResult::failed(&self.call, CUT_ARGUMENTS)
         } else {
-            caught(toolbox.run(&self.context, &self.call)).await.unwrap_or_else(|panic| {
+            catch_panic(toolbox.run(&self.context, &self.call)).await.unwrap_or_else(|panic| {
                 tracing::error!(tool = self.call.name, panic, "a tool call panicked");
                 ToolResult::failed(&self.call, FAULT)
             })

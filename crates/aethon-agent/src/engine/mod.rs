@@ -3,7 +3,7 @@
 //! `start` begins a turn and `turn` runs it: `request` decides the content of a request, and whether to send it again
 //! after a failure (`retry`); `ask` makes one model call; `fit` and `compaction` make the request fit; `response`
 //! collects the model's output; `calls` runs its tools, and `repetition` detects loops; `outcome` stores the end, one
-//! long answer at a time (`long_ends`). `measure` is for telemetry.
+//! long answer at a time (`large_reply_gate`). `measure` is for telemetry.
 //!
 //! `agents` are the running agents, `knowledge` is the knowledge about their models, and `delegation` is how one
 //! agent delegates to another. `recover` resumes or closes the turns that a crash left behind, `watch` renews the
@@ -17,13 +17,13 @@ mod beside;
 mod calls;
 mod compaction;
 mod delegation;
-mod elsewhere;
 mod fit;
 mod knowledge;
-mod long_ends;
+mod large_reply_gate;
 mod measure;
 mod offer;
 mod outcome;
+mod peer_turns;
 mod recover;
 mod repetition;
 mod request;

@@ -20,7 +20,7 @@ use crate::control::{Cause, Interrupt};
 use crate::dispatcher::Job;
 use crate::meter::in_words;
 use crate::outbox::expiry;
-use crate::patience::{until_read, until_stored};
+use crate::patience::{retry_until_stored, until_read};
 use crate::storage_log::log_storage;
 
 /// How a turn ends, and why.
@@ -159,7 +159,7 @@ impl Shared {
             let deliveries = deliveries.clone();
             self.services.log.finish(Finish { messages, reply, deliveries, next: next.take() })
         };
-        until_stored("the outcome of a turn could not be stored; trying again", finish).await
+        retry_until_stored("the outcome of a turn could not be stored; trying again", finish).await
     }
 
     /// Returns the other destinations of a reply; none if a person stopped the turn. `seen` is the content that the

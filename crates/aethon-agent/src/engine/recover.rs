@@ -25,9 +25,9 @@ use jiff::SignedDuration;
 use super::beside::Watchers;
 use super::shared::Shared;
 use crate::admission::admit;
-use crate::caught::caught;
+use crate::catch_panic::catch_panic;
 use crate::dispatcher::{Job, Stage, TurnHandle};
-use crate::patience::{until_read, until_stored};
+use crate::patience::{retry_until_stored, until_read};
 use crate::storage_log::log_storage;
 use crate::window::missing_results;
 
@@ -40,7 +40,7 @@ impl Shared {
     pub(super) async fn recover(self: &Arc<Self>, watchers: &Watchers) -> Result<usize> {
         let mut going_on = 0;
         for session in self.services.owners.orphaned().await? {
-            going_on += self.adopt(&session, watchers).await;
+            going_on += self.take_over_session(&session, watchers).await;
         }
         if going_on > 0 {
             tracing::info!(turns = going_on, "turns that were interrupted go on");
@@ -50,15 +50,19 @@ impl Shared {
 
     /// Takes over the turns that a dead program has left in a session, if no turn runs here in it: a running turn
     /// checks for earlier turns itself. Returns the number of resumed turns.
-    pub(super) async fn adopt(self: &Arc<Self>, session: &SessionId, watchers: &Watchers) -> usize {
+    pub(super) async fn take_over_session(
+        self: &Arc<Self>,
+        session: &SessionId,
+        watchers: &Watchers,
+    ) -> usize {
         if !self.queues.reserve(session) {
             return 0;
         }
         let taken_over = async {
             let records = self.services.owners.take_over(session).await?;
-            Ok::<_, Error>(self.readmit(records, false, watchers).await)
+            Ok::<_, Error>(self.requeue_recovered(records, false, watchers).await)
         };
-        let jobs = match caught(taken_over).await {
+        let jobs = match catch_panic(taken_over).await {
             Ok(Ok(jobs)) => jobs,
             Ok(Err(error)) => {
                 log_storage("interrupted turns could not be taken over", &error);
@@ -79,7 +83,7 @@ impl Shared {
 
     /// Makes turns that were taken over ready to run, and closes those that are not worth it. What would be put into the
     /// transcript behind others is closed when it comes up; `others_wait` says that there may be such others already.
-    pub(super) async fn readmit(
+    pub(super) async fn requeue_recovered(
         self: &Arc<Self>,
         mut records: Vec<TurnRecord>,
         others_wait: bool,
@@ -201,7 +205,7 @@ impl Shared {
             if in_transcript {
                 let (message, _) = admit(&**log, &record.inbound, record.accepted_at).await?;
                 let begin = || log.begin(&record.turn, Begin { message: message.clone(), replaces: None });
-                until_stored(CLOSING, begin).await?;
+                retry_until_stored(CLOSING, begin).await?;
             }
         } else {
             let window = || log.window(session, self.options.window_messages);

@@ -11,7 +11,7 @@ use tokio::time::sleep;
 use super::ask::{AskOutcome, Question};
 use super::outcome::{TurnOutcome, failure};
 use super::response::ResponseBuffer;
-use super::retry::{Next, Tries};
+use super::retry::{Next, RetryState};
 use super::turn::Turn;
 use crate::meter::Work;
 
@@ -22,7 +22,7 @@ impl Turn<'_> {
     /// Asks the model until it answers, retrying while that makes sense. The answer is in `self.dialogue.response`.
     pub(super) async fn ask(&mut self) -> Result<(), TurnOutcome> {
         let system = self.agent.agent.prompt.text();
-        let mut tries = Tries::new(self.shared.options.max_retries);
+        let mut tries = RetryState::new(self.shared.options.max_retries);
         let mut is_compacted = false;
         self.discover_model(&system).await?;
         self.notify_assumed_limits();

@@ -37,7 +37,7 @@ pub(super) enum Next {
 
 /// How many times a request was sent, and how that went.
 #[derive(Debug)]
-pub(super) struct Tries {
+pub(super) struct RetryState {
     max_retries: u32,
     asked: u32,
     failed: u32,
@@ -45,7 +45,7 @@ pub(super) struct Tries {
     empty: u32,
 }
 
-impl Tries {
+impl RetryState {
     /// Creates the attempts of a request that may be repeated `max_retries` times.
     pub(super) fn new(max_retries: u32) -> Self {
         Self { max_retries, asked: 0, failed: 0, silences: 0, empty: 0 }
@@ -145,7 +145,7 @@ mod tests {
         let second = Duration::from_secs(1);
         let check = |kind: ModelErrorKind, after: Option<u64>, failed: u32, expected: Option<Next>| {
             let error = ModelError::new(kind, "x").with_retry_after(after.map(Duration::from_secs));
-            let next = Tries { failed, ..Tries::new(4) }.after_failure(&error, 0, MINUTE);
+            let next = RetryState { failed, ..RetryState::new(4) }.after_failure(&error, 0, MINUTE);
             match expected {
                 Some(expected) => assert_eq!(next, expected, "{kind:?}"),
                 None => assert!(matches!(next, Next::Wait(_)), "{kind:?} {next:?}"),
@@ -162,19 +162,19 @@ mod tests {
 
     #[test]
     fn silence_is_retried_once_and_an_empty_answer_twice() {
-        let mut tries = Tries::new(9);
+        let mut tries = RetryState::new(9);
         let silent = ModelError::new(Timeout, "x");
         assert!(matches!(tries.after_failure(&silent, 1, MINUTE), Next::Wait(_)));
         let network = ModelError::new(Network, "x");
         assert!(matches!(tries.after_failure(&network, 0, MINUTE), Next::Wait(_)));
         assert_eq!(tries.after_failure(&silent, 1, MINUTE), Next::GiveUp);
-        let both = Tries::new(9).after_failure(&silent, 2, MINUTE);
+        let both = RetryState::new(9).after_failure(&silent, 2, MINUTE);
         assert_eq!(both, Next::GiveUp, "the model and its stand-in were silent");
 
-        let mut tries = Tries::new(9);
+        let mut tries = RetryState::new(9);
         assert_eq!(tries.after_answer(false, MINUTE), None);
         assert!(tries.after_answer(true, MINUTE).is_some() && tries.after_answer(true, MINUTE).is_some());
         assert_eq!(tries.after_answer(true, MINUTE), None);
-        assert_eq!(Tries::new(0).after_answer(true, MINUTE), None);
+        assert_eq!(RetryState::new(0).after_answer(true, MINUTE), None);
     }
 }

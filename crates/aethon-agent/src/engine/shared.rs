@@ -10,12 +10,12 @@ use aethon_core::live::Live;
 use aethon_core::message::Message;
 
 use super::agents::Agents;
-use super::beside::{Elsewhere, Watchers};
+use super::beside::{PeerTurns, Watchers};
 use super::compaction::Ahead;
-use super::long_ends::LongEnds;
+use super::large_reply_gate::LargeReplyGate;
 use super::team::Team;
 use crate::agent::{Agent, AgentModels};
-use crate::caught::caught;
+use crate::catch_panic::catch_panic;
 use crate::dispatcher::{Job, SessionQueues};
 use crate::options::Options;
 use crate::services::{Learned, Services};
@@ -37,12 +37,12 @@ pub(crate) struct Shared {
     pub(super) tasks: Tasks,
     pub(super) ahead: Ahead,
     pub(super) reported_models: ReportedModels,
-    pub(super) long_ends: LongEnds,
+    pub(super) large_reply_gate: LargeReplyGate,
     /// The task that renews the lease and takes over from other programs.
     pub(super) watch: BackgroundTask,
     /// Who watches the turns that are taken over.
     pub(super) watchers: OnceLock<Arc<Watchers>>,
-    pub(super) elsewhere: Elsewhere,
+    pub(super) elsewhere: PeerTurns,
 }
 
 /// The unknown models that were already reported to a person, so that each is reported once.
@@ -67,8 +67,8 @@ impl Shared {
             reported_models: ReportedModels::default(),
             watch: BackgroundTask::default(),
             watchers: OnceLock::new(),
-            elsewhere: Elsewhere::default(),
-            long_ends: LongEnds::default(),
+            elsewhere: PeerTurns::default(),
+            large_reply_gate: LargeReplyGate::default(),
             queues: SessionQueues::new(options.queues),
             windows: ContextWindows::new(options.cache.sessions, options.cache.bytes),
             tasks: Tasks::default(),
@@ -141,9 +141,9 @@ impl Shared {
             // Turns catch their own faults; this catches the remaining ones, so that the session's other turns can
             // run. Boxed, because tasks are moved and a turn is large, while most incoming messages only wait for
             // their turn.
-            next = match caught(Box::pin(self.run(job))).await {
+            next = match catch_panic(Box::pin(self.run(job))).await {
                 Ok(None) => self.queues.next(&session),
-                Ok(Some(job)) => self.let_others_go_first(job).await,
+                Ok(Some(job)) => self.yield_to_other_processes(job).await,
                 Err(panic) => {
                     tracing::error!(%session, panic, "the end of a turn panicked");
                     self.queues.next(&session)

@@ -15,7 +15,7 @@ use super::agents::RunningAgent;
 use super::calls::{CutOffCall, RESTARTED};
 use super::shared::Shared;
 use crate::dispatcher::{Job, Stage};
-use crate::patience::{until_read, until_stored};
+use crate::patience::{retry_until_stored, until_read};
 use crate::window::{ContextWindow, is_summary, missing_results, open_calls};
 
 /// How many messages are looked through at once for the one that started a turn.
@@ -49,7 +49,7 @@ impl Shared {
         let begun = match job.stage {
             Stage::Begun(begun) => begun,
             Stage::Waiting | Stage::Beginning => {
-                self.put_context_to(job);
+                self.attach_context_page(job);
                 self.begin(job).await?
             }
             Stage::LeftBehind | Stage::GivenUp => self.begin(job).await?,
@@ -91,7 +91,7 @@ impl Shared {
     /// Stores the beginning of a turn, however long that takes.
     pub(super) async fn begin(&self, job: &Job) -> Result<Begun> {
         let begin = || self.services.log.begin(&job.turn, job.begin());
-        until_stored("the beginning of a turn could not be stored; trying again", begin).await
+        retry_until_stored("the beginning of a turn could not be stored; trying again", begin).await
     }
 
     /// Reads the part of a conversation that a model sees. Also returns the calls that a restart has cut off, if any
@@ -136,7 +136,7 @@ impl Shared {
     async fn stored_results(&self, job: &Job, mut missing: Message) -> Result<Message> {
         missing.turn = Some(job.turn.clone());
         let append = || self.services.log.append(&job.turn, vec![missing.clone()]);
-        let stored = until_stored("missing results could not be stored; trying again", append).await?;
+        let stored = retry_until_stored("missing results could not be stored; trying again", append).await?;
         // A summary that covers them has to name them: without a number they would be read again, without their
         // calls.
         if let Some(id) = stored.first() {
@@ -201,7 +201,7 @@ impl Shared {
 
     /// Adds the page of changing facts to the message that begins a turn, unless the model has already seen this
     /// version. It is stored with the message, so that later requests repeat it byte for byte.
-    pub(super) fn put_context_to(&self, job: &mut Job) {
+    pub(super) fn attach_context_page(&self, job: &mut Job) {
         let agent = self.agents().get_or_main(&job.inbound.agent).clone();
         let Some(page) = page_for(job, &agent) else { return };
         let known = if job.replaces.is_some() { None } else { self.windows.context(job.session()).flatten() };

@@ -14,8 +14,8 @@ use aethon_core::surface::Surface;
 use tokio::sync::oneshot;
 
 use super::shared::Shared;
-use crate::admission::{admit, keep_what_was_said, mark_files};
-use crate::caught::caught;
+use crate::admission::{admit, inherit_from_original, mark_files};
+use crate::catch_panic::catch_panic;
 use crate::dispatcher::{Job, Position, Stage};
 
 impl Shared {
@@ -30,7 +30,7 @@ impl Shared {
             self.refresh(&inbound.agent).await;
         }
         self.agents().find(&inbound.agent)?;
-        keep_what_was_said(&*self.services.log, &mut inbound).await?;
+        inherit_from_original(&*self.services.log, &mut inbound).await?;
         if self.options.marks_files {
             mark_files(&mut inbound);
         }
@@ -59,10 +59,10 @@ impl Shared {
         let turn = job.turn.clone();
         if position == Position::First {
             self.refresh(&job.inbound.agent).await;
-            self.put_context_to(&mut job);
+            self.attach_context_page(&mut job);
         }
         let begin = (position == Position::First).then(|| job.begin());
-        let accepted = caught(self.services.log.accept(&turn, &job.inbound, begin)).await;
+        let accepted = catch_panic(self.services.log.accept(&turn, &job.inbound, begin)).await;
         let refused = match accepted {
             Ok(Ok(Accepted::New(begun))) => {
                 job.stage = begun.map_or(Stage::Waiting, Stage::Begun);

@@ -19,10 +19,10 @@ use super::offer::Offer;
 use super::outcome::{TurnOutcome, reply_if_not_stored};
 use super::shared::Shared;
 use super::start::Opening;
-use crate::caught::caught;
+use crate::catch_panic::catch_panic;
 use crate::control::{Cause, Control};
 use crate::dispatcher::{Job, Stage};
-use crate::patience::until_stored;
+use crate::patience::retry_until_stored;
 use crate::storage_log::log_storage;
 
 /// How many times a model may pause a turn and then be resumed.
@@ -149,7 +149,7 @@ impl<'e> Turn<'e> {
     }
 
     async fn run(mut self) {
-        let outcome = match caught(self.drive()).await {
+        let outcome = match catch_panic(self.drive()).await {
             Ok(Ok(outcome) | Err(outcome)) => outcome,
             Err(panic) => {
                 tracing::error!(session = %self.context.session, panic, "a turn panicked");
@@ -247,7 +247,7 @@ impl<'e> Turn<'e> {
     /// Returns the objection to this answer, if there is one.
     async fn objection(&self, message: &Message) -> Option<String> {
         let review = self.shared.services.review.as_ref()?;
-        caught(review.objection(&self.context, message)).await.ok().flatten()
+        catch_panic(review.objection(&self.context, message)).await.ok().flatten()
     }
 
     /// Reports changes of the model's instructions to the owner, if the turn is the owner's own.
@@ -320,7 +320,7 @@ impl<'e> Turn<'e> {
     pub(super) async fn append(&mut self, mut message: Message) -> Result<(), TurnOutcome> {
         message.turn = Some(self.context.turn.clone());
         let append = || self.shared.services.log.append(&self.context.turn, vec![message.clone()]);
-        match until_stored("a message of a turn could not be stored; trying again", append).await {
+        match retry_until_stored("a message of a turn could not be stored; trying again", append).await {
             Ok(ids) => {
                 if let Some(id) = ids.first() {
                     message.id = *id;
@@ -409,7 +409,7 @@ impl<'e> Turn<'e> {
         let mut last =
             self.answer.last.take().unwrap_or_else(|| response.into_message(&turn, &configured, now));
         let before_pause = std::mem::take(&mut self.answer.before_pause);
-        let long = self.shared.long_ends.enter(before_pause.len() + last.text_bytes()).await;
+        let long = self.shared.large_reply_gate.enter(before_pause.len() + last.text_bytes()).await;
         let text = last.text();
         let said = if before_pause.is_empty() { text } else { before_pause + &text };
         last.content.splice(0..0, self.answer.changed_instructions.take());

@@ -15,7 +15,7 @@ use aethon_core::ids::{SessionId, TurnId};
 use aethon_core::surface::{TurnEvent, Unattended};
 use tokio::time::{Instant, sleep, timeout};
 
-use super::beside::{SIGNS, Watchers};
+use super::beside::{RENEWALS_PER_LEASE, Watchers};
 use super::recover::stage_of;
 use super::shared::Shared;
 use crate::dispatcher::Job;
@@ -33,7 +33,7 @@ const WAITING: &str = "Another program of this home works in this conversation; 
 impl Shared {
     /// Starts the task; one an engine.
     pub(super) fn watch(self: &Arc<Self>, watchers: Arc<Watchers>) {
-        let every = self.services.owners.lease() / SIGNS;
+        let every = self.services.owners.lease() / RENEWALS_PER_LEASE;
         let watchers = self.watchers.get_or_init(|| watchers).clone();
         self.watch.start(|| watch(Arc::downgrade(self), every, watchers));
     }
@@ -53,14 +53,14 @@ impl Shared {
         }
         let orphaned = self.orphaned().await;
         for session in orphaned.iter().filter(|session| found_before.contains(*session)) {
-            self.adopt(session, watchers).await;
+            self.take_over_session(session, watchers).await;
         }
         orphaned.into_iter().collect()
     }
 
     /// Lets another program of the same storage end its turn in a session, or takes over the turns it has left there.
     /// Returns the job that runs next.
-    pub(super) async fn let_others_go_first(self: &Arc<Self>, mut job: Job) -> Option<Job> {
+    pub(super) async fn yield_to_other_processes(self: &Arc<Self>, mut job: Job) -> Option<Job> {
         let session = job.session().clone();
         let mut taken_over = if self.is_left(&session, &mut job.left_since).await {
             self.services.owners.take_over(&session).await.unwrap_or_else(|error| {
@@ -89,7 +89,7 @@ impl Shared {
         // The waiting turns of the other program may have been accepted after those that wait here.
         let order = if taken_over.is_empty() { Vec::new() } else { self.order_of(&session).await };
         let watchers = self.watchers.get().cloned().unwrap_or_else(|| Arc::new(|_| Arc::new(Unattended)));
-        let before = self.readmit(taken_over, true, &*watchers).await;
+        let before = self.requeue_recovered(taken_over, true, &*watchers).await;
         self.queues.requeue_running(job, before, &order)
     }
 
@@ -101,7 +101,8 @@ impl Shared {
             *since = None;
             return false;
         }
-        since.get_or_insert_with(Instant::now).elapsed() >= self.services.owners.lease() / SIGNS + LATE
+        since.get_or_insert_with(Instant::now).elapsed()
+            >= self.services.owners.lease() / RENEWALS_PER_LEASE + LATE
     }
 
     /// Returns the sessions with turns whose owner seems to be gone.

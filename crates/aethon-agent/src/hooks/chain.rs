@@ -16,7 +16,7 @@ use futures_util::future::poll_immediate;
 use tokio::time::timeout;
 
 use super::strangers::StrangerBounds;
-use crate::caught::caught;
+use crate::catch_panic::catch_panic;
 
 /// How long a hook may spend on an event that has already happened; nothing else bounds it.
 const MAX_NOTE: Duration = Duration::from_secs(10);
@@ -92,7 +92,7 @@ impl Hooks {
         }
         let mut decision = ToolDecision::Allow;
         for hook in &*self.hooks {
-            match caught(hook.before_tool(context, spec, call)).await {
+            match catch_panic(hook.before_tool(context, spec, call)).await {
                 Ok(ToolDecision::Allow) => {}
                 Ok(ToolDecision::Deny(reason)) => return ToolDecision::Deny(reason),
                 // All reasons are kept: approval for one is not approval for another.
@@ -108,7 +108,7 @@ impl Hooks {
 
     pub(crate) async fn after_tool(&self, context: &ToolContext, call: &ToolCall, result: &mut ToolResult) {
         for hook in &*self.hooks {
-            if let Err(panic) = caught(hook.after_tool(context, call, result)).await {
+            if let Err(panic) = catch_panic(hook.after_tool(context, call, result)).await {
                 tracing::error!(hook = hook.name(), panic, "a hook panicked after a tool call");
                 // The hook may have been about to remove something that must not be seen.
                 result.output = format!("the output was withheld: the check `{}` failed", hook.name());
@@ -129,7 +129,7 @@ async fn refusing<T>(
     name: &'static str,
     check: impl Future<Output = Result<T, Failure>>,
 ) -> Result<T, Failure> {
-    caught(check).await.unwrap_or_else(|panic| {
+    catch_panic(check).await.unwrap_or_else(|panic| {
         tracing::error!(hook = name, panic, "a hook panicked");
         let message = format!("the check `{name}` failed; the log says why");
         Err(Failure::new(EndReason::Internal, message))
@@ -137,7 +137,7 @@ async fn refusing<T>(
 }
 
 async fn logging(name: &'static str, note: impl Future<Output = ()>) {
-    let mut note = pin!(caught(note));
+    let mut note = pin!(catch_panic(note));
     // Most hooks are done at once and need no timer.
     let noted = match poll_immediate(&mut note).await {
         Some(noted) => Ok(noted),

@@ -19,10 +19,10 @@ const ENDINGS: [&str; 2] = [".sop.md", ".agent.md"];
 
 /// Checks content that is about to be kept.
 #[derive(Clone)]
-pub struct NoSecretsKept(pub MemoryGuard);
+pub struct MemorySecretGuard(pub MemoryGuard);
 
 #[async_trait]
-impl Hook for NoSecretsKept {
+impl Hook for MemorySecretGuard {
     fn name(&self) -> &'static str {
         "memory_guard"
     }
@@ -87,7 +87,7 @@ mod tests {
         let inbound = Inbound::say(SessionId::of("webchat", "a").unwrap(), "x");
         let context =
             ToolContext::of(&TurnContext::of(TurnId::fresh(), &inbound), Arc::new(Unattended), 1_000);
-        let hook = NoSecretsKept(MemoryGuard::default());
+        let hook = MemorySecretGuard(MemoryGuard::default());
         let check = async |role: ArgumentRole, input: Value, is_refused: bool| {
             let spec = ToolSpec::new("any", "", json!({"type": "object"}))
                 .with_role("what", role)

@@ -12,11 +12,13 @@ use super::ending::Ending;
 use super::error::CallError;
 use super::grant::{Booked, Grant};
 use super::metering::{Meter, Work};
-use crate::models::{AnswerStream, Candidate, Miss, Models, Permit, Reason, combine, is_models_fault};
+use crate::models::{
+    AnswerStream, Candidate, FailedAttempt, Models, Permit, Reason, combine, is_models_fault,
+};
 
 /// A fallback model that answers in place of the configured one.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct StandIn {
+pub struct Fallback {
     /// The model's id.
     pub model: String,
     /// Why it stands in, as a sentence.
@@ -80,8 +82,8 @@ impl ModelCall {
         &mut self,
         models: &Models,
         request: ModelRequest,
-    ) -> Result<Option<StandIn>, CallError> {
-        let mut misses: Vec<Miss> = Vec::new();
+    ) -> Result<Option<Fallback>, CallError> {
+        let mut misses: Vec<FailedAttempt> = Vec::new();
         // A failure of the models before counts as a failed attempt for the next one.
         let mut attempt = request.attempt;
         let mut overflow: Option<Overflow> = None;
@@ -106,7 +108,7 @@ impl ModelCall {
                 Err(Missed::Unasked(reason)) => (reason, false),
                 Err(Missed::Resting(error)) => (Reason::Model(error), true),
             };
-            misses.push(Miss { place, reason, is_resting });
+            misses.push(FailedAttempt { place, reason, is_resting });
         }
         match overflow {
             // The conversation has to become shorter, whatever is wrong with the other models.
@@ -223,11 +225,11 @@ impl ModelCall {
         &mut self,
         models: &Models,
         request: ModelRequest,
-        misses: Vec<Miss>,
-    ) -> Result<Option<StandIn>, CallError> {
-        let lasting = |miss: &&Miss| miss.is_resting && !miss.is_retryable();
-        let may_try = request.attempt == 0 && !misses.iter().any(Miss::is_retryable);
-        let wait = |miss: &&Miss| miss.error().and_then(ModelError::retry_after);
+        misses: Vec<FailedAttempt>,
+    ) -> Result<Option<Fallback>, CallError> {
+        let lasting = |miss: &&FailedAttempt| miss.is_resting && !miss.is_retryable();
+        let may_try = request.attempt == 0 && !misses.iter().any(FailedAttempt::is_retryable);
+        let wait = |miss: &&FailedAttempt| miss.error().and_then(ModelError::retry_after);
         let soonest = misses.iter().filter(lasting).min_by_key(wait).filter(|_| may_try);
         let candidate = soonest.and_then(|miss| Some((miss.place, models.candidates().get(miss.place)?)));
         if let Some((place, candidate)) = candidate
@@ -295,13 +297,13 @@ fn fits(candidate: &Candidate, tokens: u64, place: usize) -> Result<(), ModelErr
 fn stand_in(
     candidate: &Candidate,
     place: usize,
-    misses: &[Miss],
+    misses: &[FailedAttempt],
     overflow: Option<&Overflow>,
-) -> Option<StandIn> {
+) -> Option<Fallback> {
     let reason = misses.first().map(|miss| miss.reason.sentence());
     let reason = reason.or_else(|| overflow.map(|overflow| overflow.error.to_string()));
     let model = candidate.provider.capabilities().model.clone();
-    (place > 0).then(|| StandIn { model, reason: reason.unwrap_or_default() })
+    (place > 0).then(|| Fallback { model, reason: reason.unwrap_or_default() })
 }
 
 /// Returns how to book a call that failed before its first event.

@@ -21,8 +21,8 @@ use super::announcer::Announcer;
 use super::ending::Ending;
 use super::refusal;
 use super::tariff::is_price;
-use super::usual::Usuals;
-use crate::patience::until_stored;
+use super::usual::OutputLengthStats;
+use crate::patience::retry_until_stored;
 use crate::tasks::Tasks;
 
 /// Looks up the price of a provider's model, if known. The third argument is the price that the service reports,
@@ -81,7 +81,7 @@ pub(super) struct Inner {
     /// How many calls have returned their reservation, and the signal that one has.
     pub(super) returned: AtomicU64,
     pub(super) news: Notify,
-    pub(super) usuals: Usuals,
+    pub(super) usuals: OutputLengthStats,
     pub(super) logged_warnings: Mutex<HashSet<String>>,
     /// The tasks that book dropped calls.
     pub(super) tasks: Tasks,
@@ -114,7 +114,7 @@ impl Meter {
             running: AtomicUsize::new(0),
             returned: AtomicU64::new(0),
             news: Notify::new(),
-            usuals: Usuals::default(),
+            usuals: OutputLengthStats::default(),
             logged_warnings: Mutex::default(),
             tasks: Tasks::default(),
         }))
@@ -167,7 +167,7 @@ impl Meter {
     /// Reserves more for a running call. `Err` if the day's money is spent.
     pub(super) async fn grow(&self, reservation: i64, claim: Claim) -> Result<Reserved, Failure> {
         let grow = || self.0.ledger.grow(reservation, claim);
-        let grown = until_stored("more money could not be reserved; trying again", grow).await;
+        let grown = retry_until_stored("more money could not be reserved; trying again", grow).await;
         match grown.map_err(|error| refusal::unreadable(&error))? {
             Some(reserved) => Ok(reserved),
             None => Err(self.used_up(claim.ceiling_usd).await),
@@ -192,7 +192,7 @@ impl Meter {
         let shown = self.0.bus.has_listeners().then(|| entry.clone());
         let cost_usd = entry.usage.cost_usd;
         let settle = || self.0.ledger.settle(reservation, entry.clone());
-        let booked = until_stored("a model call could not be written down; trying again", settle).await;
+        let booked = retry_until_stored("a model call could not be written down; trying again", settle).await;
         if reservation.is_some() {
             // In this order: a caller that sees that no call is running must also see that money has come back.
             self.0.returned.fetch_add(1, Ordering::AcqRel);
@@ -237,7 +237,7 @@ impl Meter {
         &self.0.tasks
     }
 
-    pub(super) fn usuals(&self) -> &Usuals {
+    pub(super) fn usuals(&self) -> &OutputLengthStats {
         &self.0.usuals
     }
 
@@ -251,7 +251,7 @@ impl Meter {
 
     pub(super) async fn today(&self) -> Result<DaySpend, Failure> {
         let today = || self.0.ledger.today();
-        let read = until_stored("the day's money could not be read; trying again", today).await;
+        let read = retry_until_stored("the day's money could not be read; trying again", today).await;
         read.map_err(|error| refusal::unreadable(&error))
     }
 

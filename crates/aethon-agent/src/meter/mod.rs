@@ -24,7 +24,7 @@ mod tariff;
 mod tests;
 mod usual;
 
-pub use call::{ModelCall, Settled, StandIn};
+pub use call::{Fallback, ModelCall, Settled};
 pub use ending::Ending;
 pub use error::CallError;
 pub use grant::{Booked, Grant};

@@ -12,7 +12,7 @@ use super::grant::{Grant, Plan};
 use super::metering::{Meter, Work};
 use super::refusal;
 use super::tariff::Tariff;
-use crate::patience::until_stored;
+use crate::patience::retry_until_stored;
 
 /// A slot among the running calls, taken before the ledger is queried: a caller that gets no money must see that
 /// others hold it, even before they know it themselves.
@@ -122,7 +122,7 @@ impl Meter {
         self.0.tasks.spawn(async move {
             let (provider, model) = blank.model();
             let reserve = || meter.0.ledger.reserve(provider, model, claim);
-            let reserved = until_stored("money could not be reserved; trying again", reserve).await;
+            let reserved = retry_until_stored("money could not be reserved; trying again", reserve).await;
             let granted =
                 reserved.map_err(|error| refusal::unreadable(&error)).map(|reserved| match reserved {
                     Some(reserved) => {

@@ -35,7 +35,7 @@ type Key = (String, String, WorkKind);
 
 /// The learnt figures.
 #[derive(Debug, Default)]
-pub(super) struct Usuals(Mutex<HashMap<Key, Usual>>);
+pub(super) struct OutputLengthStats(Mutex<HashMap<Key, Usual>>);
 
 /// The usual answer of one model to one kind of work.
 #[derive(Debug, Clone, Copy)]
@@ -80,7 +80,7 @@ impl Usual {
     }
 }
 
-impl Usuals {
+impl OutputLengthStats {
     /// Returns the usual answer, or the first guess.
     pub(super) fn get(&self, provider: &str, model: &str, kind: WorkKind, is_hidden: bool) -> Usual {
         let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -129,7 +129,7 @@ mod tests {
 
     #[test]
     fn usuals_learn_the_billed_and_cached_input() {
-        let usuals = Usuals::default();
+        let usuals = OutputLengthStats::default();
         let expected = || {
             let usage = usuals.get("p", "m", WorkKind::Turn, false).input(10_000);
             (usage.input_tokens, usage.cached_tokens)
@@ -151,7 +151,7 @@ mod tests {
 
     #[test]
     fn usuals_follow_long_answers_at_once_and_short_ones_slowly() {
-        let usuals = Usuals::default();
+        let usuals = OutputLengthStats::default();
         let tokens = || usuals.get("p", "m", WorkKind::Turn, false).tokens();
         let learn = |billed| usuals.learn(("p", "m", WorkKind::Turn), false, (billed, 0));
         assert_eq!(tokens(), FIRST);
@@ -165,7 +165,7 @@ mod tests {
 
     #[test]
     fn usuals_learn_the_token_ratio_of_the_service() {
-        let usuals = Usuals::default();
+        let usuals = OutputLengthStats::default();
         let billed = |counted| usuals.get("p", "m", WorkKind::Turn, false).billed(counted);
         let learn = |figures| usuals.learn(("p", "m", WorkKind::Turn), false, figures);
         learn((4, 1));

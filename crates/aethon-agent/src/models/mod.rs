@@ -20,11 +20,11 @@
 
 mod breaker;
 mod candidate;
+mod failed_attempt;
 mod list;
-mod miss;
 #[cfg(test)]
 mod tests;
 
 pub(crate) use candidate::{AnswerStream, Candidate, Permit, is_models_fault};
+pub(crate) use failed_attempt::{FailedAttempt, Reason, combine};
 pub use list::Models;
-pub(crate) use miss::{Miss, Reason, combine};

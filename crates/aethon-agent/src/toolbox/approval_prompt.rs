@@ -26,7 +26,7 @@ use tokio::time::{Instant, sleep_until, timeout};
 
 use super::approvals::Approvals;
 use super::arguments;
-use crate::caught::caught;
+use crate::catch_panic::catch_panic;
 use crate::hooks::Hooks;
 
 /// How long a tool may take to preview its changes.
@@ -233,7 +233,7 @@ impl ApprovalPrompt {
 
 /// Returns the changes that a call would make, if the tool reports them in time.
 async fn preview(gated: &GatedCall<'_>) -> Option<String> {
-    let asked = caught(gated.tool.preview(gated.context, &gated.call.input));
+    let asked = catch_panic(gated.tool.preview(gated.context, &gated.call.input));
     let preview = timeout(PREVIEW_TIMEOUT, asked).await.ok()?.ok()??;
     match preview.char_indices().nth(MAX_PREVIEW) {
         None => Some(preview),

@@ -17,7 +17,7 @@ use super::approvals::Approvals;
 use super::arguments;
 use super::returned::Returned;
 use super::table::{ToolTable, ToolTables};
-use crate::caught::caught;
+use crate::catch_panic::catch_panic;
 use crate::hooks::Hooks;
 
 /// Tools that run only after every check, and with a person's approval if one is needed.
@@ -125,7 +125,7 @@ impl Ended {
 
 async fn run(tool: &dyn Tool, context: &ToolContext, call: &ToolCall) -> Result<Returned, ToolError> {
     let spec = tool.spec();
-    let running = caught(tool.call(context, call.input.clone()));
+    let running = catch_panic(tool.call(context, call.input.clone()));
     let done = match spec.timeout {
         None => running.await,
         Some(limit) => timeout(limit, running).await.map_err(|_| {

@@ -18,7 +18,7 @@ use super::tokens::MessageTokens;
 use super::{estimate, pairs, shorten};
 
 /// Truncation leaves at least this many tokens of a message.
-const SQUEEZED: u64 = 60;
+const MIN_TRUNCATED_TOKENS: u64 = 60;
 
 /// When old tool output is shortened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -238,14 +238,18 @@ impl ContextWindow {
                 .entries
                 .iter()
                 .enumerate()
-                .filter(|(at, entry)| entry.tokens > SQUEEZED && !as_short_as_can_be[*at]);
+                .filter(|(at, entry)| entry.tokens > MIN_TRUNCATED_TOKENS && !as_short_as_can_be[*at]);
             let Some((longest, tokens)) =
                 candidates.map(|(at, entry)| (at, entry.tokens)).max_by_key(|(_, tokens)| *tokens)
             else {
                 break;
             };
             let pictures = if longest == place { Pictures::Stay } else { Pictures::Go };
-            match shorten::to_tokens(&self.entries[longest].message, (tokens / 2).max(SQUEEZED), pictures) {
+            match shorten::to_tokens(
+                &self.entries[longest].message,
+                (tokens / 2).max(MIN_TRUNCATED_TOKENS),
+                pictures,
+            ) {
                 Some(shorter) if estimate::message(&shorter) < tokens => {
                     self.show(longest, shorter);
                     cut_there |= longest == place;

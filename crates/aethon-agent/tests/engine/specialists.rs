@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use aethon_agent::hooks::{CommandRules, NoSecretsKept, Taint, WatchAgents};
+use aethon_agent::hooks::{CommandRules, MemorySecretGuard, Taint, WatchAgents};
 use aethon_agent::prompt::Prompt;
 use aethon_agent::{Agent, Models, Roster, SpecialistSource};
 use aethon_core::agents::AgentBoard;
@@ -225,7 +225,7 @@ async fn delegation_bypasses_no_hook() {
     let plan = Plan {
         hooks: vec![
             Arc::new(CommandRules::new(&["sudo".to_owned()], None)),
-            Arc::new(NoSecretsKept(MemoryGuard::default())),
+            Arc::new(MemorySecretGuard(MemoryGuard::default())),
         ],
         ..Plan::default()
     };

@@ -56,7 +56,7 @@ impl Calls {
         }
     }
 
-    fn is_metas(&self, signature: &str, body: &[u8]) -> bool {
+    fn has_valid_signature(&self, signature: &str, body: &[u8]) -> bool {
         if self.secret.is_empty() {
             return false;
         }
@@ -79,14 +79,14 @@ impl PlatformCalls for Calls {
         let value =
             |name: &str| parameters.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str());
         let word = self.verify_token.expose();
-        let is_metas = !self.verify_token.is_empty()
+        let has_valid_signature = !self.verify_token.is_empty()
             && value("hub.mode") == Some("subscribe")
             && value("hub.verify_token").is_some_and(|claimed| is_same(claimed, word));
-        value("hub.challenge").filter(|_| is_metas).map(str::to_owned)
+        value("hub.challenge").filter(|_| has_valid_signature).map(str::to_owned)
     }
 
     async fn take(&self, signature: &str, body: &[u8]) -> Result<CallbackOutcome> {
-        if !self.is_metas(signature, body) {
+        if !self.has_valid_signature(signature, body) {
             // Anyone can call, so only the first of a series is logged.
             if !self.was_forged.swap(true, Ordering::Relaxed) {
                 tracing::warn!(

@@ -42,12 +42,12 @@ fn joined(one: SelfReport, other: SelfReport) -> SelfReport {
         max_output: least(one.max_output, other.max_output),
         images: both(one.images, other.images),
         tools: both(one.tools, other.tools),
-        price: one.price.into_iter().chain(other.price).reduce(dearest),
+        price: one.price.into_iter().chain(other.price).reduce(max_price),
     }
 }
 
 /// Returns a price that covers both.
-fn dearest(one: Price, other: Price) -> Price {
+fn max_price(one: Price, other: Price) -> Price {
     let each = |part: fn(&Price) -> Option<f64>| match (part(&one), part(&other)) {
         (None, None) => None,
         _ => Some(part(&one).unwrap_or(one.input).max(part(&other).unwrap_or(other.input))),

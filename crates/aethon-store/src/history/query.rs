@@ -4,7 +4,7 @@
 //! in decreasing order of weight. Words of one or two letters match only themselves, or they would match everything.
 //! Chinese, Japanese and Korean characters are separate words, as in the index.
 
-use crate::search::{is_word_of_its_own, runs};
+use crate::search::{is_whole_word, runs};
 
 /// Maximum number of words taken from a query.
 const MAX_WORDS: usize = 16;
@@ -121,7 +121,7 @@ impl<'t> Text<'t> {
         let mut words = Vec::new();
         let mut begin = None;
         for (at, c) in text.char_indices().chain([(text.len(), ' ')]) {
-            let is_own = is_word_of_its_own(c);
+            let is_own = is_whole_word(c);
             if begin.is_some() && (is_own || !c.is_alphanumeric()) {
                 words.extend(begin.take().map(|begin: usize| (begin, text[begin..at].to_lowercase())));
             }

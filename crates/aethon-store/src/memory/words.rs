@@ -3,7 +3,7 @@
 
 use super::stem::stem;
 use super::stop_words::stop_word;
-use crate::search::is_word_of_its_own;
+use crate::search::is_whole_word;
 
 /// Maximum number of terms per question; anything longer is a document.
 const MAX_TERMS: usize = 48;
@@ -45,7 +45,7 @@ pub(super) fn words(text: &str) -> Vec<Word> {
         }
     };
     for c in text.chars() {
-        if is_word_of_its_own(c) {
+        if is_whole_word(c) {
             end(&mut plain, &mut words);
             words.push(Word { plain: c.to_string(), stem: c.to_string() });
         } else if c.is_alphanumeric() {

@@ -18,7 +18,7 @@ use tokio::time::sleep;
 use super::book::JobBook;
 use super::missed::{self, MissedRun};
 use crate::notice::notice;
-use aethon_core::patience::until_stored;
+use aethon_core::patience::retry_until_stored;
 
 /// The channel of job sessions.
 const CHANNEL: &str = "schedule";
@@ -76,7 +76,7 @@ impl RunExecutor {
         let at = self.book.clock.now();
         let retry_at = (error.is_some() && run.attempt < job.retries).then(|| at + pause(run.attempt));
         let end = EndRun { at, status, error: error.clone(), retry_at };
-        let stored = until_stored("the end of a job's run could not be stored; trying again", || {
+        let stored = retry_until_stored("the end of a job's run could not be stored; trying again", || {
             self.book.runs.end(&run.run_id, end.clone())
         });
         if let Err(error) = stored.await {

@@ -17,7 +17,7 @@ use jiff::Timestamp;
 
 use super::book::{WorkOptions, Works};
 use super::places::task_of;
-use aethon_core::patience::until_stored;
+use aethon_core::patience::retry_until_stored;
 
 /// The code for a turn that was ended by a limit of its work.
 const CODE: &str = "work_limit";
@@ -110,7 +110,7 @@ impl Hook for WorkLimits {
         self.count(&work_id).await;
         let works = &self.0.works;
         let read = || works.store.work(&work_id);
-        let work = match until_stored("work could not be read; trying again", read).await {
+        let work = match retry_until_stored("work could not be read; trying again", read).await {
             Ok(Some(work)) => work,
             Ok(None) => return Ok(()),
             // Without the ledger, the remaining budget is unknown.

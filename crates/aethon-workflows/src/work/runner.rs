@@ -23,7 +23,7 @@ use super::brief;
 use super::limits::{WorkLimits, reached};
 use super::notifier::Notifier;
 use super::places::{CHANNEL, session_of};
-use aethon_core::patience::until_stored;
+use aethon_core::patience::retry_until_stored;
 
 /// How often to check for commands, and whether the assistant is needed.
 const POLL: Duration = Duration::from_secs(2);
@@ -306,7 +306,7 @@ impl WorkRunner {
         let (cost_usd, seconds) = self.limits.end(work_id, own_usd);
         let alone = self.works.alone().await;
         let read = || self.works.store.work(work_id);
-        let Some(mut work) = until_stored("work could not be read; trying again", read).await? else {
+        let Some(mut work) = retry_until_stored("work could not be read; trying again", read).await? else {
             return Ok(());
         };
         work.spent.cost_usd += cost_usd;

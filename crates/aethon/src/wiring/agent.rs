@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use aethon_agent::hooks::{
-    ApprovalRule, AutoRecall, CommandRules, InputLimits, NoSecretsKept, OutputCap, RedactOutput, Taint,
-    Unmarked, WatchAgents,
+    ApprovalRule, AutoRecall, CommandRules, InputLimits, MemorySecretGuard, OutputCap, RedactOutput,
+    StripUntrustedMarkers, Taint, WatchAgents,
 };
 use aethon_agent::outbox::DeliveryWake;
 use aethon_agent::prompt::{Prompt, PromptOptions};
@@ -101,7 +101,7 @@ impl HookParts<'_> {
             Arc::new(InputLimits::default()),
             Arc::new(self.workflows.limits.clone()),
             Arc::new(CommandRules::new(&security.blocked_commands, prepared.flags.user_home.as_deref())),
-            Arc::new(NoSecretsKept(self.guard)),
+            Arc::new(MemorySecretGuard(self.guard)),
             Arc::new(ApprovalRule {
                 enabled: approval.enabled,
                 requires_approval: approval.requires_approval.clone(),
@@ -110,11 +110,12 @@ impl HookParts<'_> {
             Arc::new(OutputCap::keeping(Arc::new(super::tools::outputs(prepared)))),
             self.workflows.sops.hook(),
         ];
-        // Before `Unmarked`, which removes the markers that `Taint` looks for.
+        // Before `StripUntrustedMarkers`, which removes the markers that `Taint` looks for.
         let taint = security
             .taint_requires_approval
             .then(|| Arc::new(Taint::with_board(board.clone())) as Arc<dyn Hook>);
-        let unmarked = (!security.mark_untrusted_content).then(|| Arc::new(Unmarked) as Arc<dyn Hook>);
+        let unmarked =
+            (!security.mark_untrusted_content).then(|| Arc::new(StripUntrustedMarkers) as Arc<dyn Hook>);
         let last = [taint, unmarked, recall(&prepared.config.memory, self.memory)].into_iter().flatten();
         // Before the hooks that redact and truncate output, because the output of a check needs both.
         let verify = self.verify.map(|verify| verify as Arc<dyn Hook>);

@@ -14,7 +14,7 @@ use super::conversation::{Allowance, Leaving, leaving};
 use super::passes::summarise;
 use super::slots::{Prepared, Stage};
 use super::summariser::Summariser;
-use crate::caught::caught;
+use crate::catch_panic::catch_panic;
 use crate::control::{Control, StopSignal};
 use crate::engine::agents::RunningAgent;
 use crate::engine::shared::Shared;
@@ -66,7 +66,7 @@ impl Shared {
 
     async fn prepare(&self, order: Order, stage: watch::Sender<Stage>) {
         let (session, number) = (order.context.session.clone(), order.number);
-        match caught(self.prepared(order, &stage)).await {
+        match catch_panic(self.prepared(order, &stage)).await {
             Ok(Some(prepared)) => {
                 tracing::debug!(%session, messages = prepared.summarised.messages, "a summary is ready");
                 stage.send_replace(Stage::Ready(prepared));

@@ -17,7 +17,7 @@ use crate::control::Control;
 use crate::engine::agents::RunningAgent;
 use crate::engine::outcome::TurnOutcome;
 use crate::engine::shared::Shared;
-use crate::patience::until_stored;
+use crate::patience::retry_until_stored;
 use crate::storage_log::log_storage;
 use crate::window::Target;
 
@@ -150,7 +150,7 @@ impl Compactor<'_> {
         let mut message = Message::new(Role::System, vec![summarised.block()], services.clock.now());
         message.turn = Some(turn.clone());
         let append = || services.log.append(turn, vec![message.clone()]);
-        match until_stored("a summary could not be stored; trying again", append).await {
+        match retry_until_stored("a summary could not be stored; trying again", append).await {
             Ok(ids) => message.id = ids.first().copied().unwrap_or(message.id),
             Err(error) => {
                 log_storage("a summary could not be stored", &error);

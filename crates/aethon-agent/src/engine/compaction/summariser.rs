@@ -13,7 +13,7 @@ use aethon_core::untrusted;
 use tokio::task::coop::consume_budget;
 use tokio::time::{Instant, timeout_at};
 
-use crate::caught::caught;
+use crate::catch_panic::catch_panic;
 use crate::control::{Control, Interrupt};
 use crate::engine::agents::RunningAgent;
 use crate::engine::shared::Shared;
@@ -143,7 +143,7 @@ impl<'a> Summariser<'a> {
         }
         let mut call = ModelCall::new(services.meter.clone(), self.work(&request));
         let mut buffer = SummaryBuffer { chars: self.chars * 2, ..SummaryBuffer::default() };
-        let asking = timeout_at(self.until, caught(buffer.fill(&mut call, models, request)));
+        let asking = timeout_at(self.until, catch_panic(buffer.fill(&mut call, models, request)));
         let outcome = control.guard(asking).await;
         let is_ok = matches!(outcome, Ok(Ok(Ok(Ok(())))));
         let settled = call.settle().await;

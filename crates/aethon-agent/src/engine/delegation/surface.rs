@@ -25,7 +25,7 @@ impl DelegatedSurface {
     }
 
     /// Rewrites a question for the watchers of the caller's turn.
-    fn in_the_callers_name(&self, request: ApprovalRequest) -> ApprovalRequest {
+    fn relabel_for_caller(&self, request: ApprovalRequest) -> ApprovalRequest {
         ApprovalRequest {
             summary: format!("{}: {}", self.name, request.summary),
             session_id: self.caller.session.clone(),
@@ -62,7 +62,7 @@ impl Surface for DelegatedSurface {
     fn emit(&self, _turn: &TurnId, event: TurnEvent) {
         match event {
             TurnEvent::Approval(request) => {
-                self.forward(TurnEvent::Approval(self.in_the_callers_name(request)))
+                self.forward(TurnEvent::Approval(self.relabel_for_caller(request)))
             }
             TurnEvent::ApprovalDone { .. } | TurnEvent::Notice { .. } => self.forward(event),
             TurnEvent::Tool(state) => self.show(&state),

@@ -15,7 +15,7 @@ const REMEMBERED: usize = 1024;
 
 /// The reported turns, and those waiting for a report.
 #[derive(Default)]
-pub(super) struct ToldTurns {
+pub(super) struct ShownTurns {
     /// Every turn that ended up to this message is older than the terminal, or was reported.
     through: u64,
     turns: VecDeque<String>,
@@ -24,14 +24,14 @@ pub(super) struct ToldTurns {
 }
 
 /// The turns to report now.
-pub(super) struct Untold {
+pub(super) struct UnseenTurns {
     /// The turns of others, oldest first.
     pub(super) others: Vec<OthersTurn>,
     /// Whether there is more before them that was not read.
     pub(super) is_cut: bool,
 }
 
-impl ToldTurns {
+impl ShownTurns {
     /// Begins with a session whose newest message has this number.
     pub(super) fn begin(&mut self, newest: u64) {
         self.through = newest;
@@ -80,12 +80,12 @@ impl ToldTurns {
 
     /// Returns the unreported turns of others up to `last`, or in all of the transcript, and counts all turns up to there as
     /// reported. `is_own` recognises the terminal's own turns.
-    pub(super) fn take_untold(
+    pub(super) fn take_unseen(
         &mut self,
         transcript: &Transcript,
         last: Option<&Turn>,
         is_own: impl Fn(&str) -> bool,
-    ) -> Untold {
+    ) -> UnseenTurns {
         let through = last.map_or(transcript.newest, |turn| turn.last);
         let is_new = |turn: &&Turn| turn.last > self.through && turn.last <= through && turn.is_over;
         let untold = transcript.turns.iter().filter(is_new);
@@ -98,7 +98,7 @@ impl ToldTurns {
             self.note(&other.outcome.turn);
         }
         self.through = self.through.max(through);
-        Untold { others, is_cut }
+        UnseenTurns { others, is_cut }
     }
 }
 
@@ -126,13 +126,13 @@ mod tests {
         Transcript::of(&detail).unwrap()
     }
 
-    fn ids(untold: &Untold) -> Vec<&str> {
+    fn ids(untold: &UnseenTurns) -> Vec<&str> {
         untold.others.iter().map(|other| other.outcome.turn.as_str()).collect()
     }
 
     #[test]
     fn a_turn_known_late_is_reported_once_and_in_its_place() {
-        let mut told = ToldTurns::default();
+        let mut told = ShownTurns::default();
         told.begin(2);
         told.note("own");
         // No frame has reported "guest".
@@ -142,42 +142,42 @@ mod tests {
             false,
         );
         let page = &stored.turns[3];
-        let untold = told.take_untold(&stored, Some(page), |_| false);
+        let untold = told.take_unseen(&stored, Some(page), |_| false);
         assert_eq!((ids(&untold), untold.is_cut), (vec!["guest", "page"], false));
-        assert!(told.take_untold(&stored, Some(page), |_| false).others.is_empty());
-        let rest = told.take_untold(&stored, None, |turn| turn == "new");
+        assert!(told.take_unseen(&stored, Some(page), |_| false).others.is_empty());
+        let rest = told.take_unseen(&stored, None, |turn| turn == "new");
         assert!(rest.others.is_empty(), "its own is told by whoever follows it");
         assert_eq!(told.through(), 10);
     }
 
     #[test]
     fn a_turn_running_during_the_read_is_reported_when_it_ends() {
-        let mut told = ToldTurns::default();
+        let mut told = ShownTurns::default();
         let stored = transcript(&[("one", true), ("two", false)], 1, false);
-        assert_eq!(ids(&told.take_untold(&stored, None, |_| false)), ["one"]);
+        assert_eq!(ids(&told.take_unseen(&stored, None, |_| false)), ["one"]);
         let stored = transcript(&[("one", true), ("two", true)], 1, false);
-        assert_eq!(ids(&told.take_untold(&stored, None, |_| false)), ["two"]);
+        assert_eq!(ids(&told.take_unseen(&stored, None, |_| false)), ["two"]);
     }
 
     #[test]
     fn more_than_was_read_is_noticed() {
-        let mut told = ToldTurns::default();
+        let mut told = ShownTurns::default();
         told.begin(2);
         let far = transcript(&[("c", true), ("d", true)], 7, true);
-        let untold = told.take_untold(&far, None, |_| false);
+        let untold = told.take_unseen(&far, None, |_| false);
         assert_eq!((ids(&untold), untold.is_cut), (vec!["c", "d"], true));
-        let mut told = ToldTurns::default();
+        let mut told = ShownTurns::default();
         told.begin(2);
         told.note("c");
-        assert!(!told.take_untold(&far, None, |_| false).is_cut, "what is before was told with it");
-        let mut told = ToldTurns::default();
+        assert!(!told.take_unseen(&far, None, |_| false).is_cut, "what is before was told with it");
+        let mut told = ShownTurns::default();
         told.begin(6);
-        assert!(!told.take_untold(&far, None, |_| false).is_cut, "nothing is between");
+        assert!(!told.take_unseen(&far, None, |_| false).is_cut, "nothing is between");
     }
 
     #[test]
     fn a_waiting_turn_reported_meanwhile_is_not_looked_up() {
-        let mut told = ToldTurns::default();
+        let mut told = ShownTurns::default();
         for turn in ["one", "two"] {
             told.wait(Outcome { turn: turn.into(), ..Outcome::default() });
         }

@@ -13,7 +13,7 @@ use aethon_core::ids::{SessionId, TurnId};
 use aethon_core::surface::{SessionWatchers, TurnEvent};
 use tokio::time::sleep;
 
-use super::beside::SIGNS;
+use super::beside::RENEWALS_PER_LEASE;
 use super::shared::Shared;
 use crate::storage_log::log_storage;
 
@@ -23,7 +23,7 @@ const POLL: Duration = Duration::from_millis(500);
 impl Shared {
     /// Starts announcing the answers of other programs to these watchers.
     pub(super) fn start_announcing(self: &Arc<Self>, onlookers: Arc<dyn SessionWatchers>) {
-        let seldom = self.services.owners.lease() / SIGNS;
+        let seldom = self.services.owners.lease() / RENEWALS_PER_LEASE;
         if self.elsewhere.onlookers.set(onlookers).is_ok() {
             self.elsewhere.task.start(|| poll(Arc::downgrade(self), seldom));
         }

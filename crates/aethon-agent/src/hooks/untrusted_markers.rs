@@ -7,10 +7,10 @@ use async_trait::async_trait;
 
 /// Removes the outside-content mark from every result.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Unmarked;
+pub struct StripUntrustedMarkers;
 
 #[async_trait]
-impl Hook for Unmarked {
+impl Hook for StripUntrustedMarkers {
     fn name(&self) -> &'static str {
         "unmarked"
     }

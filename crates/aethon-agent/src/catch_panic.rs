@@ -8,7 +8,7 @@ use futures_util::FutureExt;
 
 /// Returns the result of a future, or its panic message. Continuing is sound because any state that the future had half
 /// changed is dropped with it, or is consistent after every statement.
-pub(crate) async fn caught<T>(future: impl Future<Output = T>) -> Result<T, String> {
+pub(crate) async fn catch_panic<T>(future: impl Future<Output = T>) -> Result<T, String> {
     AssertUnwindSafe(future).catch_unwind().await.map_err(|panic| words(&*panic))
 }
 

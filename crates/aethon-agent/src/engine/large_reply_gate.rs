@@ -12,15 +12,15 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 const LONG: usize = 1 << 20;
 
 /// The permit that long answers wait for.
-pub(super) struct LongEnds(Arc<Semaphore>);
+pub(super) struct LargeReplyGate(Arc<Semaphore>);
 
-impl Default for LongEnds {
+impl Default for LargeReplyGate {
     fn default() -> Self {
         Self(Arc::new(Semaphore::new(1)))
     }
 }
 
-impl LongEnds {
+impl LargeReplyGate {
     /// Waits until an answer of this many bytes may end: at once, or after the long one before it, which takes no
     /// longer than the storage is retried.
     pub(super) async fn enter(&self, bytes: usize) -> Option<OwnedSemaphorePermit> {

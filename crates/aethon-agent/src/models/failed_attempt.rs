@@ -9,7 +9,7 @@ use crate::meter::CallError;
 
 /// Why one model did not answer.
 #[derive(Debug)]
-pub(crate) struct Miss {
+pub(crate) struct FailedAttempt {
     /// Its index in the list.
     pub(crate) place: usize,
     pub(crate) reason: Reason,
@@ -35,7 +35,7 @@ impl Reason {
     }
 }
 
-impl Miss {
+impl FailedAttempt {
     pub(crate) fn error(&self) -> Option<&ModelError> {
         match &self.reason {
             Reason::Model(error) => Some(error),
@@ -59,9 +59,10 @@ impl Miss {
 /// Combines all misses into one error: the first one that may pass, otherwise the first; the budget is named only if
 /// nothing else is wrong. The error carries the shortest wait after which a model may answer, and none if one may be
 /// asked right away.
-pub(crate) fn combine(mut misses: Vec<Miss>) -> CallError {
+pub(crate) fn combine(mut misses: Vec<FailedAttempt>) -> CallError {
     if misses.len() == 1
-        && let Some(Miss { reason: Reason::Model(error), .. }) = misses.pop_if(|miss| miss.error().is_some())
+        && let Some(FailedAttempt { reason: Reason::Model(error), .. }) =
+            misses.pop_if(|miss| miss.error().is_some())
     {
         return CallError::Model(error);
     }
@@ -69,7 +70,7 @@ pub(crate) fn combine(mut misses: Vec<Miss>) -> CallError {
         Reason::Money(failure) => Some(failure),
         Reason::Model(_) => None,
     });
-    let errors = || misses.iter().filter_map(Miss::error);
+    let errors = || misses.iter().filter_map(FailedAttempt::error);
     let Some(reported) = errors().find(|error| error.is_retryable()).or_else(|| errors().next()) else {
         return money.map_or_else(nobody, |failure| CallError::Money(failure.clone()));
     };
@@ -84,7 +85,7 @@ pub(crate) fn combine(mut misses: Vec<Miss>) -> CallError {
     let mut all = ModelError::new(reported.kind(), format!("{reported}{others}"))
         .with_retry_after(wait)
         .with_request_id(reported.request_id().map(str::to_owned))
-        .with_detail(misses.iter().map(Miss::detail).collect::<Vec<_>>().join("; "));
+        .with_detail(misses.iter().map(FailedAttempt::detail).collect::<Vec<_>>().join("; "));
     if let Some(status) = reported.status() {
         all = all.with_status(status);
     }
