@@ -71,31 +71,34 @@ impl Dialogue {
         let mut call = ModelCall::new(services.meter.clone(), work);
         let audience = Audience { surface, context };
         let reading = self.read_answer(&mut call, models, request, &audience);
-        let read = control.guard(catch_panic(reading)).await;
+        let read = match control.guard(catch_panic(reading)).await {
+            Err(interrupt) => ReadEnd::Interrupted(interrupt),
+            Ok(Err(panic)) => ReadEnd::Panicked(panic),
+            Ok(Ok(read)) => read.unwrap_or_else(ReadEnd::from),
+        };
         let silences = call.silences();
         let counted = self.response.usage().map_or(0, |usage| usage.input_tokens);
         let settled = call.settle().await;
         audience.warn(settled.warning);
         self.usage += settled.failed;
         self.received += self.response.taken();
-        let is_complete = matches!(read, Ok(Ok(Ok(ReadEnd::Complete))));
         self.response.set_booked(settled.usage, settled.model);
-        if !is_complete {
+        if let Some(failure) = read.failure() {
             self.usage += settled.usage;
             let mut usage = settled.failed;
             usage += settled.usage;
-            services.hooks.after_model(context, Err(&failure_of(&read)), &usage).await;
+            services.hooks.after_model(context, Err(&failure), &usage).await;
         }
-        if !matches!(read, Ok(Ok(Err(CallError::Model(_))))) {
+        if !matches!(read, ReadEnd::ModelFailed(_)) {
             self.response.flush(surface, &context.turn);
         }
         match read {
-            Err(interrupt) => Err(TurnOutcome::interrupted(interrupt)),
-            Ok(Ok(Ok(ReadEnd::Complete))) => Ok((AskOutcome::Complete(counted), silences)),
-            Ok(Ok(Ok(ReadEnd::Full))) => Err(full()),
-            Ok(Ok(Err(CallError::Model(error)))) => Ok((AskOutcome::Failed(error), silences)),
-            Ok(Ok(Err(CallError::Money(failure)))) => Err(TurnOutcome::failed(failure)),
-            Ok(Err(panic)) => {
+            ReadEnd::Complete => Ok((AskOutcome::Complete(counted), silences)),
+            ReadEnd::ModelFailed(error) => Ok((AskOutcome::Failed(error), silences)),
+            ReadEnd::Full => Err(full()),
+            ReadEnd::Unpaid(failure) => Err(TurnOutcome::failed(failure)),
+            ReadEnd::Interrupted(interrupt) => Err(TurnOutcome::interrupted(interrupt)),
+            ReadEnd::Panicked(panic) => {
                 tracing::error!(panic, "the model provider panicked");
                 Err(TurnOutcome::fault(
                     EndReason::Internal,
@@ -112,8 +115,8 @@ impl Dialogue {
         request: ModelRequest,
         audience: &Audience<'_>,
     ) -> Result<ReadEnd, CallError> {
-        if let Some(stand_in) = call.start(models, request).await? {
-            self.notify_fallback(stand_in, audience);
+        if let Some(fallback) = call.start(models, request).await? {
+            self.notify_fallback(fallback, audience);
         }
         loop {
             let event = call.next().await?;
@@ -126,7 +129,7 @@ impl Dialogue {
                 // If the limit was all that the day had left, it is the budget that ended the answer. Tool calls run
                 // all the same.
                 let why = if self.response.has_calls() { None } else { call.budget_cut_reason().await };
-                return why.map_or(Ok(ReadEnd::Complete), |failure| Err(CallError::Money(failure)));
+                return Ok(why.map_or(ReadEnd::Complete, ReadEnd::Unpaid));
             }
             // A model that is always ready must not starve the other tasks or delay a stop.
             consume_budget().await;
@@ -141,13 +144,46 @@ impl Dialogue {
     }
 }
 
-/// How much of the answer was read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// How the reading of an answer ended.
 enum ReadEnd {
-    /// All of it.
+    /// All of it was read.
     Complete,
-    /// As much as there is room for; the rest was not read.
+    /// As much as there is room for was read; the rest was not.
     Full,
+    /// The model failed.
+    ModelFailed(ModelError),
+    /// The budget refused the call, or cut it off.
+    Unpaid(Failure),
+    /// The turn was stopped, or ran out of time.
+    Interrupted(Interrupt),
+    /// The provider's code panicked.
+    Panicked(String),
+}
+
+impl From<CallError> for ReadEnd {
+    fn from(error: CallError) -> Self {
+        match error {
+            CallError::Model(error) => Self::ModelFailed(error),
+            CallError::Money(failure) => Self::Unpaid(failure),
+        }
+    }
+}
+
+impl ReadEnd {
+    /// Returns the reason for an incomplete answer, for the hooks; `None` if it is complete.
+    fn failure(&self) -> Option<Failure> {
+        Some(match self {
+            Self::Complete => return None,
+            Self::Full => full().failure(),
+            Self::ModelFailed(error) => failure(error, error.retry_after()),
+            Self::Unpaid(failure) => failure.clone(),
+            Self::Interrupted(interrupt) => TurnOutcome::interrupted(*interrupt).failure(),
+            Self::Panicked(_) => Failure::new(
+                EndReason::Internal,
+                "The model provider failed because of a fault in the program.",
+            ),
+        })
+    }
 }
 
 /// Returns the outcome of a turn whose model does not stop.
@@ -156,22 +192,6 @@ fn full() -> TurnOutcome {
     let sentence =
         format!("The answer ends here because it reached {most} MiB, the most that one answer may have.");
     TurnOutcome::noted(EndReason::Length, &sentence)
-}
-
-/// How reading ended: interrupted, with a panic, with an error, or with the answer.
-type ReadResult = Result<Result<Result<ReadEnd, CallError>, String>, Interrupt>;
-
-/// Returns the reason for an incomplete answer, for the hooks.
-fn failure_of(read: &ReadResult) -> Failure {
-    match read {
-        Err(interrupt) => TurnOutcome::interrupted(*interrupt).failure(),
-        Ok(Ok(Err(CallError::Model(error)))) => failure(error, error.retry_after()),
-        Ok(Ok(Err(CallError::Money(failure)))) => failure.clone(),
-        Ok(Ok(Ok(ReadEnd::Full))) => full().failure(),
-        Ok(Ok(Ok(ReadEnd::Complete)) | Err(_)) => {
-            Failure::new(EndReason::Internal, "The model provider failed because of a fault in the program.")
-        }
-    }
 }
 
 /// Who watches the answer.

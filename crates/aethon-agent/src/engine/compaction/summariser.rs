@@ -144,8 +144,12 @@ impl<'a> Summariser<'a> {
         let mut call = ModelCall::new(services.meter.clone(), self.work(&request));
         let mut buffer = SummaryBuffer { chars: self.chars * 2, ..SummaryBuffer::default() };
         let asking = timeout_at(self.until, catch_panic(buffer.fill(&mut call, models, request)));
-        let outcome = control.guard(asking).await;
-        let is_ok = matches!(outcome, Ok(Ok(Ok(Ok(())))));
+        let outcome = control.guard(asking).await.map(|in_time| match in_time {
+            Err(_) => ReadEnd::TimedOut,
+            Ok(Err(panic)) => ReadEnd::Panicked(panic),
+            Ok(Ok(filled)) => filled.map_or_else(ReadEnd::Failed, |()| ReadEnd::Complete),
+        });
+        let is_complete = matches!(outcome, Ok(ReadEnd::Complete));
         let settled = call.settle().await;
         let mut usage = settled.failed;
         usage += settled.usage;
@@ -153,18 +157,18 @@ impl<'a> Summariser<'a> {
         self.warning = self.warning.take().or(settled.warning);
         let said = Message::new(Role::Assistant, vec![Block::text(&buffer.text)], services.clock.now());
         let failure = Failure::new(EndReason::EmptyAnswer, "The model gave no summary of older messages.");
-        let result = if is_ok { Ok(&said) } else { Err(&failure) };
+        let result = if is_complete { Ok(&said) } else { Err(&failure) };
         services.hooks.after_model(self.context, result, &usage).await;
         match outcome? {
-            Ok(Ok(Ok(()))) => return Ok(Some(buffer.text)),
-            Ok(Ok(Err(CallError::Money(failure)))) => {
+            ReadEnd::Complete => return Ok(Some(buffer.text)),
+            ReadEnd::Failed(CallError::Money(failure)) => {
                 tracing::debug!(reason = failure.message, "no summary of older messages is paid for");
             }
-            Ok(Ok(Err(CallError::Model(error)))) => {
+            ReadEnd::Failed(CallError::Model(error)) => {
                 tracing::warn!(%error, "the model could not summarise older messages");
             }
-            Ok(Err(panic)) => tracing::error!(panic, "the model provider panicked"),
-            Err(_) => tracing::warn!("the model took too long over a summary"),
+            ReadEnd::Panicked(panic) => tracing::error!(panic, "the model provider panicked"),
+            ReadEnd::TimedOut => tracing::warn!("the model took too long over a summary"),
         }
         Ok(None)
     }
@@ -183,6 +187,14 @@ impl<'a> Summariser<'a> {
             surface.emit(&self.context.turn, notice);
         }
     }
+}
+
+/// How the reading of a summary ended, unless the turn was interrupted.
+enum ReadEnd {
+    Complete,
+    Failed(CallError),
+    Panicked(String),
+    TimedOut,
 }
 
 /// A summary being received.
