@@ -298,10 +298,11 @@ impl ShellReader {
 
     /// `[[ … ]]`, in which parentheses and arrows are not the shell's.
     fn test(&mut self) -> Word {
-        let rest: String = self.chars[self.at..].iter().collect();
-        let length = rest.find("]]").map_or(rest.len(), |end| end + 2);
-        self.at += rest[..length].chars().count();
-        computed(self.inside(&rest[..length].replace('\'', " "), Self::quoted_text))
+        let rest = &self.chars[self.at..];
+        let length = test_length(rest);
+        let text: String = rest[..length].iter().collect();
+        self.at += length;
+        computed(self.inside(&text.replace('\'', " "), Self::quoted_text))
     }
 
     fn function(&mut self, name: &Word) -> Option<Stage> {
@@ -529,4 +530,21 @@ fn computed(word: Word) -> Word {
 fn simple(words: Vec<Word>) -> Pipeline {
     let stage = Stage { body: Body::Simple(words), redirects: Vec::new() };
     Pipeline { stages: vec![stage], is_background: false }
+}
+
+/// Returns the length of a `[[ … ]]` in characters. Brackets in quotes do not end it.
+fn test_length(chars: &[char]) -> usize {
+    let mut quote = None;
+    let mut at = 0;
+    while at < chars.len() {
+        match (chars[at], quote) {
+            ('\\', None | Some('"')) => at += 1,
+            (c, Some(open)) if c == open => quote = None,
+            (c @ ('"' | '\''), None) => quote = Some(c),
+            (']', None) if chars.get(at + 1) == Some(&']') => return at + 2,
+            _ => {}
+        }
+        at += 1;
+    }
+    chars.len()
 }

@@ -81,6 +81,10 @@ fn an_entry_says_which_harm_to_a_repository_is_refused_and_other_use_of_git_stay
 fn options_before_the_harm_do_not_hide_it() {
     for command in [
         "time -p rm -rf /",
+        "[[ \"a]]\" ]] && rm -rf /",
+        "[[ 'a]]' ]] && rm -rf /",
+        "[[ a\\\"b ]] && rm -rf /",
+        "[[ \"$(rm -rf /)\" ]]",
         "find -L / -delete",
         "find / -xdev -delete",
         "find -- / -depth -delete",
@@ -92,6 +96,8 @@ fn options_before_the_harm_do_not_hide_it() {
     }
     for command in [
         "time -p make",
+        "[[ -n \"$x]]\" ]] && ls",
+        "[[ $x == \"",
         "find -L . -name '*.o' -delete",
         "find / -xdev -name core -print",
         "mv notes old",
