@@ -134,10 +134,8 @@ pub(super) fn danger(argv: &[String], homes: &Homes) -> Option<Danger> {
         "find" | "gfind" => finds_and_removes(arguments, homes).then_some(REMOVE),
         "mv" => {
             let last = operands(arguments).last()?;
-            match last == "/dev/null" && precious() {
-                true => Some(REMOVE),
-                false => is_vital(last).then_some(OVERWRITE),
-            }
+            let is_gone = last == "/dev/null" && precious();
+            is_gone.then_some(REMOVE).or_else(|| is_vital(last).then_some(OVERWRITE))
         }
         "chmod" | "chown" | "chgrp" | "setfacl" => {
             let is_deep = has_option(arguments, 'R', "recursive");
@@ -186,8 +184,7 @@ pub(super) fn danger(argv: &[String], homes: &Homes) -> Option<Danger> {
         "kill" => kills_all(arguments).then_some(KILL_ALL),
         "nc" | "ncat" | "netcat" => {
             let runs = |word: &String| {
-                is_letters(word) && word.ends_with(['e', 'c'])
-                    || matches!(word.as_str(), "--exec" | "--sh-exec")
+                is_letters(word) && word.ends_with(['e', 'c']) || is_in("--exec --sh-exec", word)
             };
             arguments.iter().any(runs).then_some(REVERSE_SHELL)
         }
@@ -232,18 +229,15 @@ fn narrows(arguments: &[String], homes: &Homes) -> bool {
 /// Whether a container gets the machine's root directory writable.
 fn mounts_all(arguments: &[String]) -> bool {
     let is_root = |value: &str| {
-        let mut parts = value.split(':');
-        let source = parts.next().unwrap_or_default();
+        let (source, target) = value.split_once(':').unwrap_or_default();
         source.starts_with('/')
             && tidy(source) == "/"
-            && value.contains(":/")
-            && !parts.any(|part| part.split(',').any(|one| one == "ro"))
+            && target.starts_with('/')
+            && !target.split([':', ',']).any(|part| part == "ro")
     };
     let is_mount = |value: &str| {
-        let fields: Vec<&str> = value.split(',').collect();
-        fields.iter().any(|field| matches!(*field, "source=/" | "src=/"))
-            && !fields.contains(&"readonly")
-            && !fields.contains(&"ro")
+        let has = |wanted| value.split(',').any(|field| field == wanted);
+        (has("source=/") || has("src=/")) && !has("readonly") && !has("ro")
     };
     arguments.iter().enumerate().any(|(at, word)| {
         let next = arguments.get(at + 1).map_or("", String::as_str);
@@ -307,8 +301,7 @@ pub(super) fn operands(arguments: &[String]) -> impl Iterator<Item = &str> {
 }
 
 fn finds_and_removes(arguments: &[String], homes: &Homes) -> bool {
-    let is_link_option = |word: &&String| matches!(word.as_str(), "-H" | "-L" | "-P" | "--");
-    let arguments: Vec<&String> = arguments.iter().skip_while(is_link_option).collect();
+    let arguments: Vec<&String> = arguments.iter().skip_while(|word| is_in("-H -L -P --", word)).collect();
     let roots = arguments.iter().take_while(|word| !word.starts_with(['-', '(', '!']));
     // With a test before it, it removes only the matches. Staying on one file system or going depth-first is no test.
     let is_test =

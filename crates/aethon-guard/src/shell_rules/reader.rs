@@ -207,17 +207,9 @@ impl ShellReader {
             }
             self.at += token.len();
             if token == "time" {
-                self.time_option();
+                self.blanks();
+                self.take_token("-p");
             }
-        }
-    }
-
-    /// Skips the `-p` that may stand behind `time`.
-    fn time_option(&mut self) {
-        let rest: String = self.chars[self.at..].iter().take(64).collect();
-        let option = rest.trim_start_matches([' ', '\t']);
-        if option.strip_prefix("-p").is_some_and(|behind| behind.starts_with([' ', '\t'])) {
-            self.at += rest.len() - option.len() + "-p".len();
         }
     }
 

@@ -114,9 +114,10 @@ pub(super) fn compare(browser: &Browser, turns: &[(String, String)]) {
     let differing = all.iter().zip(&wanted).position(|(shown, stored)| shown != stored);
     assert!(
         all.len() == wanted.len() && differing.is_none(),
-        "scrolled to its beginning the page has {} turns of {}, the first that differs is {differing:?}",
+        "scrolled to its beginning the page has {} turns of {}, the first that differs is {:?}",
         all.len(),
-        wanted.len()
+        wanted.len(),
+        differing.map(|at| (at, &all[at], &wanted[at], all.iter().position(|shown| *shown == wanted[at])))
     );
     browser.reload();
     shows_the_end(browser, &wanted);

@@ -15,7 +15,6 @@ const OPTIONS: &[(&str, &str)] = &[
     ("sort", "--compress-program"),
     ("curl wget", "--use-askpass"),
     ("npx npm yarn pnpm", "-c --call"),
-    ("compgen", "-C"),
 ];
 /// Options of `docker run` and its kin whose value is the next word.
 const OF_CONTAINERS: &str = "volume env publish user workdir hostname name network mount entrypoint env-file platform \
@@ -38,7 +37,6 @@ pub(super) fn hooks(program: &str, arguments: &[String]) -> Vec<Inner> {
         // Git's subcommands as separate programs, in the directory where git keeps them.
         _ if program.starts_with("git-") => git::hooks_of_verb(&program[4..], arguments),
         "sed" | "gsed" => sed(arguments),
-        "make" | "gmake" => make(arguments),
         "vim" | "vi" | "nvim" | "ex" | "view" => editor(arguments),
         "docker" | "podman" | "nerdctl" | "kubectl" | "lxc" => container(arguments),
         "at" | "batch" => vec![Inner::Input],
@@ -50,10 +48,12 @@ pub(super) fn hooks(program: &str, arguments: &[String]) -> Vec<Inner> {
             texts.into_iter().chain([Inner::Command(rest)]).collect()
         }
         "mysql" | "psql" | "sqlite3" => {
-            let marks = [".shell ", ".system ", "\\! ", "system "];
-            let texts =
-                arguments.iter().filter_map(|word| marks.iter().find_map(|mark| word.split_once(mark)));
-            scripts(texts.map(|(_, text)| text))
+            let marks = [".shell ", ".system ", "\\! "];
+            scripts(
+                arguments
+                    .iter()
+                    .filter_map(|word| marks.iter().find_map(|mark| Some(word.split_once(mark)?.1))),
+            )
         }
         _ => Vec::new(),
     };
@@ -78,14 +78,13 @@ pub(super) fn hooks(program: &str, arguments: &[String]) -> Vec<Inner> {
 }
 
 fn executed(arguments: &[String]) -> Vec<Inner> {
-    let options = "-exec -execdir -ok -okdir -x -X --exec --exec-batch";
-    let is_exec = |word: &String| is_in(options, word);
+    let is_exec = |word: &String| is_in("-exec -execdir -ok -okdir -x -X --exec --exec-batch", word);
     let begins = arguments.iter().enumerate().filter(|(_, word)| is_exec(word)).map(|(at, _)| at + 1);
-    let commands = begins.map(|from| {
+    let command = |from: usize| {
         let words = arguments[from..].iter().take_while(|word| !matches!(word.as_str(), ";" | "+"));
         Inner::Command(words.cloned().collect())
-    });
-    commands.collect()
+    };
+    begins.map(command).collect()
 }
 
 /// `e command`, and `s///e`, which runs what it made; `w` writes files.
@@ -110,18 +109,6 @@ fn sed(arguments: &[String]) -> Vec<Inner> {
         if let Some((_, file)) = program.rsplit_once("w ").filter(|(_, file)| file.starts_with('/')) {
             found.push(Inner::Command(vec!["tee".to_owned(), file.trim().to_owned()]));
         }
-    }
-    found
-}
-
-/// `--eval`, and settings that are commands: `$(shell …)`.
-fn make(arguments: &[String]) -> Vec<Inner> {
-    let mut found = Vec::new();
-    for text in values(arguments, "--eval -E").into_iter().chain(arguments.iter().map(String::as_str)) {
-        if let Some((_, inside)) = text.split_once("$(shell ") {
-            found.extend(scripts([inside.rsplit_once(')').map_or(inside, |(inside, _)| inside)]));
-        }
-        found.extend(scripts(text.split_once([';', '\t']).map(|(_, recipe)| recipe)));
     }
     found
 }
