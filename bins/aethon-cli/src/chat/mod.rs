@@ -1,8 +1,9 @@
 //! Chatting: one screen, two ways to the assistant.
 //!
 //! [`backend::Backend`] is the way: to the running daemon over its chat socket ([`remote`], which survives restarts with
-//! [`socket`], [`unsent`], [`reconnect`], [`transcript`] and [`told`]), or to an assistant in this very process ([`local`]); [`connect`]
-//! chooses, and [`handover`] goes over to a daemon that comes later. Both tell what happens as an [`event`]. [`screen`] shows a turn. [`repl`] is the chat: [`prompt`] reads, [`command`] understands
+//! [`socket`], [`unsent`], [`reconnect`], [`transcript`] and [`shown_turns`]), or to an assistant in this very process
+//! ([`local`]); [`connect`] chooses, and [`handover`] goes over to a daemon that comes later. Both tell what happens as an
+//! [`event`]. [`screen`] shows a turn. [`repl`] is the chat: [`prompt`] reads, [`command`] understands
 //! a line, [`turn`] follows one turn, [`keys`] keeps the keyboard quiet meanwhile. [`ask`] is one turn and nothing else.
 
 mod approval;
