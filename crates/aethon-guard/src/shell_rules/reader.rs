@@ -290,10 +290,9 @@ impl ShellReader {
 
     /// `[[ … ]]`, in which parentheses and arrows are not the shell's.
     fn test(&mut self) -> Word {
-        let rest = &self.chars[self.at..];
-        let length = test_length(rest);
-        let text: String = rest[..length].iter().collect();
-        self.at += length;
+        let end = self.test_end();
+        let text: String = self.chars[self.at..end].iter().collect();
+        self.at = end;
         computed(self.inside(&text.replace('\'', " "), Self::quoted_text))
     }
 
@@ -321,7 +320,7 @@ impl ShellReader {
     }
 
     /// Reads `((…))`, if one begins here.
-    fn arithmetic_command(&mut self) -> Option<Word> {
+    pub(super) fn arithmetic_command(&mut self) -> Option<Word> {
         let end = self.arithmetic_end(self.at + 2).filter(|_| self.peek_at(1) == Some('('))?;
         let text: String = self.chars[self.at + 2..end - 2].iter().collect();
         self.at = end;
@@ -376,7 +375,7 @@ impl ShellReader {
     }
 
     /// The position after the `))` of an arithmetic expression whose content begins here; `None` if it is not one.
-    pub(super) fn arithmetic_end(&self, from: usize) -> Option<usize> {
+    fn arithmetic_end(&self, from: usize) -> Option<usize> {
         let (mut open, mut at) = (2, from);
         while let Some(c) = self.chars.get(at) {
             match c {
@@ -392,6 +391,21 @@ impl ShellReader {
             at += 1;
         }
         None
+    }
+
+    /// The position after the `]]` of the test that is read here, or the end of the text. Brackets in quotes do not end it.
+    fn test_end(&self) -> usize {
+        let mut at = self.at;
+        while let Some(c) = self.chars.get(at) {
+            match c {
+                '\\' => at += 1,
+                '\'' | '"' => at = self.quote_end(at),
+                ']' if self.chars.get(at + 1) == Some(&']') => return at + 2,
+                _ => {}
+            }
+            at += 1;
+        }
+        self.chars.len()
     }
 
     /// The position of the quote that closes the one here, or the end of the text if none does.
@@ -522,21 +536,4 @@ fn computed(word: Word) -> Word {
 fn simple(words: Vec<Word>) -> Pipeline {
     let stage = Stage { body: Body::Simple(words), redirects: Vec::new() };
     Pipeline { stages: vec![stage], is_background: false }
-}
-
-/// Returns the length of a `[[ … ]]` in characters. Brackets in quotes do not end it.
-fn test_length(chars: &[char]) -> usize {
-    let mut quote = None;
-    let mut at = 0;
-    while at < chars.len() {
-        match (chars[at], quote) {
-            ('\\', None | Some('"')) => at += 1,
-            (c, Some(open)) if c == open => quote = None,
-            (c @ ('"' | '\''), None) => quote = Some(c),
-            (']', None) if chars.get(at + 1) == Some(&']') => return at + 2,
-            _ => {}
-        }
-        at += 1;
-    }
-    chars.len()
 }

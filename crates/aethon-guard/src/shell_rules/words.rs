@@ -129,11 +129,7 @@ impl ShellReader {
         self.at += 1;
         match self.peek() {
             Some('(') => {
-                let end = self.arithmetic_end(self.at + 2).filter(|_| self.peek_at(1) == Some('('));
-                if let Some(end) = end {
-                    let text: String = self.chars[self.at + 2..end - 2].iter().collect();
-                    self.at = end;
-                    let word = self.inside(&text, Self::quoted_text);
+                if let Some(word) = self.arithmetic_command() {
                     return pieces.0.push(Piece::Computed(word));
                 }
                 self.at += 1;
