@@ -4,7 +4,7 @@
 //! that would make the archive look like a bomb to its own reader (a disk image of zeros, say) is stored as it is.
 
 use std::collections::BTreeMap;
-use std::io::{self, Read, Write};
+use std::io::{self, BufReader, Read, Write};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -86,18 +86,8 @@ impl<Sink: Write> ArchiveWriter<Sink> {
     pub fn add(&mut self, name: &str, about: About, content: impl Read) -> Result<u64> {
         let is_packed = is_packed(name) || self.must_store(0, about.size);
         let packing = if is_packed { Packing::AsIs } else { Packing::Deflated };
-        let mut content = content.take(about.size);
-        self.write(name, about, packing, |out| {
-            let mut buffer = vec![0; BUFFER];
-            loop {
-                match content.read(&mut buffer) {
-                    Ok(0) => return Ok(()),
-                    Ok(read) => out.write_all(&buffer[..read])?,
-                    Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                    Err(error) => return Err(error),
-                }
-            }
-        })
+        let mut content = BufReader::with_capacity(BUFFER, content.take(about.size));
+        self.write(name, about, packing, |out| io::copy(&mut content, out).map(drop))
     }
 
     /// Adds a file whose content, `size` bytes, is written by `write`. A large file is written twice, first only to see how
