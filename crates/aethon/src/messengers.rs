@@ -72,8 +72,8 @@ fn lists_group(config: &Config, name: &str) -> bool {
 
 /// Findings about messengers where every member of a listed group can approve what the assistant does.
 fn open_groups(config: &Config) -> impl Iterator<Item = Finding> + '_ {
-    let on = NAMES.iter().filter(|name| messengers::is_enabled(config, name));
-    let open = on.filter(|name| household::owners(config, name).is_none() && lists_group(config, name));
+    let open = messengers::enabled(config)
+        .filter(|name| household::owners(config, name).is_none() && lists_group(config, name));
     open.map(|name| {
         let message = format!("a group is listed in security.allowed_senders.{name}, and security.owners is empty: every member is an owner and approves what they ask for");
         Finding::warning("channel", message, format!("name yourself in security.owners, such as \"{name}:YOUR_ID\""))
@@ -82,7 +82,7 @@ fn open_groups(config: &Config) -> impl Iterator<Item = Finding> + '_ {
 
 /// One line for each enabled messenger and one for the household, for `--check`.
 pub(crate) fn summary(config: &Config) -> String {
-    let on = NAMES.iter().filter(|name| messengers::is_enabled(config, name));
+    let on = messengers::enabled(config);
     let people = (!config.household.people.is_empty()).then(|| household::sentence(config));
     on.map(|name| format!("\nchannel   {name}: on, {}", who_may_write(config, name)))
         .chain(people.map(|people| format!("\nhousehold {people}")))
@@ -91,7 +91,7 @@ pub(crate) fn summary(config: &Config) -> String {
 
 /// The findings of `doctor` about enabled messengers and the household.
 pub(crate) fn findings(config: &Config) -> Vec<Finding> {
-    let on = NAMES.iter().filter(|name| messengers::is_enabled(config, name));
+    let on = messengers::enabled(config);
     let terms = messengers::is_enabled(config, "whatsapp").then(|| {
         let remedy = "use a number that you can do without, or another messenger".to_owned();
         Finding::warning("channel", aethon_channels::whatsapp::TERMS.to_owned(), remedy)
@@ -102,7 +102,7 @@ pub(crate) fn findings(config: &Config) -> Vec<Finding> {
             "{name} is on; {}; `aethon-cli channels test {name}` looks whether it is let in",
             who_may_write(config, name)
         );
-        match config.security.allowed_senders.get(*name).is_none_or(Vec::is_empty) {
+        match config.security.allowed_senders.get(name).is_none_or(Vec::is_empty) {
             true => Finding::warning("channel", message, way_in(config, name)),
             false => Finding::ok("channel", message),
         }

@@ -19,8 +19,7 @@ pub(crate) const NAMES: [&str; 6] = ["telegram", "matrix", "discord", "slack", "
 
 /// The enabled messengers as channels.
 fn channels(config: &Config, deps: &MessengerDeps) -> Vec<Arc<dyn Channel>> {
-    let messengers = NAMES.iter().filter(|name| is_enabled(config, name));
-    let made = messengers.filter_map(|name| messenger(config, name, deps));
+    let made = enabled(config).filter_map(|name| messenger(config, name, deps));
     made.map(|messenger| Arc::new(messenger) as Arc<dyn Channel>).collect()
 }
 
@@ -36,6 +35,11 @@ pub(crate) fn with_brought(
 /// Returns whether the owner enabled it.
 pub(crate) fn is_enabled(config: &Config, name: &str) -> bool {
     switches(config, name).is_some_and(|switches| switches.is_enabled)
+}
+
+/// The names of the messengers that the owner enabled.
+pub(crate) fn enabled(config: &Config) -> impl Iterator<Item = &'static str> + '_ {
+    NAMES.into_iter().filter(|name| is_enabled(config, name))
 }
 
 /// How senders who are not listed can be admitted.

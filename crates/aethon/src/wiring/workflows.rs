@@ -18,7 +18,7 @@ use aethon_workflows::sop::{SopFolder, SopHistory, SopParts, SopRouter, Sops};
 use aethon_workflows::specialists::{ManageSpecialists, SpecialistFolder};
 use aethon_workflows::work::{Tasks, WorkCommands, WorkLimits, Works};
 
-use super::messengers::{NAMES, home, is_enabled};
+use super::messengers::{enabled, home};
 use crate::prepared::Prepared;
 
 /// SOPs and jobs before the engine exists.
@@ -118,14 +118,13 @@ impl WorkflowParts {
 /// The names of the channels that will run.
 fn channels(config: &Config, brought: &[Arc<dyn Channel>]) -> Vec<String> {
     let webchat = config.channels.webchat.enabled.then(|| "webchat".to_owned());
-    let messengers = NAMES.iter().filter(|name| is_enabled(config, name)).map(|name| (*name).to_owned());
+    let messengers = enabled(config).map(str::to_owned);
     let brought = brought.iter().map(|channel| channel.name().to_owned());
     webchat.into_iter().chain(messengers).chain(brought).collect()
 }
 
 fn without_home(config: &Config) -> Vec<String> {
-    let needs_one = |name: &&&str| is_enabled(config, name) && home(config, name).trim().is_empty();
-    NAMES.iter().filter(needs_one).map(|name| (*name).to_owned()).collect()
+    enabled(config).filter(|name| home(config, name).trim().is_empty()).map(str::to_owned).collect()
 }
 
 /// The jobs in the configuration. Invalid ones were rejected before.
