@@ -6,7 +6,7 @@ import { button, iconButton, skeleton, themeSwitch } from "../shared/controls.js
 import { confirmDialog } from "../shared/dialog.js";
 import { fill, make } from "../shared/dom.js";
 import { icon } from "../shared/icons.js";
-import { menuOn } from "../shared/menu.js";
+import { rowMenu } from "../shared/menu.js";
 import { removeShared } from "../shared/remove-shared.js";
 import { renameShared } from "../shared/rename-shared.js";
 import { SharedItem } from "../shared/shared-item.js";
@@ -241,9 +241,8 @@ export class Sidebar {
     const name = nameOf(session);
     const title = titleOf(session);
     const isCurrent = name === this.#current;
-    const options = iconButton({ label: words.options(visibleText(title)), icon: "more", look: "icon-button-small" });
     const isPinned = this.#pinned.has(name);
-    menuOn(options, () => [
+    const options = rowMenu(words.options(visibleText(title)), () => [
       { label: isPinned ? texts.session.unpin : texts.session.pin, icon: "pin", press: () => this.#pin(name) },
       { label: texts.session.rename, icon: "edit", press: () => void this.#rename(session) },
       { label: texts.session.remove, icon: "trash", danger: true, press: () => void this.#remove(session) },

@@ -1,6 +1,7 @@
 // A menu that opens below its button: arrow keys move, Escape closes and returns the focus. It is a popover, so it is above
 // everything and closes on a press elsewhere.
 
+import { iconButton } from "./controls.js";
 import { make } from "./dom.js";
 import { icon } from "./icons.js";
 
@@ -19,6 +20,17 @@ export function menuOn(trigger, items) {
     if (trigger.getAttribute("aria-expanded") === "true") return;
     open(trigger, items());
   });
+}
+
+/**
+ * The small button with three dots at the end of a row, and its menu.
+ * @param {string} label
+ * @param {() => MenuItem[]} items called on each opening
+ */
+export function rowMenu(label, items) {
+  const trigger = iconButton({ label, icon: "more", look: "icon-button-small" });
+  menuOn(trigger, items);
+  return trigger;
 }
 
 /** @param {HTMLElement} trigger @param {MenuItem[]} items */

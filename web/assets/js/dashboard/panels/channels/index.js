@@ -2,10 +2,10 @@
 
 import { region, together } from "../../../components/state.js";
 import { rowTitle, table } from "../../../components/table.js";
-import { badge, button, iconButton, note } from "../../../shared/controls.js";
+import { badge, button, note } from "../../../shared/controls.js";
 import { confirmDialog, openDialog, promptDialog } from "../../../shared/dialog.js";
 import { make } from "../../../shared/dom.js";
-import { menuOn } from "../../../shared/menu.js";
+import { rowMenu } from "../../../shared/menu.js";
 import { sentence } from "../../../shared/sentence.js";
 import { timeElement } from "../../../shared/time.js";
 import { visible, visibleText } from "../../../shared/visible.js";
@@ -222,7 +222,7 @@ function deliveries(context) {
         width: "w-xs",
         isSpoken: true,
         class: "is-actions",
-        cell: (row) => deliveryMenu(context, row),
+        cell: (row) => rowMenu(words.columns.actions, () => deliveryActions(context, row)),
       },
     ],
   });
@@ -243,13 +243,6 @@ function deliveries(context) {
     element: make("section", { id: "deliveries" }, sectionHead(words.deliveries), view.element),
     soon: view.soon,
   };
-}
-
-/** @param {Context} context @param {any} row */
-function deliveryMenu(context, row) {
-  const trigger = iconButton({ label: words.columns.actions, icon: "more", look: "icon-button-small" });
-  menuOn(trigger, () => deliveryActions(context, row));
-  return trigger;
 }
 
 /** @param {Context} context @param {any} row */

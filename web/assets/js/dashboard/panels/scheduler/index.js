@@ -3,9 +3,9 @@
 
 import { region, state } from "../../../components/state.js";
 import { rowTitle, table } from "../../../components/table.js";
-import { badge, button, iconButton, note } from "../../../shared/controls.js";
+import { badge, button, note } from "../../../shared/controls.js";
 import { fill, make } from "../../../shared/dom.js";
-import { menuOn } from "../../../shared/menu.js";
+import { rowMenu } from "../../../shared/menu.js";
 import { timeElement } from "../../../shared/time.js";
 import { visible, visibleText } from "../../../shared/visible.js";
 import { schedulerWords as words } from "../../../texts/scheduler.js";
@@ -128,11 +128,6 @@ function jobTable(context, changed) {
 
 /** @param {import("../../context.js").Context} context @param {Job} row @param {() => void} changed */
 function actions(context, row, changed) {
-  const trigger = iconButton({
-    label: words.actionsFor(visibleText(row.job_id)),
-    icon: "more",
-    look: "icon-button-small",
-  });
-  menuOn(trigger, () => jobActions(context, row, { changed, gone: changed }));
-  return trigger;
+  const label = words.actionsFor(visibleText(row.job_id));
+  return rowMenu(label, () => jobActions(context, row, { changed, gone: changed }));
 }

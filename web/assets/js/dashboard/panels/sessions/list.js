@@ -4,9 +4,9 @@ import { cursorList } from "../../../components/cursor-list.js";
 import { searchField, select } from "../../../components/form.js";
 import { state } from "../../../components/state.js";
 import { rowTitle, table } from "../../../components/table.js";
-import { badge, iconButton } from "../../../shared/controls.js";
+import { badge } from "../../../shared/controls.js";
 import { fill, make } from "../../../shared/dom.js";
-import { menuOn } from "../../../shared/menu.js";
+import { rowMenu } from "../../../shared/menu.js";
 import { timeElement } from "../../../shared/time.js";
 import { visible, visibleText } from "../../../shared/visible.js";
 import { sessionWords as words } from "../../../texts/sessions.js";
@@ -145,13 +145,8 @@ function sessionTable(context, changed) {
 
 /** @param {import("../../context.js").Context} context @param {Session} row @param {() => void} changed */
 function actions(context, row, changed) {
-  const button = iconButton({
-    label: words.actionsFor(visibleText(titleOf(row))),
-    icon: "more",
-    look: "icon-button-small",
-  });
-  menuOn(button, () => sessionMenu(context, row, { changed, gone: changed }));
-  return button;
+  const label = words.actionsFor(visibleText(titleOf(row)));
+  return rowMenu(label, () => sessionMenu(context, row, { changed, gone: changed }));
 }
 
 /** @param {string} query @param {string} channel */
