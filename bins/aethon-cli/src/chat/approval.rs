@@ -2,25 +2,19 @@
 
 use serde_json::Value;
 
-use super::event::ChatEvent;
-
 /// An approval request.
-#[derive(Debug, Clone)]
-pub(super) struct ApprovalRequest {
-    pub(super) id: String,
-    pub(super) tool: String,
-    pub(super) input: Value,
-    pub(super) summary: String,
-    pub(super) preview: Option<String>,
-    pub(super) session_scope: String,
-}
-
-impl ApprovalRequest {
-    /// Returns the request in this event, if any.
-    pub(super) fn of(event: &ChatEvent) -> Option<Self> {
-        let ChatEvent::Approval { id, tool, input, summary, preview, session_scope } = event.clone() else {
-            return None;
-        };
-        Some(Self { id, tool, input, summary, preview, session_scope })
-    }
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct ApprovalRequest {
+    /// Its id.
+    pub(crate) id: String,
+    /// The tool.
+    pub(crate) tool: String,
+    /// The exact arguments.
+    pub(crate) input: Value,
+    /// A summary of what would happen.
+    pub(crate) summary: String,
+    /// The change as a diff, if the tool can tell.
+    pub(crate) preview: Option<String>,
+    /// The calls that an approval for the rest of the conversation would allow.
+    pub(crate) session_scope: String,
 }

@@ -113,8 +113,10 @@ impl Events {
             };
             if let Some(event) = self.concerns(received)? {
                 match event {
-                    ChatEvent::Approval { id, .. } => {
-                        backend.tell(Request::Decide { id, answer: Decision::Deny.into() }).await?;
+                    ChatEvent::Approval(request) => {
+                        backend
+                            .tell(Request::Decide { id: request.id, answer: Decision::Deny.into() })
+                            .await?;
                     }
                     event => return Ok(Next::Event(event)),
                 }

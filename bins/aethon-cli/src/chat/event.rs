@@ -5,6 +5,8 @@
 
 use serde_json::Value;
 
+use super::approval::ApprovalRequest;
+
 /// An event, and the turn in which it happened; the turn is empty for events outside of turns.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct BackendEvent {
@@ -53,20 +55,7 @@ pub(crate) enum ChatEvent {
         output: Option<String>,
     },
     /// An approval is needed.
-    Approval {
-        /// The request's id.
-        id: String,
-        /// The tool.
-        tool: String,
-        /// The exact arguments.
-        input: Value,
-        /// A summary of what would happen.
-        summary: String,
-        /// The change as a diff, if the tool can tell.
-        preview: Option<String>,
-        /// The calls that an approval for the rest of the conversation would allow.
-        session_scope: String,
-    },
+    Approval(ApprovalRequest),
     /// The user's edited arguments break a rule; the request is still pending.
     EditRefused {
         /// The request's id.
@@ -131,14 +120,14 @@ impl ChatEvent {
                 input: frame.get("input").cloned(),
                 output: frame["output"].as_str().map(str::to_owned),
             },
-            "approval" => Self::Approval {
+            "approval" => Self::Approval(ApprovalRequest {
                 id: text("id"),
                 tool: text("tool"),
                 input: frame["input"].clone(),
                 summary: text("summary"),
                 preview: frame["preview"].as_str().map(str::to_owned),
                 session_scope: text("session_scope"),
-            },
+            }),
             "approval_done" => Self::ApprovalDone {
                 id: text("id"),
                 reason: text("reason"),

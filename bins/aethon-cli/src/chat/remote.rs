@@ -267,7 +267,8 @@ impl Remote {
         } else if self.audience == Audience::Person && !turn.is_empty() && !self.told.has(&turn) {
             match BackendEvent::of(frame).map(|received| received.event) {
                 Some(ChatEvent::Done(outcome)) => self.told.wait(outcome),
-                Some(ChatEvent::Approval { tool, .. }) => {
+                Some(ChatEvent::Approval(request)) => {
+                    let tool = request.tool;
                     let words =
                         format!("another turn here waits for approval of {tool}; answer where it was asked");
                     self.queue.push_back(BackendEvent::outside(ChatEvent::Connection(words)));

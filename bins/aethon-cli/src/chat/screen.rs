@@ -112,7 +112,7 @@ impl Screen {
             ChatEvent::Done(outcome) => return Some(self.done(outcome)),
             ChatEvent::Accepted { .. }
             | ChatEvent::Refused(_)
-            | ChatEvent::Approval { .. }
+            | ChatEvent::Approval(_)
             | ChatEvent::ApprovalDone { .. }
             | ChatEvent::EditRefused { .. }
             | ChatEvent::Lost(_) => {}

@@ -3,8 +3,8 @@
 use anyhow::Result;
 use tokio::time::sleep_until;
 
-use super::approval::ApprovalRequest;
 use super::backend::Backend;
+use super::event::ChatEvent;
 use super::following::{End, Following};
 use super::interrupts::{Interrupt, Interrupts};
 use super::keys::Quiet;
@@ -34,10 +34,12 @@ pub(super) async fn follow(
                 return Ok(following.end());
             }
         };
-        if let (Some(question), true) = (ApprovalRequest::of(&received.event), following.is_own(&received)) {
-            following.screen.question(&question);
+        if let ChatEvent::Approval(question) = &received.event
+            && following.is_own(&received)
+        {
+            following.screen.question(question);
             drop(quiet.take());
-            let settled = decide(backend, interrupts, &mut following, &question).await?;
+            let settled = decide(backend, interrupts, &mut following, question).await?;
             quiet = Some(Quiet::keep());
             if let Some(received) = settled
                 && following.show(received)?
