@@ -232,6 +232,14 @@ fn known() -> Rules {
     Rules { allowed: Live::new(vec!["1".into()]), ..rules() }
 }
 
+fn text_file() -> RemoteFile {
+    RemoteFile { handle: "f".into(), name: "a.txt".into(), mime: "text/plain".into(), size: 2, seconds: None }
+}
+
+fn with_file(arrival: Arrival) -> Arrival {
+    Arrival { files: vec![text_file()], ..arrival }
+}
+
 fn delivery(turn: &TurnId, text: &str, is_reply: bool) -> Delivery {
     let content = NewDelivery::new("telegram", text, Timestamp::MAX)
         .with_recipient(Some("7".into()))
@@ -274,15 +282,8 @@ async fn pairing_code_grants_access() {
 async fn a_message_becomes_a_turn_whose_reply_goes_back() {
     let stage = Stage::new(Rules { owners: Some(vec!["2".into()]), ..known() });
     let intake = stage.intake();
-    let file = RemoteFile {
-        handle: "f".into(),
-        name: "a.txt".into(),
-        mime: "text/plain".into(),
-        size: 2,
-        seconds: None,
-    };
-    let large = RemoteFile { size: 2 << 20, ..file.clone() };
-    let arrival = Arrival { files: vec![file, large], ..stage.arrival("7:1", "hi") };
+    let large = RemoteFile { size: 2 << 20, ..text_file() };
+    let arrival = Arrival { files: vec![text_file(), large], ..stage.arrival("7:1", "hi") };
     intake.arrive(arrival.clone()).await.unwrap();
     intake.process_all_waiting().await;
     let inbound = stage.submitted().remove(0);

@@ -79,10 +79,10 @@ impl PlatformCalls for Calls {
         let value =
             |name: &str| parameters.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str());
         let word = self.verify_token.expose();
-        let has_valid_signature = !self.verify_token.is_empty()
+        let is_own_token = !self.verify_token.is_empty()
             && value("hub.mode") == Some("subscribe")
             && value("hub.verify_token").is_some_and(|claimed| is_same(claimed, word));
-        value("hub.challenge").filter(|_| has_valid_signature).map(str::to_owned)
+        value("hub.challenge").filter(|_| is_own_token).map(str::to_owned)
     }
 
     async fn take(&self, signature: &str, body: &[u8]) -> Result<CallbackOutcome> {

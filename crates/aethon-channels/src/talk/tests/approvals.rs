@@ -130,14 +130,7 @@ async fn in_a_group_the_words_of_an_answer_need_no_mention() {
 async fn a_start_takes_up_what_a_crash_has_left() {
     let stage = Stage::new(known());
     let (intake, _, _) = asked_by(&stage, stage.arrival("1", "hi")).await;
-    let file = RemoteFile {
-        handle: "f".into(),
-        name: "a.txt".into(),
-        mime: "text/plain".into(),
-        size: 2,
-        seconds: None,
-    };
-    intake.arrive(Arrival { files: vec![file], ..stage.arrival("2", "look") }).await.unwrap();
+    intake.arrive(with_file(stage.arrival("2", "look"))).await.unwrap();
     drop(intake);
     let (trigger, shutdown) = aethon_core::shutdown::ShutdownTrigger::pair();
     let (messenger, assistant) = (stage.messenger(), stage.assistant.clone());

@@ -5,17 +5,6 @@ use aethon_core::channel::ChannelRecords as _;
 
 use super::*;
 
-fn with_file(arrival: Arrival) -> Arrival {
-    let file = RemoteFile {
-        handle: "f".into(),
-        name: "a.txt".into(),
-        mime: "text/plain".into(),
-        size: 2,
-        seconds: None,
-    };
-    Arrival { files: vec![file], ..arrival }
-}
-
 /// Returns a stage on which fetching a file takes a minute.
 fn slow() -> Stage {
     let mut stage = Stage::new(known());
