@@ -122,7 +122,7 @@ impl Engine {
             }
         }
         self.0.watch.end().await;
-        self.0.elsewhere.end().await;
+        self.0.peer_turns.end().await;
         match timeout(STORE_GRACE, self.0.services.owners.release()).await {
             Ok(Ok(())) => {}
             Ok(Err(error)) => log_storage("other programs wait for the end of this one's lease", &error),

@@ -24,17 +24,17 @@ impl Shared {
     /// Starts announcing the answers of other programs to these watchers.
     pub(super) fn start_announcing(self: &Arc<Self>, onlookers: Arc<dyn SessionWatchers>) {
         let seldom = self.services.owners.lease() / RENEWALS_PER_LEASE;
-        if self.elsewhere.onlookers.set(onlookers).is_ok() {
-            self.elsewhere.task.start(|| poll(Arc::downgrade(self), seldom));
+        if self.peer_turns.onlookers.set(onlookers).is_ok() {
+            self.peer_turns.task.start(|| poll(Arc::downgrade(self), seldom));
         }
     }
 
     /// Announces the turns that other programs have ended since the last poll to the watchers. Returns whether any
     /// session is watched.
     pub(super) async fn poll_other_programs(&self) -> bool {
-        let Some(onlookers) = self.elsewhere.onlookers.get() else { return false };
+        let Some(onlookers) = self.peer_turns.onlookers.get() else { return false };
         // It is never closed.
-        let _polling = self.elsewhere.polling.acquire().await;
+        let _polling = self.peer_turns.polling.acquire().await;
         if let Err(error) = self.announce_ended(&**onlookers).await {
             log_storage("what other programs have said could not be looked for; trying again", &error);
         }
@@ -42,11 +42,11 @@ impl Shared {
     }
 
     async fn announce_ended(&self, onlookers: &dyn SessionWatchers) -> Result<()> {
-        let ended = self.services.owners.ended_elsewhere(self.elsewhere.through()).await?;
+        let ended = self.services.owners.ended_elsewhere(self.peer_turns.through()).await?;
         for (session, turn) in &ended.turns {
             self.announce_end_of(onlookers, session, turn).await?;
         }
-        self.elsewhere.set_through(ended.through);
+        self.peer_turns.set_through(ended.through);
         Ok(())
     }
 

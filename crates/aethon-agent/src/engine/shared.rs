@@ -42,7 +42,7 @@ pub(crate) struct Shared {
     pub(super) watch: BackgroundTask,
     /// Who watches the turns that are taken over.
     pub(super) watchers: OnceLock<Arc<Watchers>>,
-    pub(super) elsewhere: PeerTurns,
+    pub(super) peer_turns: PeerTurns,
 }
 
 /// The unknown models that were already reported to a person, so that each is reported once.
@@ -67,7 +67,7 @@ impl Shared {
             reported_models: ReportedModels::default(),
             watch: BackgroundTask::default(),
             watchers: OnceLock::new(),
-            elsewhere: PeerTurns::default(),
+            peer_turns: PeerTurns::default(),
             large_reply_gate: LargeReplyGate::default(),
             queues: SessionQueues::new(options.queues),
             windows: ContextWindows::new(options.cache.sessions, options.cache.bytes),
