@@ -70,6 +70,9 @@ pub(crate) enum Command {
         /// How much the model thinks first: none, low, medium or high [default: model.effort].
         #[arg(long, value_name = "LEVEL", value_parser = effort)]
         effort: Option<Effort>,
+        /// The model that answers: a name under [model.named], or a model id [default: model.model_id].
+        #[arg(long, value_name = "NAME")]
+        model: Option<String>,
         /// Print one JSON object instead of text.
         #[arg(long)]
         json: bool,

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use aethon_core::ids::AgentName;
 use aethon_core::tool::ToolSource;
 
+use crate::model_directory::ModelDirectory;
 use crate::models::Models;
 use crate::prompt::Prompt;
 
@@ -24,6 +25,8 @@ pub struct Agent {
     pub models: Models,
     /// A smaller model for summaries, if there is one; the main ones are its fallback.
     pub small: Option<Models>,
+    /// Other models that a conversation may choose. Only that of the main agent is used, for all agents.
+    pub directory: Option<Arc<dyn ModelDirectory>>,
     /// Whether it uses the main agent's models, whatever those are.
     pub follows_main: bool,
     /// The system prompt of every conversation.
@@ -39,6 +42,8 @@ pub struct AgentModels {
     pub models: Models,
     /// A smaller model for summaries, if there is one.
     pub small: Option<Models>,
+    /// Other models that a conversation may choose, if there are any.
+    pub directory: Option<Arc<dyn ModelDirectory>>,
 }
 
 impl Agent {
@@ -54,6 +59,7 @@ impl Agent {
             role: "specialist".into(),
             models,
             small: None,
+            directory: None,
             follows_main: false,
             prompt,
             tools: Vec::new(),
@@ -76,6 +82,12 @@ impl Agent {
     #[must_use]
     pub fn with_small(self, small: Option<Models>) -> Self {
         Self { small, ..self }
+    }
+
+    /// Sets the other models that a conversation may choose.
+    #[must_use]
+    pub fn with_directory(self, directory: Option<Arc<dyn ModelDirectory>>) -> Self {
+        Self { directory, ..self }
     }
 
     /// Sets the tool sources, in this order.

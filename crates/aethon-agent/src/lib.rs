@@ -17,6 +17,7 @@ mod dispatcher;
 mod engine;
 pub mod hooks;
 mod meter;
+mod model_directory;
 mod models;
 mod open_questions;
 mod options;
@@ -37,6 +38,7 @@ pub use hooks::Hooks;
 pub use meter::{
     Booked, CallError, Ending, Fallback, Grant, Meter, ModelCall, Prices, Settled, Work, pricing_key,
 };
+pub use model_directory::{ChosenModels, ModelDirectory};
 pub use models::Models;
 pub use open_questions::OpenQuestions;
 pub use options::{Cache, Compaction, Options, QueueLimits, Resume};

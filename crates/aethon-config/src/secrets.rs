@@ -18,7 +18,8 @@ impl Config {
             &self.memory.embedding.environment_key,
             &self.transcription.environment_key,
         ];
-        let unused = unused.into_iter().chain(fallbacks);
+        let named_models = self.model.named.values().map(|named| &named.model.environment_key);
+        let unused = unused.into_iter().chain(fallbacks).chain(named_models);
         named.chain(unused).chain(&self.embedded).filter(|secret| !secret.is_empty()).collect()
     }
 
@@ -49,6 +50,9 @@ impl Config {
             if let Fallback::Model(model) = fallback {
                 all.push((format!("model.fallbacks[{place}].api_key"), model.key()));
             }
+        }
+        for (name, named) in &self.model.named {
+            all.push((KeyPath::of(["model", "named", name, "api_key"]).to_string(), named.model.key()));
         }
         for (name, secret) in &self.telemetry.otlp_headers {
             all.push((KeyPath::of(["telemetry", "otlp_headers", name]).to_string(), secret));

@@ -33,6 +33,21 @@ pub(crate) fn check(config: &Config) -> Vec<Remark> {
             Fallback::Model(fallback) => model(&key, fallback, &mut remarks),
         }
     }
+    for (name, named) in &config.model.named {
+        let key = KeyPath::of(["model", "named", name]);
+        let is_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+        if name.is_empty() || name.len() > 64 || !name.chars().all(is_name) {
+            remarks.problem(
+                key.clone(),
+                "a name that nobody could type",
+                "1 to 64 letters, digits, `-`, `_` and `.`",
+            );
+        }
+        if !named.model.named.is_empty() {
+            remarks.problem(key.key("named"), "named models of a named model", "one list, in [model]");
+        }
+        model(&key, &named.model, &mut remarks);
+    }
     let embedding = &config.memory.embedding;
     let key = KeyPath::of(["memory", "embedding"]);
     address::model_host(&key, &embedding.host, embedding.allow_http, &mut remarks);
@@ -60,12 +75,15 @@ fn ranges(config: &Config, remarks: &mut Remarks) {
     for (name, range) in LIMITS {
         let path = KeyPath::of(name.split('.'));
         let mut places = vec![(path.clone(), path.find(&whole))];
-        // A fallback has the keys of [model] and their ranges.
+        // A fallback and a named model have the keys of [model] and their ranges.
         if let Some(inner) = name.strip_prefix("model.") {
             for (index, fallback) in whole["model"]["fallbacks"].as_array().into_iter().flatten().enumerate()
             {
                 let key = KeyPath::of(["model", "fallbacks"]).join(Step::Index(index)).key(inner);
                 places.push((key, fallback.get(inner)));
+            }
+            for (named, table) in whole["model"]["named"].as_object().into_iter().flatten() {
+                places.push((KeyPath::of(["model", "named", named]).key(inner), table.get(inner)));
             }
         }
         for (key, value) in places {

@@ -45,6 +45,9 @@ pub struct Inbound {
     /// How much the model should think, if that differs from the configuration.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub effort: Option<Effort>,
+    /// The model that is to answer, if that differs from the conversation's: a name under `[model.named]`, or an id.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
     /// Whether the text is untrusted and put between markers before a model sees it.
     #[serde(default)]
     pub untrusted: bool,
@@ -74,6 +77,7 @@ impl Inbound {
             text: text.into(),
             attachments: Vec::new(),
             effort: None,
+            model: None,
             untrusted: false,
             oneshot: false,
             deliver_to: None,
@@ -153,6 +157,12 @@ impl Inbound {
     #[must_use]
     pub fn with_effort(self, effort: impl Into<Option<Effort>>) -> Self {
         Self { effort: effort.into(), ..self }
+    }
+
+    /// Sets the model.
+    #[must_use]
+    pub fn with_model(self, model: impl Into<Option<String>>) -> Self {
+        Self { model: model.into(), ..self }
     }
 
     /// Sets whether it is untrusted; if so, models see the text between markers.

@@ -14,6 +14,7 @@ pub use crate::effort::Effort;
 use crate::ids::{SessionId, TurnId};
 use crate::ledger::Price;
 use crate::message::{Message, Opaque, ToolCall};
+use crate::model_choice::ListedModel;
 pub use crate::model_error::{ModelError, ModelErrorKind};
 pub use crate::token_usage::Usage;
 use crate::tool::ToolSpec;
@@ -34,6 +35,12 @@ pub trait ModelProvider: Send + Sync {
 
     /// Checks that the service is reachable and accepts the key, without spending tokens. For `doctor`.
     async fn probe(&self) -> Result<String, ModelError>;
+
+    /// Asks the service for its list of models. Empty if it keeps none, or if the list is not of models that could answer
+    /// here.
+    async fn list(&self) -> Result<Vec<ListedModel>, ModelError> {
+        Ok(Vec::new())
+    }
 
     /// Asks the service about the model, if such services can tell; `capabilities` reflect the answer from then on. The
     /// answer is cached, so this may be called before every request. Waits for a second at most.

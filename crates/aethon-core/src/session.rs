@@ -13,6 +13,7 @@ use crate::error::Result;
 use crate::ids::{MessageId, SessionId, TurnId};
 use crate::import::SessionImport;
 use crate::message::{Inbound, Message, Reply};
+pub use crate::session_settings::{SessionPatch, SessionSettings, TurnDefaults, no_such_model};
 use crate::version::{Expected, Version};
 use crate::words::setters;
 
@@ -71,12 +72,14 @@ pub struct Begin {
 }
 
 /// A turn that has begun.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Begun {
     /// The id of the user's message.
     pub message: MessageId,
     /// The newest message of the live branch before it, which tells a reader whether it has seen everything.
     pub after: Option<MessageId>,
+    /// What the session sets for its turns, if anything.
+    pub defaults: Option<Arc<TurnDefaults>>,
 }
 
 /// The end of a turn.
@@ -179,8 +182,13 @@ pub trait Transcripts: Send + Sync {
     /// began and whose messages still wait for their place in the transcript.
     async fn pending(&self, id: &SessionId) -> Result<Vec<TurnRecord>>;
 
+    /// Changes a session's title and settings, if it is as expected. `false` if there is no such session.
+    async fn patch(&self, id: &SessionId, patch: &SessionPatch, expected: Expected) -> Result<bool>;
+
     /// Sets a title, if the session is as expected. `false` if there is no such session.
-    async fn rename(&self, id: &SessionId, title: &str, expected: Expected) -> Result<bool>;
+    async fn rename(&self, id: &SessionId, title: &str, expected: Expected) -> Result<bool> {
+        self.patch(id, &SessionPatch::title(title), expected).await
+    }
 
     /// Removes a session's messages and, with [`Clear::Delete`], the session. `false` if there is no such session. For
     /// a session in use, only [`crate::assistant::Assistant::clear`] may do this.
@@ -279,12 +287,16 @@ pub struct SessionSummary {
     pub updated_at: Timestamp,
     /// Messages of the live branch.
     pub message_count: u64,
+    /// What a person has set for it.
+    #[serde(flatten)]
+    pub settings: SessionSettings,
 }
 
 impl SessionSummary {
     /// Returns its version, which its messages do not change.
     pub fn version(&self) -> Version {
-        Version::of([self.session_id.as_str(), &*self.title, &*self.created_at.to_string()])
+        let settings = serde_json::to_string(&self.settings).unwrap_or_default();
+        Version::of([self.session_id.as_str(), &*self.title, &*self.created_at.to_string(), &*settings])
     }
 }
 

@@ -19,6 +19,7 @@ use aethon_core::ledger::Ledger;
 use aethon_core::log::LogBook;
 use aethon_core::memory::Memory;
 use aethon_core::model::ModelProvider;
+use aethon_core::model_choice::ModelChoices;
 use aethon_core::pairing::Pairings;
 use aethon_core::recording::Recordings;
 use aethon_core::schedule::Schedule;
@@ -58,6 +59,8 @@ pub struct Chat {
     pub transcripts: Arc<dyn Transcripts>,
     /// The pending approvals.
     pub approvals: PendingApprovals,
+    /// The models that a conversation or a message may choose.
+    pub choices: Arc<dyn ModelChoices>,
     /// The live conversations of the chat sockets.
     pub hub: Arc<Hub>,
 }

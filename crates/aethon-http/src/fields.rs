@@ -39,6 +39,23 @@ impl Fields {
         }
     }
 
+    /// Returns a string, `Some(None)` if it is null, or `None` if it is absent. Any other type is 422.
+    pub(crate) fn nullable_text(&mut self, name: &'static str) -> Result<Option<Option<String>>, Problem> {
+        if !self.0.contains_key(name) {
+            return Ok(None);
+        }
+        self.text(name).map(Some)
+    }
+
+    /// Returns a boolean, or `None` if it is absent or null. Any other type is 422.
+    pub(crate) fn flag(&mut self, name: &'static str) -> Result<Option<bool>, Problem> {
+        match self.0.remove(name) {
+            None | Some(Value::Null) => Ok(None),
+            Some(Value::Bool(flag)) => Ok(Some(flag)),
+            Some(_) => Err(Problem::invalid(name, "must be true or false")),
+        }
+    }
+
     /// Returns a value of any type, or `None` if it is absent or null.
     pub(crate) fn value(&mut self, name: &'static str) -> Option<Value> {
         self.0.remove(name).filter(|value| !value.is_null())

@@ -22,6 +22,7 @@ mod features;
 mod logs;
 mod memory;
 mod metrics;
+mod models;
 mod outbox;
 mod pairings;
 mod ready;
@@ -276,8 +277,10 @@ pub(crate) static ROUTES: &[Route] = &[
         r#"["Sessions", "A conversation with its newest messages.", {"200": "Conversation", "204": ""}, {"limit": "1-1000", "before": "string", "optional": "true|false"}]"#),
     api(Method::DELETE, "/api/sessions/{id}", Takes::Nothing, async_handler!(sessions::delete),
         r#"["Sessions", "Removes a conversation.", {"200": "SessionDone", "412": "ChangedProblem"}]"#),
-    api(Method::PATCH, "/api/sessions/{id}", Json, async_handler!(sessions::rename),
-        r#"["Sessions", "Gives a conversation a title.", {"200": "Session", "412": "ChangedProblem"}, {}, {"Rename": {"title": "string"}}]"#),
+    api(Method::PATCH, "/api/sessions/{id}", Json, async_handler!(sessions::patch),
+        r#"["Sessions", "Changes the title and the settings of a conversation. Fields that are left out stay, null unsets one.", {"200": "Session", "412": "ChangedProblem"}, {}, {"SessionPatch": {"title?": "string", "model?": "string?", "effort?": "string?", "instructions?": "string?", "pinned?": "boolean", "archived?": "boolean", "folder?": "string?"}}]"#),
+    api(Method::GET, "/api/models", Takes::Nothing, async_handler!(models::list),
+        r#"["Sessions", "The models that a conversation or a message may choose.", {"200": "ModelList"}, {"q": "string", "limit": "1-2000"}]"#),
     api(Method::POST, "/api/sessions/{id}/reset", Takes::Nothing, async_handler!(sessions::reset),
         r#"["Sessions", "Empties a conversation.", {"200": "SessionDone"}]"#),
     api(Method::POST, "/api/sessions/{id}/stop", Takes::Nothing, async_handler!(sessions::stop),

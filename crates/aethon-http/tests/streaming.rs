@@ -18,7 +18,9 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use aethon_core::error::{Error, Result};
 use aethon_core::ids::{MessageId, SessionId};
 use aethon_core::message::{Block, Message, Role};
-use aethon_core::session::{Clear, SessionPage, SessionQuery, SessionSummary, Transcripts, TurnRecord};
+use aethon_core::session::{
+    Clear, SessionPage, SessionPatch, SessionQuery, SessionSummary, Transcripts, TurnRecord,
+};
 use aethon_core::shutdown::ShutdownTrigger;
 use aethon_core::version::Expected;
 use aethon_http::options::Listen;
@@ -78,6 +80,7 @@ impl Transcripts for LongTranscript {
             created_at: Timestamp::UNIX_EPOCH,
             updated_at: Timestamp::UNIX_EPOCH,
             message_count: 0,
+            settings: Default::default(),
         }))
     }
 
@@ -109,7 +112,7 @@ impl Transcripts for LongTranscript {
         Ok(Vec::new())
     }
 
-    async fn rename(&self, _id: &SessionId, _title: &str, _expected: Expected) -> Result<bool> {
+    async fn patch(&self, _id: &SessionId, _patch: &SessionPatch, _expected: Expected) -> Result<bool> {
         Ok(false)
     }
 

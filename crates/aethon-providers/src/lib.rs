@@ -28,6 +28,7 @@ mod fake;
 mod gemini;
 mod headers;
 mod learned;
+mod listing;
 mod litellm;
 mod mistral;
 mod ollama;

@@ -11,6 +11,8 @@ use aethon_core::model::{
     Capabilities, ModelError, ModelErrorKind, ModelEvent, ModelProvider, ModelRequest, ModelStream,
     Readiness, SelfReport,
 };
+use aethon_core::model_choice::ListedModel;
+use aethon_core::provider::Provider;
 use async_trait::async_trait;
 use futures_util::stream;
 use serde_json::Value;
@@ -20,6 +22,7 @@ use ureq::http::header::CONTENT_TYPE;
 
 use crate::classify;
 use crate::learned::{Description, LearnedCapabilities};
+use crate::listing;
 use crate::options::Options;
 use crate::policy::RequestPolicy;
 use crate::request_id;
@@ -333,6 +336,15 @@ impl ModelProvider for Remote {
                 None => self.dialect.read_probe_failure(error),
             },
         }
+    }
+
+    async fn list(&self) -> Result<Vec<ListedModel>, ModelError> {
+        // Bedrock's list is on another host, with permissions of its own.
+        if self.service.provider == Provider::Bedrock {
+            return Ok(Vec::new());
+        }
+        let answer = self.send(self.dialect.probe().request).await?;
+        Ok(listing::models(&self.document(answer).await?))
     }
 
     async fn learn(&self) -> Result<SelfReport, ModelError> {

@@ -14,8 +14,8 @@ use aethon_core::import::{NewSession, SessionImport};
 use aethon_core::message::{Inbound, Message};
 use aethon_core::owner::{EndedElsewhere, Owners};
 use aethon_core::session::{
-    Accepted, Begin, Begun, Clear, Finish, Finished, SessionPage, SessionQuery, SessionSummary, Transcripts,
-    TurnLog, TurnLookup, TurnRecord,
+    Accepted, Begin, Begun, Clear, Finish, Finished, SessionPage, SessionPatch, SessionQuery, SessionSummary,
+    Transcripts, TurnLog, TurnLookup, TurnRecord,
 };
 use aethon_core::version::Expected;
 use async_trait::async_trait;
@@ -138,7 +138,7 @@ impl TurnLog for WatchedTurns {
         if let Some(transcript) = self.read_back(session, turn).await {
             self.shared.snapshot(&reply, transcript);
         }
-        if let (Some((turn, begin)), Some(_)) = (next, finished.next) {
+        if let (Some((turn, begin)), Some(_)) = (next, &finished.next) {
             self.shared.started(session, &turn, turn_started(&begin));
         }
         Ok(finished)
@@ -215,8 +215,8 @@ impl Transcripts for WatchedTranscripts {
         self.transcripts.pending(id).await
     }
 
-    async fn rename(&self, id: &SessionId, title: &str, expected: Expected) -> Result<bool> {
-        self.transcripts.rename(id, title, expected).await
+    async fn patch(&self, id: &SessionId, patch: &SessionPatch, expected: Expected) -> Result<bool> {
+        self.transcripts.patch(id, patch, expected).await
     }
 
     async fn clear(&self, id: &SessionId, how: Clear) -> Result<bool> {

@@ -1,14 +1,19 @@
-//! Sessions as rows: find, create, count, name.
+//! Sessions as rows: find, create, count, name, set up.
 //!
 //! The message count and the time of last use are columns, updated with every write, so that nothing has to be counted
 //! however long a conversation is.
 
+use std::sync::Arc;
+
 use aethon_core::ids::SessionId;
+use aethon_core::model::Effort;
+use aethon_core::session::{SessionPatch, SessionSettings, TurnDefaults};
 use rusqlite::types::Value;
-use rusqlite::{params, params_from_iter};
+use rusqlite::{Row, params, params_from_iter};
 
 use crate::db::Sql;
 use crate::error::Error;
+use crate::lenient;
 
 /// A session that is open for writing.
 pub(crate) struct OpenSession {
@@ -16,6 +21,8 @@ pub(crate) struct OpenSession {
     pub(crate) key: i64,
     /// Whether it still needs a title.
     pub(crate) is_untitled: bool,
+    /// What it sets for its turns.
+    pub(crate) defaults: Option<Arc<TurnDefaults>>,
 }
 
 /// How to create a session that does not exist yet.
@@ -32,7 +39,8 @@ pub(crate) struct SessionOpening {
     pub(crate) now: i64,
 }
 
-const FIND: &str = "SELECT session_key, title_source, is_oneshot, sender = '' FROM sessions WHERE id = ?1";
+const FIND: &str = "SELECT session_key, title_source, is_oneshot, sender = '', model, effort, instructions
+    FROM sessions WHERE id = ?1";
 
 /// Finds a session or creates it.
 pub(crate) fn open(sql: &Sql<'_>, opening: &SessionOpening) -> Result<OpenSession, Error> {
@@ -44,17 +52,39 @@ pub(crate) fn open(sql: &Sql<'_>, opening: &SessionOpening) -> Result<OpenSessio
     let id = opening.id.as_str();
     let sender = opening.sender.as_deref().unwrap_or("");
     let found = sql.first(FIND, [id], |row| {
-        Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?, row.get::<_, bool>(2)?, row.get::<_, bool>(3)?))
+        let session = OpenSession {
+            key: row.get(0)?,
+            is_untitled: row.get::<_, i64>(1)? == 0,
+            defaults: turn_defaults(row, 4)?.if_any(),
+        };
+        Ok((session, row.get::<_, bool>(2)?, row.get::<_, bool>(3)?))
     })?;
-    let Some((key, title_source, was_oneshot, is_unsent)) = found else {
+    let Some((session, was_oneshot, is_unsent)) = found else {
         let values =
             params![id, opening.id.channel(), sender, opening.agent_name, opening.is_oneshot, opening.now];
-        return Ok(OpenSession { key: sql.insert(CREATE, values)?, is_untitled: true });
+        return Ok(OpenSession { key: sql.insert(CREATE, values)?, is_untitled: true, defaults: None });
     };
     if (was_oneshot && !opening.is_oneshot) || (is_unsent && !sender.is_empty()) {
-        sql.execute(JOIN, params![key, opening.is_oneshot, sender])?;
+        sql.execute(JOIN, params![session.key, opening.is_oneshot, sender])?;
     }
-    Ok(OpenSession { key, is_untitled: title_source == 0 })
+    Ok(session)
+}
+
+/// Returns what a session sets for its turns.
+pub(crate) fn defaults(sql: &Sql<'_>, key: i64) -> Result<Option<Arc<TurnDefaults>>, Error> {
+    const DEFAULTS: &str = "SELECT model, effort, instructions FROM sessions WHERE session_key = ?1";
+    Ok(sql.first(DEFAULTS, [key], |row| turn_defaults(row, 0))?.and_then(TurnDefaults::if_any))
+}
+
+/// Reads the columns `model`, `effort` and `instructions`, which begin at `first`. An effort that this version does not
+/// know is none.
+pub(crate) fn turn_defaults(row: &Row<'_>, first: usize) -> rusqlite::Result<TurnDefaults> {
+    let text = |column| lenient::text_or_null(row, column);
+    Ok(TurnDefaults {
+        model: text(first)?.map(Into::into),
+        effort: text(first + 1)?.and_then(|word| Effort::parse(&word)),
+        instructions: text(first + 2)?.map(Arc::from),
+    })
 }
 
 /// Returns the key of a session.
@@ -80,10 +110,31 @@ pub(crate) fn suggest_title(sql: &Sql<'_>, key: i64, title: &str) -> Result<(), 
     Ok(())
 }
 
-/// Sets the title for good. Returns `false` if there is no such session.
-pub(crate) fn rename(sql: &Sql<'_>, id: &str, title: &str) -> Result<bool, Error> {
+/// Sets the title for good.
+pub(crate) fn rename(sql: &Sql<'_>, id: &str, title: &str) -> Result<(), Error> {
     const RENAME: &str = "UPDATE sessions SET title = ?2, title_source = 2 WHERE id = ?1";
-    Ok(sql.execute(RENAME, [id, title])? == 1)
+    sql.execute(RENAME, [id, title])?;
+    Ok(())
+}
+
+/// Applies a patch to a session with these settings; a title that it sets is final.
+pub(crate) fn patch(
+    sql: &Sql<'_>,
+    id: &str,
+    mut settings: SessionSettings,
+    patch: &SessionPatch,
+) -> Result<(), Error> {
+    const SET: &str = "UPDATE sessions SET model = ?2, effort = ?3, instructions = ?4, folder = ?5, pinned = ?6, archived = ?7
+        WHERE id = ?1";
+    if let Some(title) = &patch.title {
+        rename(sql, id, title)?;
+    }
+    patch.apply_to(&mut settings);
+    let SessionSettings { turns: TurnDefaults { model, effort, instructions }, pinned, archived, folder } =
+        settings;
+    let effort = effort.map(Effort::as_str);
+    sql.execute(SET, params![id, model, effort, instructions.as_deref(), folder, pinned, archived])?;
+    Ok(())
 }
 
 /// Gives the session's row a new key and empties it, so that the old contents no longer belong to it.
@@ -91,12 +142,13 @@ pub(crate) fn renumber(sql: &Sql<'_>, key: i64, now: i64) -> Result<(), Error> {
     // The title is final from now on: the message that it was taken from is gone.
     const KEEP: &str =
         "SELECT id, channel, sender, title, CASE title_source WHEN 0 THEN 0 ELSE 2 END, agent_name,
-        is_oneshot, created_at FROM sessions WHERE session_key = ?1";
+        is_oneshot, created_at, model, effort, instructions, folder, pinned, archived FROM sessions WHERE session_key = ?1";
     const DELETE: &str = "DELETE FROM sessions WHERE session_key = ?1";
     const INSERT: &str =
         "INSERT INTO sessions (id, channel, sender, title, title_source, agent_name, is_oneshot,
-        created_at, updated_at, message_count) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, 0)";
-    let mut kept: Vec<Value> = sql.one(KEEP, [key], |row| (0..8).map(|column| row.get(column)).collect())?;
+        created_at, model, effort, instructions, folder, pinned, archived, updated_at, message_count)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, 0)";
+    let mut kept: Vec<Value> = sql.one(KEEP, [key], |row| (0..14).map(|column| row.get(column)).collect())?;
     kept.push(Value::Integer(now));
     sql.execute(DELETE, [key])?;
     sql.execute(INSERT, params_from_iter(kept))?;

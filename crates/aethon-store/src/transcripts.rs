@@ -4,7 +4,8 @@ use aethon_core::error::Result as CoreResult;
 use aethon_core::ids::{MessageId, SessionId};
 use aethon_core::message::Message;
 use aethon_core::session::{
-    Clear, MAX_PAGE_BYTES, SessionPage, SessionQuery, SessionSummary, Transcripts, TurnRecord, title_of,
+    Clear, MAX_PAGE_BYTES, SessionPage, SessionPatch, SessionQuery, SessionSummary, Transcripts, TurnRecord,
+    title_of,
 };
 use aethon_core::version::Expected;
 use async_trait::async_trait;
@@ -52,14 +53,16 @@ impl Transcripts for Store {
         Ok(self.read(read).await?)
     }
 
-    async fn rename(&self, id: &SessionId, title: &str, expected: Expected) -> CoreResult<bool> {
-        let (id, title) = (id.clone(), title.to_owned());
-        let rename = move |sql: &Sql<'_>| {
+    async fn patch(&self, id: &SessionId, patch: &SessionPatch, expected: Expected) -> CoreResult<bool> {
+        let (id, patch) = (id.clone(), patch.clone());
+        let apply = move |sql: &Sql<'_>| {
             let present = listing::summary(sql, id.as_str())?;
-            expected.check(|| present.map(|present| present.version()))?;
-            sessions::rename(sql, id.as_str(), &title)
+            expected.check(|| present.as_ref().map(SessionSummary::version))?;
+            let Some(present) = present else { return Ok(false) };
+            sessions::patch(sql, id.as_str(), present.settings, &patch)?;
+            Ok(true)
         };
-        Ok(self.write(rename).await?)
+        Ok(self.write(apply).await?)
     }
 
     async fn clear(&self, id: &SessionId, how: Clear) -> CoreResult<bool> {

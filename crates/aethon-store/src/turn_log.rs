@@ -302,7 +302,7 @@ fn accept(
             None
         }
     };
-    turns::insert(sql, session.key, turn, begun.map(|begun| begun.message.0))?;
+    turns::insert(sql, session.key, turn, begun.as_ref().map(|begun| begun.message.0))?;
     Ok(Accepted::New(begun))
 }
 
@@ -322,12 +322,17 @@ fn begin_again(
         return Err(owners::elsewhere());
     }
     let begun = match state.first_message {
-        Some(first) => Begun { message: MessageId(first), after: None },
+        Some(first) => Begun {
+            message: MessageId(first),
+            after: None,
+            defaults: sessions::defaults(sql, state.session)?,
+        },
         None if owners::is_held(sql, state.session, state.key, owner)? => {
             return Err(owners::elsewhere());
         }
         None => {
-            let session = OpenSession { key: state.session, is_untitled: true };
+            let defaults = sessions::defaults(sql, state.session)?;
+            let session = OpenSession { key: state.session, is_untitled: true, defaults };
             begin(sql, &session, turn, start, now)?
         }
     };
@@ -356,7 +361,7 @@ fn begin(
     if session.is_untitled || replaced.is_some() {
         sessions::suggest_title(sql, session.key, &start.title)?;
     }
-    Ok(Begun { message: MessageId(first), after })
+    Ok(Begun { message: MessageId(first), after, defaults: session.defaults.clone() })
 }
 
 /// Returns the first message of a turn that a retry or an edit may replace.

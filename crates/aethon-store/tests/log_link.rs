@@ -182,9 +182,9 @@ async fn the_copy_of_a_migration_is_refused_beside_the_newer_log() {
     let home = Home::new();
     home.turn(S, "first", "yes").await;
     home.store.close().await;
-    // As version 17 left it.
     let old = Connection::open(home.path()).unwrap();
-    old.execute_batch("DROP TABLE log_link; PRAGMA user_version = 17; PRAGMA journal_mode = DELETE").unwrap();
+    old.execute_batch(BACK_TO_17).unwrap();
+    old.execute_batch("PRAGMA journal_mode = DELETE").unwrap();
     drop(old);
     let store = open(&home.path()).unwrap();
     let _reader = hold(&home.path());

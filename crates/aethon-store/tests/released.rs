@@ -12,7 +12,7 @@ use rusqlite::Connection;
 use rusqlite::types::Value;
 
 /// Tables whose rows are the program's own notes, and change with every start.
-const NOTES: [&str; 2] = ["marks", "search_mark"];
+const NOTES: [&str; 3] = ["log_link", "marks", "search_mark"];
 
 /// A table: its columns, and its rows in some fixed order.
 type Tables = BTreeMap<String, (Vec<String>, Vec<String>)>;

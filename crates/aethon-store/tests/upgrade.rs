@@ -23,7 +23,7 @@ async fn old() -> (TempDir, PathBuf) {
     home.turn("webchat:default", "an armadillo", "yes").await;
     home.store.close().await;
     let database = Connection::open(home.path()).unwrap();
-    database.execute_batch("DROP TABLE log_link; PRAGMA user_version = 17").unwrap();
+    database.execute_batch(BACK_TO_17).unwrap();
     let path = home.path();
     (home.folder, path)
 }
@@ -52,7 +52,7 @@ async fn an_older_database_is_left_as_it_is_unless_an_upgrade_is_allowed() {
         let error = open(&path, |options| options.mode = mode).unwrap_err();
         assert!(error.is_older_version());
         let text = error.to_string();
-        for words in ["format 17", "format 18", "aethon-cli upgrade"] {
+        for words in ["format 17", &format!("format {}", copy::FORMAT), "aethon-cli upgrade"] {
             assert!(text.contains(words), "{words} is not in {text}");
         }
     }

@@ -84,6 +84,7 @@ impl Schedule for Jobs {
             recipient: None,
             missed: Missed::RunOnce,
             retries: 0,
+            model: None,
             enabled: true,
             paused: false,
             origin,

@@ -8,6 +8,7 @@
 
 mod commands;
 mod digest;
+mod model_command;
 mod notice;
 pub mod schedule;
 pub mod sop;
@@ -16,3 +17,4 @@ pub mod work;
 
 pub use commands::{Claim, CommandHandler, Commands};
 pub use digest::digest;
+pub use model_command::ModelCommand;

@@ -339,6 +339,7 @@ impl Aethon {
             assistant: self.assistant(),
             transcripts: self.transcripts(),
             approvals: self.approvals.clone(),
+            choices: Arc::new(self.shared.choices.clone()),
             hub,
         }
     }

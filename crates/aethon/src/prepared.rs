@@ -26,6 +26,7 @@ use crate::logging::{LogLevel, Logging};
 use crate::model_health::ModelHealth;
 use crate::reach::Reach;
 use crate::wiring::messenger_parts::AllowLists;
+use crate::wiring::model_choices::LiveChoices;
 
 /// A checked configuration and everything needed to open the assistant. Nothing has been opened or written yet.
 pub struct Prepared {
@@ -82,6 +83,8 @@ pub(crate) struct Shared {
     pub(crate) features: Features,
     /// Whether the model answers.
     pub(crate) model_health: ModelHealth,
+    /// The models that a conversation may choose.
+    pub(crate) choices: LiveChoices,
     /// The Docker sandbox, if commands run in Docker.
     pub(crate) docker: Option<DockerSandbox>,
     /// The language servers, used by the tool and the checks after edits.

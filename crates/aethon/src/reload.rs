@@ -7,7 +7,7 @@
 
 use std::sync::Arc;
 
-use aethon_agent::{AgentModels, Engine, Meter};
+use aethon_agent::{AgentModels, Engine, Meter, ModelDirectory};
 use aethon_config::{Config, changed_keys};
 use aethon_core::audit::{AuditAction, AuditEntry};
 use aethon_core::clock::Clock;
@@ -137,7 +137,9 @@ impl Reload {
         let provider = models.models.leading().clone();
         let budget = wiring::prices::limits(&prepared.config.budget);
         self.meter.reload(wiring::prices::prices(&prepared.config, &prepared.catalog), budget);
-        self.engine.set_models(AgentModels { models: models.models, small: models.small }, facts);
+        self.shared.choices.set(models.choices.clone());
+        let directory = models.choices.map(|choices| choices as Arc<dyn ModelDirectory>);
+        self.engine.set_models(AgentModels { models: models.models, small: models.small, directory }, facts);
         self.config.set(prepared.config.clone());
         let (taken_over, needs_restart) = (reloaded.taken_over.clone(), reloaded.need_restart.clone());
         if let Some((app, setup)) = &self.application {

@@ -30,6 +30,7 @@ const CHANGES: &[(i64, &str)] = &[
     (16, "messengers and their state"),
     (17, "specialists and multi-turn work"),
     (18, "the write-ahead log is tied to its database; `session.oneshot_max_mb` limits one-shot sessions"),
+    (19, "a conversation has its own model, effort, instructions, folder and marks"),
 ];
 
 /// The plan of a home's upgrade.

@@ -3,6 +3,7 @@
 mod anthropic;
 mod budget;
 mod catalog;
+mod choice;
 mod context;
 mod dialects;
 mod local_models;

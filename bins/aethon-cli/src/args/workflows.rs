@@ -154,6 +154,9 @@ pub(crate) struct JobArgs {
     /// How often a run that failed is tried again.
     #[arg(long)]
     pub(crate) retries: Option<u32>,
+    /// The model that works on it: a name under [model.named], or a model id.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) model: Option<String>,
     /// Print JSON.
     #[arg(long)]
     pub(crate) json: bool,

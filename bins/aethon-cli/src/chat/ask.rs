@@ -3,13 +3,12 @@
 use std::io::{IsTerminal, Read};
 
 use aethon::core::approval::Decision;
-use aethon::core::model::Effort;
 use aethon::core::visible::{escaped_json, piped, readable};
 use anyhow::{Context, Result, bail};
 use serde_json::json;
 use tokio::time::{Instant, sleep_until};
 
-use super::backend::{Backend, Request};
+use super::backend::{Backend, Request, Wishes};
 use super::event::{BackendEvent, ChatEvent, Outcome};
 use super::following::LEAVE;
 use super::interrupts::{Interrupt, Interrupts};
@@ -51,11 +50,11 @@ pub(crate) async fn run(
     mut backend: Box<dyn Backend>,
     session: &str,
     text: &str,
-    effort: Option<Effort>,
+    wishes: &Wishes,
     as_json: bool,
 ) -> Result<bool> {
     let interrupts = Interrupts::watch()?;
-    let turn = backend.say(text, effort).await?;
+    let turn = backend.say(text, wishes).await?;
     let mut events = Events { interrupts, turn, leaving: None };
     // Only a person wants to watch the answer arrive; a program wants the answer and nothing else.
     let outcome = match !as_json && std::io::stdout().is_terminal() {

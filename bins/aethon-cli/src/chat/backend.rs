@@ -26,9 +26,9 @@ pub(crate) trait Backend: Overview {
     /// Enters the session `webchat:NAME`: messages go there, and the messages of others there are reported.
     async fn enter(&mut self, session: &str) -> Result<()>;
 
-    /// Sends a message to the session, optionally with an effort. Returns the turn that answers it if that is known at once;
-    /// otherwise [`super::event::ChatEvent::Accepted`] reports it.
-    async fn say(&mut self, text: &str, effort: Option<Effort>) -> Result<Option<String>>;
+    /// Sends a message to the session. Returns the turn that answers it if that is known at once; otherwise
+    /// [`super::event::ChatEvent::Accepted`] reports it.
+    async fn say(&mut self, text: &str, wishes: &Wishes) -> Result<Option<String>>;
 
     /// Waits for the next event. Cancel-safe: dropping the future loses nothing.
     async fn next(&mut self) -> BackendEvent;
@@ -38,6 +38,15 @@ pub(crate) trait Backend: Overview {
 
     /// Closes the connection in order.
     async fn close(&mut self);
+}
+
+/// What a message asks for beside its text.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Wishes {
+    /// How much the model thinks first, if that differs from the conversation's setting.
+    pub(crate) effort: Option<Effort>,
+    /// The model that answers, if that differs from the conversation's.
+    pub(crate) model: Option<String>,
 }
 
 /// What can be listed.

@@ -5,6 +5,7 @@ pub(super) const HELP: &str = "\
 /new [NAME]      start a new conversation, or continue the one with that name
 /sessions        list your conversations
 /sops            list the SOPs; /NAME TEXT runs one
+/model [NAME]    show the models, or choose the one that answers here
 /effort [LEVEL]  set how much the model thinks here: none, low, medium, high or default
 /status          what the assistant may read and run right now
 /stop            stop the reply that is running
@@ -63,6 +64,8 @@ impl<'a> Line<'a> {
             "/sessions" => Self::Sessions,
             "/sops" => Self::Sops,
             "/status" => Self::Status,
+            // The assistant answers it, for every client alike.
+            "/model" => Self::Message(text),
             _ => Self::Unknown(word),
         }
     }
@@ -81,6 +84,7 @@ mod tests {
         check(" /new  kitchen \n", Line::New("kitchen"));
         check("/new", Line::New(""));
         check("/effort high", Line::Effort("high"));
+        check("/model fast", Line::Message("/model fast"));
         check("/etc/hosts is what?", Line::Unknown("/etc/hosts"));
         check("/hepl\nme", Line::Unknown("/hepl"));
         check("/", Line::Unknown("/"));

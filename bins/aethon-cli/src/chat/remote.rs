@@ -10,13 +10,12 @@ use std::time::Duration;
 
 use aethon::core::approval;
 use aethon::core::ids::unique;
-use aethon::core::model::Effort;
 use anyhow::{Context, Result, bail};
 use async_trait::async_trait;
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep_until, timeout};
 
-use super::backend::{Backend, Listing, Overview, Request};
+use super::backend::{Backend, Listing, Overview, Request, Wishes};
 use super::event::{BackendEvent, ChatEvent, OthersTurn, Outcome};
 use super::reconnect::Reconnect;
 use super::shown_turns::ShownTurns;
@@ -473,11 +472,14 @@ impl Backend for Remote {
         }
     }
 
-    async fn say(&mut self, text: &str, effort: Option<Effort>) -> Result<Option<String>> {
+    async fn say(&mut self, text: &str, wishes: &Wishes) -> Result<Option<String>> {
         let id = unique();
         let mut frame = json!({"type": "message", "id": id, "session": self.session, "text": text});
-        if let Some(effort) = effort {
+        if let Some(effort) = wishes.effort {
             frame["effort"] = effort.as_str().into();
+        }
+        if let Some(model) = &wishes.model {
+            frame["model"] = model.as_str().into();
         }
         if !self.unsent.add(id, frame.clone()) {
             bail!("aethon-server is away, and too many messages wait for it");

@@ -4,11 +4,10 @@ use std::io::IsTerminal;
 use std::process::ExitCode;
 
 use aethon::Prepared;
-use aethon::core::model::Effort;
 use anyhow::Result;
 
 use crate::args::Common;
-use crate::chat::{self, Audience, ask as question, repl};
+use crate::chat::{self, Audience, Wishes, ask as question, repl};
 use crate::daemon::Finder;
 
 /// Loads the configuration and finds the daemon. Warns of flags that a running daemon ignores.
@@ -44,14 +43,14 @@ pub(crate) async fn ask(
     common: &Common,
     text: Option<String>,
     session: Option<String>,
-    effort: Option<Effort>,
+    wishes: &Wishes,
     json: bool,
 ) -> Result<ExitCode> {
     let text = question::question(text)?;
     let (prepared, finder) = way(common)?;
     let session = session.unwrap_or_else(|| format!("ask-{}", aethon::core::ids::unique()));
     let backend = chat::open(prepared, finder, &session, Audience::Program).await?;
-    let answered = question::run(backend, &session, &text, effort, json).await?;
+    let answered = question::run(backend, &session, &text, wishes, json).await?;
     Ok(if answered { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 

@@ -198,6 +198,7 @@ fn request(args: JobArgs) -> JobRequest {
         timezone: args.timezone,
         missed: args.missed,
         retries: args.retries,
+        model: args.model,
         ..JobRequest::default()
     }
 }
@@ -214,6 +215,7 @@ fn body(args: &JobArgs) -> Value {
         "timezone": args.timezone,
         "missed": args.missed,
         "retries": args.retries,
+        "model": args.model,
     })
 }
 

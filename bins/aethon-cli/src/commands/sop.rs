@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 use super::source::Source;
 use super::{print, print_json};
 use crate::args::{Common, SopCommand};
+use crate::chat::Wishes;
 use crate::daemon::encoded;
 
 /// The maximum number of runs listed.
@@ -29,7 +30,7 @@ pub(crate) async fn run(common: &Common, command: SopCommand) -> Result<ExitCode
                 bail!("/{name} needs to know more; add{missing}");
             }
             let text = format!("/{name} {}", text.join(" "));
-            super::chat::ask(common, Some(text.trim().to_owned()), session, None, json).await
+            super::chat::ask(common, Some(text.trim().to_owned()), session, &Wishes::default(), json).await
         }
         command => {
             Source::run(common, async |source| answer(&Workflows(source), command.clone()).await).await

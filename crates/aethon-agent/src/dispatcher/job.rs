@@ -28,13 +28,15 @@ pub(crate) struct Job {
     pub(crate) has_waited: bool,
     /// When the program for which this turn waits first looked dead.
     pub(crate) left_since: Option<Instant>,
+    /// The provider of the model that answers, once that is decided.
+    pub(crate) provider: Option<String>,
     pub(crate) surface: Arc<dyn Surface>,
     pub(crate) stop: StopSignal,
     pub(crate) reply: watch::Sender<Option<Arc<Reply>>>,
 }
 
 /// How far a turn has got.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Stage {
     /// Stored but not begun.
     Waiting,
@@ -99,6 +101,7 @@ impl Job {
                 stage: Stage::Waiting,
                 has_waited: false,
                 left_since: None,
+                provider: None,
                 surface,
                 stop,
                 reply,

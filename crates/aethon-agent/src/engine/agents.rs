@@ -1,7 +1,7 @@
 //! The engine's running agents, each with its guarded tools and the knowledge about its models.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use aethon_core::agents::AgentProfile;
 use aethon_core::error::{Error, Result};
@@ -10,18 +10,24 @@ use aethon_core::tool::{Tool, ToolSnapshot};
 
 use super::knowledge::ModelKnowledge;
 use crate::agent::{Agent, AgentModels};
+use crate::model_directory::ChosenModels;
 use crate::options::Options;
 use crate::roster::Roster;
 use crate::services::Services;
 use crate::tasks::Tasks;
 use crate::toolbox::{Approvals, GuardedToolbox};
-use crate::window::{ContextWindow, Limits};
+use crate::window::{ContextWindow, Limits, WindowOwner};
+
+/// How many agents with models chosen by name are kept; behind that all are built again.
+const MAX_CHOSEN: usize = 64;
 
 /// An agent that can run turns.
 pub(super) struct RunningAgent {
     pub(super) agent: Agent,
     pub(super) toolbox: Arc<GuardedToolbox>,
     pub(super) knowledge: ModelKnowledge,
+    /// The name by which its models were chosen, if they are not its own.
+    pub(super) chosen: Option<Arc<str>>,
 }
 
 impl RunningAgent {
@@ -38,7 +44,24 @@ impl RunningAgent {
             toolbox: Arc::new(GuardedToolbox::new(agent.tools.clone(), services.hooks.clone(), approvals)),
             knowledge: ModelKnowledge::new(&services.learned, &agent.models.capabilities()),
             agent,
+            chosen: None,
         }
+    }
+
+    /// Returns the same agent with models that were chosen by name.
+    fn with_models(&self, name: &str, models: AgentModels, services: &Services) -> Self {
+        let AgentModels { models, small, .. } = models;
+        Self {
+            toolbox: self.toolbox.clone(),
+            knowledge: ModelKnowledge::new(&services.learned, &models.capabilities()),
+            agent: Agent { models, small, ..self.agent.clone() },
+            chosen: Some(name.into()),
+        }
+    }
+
+    /// Returns the owner of its windows: token counts and sizes are those of its models.
+    pub(super) fn window_owner(&self) -> WindowOwner {
+        WindowOwner { agent: self.agent.name.clone(), model: self.chosen.clone() }
     }
 
     /// Returns the limits on requests to its models.
@@ -73,6 +96,8 @@ pub(super) struct Agents {
     others: BTreeMap<AgentName, Arc<RunningAgent>>,
     /// The tools by which the main agent asks specialists, with their version.
     asks: ToolSnapshot,
+    /// The same agents with models that conversations have chosen, by agent and name.
+    chosen: Mutex<BTreeMap<(AgentName, String), Arc<RunningAgent>>>,
 }
 
 impl Agents {
@@ -88,7 +113,7 @@ impl Agents {
             }
             by_name.insert(agent.name.clone(), run(agent));
         }
-        Self { main, others: by_name, asks: ToolSnapshot::default() }
+        Self { main, others: by_name, asks: ToolSnapshot::default(), chosen: Mutex::default() }
     }
 
     /// Returns the same main agent with these specialists beside it, and the tools by which it asks them.
@@ -102,7 +127,7 @@ impl Agents {
         let run = |agent: &Agent| Arc::new(RunningAgent::new(self.equipped(agent), services, options));
         let by_name = roster.agents.iter().map(|agent| (agent.name.clone(), run(agent)));
         let asks = ToolSnapshot { version: roster.version, tools };
-        Self { main: self.main.clone(), others: by_name.collect(), asks }
+        Self { main: self.main.clone(), others: by_name.collect(), asks, chosen: Mutex::default() }
     }
 
     /// Returns the tools by which the main agent asks specialists.
@@ -112,10 +137,11 @@ impl Agents {
 
     /// Returns the same agents, with other models for the main one.
     pub(super) fn with_models(&self, models: AgentModels, services: &Services, options: &Options) -> Self {
-        let AgentModels { models, small } = models;
-        let main = Agent { models, small, ..self.main.agent.clone() };
+        let AgentModels { models, small, directory } = models;
+        let main = Agent { models, small, directory, ..self.main.agent.clone() };
         let main = Arc::new(RunningAgent::new(main, services, options));
-        let mut agents = Self { main, others: self.others.clone(), asks: self.asks.clone() };
+        let (others, asks) = (self.others.clone(), self.asks.clone());
+        let mut agents = Self { main, others, asks, chosen: Mutex::default() };
         for (name, other) in &self.others {
             if other.agent.follows_main {
                 let other = RunningAgent::new(agents.equipped(&other.agent), services, options);
@@ -132,6 +158,30 @@ impl Agents {
         }
         let Agent { models, small, .. } = self.main.agent.clone();
         Agent { models, small, ..agent.clone() }
+    }
+
+    /// Returns an agent as it answers with the models of this name; `None` if there are none.
+    pub(super) fn choosing(
+        &self,
+        agent: &Arc<RunningAgent>,
+        name: &str,
+        services: &Services,
+    ) -> Option<Arc<RunningAgent>> {
+        let key = (agent.agent.name.clone(), name.to_owned());
+        let mut chosen = self.chosen.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = chosen.get(&key) {
+            return Some(known.clone());
+        }
+        let models = match self.main.agent.directory.as_ref()?.find(name)? {
+            ChosenModels::Configured => return Some(agent.clone()),
+            ChosenModels::Others(models) => models,
+        };
+        if chosen.len() >= MAX_CHOSEN {
+            chosen.clear();
+        }
+        let running = Arc::new(agent.with_models(name, models, services));
+        chosen.insert(key, running.clone());
+        Some(running)
     }
 
     /// Describes all agents.

@@ -26,7 +26,8 @@ impl Shared {
             Some(failure) => format!("{word}: {}", failure.message),
             None => word.to_owned(),
         };
-        let provider = self.agents().get_or_main(&job.inbound.agent).provider();
+        let usual = || self.agents().get_or_main(&job.inbound.agent).provider();
+        let provider = job.provider.clone().unwrap_or_else(usual);
         let mut facts = ModelFacts::new(provider, &reply.model, job.inbound.kind);
         (facts.input_tokens, facts.output_tokens) = (reply.usage.input_tokens, reply.usage.output_tokens);
         (facts.cached_tokens, facts.cost_usd) = (reply.usage.cached_tokens, reply.usage.cost_usd);

@@ -21,7 +21,7 @@ const LONG_WAIT: Duration = Duration::from_secs(3);
 impl Turn<'_> {
     /// Asks the model until it answers, retrying while that makes sense. The answer is in `self.dialogue.response`.
     pub(super) async fn ask(&mut self) -> Result<(), TurnOutcome> {
-        let system = self.agent.agent.prompt.text();
+        let system = self.system_prompt();
         let mut tries = RetryState::new(self.shared.options.max_retries);
         let mut is_compacted = false;
         self.discover_model(&system).await?;
@@ -118,7 +118,7 @@ impl Turn<'_> {
             .with_turn_start(self.conversation.start)
             .with_tools(self.offer.specs.clone());
         request.messages = messages;
-        request.effort = self.job.inbound.effort;
+        request.effort = self.job.inbound.effort.or(self.defaults.effort);
         request
     }
 

@@ -7,9 +7,10 @@ use aethon_core::event::{Event, SessionChange};
 use aethon_core::ids::{AgentName, SessionId};
 use aethon_core::learned::{ModelFact, ModelKey};
 use aethon_core::live::Live;
-use aethon_core::message::Message;
+use aethon_core::message::{Inbound, Message};
+use aethon_core::session::TurnDefaults;
 
-use super::agents::Agents;
+use super::agents::{Agents, RunningAgent};
 use super::beside::{PeerTurns, Watchers};
 use super::compaction::Ahead;
 use super::large_reply_gate::LargeReplyGate;
@@ -114,6 +115,40 @@ impl Shared {
             prompt.refresh();
         };
         self.reads.run(read).await;
+    }
+
+    /// Returns whether an agent still answers with these models.
+    pub(super) fn is_current(&self, agent: &Arc<RunningAgent>) -> bool {
+        let agents = self.agents();
+        let own = agents.get(&agent.agent.name).cloned();
+        let now = match &agent.chosen {
+            Some(name) => own.and_then(|own| agents.choosing(&own, name, &self.services)),
+            None => own,
+        };
+        now.is_some_and(|now| Arc::ptr_eq(&now, agent))
+    }
+
+    /// Returns the agent that answers a turn: with the models that the message names, else with those that its session
+    /// names, else with its own. If the name is not known any more, the agent answers as it is, and the name comes back.
+    pub(super) async fn answering(
+        &self,
+        agent: Arc<RunningAgent>,
+        inbound: &Inbound,
+        defaults: Option<&TurnDefaults>,
+    ) -> (Arc<RunningAgent>, Option<String>) {
+        let of_session = || defaults.and_then(|defaults| defaults.model.clone());
+        let Some(name) = inbound.model.clone().or_else(of_session) else { return (agent, None) };
+        // A message's own model was checked when it was accepted; a session's may be gone since it was chosen.
+        let is_there = match &self.services.choices {
+            Some(choices) if inbound.model.is_none() => choices.check(&name).await.is_ok(),
+            Some(_) => true,
+            None => false,
+        };
+        let chosen = is_there.then(|| self.agents().choosing(&agent, &name, &self.services)).flatten();
+        match chosen {
+            Some(chosen) => (chosen, None),
+            None => (agent, Some(name)),
+        }
     }
 
     /// Returns the changes of the model's instructions to report to the owner.

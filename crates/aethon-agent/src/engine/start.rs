@@ -6,7 +6,7 @@ use aethon_core::error::Result;
 use aethon_core::event::{Event, SessionChange};
 use aethon_core::ids::{SessionId, TurnId};
 use aethon_core::message::{Block, EndReason, Message, Role, ToolCall};
-use aethon_core::session::{Begin, Begun};
+use aethon_core::session::{Begin, Begun, TurnDefaults};
 use aethon_core::shaping;
 use aethon_core::surface::TurnEvent;
 use aethon_core::tool::Toolbox as _;
@@ -34,19 +34,26 @@ pub(super) struct Opening {
     pub(super) start: usize,
     /// The calls that a restart has cut off, if any of them runs again.
     pub(super) cut_off: Vec<CutOffCall>,
+    /// The agent that answers, with the models that were chosen.
+    pub(super) agent: Arc<RunningAgent>,
+    /// The name of a chosen model that there is not any more.
+    pub(super) missing_model: Option<String>,
+    /// What the session sets for its turns.
+    pub(super) defaults: Option<Arc<TurnDefaults>>,
 }
 
 impl Opening {
-    pub(super) fn new(window: ContextWindow, start: usize) -> Self {
-        Self { window, start, cut_off: Vec::new() }
+    /// Creates the opening of a turn of which nothing else is known.
+    pub(super) fn new(window: ContextWindow, start: usize, agent: Arc<RunningAgent>) -> Self {
+        Self { window, start, cut_off: Vec::new(), agent, missing_model: None, defaults: None }
     }
 }
 
 impl Shared {
-    /// Begins a turn, unless it has begun, and reads the window for its model.
-    pub(super) async fn start(&self, job: &mut Job, agent: &RunningAgent) -> Result<Opening> {
+    /// Begins a turn of an agent, unless it has begun, and reads the window for its model.
+    pub(super) async fn start(&self, job: &mut Job, agent: Arc<RunningAgent>) -> Result<Opening> {
         let fresh = job.stage != Stage::LeftBehind && job.replaces.is_none();
-        let begun = match job.stage {
+        let begun = match job.stage.clone() {
             Stage::Begun(begun) => begun,
             Stage::Waiting | Stage::Beginning => {
                 self.attach_context_page(job);
@@ -60,8 +67,17 @@ impl Shared {
         message.turn = Some(job.turn.clone());
         let message = Arc::new(message);
         let (session, turn) = (job.session(), &job.turn);
+        let (agent, missing_model) = self.answering(agent, &job.inbound, begun.defaults.as_deref()).await;
+        let opening = |window, start, cut_off| Opening {
+            window,
+            start,
+            cut_off,
+            agent: agent.clone(),
+            missing_model,
+            defaults: begun.defaults.clone(),
+        };
         // Another agent's window is of another size, and its counts are those of other models.
-        let cached = self.windows.take(session, &agent.agent.name, begun.after).filter(|_| fresh);
+        let cached = self.windows.take(session, &agent.window_owner(), begun.after).filter(|_| fresh);
         if cached.is_none() && begun.after.is_some() {
             // Perhaps because another program has said something here.
             self.poll_other_programs().await;
@@ -78,14 +94,14 @@ impl Shared {
         if let Some(mut window) = window {
             let start = window.len();
             window.push(message);
-            return Ok(Opening::new(window, start));
+            return Ok(opening(window, start, Vec::new()));
         }
-        let (window, cut_off) = self.read_window(job, agent).await?;
+        let (window, cut_off) = self.read_window(job, &agent).await?;
         let start = window.turn_start(turn);
         if window.len() == 1 {
             self.publish_session(session, SessionChange::Created);
         }
-        Ok(Opening { window, start, cut_off })
+        Ok(opening(window, start, cut_off))
     }
 
     /// Stores the beginning of a turn, however long that takes.

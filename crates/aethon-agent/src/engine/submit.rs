@@ -9,7 +9,7 @@ use aethon_core::assistant::{PendingReply, Submitted};
 use aethon_core::error::{Error, Result};
 use aethon_core::ids::TurnId;
 use aethon_core::message::Inbound;
-use aethon_core::session::{Accepted, TurnRecord};
+use aethon_core::session::{Accepted, TurnRecord, no_such_model};
 use aethon_core::surface::Surface;
 use tokio::sync::oneshot;
 
@@ -30,6 +30,10 @@ impl Shared {
             self.refresh(&inbound.agent).await;
         }
         self.agents().find(&inbound.agent)?;
+        if let Some(name) = &inbound.model {
+            let choices = self.services.choices.as_ref().ok_or_else(|| no_such_model(name))?;
+            choices.check(name).await?;
+        }
         inherit_from_original(&*self.services.log, &mut inbound).await?;
         if self.options.marks_files {
             mark_files(&mut inbound);

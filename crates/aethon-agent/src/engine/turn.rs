@@ -7,7 +7,7 @@ use aethon_core::hook::{AddedContext, OWN_CONTEXT, TurnContext};
 use aethon_core::ledger::WorkKind;
 use aethon_core::message::{Block, EndReason, Handling, Message, Role, TurnEnd};
 use aethon_core::model::{ModelErrorKind, StopReason, Usage};
-use aethon_core::session::Finished;
+use aethon_core::session::{Finished, TurnDefaults};
 use aethon_core::surface::TurnEvent;
 use aethon_core::tool::{ToolContext, Toolbox as _};
 
@@ -51,6 +51,10 @@ pub(super) struct Turn<'e> {
     /// The messages sent to models, and their responses.
     pub(super) dialogue: Dialogue,
     pub(super) answer: AnswerSoFar,
+    /// What the session sets for its turns.
+    pub(super) defaults: Arc<TurnDefaults>,
+    /// The name of the chosen model, if there is no such model any more.
+    missing_model: Option<String>,
 }
 
 /// The result of a turn so far, over all its requests.
@@ -99,10 +103,10 @@ impl Shared {
             self.end_without_agent(job).await;
             return None;
         };
-        match self.start(&mut job, &agent).await {
+        match self.start(&mut job, agent.clone()).await {
             Ok(opening) => {
                 self.ahead.revise(job.session(), &opening.window);
-                Turn::new(self, agent, job, opening).run().await;
+                Turn::new(self, job, opening).run().await;
             }
             Err(error) if error.is_elsewhere() => return Some(job),
             Err(error) if error.is_invalid() => self.end_with_stored(job).await,
@@ -113,7 +117,7 @@ impl Shared {
                 log_storage("a turn could not begin", &error);
                 let outcome = TurnOutcome::fault(EndReason::Storage, &unworkable(&error));
                 let window = agent.new_window(&self.options);
-                let mut turn = Turn::new(self, agent, job, Opening::new(window, 0));
+                let mut turn = Turn::new(self, job, Opening::new(window, 0, agent));
                 turn.conversation.is_whole = false;
                 turn.finish(outcome).await;
             }
@@ -123,7 +127,9 @@ impl Shared {
 }
 
 impl<'e> Turn<'e> {
-    fn new(shared: &'e Arc<Shared>, agent: Arc<RunningAgent>, job: Job, opening: Opening) -> Self {
+    fn new(shared: &'e Arc<Shared>, mut job: Job, opening: Opening) -> Self {
+        let agent = opening.agent;
+        job.provider = Some(agent.provider());
         let context = TurnContext::of(job.turn.clone(), &job.inbound);
         let limits = agent.limits(&shared.options);
         let output_chars = limits.output_chars(shared.options.max_tool_output_chars);
@@ -145,6 +151,8 @@ impl<'e> Turn<'e> {
             conversation: Conversation::new(opening.window, opening.start),
             dialogue: Dialogue::default(),
             answer: AnswerSoFar::default(),
+            defaults: opening.defaults.unwrap_or_default(),
+            missing_model: opening.missing_model,
         }
     }
 
@@ -183,6 +191,7 @@ impl<'e> Turn<'e> {
         if has_called {
             self.run_cut_off_calls().await?;
         }
+        self.notify_missing_model();
         self.notify_changed_instructions().await;
         self.add_context(added).await?;
         let (mut pauses, mut was_cut, mut was_sent_back) = (0, false, false);
@@ -250,6 +259,30 @@ impl<'e> Turn<'e> {
         catch_panic(review.objection(&self.context, message)).await.ok().flatten()
     }
 
+    /// Says that the chosen model is gone, so that another answers.
+    fn notify_missing_model(&mut self) {
+        if let Some(name) = self.missing_model.take() {
+            let message = format!(
+                "The model `{name}` that was chosen here is not configured any more; {} answers instead. `/model` lists those \
+                 that can be chosen.",
+                self.agent.model()
+            );
+            let notice = TurnEvent::Notice { code: "model_gone".into(), message };
+            self.job.surface.emit(&self.context.turn, notice);
+        }
+    }
+
+    /// Returns the system prompt, with the session's own instructions at its end.
+    pub(super) fn system_prompt(&self) -> Arc<str> {
+        let prompt = self.agent.agent.prompt.text();
+        match &self.defaults.instructions {
+            None => prompt,
+            Some(instructions) => {
+                format!("{prompt}\n\n# Instructions for this conversation\n\n{instructions}").into()
+            }
+        }
+    }
+
     /// Reports changes of the model's instructions to the owner, if the turn is the owner's own.
     async fn notify_changed_instructions(&mut self) {
         let inbound = &self.job.inbound;
@@ -274,7 +307,7 @@ impl<'e> Turn<'e> {
 
     /// Runs the calls that a restart has cut off, before anything else is stored: the results stand behind their calls.
     async fn run_cut_off_calls(&mut self) -> Result<(), TurnOutcome> {
-        let system = self.agent.agent.prompt.text();
+        let system = self.system_prompt();
         self.offer_tools();
         self.tools.taken_up_from(self.request(&system, 0));
         self.run_open_calls().await
@@ -430,7 +463,8 @@ impl<'e> Turn<'e> {
         };
         let messages = Arc::new(messages);
         let stored = self.shared.store(&messages, &reply, deliveries, next).await;
-        self.shared.queues.has_begun(session, stored.as_ref().ok().and_then(|finished| finished.next));
+        let has_begun = stored.as_ref().ok().and_then(|finished| finished.next.clone());
+        self.shared.queues.has_begun(session, has_begun);
         let (announced, delivers) = match stored {
             Ok(finished) => {
                 self.keep_window(Arc::unwrap_or_clone(messages), &finished);
@@ -468,14 +502,13 @@ impl<'e> Turn<'e> {
         // stored.
         let was_changed = self.shared.queues.take_external_change(session) || finished.beside;
         // If the models have changed meanwhile, its token counts are of no use to the next turn.
-        let is_current =
-            self.shared.agents().get(&self.context.agent).is_some_and(|now| Arc::ptr_eq(now, &self.agent));
+        let is_current = self.shared.is_current(&self.agent);
         if !was_changed && is_current && self.conversation.is_whole && !self.job.inbound.oneshot {
-            let allowance = self.allowance(&self.agent.agent.prompt.text());
+            let allowance = self.allowance(&self.system_prompt());
             let who = (&self.agent, &self.context);
             self.shared.compact_ahead(who, &self.conversation.window, &allowance);
             let window = std::mem::take(&mut self.conversation.window);
-            self.shared.windows.put(session, (&self.context.agent, ids.last().copied()), window);
+            self.shared.windows.put(session, (self.agent.window_owner(), ids.last().copied()), window);
         }
     }
 }

@@ -30,6 +30,13 @@ struct Kept {
     bytes: usize,
 }
 
+/// Whose window it is: that of an agent, with its own models or with one that was chosen by name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct WindowOwner {
+    pub(crate) agent: AgentName,
+    pub(crate) model: Option<Arc<str>>,
+}
+
 struct Entry {
     /// When it was last put back, counted in uses of the cache.
     used: u64,
@@ -37,8 +44,8 @@ struct Entry {
     at: Instant,
     /// Its size in memory, with its own place here.
     bytes: usize,
-    /// The agent that it belongs to; its size and token counts are those of this agent's models.
-    agent: AgentName,
+    /// Its owner; its size and token counts are those of the owner's models.
+    owner: WindowOwner,
     /// The newest message that it includes.
     newest: Option<MessageId>,
     window: ContextWindow,
@@ -49,17 +56,17 @@ impl ContextWindows {
         Self { kept: Mutex::default(), most_sessions, most_bytes }
     }
 
-    /// Takes an agent's window of a session out of the cache, if it is there and includes everything up to `newest`. A
-    /// window of another agent is dropped, because it is about to fall behind; so is one that another program has
-    /// outdated by writing to the session.
+    /// Takes a session's window out of the cache, if it is there, is this owner's, and includes everything up to
+    /// `newest`. A window of another owner is dropped, because it is about to fall behind; so is one that another program
+    /// has outdated by writing to the session.
     pub(crate) fn take(
         &self,
         session: &SessionId,
-        agent: &AgentName,
+        owner: &WindowOwner,
         newest: Option<MessageId>,
     ) -> Option<ContextWindow> {
         let entry = self.lock().remove(session)?;
-        (entry.agent == *agent && entry.newest == newest).then_some(entry.window)
+        (entry.owner == *owner && entry.newest == newest).then_some(entry.window)
     }
 
     /// Returns the context page that the session's model has last seen; `None` if the window is not cached.
@@ -71,7 +78,7 @@ impl ContextWindows {
     pub(crate) fn put(
         &self,
         session: &SessionId,
-        (agent, newest): (&AgentName, Option<MessageId>),
+        (owner, newest): (WindowOwner, Option<MessageId>),
         window: ContextWindow,
     ) {
         let mut kept = self.lock();
@@ -81,7 +88,7 @@ impl ContextWindows {
         let bytes = place + window.bytes();
         kept.bytes += bytes;
         let (used, at) = (kept.uses, Instant::now());
-        let entry = Entry { used, at, bytes, agent: agent.clone(), newest, window };
+        let entry = Entry { used, at, bytes, owner, newest, window };
         kept.windows.insert(session.clone(), entry);
         while kept.windows.len() > self.most_sessions || kept.bytes > self.most_bytes {
             let oldest = kept.windows.iter().min_by_key(|(_, entry)| entry.used).map(|(id, _)| id.clone());
@@ -155,8 +162,8 @@ mod tests {
         Some(kibibytes << 10)
     }
 
-    fn agent() -> AgentName {
-        AgentName::parse("main").unwrap()
+    fn owner() -> WindowOwner {
+        WindowOwner { agent: AgentName::parse("main").unwrap(), model: None }
     }
 
     fn session(number: usize) -> SessionId {
@@ -187,7 +194,7 @@ mod tests {
     }
 
     fn put(windows: &ContextWindows, number: usize, window: ContextWindow) {
-        windows.put(&session(number), (&agent(), None), window);
+        windows.put(&session(number), (owner(), None), window);
     }
 
     #[test]
@@ -211,8 +218,8 @@ mod tests {
             put(&windows, number, window((0..20).flat_map(turn)));
             assert!(windows.bytes() <= 1 << 20);
         }
-        assert!(windows.take(&session(0), &agent(), None).is_none());
-        assert!(windows.take(&session(99), &agent(), None).is_some());
+        assert!(windows.take(&session(0), &owner(), None).is_none());
+        assert!(windows.take(&session(99), &owner(), None).is_some());
     }
 
     #[tokio::test(start_paused = true)]
@@ -223,8 +230,8 @@ mod tests {
         put(&windows, 2, window(turn(2)));
         tokio::time::advance(IDLE / 2).await;
         windows.drop_idle();
-        assert!(windows.take(&session(1), &agent(), None).is_none());
-        assert!(windows.take(&session(2), &agent(), None).is_some(), "it is in use");
+        assert!(windows.take(&session(1), &owner(), None).is_none());
+        assert!(windows.take(&session(2), &owner(), None).is_some(), "it is in use");
         assert_eq!(windows.bytes(), 0);
     }
 }

@@ -19,7 +19,7 @@ mod tokens;
 mod transcript;
 mod view;
 
-pub(crate) use cache::ContextWindows;
+pub(crate) use cache::{ContextWindows, WindowOwner};
 pub(crate) use counter::TokenCounter;
 pub(crate) use digest::digest;
 pub(crate) use estimate::{text as estimate_text, tools as estimate_tools};

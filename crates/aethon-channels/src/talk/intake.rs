@@ -64,7 +64,7 @@ const HELLO: &str = "Hello. Write to me what you need; /help lists the commands.
 const IN_THREADS: &str =
     "A new conversation begins here. Each thread is one of its own: mention me to begin another.";
 const HELP: &str = "Write to me what you need.\n\n- `/new` begins a new conversation\n- `/stop` stops what I am doing\n\
-                    - `/help` shows this";
+                    - `/model` shows and chooses the model\n- `/help` shows this";
 
 /// Takes in what arrives on a channel, for the assistant.
 pub(crate) struct Intake {

@@ -33,6 +33,8 @@ pub(super) const RULES: &[(&str, Rule)] = &[
     ("model.max_retries", Free),
     ("model.fallbacks", Any),
     ("model.small", Free),
+    // A conversation that chooses one sends what was said there.
+    ("model.named.NAME", Any),
     // A proxy may take an address or a key in there.
     ("model.extra", Any),
     // Ways in.
@@ -238,6 +240,7 @@ pub(super) const RULES: &[(&str, Rule)] = &[
     ("scheduler.jobs.NAME.timezone", Free),
     ("scheduler.jobs.NAME.missed", Free),
     ("scheduler.jobs.NAME.retries", Free),
+    ("scheduler.jobs.NAME.model", Free),
     ("work.enabled", Free),
     ("work.approve_plan", TurnedOff),
     ("work.max_iterations", Free),

@@ -17,6 +17,7 @@ mod mcp;
 mod memory;
 mod messengers;
 mod model;
+mod named_model;
 pub(crate) mod offers;
 mod recorder;
 mod runtime_tools;

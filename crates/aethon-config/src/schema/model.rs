@@ -1,5 +1,6 @@
 //! `[model]`: the model that answers, its address and its parameters.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use aethon_core::model::Effort;
@@ -9,6 +10,8 @@ use schemars::JsonSchema;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Error, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
+
+use super::named_model::NamedModel;
 
 /// The model that answers. A fallback takes the same keys.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -57,6 +60,10 @@ pub struct Model {
     pub fallbacks: Vec<Fallback>,
     /// The model for summaries, of the same provider and host; usually a smaller one. Empty: the model itself.
     pub small: String,
+    /// Models that a conversation or a message chooses by name, such as `fast` or `local`, each with the keys of `[model]`;
+    /// those left out are the ones above.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub named: BTreeMap<String, NamedModel>,
     /// Additional fields for the request body, sent unchanged.
     pub extra: serde_json::Map<String, serde_json::Value>,
     /// The key found in the provider's usual environment variable.
@@ -85,6 +92,7 @@ impl Default for Model {
             max_retries: 4,
             fallbacks: Vec::new(),
             small: String::new(),
+            named: BTreeMap::new(),
             extra: serde_json::Map::new(),
             environment_key: Secret::default(),
         }
@@ -100,12 +108,31 @@ impl Model {
 
     /// This model and its fallbacks, in the order in which they are tried, each complete in itself.
     pub fn candidates(&self) -> Vec<Model> {
-        let alone = Model { fallbacks: Vec::new(), ..self.clone() };
+        let alone = Model { fallbacks: Vec::new(), named: BTreeMap::new(), ..self.clone() };
         let others = self.fallbacks.iter().map(|fallback| match fallback {
             Fallback::ModelId(model_id) => Model { model_id: model_id.clone(), ..alone.clone() },
             Fallback::Model(model) => (**model).clone(),
         });
         std::iter::once(alone.clone()).chain(others).collect()
+    }
+
+    /// Another model of the same service, on its own. Sizes set for this one do not apply to it.
+    #[must_use]
+    pub fn sibling(&self, model_id: impl Into<String>) -> Model {
+        Model {
+            model_id: model_id.into(),
+            fallbacks: Vec::new(),
+            named: BTreeMap::new(),
+            context_window: None,
+            max_tokens: None,
+            ..self.clone()
+        }
+    }
+
+    /// Every configured model, complete in itself: this one, its fallbacks, and the named ones with theirs.
+    pub fn all(&self) -> Vec<Model> {
+        let named = self.named.values().flat_map(|named| named.model.candidates());
+        self.candidates().into_iter().chain(named).collect()
     }
 
     /// The model for summaries, complete in itself, if it is a different one. Sizes and sampling set for the main model do not
@@ -115,6 +142,7 @@ impl Model {
         (!model_id.is_empty() && model_id != self.model_id).then(|| Model {
             model_id: model_id.to_owned(),
             fallbacks: Vec::new(),
+            named: BTreeMap::new(),
             small: String::new(),
             context_window: None,
             max_tokens: None,
@@ -146,6 +174,12 @@ impl Model {
                 model.complete(environment);
             }
         }
+        let mut named = std::mem::take(&mut self.named);
+        for named in named.values_mut() {
+            named.inherit(self);
+            named.model.complete(environment);
+        }
+        self.named = named;
     }
 }
 

@@ -64,6 +64,8 @@ pub struct Job {
     pub missed: Missed,
     /// How often a failed run is retried; each retry is a separate run.
     pub retries: u32,
+    /// The model that works on it: a name under `[model.named]` or an id. Unset: the configured one.
+    pub model: Option<String>,
 }
 
 impl Default for Job {
@@ -78,6 +80,7 @@ impl Default for Job {
             timezone: None,
             missed: Missed::default(),
             retries: 0,
+            model: None,
         }
     }
 }

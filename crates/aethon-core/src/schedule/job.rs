@@ -34,6 +34,9 @@ pub struct Job {
     pub missed: Missed,
     /// How many times a failed run is retried.
     pub retries: u32,
+    /// The model that works on it: a name under `[model.named]` or an id; the configured one if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
     /// Whether it should run by itself.
     pub enabled: bool,
     /// Whether it has been paused.

@@ -33,6 +33,8 @@ pub struct JobRequest {
     pub missed: Option<String>,
     /// How many times a failed run is retried.
     pub retries: Option<u32>,
+    /// The model that works on it.
+    pub model: Option<String>,
     /// The person it is for; never taken from outside.
     #[serde(skip)]
     pub person: Person,

@@ -62,6 +62,14 @@ impl Sop {
         Version::of([&*self.content])
     }
 
+    /// Returns the model that works on it, from a line `**Model:** NAME` before its steps: a name under `[model.named]`,
+    /// or an id.
+    pub fn model(&self) -> Option<&str> {
+        let head = self.content.lines().take_while(|line| !line.to_ascii_lowercase().starts_with("## steps"));
+        let named = head.filter_map(|line| line.trim().strip_prefix("**Model:**")).map(|name| name.trim());
+        named.map(|name| name.trim_matches('`')).find(|name| !name.is_empty())
+    }
+
     /// Returns the parameter with this name.
     pub fn parameter(&self, name: &str) -> Option<&SopParameter> {
         self.parameters.iter().find(|parameter| parameter.name == name)

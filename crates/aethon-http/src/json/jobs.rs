@@ -60,6 +60,7 @@ pub struct ListedJob<'j> {
     recipient: Option<&'j str>,
     missed: Missed,
     retries: u32,
+    model: Option<&'j str>,
     origin: Origin,
     /// Who asked for it, if the owner's own words did not.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -105,6 +106,7 @@ impl<'j> ListedJob<'j> {
             recipient: job.recipient.as_deref(),
             missed: job.missed,
             retries: job.retries,
+            model: job.model.as_deref(),
             origin: job.origin,
             made_by: made_by(job),
             untrusted: !job.trust().is_owner(),

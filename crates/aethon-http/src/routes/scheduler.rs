@@ -5,7 +5,7 @@ use http::StatusCode;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::deps::Workflows;
+use crate::deps::{Chat, Workflows};
 use crate::error::Problem;
 use crate::fields::Fields;
 use crate::json::{Jobs, ListedJob};
@@ -27,7 +27,7 @@ pub(super) async fn list(workflows: Workflows, request: Request) -> HandlerResul
 }
 
 /// `POST /api/scheduler/jobs`.
-pub(super) async fn add(workflows: Workflows, mut request: Request) -> HandlerResult {
+pub(super) async fn add((workflows, chat): (Workflows, Chat), mut request: Request) -> HandlerResult {
     let mut fields = Fields::parse(&request.read().await?)?;
     let wanted = JobRequest {
         job_id: fields.text("job_id")?,
@@ -40,8 +40,15 @@ pub(super) async fn add(workflows: Workflows, mut request: Request) -> HandlerRe
         timezone: fields.text("timezone")?,
         missed: fields.text("missed")?,
         retries: fields.whole_number("retries")?,
+        model: fields.text("model")?,
         ..JobRequest::default()
     };
+    if let Some(model) = wanted.model.as_deref().filter(|model| !model.trim().is_empty()) {
+        chat.choices
+            .check(model.trim())
+            .await
+            .map_err(|error| Problem::invalid("model", error.to_string()))?;
+    }
     let record = workflows.schedule.add(wanted, Origin::Owner).await.map_err(refused)?;
     Ok(precondition::tagged(response::created(&ListedJob::of(&record))?, &record.job.version()))
 }

@@ -4,7 +4,8 @@
 use aethon_core::error::Error;
 use aethon_core::event::{Event, SessionChange};
 use aethon_core::ids::{MessageId, SessionId};
-use aethon_core::session::{Clear, SessionQuery};
+use aethon_core::model::Effort;
+use aethon_core::session::{Clear, SessionPatch, SessionQuery};
 use aethon_core::version::Expected;
 use serde::Serialize;
 
@@ -15,9 +16,6 @@ use crate::json::{self, Listed};
 use crate::precondition::{self, Present};
 use crate::request::Request;
 use crate::response::{self, HandlerResult};
-
-/// The longest title, in characters.
-const MAX_TITLE: usize = 200;
 
 #[derive(Serialize)]
 struct Done<'a> {
@@ -97,16 +95,16 @@ pub(super) async fn stop(chat: Chat, request: Request) -> HandlerResult {
     response::json(&Stopped { status: "ok", session_id: &id, stopped })
 }
 
-/// `PATCH /api/sessions/{id} {title}`.
-pub(super) async fn rename((chat, activity): (Chat, Activity), mut request: Request) -> HandlerResult {
+/// `PATCH /api/sessions/{id} {title?, model?, effort?, instructions?, pinned?, archived?, folder?}`: fields that are left
+/// out stay, and null unsets one.
+pub(super) async fn patch((chat, activity): (Chat, Activity), mut request: Request) -> HandlerResult {
     let id = session_id(&request).map_err(|unknown| precondition::missing(&request, unknown))?;
-    let title = Fields::parse(&request.read().await?)?.required_text("title")?;
-    let title = title.trim();
-    if title.chars().count() > MAX_TITLE || title.chars().any(char::is_control) {
-        return Err(Problem::invalid("title", "must be at most 200 characters, without line breaks"));
+    let patch = read_patch(Fields::parse(&request.read().await?)?)?;
+    if let Some(Some(model)) = &patch.model {
+        chat.choices.check(model).await.map_err(|error| Problem::invalid("model", error.to_string()))?;
     }
     let expected = precondition::expected(&request.head.headers);
-    match chat.transcripts.rename(&id, title, expected).await {
+    match chat.transcripts.patch(&id, &patch, expected).await {
         Ok(true) => {}
         Ok(false) => return Err(no_such_session()),
         Err(error) => return Err(changed_or(&chat, &id, error).await),
@@ -115,6 +113,27 @@ pub(super) async fn rename((chat, activity): (Chat, Activity), mut request: Requ
     let summary = chat.transcripts.session(&id).await?.ok_or_else(no_such_session)?;
     let version = summary.version();
     precondition::json(&Listed::new(&chat, summary), &version)
+}
+
+fn read_patch(mut fields: Fields) -> Result<SessionPatch, Problem> {
+    let mut patch = SessionPatch::default();
+    patch.title = fields.text("title")?;
+    patch.model = fields.nullable_text("model")?;
+    patch.effort = match fields.nullable_text("effort")? {
+        Some(Some(word)) => match Effort::parse(&word) {
+            Some(effort) => Some(Some(effort)),
+            None => return Err(Problem::invalid("effort", "must be none, low, medium, high or null")),
+        },
+        unset => unset.map(|_| None),
+    };
+    patch.instructions = fields.nullable_text("instructions")?;
+    patch.pinned = fields.flag("pinned")?;
+    patch.archived = fields.flag("archived")?;
+    patch.folder = fields.nullable_text("folder")?;
+    if patch.is_empty() {
+        return Err(Problem::invalid("title", "is required, or another setting to change"));
+    }
+    patch.checked().map_err(|(field, why)| Problem::invalid(field, why))
 }
 
 /// Refuses a change of a session; with its current state, without its messages, if that is the reason.

@@ -69,6 +69,7 @@ impl TestApp {
                 assistant: assistant.clone(),
                 transcripts: assistant.transcripts.clone(),
                 approvals: PendingApprovals::default(),
+                choices: Arc::new(aethon_core::model_choice::NoChoices),
                 hub,
             },
             activity: Activity {

@@ -220,14 +220,15 @@ impl ChatConnection<'_> {
         };
         let about = |refusal: Refusal| refusal.about(Some(&id));
         let (session, files) = checked().map_err(about)?;
-        let mut inbound = Inbound::say(session, message.text).with_effort(message.effort);
+        let mut inbound =
+            Inbound::say(session, message.text).with_effort(message.effort).with_model(message.model);
         inbound.attachments = files;
         self.submit(inbound, &id).await.map_err(about)
     }
 
     /// Handles a retry or an edit.
     async fn branch(&mut self, branch: Branch, is_edit: bool) -> Result<(), Refusal> {
-        let given = branch.id;
+        let (given, effort, model) = (branch.id, branch.effort, branch.model);
         let id = given.clone().unwrap_or_else(|| format!("branch-{}", unique()));
         let checked = || -> Result<Inbound, Refusal> {
             check_id(&id)?;
@@ -248,11 +249,17 @@ impl ChatConnection<'_> {
             })
         };
         let about = |refusal: Refusal| refusal.about(given.as_deref());
-        let inbound = checked().map_err(about)?;
+        let inbound = checked().map_err(about)?.with_effort(effort).with_model(model);
         self.submit(inbound, &id).await.map_err(about)
     }
 
     async fn submit(&mut self, mut inbound: Inbound, id: &str) -> Result<(), Refusal> {
+        if let Some(model) = &inbound.model {
+            let unknown = |error: aethon_core::error::Error| {
+                Refusal::new("unknown_model", frames::sentence(&error.to_string()))
+            };
+            self.chat.choices.check(model).await.map_err(unknown)?;
+        }
         let room = Arc::clone(&self.subscription(&inbound.session)?.room);
         inbound.dedupe = Some(Dedupe {
             id: format!("{}/{id}", inbound.session.name()),

@@ -319,6 +319,8 @@ pub(super) struct Message {
     pub(super) attachments: Option<Vec<Attachment>>,
     #[serde(default)]
     pub(super) effort: Option<Effort>,
+    #[serde(default)]
+    pub(super) model: Option<String>,
 }
 
 /// A request to stop.
@@ -360,6 +362,11 @@ pub(super) struct Branch {
     pub(super) text: Option<String>,
     #[serde(default)]
     pub(super) session: Option<String>,
+    /// The effort and the model of the answer. If absent, those of the replaced message are kept.
+    #[serde(default)]
+    pub(super) effort: Option<Effort>,
+    #[serde(default)]
+    pub(super) model: Option<String>,
     /// The attachments of an edit. If absent, those of the replaced message are kept.
     #[serde(default)]
     pub(super) attachments: Option<Vec<Attachment>>,

@@ -42,6 +42,7 @@ pub(crate) fn deps(assistant: &Arc<FakeAssistant>, shutdown: aethon_core::shutdo
             assistant: assistant.clone(),
             transcripts: assistant.transcripts.clone(),
             approvals: PendingApprovals::default(),
+            choices: Arc::new(aethon_core::model_choice::NoChoices),
             hub,
         },
         activity: Activity {

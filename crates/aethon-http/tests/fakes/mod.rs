@@ -12,7 +12,9 @@ use aethon_core::model::{
     Capabilities, ModelError, ModelErrorKind, ModelProvider, ModelRequest, ModelStream, Readiness, Usage,
 };
 use aethon_core::service::ConfigView;
-use aethon_core::session::{Clear, SessionPage, SessionQuery, SessionSummary, Transcripts, TurnRecord};
+use aethon_core::session::{
+    Clear, SessionPage, SessionPatch, SessionQuery, SessionSummary, Transcripts, TurnRecord,
+};
 use aethon_core::surface::Surface;
 use aethon_core::version::Expected;
 use async_trait::async_trait;
@@ -141,6 +143,7 @@ impl FakeTranscripts {
             created_at: Timestamp::UNIX_EPOCH,
             updated_at: Timestamp::UNIX_EPOCH,
             message_count: messages.len() as u64,
+            settings: Default::default(),
         }
     }
 }
@@ -178,11 +181,13 @@ impl Transcripts for FakeTranscripts {
         Ok(Vec::new())
     }
 
-    async fn rename(&self, id: &SessionId, title: &str, expected: Expected) -> Result<bool> {
+    async fn patch(&self, id: &SessionId, patch: &SessionPatch, expected: Expected) -> Result<bool> {
         let mut sessions = self.0.lock().unwrap();
         expected.check(|| Some(Self::summary(id, sessions.get(id)?).version()))?;
         let Some(session) = sessions.get_mut(id) else { return Ok(false) };
-        session.0 = title.into();
+        if let Some(title) = &patch.title {
+            session.0.clone_from(title);
+        }
         Ok(true)
     }
 

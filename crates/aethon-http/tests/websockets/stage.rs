@@ -14,7 +14,9 @@ use aethon_core::message::Message;
 use aethon_core::model::{Capabilities, ModelError, ModelProvider, ModelRequest, ModelStream, Readiness};
 use aethon_core::secret::Secret;
 use aethon_core::service::ConfigView;
-use aethon_core::session::{Clear, SessionPage, SessionQuery, SessionSummary, Transcripts, TurnRecord};
+use aethon_core::session::{
+    Clear, SessionPage, SessionPatch, SessionQuery, SessionSummary, Transcripts, TurnRecord,
+};
 use aethon_core::shutdown::ShutdownTrigger;
 use aethon_core::storage::StorageHealth;
 use aethon_core::testkit::{MemoryLedger, MemoryStore, NoWorkflows};
@@ -59,6 +61,7 @@ impl Stage {
                 assistant: Arc::clone(&assistant) as _,
                 transcripts: Arc::new(Nothing),
                 approvals: desk,
+                choices: Arc::new(aethon_core::model_choice::NoChoices),
                 hub: Arc::clone(&hub),
             },
             activity: Activity {
@@ -137,7 +140,7 @@ impl Transcripts for Nothing {
     async fn pending(&self, _id: &SessionId) -> Result<Vec<TurnRecord>> {
         Ok(Vec::new())
     }
-    async fn rename(&self, _id: &SessionId, _title: &str, _expected: Expected) -> Result<bool> {
+    async fn patch(&self, _id: &SessionId, _patch: &SessionPatch, _expected: Expected) -> Result<bool> {
         Ok(false)
     }
     async fn clear(&self, _id: &SessionId, _how: Clear) -> Result<bool> {

@@ -31,6 +31,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0016_channels.sql"),
     include_str!("migrations/0017_work.sql"),
     include_str!("migrations/0018_log_link.sql"),
+    include_str!("migrations/0019_session_settings.sql"),
 ];
 
 /// The schema version that this program writes.

@@ -163,6 +163,7 @@ mod tests {
             recipient: None,
             missed: Missed::Skip,
             retries: 0,
+            model: None,
             enabled: true,
             paused: false,
             origin: Origin::Owner,

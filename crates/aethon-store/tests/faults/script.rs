@@ -149,6 +149,7 @@ async fn jobs(store: &Store, known: &mut Known) -> Option<()> {
         recipient: None,
         missed: Missed::Skip,
         retries: 1,
+        model: None,
         enabled: true,
         paused: false,
         origin: Origin::Owner,

@@ -150,6 +150,8 @@ impl Tool for ScheduleTask {
             timezone: wanted.timezone,
             missed: wanted.missed,
             retries: wanted.retries,
+            // The owner chooses where money goes, not a model.
+            model: None,
             person: context.person.clone(),
             untrusted: context.untrusted,
         };

@@ -78,6 +78,7 @@ pub(super) async fn check(
         recipient: request.recipient,
         missed,
         retries,
+        model: request.model,
         enabled: true,
         paused: false,
         origin,
@@ -149,6 +150,7 @@ fn without_blanks(request: JobRequest) -> JobRequest {
         timezone: kept(request.timezone),
         missed: kept(request.missed),
         retries: request.retries,
+        model: kept(request.model),
         person: request.person,
         untrusted: request.untrusted,
     }

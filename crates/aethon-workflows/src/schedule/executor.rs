@@ -161,6 +161,7 @@ fn inbound(job: &Job, run: &RunRecord) -> Result<Inbound> {
         .for_person(job.person.clone())
         .with_untrusted(job.untrusted)
         .of_kind(WorkKind::Scheduled)
+        .with_model(job.model.clone())
         .with_oneshot(true)
         .with_dedupe(dedupe)
         .delivered_to(destination(job))

@@ -91,6 +91,9 @@ impl SopRouter {
         };
         if run.state == SopRunState::Waiting {
             self.sops.open.set_running(&inbound.session, &run_id);
+            if let Some(sop) = self.sops.parts.catalog.sop(&run.sop_name).await? {
+                choose_model(inbound, &sop);
+            }
             hand_to_run(inbound, run.sop_name, &run_id);
             return Ok(Some(Effect::Continue { run_id }));
         }
@@ -150,6 +153,7 @@ impl SopRouter {
         let before = self.sops.open.get(&inbound.session);
         self.sops.open.set_running(&inbound.session, &run_id);
         inbound.attachments.push(file);
+        choose_model(inbound, &sop);
         hand_to_run(inbound, sop.name.clone(), &run_id);
         Ok(Effect::Begin(Beginning { run_id, parameters: input.parameters, before, is_opened }))
     }
@@ -215,6 +219,7 @@ impl SopRunner for SopRouter {
         let inbound = Inbound::say(run.session_id.clone(), text)
             .for_person(before.map(|inbound| inbound.behalf.person).unwrap_or_default())
             .with_outside(outside)
+            .with_model(sop.model().map(str::to_owned))
             .with_attachments(vec![brief::reminder(&sop, &input, run.step, run.steps_done)])
             .with_dedupe(dedupe(run_id))
             .handled_by(handling);
@@ -232,6 +237,13 @@ impl SopRunner for SopRouter {
 fn answer(inbound: &mut Inbound, answer: String, effect: Effect) -> Effect {
     inbound.handling = Handling::Program { answer };
     effect
+}
+
+/// Lets the SOP's model answer, unless the message names one.
+fn choose_model(inbound: &mut Inbound, sop: &Sop) {
+    if inbound.model.is_none() {
+        inbound.model = sop.model().map(str::to_owned);
+    }
 }
 
 /// Turns a message into one that a turn of a run works on.

@@ -9,7 +9,7 @@ use aethon_agent::hooks::{
 };
 use aethon_agent::outbox::DeliveryWake;
 use aethon_agent::prompt::{Prompt, PromptOptions};
-use aethon_agent::{Agent, Audit, Engine, Hooks, Meter, OpenQuestions, Options, Services};
+use aethon_agent::{Agent, Audit, Engine, Hooks, Meter, ModelDirectory, OpenQuestions, Options, Services};
 use aethon_config::{Config, schema};
 use aethon_core::approval::PendingApprovals;
 use aethon_core::hook::{Hook, Review};
@@ -66,6 +66,8 @@ pub(crate) fn engine(prepared: &Prepared, storage: &Storage, parts: EngineParts<
     services.hooks = hooks.in_order(prepared);
     services.health = storage.health.clone();
     services.learned = parts.models.learned;
+    shared.choices.set(parts.models.choices.clone());
+    services.choices = Some(Arc::new(shared.choices.clone()));
     services.changes = Some(super::changes::changes(&prepared.home, prompt.clone(), parts.instructions));
     services.review = verify.map(|verify| verify as Arc<dyn Review>);
     services.board = board.clone();
@@ -73,8 +75,11 @@ pub(crate) fn engine(prepared: &Prepared, storage: &Storage, parts: EngineParts<
     services.audit = Audit { log: storage.audit.clone(), redactor: shared.redactor.clone() };
     services.bus = shared.bus.clone();
     services.wake = parts.wake.clone();
-    let agent =
-        Agent::main(parts.models.models, prompt).with_small(parts.models.small).with_tools(parts.tools);
+    let directory = parts.models.choices.map(|choices| choices as Arc<dyn ModelDirectory>);
+    let agent = Agent::main(parts.models.models, prompt)
+        .with_small(parts.models.small)
+        .with_directory(directory)
+        .with_tools(parts.tools);
     Arc::new(Engine::with_specialists(agent, crew, services, options(&prepared.config)))
 }
 

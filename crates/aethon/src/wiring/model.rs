@@ -8,9 +8,10 @@ use aethon_config::schema::Model;
 use aethon_core::learned::{ModelFact, ModelKey};
 use aethon_core::model::ModelProvider;
 use aethon_core::provider::Provider;
-use aethon_providers::{AwsEnvironment, ModelFacts, Options};
+use aethon_providers::{AwsEnvironment, Catalog, ModelFacts, Options};
 use jiff::tz::TimeZone;
 
+use super::model_choices::Choices;
 use crate::models::{self, Concern};
 use crate::prepared::Prepared;
 
@@ -20,6 +21,8 @@ pub(crate) struct AgentModels {
     pub(crate) models: Models,
     /// The model for summaries, if it is a different one.
     pub(crate) small: Option<Models>,
+    /// Other models that may be chosen; `None` if an embedding program supplied its own.
+    pub(crate) choices: Option<Arc<Choices>>,
     /// Facts learned about them earlier.
     pub(crate) learned: Learned,
 }
@@ -28,14 +31,16 @@ impl AgentModels {
     /// The models of the assistant: those of the embedding program, else those in the configuration.
     pub(crate) fn of(prepared: &Prepared, learned: Learned) -> Self {
         if let Some(own) = prepared.source.parts.model.clone() {
-            return Self { models: Models::one(own), small: None, learned };
+            return Self { models: Models::one(own), small: None, choices: None, learned };
         }
-        let model = &prepared.config.model;
-        let build = |model: &Model| build(prepared, model, &learned.facts);
+        let (model, builder) = (&prepared.config.model, ModelBuilder::of(prepared, learned.facts.clone()));
+        let build = |model: &Model| builder.build(model);
         let fallbacks: Vec<_> = model.candidates().iter().skip(1).map(build).collect();
         let models = Models::with_fallbacks(build(model), fallbacks);
         let small = model.small_one().as_ref().map(build).map(Models::one);
-        Self { models, small, learned }
+        let provider = models.iter().next().cloned();
+        let choices = provider.map(|provider| Arc::new(Choices::new(model.clone(), builder, provider)));
+        Self { models, small, choices, learned }
     }
 }
 
@@ -46,41 +51,63 @@ pub(crate) fn each_in_short(prepared: &Prepared, most_tokens: u32) -> Vec<(Model
     for model in models.iter_mut().filter(|model| model.extra.is_empty()) {
         model.max_tokens = Some(model.max_tokens.map_or(most_tokens, |limit| limit.min(most_tokens)));
     }
+    let builder = ModelBuilder::of(prepared, Vec::new());
     let build = |model: Model| {
-        let provider = build(prepared, &model, &[]);
+        let provider = builder.build(&model);
         (model, provider)
     };
     models.into_iter().map(build).collect()
 }
 
-/// Builds models by id, with the provider and host of the default one; `None` for the default one itself, or if an embedding
-/// program supplied its own.
-pub(crate) fn by_id(prepared: &Prepared) -> impl Fn(&str) -> Option<Models> + Send + Sync + use<> {
-    let (model, aws, catalog) =
-        (prepared.config.model.clone(), prepared.aws.clone(), prepared.catalog.clone());
+/// Builds models by the name of a named one or by id, with the provider and host of the default one; `None` for the default
+/// one itself, or if an embedding program supplied its own.
+pub(crate) fn by_name(prepared: &Prepared) -> impl Fn(&str) -> Option<Models> + Send + Sync + use<> {
+    let (model, builder) = (prepared.config.model.clone(), ModelBuilder::of(prepared, Vec::new()));
     let has_own = prepared.source.parts.model.is_some();
-    move |id| {
+    move |name| {
+        if has_own {
+            return None;
+        }
+        if let Some(named) = model.named.get(name) {
+            let mut all = named.model.candidates().into_iter().map(|model| builder.build(&model));
+            return Some(Models::with_fallbacks(all.next()?, all));
+        }
         let mut usual = model.clone();
-        id.clone_into(&mut usual.small);
-        let other = usual.small_one().filter(|_| !has_own)?;
-        let mut options = options(&other, &aws);
-        options.overrides.catalog = catalog.clone();
-        Some(Models::one(aethon_providers::build(options)))
+        name.clone_into(&mut usual.small);
+        Some(Models::one(builder.build(&usual.small_one()?)))
     }
 }
 
-fn build(prepared: &Prepared, model: &Model, learned: &[(ModelKey, ModelFact)]) -> Arc<dyn ModelProvider> {
-    let mut options = options(model, &prepared.aws);
-    options.overrides.catalog = prepared.catalog.clone();
-    let is_it = |key: &ModelKey| {
-        key.provider == model.provider.name() && key.model == model.model_id && key.host == model.host.trim()
-    };
-    let window_of = |(_, fact): &(ModelKey, ModelFact)| match fact {
-        ModelFact::ContextWindow(tokens) => Some(*tokens),
-        ModelFact::TokenRatio(_) => None,
-    };
-    options.overrides.learned_window = learned.iter().filter(|(key, _)| is_it(key)).find_map(window_of);
-    aethon_providers::build(options)
+/// Builds the providers of configured models.
+pub(crate) struct ModelBuilder {
+    aws: AwsEnvironment,
+    pub(super) catalog: Catalog,
+    learned: Vec<(ModelKey, ModelFact)>,
+}
+
+impl ModelBuilder {
+    /// Creates the builder of a home, whose models start with these facts.
+    pub(crate) fn of(prepared: &Prepared, learned: Vec<(ModelKey, ModelFact)>) -> Self {
+        Self { aws: prepared.aws.clone(), catalog: prepared.catalog.clone(), learned }
+    }
+
+    /// Builds one model.
+    pub(crate) fn build(&self, model: &Model) -> Arc<dyn ModelProvider> {
+        let mut options = options(model, &self.aws);
+        options.overrides.catalog = self.catalog.clone();
+        let is_it = |key: &ModelKey| {
+            key.provider == model.provider.name()
+                && key.model == model.model_id
+                && key.host == model.host.trim()
+        };
+        let window_of = |(_, fact): &(ModelKey, ModelFact)| match fact {
+            ModelFact::ContextWindow(tokens) => Some(*tokens),
+            ModelFact::TokenRatio(_) => None,
+        };
+        options.overrides.learned_window =
+            self.learned.iter().filter(|(key, _)| is_it(key)).find_map(window_of);
+        aethon_providers::build(options)
+    }
 }
 
 /// The known or assumed facts about a model.

@@ -38,7 +38,7 @@ pub(crate) fn limits(budget: &Budget) -> usage::Budget {
 /// is that of the configured model of the same provider.
 pub(crate) fn prices(config: &Config, catalog: &Catalog) -> Prices {
     let (catalog, said) = (catalog.clone(), config.budget.pricing.clone());
-    let models = config.model.candidates();
+    let models = config.model.all();
     Arc::new(move |provider: &str, name: &str, told: Option<Price>| {
         let listed = || {
             let provider = Provider::from_name(provider)?;

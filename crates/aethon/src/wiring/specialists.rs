@@ -45,7 +45,7 @@ pub(crate) fn crew(
     let fixed: Vec<Definition> = enabled(&prepared.config).collect();
     let usual = (models.models.clone(), models.small.clone());
     let tools = tools.to_vec();
-    let by_id = super::model::by_id(prepared);
+    let by_name = super::model::by_name(prepared);
     let workspace = prepared.home.workspace();
     let recipe: Recipe = Arc::new(move |definition| {
         let prompt = Prompt::new(PromptOptions {
@@ -53,7 +53,7 @@ pub(crate) fn crew(
             workspace: workspace.clone(),
             persona: Some(definition.prompt.as_str().into()),
         });
-        let own = definition.model.as_deref().and_then(&by_id);
+        let own = definition.model.as_deref().and_then(&by_name);
         let follows = own.is_none();
         let chosen = |source: &Arc<dyn ToolSource>| {
             Arc::new(ChosenTools::new(source.clone(), definition.tools.clone())) as Arc<dyn ToolSource>

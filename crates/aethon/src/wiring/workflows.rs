@@ -12,11 +12,11 @@ use aethon_core::schedule::{Cron, Job, JobId, Missed, Origin, Task, Timing, zone
 use aethon_core::sop::SopName;
 use aethon_core::storage::Storage;
 use aethon_core::tool::Tool;
-use aethon_workflows::Commands;
 use aethon_workflows::schedule::{BookOptions, BookParts, JobBook, StrangerJobs};
 use aethon_workflows::sop::{SopFolder, SopHistory, SopParts, SopRouter, Sops};
 use aethon_workflows::specialists::{ManageSpecialists, SpecialistFolder};
 use aethon_workflows::work::{Tasks, WorkCommands, WorkLimits, Works};
+use aethon_workflows::{Commands, ModelCommand};
 
 use super::messengers::{enabled, home};
 use crate::prepared::Prepared;
@@ -106,11 +106,11 @@ impl WorkflowParts {
     }
 
     /// Completes these parts with the engine behind them.
-    pub(crate) fn in_front_of(self, engine: Arc<dyn Assistant>) -> Workflows {
+    pub(crate) fn in_front_of(self, engine: Arc<dyn Assistant>, model: ModelCommand) -> Workflows {
         let sops = Arc::new(SopRouter::new(engine.clone(), self.sops.clone()));
         // What the owner says about work is never an answer to a SOP.
         let work = Arc::new(WorkCommands::new(self.works.clone()));
-        let entry = Arc::new(Commands::new(engine, vec![work, sops.clone()]));
+        let entry = Arc::new(Commands::new(engine, vec![work, Arc::new(model), sops.clone()]));
         Workflows { parts: self, sops, entry }
     }
 }
@@ -151,6 +151,7 @@ pub(crate) fn configured(config: &Config) -> Vec<Job> {
                 aethon_config::schema::Missed::RunOnce => Missed::RunOnce,
             },
             retries: job.retries,
+            model: kept(&job.model),
             enabled: job.enabled,
             paused: false,
             origin: Origin::Config,

@@ -14,8 +14,8 @@ use aethon_core::message::{Inbound, Message};
 use aethon_core::owner::{EndedElsewhere, Owners};
 use aethon_core::schedule::{BeginRun, Due, EndRun, Job, JobId, JobRecord, JobStore, RunLog, RunRecord};
 use aethon_core::session::{
-    Accepted, Begin, Begun, Clear, Finish, Finished, SessionPage, SessionQuery, SessionSummary, Transcripts,
-    TurnLog, TurnLookup, TurnRecord,
+    Accepted, Begin, Begun, Clear, Finish, Finished, SessionPage, SessionPatch, SessionQuery, SessionSummary,
+    Transcripts, TurnLog, TurnLookup, TurnRecord,
 };
 use aethon_core::testkit::MemoryStore;
 use aethon_core::version::Expected;
@@ -177,8 +177,8 @@ impl Transcripts for FaultyStore {
         self.read("pending", self.base.pending(id)).await
     }
 
-    async fn rename(&self, id: &SessionId, title: &str, expected: Expected) -> Result<bool> {
-        self.write("rename", self.base.rename(id, title, expected)).await
+    async fn patch(&self, id: &SessionId, patch: &SessionPatch, expected: Expected) -> Result<bool> {
+        self.write("patch", self.base.patch(id, patch, expected)).await
     }
 
     async fn clear(&self, id: &SessionId, how: Clear) -> Result<bool> {

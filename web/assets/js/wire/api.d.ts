@@ -294,6 +294,7 @@ export interface Job {
   last_status: string | null;
   made_by?: string;
   missed: "skip" | "run_once";
+  model: string | null;
   next_run: string | null;
   next_runs: string[];
   origin: "config" | "owner" | "assistant";
@@ -425,6 +426,11 @@ export interface Message {
   usage: Usage | null;
 }
 
+export interface ModelList {
+  current: string;
+  models: OfferedModel[];
+}
+
 export interface NamedSummary {
   avg_duration: number;
   calls: number;
@@ -440,6 +446,7 @@ export interface NewJob {
   cron?: string | null;
   job_id?: string | null;
   missed?: string | null;
+  model?: string | null;
   prompt?: string | null;
   recipient?: string | null;
   retries?: number | null;
@@ -466,6 +473,17 @@ export interface NewWork {
   session_id?: string | null;
   tasks: NewTask[];
   when?: string | null;
+}
+
+export interface OfferedModel {
+  abilities: string[];
+  context_window: number | null;
+  id: string;
+  model_id: string;
+  name: string;
+  prices: Record<string, unknown> | null;
+  provider: string;
+  source: "named" | "fallback" | "service" | "catalog";
 }
 
 export interface Outbox {
@@ -569,16 +587,18 @@ export interface RecordingVerified {
   valid: boolean;
 }
 
-export interface Rename {
-  title: string;
-}
-
 export interface Session {
   agent_name: string;
+  archived: boolean;
   busy: boolean;
   channel: string;
   created_at: string;
+  effort: string | null;
+  folder: string | null;
+  instructions: string | null;
   message_count: number;
+  model: string | null;
+  pinned: boolean;
   sender: string;
   session_id: string;
   title: string;
@@ -598,6 +618,16 @@ export interface SessionList {
 
 export interface SessionNamed {
   session_id: string;
+}
+
+export interface SessionPatch {
+  archived?: boolean;
+  effort?: string | null;
+  folder?: string | null;
+  instructions?: string | null;
+  model?: string | null;
+  pinned?: boolean;
+  title?: string;
 }
 
 export interface SessionStopped {

@@ -4,7 +4,11 @@ use super::stage::*;
 use crate::ids::{MessageId, TurnId};
 use crate::import::NewSession;
 use crate::message::{Block, Message, Role};
-use crate::session::{Accepted, Clear, MAX_PAGE_BYTES, SessionQuery, TurnPhase};
+use crate::model::Effort;
+use crate::session::{
+    Accepted, Clear, Finish, MAX_PAGE_BYTES, SessionPatch, SessionQuery, SessionSettings, TurnDefaults,
+    TurnPhase,
+};
 use crate::version::Expected;
 
 const S: &str = "webchat:default";
@@ -37,6 +41,48 @@ pub async fn a_title_comes_from_the_first_message_until_a_person_gives_one(stage
     assert!(
         !stage.storage.transcripts.rename(&session("webchat:none"), "x", Expected::Anything).await.unwrap()
     );
+}
+
+pub async fn a_turn_begins_with_what_its_session_sets(stage: Stage) {
+    let (transcripts, id) = (&stage.storage.transcripts, session(S));
+    let settings = async || transcripts.session(&id).await.unwrap().unwrap().settings;
+    stage.turn(S, "first", "1").await;
+    assert_eq!(settings().await, SessionSettings::default());
+    let mut patch = SessionPatch::model(Some("fast".into()));
+    patch.effort = Some(Some(Effort::High));
+    patch.instructions = Some(Some("Speak plainly.".into()));
+    (patch.pinned, patch.archived, patch.folder) = (Some(true), Some(true), Some(Some("work".into())));
+    assert!(transcripts.patch(&id, &patch, Expected::Anything).await.unwrap());
+    assert!(!transcripts.patch(&session("webchat:none"), &patch, Expected::Anything).await.unwrap());
+    let set = settings().await;
+    assert_eq!((set.pinned, set.archived, set.folder.as_deref()), (true, true, Some("work")));
+    let expected = TurnDefaults {
+        model: Some("fast".into()),
+        effort: Some(Effort::High),
+        instructions: Some("Speak plainly.".into()),
+    };
+    assert_eq!(set.turns, expected);
+
+    // However a turn begins: at once, after having waited, with the end of the one before it, and once more.
+    let running = TurnId::fresh();
+    let accepted = stage.storage.turns.accept(&running, &say(S, "a"), Some(begin("a"))).await.unwrap();
+    let Accepted::New(Some(begun)) = accepted else { panic!("{accepted:?}") };
+    assert_eq!(begun.defaults.as_deref(), Some(&expected));
+    let next = TurnId::fresh();
+    stage.storage.turns.accept(&next, &say(S, "b"), None).await.unwrap();
+    let end = Finish { next: Some((next.clone(), begin("b"))), ..finish(&running, S, "1") };
+    let begun = stage.storage.turns.finish(end).await.unwrap().next.unwrap();
+    assert_eq!(begun.defaults.as_deref(), Some(&expected));
+    let again = stage.storage.turns.begin(&next, begin("b")).await.unwrap();
+    assert_eq!(again.defaults.as_deref(), Some(&expected));
+    stage.storage.turns.finish(finish(&next, S, "2")).await.unwrap();
+
+    assert!(transcripts.clear(&id, Clear::Reset).await.unwrap());
+    assert_eq!(settings().await, set, "an emptied conversation keeps its settings");
+    let unset = SessionPatch::model(None);
+    assert!(transcripts.patch(&id, &unset, Expected::Anything).await.unwrap());
+    assert_eq!(settings().await.turns.model, None);
+    assert!(settings().await.pinned, "fields that a patch leaves out stay");
 }
 
 pub async fn a_session_is_renamed_and_removed_only_as_expected(stage: Stage) {

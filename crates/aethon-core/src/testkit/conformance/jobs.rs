@@ -21,6 +21,7 @@ fn job(id: &str) -> Job {
         recipient: None,
         missed: Missed::Skip,
         retries: 1,
+        model: None,
         enabled: true,
         paused: false,
         origin: Origin::Owner,

@@ -66,6 +66,7 @@ list! { $
         a_session_says_who_when_and_how_much,
         a_title_comes_from_the_first_message_until_a_person_gives_one,
         a_session_is_renamed_and_removed_only_as_expected,
+        a_turn_begins_with_what_its_session_sets,
         messages_are_paged_backwards,
         a_page_of_large_messages_has_fewer_of_them,
         pending_turns_are_those_of_the_session,

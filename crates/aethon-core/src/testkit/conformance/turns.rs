@@ -251,7 +251,7 @@ pub async fn the_next_turn_begins_with_the_end_of_the_one_before_it(stage: Stage
     let messages = stage.storage.turns.window(&session(S), 10).await.unwrap();
     assert_eq!(texts(&messages), ["one", "1", "two"]);
     assert_eq!(finished.messages, [messages[1].id]);
-    let begun = Begun { message: messages[2].id, after: Some(messages[1].id) };
+    let begun = Begun { message: messages[2].id, after: Some(messages[1].id), defaults: None };
     assert_eq!(finished.next, Some(begun));
     let record = stage.storage.turns.turn(&two).await.unwrap().unwrap();
     assert_eq!((record.phase, record.attempts), (TurnPhase::Running, 1));

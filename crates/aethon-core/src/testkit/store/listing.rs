@@ -40,6 +40,7 @@ pub(super) fn summary(id: &SessionId, row: &SessionRow) -> SessionSummary {
         created_at: truncated(row.created_at),
         updated_at: truncated(row.updated_at),
         message_count: row.messages.len() as u64,
+        settings: row.settings.clone(),
     }
 }
 

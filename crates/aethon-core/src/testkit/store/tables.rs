@@ -4,6 +4,7 @@
 //! step that may fail, it undoes itself.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -19,7 +20,7 @@ use crate::learned::{ModelFact, ModelKey};
 use crate::message::{Block, Inbound, Message, Reply, TurnEnd};
 use crate::model::Usage;
 use crate::owner::LEASE;
-use crate::session::{Begin, Begun, TurnPhase, TurnRecord, title_of};
+use crate::session::{Begin, Begun, SessionSettings, TurnDefaults, TurnPhase, TurnRecord, title_of};
 use crate::telemetry::StoredEvent;
 
 /// How long the dedupe id of a removed turn is remembered, if it was meant to be valid for ever.
@@ -55,6 +56,7 @@ pub(super) struct SessionRow {
     pub(super) number: i64,
     pub(super) title: String,
     pub(super) is_title_given: bool,
+    pub(super) settings: SessionSettings,
     pub(super) sender: String,
     pub(super) is_oneshot: bool,
     pub(super) created_at: Timestamp,
@@ -193,6 +195,7 @@ impl Tables {
             number,
             title: String::new(),
             is_title_given: false,
+            settings: SessionSettings::default(),
             sender: String::new(),
             is_oneshot,
             created_at: now,
@@ -256,7 +259,8 @@ impl Tables {
         if let Some(message) = row.first_message {
             row.record.attempts += 1;
             row.record.phase = TurnPhase::Running;
-            return Ok(Begun { message, after: None });
+            let session = row.record.inbound.session.clone();
+            return Ok(Begun { message, after: None, defaults: self.defaults(&session) });
         }
         let (session, number) = (row.record.inbound.session.clone(), row.number);
         if self.is_held(&session, owner, number) {
@@ -275,7 +279,12 @@ impl Tables {
         row.first_message = Some(first);
         row.record.attempts += 1;
         row.record.phase = TurnPhase::Running;
-        Ok(Begun { message: first, after })
+        Ok(Begun { message: first, after, defaults: self.defaults(&session) })
+    }
+
+    /// Returns what a session sets for its turns.
+    fn defaults(&self, session: &SessionId) -> Option<Arc<TurnDefaults>> {
+        self.sessions.get(session)?.settings.turns.clone().if_any()
     }
 
     /// Whether another owner has a turn in a session that goes before this one, because it has begun or was accepted

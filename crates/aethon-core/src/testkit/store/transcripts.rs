@@ -8,7 +8,8 @@ use crate::error::Result;
 use crate::ids::{MessageId, SessionId};
 use crate::message::{Message, Role};
 use crate::session::{
-    Clear, MAX_PAGE_BYTES, SessionPage, SessionQuery, SessionSummary, Transcripts, TurnPhase, TurnRecord,
+    Clear, MAX_PAGE_BYTES, SessionPage, SessionPatch, SessionQuery, SessionSummary, Transcripts, TurnPhase,
+    TurnRecord,
 };
 use crate::version::Expected;
 
@@ -54,12 +55,15 @@ impl Transcripts for MemoryStore {
         Ok(open.into_iter().map(|row| row.record.clone()).collect())
     }
 
-    async fn rename(&self, id: &SessionId, title: &str, expected: Expected) -> Result<bool> {
+    async fn patch(&self, id: &SessionId, patch: &SessionPatch, expected: Expected) -> Result<bool> {
         let mut tables = self.enter("rename")?;
         expected.check(|| Some(listing::summary(id, tables.sessions.get(id)?).version()))?;
         let Some(session) = tables.sessions.get_mut(id) else { return Ok(false) };
-        title.clone_into(&mut session.title);
-        session.is_title_given = true;
+        if let Some(title) = &patch.title {
+            title.clone_into(&mut session.title);
+            session.is_title_given = true;
+        }
+        patch.apply_to(&mut session.settings);
         Ok(true)
     }
 
