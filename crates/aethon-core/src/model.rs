@@ -229,6 +229,8 @@ pub enum ModelEvent {
         /// the picture back.
         opaque: Option<Opaque>,
     },
+    /// The text of this response so far was a thought, which the service did not mark as one at its beginning.
+    TextWasReasoning,
     /// A complete tool call.
     ToolCall(ToolCall),
     /// The end of the response.
@@ -252,6 +254,10 @@ pub enum StopReason {
     ToolUse,
     /// It reached the output limit.
     Length,
+    /// The conversation and the answer fill the context window.
+    Window,
+    /// It was done, but part of the response could not be read.
+    Unreadable,
     /// The provider refused or filtered.
     Refusal,
     /// The provider paused a long turn and expects another request with the same messages.

@@ -65,7 +65,10 @@ impl ResponseBuffer {
                 if std::mem::take(&mut self.thinking) {
                     self.blocks.pop();
                 }
-                self.blocks.push(Block::Reasoning { text, opaque });
+                // What seemed to be a thought may turn out to be the answer, which follows.
+                if !text.is_empty() || opaque.is_some() {
+                    self.blocks.push(Block::Reasoning { text, opaque });
+                }
             }
             ModelEvent::Image { mime, data, opaque } => match picture(mime, &data, opaque) {
                 Ok(picture) => {
@@ -75,6 +78,7 @@ impl ResponseBuffer {
                 }
                 Err(sentence) => self.text(sentence, surface, turn),
             },
+            ModelEvent::TextWasReasoning => self.turn_text_into_reasoning(surface, turn),
             ModelEvent::ToolCall(call) => {
                 self.has_emitted = true;
                 self.thinking = false;
@@ -105,7 +109,7 @@ impl ResponseBuffer {
             // Pictures have room of their own, so that a few of them do not end an answer.
             ModelEvent::Image { data, .. } => return self.has_room_for(data.len()).then_some(event),
             ModelEvent::ToolCall(call) => call.name.len() + json_length(&call.input),
-            ModelEvent::Finished { .. } => 0,
+            ModelEvent::TextWasReasoning | ModelEvent::Finished { .. } => 0,
         };
         self.is_full |= size > left;
         self.taken += size.min(left);
@@ -222,6 +226,20 @@ impl ResponseBuffer {
         let shown = scrubbed.unwrap_or(text);
         if !shown.is_empty() {
             surface.emit(turn, TurnEvent::Text(shown));
+        }
+    }
+
+    /// The text was shown as it came and cannot be taken back from those who watch, but it neither stays in the message nor
+    /// is sent anywhere else.
+    fn turn_text_into_reasoning(&mut self, surface: &dyn Surface, turn: &TurnId) {
+        self.scrubber = Scrubber::default();
+        self.thinking = false;
+        for block in &mut self.blocks {
+            if let Block::Text { text, .. } = block {
+                let text = std::mem::take(text);
+                surface.emit(turn, TurnEvent::Reasoning(text.clone()));
+                *block = Block::Reasoning { text, opaque: None };
+            }
         }
     }
 

@@ -120,6 +120,7 @@ async fn read(
                 answer.stop = stop;
                 answer.usage = Some(usage);
             }
+            ModelEvent::TextWasReasoning => answer.text.clear(),
             ModelEvent::ReasoningDone { .. } | ModelEvent::Image { .. } => {}
         }
     }
