@@ -226,6 +226,18 @@ pub enum ModelEvent {
         /// The data that is sent back unchanged.
         opaque: Option<Opaque>,
     },
+    /// A complete picture that the model made.
+    Image {
+        /// Its media type, such as `image/png`.
+        mime: String,
+        /// The bytes in standard base64.
+        data: String,
+        /// What goes back to the provider with the picture, such as its signature; `None` if the provider does not want
+        /// the picture back.
+        opaque: Option<Opaque>,
+    },
+    /// The text of this response so far was a thought, which the service did not mark as one at its beginning.
+    TextWasReasoning,
     /// A complete tool call.
     ToolCall(ToolCall),
     /// The end of the response.
@@ -249,6 +261,10 @@ pub enum StopReason {
     ToolUse,
     /// It reached the output limit.
     Length,
+    /// The conversation and the answer fill the context window.
+    Window,
+    /// It was done, but part of the response could not be read.
+    Unreadable,
     /// The provider refused or filtered.
     Refusal,
     /// The provider paused a long turn and expects another request with the same messages.

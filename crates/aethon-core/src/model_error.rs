@@ -117,9 +117,10 @@ impl ModelError {
         self.detail.as_deref()
     }
 
-    /// Returns whether the same request may succeed on a retry.
+    /// Returns whether the same request may succeed on a retry. A service that answers in a form that cannot be read will
+    /// do so again, and each attempt costs money.
     pub fn is_retryable(&self) -> bool {
-        use ModelErrorKind::{Malformed, Network, Overloaded, RateLimit, Timeout};
-        matches!(self.kind, RateLimit | Overloaded | Network | Timeout | Malformed)
+        use ModelErrorKind::{Network, Overloaded, RateLimit, Timeout};
+        matches!(self.kind, RateLimit | Overloaded | Network | Timeout)
     }
 }

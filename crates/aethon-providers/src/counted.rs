@@ -17,16 +17,45 @@ pub(crate) fn counts<'de, D: Deserializer<'de>, T: DeserializeOwned>(from: D) ->
     Ok(serde_json::from_value(told).ok())
 }
 
+/// Replaces a count by a newer one, unless that is a zero where tokens were counted before.
+pub(crate) fn or_newer(count: &mut Option<u64>, newer: Option<u64>) {
+    if newer.is_some_and(|newer| newer > 0 || count.is_none()) {
+        *count = newer;
+    }
+}
+
+/// Returns the output of a response whose total exceeds its parts: some services count thoughts in the total only.
+pub(crate) fn beyond(total: Option<u64>, input: Option<u64>, output: Option<u64>) -> Option<u64> {
+    let known = |count: &u64| *count != INVALID_COUNT;
+    let rest = total.filter(known).zip(input.filter(known)).map(|(total, input)| total.saturating_sub(input));
+    match (rest, output) {
+        (Some(_), Some(INVALID_COUNT)) | (None, _) => output,
+        (Some(rest), output) => Some(rest.max(output.unwrap_or(0))),
+    }
+}
+
+/// Returns a count that is part of another one: never more than that, and nothing if it is impossible.
+pub(crate) fn within(part: Option<u64>, whole: u64) -> u64 {
+    part.filter(|tokens| *tokens != INVALID_COUNT).unwrap_or(0).min(whole)
+}
+
 fn sanitize(told: &mut Value) {
     match told {
-        Value::Object(parts) => parts.values_mut().for_each(sanitize),
+        // An amount of money is no count.
+        Value::Object(parts) => {
+            parts.iter_mut().filter(|(name, _)| !name.contains("cost")).for_each(|(_, part)| sanitize(part));
+        }
         Value::Number(number) => *told = count(number.as_u64(), number.as_f64()).into(),
         Value::String(text) => {
-            if let Ok(number) = text.parse::<f64>() {
-                *told = count(text.parse().ok(), Some(number)).into();
-            }
+            let text = text.trim();
+            *told = match text.parse::<f64>() {
+                Ok(number) => count(text.parse().ok(), Some(number)).into(),
+                Err(_) => Value::Null,
+            };
         }
-        _ => {}
+        // Lists, and flags such as `is_byok`.
+        Value::Array(_) | Value::Bool(_) => *told = Value::Null,
+        Value::Null => {}
     }
 }
 
@@ -74,8 +103,21 @@ mod tests {
     }
 
     #[test]
+    fn output_is_what_the_total_has_beyond_the_input() {
+        let check = |total, input, output, expected| assert_eq!(beyond(total, input, output), expected);
+        check(Some(135), Some(32), Some(9), Some(103));
+        check(Some(41), Some(32), Some(9), Some(9));
+        check(Some(32), Some(32), Some(9), Some(9));
+        check(Some(135), Some(32), None, Some(103));
+        check(Some(135), None, Some(9), Some(9));
+        check(Some(INVALID_COUNT), Some(32), Some(9), Some(9));
+        check(Some(135), Some(INVALID_COUNT), Some(9), Some(9));
+        check(None, Some(32), None, None);
+    }
+
+    #[test]
     fn counts_of_another_shape_are_ignored() {
-        for told in ["{}", r#"{"usage": null}"#, r#"{"usage": []}"#, r#"{"usage": {"sent": {}}}"#] {
+        for told in ["{}", r#"{"usage": null}"#, r#"{"usage": []}"#, r#"{"usage": "x"}"#] {
             assert_eq!(serde_json::from_str::<Line>(told).unwrap().usage, None, "{told}");
         }
         let inner: Line =

@@ -301,9 +301,7 @@ impl ModelProvider for Remote {
             Media::Page => {
                 return Err(classify::body_failure(&self.service, &error_body(&mut body).await));
             }
-            Media::Json if matches!(self.dialect.framing(), Framing::Events | Framing::Binary) => {
-                Framing::Whole
-            }
+            Media::Json => Framing::Whole,
             _ => self.dialect.framing(),
         };
         let response = ResponseStream {
@@ -433,8 +431,8 @@ impl ResponseStream {
             Some(wait) => match timeout(wait, self.body.next()).await {
                 // If the connection breaks after the model was done, nothing is lost.
                 Ok(Some(Err(_))) | Err(_) => {
-                    self.decoding.conclude(&mut self.events);
-                    return Phase::Over;
+                    let concluded = self.decoding.conclude(&mut self.events);
+                    return concluded.map_or_else(Phase::Failed, |()| Phase::Over);
                 }
                 Ok(piece) => piece,
             },

@@ -117,7 +117,7 @@ impl ToolRun {
             started: OnceLock::new(),
             result: OnceLock::new(),
         });
-        let was_cut = stop == StopReason::Length;
+        let was_cut = matches!(stop, StopReason::Length | StopReason::Window);
         self.open = Some(OpenCalls { calls: calls.collect(), was_cut, loops: None });
     }
 

@@ -51,6 +51,15 @@ impl TurnOutcome {
         )
     }
 
+    /// Returns the outcome of an answer for whose rest the window has no room. The next turn compacts the conversation.
+    pub(super) fn window_full() -> Self {
+        Self::noted(
+            EndReason::Length,
+            "The answer ends here because the conversation fills the model's context window; older messages are \
+             summarised before the next answer.",
+        )
+    }
+
     /// Returns the outcome of a stopped turn.
     pub(super) fn stopped(cause: Cause) -> Self {
         match cause {

@@ -524,9 +524,18 @@ fn unworkable(error: &Error) -> String {
 /// Returns the outcome of a turn whose model has nothing more to do.
 fn conclude(message: &Message, stop: StopReason) -> TurnOutcome {
     const REFUSED: EndReason = EndReason::Model(ModelErrorKind::Refused);
+    const UNREADABLE: EndReason = EndReason::Model(ModelErrorKind::Malformed);
     let is_empty = message.text().trim().is_empty();
     match (stop, is_empty) {
         (StopReason::Length, _) => TurnOutcome::too_long(),
+        (StopReason::Window, _) => TurnOutcome::window_full(),
+        (StopReason::Unreadable, true) => {
+            TurnOutcome::fault(UNREADABLE, "The model's service sent an answer that cannot be read.")
+        }
+        (StopReason::Unreadable, false) => TurnOutcome::noted(
+            UNREADABLE,
+            "A part of this answer is missing, because the model's service sent it in a form that cannot be read.",
+        ),
         (StopReason::Refusal, true) => TurnOutcome::fault(REFUSED, "The model refused to answer this."),
         (StopReason::Refusal, false) => TurnOutcome::noted(REFUSED, "The model refused to go on."),
         (_, true) => TurnOutcome::noted(

@@ -27,14 +27,52 @@ async fn ask(responses: Vec<Vec<Step>>) -> (House, Arc<Reply>) {
 
 #[tokio::test(start_paused = true)]
 async fn passing_failures_are_retried() {
-    use ModelErrorKind::{Malformed, Network, Overloaded, Timeout};
+    use ModelErrorKind::{Network, Overloaded, Timeout};
     let started = Instant::now();
-    let failures = [Network, Overloaded, Timeout, Malformed].map(|kind| vec![fails(kind, None)]);
+    let failures = [Network, Overloaded, Timeout, Network].map(|kind| vec![fails(kind, None)]);
     let (harness, reply) = ask(failures.into_iter().chain([says("at last")]).collect()).await;
     assert_eq!(reply.text, "at last");
     let attempts: Vec<_> = harness.model.requests().iter().map(|request| request.attempt).collect();
     assert_eq!(attempts, [0, 1, 2, 3, 4]);
     assert!(started.elapsed() > Duration::from_millis(1800), "{:?}", started.elapsed());
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_unreadable_answer_is_not_requested_again() {
+    let (harness, reply) = ask(vec![vec![fails(ModelErrorKind::Malformed, None)], says("no")]).await;
+    assert_eq!(harness.model.requests().len(), 1);
+    assert_eq!(reply.failure.as_ref().unwrap().code, EndReason::Model(ModelErrorKind::Malformed));
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_with_an_unreadable_part_stands_with_a_notice() {
+    let (harness, reply) = ask(vec![vec![Step::say("kept"), Step::finish(StopReason::Unreadable)]]).await;
+    assert_eq!((harness.model.requests().len(), reply.end), (1, TurnEnd::End));
+    assert!(reply.text.starts_with("kept\n\nA part of this answer is missing"), "{}", reply.text);
+    assert_eq!(harness.transcript(&session("a")), ["user: hi", "assistant: kept (malformed)"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn text_that_was_a_thought_is_not_the_answer() {
+    let steps = vec![
+        Step::say("They greet me."),
+        Step::Event(ModelEvent::TextWasReasoning),
+        Step::say("Hello!"),
+        Step::finish(StopReason::End),
+    ];
+    let (harness, reply) = ask(vec![steps, says("Bye.")]).await;
+    assert_eq!(reply.text, "Hello!");
+    harness.ask(&session("a"), "again").await;
+    let request = harness.model.requests().pop().unwrap();
+    assert!(request.messages.iter().all(|message| !message.text().contains("greet")), "{request:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_full_window_ends_an_answer_without_a_second_request() {
+    let (harness, reply) =
+        ask(vec![vec![Step::say("half "), Step::finish(StopReason::Window)], says("half")]).await;
+    assert_eq!(harness.model.requests().len(), 1);
+    assert!(reply.text.starts_with("half") && reply.text.contains("context window"), "{}", reply.text);
 }
 
 #[tokio::test(start_paused = true)]

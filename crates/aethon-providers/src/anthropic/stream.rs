@@ -10,10 +10,10 @@ use serde_json::{Value, json};
 
 use super::DIALECT;
 use crate::classify::{self, Report};
-use crate::counted;
+use crate::counted::{self, or_newer, within};
 use crate::estimate;
 use crate::service::Service;
-use crate::stream::{CallIds, Decoder, Events, Progress, arguments};
+use crate::stream::{CallIds, Decoder, Ending, Events, Progress, arguments, arguments_of, loose, tool_name};
 
 /// More open blocks than any real response has.
 const MAX_BLOCKS: usize = 256;
@@ -23,12 +23,12 @@ pub(super) struct MessagesDecoder {
     service: Arc<Service>,
     input_tokens: u64,
     ids: CallIds,
-    open: BTreeMap<u64, Open>,
+    open: BTreeMap<i64, Open>,
     has_calls: bool,
     told: usize,
     model: Option<String>,
     usage: UsageWire,
-    stop: Option<String>,
+    stop: Option<Ending>,
     over: bool,
 }
 
@@ -44,84 +44,63 @@ enum Open {
     Call {
         id: String,
         name: String,
-        given: Value,
+        given: Option<Value>,
         json: String,
     },
     /// Of an unknown kind; skipped.
     Other,
 }
 
-#[derive(Deserialize)]
-#[serde(tag = "type", rename_all = "snake_case")]
-enum Event {
-    MessageStart {
-        message: Start,
-    },
-    ContentBlockStart {
-        index: u64,
-        content_block: Value,
-    },
-    ContentBlockDelta {
-        index: u64,
-        delta: Delta,
-    },
-    ContentBlockStop {
-        index: u64,
-    },
-    MessageDelta {
-        delta: MessageDelta,
-        #[serde(default, deserialize_with = "counted::counts")]
-        usage: Option<UsageWire>,
-    },
-    MessageStop,
-    Error {
-        error: Value,
-    },
-    /// A whole message, from a service that does not stream.
-    Message(Box<Whole>),
-    #[serde(other)]
-    Unknown,
+/// An event of any kind.
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct Event {
+    #[serde(rename = "type", deserialize_with = "loose::text")]
+    kind: Option<String>,
+    #[serde(deserialize_with = "loose::index")]
+    index: Option<i64>,
+    #[serde(deserialize_with = "loose::maybe")]
+    message: Option<Message>,
+    #[serde(deserialize_with = "loose::maybe")]
+    content_block: Option<Value>,
+    #[serde(deserialize_with = "loose::maybe")]
+    delta: Option<Delta>,
+    error: Option<Value>,
+    /// Of the message that an event may be, from a service that does not stream.
+    #[serde(flatten)]
+    whole: Message,
 }
 
-#[derive(Deserialize)]
-struct Start {
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct Message {
+    content: Option<Value>,
+    #[serde(deserialize_with = "loose::text")]
     model: Option<String>,
-    #[serde(default, deserialize_with = "counted::counts")]
+    #[serde(deserialize_with = "loose::text")]
+    stop_reason: Option<String>,
+    #[serde(deserialize_with = "counted::counts")]
     usage: Option<UsageWire>,
 }
 
-#[derive(Deserialize)]
-#[serde(tag = "type")]
-enum Delta {
-    #[serde(rename = "text_delta")]
-    Text { text: String },
-    #[serde(rename = "input_json_delta")]
-    InputJson { partial_json: String },
-    #[serde(rename = "thinking_delta")]
-    Thinking { thinking: String },
-    #[serde(rename = "signature_delta")]
-    Signature { signature: String },
-    #[serde(other)]
-    Unknown,
-}
-
-#[derive(Deserialize)]
-struct MessageDelta {
+/// Whatever a block grows by; the field says what it is.
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct Delta {
+    #[serde(deserialize_with = "loose::text")]
+    text: Option<String>,
+    partial_json: Option<Value>,
+    #[serde(deserialize_with = "loose::text")]
+    thinking: Option<String>,
+    #[serde(deserialize_with = "loose::text")]
+    signature: Option<String>,
+    #[serde(deserialize_with = "loose::text")]
     stop_reason: Option<String>,
-}
-
-#[derive(Deserialize)]
-struct Whole {
-    #[serde(default)]
-    content: Vec<Value>,
-    model: Option<String>,
-    stop_reason: Option<String>,
-    #[serde(default, deserialize_with = "counted::counts")]
-    usage: Option<UsageWire>,
 }
 
 /// Each figure may come early, late, or twice; the last one counts.
 #[derive(Deserialize, Default, Clone, Copy)]
+#[serde(default)]
 struct UsageWire {
     input_tokens: Option<u64>,
     output_tokens: Option<u64>,
@@ -132,11 +111,10 @@ struct UsageWire {
 impl UsageWire {
     fn update(&mut self, newer: Option<Self>) {
         let Some(newer) = newer else { return };
-        self.input_tokens = newer.input_tokens.or(self.input_tokens);
-        self.output_tokens = newer.output_tokens.or(self.output_tokens);
-        self.cache_read_input_tokens = newer.cache_read_input_tokens.or(self.cache_read_input_tokens);
-        self.cache_creation_input_tokens =
-            newer.cache_creation_input_tokens.or(self.cache_creation_input_tokens);
+        or_newer(&mut self.input_tokens, newer.input_tokens);
+        or_newer(&mut self.output_tokens, newer.output_tokens);
+        or_newer(&mut self.cache_read_input_tokens, newer.cache_read_input_tokens);
+        or_newer(&mut self.cache_creation_input_tokens, newer.cache_creation_input_tokens);
     }
 }
 
@@ -156,11 +134,11 @@ impl MessagesDecoder {
         }
     }
 
-    fn start(&mut self, index: u64, block: Value, events: &mut Events) -> Result<(), ModelError> {
+    fn start(&mut self, index: i64, block: Value, events: &mut Events) -> Result<(), ModelError> {
         if self.open.len() == MAX_BLOCKS {
             return Err(classify::malformed(&self.service, "too many content blocks are open"));
         }
-        let field = |name: &str| block.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
+        let field = |name: &str| block.get(name).cloned().and_then(loose::text_of).unwrap_or_default();
         let open = match block.get("type").and_then(Value::as_str) {
             Some("text") => {
                 self.say(field("text"), events);
@@ -173,7 +151,7 @@ impl MessagesDecoder {
             Some("redacted_thinking") => Open::Redacted(block),
             Some("tool_use") => {
                 let id = Some(field("id")).filter(|id| !id.is_empty()).unwrap_or_else(|| self.ids.make());
-                let given = block.get("input").cloned().unwrap_or_default();
+                let given = block.get("input").cloned();
                 Open::Call { id, name: field("name"), given, json: String::new() }
             }
             _ => Open::Other,
@@ -182,22 +160,27 @@ impl MessagesDecoder {
         Ok(())
     }
 
-    fn grow(&mut self, index: u64, delta: Delta, events: &mut Events) {
-        match (self.open.get_mut(&index), delta) {
+    fn grow(&mut self, index: i64, delta: Delta, events: &mut Events) {
+        let Delta { text, partial_json, thinking, signature, .. } = delta;
+        match self.open.get_mut(&index) {
             // Accept text even if its block was never opened.
-            (Some(Open::Text) | None, Delta::Text { text }) => self.say(text, events),
-            (Some(Open::Thinking { text, .. }), Delta::Thinking { thinking }) => {
+            Some(Open::Text) | None => self.say(text.unwrap_or_default(), events),
+            Some(Open::Thinking { text, signature: whole }) => {
+                let thinking = thinking.unwrap_or_default();
                 text.push_str(&thinking);
+                whole.push_str(&signature.unwrap_or_default());
                 self.think(&thinking, events);
             }
-            (Some(Open::Thinking { signature, .. }), Delta::Signature { signature: more }) => {
-                signature.push_str(&more);
+            Some(Open::Call { json, .. }) => {
+                let piece = match partial_json {
+                    Some(Value::String(piece)) => piece,
+                    None | Some(Value::Null) => String::new(),
+                    Some(whole) => whole.to_string(),
+                };
+                self.told += piece.len();
+                json.push_str(&piece);
             }
-            (Some(Open::Call { json, .. }), Delta::InputJson { partial_json }) => {
-                self.told += partial_json.len();
-                json.push_str(&partial_json);
-            }
-            _ => {}
+            Some(Open::Redacted(_) | Open::Other) => {}
         }
     }
 
@@ -214,26 +197,90 @@ impl MessagesDecoder {
                 let opaque = Some(Opaque { dialect: DIALECT.into(), data });
                 events.push_back(ModelEvent::ReasoningDone { text: String::new(), opaque });
             }
+            // A call without a name is a fragment that cannot run.
+            Open::Call { name, .. } if name.is_empty() => {}
             Open::Call { id, name, given, json } => {
-                let input = if json.is_empty() && given.is_object() { given } else { arguments(&json) };
+                let input = if json.trim().is_empty() { arguments_of(given) } else { arguments(&json) };
+                let name = tool_name(&name);
                 self.has_calls = true;
                 events.push_back(ModelEvent::ToolCall(ToolCall { id, name, input, opaque: None }));
             }
         }
     }
 
-    fn whole(&mut self, message: Whole, events: &mut Events) -> Result<(), ModelError> {
-        for (index, block) in (0..).zip(message.content) {
+    /// Reads a whole message. After its pieces, it only repeats them.
+    fn whole(&mut self, message: Message, events: &mut Events) -> Result<(), ModelError> {
+        let blocks = match message.content {
+            Some(Value::Array(blocks)) => blocks,
+            Some(Value::String(text)) => vec![json!({ "type": "text", "text": text })],
+            _ => Vec::new(),
+        };
+        let is_new = self.told == 0 && !self.has_calls && self.open.is_empty();
+        for (index, block) in (0..).zip(blocks).filter(|_| is_new) {
             self.start(index, block, events)?;
             if let Some(open) = self.open.remove(&index) {
                 self.close(open, events);
             }
         }
-        self.model = message.model;
+        self.model = message.model.or(self.model.take());
         self.usage.update(message.usage);
-        self.stop = message.stop_reason;
+        self.stopped(message.stop_reason)?;
         self.over = true;
         Ok(())
+    }
+
+    fn stopped(&mut self, reason: Option<String>) -> Result<(), ModelError> {
+        let Some(reason) = reason.filter(|reason| !reason.is_empty()) else { return Ok(()) };
+        let ending = Ending::of(&reason);
+        let has_nothing = self.told == 0 && !self.has_calls;
+        match ending {
+            Ending::GaveUp => Err(classify::gave_up(&self.service, &reason)),
+            Ending::Window if has_nothing => Err(classify::window_full(&self.service)),
+            _ => {
+                self.stop = Some(ending);
+                Ok(())
+            }
+        }
+    }
+
+    fn event(&mut self, event: Event, events: &mut Events) -> Result<(), ModelError> {
+        let index = event.index.unwrap_or(0);
+        match event.kind.as_deref() {
+            Some("message_start") => {
+                let message = event.message.unwrap_or_default();
+                self.model = message.model;
+                self.usage.update(message.usage);
+                Ok(())
+            }
+            Some("content_block_start") => match event.content_block {
+                Some(block) => self.start(index, block, events),
+                None => Ok(()),
+            },
+            Some("content_block_delta") => {
+                self.grow(index, event.delta.unwrap_or_default(), events);
+                Ok(())
+            }
+            Some("content_block_stop") => {
+                if let Some(open) = self.open.remove(&index) {
+                    self.close(open, events);
+                }
+                Ok(())
+            }
+            Some("message_delta") => {
+                self.usage.update(event.whole.usage);
+                self.stopped(event.delta.and_then(|delta| delta.stop_reason))
+            }
+            Some("message_stop") => {
+                self.over = true;
+                Ok(())
+            }
+            Some("error") => {
+                let error = event.error.unwrap_or_default();
+                Err(classify::reported(&self.service, &Report::of_value(&error)))
+            }
+            Some("message") => self.whole(event.whole, events),
+            _ => Ok(()),
+        }
     }
 
     fn say(&mut self, text: String, events: &mut Events) {
@@ -251,8 +298,9 @@ impl MessagesDecoder {
     }
 
     fn usage(&self) -> Usage {
-        let cached = self.usage.cache_read_input_tokens.unwrap_or(0);
-        let written = self.usage.cache_creation_input_tokens.unwrap_or(0);
+        // The parts are no part of a whole here, so only the impossible ones are left out.
+        let cached = within(self.usage.cache_read_input_tokens, u64::MAX);
+        let written = within(self.usage.cache_creation_input_tokens, u64::MAX);
         // The service counts cached tokens separately.
         let input = self.usage.input_tokens.map(|fresh| fresh.saturating_add(cached).saturating_add(written));
         Usage {
@@ -272,30 +320,7 @@ impl Decoder for MessagesDecoder {
         }
         let event: Event = serde_json::from_str(data)
             .map_err(|error| classify::malformed(&self.service, &format!("an event: {error}")))?;
-        match event {
-            Event::MessageStart { message } => {
-                self.model = message.model;
-                self.usage.update(message.usage);
-            }
-            Event::ContentBlockStart { index, content_block } => self.start(index, content_block, events)?,
-            Event::ContentBlockDelta { index, delta } => self.grow(index, delta, events),
-            Event::ContentBlockStop { index } => {
-                if let Some(open) = self.open.remove(&index) {
-                    self.close(open, events);
-                }
-            }
-            Event::MessageDelta { delta, usage } => {
-                self.stop = delta.stop_reason.or(self.stop.take());
-                self.usage.update(usage);
-            }
-            Event::MessageStop => self.over = true,
-            Event::Error { error } => {
-                return Err(classify::reported(&self.service, &Report::of_value(&error)));
-            }
-            Event::Message(message) => self.whole(*message, events)?,
-            Event::Unknown => {}
-        }
-        Ok(())
+        self.event(event, events)
     }
 
     fn progress(&self) -> Progress {
@@ -311,10 +336,11 @@ impl Decoder for MessagesDecoder {
         for open in std::mem::take(&mut self.open).into_values() {
             self.close(open, events);
         }
-        let stop = match self.stop.as_deref() {
-            Some("max_tokens" | "model_context_window_exceeded") => StopReason::Length,
-            Some("refusal") => StopReason::Refusal,
-            Some("pause_turn") => StopReason::Pause,
+        let stop = match self.stop {
+            Some(Ending::Length) => StopReason::Length,
+            Some(Ending::Window) => StopReason::Window,
+            Some(Ending::Refused) => StopReason::Refusal,
+            Some(Ending::Pause) => StopReason::Pause,
             _ if self.has_calls => StopReason::ToolUse,
             _ => StopReason::End,
         };

@@ -7,14 +7,16 @@ use aethon_core::message::{Opaque, ToolCall};
 use aethon_core::model::{ModelError, ModelErrorKind, ModelEvent, StopReason, Usage};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::DIALECT;
 use crate::classify::{self, Report};
-use crate::counted;
+use crate::counted::{self, within};
 use crate::estimate;
 use crate::service::Service;
-use crate::stream::{CallIds, Decoder, Events, FAILURE, Progress, arguments};
+use crate::stream::{
+    CallIds, Decoder, Ending, Events, FAILURE, Progress, arguments, arguments_of, loose, tool_name,
+};
 
 /// More open blocks than any real response has.
 const MAX_BLOCKS: usize = 256;
@@ -24,11 +26,11 @@ pub(super) struct ConverseDecoder {
     service: Arc<Service>,
     input_tokens: u64,
     ids: CallIds,
-    open: BTreeMap<u64, Open>,
+    open: BTreeMap<i64, Open>,
     has_calls: bool,
     told: usize,
     usage: UsageWire,
-    stop: Option<String>,
+    stop: Option<Ending>,
     over: bool,
 }
 
@@ -39,79 +41,93 @@ enum Open {
     Call { id: String, name: String, json: String },
 }
 
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Deserialize, Default)]
+#[serde(rename_all = "camelCase", default)]
 struct BlockStart {
-    content_block_index: u64,
+    #[serde(deserialize_with = "loose::index")]
+    content_block_index: Option<i64>,
+    #[serde(deserialize_with = "loose::maybe")]
     start: Option<Start>,
 }
 
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Deserialize, Default)]
+#[serde(rename_all = "camelCase", default)]
 struct Start {
+    #[serde(deserialize_with = "loose::maybe")]
     tool_use: Option<ToolUse>,
 }
 
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Deserialize, Default)]
+#[serde(rename_all = "camelCase", default)]
 struct ToolUse {
-    #[serde(default)]
-    tool_use_id: String,
-    #[serde(default)]
-    name: String,
+    #[serde(deserialize_with = "loose::text")]
+    tool_use_id: Option<String>,
+    #[serde(deserialize_with = "loose::text")]
+    name: Option<String>,
     /// Part of a response that is not streamed.
     input: Option<Value>,
 }
 
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Deserialize, Default)]
+#[serde(rename_all = "camelCase", default)]
 struct BlockDelta {
-    content_block_index: u64,
-    delta: Delta,
+    #[serde(deserialize_with = "loose::index")]
+    content_block_index: Option<i64>,
+    #[serde(deserialize_with = "loose::maybe")]
+    delta: Option<Delta>,
 }
 
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Deserialize, Default)]
+#[serde(rename_all = "camelCase", default)]
 struct Delta {
+    #[serde(deserialize_with = "loose::text")]
     text: Option<String>,
+    #[serde(deserialize_with = "loose::maybe")]
     tool_use: Option<InputDelta>,
+    #[serde(deserialize_with = "loose::maybe")]
     reasoning_content: Option<ThoughtDelta>,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, Default)]
+#[serde(default)]
 struct InputDelta {
-    #[serde(default)]
-    input: String,
+    input: Option<Value>,
 }
 
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Deserialize, Default)]
+#[serde(rename_all = "camelCase", default)]
 struct ThoughtDelta {
+    #[serde(deserialize_with = "loose::text")]
     text: Option<String>,
+    #[serde(deserialize_with = "loose::text")]
     signature: Option<String>,
+    #[serde(deserialize_with = "loose::text")]
     redacted_content: Option<String>,
 }
 
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Deserialize, Default)]
+#[serde(rename_all = "camelCase", default)]
 struct BlockStop {
-    content_block_index: u64,
+    #[serde(deserialize_with = "loose::index")]
+    content_block_index: Option<i64>,
 }
 
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Deserialize, Default)]
+#[serde(rename_all = "camelCase", default)]
 struct MessageStop {
+    #[serde(deserialize_with = "loose::text")]
     stop_reason: Option<String>,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, Default)]
+#[serde(default)]
 struct Metadata {
-    #[serde(default, deserialize_with = "counted::counts")]
+    #[serde(deserialize_with = "counted::counts")]
     usage: Option<UsageWire>,
 }
 
 #[derive(Deserialize, Default, Clone, Copy)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", default)]
 struct UsageWire {
     input_tokens: Option<u64>,
     output_tokens: Option<u64>,
@@ -120,47 +136,58 @@ struct UsageWire {
 }
 
 /// A response that is not streamed.
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Deserialize, Default)]
+#[serde(rename_all = "camelCase", default)]
 struct Whole {
+    #[serde(deserialize_with = "loose::maybe")]
     output: Option<Output>,
+    #[serde(deserialize_with = "loose::text")]
     stop_reason: Option<String>,
-    #[serde(default, deserialize_with = "counted::counts")]
+    #[serde(deserialize_with = "counted::counts")]
     usage: Option<UsageWire>,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, Default)]
+#[serde(default)]
 struct Output {
+    #[serde(deserialize_with = "loose::maybe")]
     message: Option<WholeMessage>,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, Default)]
+#[serde(default)]
 struct WholeMessage {
-    #[serde(default)]
+    #[serde(deserialize_with = "loose::list")]
     content: Vec<WholeBlock>,
 }
 
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Deserialize, Default)]
+#[serde(rename_all = "camelCase", default)]
 struct WholeBlock {
+    #[serde(deserialize_with = "loose::text")]
     text: Option<String>,
+    #[serde(deserialize_with = "loose::maybe")]
     tool_use: Option<ToolUse>,
+    #[serde(deserialize_with = "loose::maybe")]
     reasoning_content: Option<WholeThought>,
 }
 
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Deserialize, Default)]
+#[serde(rename_all = "camelCase", default)]
 struct WholeThought {
+    #[serde(deserialize_with = "loose::maybe")]
     reasoning_text: Option<ReasoningText>,
+    #[serde(deserialize_with = "loose::text")]
     redacted_content: Option<String>,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, Default)]
+#[serde(default)]
 struct ReasoningText {
-    #[serde(default)]
-    text: String,
-    #[serde(default)]
-    signature: String,
+    #[serde(deserialize_with = "loose::text")]
+    text: Option<String>,
+    #[serde(deserialize_with = "loose::text")]
+    signature: Option<String>,
 }
 
 impl ConverseDecoder {
@@ -189,11 +216,12 @@ impl ConverseDecoder {
 
     fn start(&mut self, start: BlockStart) -> Result<(), ModelError> {
         let Some(tool) = start.start.and_then(|start| start.tool_use) else { return Ok(()) };
-        let id = if tool.tool_use_id.is_empty() { self.ids.make() } else { tool.tool_use_id };
-        self.put(start.content_block_index, Open::Call { id, name: tool.name, json: String::new() })
+        let id = tool.tool_use_id.filter(|id| !id.is_empty()).unwrap_or_else(|| self.ids.make());
+        let name = tool.name.unwrap_or_default();
+        self.put(start.content_block_index.unwrap_or(0), Open::Call { id, name, json: String::new() })
     }
 
-    fn put(&mut self, index: u64, open: Open) -> Result<(), ModelError> {
+    fn put(&mut self, index: i64, open: Open) -> Result<(), ModelError> {
         if self.open.len() == MAX_BLOCKS {
             return Err(classify::malformed(&self.service, "too many content blocks are open"));
         }
@@ -202,7 +230,7 @@ impl ConverseDecoder {
     }
 
     fn grow(&mut self, grown: BlockDelta, events: &mut Events) -> Result<(), ModelError> {
-        let BlockDelta { content_block_index: index, delta } = grown;
+        let (index, delta) = (grown.content_block_index.unwrap_or(0), grown.delta.unwrap_or_default());
         // Only calls are opened by a separate event; a text or a thought begins with its first piece.
         if let Some(text) = delta.text {
             if !matches!(self.open.get(&index), Some(Open::Text)) {
@@ -215,13 +243,18 @@ impl ConverseDecoder {
             self.think(index, thought, events)?;
         }
         if let (Some(piece), Some(Open::Call { json, .. })) = (delta.tool_use, self.open.get_mut(&index)) {
-            self.told += piece.input.len();
-            json.push_str(&piece.input);
+            let piece = match piece.input {
+                Some(Value::String(piece)) => piece,
+                None | Some(Value::Null) => String::new(),
+                Some(whole) => whole.to_string(),
+            };
+            self.told += piece.len();
+            json.push_str(&piece);
         }
         Ok(())
     }
 
-    fn think(&mut self, index: u64, thought: ThoughtDelta, events: &mut Events) -> Result<(), ModelError> {
+    fn think(&mut self, index: i64, thought: ThoughtDelta, events: &mut Events) -> Result<(), ModelError> {
         if let Some(data) = thought.redacted_content {
             events.push_back(kept(json!({ "redactedContent": data }), String::new()));
         }
@@ -244,7 +277,7 @@ impl ConverseDecoder {
         Ok(())
     }
 
-    fn finish(&mut self, index: u64, events: &mut Events) {
+    fn finish(&mut self, index: i64, events: &mut Events) {
         if let Some(open) = self.open.remove(&index) {
             self.close(open, events);
         }
@@ -265,7 +298,7 @@ impl ConverseDecoder {
             Open::Call { name, .. } if name.is_empty() => {}
             Open::Call { id, name, json } => {
                 self.has_calls = true;
-                let input = arguments(&json);
+                let (name, input) = (tool_name(&name), arguments(&json));
                 events.push_back(ModelEvent::ToolCall(ToolCall { id, name, input, opaque: None }));
             }
         }
@@ -279,31 +312,44 @@ impl ConverseDecoder {
                 if let Some(data) = thought.redacted_content {
                     events.push_back(kept(json!({ "redactedContent": data }), String::new()));
                 }
-                if let Some(ReasoningText { text, signature }) = thought.reasoning_text {
+                if let Some(thought) = thought.reasoning_text {
+                    let text = thought.text.unwrap_or_default();
+                    let signature = thought.signature.unwrap_or_default();
                     events.push_back(ModelEvent::Reasoning(text.clone()));
                     self.close(Open::Thinking { text, signature }, events);
                 }
             }
             self.say(block.text.unwrap_or_default(), events);
             if let Some(tool) = block.tool_use {
-                let id = if tool.tool_use_id.is_empty() { self.ids.make() } else { tool.tool_use_id };
-                let json = tool.input.unwrap_or_else(|| Value::Object(Map::new())).to_string();
-                self.close(Open::Call { id, name: tool.name, json }, events);
+                let id = tool.tool_use_id.filter(|id| !id.is_empty()).unwrap_or_else(|| self.ids.make());
+                let (name, json) = (tool.name.unwrap_or_default(), arguments_of(tool.input).to_string());
+                self.close(Open::Call { id, name, json }, events);
             }
         }
-        self.stopped(whole.stop_reason)?;
         self.usage = whole.usage.unwrap_or_default();
+        if let Some(reason) = whole.stop_reason {
+            self.stopped(&reason)?;
+        }
         self.over = self.stop.is_some();
         Ok(())
     }
 
-    fn stopped(&mut self, reason: Option<String>) -> Result<(), ModelError> {
-        if let Some(reason @ ("malformed_tool_use" | "malformed_model_output")) = reason.as_deref() {
-            let sentence = "The model on Amazon Bedrock gave an answer that cannot be understood; try again.";
-            return Err(ModelError::new(ModelErrorKind::Malformed, sentence).with_detail(reason));
+    fn stopped(&mut self, reason: &str) -> Result<(), ModelError> {
+        let ending = Ending::of(reason);
+        let has_nothing = self.told == 0 && !self.has_calls && self.open.is_empty();
+        match ending {
+            Ending::GaveUp if reason.starts_with("malformed") => {
+                let sentence =
+                    "The model on Amazon Bedrock gave an answer that cannot be understood; try again.";
+                Err(ModelError::new(ModelErrorKind::Overloaded, sentence).with_detail(reason))
+            }
+            Ending::GaveUp => Err(classify::gave_up(&self.service, reason)),
+            Ending::Window if has_nothing => Err(classify::window_full(&self.service)),
+            _ => {
+                self.stop = Some(ending);
+                Ok(())
+            }
         }
-        self.stop = reason.or_else(|| self.stop.take());
-        Ok(())
     }
 
     fn say(&mut self, text: String, events: &mut Events) {
@@ -314,8 +360,8 @@ impl ConverseDecoder {
     }
 
     fn usage(&self) -> Usage {
-        let cached = self.usage.cache_read_input_tokens.unwrap_or(0);
-        let written = self.usage.cache_write_input_tokens.unwrap_or(0);
+        let cached = within(self.usage.cache_read_input_tokens, u64::MAX);
+        let written = within(self.usage.cache_write_input_tokens, u64::MAX);
         // The service counts cached tokens separately.
         let input = self.usage.input_tokens.map(|fresh| fresh.saturating_add(cached).saturating_add(written));
         Usage {
@@ -349,13 +395,13 @@ impl Decoder for ConverseDecoder {
             }
             Some("contentBlockStop") => {
                 let stop: BlockStop = self.read(data)?;
-                self.finish(stop.content_block_index, events);
+                self.finish(stop.content_block_index.unwrap_or(0), events);
                 Ok(())
             }
             Some("messageStop") => {
                 let stop: MessageStop = self.read(data)?;
                 // A stop without a reason is still an end.
-                self.stopped(Some(stop.stop_reason.unwrap_or_default()))
+                self.stopped(&stop.stop_reason.unwrap_or_default())
             }
             Some("metadata") => {
                 let metadata: Metadata = self.read(data)?;
@@ -385,9 +431,10 @@ impl Decoder for ConverseDecoder {
         for open in std::mem::take(&mut self.open).into_values() {
             self.close(open, events);
         }
-        let stop = match self.stop.as_deref() {
-            Some("max_tokens" | "model_context_window_exceeded") => StopReason::Length,
-            Some("guardrail_intervened" | "content_filtered" | "refusal") => StopReason::Refusal,
+        let stop = match self.stop {
+            Some(Ending::Length) => StopReason::Length,
+            Some(Ending::Window) => StopReason::Window,
+            Some(Ending::Refused) => StopReason::Refusal,
             _ if self.has_calls => StopReason::ToolUse,
             _ => StopReason::End,
         };

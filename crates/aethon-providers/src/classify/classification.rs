@@ -38,6 +38,22 @@ pub(crate) fn malformed(service: &Service, why: &str) -> ModelError {
     ModelError::new(kind, sentence).with_detail(service.redact(why))
 }
 
+/// Classifies an answer that the service ended before it was complete. Asked again, it may succeed.
+pub(crate) fn gave_up(service: &Service, reason: &str) -> ModelError {
+    let reason = service.redact(&reason.chars().filter(|c| !c.is_control()).take(60).collect::<String>());
+    let sentence = format!(
+        "{} ended its answer before it was complete (finish reason `{reason}`); try again.",
+        service.title()
+    );
+    ModelError::new(ModelErrorKind::Overloaded, sentence).with_detail(format!("finish reason {reason}"))
+}
+
+/// Classifies a conversation that leaves no room for an answer in the window.
+pub(crate) fn window_full(service: &Service) -> ModelError {
+    let (kind, report) = (ModelErrorKind::ContextLength, Report::default());
+    ModelError::new(kind, sentence::of(service, kind, None, &report, None))
+}
+
 /// Classifies an unexpected body, such as a captive portal's page.
 pub(crate) fn body_failure(service: &Service, body: &[u8]) -> ModelError {
     let report = Report::of_body(body);

@@ -14,6 +14,6 @@ mod sentence;
 mod tests;
 mod wait;
 
-pub(crate) use classification::{body_failure, failure, malformed, reported, status};
+pub(crate) use classification::{body_failure, failure, gave_up, malformed, reported, status, window_full};
 pub(crate) use refusal::restrictions;
 pub(crate) use report::Report;

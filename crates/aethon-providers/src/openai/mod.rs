@@ -3,6 +3,8 @@
 //! `wire` writes requests, `stream` reads responses, `dialect` connects them to a service. `profile` lists
 //! differences from OpenAI as data; `thoughts` handles thoughts that led to calls and must be sent back.
 
+mod call_pieces;
+mod chunk;
 mod describe;
 mod dialect;
 mod profile;
@@ -10,6 +12,7 @@ mod stream;
 #[cfg(test)]
 mod tests;
 mod thoughts;
+mod usage;
 mod wire;
 
 pub(crate) use dialect::OpenAi;

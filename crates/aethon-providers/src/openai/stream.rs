@@ -6,20 +6,18 @@
 
 use std::sync::Arc;
 
-use aethon_core::message::ToolCall;
-use aethon_core::model::{ModelError, ModelEvent, StopReason, Usage};
-use serde::Deserialize;
+use aethon_core::model::{ModelError, ModelEvent, StopReason};
 use serde_json::Value;
 
+use super::call_pieces::CallPieces;
+use super::chunk::{CallDelta, Choice, Chunk, Delta, FunctionDelta, Part, Picture, parts, picture};
 use super::thoughts;
+use super::usage::UsageWire;
 use crate::classify::{self, Report};
-use crate::counted;
 use crate::estimate;
 use crate::service::Service;
-use crate::stream::{CallIds, Decoder, Events, Progress, arguments};
+use crate::stream::{CallIds, Decoder, Ending, Events, Progress};
 
-/// More calls than any real response has.
-const MAX_CALLS: usize = 256;
 /// More pieces of thoughts than any real response has.
 const MAX_DETAILS: usize = 4096;
 
@@ -28,96 +26,30 @@ pub(super) struct ChatDecoder {
     service: Arc<Service>,
     input_tokens: u64,
     ids: CallIds,
-    calls: Vec<Call>,
+    calls: CallPieces,
     thought: String,
     /// Whether the thought came under the name under which some services require it back.
     is_wanted_back: bool,
     details: Vec<Value>,
     told: usize,
+    /// What came in deltas. A whole message after them only repeats it.
+    seen: Seen,
+    /// The text that came in messages, each of which may repeat the ones before.
+    message: String,
     refused: bool,
     model: Option<String>,
-    usage: Option<UsageWire>,
-    finish: Option<String>,
+    usage: UsageWire,
+    finish: Option<Ending>,
     done: bool,
 }
 
-/// A call whose pieces are being collected.
-struct Call {
-    index: Option<u64>,
-    id: Option<String>,
-    name: String,
-    arguments: String,
-}
-
-#[derive(Deserialize)]
-struct Chunk {
-    #[serde(default)]
-    choices: Option<Vec<Choice>>,
-    #[serde(default, deserialize_with = "counted::counts")]
-    usage: Option<UsageWire>,
-    model: Option<String>,
-    error: Option<Value>,
-}
-
-#[derive(Deserialize)]
-struct Choice {
-    #[serde(default)]
-    index: Option<u64>,
-    delta: Option<Delta>,
-    /// Part of a completion that is not streamed.
-    message: Option<Delta>,
-    finish_reason: Option<String>,
-}
-
-#[derive(Deserialize, Default)]
-struct Delta {
-    content: Option<Content>,
-    refusal: Option<String>,
-    reasoning_content: Option<String>,
-    reasoning: Option<String>,
-    reasoning_details: Option<Vec<Value>>,
-    tool_calls: Option<Vec<CallDelta>>,
-}
-
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum Content {
-    Text(String),
-    Parts(Vec<Part>),
-    Other(serde::de::IgnoredAny),
-}
-
-#[derive(Deserialize)]
-struct Part {
-    text: Option<String>,
-    /// Mistral's thoughts: a list of text parts.
-    thinking: Option<Vec<Part>>,
-}
-
-#[derive(Deserialize)]
-struct CallDelta {
-    index: Option<u64>,
-    id: Option<String>,
-    #[serde(default)]
-    function: Option<FunctionDelta>,
-}
-
-#[derive(Deserialize, Default)]
-struct FunctionDelta {
-    name: Option<String>,
-    arguments: Option<Value>,
-}
-
-#[derive(Deserialize, Clone, Copy)]
-struct UsageWire {
-    prompt_tokens: Option<u64>,
-    completion_tokens: Option<u64>,
-    prompt_tokens_details: Option<PromptDetails>,
-}
-
-#[derive(Deserialize, Clone, Copy)]
-struct PromptDetails {
-    cached_tokens: Option<u64>,
+/// The kinds of content that came.
+#[derive(Default, Clone, Copy)]
+struct Seen {
+    text: bool,
+    thought: bool,
+    calls: bool,
+    images: bool,
 }
 
 impl ChatDecoder {
@@ -130,45 +62,127 @@ impl ChatDecoder {
             service,
             input_tokens,
             ids,
-            calls: Vec::new(),
+            calls: CallPieces::default(),
             thought: String::new(),
             is_wanted_back: false,
             details: Vec::new(),
             told: 0,
+            seen: Seen::default(),
+            message: String::new(),
             refused: false,
             model: None,
-            usage: None,
+            usage: UsageWire::default(),
             finish: None,
             done: false,
         }
     }
 
+    /// Reads a choice. Its pieces come before the whole.
+    fn choice(&mut self, choice: Choice, events: &mut Events) -> Result<(), ModelError> {
+        if let Some(error) = choice.error.filter(|error| !error.is_null()) {
+            return Err(classify::reported(&self.service, &Report::of_value(&error)));
+        }
+        self.usage.update(choice.usage);
+        if let Some(delta) = choice.delta {
+            self.delta(delta, events)?;
+        }
+        if let Some(message) = choice.message {
+            self.message(message, events)?;
+        }
+        if let Some(text) = choice.text.filter(|_| !self.seen.text) {
+            self.say(text, events);
+        }
+        match choice.finish_reason.filter(|reason| !reason.is_empty()) {
+            Some(reason) => self.finished(&reason),
+            None => Ok(()),
+        }
+    }
+
+    fn finished(&mut self, reason: &str) -> Result<(), ModelError> {
+        let ending = Ending::of(reason);
+        let has_nothing = self.told == 0 && self.calls.is_empty();
+        match ending {
+            Ending::GaveUp => Err(classify::gave_up(&self.service, reason)),
+            Ending::Window if has_nothing => Err(classify::window_full(&self.service)),
+            _ => {
+                self.finish = Some(ending);
+                Ok(())
+            }
+        }
+    }
+
+    /// Reads a message: pieces under another name, or the whole, of which only what is missing counts.
+    fn message(&mut self, mut message: Delta, events: &mut Events) -> Result<(), ModelError> {
+        let Seen { text, thought, calls, images } = self.seen;
+        if text {
+            message.content = None;
+            message.refusal = None;
+        } else if let Some(Value::String(content)) = &mut message.content {
+            if let Some(rest) =
+                content.strip_prefix(self.message.as_str()).filter(|_| !self.message.is_empty())
+            {
+                *content = rest.to_owned();
+            }
+            self.message.push_str(content);
+        }
+        if thought {
+            (message.reasoning_content, message.reasoning) = (None, None);
+            message.reasoning_details.clear();
+        }
+        if calls {
+            message.tool_calls.clear();
+            message.function_call = None;
+        }
+        if images {
+            message.images.clear();
+        }
+        let before = self.seen;
+        self.delta(message, events)?;
+        // It may be followed by more messages.
+        self.seen = before;
+        Ok(())
+    }
+
     fn delta(&mut self, delta: Delta, events: &mut Events) -> Result<(), ModelError> {
+        self.usage.update(delta.usage);
         self.is_wanted_back |= delta.reasoning_content.as_ref().is_some_and(|text| !text.is_empty());
-        self.think(delta.reasoning_content.or(delta.reasoning), events);
-        for piece in delta.reasoning_details.unwrap_or_default() {
+        self.think(delta.reasoning_content.filter(|text| !text.is_empty()).or(delta.reasoning), events);
+        for piece in delta.reasoning_details {
             self.detail(piece)?;
         }
-        match delta.content {
-            Some(Content::Text(text)) => self.say(text, events),
-            Some(Content::Parts(parts)) => {
-                for part in parts {
-                    for thought in part.thinking.unwrap_or_default() {
-                        self.think(thought.text, events);
-                    }
-                    self.say(part.text.unwrap_or_default(), events);
-                }
+        for part in delta.content.map(parts).unwrap_or_default() {
+            match part {
+                Part::Text(text) => self.say(text, events),
+                Part::Thought(text) => self.think(Some(text), events),
+                Part::Image(picture) => self.image(picture, events),
             }
-            Some(Content::Other(_)) | None => {}
         }
         if let Some(refusal) = delta.refusal.filter(|refusal| !refusal.is_empty()) {
             self.refused = true;
             self.say(refusal, events);
         }
-        for call in delta.tool_calls.unwrap_or_default() {
+        for image in delta.images.iter().filter_map(picture) {
+            self.image(image, events);
+        }
+        let legacy = delta
+            .function_call
+            .map(|function| CallDelta { function: Some(function), ..CallDelta::default() });
+        for call in delta.tool_calls.into_iter().chain(legacy) {
             self.call(call)?;
         }
         Ok(())
+    }
+
+    fn image(&mut self, picture: Picture, events: &mut Events) {
+        self.end_thought(events);
+        self.seen.images = true;
+        match picture {
+            Picture::Data { mime, data } => {
+                self.told += 1;
+                events.push_back(ModelEvent::Image { mime, data, opaque: None });
+            }
+            Picture::Link(url) => self.say(format!("[A picture]({url})"), events),
+        }
     }
 
     fn say(&mut self, text: String, events: &mut Events) {
@@ -176,12 +190,14 @@ impl ChatDecoder {
             return;
         }
         self.end_thought(events);
+        self.seen.text = true;
         self.told += text.len();
         events.push_back(ModelEvent::Text(text));
     }
 
     fn think(&mut self, text: Option<String>, events: &mut Events) {
         let Some(text) = text.filter(|text| !text.is_empty()) else { return };
+        self.seen.thought = true;
         self.told += text.len();
         self.thought.push_str(&text);
         events.push_back(ModelEvent::Reasoning(text));
@@ -213,83 +229,32 @@ impl ChatDecoder {
     }
 
     fn call(&mut self, delta: CallDelta) -> Result<(), ModelError> {
-        let function = delta.function.unwrap_or_default();
-        let id = delta.id.filter(|id| !id.is_empty());
-        let name = function.name.unwrap_or_default();
-        let piece = match function.arguments {
+        let CallDelta { index, id, function, name, arguments } = delta;
+        let FunctionDelta { name: inner, arguments: given } = function.unwrap_or_default();
+        self.seen.calls = true;
+        let piece = match given.or(arguments) {
             None | Some(Value::Null) => String::new(),
             Some(Value::String(piece)) => piece,
             Some(whole) => whole.to_string(),
         };
-        let place = self.place(delta.index, id.as_deref(), &name, &piece);
-        if place == self.calls.len() {
-            if place == MAX_CALLS {
-                return Err(classify::malformed(&self.service, "too many tool calls in one answer"));
-            }
-            self.calls.push(Call {
-                index: delta.index,
-                id: None,
-                name: String::new(),
-                arguments: String::new(),
-            });
-        }
         self.told += piece.len();
-        if let Some(call) = self.calls.get_mut(place) {
-            call.id = call.id.take().or(id);
-            // Some services repeat the whole name with every piece.
-            if call.name.is_empty() {
-                call.name = name;
-            }
-            call.arguments.push_str(&piece);
+        let id = id.filter(|id| !id.is_empty());
+        match self.calls.add(index, id, inner.or(name).unwrap_or_default(), &piece) {
+            true => Ok(()),
+            false => Err(classify::malformed(&self.service, "too many tool calls in one answer")),
         }
-        Ok(())
-    }
-
-    /// Returns the index of the call that a piece belongs to: an open one, or a new one at the end.
-    fn place(&self, index: Option<u64>, id: Option<&str>, name: &str, piece: &str) -> usize {
-        let new = self.calls.len();
-        let open = match (index, id) {
-            (Some(_), _) => self.calls.iter().rposition(|call| call.index == index),
-            (None, Some(id)) => self.calls.iter().rposition(|call| call.id.as_deref() == Some(id)),
-            (None, None) => new.checked_sub(1),
-        };
-        let Some(place) = open else { return new };
-        let call = &self.calls[place];
-        let other_id = matches!((id, call.id.as_deref()), (Some(new), Some(old)) if new != old);
-        // Without ids, a name with arguments after complete arguments begins the next call.
-        let restarts = id.is_none()
-            && !name.is_empty()
-            && !call.name.is_empty()
-            && !piece.is_empty()
-            && serde_json::from_str::<Value>(&call.arguments).is_ok();
-        if other_id || restarts { new } else { place }
     }
 
     fn stop(&self, has_calls: bool) -> StopReason {
-        match self.finish.as_deref() {
+        match self.finish {
             _ if self.refused => StopReason::Refusal,
-            Some("length" | "model_length" | "max_tokens") => StopReason::Length,
-            Some("content_filter") => StopReason::Refusal,
+            Some(Ending::Length) => StopReason::Length,
+            Some(Ending::Window) => StopReason::Window,
+            Some(Ending::Refused) => StopReason::Refusal,
             // Services disagree on the finish reason after calls, so the calls themselves decide.
             _ if has_calls => StopReason::ToolUse,
+            Some(Ending::Pause) => StopReason::Pause,
             _ => StopReason::End,
-        }
-    }
-
-    fn usage(&self) -> Usage {
-        let counted = self.usage;
-        let cached = counted.and_then(|usage| usage.prompt_tokens_details?.cached_tokens);
-        Usage {
-            input_tokens: estimate::unless_counted(
-                counted.and_then(|usage| usage.prompt_tokens),
-                self.input_tokens,
-            ),
-            output_tokens: estimate::unless_counted(
-                counted.and_then(|usage| usage.completion_tokens),
-                estimate::tokens(self.told),
-            ),
-            cached_tokens: cached.unwrap_or(0),
-            ..Usage::default()
         }
     }
 }
@@ -306,19 +271,21 @@ impl Decoder for ChatDecoder {
         }
         let chunk: Chunk = serde_json::from_str(data)
             .map_err(|error| classify::malformed(&self.service, &format!("a chunk: {error}")))?;
-        if let Some(error) = chunk.error.filter(|error| !error.is_null()) {
+        let extension = chunk.x_groq.unwrap_or_default();
+        if let Some(error) = chunk.error.or(extension.error).filter(is_failure) {
             return Err(classify::reported(&self.service, &Report::of_value(&error)));
         }
         if name == Some("error") {
             return Err(classify::reported(&self.service, &Report::of_body(data.as_bytes())));
         }
         self.model = self.model.take().or(chunk.model.filter(|model| !model.is_empty()));
-        self.usage = chunk.usage.or(self.usage);
-        let first =
-            chunk.choices.unwrap_or_default().into_iter().find(|choice| choice.index.unwrap_or(0) == 0);
-        if let Some(choice) = first {
-            self.delta(choice.delta.or(choice.message).unwrap_or_default(), events)?;
-            self.finish = choice.finish_reason.filter(|reason| !reason.is_empty()).or(self.finish.take());
+        self.usage.update(extension.usage);
+        self.usage.update(chunk.usage);
+        let own = |choice: &Choice| choice.index.unwrap_or(0) <= 0;
+        if let Some(choice) = chunk.choices.into_iter().find(own) {
+            self.choice(choice, events)?;
+        } else if let Some(message) = chunk.message {
+            self.message(message, events)?;
         }
         Ok(())
     }
@@ -334,21 +301,18 @@ impl Decoder for ChatDecoder {
     fn end(&mut self, events: &mut Events) {
         self.end_thought(events);
         self.end_details(events);
-        let mut used: Vec<String> = Vec::new();
-        // A call without a name is a fragment that cannot run.
-        let calls: Vec<Call> =
-            std::mem::take(&mut self.calls).into_iter().filter(|call| !call.name.is_empty()).collect();
+        let calls = std::mem::take(&mut self.calls).finish(&mut self.ids);
         let has_calls = !calls.is_empty();
-        for call in calls {
-            let id = call.id.filter(|id| !used.contains(id)).unwrap_or_else(|| self.ids.make());
-            used.push(id.clone());
-            let input = arguments(&call.arguments);
-            events.push_back(ModelEvent::ToolCall(ToolCall { id, name: call.name, input, opaque: None }));
-        }
+        events.extend(calls.into_iter().map(ModelEvent::ToolCall));
         events.push_back(ModelEvent::Finished {
             stop: self.stop(has_calls),
-            usage: self.usage(),
+            usage: self.usage.usage(self.input_tokens, estimate::tokens(self.told)),
             model: self.model.take(),
         });
     }
+}
+
+/// Some services send an empty error with every chunk.
+fn is_failure(error: &Value) -> bool {
+    !error.is_null() && error.as_object().is_none_or(|fields| !fields.is_empty()) && error != ""
 }

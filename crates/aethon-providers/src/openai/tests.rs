@@ -100,7 +100,7 @@ fn errors_and_cuts_come_after_the_text_so_far() {
     };
     check(recording!("error_in_the_middle.sse"), ModelErrorKind::Overloaded);
     check(recording!("cut.sse"), ModelErrorKind::Network);
-    let outcome = replay(Framing::Events, &reader, "data: {\"choices\": 7}\n\n");
+    let outcome = replay(Framing::Events, &reader, "data: {\"choices\": [\n\n");
     assert_eq!(outcome.error.unwrap().kind(), ModelErrorKind::Malformed);
 }
 

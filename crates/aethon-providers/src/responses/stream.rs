@@ -13,10 +13,10 @@ use serde_json::{Value, json};
 
 use super::DIALECT;
 use crate::classify::{self, Report};
-use crate::counted;
+use crate::counted::{self, beyond, within};
 use crate::estimate;
 use crate::service::Service;
-use crate::stream::{CallIds, Decoder, Events, Progress, arguments};
+use crate::stream::{CallIds, Decoder, Ending, Events, Progress, arguments, loose, tool_name};
 
 /// More items than any real response has.
 const MAX_ITEMS: usize = 1024;
@@ -27,9 +27,9 @@ pub(super) struct ResponsesDecoder {
     input_tokens: u64,
     ids: CallIds,
     /// Incomplete calls, by the item's index.
-    open: BTreeMap<u64, Call>,
+    open: BTreeMap<i64, Call>,
     /// Indices of completed items.
-    done: Vec<u64>,
+    done: Vec<i64>,
     thought: String,
     told: usize,
     has_text: bool,
@@ -37,7 +37,7 @@ pub(super) struct ResponsesDecoder {
     refused: bool,
     model: Option<String>,
     usage: Option<UsageWire>,
-    end: Option<End>,
+    end: Option<Ending>,
 }
 
 #[derive(Default)]
@@ -47,71 +47,119 @@ struct Call {
     arguments: String,
 }
 
-#[derive(Clone, Copy, PartialEq)]
-enum End {
-    Complete,
-    Length,
-    Filtered,
-}
-
-#[derive(Deserialize)]
+#[derive(Deserialize, Default)]
+#[serde(default)]
 struct Event {
-    #[serde(rename = "type", default)]
-    kind: String,
-    #[serde(default)]
-    output_index: u64,
-    #[serde(default)]
+    #[serde(rename = "type", deserialize_with = "loose::text")]
+    kind: Option<String>,
+    #[serde(deserialize_with = "loose::index")]
+    output_index: Option<i64>,
     delta: Option<Value>,
-    arguments: Option<String>,
+    arguments: Option<Value>,
+    #[serde(deserialize_with = "loose::maybe")]
     item: Option<Item>,
+    #[serde(deserialize_with = "loose::maybe")]
     response: Option<Response>,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, Default)]
+#[serde(default)]
 struct Item {
-    #[serde(rename = "type", default)]
-    kind: String,
+    #[serde(rename = "type", deserialize_with = "loose::text")]
+    kind: Option<String>,
+    #[serde(deserialize_with = "loose::text")]
     id: Option<String>,
+    #[serde(deserialize_with = "loose::text")]
     call_id: Option<String>,
+    #[serde(deserialize_with = "loose::text")]
     name: Option<String>,
-    arguments: Option<String>,
-    content: Option<Vec<Part>>,
-    summary: Option<Vec<Part>>,
+    arguments: Option<Value>,
+    content: Option<Value>,
+    #[serde(deserialize_with = "loose::list")]
+    summary: Vec<Part>,
+    #[serde(deserialize_with = "loose::text")]
     encrypted_content: Option<String>,
+    /// A picture that a tool of the service made, in base64.
+    result: Option<Value>,
+    #[serde(deserialize_with = "loose::text")]
+    output_format: Option<String>,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, Default)]
+#[serde(default)]
 struct Part {
+    #[serde(deserialize_with = "loose::text")]
     text: Option<String>,
+    #[serde(deserialize_with = "loose::text")]
     refusal: Option<String>,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, Default)]
+#[serde(default)]
 struct Response {
+    #[serde(deserialize_with = "loose::text")]
     model: Option<String>,
+    #[serde(deserialize_with = "loose::text")]
     status: Option<String>,
-    output: Option<Vec<Item>>,
-    #[serde(default, deserialize_with = "counted::counts")]
+    #[serde(deserialize_with = "loose::list")]
+    output: Vec<Item>,
+    #[serde(deserialize_with = "counted::counts")]
     usage: Option<UsageWire>,
+    #[serde(deserialize_with = "loose::maybe")]
     incomplete_details: Option<Incomplete>,
     error: Option<Value>,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, Default)]
+#[serde(default)]
 struct Incomplete {
+    #[serde(deserialize_with = "loose::text")]
     reason: Option<String>,
 }
 
-#[derive(Deserialize, Clone, Copy)]
+#[derive(Deserialize, Default, Clone, Copy)]
+#[serde(default)]
 struct UsageWire {
+    #[serde(alias = "prompt_tokens")]
     input_tokens: Option<u64>,
+    #[serde(alias = "completion_tokens")]
     output_tokens: Option<u64>,
+    total_tokens: Option<u64>,
+    #[serde(alias = "prompt_tokens_details")]
     input_tokens_details: Option<InputDetails>,
+    cached_tokens: Option<u64>,
 }
 
-#[derive(Deserialize, Clone, Copy)]
+#[derive(Deserialize, Default, Clone, Copy)]
+#[serde(default)]
 struct InputDetails {
     cached_tokens: Option<u64>,
+}
+
+/// Returns the parts of a content of any form.
+fn parts(content: Option<Value>) -> Vec<Part> {
+    match content {
+        Some(Value::Array(parts)) => parts
+            .into_iter()
+            .filter_map(|part| match part {
+                Value::String(text) => Some(Part { text: Some(text), refusal: None }),
+                part => serde_json::from_value(part).ok(),
+            })
+            .collect(),
+        content => {
+            let text = content.and_then(loose::text_of);
+            text.map(|text| Part { text: Some(text), refusal: None }).into_iter().collect()
+        }
+    }
+}
+
+/// Returns a piece of arguments as text.
+fn piece(arguments: Option<Value>) -> String {
+    match arguments {
+        None | Some(Value::Null) => String::new(),
+        Some(Value::String(text)) => text,
+        Some(whole) => whole.to_string(),
+    }
 }
 
 impl ResponsesDecoder {
@@ -138,45 +186,46 @@ impl ResponsesDecoder {
     }
 
     fn event(&mut self, event: Event, events: &mut Events) -> Result<(), ModelError> {
-        let delta = match event.delta {
-            Some(Value::String(text)) => text,
-            _ => String::new(),
-        };
-        match event.kind.as_str() {
+        let place = event.output_index.unwrap_or(0);
+        match event.kind.as_deref().unwrap_or_default() {
             "response.created" | "response.in_progress" => {
                 self.model = event.response.and_then(|response| response.model).or(self.model.take());
             }
             "response.output_item.added" => {
-                if let Some(item) = event.item.filter(|item| item.kind == "function_call") {
-                    self.add(event.output_index, item)?;
+                if let Some(item) = event.item.filter(|item| item.kind.as_deref() == Some("function_call")) {
+                    self.add(place, item)?;
                 }
             }
-            "response.output_text.delta" => self.say(delta, events),
+            "response.output_text.delta" => {
+                self.say(event.delta.and_then(loose::text_of).unwrap_or_default(), events)
+            }
             "response.refusal.delta" => {
                 self.refused = true;
-                self.say(delta, events);
+                self.say(event.delta.and_then(loose::text_of).unwrap_or_default(), events);
             }
             "response.reasoning_summary_text.delta" | "response.reasoning_text.delta" => {
-                self.think(delta, events);
+                self.think(event.delta.and_then(loose::text_of).unwrap_or_default(), events);
             }
             // Parts of a summary are paragraphs.
             "response.reasoning_summary_part.added" if !self.thought.is_empty() => {
                 self.think("\n\n".into(), events);
             }
             "response.function_call_arguments.delta" => {
-                self.told += delta.len();
-                if let Some(call) = self.open.get_mut(&event.output_index) {
-                    call.arguments.push_str(&delta);
+                let piece = piece(event.delta);
+                self.told += piece.len();
+                if let Some(call) = self.open.get_mut(&place) {
+                    call.arguments.push_str(&piece);
                 }
             }
             "response.function_call_arguments.done" => {
-                if let (Some(call), Some(whole)) = (self.open.get_mut(&event.output_index), event.arguments) {
+                let whole = piece(event.arguments);
+                if let Some(call) = self.open.get_mut(&place).filter(|_| !whole.is_empty()) {
                     call.arguments = whole;
                 }
             }
             "response.output_item.done" => {
                 if let Some(item) = event.item {
-                    self.item(event.output_index, item, events)?;
+                    self.item(place, item, events)?;
                 }
             }
             "response.completed" | "response.incomplete" | "response.failed" | "response.cancelled" => {
@@ -189,21 +238,21 @@ impl ResponsesDecoder {
         Ok(())
     }
 
-    fn add(&mut self, place: u64, item: Item) -> Result<(), ModelError> {
+    fn add(&mut self, place: i64, item: Item) -> Result<(), ModelError> {
         if self.open.len() + self.done.len() >= MAX_ITEMS {
             return Err(classify::malformed(&self.service, "too many items in one answer"));
         }
         let call = Call {
             id: item.call_id.unwrap_or_default(),
             name: item.name.unwrap_or_default(),
-            arguments: item.arguments.unwrap_or_default(),
+            arguments: piece(item.arguments),
         };
         self.open.insert(place, call);
         Ok(())
     }
 
     /// Handles a complete item.
-    fn item(&mut self, place: u64, item: Item, events: &mut Events) -> Result<(), ModelError> {
+    fn item(&mut self, place: i64, item: Item, events: &mut Events) -> Result<(), ModelError> {
         if self.done.contains(&place) {
             return Ok(());
         }
@@ -211,14 +260,16 @@ impl ResponsesDecoder {
             return Err(classify::malformed(&self.service, "too many items in one answer"));
         }
         self.done.push(place);
-        match item.kind.as_str() {
+        match item.kind.as_deref().unwrap_or_default() {
             "function_call" => {
                 let begun = self.open.remove(&place).unwrap_or_default();
                 self.call(
                     Call {
                         id: item.call_id.filter(|id| !id.is_empty()).unwrap_or(begun.id),
                         name: item.name.filter(|name| !name.is_empty()).unwrap_or(begun.name),
-                        arguments: item.arguments.unwrap_or(begun.arguments),
+                        arguments: Some(piece(item.arguments))
+                            .filter(|whole| !whole.is_empty())
+                            .unwrap_or(begun.arguments),
                     },
                     events,
                 );
@@ -226,12 +277,20 @@ impl ResponsesDecoder {
             "reasoning" => self.reasoning(item, events),
             // Its text was already emitted, unless no piece of it came.
             "message" if !self.has_text => {
-                for part in item.content.unwrap_or_default() {
+                for part in parts(item.content) {
                     self.refused |= part.refusal.is_some();
                     self.say(part.text.or(part.refusal).unwrap_or_default(), events);
                 }
             }
             "message" => self.has_text = false,
+            "image_generation_call" => {
+                if let Some(data) = item.result.and_then(loose::text_of).filter(|data| !data.is_empty()) {
+                    self.end_thought(events);
+                    self.told += 1;
+                    let mime = format!("image/{}", item.output_format.as_deref().unwrap_or("png"));
+                    events.push_back(ModelEvent::Image { mime, data, opaque: None });
+                }
+            }
             _ => {}
         }
         Ok(())
@@ -245,18 +304,15 @@ impl ResponsesDecoder {
         }
         self.has_calls = true;
         let id = if call.id.is_empty() { self.ids.make() } else { call.id };
-        let input = arguments(&call.arguments);
-        events.push_back(ModelEvent::ToolCall(ToolCall { id, name: call.name, input, opaque: None }));
+        let (name, input) = (tool_name(&call.name), arguments(&call.arguments));
+        events.push_back(ModelEvent::ToolCall(ToolCall { id, name, input, opaque: None }));
     }
 
     fn reasoning(&mut self, item: Item, events: &mut Events) {
-        let texts = |parts: &Option<Vec<Part>>| {
-            let parts = parts.as_deref().unwrap_or_default();
-            parts.iter().filter_map(|part| part.text.clone()).collect::<Vec<_>>()
-        };
+        let texts = |parts: &[Part]| parts.iter().filter_map(|part| part.text.clone()).collect::<Vec<_>>();
         let summary = texts(&item.summary);
         if self.thought.is_empty() {
-            let whole = if summary.is_empty() { texts(&item.content) } else { summary.clone() };
+            let whole = if summary.is_empty() { texts(&parts(item.content)) } else { summary.clone() };
             self.think(whole.join("\n\n"), events);
         }
         let text = std::mem::take(&mut self.thought);
@@ -279,21 +335,31 @@ impl ResponsesDecoder {
     fn response(&mut self, response: Response, events: &mut Events) -> Result<(), ModelError> {
         self.model = response.model.or(self.model.take());
         self.usage = response.usage.or(self.usage);
-        if let Some(error) = response.error.filter(|error| !error.is_null()) {
+        let is_failure =
+            |error: &Value| !error.is_null() && error.as_object().is_none_or(|fields| !fields.is_empty());
+        if let Some(error) = response.error.filter(is_failure) {
             return Err(classify::reported(&self.service, &Report::of_value(&error)));
         }
-        let reason = response.incomplete_details.and_then(|details| details.reason);
+        let reason = response
+            .incomplete_details
+            .and_then(|details| details.reason)
+            .filter(|reason| !reason.is_empty());
         self.end = Some(match (response.status.as_deref(), reason.as_deref()) {
             (Some("failed" | "cancelled"), _) => {
                 return Err(classify::reported(&self.service, &Report::of_body(b"")));
             }
-            (_, Some("content_filter")) => End::Filtered,
-            (Some("incomplete"), _) | (_, Some(_)) => End::Length,
-            _ => End::Complete,
+            (status, Some(reason)) => match Ending::of(reason) {
+                Ending::GaveUp => return Err(classify::gave_up(&self.service, reason)),
+                Ending::Window if self.told == 0 => return Err(classify::window_full(&self.service)),
+                Ending::Complete if status == Some("incomplete") => Ending::Length,
+                ending => ending,
+            },
+            (Some("incomplete"), None) => Ending::Length,
+            _ => Ending::Complete,
         });
         // Only if no event was emitted before, so that nothing is emitted twice.
         if self.told == 0 && self.done.is_empty() && self.open.is_empty() {
-            for (place, item) in (0..).zip(response.output.unwrap_or_default()) {
+            for (place, item) in (0..).zip(response.output) {
                 self.item(place, item, events)?;
             }
         }
@@ -325,18 +391,14 @@ impl ResponsesDecoder {
     }
 
     fn usage(&self) -> Usage {
-        let counted = self.usage;
-        let cached = counted.and_then(|usage| usage.input_tokens_details?.cached_tokens);
+        let counted = self.usage.unwrap_or_default();
+        let details = counted.input_tokens_details.unwrap_or_default();
+        let input_tokens = estimate::unless_counted(counted.input_tokens, self.input_tokens);
+        let output = beyond(counted.total_tokens, counted.input_tokens, counted.output_tokens);
         Usage {
-            input_tokens: estimate::unless_counted(
-                counted.and_then(|usage| usage.input_tokens),
-                self.input_tokens,
-            ),
-            output_tokens: estimate::unless_counted(
-                counted.and_then(|usage| usage.output_tokens),
-                estimate::tokens(self.told),
-            ),
-            cached_tokens: cached.unwrap_or(0),
+            input_tokens,
+            output_tokens: estimate::unless_counted(output, estimate::tokens(self.told)),
+            cached_tokens: within(details.cached_tokens.or(counted.cached_tokens), input_tokens),
             ..Usage::default()
         }
     }
@@ -362,7 +424,7 @@ impl Decoder for ResponsesDecoder {
             let response = serde_json::from_value(value).map_err(malformed)?;
             return self.response(response, events);
         }
-        let kind = kind.to_owned();
+        let kind = Some(kind.to_owned());
         let event: Event = serde_json::from_value(value).map_err(malformed)?;
         self.event(Event { kind, ..event }, events)
     }
@@ -379,8 +441,9 @@ impl Decoder for ResponsesDecoder {
         }
         let stop = match self.end {
             _ if self.refused => StopReason::Refusal,
-            Some(End::Filtered) => StopReason::Refusal,
-            Some(End::Length) => StopReason::Length,
+            Some(Ending::Refused) => StopReason::Refusal,
+            Some(Ending::Length) => StopReason::Length,
+            Some(Ending::Window) => StopReason::Window,
             _ if self.has_calls => StopReason::ToolUse,
             _ => StopReason::End,
         };

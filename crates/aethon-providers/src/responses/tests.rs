@@ -114,7 +114,7 @@ fn failures_have_their_class_and_come_after_the_text_so_far() {
     check(recording!("error_event.sse"), "Part of", ModelErrorKind::Overloaded);
     check(recording!("nested_error_event.sse"), "", ModelErrorKind::ContextLength);
     check(recording!("cut.sse"), "Part of", ModelErrorKind::Network);
-    check("data: {\"type\": 7, \"item\": 1}\n\n", "", ModelErrorKind::Malformed);
+    check("data: {\"type\": 7, \"item\"\n\n", "", ModelErrorKind::Malformed);
 }
 
 #[test]

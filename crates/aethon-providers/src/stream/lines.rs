@@ -1,5 +1,7 @@
 //! Splits newline-delimited JSON, from bytes that may be cut anywhere.
 
+use std::borrow::Cow;
+
 use super::sse::TooLong;
 
 /// The longest line in bytes.
@@ -9,6 +11,8 @@ const LIMIT: usize = 8 * 1024 * 1024;
 #[derive(Debug, Default)]
 pub(super) struct Lines {
     line: Vec<u8>,
+    /// Bytes were no UTF-8, or a line was no JSON object.
+    has_skipped: bool,
 }
 
 impl Lines {
@@ -31,10 +35,17 @@ impl Lines {
         self.take()
     }
 
+    /// Returns whether bytes were no UTF-8, or a line was no JSON object.
+    pub(super) fn has_skipped(&self) -> bool {
+        self.has_skipped
+    }
+
     fn take(&mut self) -> Option<String> {
         let line = std::mem::take(&mut self.line);
         let text = String::from_utf8_lossy(&line);
+        self.has_skipped |= matches!(text, Cow::Owned(_));
         let text = text.trim();
+        self.has_skipped |= !text.is_empty() && !text.starts_with(['{', '[']);
         (!text.is_empty()).then(|| text.to_owned())
     }
 }

@@ -7,12 +7,17 @@
 pub(crate) mod binary;
 mod calls;
 mod decoding;
+mod ending;
 mod frame;
+mod halves;
 mod lines;
+pub(crate) mod loose;
+mod objects;
 #[cfg(test)]
 pub(crate) mod replay;
 mod sse;
 
-pub(crate) use calls::{CallIds, arguments};
+pub(crate) use calls::{CallIds, arguments, arguments_of, tool_name};
 pub(crate) use decoding::{Decoder, Decoding, Events, Framing, Progress};
+pub(crate) use ending::Ending;
 pub(crate) use frame::FAILURE;

@@ -4,6 +4,8 @@
 //! more lenient in one respect: an event at the end of the stream counts even without its blank line, because some
 //! servers omit it.
 
+use std::borrow::Cow;
+
 use super::frame::Event;
 
 /// The longest event in bytes. A picture or a whole file in one event fits; an endless line does not.
@@ -24,6 +26,8 @@ pub(super) struct Parser {
     after_cr: bool,
     /// At most part of a byte order mark has arrived.
     at_start: bool,
+    /// A line had no meaning, or bytes were no UTF-8.
+    has_skipped: bool,
 }
 
 impl Default for Parser {
@@ -34,7 +38,15 @@ impl Default for Parser {
 
 impl Parser {
     pub(super) fn with_limit(limit: usize) -> Self {
-        Self { limit, line: Vec::new(), name: None, data: None, after_cr: false, at_start: true }
+        Self {
+            limit,
+            line: Vec::new(),
+            name: None,
+            data: None,
+            after_cr: false,
+            at_start: true,
+            has_skipped: false,
+        }
     }
 
     /// Adds bytes and returns the events that they complete.
@@ -71,6 +83,11 @@ impl Parser {
         events.pop()
     }
 
+    /// Returns whether a line had no meaning, or bytes were no UTF-8.
+    pub(super) fn has_skipped(&self) -> bool {
+        self.has_skipped
+    }
+
     fn end_line(&mut self, events: &mut Vec<Event>) {
         let line = std::mem::take(&mut self.line);
         let mut line = line.as_slice();
@@ -89,6 +106,7 @@ impl Parser {
         match field {
             b"data" => {
                 let value = String::from_utf8_lossy(value);
+                self.has_skipped |= matches!(value, Cow::Owned(_));
                 match &mut self.data {
                     None => self.data = Some(value.into_owned()),
                     Some(data) => {
@@ -98,8 +116,8 @@ impl Parser {
                 }
             }
             b"event" => self.name = Some(String::from_utf8_lossy(value).into_owned()),
-            // Comments, `id`, `retry`, and future fields.
-            _ => {}
+            b"" | b"id" | b"retry" => {}
+            _ => self.has_skipped = true,
         }
     }
 

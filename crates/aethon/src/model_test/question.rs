@@ -120,7 +120,8 @@ async fn read(
                 answer.stop = stop;
                 answer.usage = Some(usage);
             }
-            ModelEvent::ReasoningDone { .. } => {}
+            ModelEvent::TextWasReasoning => answer.text.clear(),
+            ModelEvent::ReasoningDone { .. } | ModelEvent::Image { .. } => {}
         }
     }
     answer.took = start.elapsed();

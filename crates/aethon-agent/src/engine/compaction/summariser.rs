@@ -217,6 +217,7 @@ impl SummaryBuffer {
         while self.text.len() <= self.chars {
             match call.next().await {
                 Ok(ModelEvent::Text(text)) => self.text.push_str(&text),
+                Ok(ModelEvent::TextWasReasoning) => self.text.clear(),
                 Ok(ModelEvent::Finished { .. }) => break,
                 Ok(_) => {}
                 // A partial summary is better than none.
