@@ -62,22 +62,23 @@ enum Frames {
 
 /// Reads one response.
 pub(crate) struct Decoding {
-    service: &'static str,
+    service: String,
     frames: Frames,
     decoder: Box<dyn Decoder>,
     received: usize,
+    has_begun: bool,
 }
 
 impl Decoding {
     /// Starts reading a response of `service`, whose name appears in errors.
-    pub(crate) fn new(service: &'static str, framing: Framing, decoder: Box<dyn Decoder>) -> Self {
+    pub(crate) fn new(service: impl Into<String>, framing: Framing, decoder: Box<dyn Decoder>) -> Self {
         let frames = match framing {
             Framing::Events => Frames::Events(Parser::default()),
             Framing::Lines => Frames::Lines(Lines::default()),
             Framing::Binary => Frames::Binary(Messages::default()),
             Framing::Whole => Frames::Whole(Vec::new()),
         };
-        Self { service, frames, decoder, received: 0 }
+        Self { service: service.into(), frames, decoder, received: 0, has_begun: false }
     }
 
     /// Returns the progress of the response.
@@ -159,16 +160,20 @@ impl Decoding {
         if self.decoder.progress() == Progress::Over {
             return Ok(());
         }
-        self.decoder.frame(name, data, events)
+        let before = events.len();
+        let outcome = self.decoder.frame(name, data, events);
+        self.has_begun |= events.len() > before;
+        outcome
     }
 
     fn unfinished(&self) -> ModelError {
-        let service = self.service;
+        let service = &self.service;
         if matches!(self.frames, Frames::Whole(_)) {
             let sentence = format!("What {service} sent is not a model's answer; check model.host.");
             return ModelError::new(ModelErrorKind::Malformed, sentence);
         }
-        let sentence = format!("The connection to {service} ended in mid-answer; try again.");
+        let when = if self.has_begun { "in mid-answer" } else { "before an answer came" };
+        let sentence = format!("The connection to {service} ended {when}; try again.");
         ModelError::new(ModelErrorKind::Network, sentence)
     }
 

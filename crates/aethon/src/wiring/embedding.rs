@@ -17,8 +17,13 @@ use crate::prepared::Prepared;
 pub(crate) fn service(prepared: &Prepared) -> Option<(Arc<dyn Embedder>, Option<Price>)> {
     let embedding = &prepared.config.memory.embedding;
     let provider = embedding.provider?;
-    let embedder =
-        aethon_providers::embedder(options(embedding, provider, &prepared.aws), embedding.dimensions);
+    let mut options = options(embedding, provider, &prepared.aws);
+    // The same account of the same gateway.
+    let model = &prepared.config.model;
+    if model.provider == provider && model.host.trim() == embedding.host.trim() {
+        options.headers = super::model::headers(model);
+    }
+    let embedder = aethon_providers::embedder(options, embedding.dimensions);
     let model = embedder.model().split_once('/').map_or("", |(_, model)| model);
     let price = super::prices::prices(&prepared.config, &prepared.catalog)(provider.name(), model, None);
     Some((embedder, price))

@@ -8,6 +8,7 @@ use aethon_config::schema::Model;
 use aethon_core::learned::{ModelFact, ModelKey};
 use aethon_core::model::ModelProvider;
 use aethon_core::provider::Provider;
+use aethon_core::secret::Secret;
 use aethon_providers::{AwsEnvironment, ModelFacts, Options};
 use jiff::tz::TimeZone;
 
@@ -103,11 +104,25 @@ pub(crate) fn concerns(prepared: &Prepared) -> Vec<Concern> {
     prepared.config.model.candidates().into_iter().flat_map(of).collect()
 }
 
+/// The owner's headers for requests to a model, with those that name the account.
+pub(crate) fn headers(model: &Model) -> Vec<(String, Secret)> {
+    let speaks_openai = matches!(model.provider, Provider::OpenAi | Provider::LiteLlm);
+    let account = [("OpenAI-Organization", &model.organization), ("OpenAI-Project", &model.project)];
+    let account = account.into_iter().filter(|(_, value)| speaks_openai && !value.trim().is_empty());
+    let account = account.map(|(name, value)| (name.to_owned(), Secret::new(value.trim())));
+    // A header by name is the more explicit of the two.
+    let is_own = |name: &str| model.headers.keys().any(|own| own.trim().eq_ignore_ascii_case(name));
+    let own = model.headers.iter().map(|(name, value)| (name.clone(), Secret::new(value.as_str())));
+    account.filter(|(name, _)| !is_own(name)).chain(own).collect()
+}
+
 fn options(model: &Model, aws: &AwsEnvironment) -> Options {
     let mut options = Options::new(model.provider, &model.model_id);
     options.api_key = model.key().clone();
     options.host.clone_from(&model.host);
     options.allow_http = model.allow_http;
+    options.headers = headers(model);
+    options.key_remark = model.key_remark().map(str::to_owned);
     options.aws =
         AwsEnvironment { region: model.region.clone().or_else(|| aws.region.clone()), ..aws.clone() };
     options.api = model.api;
