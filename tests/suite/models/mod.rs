@@ -5,6 +5,8 @@ mod budget;
 mod catalog;
 mod context;
 mod dialects;
+mod embeddings;
+mod failures;
 mod local_models;
 mod model_test;
 mod money;
