@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use serde_json::Value;
 
 use super::profile::Profile;
-use super::{describe, stream, wire};
+use super::{describe, pricing, stream, wire};
 use crate::headers;
 use crate::learned::Description;
 use crate::policy::RequestPolicy;
@@ -102,6 +102,8 @@ impl Discovery for OpenAi {
             true => query.send(self.properties()).await.ok(),
             false => None,
         };
-        Ok(describe::description(entry, properties.as_ref(), capabilities.context_window))
+        let mut described = describe::description(entry, properties.as_ref(), capabilities.context_window);
+        described.report.price = pricing::of(entry);
+        Ok(described)
     }
 }

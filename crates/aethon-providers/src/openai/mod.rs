@@ -5,6 +5,7 @@
 
 mod describe;
 mod dialect;
+mod pricing;
 mod profile;
 mod stream;
 #[cfg(test)]

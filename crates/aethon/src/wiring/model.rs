@@ -89,19 +89,26 @@ pub(crate) fn facts(prepared: &Prepared, model: &Model) -> ModelFacts {
     prepared.catalog.facts(model.provider, &model.model_id, &model.host)
 }
 
-/// Concerns about the configured models.
-pub(crate) fn concerns(prepared: &Prepared) -> Vec<Concern> {
+/// Concerns about the configured models. The service of an unknown one is asked first: a proxy knows the names that its
+/// owner chose.
+pub(crate) async fn concerns(prepared: &Prepared) -> Vec<Concern> {
     if prepared.source.parts.model.is_some() {
         return Vec::new();
     }
     let today = prepared.clock().now().to_zoned(TimeZone::UTC).date();
-    let of = |model: Model| {
+    let mut all = Vec::new();
+    for model in prepared.config.model.candidates() {
+        let facts = facts(prepared, &model);
         // Ollama describes its own models, and an owner who set `context_window` knows the model.
-        let is_described = model.provider == Provider::Ollama || model.context_window.is_some();
+        let mut is_described = model.provider == Provider::Ollama || model.context_window.is_some();
+        if !facts.is_known && !is_described {
+            let report = build(prepared, &model, &[]).learn().await;
+            is_described = report.is_ok_and(|report| report.context_window.is_some());
+        }
         let name = format!("{} by {}", model.model_id, model.provider);
-        models::concerns(&name, &facts(prepared, &model), is_described, today)
-    };
-    prepared.config.model.candidates().into_iter().flat_map(of).collect()
+        all.extend(models::concerns(&name, &facts, is_described, today));
+    }
+    all
 }
 
 /// The owner's headers for requests to a model, with those that name the account.
