@@ -7,6 +7,7 @@ mod context;
 mod dialects;
 mod embeddings;
 mod failures;
+mod gateways;
 mod local_models;
 mod model_test;
 mod money;
