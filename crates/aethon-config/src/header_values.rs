@@ -4,6 +4,7 @@
 //! service, whose "wrong key" sends the owner to look in the wrong place.
 
 use aethon_core::header_value::{CleanedKey, Oddity, cleaned_key, header_oddity, key_oddity};
+use aethon_core::provider::Provider;
 use aethon_core::secret::Secret;
 
 use crate::path::{KeyPath, Step};
@@ -85,15 +86,13 @@ impl Config {
             }
         }
         let embedding = &mut self.memory.embedding;
-        let mut service = Cleaning { section: KeyPath::of(["memory", "embedding"]), found: &mut found };
-        service.key("api_key", &mut embedding.api_key);
-        let variable = embedding.provider.and_then(aethon_core::provider::Provider::key_variable);
-        service.variable(variable, &mut embedding.environment_key, embedding.api_key.is_empty());
+        let variable = embedding.provider.and_then(Provider::key_variable);
+        let keys = Keys { own: &mut embedding.api_key, usual: &mut embedding.environment_key, variable };
+        embedding.key_remark = clean_keys(KeyPath::of(["memory", "embedding"]), keys, &mut found);
         let spoken = &mut self.transcription;
-        let mut service = Cleaning { section: KeyPath::of(["transcription"]), found: &mut found };
-        service.key("api_key", &mut spoken.api_key);
-        let variable = spoken.provider.and_then(aethon_core::provider::Provider::key_variable);
-        service.variable(variable, &mut spoken.environment_key, spoken.api_key.is_empty());
+        let variable = spoken.provider.and_then(Provider::key_variable);
+        let keys = Keys { own: &mut spoken.api_key, usual: &mut spoken.environment_key, variable };
+        spoken.key_remark = clean_keys(KeyPath::of(["transcription"]), keys, &mut found);
         self.clean_tokens(&mut found);
         self.examine_headers(&mut found);
         found
@@ -113,7 +112,9 @@ impl Config {
             (["tools", "github", "token"], &mut tools.github.token),
         ];
         for ([first, second, name], token) in tokens {
-            Cleaning { section: KeyPath::of([first, second]), found }.key(name, token);
+            if let Some(message) = clean(token) {
+                found.push(OddValue { key: KeyPath::of([first, second, name]), variable: None, message });
+            }
         }
     }
 
@@ -131,43 +132,35 @@ impl Config {
 }
 
 fn clean_model(section: &KeyPath, model: &mut Model, found: &mut Vec<OddValue>) {
-    let before = found.len();
-    let mut service = Cleaning { section: section.clone(), found };
-    service.key("api_key", &mut model.api_key);
-    service.variable(model.provider.key_variable(), &mut model.environment_key, model.api_key.is_empty());
-    model.key_remark = service.found.get(before).map(|odd| odd.message.clone());
+    let variable = model.provider.key_variable();
+    let keys = Keys { own: &mut model.api_key, usual: &mut model.environment_key, variable };
+    model.key_remark = clean_keys(section.clone(), keys, found);
     for (name, value) in &model.headers {
         examine(section.key("headers").key(name), value, found);
     }
 }
 
+/// The keys of a service: the configured one, and that of the provider's usual variable, which it precedes.
+struct Keys<'k> {
+    own: &'k mut Secret,
+    usual: &'k mut Secret,
+    variable: Option<&'static str>,
+}
+
+/// Cleans the keys of a service, and returns what was odd about the one that is used.
+fn clean_keys(section: KeyPath, keys: Keys<'_>, found: &mut Vec<OddValue>) -> Option<String> {
+    let usual = clean(keys.usual).filter(|_| keys.own.is_empty());
+    let (message, variable) = match clean(keys.own) {
+        Some(message) => (message, None),
+        None => (usual?, keys.variable),
+    };
+    found.push(OddValue { key: section.key("api_key"), variable, message: message.clone() });
+    Some(message)
+}
+
 fn examine(key: KeyPath, value: &str, found: &mut Vec<OddValue>) {
     if let Some(oddity) = header_oddity(value) {
         found.push(OddValue { key, variable: None, message: unusable(oddity) });
-    }
-}
-
-/// The keys of one section.
-struct Cleaning<'f> {
-    section: KeyPath,
-    found: &'f mut Vec<OddValue>,
-}
-
-impl Cleaning<'_> {
-    fn key(&mut self, name: &str, key: &mut Secret) {
-        if let Some(message) = clean(key) {
-            self.found.push(OddValue { key: self.section.key(name), variable: None, message });
-        }
-    }
-
-    /// The key from a provider's usual variable, which matters only if it `is_used`.
-    fn variable(&mut self, name: Option<&'static str>, key: &mut Secret, is_used: bool) {
-        let message = clean(key).filter(|_| is_used);
-        self.found.extend(message.map(|message| OddValue {
-            key: self.section.key("api_key"),
-            variable: name,
-            message,
-        }));
     }
 }
 

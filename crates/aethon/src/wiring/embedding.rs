@@ -45,6 +45,7 @@ pub(crate) fn embedder(prepared: &Prepared, storage: &Storage, meter: Meter) -> 
 fn options(embedding: &Embedding, provider: Provider, aws: &AwsEnvironment) -> Options {
     let mut options = Options::new(provider, &embedding.model_id);
     options.api_key = embedding.key().clone();
+    options.key_remark = embedding.key_remark().map(str::to_owned);
     options.host.clone_from(&embedding.host);
     options.allow_http = embedding.allow_http;
     options.aws = aws.clone();
