@@ -49,7 +49,9 @@ pub(crate) fn run(root: &Path, options: &Options) -> Result<()> {
     };
     let made = generate(root, &table)?;
     write(&data.join("models.json"), &made)?;
-    write(&data.join("VERSION"), &format!("litellm {version}\n"))?;
+    // The day decides between this table and one that an owner installed.
+    let today = process::output(root, "date", &["-u", "+%F"])?;
+    write(&data.join("VERSION"), &format!("litellm {version}\n{}\n", today.trim()))?;
     println!("catalog: {} models in {} bytes, of litellm {version}", made.lines().count() - 2, made.len());
     Ok(())
 }

@@ -201,8 +201,8 @@ pub(crate) enum ModelCommand {
     ///
     /// The table is checked first. If it is refused, the current one stays in place.
     Update {
-        /// The table, such as LiteLLM's model_prices_and_context_window.json.
-        file: PathBuf,
+        /// The table, such as LiteLLM's model_prices_and_context_window.json. Without it, the commands that get one are printed.
+        file: Option<PathBuf>,
         /// Print JSON.
         #[arg(long)]
         json: bool,

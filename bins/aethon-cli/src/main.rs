@@ -67,7 +67,9 @@ fn run(cli: Cli) -> Result<ExitCode> {
         Command::Model(ModelCommand::List { provider, json }) => {
             commands::models::list(common, provider.as_deref(), json)
         }
-        Command::Model(ModelCommand::Update { file, json }) => commands::models::update(common, &file, json),
+        Command::Model(ModelCommand::Update { file, json }) => {
+            commands::models::update(common, file.as_deref(), json)
+        }
         Command::Mcp => commands::mcp::run(common),
         Command::Sessions(command) => finish(commands::sessions::run(common, command)),
         Command::Sop(command) => finish(commands::sop::run(common, command)),

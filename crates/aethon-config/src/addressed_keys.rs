@@ -84,13 +84,21 @@ pub(crate) fn addressed_keys(config: &Config) -> Vec<AddressedKeys> {
     let (search, github) = (&tools.web_search, &tools.github);
     let region = model.region.as_deref().unwrap_or_default();
     let name = |provider: Option<Provider>| provider.map_or("", |provider| provider.name());
+    let keyed_model = AddressedKeys::of_service(
+        KeyPath::of(["model"]),
+        &format!("{} {region}", model.provider.name()),
+        &model.host,
+        has_key(&model.host, &model.api_key, &model.environment_key),
+    );
+    // Judged apart from the key, because a change may name the one and not the other.
+    let headers = AddressedKeys {
+        keys: vec![KeyPath::of(["model", "headers"])],
+        is_keyed: !model.headers.is_empty(),
+        ..keyed_model.clone()
+    };
     let mut all = vec![
-        AddressedKeys::of_service(
-            KeyPath::of(["model"]),
-            &format!("{} {region}", model.provider.name()),
-            &model.host,
-            has_key(&model.host, &model.api_key, &model.environment_key),
-        ),
+        keyed_model,
+        headers,
         AddressedKeys::of_service(
             KeyPath::of(["memory", "embedding"]),
             name(embedding.provider),

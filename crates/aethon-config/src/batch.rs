@@ -141,7 +141,8 @@ fn forgiving(layers: &Layers, sources: &Sources) -> (Config, Vec<KeyPath>) {
 /// The addresses that would get keys which another one got before, where the change does not name these keys again.
 fn moved(config: &Config, before: &[AddressedKeys], named: &[KeyPath]) -> Vec<AddressedKeys> {
     let all = addressed_keys(config).into_iter();
-    let is_named = |keys: &AddressedKeys| keys.keys.iter().any(|key| named.contains(key));
+    let is_named =
+        |keys: &AddressedKeys| keys.keys.iter().any(|key| named.iter().any(|name| name.is_within(key)));
     all.filter(|keys| keys.are_sent_elsewhere(before) && !is_named(keys)).collect()
 }
 

@@ -15,6 +15,7 @@ use serde::Deserialize;
 
 use self::node::{Node, Scope};
 use crate::arguments;
+use crate::header_values;
 use crate::layers::Layers;
 use crate::path::KeyPath;
 use crate::problem::Problem;
@@ -50,6 +51,7 @@ pub(crate) fn decode(layers: &Layers, references: References<'_>) -> Decoded {
             Ok(mut config) => {
                 config.embedded = scope.embedded.into_inner();
                 config.embedded.extend(arguments::secrets(&config));
+                config.embedded.extend(header_values::secrets(&config));
                 return Decoded { config, problems, unknown: scope.unknown.into_inner(), faulty };
             }
             Err(fault) => {

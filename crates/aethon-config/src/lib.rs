@@ -21,6 +21,7 @@ mod edit;
 #[cfg(test)]
 mod fuzz;
 mod guard;
+mod header_values;
 mod held;
 mod hint;
 mod json_schema;

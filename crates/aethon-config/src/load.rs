@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::decode::{Decoded, decode};
+use crate::header_values::OddValue;
 use crate::layers::{Layers, Origin};
 use crate::not_built;
 use crate::path::KeyPath;
@@ -68,11 +69,12 @@ pub(crate) fn finish(layers: &Layers, sources: &Sources) -> Result<Loaded, Error
     let credentials = sources.credentials_directory();
     let references = references(sources, &credentials);
     let Decoded { mut config, mut problems, faulty, unknown } = decode(layers, references);
-    complete(&mut config, references);
+    let odd = complete(&mut config, references);
 
     let UnknownKeys { problems: refused, mut warnings } = UnknownKeys::of(layers, &unknown);
     problems.extend(refused);
     warnings.extend(switched_off(layers, &config));
+    warnings.extend(odd.into_iter().map(|odd| odd_value(layers, odd)));
     warnings.extend(not_built::warnings(layers, &config));
     for remark in validate::check(&config) {
         match remark {
@@ -101,12 +103,25 @@ pub(crate) fn references<'a>(sources: &'a Sources, credentials: &'a Path) -> Ref
     References { environment: &sources.environment, credentials }
 }
 
-/// Fills in what depends on other keys and on the environment.
-pub(crate) fn complete(config: &mut Config, references: References<'_>) {
+/// Fills in what depends on other keys and on the environment, and cleans the keys that are sent in headers.
+pub(crate) fn complete(config: &mut Config, references: References<'_>) -> Vec<OddValue> {
     let environment = |name: &str| references.variable(name).map(str::to_owned);
     config.model.complete(&environment);
     config.memory.embedding.complete(&environment);
     config.transcription.complete(&environment);
+    config.clean_header_values()
+}
+
+/// Warns of a value that is sent in a header and holds what it should not.
+fn odd_value(layers: &Layers, odd: OddValue) -> Warning {
+    match odd.variable {
+        Some(name) => Warning {
+            place: "environment".to_owned(),
+            key: format!("environment variable {name}"),
+            message: odd.message,
+        },
+        None => Warning { place: layers.place(&odd.key), key: odd.key.shown(), message: odd.message },
+    }
 }
 
 /// Returns whether a layer names a model. Setting the host or the model id is as much a choice as setting the provider.

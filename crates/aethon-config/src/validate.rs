@@ -11,6 +11,7 @@ mod household;
 mod tool_names;
 mod tools;
 
+use crate::header_values;
 use crate::limits::LIMITS;
 use crate::mask;
 use crate::path::{KeyPath, Step};
@@ -67,6 +68,14 @@ pub(crate) fn check(config: &Config) -> Vec<Remark> {
 }
 
 fn model(key: &KeyPath, model: &Model, remarks: &mut Remarks) {
+    for name in model.headers.keys() {
+        let key = key.key("headers").key(name);
+        if header_values::is_reserved(name) {
+            remarks.problem(key, "a header that belongs to the connection", "any other header");
+        } else if !header_values::is_name(name) {
+            remarks.problem(key, "a name that no header can have", "letters, digits and `-`");
+        }
+    }
     address::model_host(key, &model.host, model.allow_http, remarks);
 }
 

@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 
 use crate::error::Result as Stored;
-use crate::model::{ModelError, Readiness};
+use crate::model::{ModelError, ModelErrorKind, Readiness};
 
 /// A model that turns text into vectors.
 #[async_trait]
@@ -15,9 +15,27 @@ pub trait Embedder: Send + Sync {
     /// one request is up to the provider.
     async fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>, ModelError>;
 
+    /// Returns a vector or a failure for each text, in order, so that a text that the service refuses costs only itself.
+    /// An error of the whole means that nothing was embedded.
+    async fn embed_each(&self, texts: &[&str]) -> Result<Vec<Embedded>, ModelError> {
+        Ok(self.embed(texts).await?.into_iter().map(Ok).collect())
+    }
+
     /// Returns whether it could answer now, judging by the configuration alone.
     fn readiness(&self) -> Readiness {
         Readiness::Ready
+    }
+}
+
+/// The vector of one text, or why there is none.
+pub type Embedded = Result<Vec<f32>, ModelError>;
+
+/// Returns whether a failure is about the texts themselves, so that fewer or other ones may be embedded.
+pub fn is_about_texts(error: &ModelError) -> bool {
+    match error.kind() {
+        ModelErrorKind::ContextLength | ModelErrorKind::Refused => true,
+        ModelErrorKind::InvalidRequest => matches!(error.status(), Some(400 | 413 | 422)),
+        _ => false,
     }
 }
 

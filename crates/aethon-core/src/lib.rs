@@ -25,6 +25,7 @@ pub mod event;
 pub mod exchange;
 pub mod failure;
 pub mod feature;
+pub mod header_value;
 pub mod history;
 pub mod hook;
 pub mod ids;

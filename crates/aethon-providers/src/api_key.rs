@@ -1,18 +1,24 @@
 //! Checks the key of a service before anything is sent to it.
 
+use aethon_core::header_value::key_oddity;
+
 use crate::endpoint::Endpoint;
 use crate::headers;
 use crate::options::{Options, Provider};
-use crate::service::how_to_set_key;
+use crate::service::{self, how_to_set_key};
 
-/// Reports a key that is missing, or invalid in a header, as a sentence.
+/// Reports a key that is missing, or that no header can hold, as a sentence.
 pub(crate) fn check(options: &Options, endpoint: &Endpoint) -> Result<(), String> {
     let provider = options.provider;
-    let (title, remedy) = (provider.title(), how_to_set_key(provider));
-    if !headers::can_hold(&options.api_key) {
+    let (title, remedy) = (service::title(provider, endpoint), how_to_set_key(provider));
+    if let Some(oddity) = key_oddity(options.api_key.expose()) {
         return Err(format!(
-            "The key for {title} holds characters that no key has, such as a line break; {remedy}."
+            "The key for {title} {oddity}, so it cannot be sent; {remedy} to the key alone."
         ));
+    }
+    headers::additional(&options.headers)?;
+    if headers::authorises(&options.headers) {
+        return Ok(());
     }
     if !options.api_key.is_empty() {
         let in_the_open = endpoint.base.starts_with("http:") && !endpoint.is_loopback;

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use aethon_core::header_value::{CleanedKey, cleaned_key};
 use aethon_core::secret::Secret;
 
 /// The variables that AWS's own tools read, as far as they are supported here.
@@ -45,10 +46,17 @@ impl AwsEnvironment {
         let text = |name: &str| {
             variable(name).map(|value| value.trim().to_owned()).filter(|value| !value.is_empty())
         };
-        let secret = |name: &str| text(name).map(Secret::new).unwrap_or_default();
+        // Pasted with its quotation marks, a credential would only fail as a wrong signature.
+        let key = |name: &str| {
+            text(name).map(|value| match cleaned_key(&value) {
+                CleanedKey { removed, .. } if removed.is_empty() => value,
+                CleanedKey { key, .. } => key,
+            })
+        };
+        let secret = |name: &str| key(name).map(Secret::new).unwrap_or_default();
         let path = |name: &str| text(name).map(PathBuf::from);
         Self {
-            access_key_id: text("AWS_ACCESS_KEY_ID"),
+            access_key_id: key("AWS_ACCESS_KEY_ID"),
             secret_access_key: secret("AWS_SECRET_ACCESS_KEY"),
             session_token: secret("AWS_SESSION_TOKEN"),
             bearer_token: secret("AWS_BEARER_TOKEN_BEDROCK"),

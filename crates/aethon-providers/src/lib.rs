@@ -24,6 +24,7 @@ mod echo;
 mod embed;
 mod endpoint;
 mod estimate;
+mod failure_watch;
 mod fake;
 mod gemini;
 mod headers;

@@ -39,6 +39,10 @@ pub struct Options {
     pub host: String,
     /// Whether plain http may leave this machine.
     pub allow_http: bool,
+    /// Headers added to every request, in the place of those of the same name.
+    pub headers: Vec<(String, Secret)>,
+    /// What was odd about the key as it was given, for the sentence about a key that is not accepted.
+    pub key_remark: Option<String>,
     /// The AWS environment, for Bedrock.
     pub aws: AwsEnvironment,
     /// Which of OpenAI's APIs to use.
@@ -82,6 +86,8 @@ impl Options {
             api_key: Secret::default(),
             host: String::new(),
             allow_http: false,
+            headers: Vec::new(),
+            key_remark: None,
             aws: AwsEnvironment::default(),
             api: OpenAiApi::default(),
             api_version: AnthropicVersion::default(),
@@ -104,6 +110,7 @@ mod tests {
     fn printing_options_shows_no_key() {
         let mut options = Options::new(Provider::OpenAi, "gpt-5");
         options.api_key = Secret::new("hunter2");
+        options.headers.push(("Authorization".into(), Secret::new("hunter2")));
         assert!(!format!("{options:?}").contains("hunter2"));
     }
 }

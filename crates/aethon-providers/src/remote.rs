@@ -21,12 +21,14 @@ use ureq::http::HeaderMap;
 use ureq::http::header::CONTENT_TYPE;
 
 use crate::classify;
+use crate::failure_watch::FailureWatch;
+use crate::headers;
 use crate::learned::{Description, LearnedCapabilities};
 use crate::listing;
 use crate::options::Options;
 use crate::policy::RequestPolicy;
 use crate::request_id;
-use crate::restrictions::{LearnedRestrictions, RestrictionStore};
+use crate::restrictions::{LearnedRestriction, LearnedRestrictions, RestrictionStore};
 use crate::service::Service;
 use crate::settings::Settings;
 use crate::stream::{Decoder, Decoding, Events, Framing, Progress};
@@ -183,6 +185,9 @@ impl Remote {
                 Ok(incoming) => return Ok((incoming, policy)),
                 Err(error) => error,
             };
+            if self.lacks_responses(&error, &policy) {
+                return Err(classify::tools_need_responses(&self.service, &error));
+            }
             self.learn_from(&error, request);
             policy = self.policy();
             written = self.dialect.build_request(request, &policy);
@@ -197,6 +202,11 @@ impl Remote {
             );
         }
         Ok((self.send(written).await?, policy))
+    }
+
+    /// Returns whether a server that asked for the responses API does not serve it.
+    fn lacks_responses(&self, error: &ModelError, policy: &RequestPolicy) -> bool {
+        is_missing(error) && policy.has_learnt(LearnedRestriction::NeedsResponses)
     }
 
     /// Learns from a refusal about the model and the request.
@@ -221,10 +231,7 @@ impl Remote {
 
     /// Probes with an empty conversation, after the list of models was not available.
     async fn probe_again(&self, fallback_probe: Outgoing, no_list: ModelError) -> Result<String, ModelError> {
-        let is_there = || {
-            let (title, base) = (self.service.title(), &self.service.endpoint.base);
-            Ok(format!("{title} answers at {base}, and keeps no list of models"))
-        };
+        let is_there = || Ok(format!("{}, and keeps no list of models", self.service.answers()));
         match self.send(fallback_probe).await {
             Ok(_) => is_there(),
             Err(error) if matches!(error.status(), Some(400 | 422)) => is_there(),
@@ -260,6 +267,9 @@ pub(crate) async fn exchange(
     service: &Service,
     outgoing: Outgoing,
 ) -> Result<Incoming, ModelError> {
+    let mut outgoing = outgoing;
+    // After the authorisation, which an owner's own header may replace.
+    headers::replace(&mut outgoing.headers, &service.headers);
     let mut incoming = client.send(outgoing).await.map_err(|failure| classify::failure(service, &failure))?;
     let request_id = request_id::of(&incoming.headers);
     if (200..300).contains(&incoming.status) {
@@ -309,7 +319,10 @@ impl ModelProvider for Remote {
             decoding: Decoding::new(
                 self.service.title(),
                 framing,
-                self.dialect.decoder(input_tokens, &policy),
+                Box::new(FailureWatch::new(
+                    self.service.clone(),
+                    self.dialect.decoder(input_tokens, &policy),
+                )),
             ),
             body,
             events: Events::new(),

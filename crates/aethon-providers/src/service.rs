@@ -7,6 +7,7 @@ use aethon_guard::redact::Redactor;
 
 use crate::catalog::ModelFacts;
 use crate::endpoint::Endpoint;
+use crate::headers::{self, Headers};
 use crate::options::{Options, Provider};
 use crate::rules::ModelRules;
 
@@ -22,6 +23,11 @@ pub(crate) struct Service {
     pub(crate) endpoint: Endpoint,
     pub(crate) timeout: Duration,
     pub(crate) key: Secret,
+    /// What was odd about the key as it was given.
+    pub(crate) key_remark: Option<String>,
+    /// The owner's own headers.
+    pub(crate) headers: Headers,
+    title: String,
     redactor: ServiceRedactor,
 }
 
@@ -36,7 +42,8 @@ impl std::fmt::Debug for ServiceRedactor {
 
 impl Service {
     pub(crate) fn new(options: &Options, endpoint: Endpoint) -> Self {
-        let secrets = options.aws.secrets().into_iter().chain([&options.api_key]).cloned();
+        let headers = options.headers.iter().map(|(_, value)| value);
+        let secrets = options.aws.secrets().into_iter().chain([&options.api_key]).chain(headers).cloned();
         let facts = options.facts();
         let rules = ModelRules::of(facts, &options.model_id);
         Self {
@@ -44,16 +51,34 @@ impl Service {
             model: options.model_id.clone(),
             facts,
             rules,
+            title: title(options.provider, &endpoint),
             endpoint,
             timeout: options.timeout.unwrap_or_else(|| usual_silence(&rules)),
             key: options.api_key.clone(),
+            key_remark: options.key_remark.clone(),
+            // Those that cannot be sent are reported before anything is.
+            headers: headers::additional(&options.headers).unwrap_or_default(),
             redactor: ServiceRedactor(Redactor::new(secrets)),
         }
     }
 
-    /// Returns its name for sentences.
-    pub(crate) fn title(&self) -> &'static str {
-        self.provider.title()
+    /// Returns its name for sentences: the provider's, or that of the owner's own server.
+    pub(crate) fn title(&self) -> &str {
+        &self.title
+    }
+
+    /// Returns the host and port by which the owner's own server is named, where the provider's name would mislead.
+    pub(crate) fn server(&self) -> Option<&str> {
+        self.title.strip_prefix(SERVER_AT)
+    }
+
+    /// Says that it answers, for a probe.
+    pub(crate) fn answers(&self) -> String {
+        let base = &self.endpoint.base;
+        match self.server() {
+            Some(_) => format!("the server at {base} answers"),
+            None => format!("{} answers at {base}", self.title),
+        }
     }
 
     /// Returns whether it is OpenAI's own host, and not another that speaks its dialect.
@@ -77,6 +102,26 @@ impl Service {
     }
 }
 
+/// How the name of an owner's own server begins.
+const SERVER_AT: &str = "the server at ";
+
+/// Returns the name of a service for sentences. Whatever answers at an owner's own address is not the provider, except
+/// for software that people run themselves.
+pub(crate) fn title(provider: Provider, endpoint: &Endpoint) -> String {
+    let is_software = matches!(provider, Provider::Ollama | Provider::LiteLlm);
+    let is_vendor = provider.host().is_some_and(|host| host_of(host) == host_of(&endpoint.base));
+    match endpoint.is_own && !is_software && !is_vendor {
+        true => format!("{SERVER_AT}{}", host_of(&endpoint.base)),
+        false => provider.title().to_owned(),
+    }
+}
+
+/// Returns the host and port of an address.
+fn host_of(address: &str) -> &str {
+    let rest = address.split_once("://").map_or(address, |(_, rest)| rest);
+    rest.split('/').next().unwrap_or(rest)
+}
+
 /// Returns how long a model may stay silent before the connection counts as lost. A reasoning model may be silent for
 /// minutes.
 fn usual_silence(rules: &ModelRules) -> Duration {
@@ -94,6 +139,24 @@ pub(crate) fn how_to_set_key(provider: Provider) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_own_server_is_named_by_its_address() {
+        let check = |provider, host: &str, expected: &str| {
+            let options = Options { host: host.into(), ..Options::new(provider, "m") };
+            let service = Service::new(&options, Endpoint::of(&options).unwrap());
+            assert_eq!(service.title(), expected, "{host}");
+        };
+        check(Provider::OpenAi, "", "OpenAI");
+        check(Provider::OpenAi, "https://api.openai.com/v1", "OpenAI");
+        check(Provider::OpenAi, "http://127.0.0.1:8080/v1", "the server at 127.0.0.1:8080");
+        check(Provider::OpenAi, "https://openrouter.ai/api/v1", "the server at openrouter.ai");
+        check(Provider::Anthropic, "http://[::1]:9/x", "the server at [::1]:9");
+        check(Provider::Gemini, "https://proxy.example", "the server at proxy.example");
+        check(Provider::Mistral, "https://proxy.example", "the server at proxy.example");
+        check(Provider::Bedrock, "https://proxy.example", "the server at proxy.example");
+        check(Provider::Ollama, "http://127.0.0.1:9999", "Ollama");
+    }
 
     #[test]
     fn silence_is_borne_longer_of_a_model_that_reasons() {

@@ -95,7 +95,7 @@ impl Prepared {
             self.home.path().display(),
             model.model,
             model.provider,
-            crate::preflight::budget(&self.config.budget, &wiring::unpriced::models(self)),
+            crate::preflight::budget(&self.config.budget, &wiring::unpriced::models(self).await),
             on(has_webhooks),
             on(webchat.enabled && config.dashboard.enabled),
             wiring::memory::sentence(self),
@@ -103,12 +103,12 @@ impl Prepared {
         ) + &self.database_lines()
             + &self.reach().iter().map(reach_line).collect::<String>()
             + &crate::messengers::summary(&self.config)
-            + &self.model_concerns()
+            + &self.model_concerns().await
     }
 
     /// Concerns about the configured models, one line each.
-    fn model_concerns(&self) -> String {
-        let concerns = wiring::model::concerns(self);
+    async fn model_concerns(&self) -> String {
+        let concerns = wiring::model::concerns(self).await;
         concerns.iter().map(|concern| format!("\nwarning   {}; {}", concern.message, concern.fix)).collect()
     }
 }

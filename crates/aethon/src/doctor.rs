@@ -12,7 +12,6 @@ use aethon_config::schema::Unpriced;
 use aethon_core::feature::FeatureState;
 use aethon_core::model::{ModelProvider, Readiness};
 use aethon_core::sandbox::Sandbox;
-use aethon_providers::Catalog;
 use aethon_tools::{Protection, PullPolicy};
 
 use crate::builder::Builder;
@@ -84,11 +83,11 @@ pub async fn examine(builder: Builder, server: Option<RunningServer>) -> Vec<Fin
     let others = crate::other_accounts::warning(&prepared.config);
     findings.extend(others.map(|message| Finding::warning("accounts", message, crate::other_accounts::FIX)));
     findings.push(model(&prepared).await);
-    findings.extend(models(&prepared));
+    findings.extend(models(&prepared).await);
     findings.extend(embedding(&prepared).await);
     findings.extend(transcription(&prepared));
     findings.push(memory(&prepared, server.as_ref()).await);
-    findings.push(budget(&prepared));
+    findings.push(budget(&prepared).await);
     findings.push(self_protection());
     findings.extend(crate::places::findings(&prepared));
     findings.extend(sandbox(&prepared).await);
@@ -170,8 +169,8 @@ fn self_protection() -> Finding {
 }
 
 /// Reports whether the budget can be enforced, that is, whether the models' prices are known.
-fn budget(prepared: &Prepared) -> Finding {
-    let (budget, unpriced) = (&prepared.config.budget, wiring::unpriced::models(prepared));
+async fn budget(prepared: &Prepared) -> Finding {
+    let (budget, unpriced) = (&prepared.config.budget, wiring::unpriced::models(prepared).await);
     let message = crate::preflight::budget(budget, &unpriced);
     let keys: Vec<String> = unpriced.iter().map(|model| aethon_agent::pricing_key(model)).collect();
     let fix = format!("set {} to its price in USD per million tokens", keys.join(" and "));
@@ -334,22 +333,20 @@ async fn model(prepared: &Prepared) -> Finding {
 }
 
 /// Checks `models.json`, and reports the known facts about the configured models.
-fn models(prepared: &Prepared) -> Vec<Finding> {
+async fn models(prepared: &Prepared) -> Vec<Finding> {
     let mut findings = Vec::new();
     if let Some(fault) = &prepared.catalog_fault {
         let fix = "correct or remove the file, or install a table with `aethon-cli model update FILE`";
         findings.push(Finding::warning("models", fault.clone(), fix));
     }
-    let concerns = wiring::model::concerns(prepared).into_iter();
+    let concerns = wiring::model::concerns(prepared).await.into_iter();
     findings.extend(concerns.map(|concern| Finding::warning("models", concern.message, concern.fix)));
-    if findings.is_empty() {
-        let own = match prepared.catalog.own_count() {
-            0 => String::new(),
-            count => format!(", and {count} of models.json"),
-        };
-        let message = format!("using the built-in table (of {}){own}", Catalog::source());
-        findings.push(Finding::ok("models", message));
-    }
+    let today = prepared.clock().now().to_zoned(jiff::tz::TimeZone::UTC).date();
+    let tables = crate::models::tables(&prepared.catalog, today);
+    findings.push(Finding::ok(
+        "models",
+        format!("{tables}; `aethon-cli model update` says how to get a newer one"),
+    ));
     findings
 }
 

@@ -9,7 +9,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use aethon_agent::{Ending, Meter, Work};
-use aethon_core::embed::{Embedder, EmbeddingCache, TextKey};
+use aethon_core::embed::{Embedded, Embedder, EmbeddingCache, TextKey};
 use aethon_core::ledger::WorkKind;
 use aethon_core::model::{Capabilities, ModelError, ModelErrorKind, Readiness, Usage};
 use aethon_providers::TextKeys;
@@ -42,7 +42,7 @@ impl CachedEmbedder {
         &self,
         texts: &[&str],
         keys: &[TextKey],
-        vectors: &mut [Option<Vec<f32>>],
+        vectors: &mut [Option<Embedded>],
     ) -> Result<(), ModelError> {
         let mut seen = HashSet::new();
         let missing: Vec<(TextKey, String)> = (keys.iter().zip(texts).zip(vectors.iter()))
@@ -80,8 +80,13 @@ impl Embedder for CachedEmbedder {
     }
 
     async fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>, ModelError> {
+        self.embed_each(texts).await?.into_iter().collect()
+    }
+
+    async fn embed_each(&self, texts: &[&str]) -> Result<Vec<Embedded>, ModelError> {
         let keys: Vec<TextKey> = texts.iter().map(|text| self.0.keys.key(text)).collect();
-        let mut vectors = self.0.kept(&keys).await;
+        let kept = self.0.kept(&keys).await;
+        let mut vectors: Vec<Option<Embedded>> = kept.into_iter().map(|vector| vector.map(Ok)).collect();
         for _ in 0..2 {
             self.fill(texts, &keys, &mut vectors).await?;
             if let Some(vectors) = all_of_one_length(&vectors) {
@@ -109,24 +114,30 @@ impl Parts {
     }
 
     /// Requests vectors from the service, within the budget, and caches them.
-    async fn make(&self, texts: Vec<(TextKey, String)>) -> Result<Vec<(TextKey, Vec<f32>)>, ModelError> {
-        let input_tokens = estimate(&texts);
+    async fn make(&self, texts: Vec<(TextKey, String)>) -> Result<Vec<(TextKey, Embedded)>, ModelError> {
+        let input_tokens = estimate(texts.iter().map(|(_, text)| text.as_str()));
         let grant = self.meter.reserve(Work::new(WorkKind::Embedding, input_tokens), &self.model()).await;
         let grant = grant.map_err(|failure| ModelError::new(ModelErrorKind::Quota, failure.message))?;
         let asked: Vec<&str> = texts.iter().map(|(_, text)| text.as_str()).collect();
-        let made = self.service.embed(&asked).await.and_then(|vectors| {
+        let made = self.service.embed_each(&asked).await.and_then(|vectors| {
             let is_whole = vectors.len() == asked.len();
             if is_whole { Ok(vectors) } else { Err(self.malformed("not one vector for each text")) }
         });
         let ending = match &made {
-            Ok(_) => Ending::Whole { usage: Usage { input_tokens, ..Usage::default() }, named: None },
+            Ok(vectors) if vectors.iter().all(Result::is_err) => Ending::Refused,
+            Ok(vectors) => {
+                let embedded = asked.iter().zip(vectors).filter(|(_, vector)| vector.is_ok());
+                let input_tokens = estimate(embedded.map(|(text, _)| *text));
+                Ending::Whole { usage: Usage { input_tokens, ..Usage::default() }, named: None }
+            }
             Err(error) if error.kind() == ModelErrorKind::Timeout => Ending::Silent,
             Err(error) if error.kind() == ModelErrorKind::Malformed => Ending::Broken,
             Err(_) => Ending::Refused,
         };
         grant.settle(ending).await;
         let vectors: Vec<_> = texts.iter().map(|(key, _)| *key).zip(made?).collect();
-        if let Err(error) = self.cache.put(self.service.model(), vectors.clone()).await {
+        let embedded = vectors.iter().filter_map(|(key, vector)| Some((*key, vector.as_ref().ok()?.clone())));
+        if let Err(error) = self.cache.put(self.service.model(), embedded.collect()).await {
             let error = &error as &dyn std::error::Error;
             tracing::warn!(error, "vectors could not be cached; they will be requested again");
         }
@@ -147,15 +158,15 @@ impl Parts {
 }
 
 /// Estimates the tokens that the service will count, on the high side.
-fn estimate(texts: &[(TextKey, String)]) -> u64 {
-    texts.iter().map(|(_, text)| text.len().div_ceil(TOKEN_BYTES).max(1) as u64).sum()
+fn estimate<'t>(texts: impl Iterator<Item = &'t str>) -> u64 {
+    texts.map(|text| text.len().div_ceil(TOKEN_BYTES).max(1) as u64).sum()
 }
 
-/// Returns the vectors if all are present and of the same length.
-fn all_of_one_length(vectors: &[Option<Vec<f32>>]) -> Option<Vec<Vec<f32>>> {
-    let length = vectors.first().and_then(Option::as_ref).map(Vec::len);
-    let is_fitting = |vector: &Option<Vec<f32>>| vector.as_ref().map(Vec::len) == length;
-    if vectors.iter().all(is_fitting) { vectors.iter().cloned().collect() } else { None }
+/// Returns the vectors, or why there are none, if all are of the same length.
+fn all_of_one_length(vectors: &[Option<Embedded>]) -> Option<Vec<Embedded>> {
+    let mut lengths = vectors.iter().flatten().flatten().map(Vec::len);
+    let length = lengths.next();
+    if lengths.all(|other| Some(other) == length) { vectors.iter().cloned().collect() } else { None }
 }
 
 #[cfg(test)]

@@ -37,7 +37,7 @@ impl MachineFacts {
         Self {
             is_near,
             protection: Protection::of_this_machine(),
-            unpriced: wiring::unpriced::models(prepared),
+            unpriced: wiring::unpriced::models(prepared).await,
         }
     }
 }

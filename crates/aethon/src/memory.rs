@@ -4,15 +4,17 @@
 //! storage's, so nothing bypasses the guard. Vectors are computed in the background, so a slow, failing or expensive embedder
 //! never delays or fails anything; a memory without a vector is found by its words.
 
+use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use aethon_core::embed::Embedder;
+use aethon_core::embed::{Embedder, is_about_texts};
 use aethon_core::error::Result;
 use aethon_core::memory::{
     Correction, Memory, MemoryEntry, MemoryHit, MemoryId, MemoryListing, MemoryPage, MemoryQuery,
     MemoryRecord, MemoryStats, MemoryStorage, MemoryVector, NewMemory, Purpose, QueryVector, Reach, Stored,
 };
+use aethon_core::model::ModelError;
 use aethon_core::version::Expected;
 use aethon_guard::MemoryGuard;
 use async_trait::async_trait;
@@ -158,9 +160,10 @@ impl Vectors {
     /// Computes vectors on demand until it is stopped.
     async fn make(self, storage: Arc<dyn MemoryStorage>) {
         let mut pause = FIRST_PAUSE;
+        let mut set_aside = SetAside::default();
         loop {
-            self.wish.notified().await;
-            while let Err(error) = self.make_all(&*storage).await {
+            self.wished(&mut set_aside).await;
+            while let Err(error) = self.make_all(&*storage, &mut set_aside).await {
                 if pause == FIRST_PAUSE {
                     tracing::warn!(
                         error,
@@ -171,8 +174,18 @@ impl Vectors {
                 sleep(pause).await;
                 pause = (pause * 2).min(LAST_PAUSE);
             }
-            self.note(None);
+            self.note(set_aside.trouble());
             pause = FIRST_PAUSE;
+        }
+    }
+
+    /// Waits until there is something to embed: a new memory, or time to try the refused ones again.
+    async fn wished(&self, set_aside: &mut SetAside) {
+        if set_aside.refused.is_empty() {
+            return self.wish.notified().await;
+        }
+        if timeout(LAST_PAUSE, self.wish.notified()).await.is_err() {
+            set_aside.refused.clear();
         }
     }
 
@@ -180,23 +193,61 @@ impl Vectors {
         *self.trouble.lock().unwrap_or_else(PoisonError::into_inner) = trouble;
     }
 
-    async fn make_all(&self, storage: &dyn MemoryStorage) -> Result<(), String> {
+    /// Embeds all memories without a vector but those that are set aside. An error means that trying again may help.
+    async fn make_all(&self, storage: &dyn MemoryStorage, set_aside: &mut SetAside) -> Result<(), String> {
         let model = self.embedder.model();
         loop {
-            let missing = storage.without_vector(model, TOGETHER).await.map_err(|error| error.to_string())?;
+            let most = TOGETHER + set_aside.refused.len();
+            let mut missing = storage.without_vector(model, most).await.map_err(|error| error.to_string())?;
+            missing.retain(|memory| !set_aside.refused.contains(memory));
+            missing.truncate(TOGETHER);
             if missing.is_empty() {
                 return Ok(());
             }
             let texts: Vec<&str> = missing.iter().map(|(_, content)| content.as_str()).collect();
-            let made = self.embedder.embed(&texts).await.map_err(|error| error.to_string())?;
+            let made = self.embedder.embed_each(&texts).await.map_err(|error| error.to_string())?;
             if made.len() != missing.len() {
                 return Err("the embedder did not answer with a vector for each text".to_owned());
             }
-            let vectors = missing.into_iter().zip(made);
-            let vectors =
-                vectors.map(|((id, content), numbers)| MemoryVector { id, content, numbers }).collect();
+            let (mut vectors, mut failure) = (Vec::new(), None);
+            for ((id, content), made) in missing.into_iter().zip(made) {
+                match made {
+                    Ok(numbers) => vectors.push(MemoryVector { id, content, numbers }),
+                    Err(error) if is_about_texts(&error) => set_aside.add((id, content), &error),
+                    Err(error) => failure = Some(error.to_string()),
+                }
+            }
+            let has_made = !vectors.is_empty();
             storage.put_vectors(model, vectors).await.map_err(|error| error.to_string())?;
+            match (failure, has_made) {
+                (Some(failure), _) => return Err(failure),
+                // A service that refuses everything is set up wrongly, and is not asked about each memory.
+                (None, false) => return Err(set_aside.reason.clone()),
+                (None, true) => {}
+            }
         }
+    }
+}
+
+/// Memories that the service refused to embed, each for itself. They are tried again later, and after a restart.
+#[derive(Default)]
+struct SetAside {
+    refused: HashSet<(MemoryId, String)>,
+    /// Why, of the last one.
+    reason: String,
+}
+
+impl SetAside {
+    fn add(&mut self, memory: (MemoryId, String), error: &ModelError) {
+        self.reason = error.to_string();
+        tracing::warn!(memory = memory.0.0, error = self.reason, "a memory is refused by the embedder");
+        self.refused.insert(memory);
+    }
+
+    /// Describes why memories are without a vector, if some are.
+    fn trouble(&self) -> Option<String> {
+        let count = self.refused.len();
+        (count > 0).then(|| format!("{count} of the memories cannot be embedded: {}", self.reason))
     }
 }
 
@@ -229,7 +280,7 @@ mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
 
     use aethon_core::live::Live;
-    use aethon_core::model::{ModelError, ModelErrorKind};
+    use aethon_core::model::ModelErrorKind;
     use aethon_core::testkit::MemoryStore;
 
     use super::*;

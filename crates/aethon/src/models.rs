@@ -6,12 +6,14 @@
 use std::path::Path;
 
 use aethon_config::private_file;
+use aethon_core::clock::{Clock, SystemClock};
 use aethon_core::provider::Provider;
 use aethon_files::{Lock, Refusal, read_given};
 pub use aethon_providers::{Catalog, CatalogModel, EffortWord};
 use aethon_providers::{MAX_BYTES, MAX_TABLE_BYTES, ModelFacts, trim_models};
 use jiff::ToSpan;
 use jiff::civil::Date;
+use jiff::tz::TimeZone;
 use serde::Serialize;
 
 use crate::error::{Error, Result};
@@ -36,6 +38,40 @@ pub struct Installed {
 pub(crate) struct Concern {
     pub(crate) message: String,
     pub(crate) fix: String,
+}
+
+/// How to get a newer table, as commands.
+pub const HOW_TO_UPDATE: &str = "get LiteLLM's table and install it:\n  \
+    curl -fsSLO https://raw.githubusercontent.com/BerriAI/litellm/main/model_prices_and_context_window.json\n  \
+    aethon-cli model update model_prices_and_context_window.json\n\
+    or from the Python package index, without GitHub:\n  \
+    pip download --no-deps -d . litellm && unzip -jo litellm-*.whl '*/model_prices_and_context_window_backup.json'\n  \
+    aethon-cli model update model_prices_and_context_window_backup.json";
+
+/// Describes the tables in use and their ages.
+pub(crate) fn tables(catalog: &Catalog, today: Date) -> String {
+    let age = |date: Date| match today.since(date).map_or(0, |span| span.get_days()) {
+        ..=0 => "of today".to_owned(),
+        1 => "a day old".to_owned(),
+        days => format!("{days} days old"),
+    };
+    let built_in =
+        Catalog::made_on().map(|date| format!(", made on {date}, {}", age(date))).unwrap_or_default();
+    let source = Catalog::source();
+    let own = match (catalog.own_count(), catalog.own_date()) {
+        (0, _) => String::new(),
+        (count, None) => format!(", and {count} models of models.json, which has no date and precedes it"),
+        (count, Some(date)) => {
+            let rank = match catalog.is_own_outdated() {
+                true => {
+                    "which is older, and only used for what the built-in table does not know or you wrote yourself"
+                }
+                false => "which precedes it",
+            };
+            format!(", and {count} models of models.json, installed on {date}, {}, {rank}", age(date))
+        }
+    };
+    format!("using the built-in table (of {source}{built_in}){own}")
 }
 
 /// Loads the catalogue of a home, and reports problems of its file.
@@ -78,7 +114,8 @@ fn read(path: &Path, most: usize) -> Result<Option<String>, String> {
 pub fn install(home: &Home, table: &Path) -> Result<Installed> {
     let refuse = |fault: String| Error::refused(format!("{} is refused: {fault}", table.display()));
     let text = read(table, MAX_TABLE_BYTES).and_then(|text| text.ok_or("there is no such file".to_owned()));
-    let trimmed = text.and_then(|text| trim_models(&text)).map_err(refuse)?;
+    let today = SystemClock.now().to_zoned(TimeZone::UTC).date();
+    let trimmed = text.and_then(|text| trim_models(&text, today)).map_err(refuse)?;
     let new = Catalog::with_own(&trimmed).map_err(refuse)?;
     home.prepare()?;
     let path = home.models();

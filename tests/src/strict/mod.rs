@@ -8,6 +8,7 @@
 pub mod anthropic;
 pub mod bedrock;
 pub mod chat;
+pub mod gateway;
 pub mod gemini;
 pub mod ollama;
 pub mod responses;

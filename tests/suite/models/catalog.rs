@@ -81,6 +81,42 @@ fn a_newer_table_is_installed_and_a_refused_one_changes_nothing() {
 }
 
 #[test]
+fn ages_of_the_tables_are_shown_and_an_update_without_a_file_says_how_to_get_one() {
+    let home = home();
+    let (code, _, complaint) = cli(home.path(), &["model", "update"]);
+    assert_eq!(code, Some(2));
+    for command in ["curl ", "model_prices_and_context_window", "aethon-cli model update "] {
+        assert!(complaint.contains(command), "{command}: {complaint}");
+    }
+    let table = home.path().join("table.json");
+    let row = r#"{"gpt-6-sol": {"litellm_provider": "openai", "mode": "chat", "max_input_tokens": 7000}}"#;
+    fs::write(&table, row).unwrap();
+    assert_eq!(cli(home.path(), &["model", "update", table.to_str().unwrap()]).0, Some(0));
+    let tables = || {
+        let (_, out, _) = cli(home.path(), &["doctor", "--set", "model.provider=echo"]);
+        out.lines().find(|line| line.contains("built-in table")).expect("a finding").to_owned()
+    };
+    let line = tables();
+    for words in ["litellm 1.", "made on 20", "1 models of models.json, installed on 20", "of today"] {
+        assert!(line.contains(words), "{words}: {line}");
+    }
+    assert_eq!(listed(home.path(), "openai/gpt-6-sol")["context_window"], 7_000);
+
+    // The same file, installed before the built-in table was made.
+    let file = home.path().join("models.json");
+    let text = fs::read_to_string(&file).unwrap();
+    let (before, rest) = text.split_once("\"installed_on\":\"").expect("a date");
+    fs::write(&file, format!("{before}\"installed_on\":\"2024-01-01{}", &rest[10..])).unwrap();
+    assert!(tables().contains("which is older"), "{}", tables());
+    assert_eq!(listed(home.path(), "openai/gpt-6-sol")["context_window"], 1_050_000);
+
+    // Without a date, it is the owner's own.
+    fs::write(&file, row).unwrap();
+    assert!(tables().contains("no date"), "{}", tables());
+    assert_eq!(listed(home.path(), "openai/gpt-6-sol")["context_window"], 7_000);
+}
+
+#[test]
 fn broken_catalog_file_is_reported_and_the_service_starts() {
     let home = home();
     fs::write(home.path().join("models.json"), r#"{"m": {"max_input_tokens": -5}}"#).unwrap();

@@ -12,7 +12,7 @@ use aethon_tests::strict::gemini::Gemini;
 use aethon_tests::strict::ollama::Ollama;
 use aethon_tests::strict::responses::OpenAi;
 use aethon_tests::strict::{Provider, Strict, THOUGHT, seal};
-use aethon_tests::{Server, home, server::server_command};
+use aethon_tests::{Server, home, program, run, server::server_command};
 use serde_json::{Value, json};
 
 /// The smallest PNG: one pixel.
@@ -195,6 +195,30 @@ fn litellm_proxy_reports_the_price() {
     assert!(expected > 0.0 && (figure("cost_usd") - expected).abs() < 1e-9, "{row}");
     assert_eq!(strict.requests()[0].line, "GET /v1/model/info", "no table knows the owner's own name for it");
     assert_eq!(strict.refusals(), [""; 0]);
+}
+
+#[test]
+fn litellm_proxy_is_believed_by_doctor_check_and_notice() {
+    let with_ceiling = ["model.model_id=team-model", "budget.daily_usd=1"];
+    let (strict, server) = served(Chat::of(Host::LiteLlm), "litellm", "", &with_ceiling[..1]);
+    let frames = server.chat("default").say("m1", "Hi.");
+    assert_eq!(frames.last().expect("a turn ends")["text"], "Done after 0 steps.");
+    assert!(frames.iter().all(|frame| frame["code"] != "unknown_model"), "{frames:?}");
+    let host = format!("model.host=\"{}\"", strict.address());
+    let settings =
+        [&["model.provider=litellm", &host, "model.api_key=strict-key"][..], &with_ceiling].concat();
+    let arguments = |first: &str| -> Vec<String> {
+        let sets = settings.iter().flat_map(|set| ["--set".to_owned(), (*set).to_owned()]);
+        std::iter::once(first.to_owned()).chain(sets).collect()
+    };
+    for (name, first) in [("aethon-cli", "doctor"), ("aethon-server", "--check")] {
+        let output = run(program(name, home().path()).args(arguments(first)), None);
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        for wrong in ["refused", "32768", "unknown model", "no known price"] {
+            assert!(!text.contains(wrong), "{first}, {wrong}: {text}");
+        }
+        assert!(text.contains("1 USD a day"), "{first}: {text}");
+    }
 }
 
 /// The bodies of the requests that were answered, without what differs from home to home.

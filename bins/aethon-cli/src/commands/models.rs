@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use aethon::core::ledger::Price;
 use aethon::core::visible::readable;
-use aethon::models::{Catalog, CatalogModel, EffortWord};
+use aethon::models::{Catalog, CatalogModel, EffortWord, HOW_TO_UPDATE};
 use anyhow::Result;
 use serde_json::{Value, json};
 
@@ -30,7 +30,8 @@ pub(crate) fn list(common: &Common, vendor: Option<&str>, as_json: bool) -> Resu
     if as_json {
         let models: Vec<Value> = models.iter().map(document).collect();
         print_json(
-            &json!({"source": Catalog::source(), "own": prepared.catalog().own_count(), "models": models}),
+            &json!({"source": Catalog::source(), "made_on": Catalog::made_on(), "own": prepared.catalog().own_count(),
+                "own_installed_on": prepared.catalog().own_date(), "models": models}),
         )?;
     } else {
         print(&table(&models))?;
@@ -38,8 +39,11 @@ pub(crate) fn list(common: &Common, vendor: Option<&str>, as_json: bool) -> Resu
     Ok(ExitCode::SUCCESS)
 }
 
-/// Installs a table.
-pub(crate) fn update(common: &Common, file: &Path, as_json: bool) -> Result<ExitCode> {
+/// Installs a table, or says how to get one.
+pub(crate) fn update(common: &Common, file: Option<&Path>, as_json: bool) -> Result<ExitCode> {
+    let Some(file) = file else {
+        return Err(aethon::Error::refused(format!("no file is named; {HOW_TO_UPDATE}")).into());
+    };
     let prepared = crate::setup::prepared(common)?;
     let installed = aethon::models::install(prepared.home(), file)?;
     if as_json {

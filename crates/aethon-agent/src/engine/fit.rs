@@ -1,6 +1,7 @@
 //! Makes a turn's next request fit: queries the model's limits, and has the conversation compacted.
 
 use aethon_core::message::Block;
+use aethon_core::provider::Provider;
 use aethon_core::surface::TurnEvent;
 
 use super::compaction::{Allowance, Compactor};
@@ -59,10 +60,21 @@ impl Turn<'_> {
     }
 
     /// Notifies the person once that the model is unknown, of the limits assumed for it, and of the settings to use.
-    pub(super) fn notify_assumed_limits(&self) {
-        let model = self.agent.agent.models.capabilities();
+    pub(super) async fn notify_assumed_limits(&mut self) -> Result<(), TurnOutcome> {
+        let mut model = self.agent.agent.models.capabilities();
         if model.is_known || !self.shared.reported_models.is_new(&model.model) {
-            return;
+            return Ok(());
+        }
+        if Provider::from_name(&model.provider) == Some(Provider::LiteLlm) {
+            // Its owner chose the name, so only the proxy knows the model; after the answer this delays nothing.
+            let learnt = self.control.guard(self.agent.agent.models.learn()).await;
+            if let Err(error) = learnt.map_err(TurnOutcome::interrupted)? {
+                tracing::debug!(%error, "the proxy does not say what its model can do");
+            }
+            model = self.agent.agent.models.capabilities();
+            if model.is_known {
+                return Ok(());
+            }
         }
         let message = format!(
             "{} is in no table of models: a window of {} tokens and answers of up to {} are assumed. Set \
@@ -71,6 +83,7 @@ impl Turn<'_> {
         );
         let notice = TurnEvent::Notice { code: "unknown_model".into(), message };
         self.job.surface.emit(&self.context.turn, notice);
+        Ok(())
     }
 
     fn begins_with_a_picture(&self) -> bool {

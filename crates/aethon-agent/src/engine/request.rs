@@ -25,7 +25,6 @@ impl Turn<'_> {
         let mut tries = RetryState::new(self.shared.options.max_retries);
         let mut is_compacted = false;
         self.discover_model(&system).await?;
-        self.notify_assumed_limits();
         self.make_room(&system).await?;
         loop {
             // A failure may have said how much fits.
@@ -52,7 +51,7 @@ impl Turn<'_> {
                         }
                         None => {
                             self.notify_unseen_picture();
-                            return Ok(());
+                            return self.notify_assumed_limits().await;
                         }
                     }
                 }

@@ -1,5 +1,6 @@
 //! Reads one value as the type wanted, and describes it if that fails.
 
+use aethon_core::secret::Secret;
 use figment::value::Value;
 
 use super::fault::Fault;
@@ -33,10 +34,19 @@ impl Node<'_> {
                  to turn it off, leave the key out or set it to \"\"",
             ));
         }
-        if !self.is_secret {
+        if !self.is_secret && expanded.is_referenced && self.is_header() {
+            // Also of a variable: whoever keeps a header out of the file has a reason.
+            self.scope.embedded.borrow_mut().push(Secret::new(expanded.text.as_ref()));
+        } else if !self.is_secret {
             self.scope.embedded.borrow_mut().extend(expanded.credentials);
         }
         Ok(expanded.text.into_owned())
+    }
+
+    /// Whether it is the value of one of a model's headers.
+    fn is_header(&self) -> bool {
+        let keys: Vec<&str> = self.key.keys().collect();
+        matches!(keys.as_slice(), ["model", .., "headers", _])
     }
 
     /// The text from which to parse a number or boolean, if a variable, `--set` or a reference supplied one.

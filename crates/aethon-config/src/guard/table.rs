@@ -21,6 +21,11 @@ pub(super) const RULES: &[(&str, Rule)] = &[
     ("model.api_key", Any),
     ("model.host", Any),
     ("model.allow_http", TurnedOn),
+    // They may hold a key, or the name of the account that pays.
+    ("model.headers", Any),
+    ("model.headers.NAME", Any),
+    ("model.organization", Any),
+    ("model.project", Any),
     ("model.api", Free),
     ("model.api_version", Free),
     ("model.max_tokens", Free),

@@ -61,6 +61,10 @@ pub struct Embedding {
     #[serde(skip)]
     #[schemars(skip)]
     pub(crate) environment_key: Secret,
+    /// What was odd about the key.
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub(crate) key_remark: Option<String>,
 }
 
 impl Default for Embedding {
@@ -74,11 +78,17 @@ impl Default for Embedding {
             dimensions: None,
             timeout_seconds: 30,
             environment_key: Secret::default(),
+            key_remark: None,
         }
     }
 }
 
 impl Embedding {
+    /// What was odd about the key as it was given, and what that means; the value itself does not appear.
+    pub fn key_remark(&self) -> Option<&str> {
+        self.key_remark.as_deref()
+    }
+
     /// The key to use: `api_key`, else the value of the provider's usual environment variable at load.
     pub fn key(&self) -> &Secret {
         if self.api_key.is_empty() { &self.environment_key } else { &self.api_key }

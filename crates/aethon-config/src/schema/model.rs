@@ -31,6 +31,12 @@ pub struct Model {
     pub host: String,
     /// Whether plain http is permitted to addresses other than loopback. Keys and conversations are then sent unencrypted.
     pub allow_http: bool,
+    /// Additional headers for every request to the model, such as those of a gateway. A value may be `${credential:NAME}`.
+    pub headers: BTreeMap<String, String>,
+    /// The organisation that pays, at OpenAI (`OpenAI-Organization`). Empty: the key's default.
+    pub organization: String,
+    /// The project that pays, at OpenAI (`OpenAI-Project`). Empty: the key's default.
+    pub project: String,
     /// The API of OpenAI and compatible servers. `auto`: Responses on OpenAI's own host where the model accepts tools nowhere
     /// else, otherwise Chat Completions.
     #[schemars(schema_with = "crate::json_schema::openai_api")]
@@ -70,6 +76,10 @@ pub struct Model {
     #[serde(skip)]
     #[schemars(skip)]
     pub(crate) environment_key: Secret,
+    /// What was odd about the key.
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub(crate) key_remark: Option<String>,
 }
 
 impl Default for Model {
@@ -80,6 +90,9 @@ impl Default for Model {
             api_key: Secret::default(),
             host: String::new(),
             allow_http: false,
+            headers: BTreeMap::new(),
+            organization: String::new(),
+            project: String::new(),
             api: OpenAiApi::default(),
             api_version: AnthropicVersion::default(),
             max_tokens: None,
@@ -95,6 +108,7 @@ impl Default for Model {
             named: BTreeMap::new(),
             extra: serde_json::Map::new(),
             environment_key: Secret::default(),
+            key_remark: None,
         }
     }
 }
@@ -104,6 +118,11 @@ impl Model {
     /// then starts and names the key to set.
     pub fn key(&self) -> &Secret {
         if self.api_key.is_empty() { &self.environment_key } else { &self.api_key }
+    }
+
+    /// What was odd about the key as it was given, and what that means; the value itself does not appear.
+    pub fn key_remark(&self) -> Option<&str> {
+        self.key_remark.as_deref()
     }
 
     /// This model and its fallbacks, in the order in which they are tried, each complete in itself.

@@ -22,8 +22,10 @@ pub struct NamedModel {
 }
 
 /// The keys that belong to a service. A table that names another provider does not inherit them.
-const OF_SERVICE: [&str; 8] =
-    ["host", "allow_http", "api", "api_version", "region", "api_key", "model_id", "extra"];
+const OF_SERVICE: [&str; 7] = ["host", "allow_http", "api", "api_version", "region", "model_id", "extra"];
+
+/// The keys that authorise. A table that names another provider or another address does not inherit them.
+const OF_ACCOUNT: [&str; 4] = ["api_key", "headers", "organization", "project"];
 
 /// The keys that belong to a model. A table that names another model does not inherit them.
 const OF_MODEL: [&str; 2] = ["context_window", "max_tokens"];
@@ -44,14 +46,14 @@ impl NamedModel {
             self.set.contains(key)
                 || is_other_service && OF_SERVICE.contains(&key)
                 || is_other_model && OF_MODEL.contains(&key)
-                || is_other_host && key == "api_key"
+                || (is_other_service || is_other_host) && OF_ACCOUNT.contains(&key)
         };
         macro_rules! inherit {
             ($($field:ident)*) => { $(if !is_kept(stringify!($field)) { self.model.$field.clone_from(&main.$field); })* };
         }
         inherit! {
             provider model_id api_key host allow_http api api_version max_tokens temperature top_p region context_window
-            effort timeout_seconds max_retries small extra
+            effort timeout_seconds max_retries small extra headers organization project
         }
         if is_other_service && !self.sets("small") {
             self.model.small.clear();

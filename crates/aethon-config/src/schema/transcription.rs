@@ -31,6 +31,10 @@ pub struct Transcription {
     #[serde(skip)]
     #[schemars(skip)]
     pub(crate) environment_key: Secret,
+    /// What was odd about the key.
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub(crate) key_remark: Option<String>,
 }
 
 impl Default for Transcription {
@@ -44,11 +48,17 @@ impl Default for Transcription {
             language: String::new(),
             timeout_seconds: 120,
             environment_key: Secret::default(),
+            key_remark: None,
         }
     }
 }
 
 impl Transcription {
+    /// What was odd about the key as it was given, and what that means; the value itself does not appear.
+    pub fn key_remark(&self) -> Option<&str> {
+        self.key_remark.as_deref()
+    }
+
     /// The key to use: `api_key`, else the value of the provider's usual environment variable at load.
     pub fn key(&self) -> &Secret {
         if self.api_key.is_empty() { &self.environment_key } else { &self.api_key }

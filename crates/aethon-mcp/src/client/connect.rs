@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use ::http::{HeaderName, HeaderValue};
 use aethon_core::exchange::Exchange;
+use aethon_core::header_value::header_oddity;
 use aethon_core::program::{Program, Programs, RunningProgram};
 use aethon_core::secret::Secret;
 use futures_util::FutureExt;
@@ -149,7 +150,12 @@ fn valid(headers: &[(String, Secret)]) -> Result<HashMap<HeaderName, HeaderValue
     let header = |(name, value): &(String, Secret)| {
         // The value is a secret, so only name the header.
         let invalid = |what: &str| Error::new(format!("the {what} of the header {name:?} is not valid"));
-        let mut value = HeaderValue::from_str(value.expose()).map_err(|_| invalid("value"))?;
+        if let Some(oddity) = header_oddity(value.expose()) {
+            return Err(Error::new(format!(
+                "the value of the header {name:?} {oddity}, so it cannot be sent"
+            )));
+        }
+        let mut value = HeaderValue::from_str(value.expose().trim()).map_err(|_| invalid("value"))?;
         value.set_sensitive(true);
         Ok((HeaderName::from_bytes(name.as_bytes()).map_err(|_| invalid("name"))?, value))
     };

@@ -59,15 +59,15 @@ impl Dialect for Anthropic {
     }
 
     fn read_probe(&self, answer: &Value) -> Result<String, ModelError> {
-        let (base, model) = (&self.service.endpoint.base, &self.service.model);
+        let (answers, model) = (self.service.answers(), &self.service.model);
         let models = answer.get("data").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
         // The list has dated names; the configuration often has their short forms.
         let listed =
             models.iter().filter_map(|entry| entry.get("id")?.as_str()).any(|id| id.starts_with(model));
         Ok(if listed || models.is_empty() {
-            format!("Anthropic answers at {base}")
+            answers
         } else {
-            format!("Anthropic answers at {base}, but does not list the model {model}")
+            format!("{answers}, but does not list the model {model}")
         })
     }
 }

@@ -75,7 +75,7 @@ impl Dialect for Bedrock {
     }
 
     fn read_probe(&self, _answer: &Value) -> Result<String, ModelError> {
-        Ok(format!("Amazon Bedrock answers at {}", self.service.endpoint.base))
+        Ok(self.service.answers())
     }
 
     fn read_probe_failure(&self, error: ModelError) -> Result<String, ModelError> {

@@ -3,14 +3,26 @@
 //! It stays text. A lookup scans the beginnings of its lines and parses only the row it needs, so the hundreds of
 //! unused models cost nothing at startup.
 
+use jiff::civil::Date;
+
 use super::facts::ModelFacts;
 use super::line::{Row, SPEECH};
 use super::query::{Fit, Query};
 
 const TEXT: &str = include_str!("../../data/models.json");
 
-/// The source of the table, from `data/VERSION`: name and version of the package.
-pub(super) const SOURCE: &str = include_str!("../../data/VERSION");
+/// `data/VERSION`: name and version of the package that the table comes from, and the day on which it was made.
+const VERSION: &str = include_str!("../../data/VERSION");
+
+/// Returns the source of the table: package and version.
+pub(super) fn source() -> &'static str {
+    VERSION.lines().next().unwrap_or_default()
+}
+
+/// Returns the day on which the table was made.
+pub(super) fn made_on() -> Option<Date> {
+    VERSION.lines().nth(1)?.trim().parse().ok()
+}
 
 /// An unparsed row.
 #[derive(Clone, Copy)]
@@ -88,6 +100,12 @@ mod tests {
         assert_eq!(count + 2, TEXT.lines().count(), "a line holds one model");
         let all: serde_json::Value = serde_json::from_str(TEXT).unwrap();
         assert_eq!(all.as_object().unwrap().len(), count);
+    }
+
+    #[test]
+    fn the_table_has_a_source_and_a_day() {
+        assert!(source().starts_with("litellm "), "{VERSION}");
+        assert!(made_on().is_some(), "{VERSION}");
     }
 
     #[test]

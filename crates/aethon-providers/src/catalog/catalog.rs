@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use aethon_core::ledger::Price;
 use aethon_core::provider::Provider;
+use jiff::civil::Date;
 
 use super::built_in;
 use super::facts::ModelFacts;
@@ -17,6 +18,8 @@ use super::vendor;
 #[derive(Debug, Clone, Default)]
 pub struct Catalog {
     own: Arc<[OwnModel]>,
+    /// The day on which the owner's file was installed; `None` for one that was written by hand.
+    own_date: Option<Date>,
 }
 
 /// A model in the catalogue.
@@ -43,7 +46,19 @@ impl Catalog {
     ///
     /// A sentence that names the fault of the text, none of which is used then.
     pub fn with_own(text: &str) -> Result<Self, String> {
-        own::read(text).map(|models| Self { own: models.into() })
+        let models = own::read(text)?;
+        Ok(Self { own: models.into(), own_date: own::installed_on(text) })
+    }
+
+    /// Returns the day on which the owner's own file was installed, if it says so.
+    pub fn own_date(&self) -> Option<Date> {
+        self.own_date
+    }
+
+    /// Returns whether the owner's own file was installed before the built-in table was made. The built-in table then
+    /// holds for the models that it knows, except for rows that the owner wrote.
+    pub fn is_own_outdated(&self) -> bool {
+        self.own_date.zip(built_in::made_on()).is_some_and(|(own, made)| own < made)
     }
 
     /// Returns the number of models in the owner's own file.
@@ -63,7 +78,12 @@ impl Catalog {
 
     /// Returns the source of the built-in table: package and version.
     pub fn source() -> &'static str {
-        built_in::SOURCE.trim()
+        built_in::source()
+    }
+
+    /// Returns the day on which the built-in table was made.
+    pub fn made_on() -> Option<Date> {
+        built_in::made_on()
     }
 
     /// Returns the known or assumed facts about a model of this provider at this address (empty for the provider's
@@ -72,6 +92,7 @@ impl Catalog {
         let is_offline = matches!(provider, Provider::Fake | Provider::Echo);
         let query = Query::of(provider, model, host);
         let row = if is_offline { None } else { built_in::find(&query) };
+        let is_listed = row.as_ref().is_some_and(|(fit, _)| !fit.is_distant());
         let found = row.map(|(fit, mut facts)| {
             facts.price = facts.price.filter(|_| !fit.is_other_price);
             facts
@@ -81,10 +102,11 @@ impl Catalog {
             Provider::Fake | Provider::Echo => offline(provider),
             _ => ModelFacts::assumed(is_hosted),
         });
-        if is_free(provider) {
+        if is_free(provider) || (vendor::is_router(host) && model.trim().ends_with(":free")) {
             facts.price = Some(Price::FREE);
         }
-        let own = self.answering().filter_map(|model| Some((model.fit(&query)?, model)));
+        let own = self.answering().filter(|model| !(is_listed && self.is_superseded(model)));
+        let own = own.filter_map(|model| Some((model.fit(&query)?, model)));
         match own.min_by_key(|(fit, _)| *fit) {
             // Validated when the file was read.
             Some((fit, model)) => model.over(facts).map_or(facts, |said| ModelFacts {
@@ -109,7 +131,9 @@ impl Catalog {
     /// [`TOKENS_A_SECOND`]: aethon_core::transcribe::TOKENS_A_SECOND
     pub fn speech_price(&self, provider: Provider, model: &str, host: &str) -> Option<Price> {
         let query = Query::of(provider, model, host);
-        let own = self.own.iter().filter_map(|model| {
+        let is_listed = built_in::find_speech(&query).is_some();
+        let own = self.own.iter().filter(|model| !(is_listed && self.is_superseded(model)));
+        let own = own.filter_map(|model| {
             let price = model.entry.speech_price().ok().flatten()?;
             Some((model.fit(&query).filter(|fit| !fit.is_other_price)?, price))
         });
@@ -119,6 +143,11 @@ impl Catalog {
         let is_sold_there = provider == Provider::LiteLlm || vendor::is_known_host(host);
         let (fit, facts) = built_in::find_speech(&query).filter(|_| is_sold_there)?;
         facts.price.filter(|_| !fit.is_other_price)
+    }
+
+    /// Returns whether a row gives way to the built-in table: it comes from an older table.
+    fn is_superseded(&self, model: &OwnModel) -> bool {
+        self.is_own_outdated() && model.entry.provider().is_some()
     }
 
     /// Returns the owner's rows of chat and embedding models.
@@ -144,6 +173,9 @@ impl Catalog {
                 }
             };
             for vendor in vendors {
+                if self.is_superseded(model) && models.contains_key(&(vendor.clone(), model.name.clone())) {
+                    continue;
+                }
                 let place = models.entry((vendor, model.name.clone())).or_insert(ModelFacts::assumed(true));
                 *place = model.over(*place).unwrap_or(*place);
             }

@@ -61,8 +61,12 @@ pub(super) fn wanted(id: &str, fields: &Map<String, Value>) -> Option<(String, E
         .split_once('/')
         .filter(|(first, _)| vendor::of_litellm(first).is_some())
         .map_or(id, |(_, name)| name);
-    // Prices of single regions and of reserved capacity.
-    let is_special = matches!(vendor, "bedrock" | "azure") && name.contains('/');
+    // Fireworks' own models are looked up without `accounts/fireworks/models/`.
+    let name = if vendor == "fireworks" { name.rsplit('/').next().unwrap_or(name) } else { name };
+    // Prices of single regions and of reserved capacity, and models of others behind an API of Perplexity's own.
+    let is_special = matches!(vendor, "bedrock" | "azure" | "perplexity") && name.contains('/');
+    // Hundreds of old models that can call no tools would only make the program larger.
+    let is_special = is_special || (vendor == "fireworks" && !entry.can_call_tools());
     ((entry.is_wanted() || entry.is_speech()) && has_size && !is_special)
         .then(|| (format!("{vendor}/{name}"), entry))
 }

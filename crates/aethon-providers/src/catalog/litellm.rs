@@ -83,6 +83,11 @@ impl Entry {
         self.mode() == Some(SPEECH)
     }
 
+    /// Returns whether it says that the model can call tools.
+    pub(super) fn can_call_tools(&self) -> bool {
+        self.0.get("supports_function_calling").and_then(Value::as_bool) == Some(true)
+    }
+
     /// Returns whether it states how many tokens the model accepts.
     pub(super) fn has_window(&self) -> bool {
         self.0.contains_key("max_input_tokens") || self.0.contains_key("max_tokens")

@@ -6,7 +6,8 @@
 use std::collections::BTreeMap;
 
 use aethon_core::provider::Provider;
-use serde_json::{Map, Value};
+use jiff::civil::Date;
+use serde_json::{Map, Value, json};
 
 use super::facts::ModelFacts;
 use super::litellm::Entry;
@@ -32,11 +33,16 @@ pub(super) fn read(text: &str) -> Result<Vec<OwnModel>, String> {
     if text.len() > MAX_BYTES {
         return Err(format!("it has more than {MAX_BYTES} bytes"));
     }
-    object(text)?
-        .iter()
-        .filter(|(id, _)| *id != "sample_spec")
-        .map(|(id, fields)| model(id, fields))
-        .collect()
+    object(text)?.iter().filter(|(id, _)| *id != ABOUT).map(|(id, fields)| model(id, fields)).collect()
+}
+
+/// The entry that a table of LiteLLM has to describe itself, where an installed file says when that was.
+const ABOUT: &str = "sample_spec";
+const INSTALLED_ON: &str = "installed_on";
+
+/// Returns the day on which this file was installed, if it says so.
+pub(super) fn installed_on(text: &str) -> Option<Date> {
+    object(text).ok()?.get(ABOUT)?.get(INSTALLED_ON)?.as_str()?.parse().ok()
 }
 
 fn object(text: &str) -> Result<BTreeMap<String, Map<String, Value>>, String> {
@@ -80,17 +86,17 @@ impl OwnModel {
     }
 }
 
-/// Trims one of LiteLLM's tables, or a file in its format, to what Aethon reads.
+/// Trims one of LiteLLM's tables, or a file in its format, to what Aethon reads, and notes the day in it.
 ///
 /// # Errors
 ///
 /// A sentence for the owner that names the fault.
-pub fn trim_models(text: &str) -> Result<String, String> {
+pub fn trim_models(text: &str, today: Date) -> Result<String, String> {
     if text.len() > MAX_TABLE_BYTES {
         return Err(format!("it has more than {MAX_TABLE_BYTES} bytes"));
     }
     let mut kept = Map::new();
-    for (id, fields) in object(text)?.iter().filter(|(id, _)| *id != "sample_spec") {
+    for (id, fields) in object(text)?.iter().filter(|(id, _)| *id != ABOUT) {
         // Entries without a provider are the owner's own, and omitted abilities stay unstated.
         let entry = match fields.contains_key("litellm_provider") {
             true => generate::wanted(id, fields).map(|(_, entry)| entry.complete()),
@@ -103,8 +109,9 @@ pub fn trim_models(text: &str) -> Result<String, String> {
     if kept.is_empty() {
         return Err("it names no model that Aethon can be asked for".to_owned());
     }
-    let rows: Vec<String> =
-        kept.iter().map(|(id, fields)| format!("{}: {fields}", Value::from(id.as_str()))).collect();
+    let about = format!("{}: {}", Value::from(ABOUT), json!({ INSTALLED_ON: today.to_string() }));
+    let rows = kept.iter().map(|(id, fields)| format!("{}: {fields}", Value::from(id.as_str())));
+    let rows: Vec<String> = std::iter::once(about).chain(rows).collect();
     let trimmed = format!("{{\n{}\n}}\n", rows.join(",\n"));
     if trimmed.len() > MAX_BYTES {
         return Err(format!("it has more than {MAX_BYTES} bytes of models that Aethon can be asked for"));
@@ -116,12 +123,14 @@ pub fn trim_models(text: &str) -> Result<String, String> {
 mod tests {
     use super::*;
 
+    const TODAY: Date = jiff::civil::date(2026, 11, 27);
+
     #[test]
     fn a_file_that_is_broken_hostile_or_huge_is_refused() {
         let check = |text: &str, words: &str| {
             let refusal = read(text).unwrap_err();
             assert!(refusal.contains(words), "{refusal}");
-            assert!(trim_models(text).is_err(), "{words}");
+            assert!(trim_models(text, TODAY).is_err(), "{words}");
         };
         check("", "not a JSON object");
         check("[]", "not a JSON object");
@@ -145,7 +154,8 @@ mod tests {
             "painter": {"litellm_provider": "openai", "mode": "image_generation", "max_input_tokens": 1000},
             "elsewhere": {"litellm_provider": "sagemaker", "mode": "chat", "max_input_tokens": 1000},
             "mine": {"max_input_tokens": 500}}"#;
-        let trimmed = trim_models(table).unwrap();
+        let trimmed = trim_models(table, TODAY).unwrap();
+        assert_eq!(installed_on(&trimmed), Some(TODAY));
         let models = read(&trimmed).unwrap();
         let names: Vec<_> =
             models.iter().map(|model| (model.vendor.as_deref(), model.name.as_str())).collect();
@@ -153,7 +163,7 @@ mod tests {
         assert!(!trimmed.contains("source"));
         let facts = |at: usize| models[at].over(ModelFacts::assumed(true)).unwrap();
         assert!(!facts(0).images && facts(1).images, "a table means what it leaves out, an owner does not");
-        assert_eq!(trim_models(&trimmed).unwrap(), trimmed, "what is trimmed stays as it is");
-        assert!(trim_models("{}").unwrap_err().contains("no model"));
+        assert_eq!(trim_models(&trimmed, TODAY).unwrap(), trimmed, "what is trimmed stays as it is");
+        assert!(trim_models("{}", TODAY).unwrap_err().contains("no model"));
     }
 }

@@ -20,13 +20,31 @@ pub(super) struct Fit {
     pub(super) is_other_price: bool,
 }
 
+/// The rank from which on a row belongs to another vendor.
+const DISTANT: usize = 1000;
+
+impl Fit {
+    /// Returns whether the row belongs to another vendor, which knows the model itself but not this seller's terms.
+    pub(super) fn is_distant(self) -> bool {
+        self.rank >= DISTANT
+    }
+}
+
 impl Query {
     pub(super) fn of(provider: Provider, model: &str, host: &str) -> Self {
         let mut canonical = vec![name::canonical(model)];
         if provider == Provider::Ollama {
             canonical.extend(name::untagged(model).map(name::canonical));
         }
-        Self { sellers: vendor::sellers(provider, model, host), own: name::own_names(model), canonical }
+        let mut own = name::own_names(model);
+        if vendor::is_router(host) {
+            // It writes `claude-sonnet-4.5` where the vendor writes `claude-sonnet-4-5`.
+            let dashed = own.iter().filter(|(name, _)| name.contains('.'));
+            let dashed: Vec<_> =
+                dashed.map(|(name, has_price)| (name.replace('.', "-"), *has_price)).collect();
+            own.extend(dashed);
+        }
+        Self { sellers: vendor::sellers(provider, model, host), own, canonical }
     }
 
     /// Returns how well a row of the vendor's own list matches. A row without a vendor is one of the owner's for
@@ -50,6 +68,6 @@ impl Query {
         }
         let row = name::canonical(&row);
         let at = self.canonical.iter().position(|canonical| *canonical == row)?;
-        Some(Fit { rank: 1000 + at, is_other_price: true })
+        Some(Fit { rank: DISTANT + at, is_other_price: true })
     }
 }

@@ -25,7 +25,16 @@ fn a_model_is_found_under_each_of_its_names() {
     check(Provider::OpenAi, "gpt-6-sol", PROXY, 1_050_000, Some(2.0));
     check(Provider::OpenAi, "deepseek-v4-pro", "https://api.deepseek.com/v1", 1_000_000, Some(1.32));
     check(Provider::OpenAi, "deepseek-v4-pro", PROXY, 1_000_000, None);
-    check(Provider::OpenAi, "anthropic/claude-opus-4.7", "https://openrouter.ai/api/v1", 1_000_000, None);
+    const ROUTER: &str = "https://openrouter.ai/api/v1";
+    check(Provider::OpenAi, "anthropic/claude-opus-4.7", ROUTER, 1_000_000, Some(5.0));
+    check(Provider::OpenAi, "google/gemini-3.8-flash", ROUTER, 1_048_576, Some(0.75));
+    check(Provider::OpenAi, "deepseek/deepseek-v4-pro:free", ROUTER, 1_000_000, Some(0.0));
+    const FIREWORKS: &str = "https://api.fireworks.ai/inference/v1";
+    check(Provider::OpenAi, "accounts/fireworks/models/gpt-oss-120b", FIREWORKS, 131_072, Some(0.15));
+    check(Provider::OpenAi, "sonar-pro", "https://api.perplexity.ai", 200_000, Some(3.0));
+    const GOOGLE: &str = "https://generativelanguage.googleapis.com/v1beta/openai";
+    check(Provider::OpenAi, "gemini-3.8-flash", GOOGLE, 1_048_576, Some(0.75));
+    check(Provider::OpenAi, "gpt-4.1", "https://me.openai.azure.com/openai/v1", 1_047_576, Some(2.0));
     check(Provider::LiteLlm, "gpt-6-sol", PROXY, 1_050_000, Some(2.0));
     check(Provider::LiteLlm, "claude-sonnet-5-5", PROXY, 1_000_000, Some(2.0));
     check(Provider::LiteLlm, "anthropic/claude-sonnet-5-5", PROXY, 1_000_000, Some(2.0));
@@ -62,6 +71,8 @@ fn a_model_that_is_in_no_table_is_assumed_and_has_no_price() {
     check(Provider::OpenAi, "gpt-99", "", 128_000, false);
     check(Provider::OpenAi, "gpt-5.99", "", 128_000, false);
     check(Provider::OpenAi, "test-model", "http://127.0.0.1:8080/v1", 32_768, false);
+    check(Provider::OpenAi, "maker/some-model", "https://openrouter.ai/api/v1", 32_768, false);
+    check(Provider::OpenAi, "maker/some-model:free", "https://openrouter.ai/api/v1", 32_768, true);
     check(Provider::Ollama, "somebody/unheard-of:7b", "", 32_768, true);
     check(Provider::Anthropic, "", "", 128_000, false);
 }
@@ -191,4 +202,31 @@ fn the_owners_file_stands_above_the_table_and_says_as_much_as_it_wants() {
     assert_eq!(row("openai", "gpt-6-sol"), Some(500_000));
     assert_eq!(row("anthropic", "next"), Some(9_000));
     assert_eq!(row("", "mine"), Some(5_000));
+}
+
+#[test]
+fn an_older_file_gives_way_to_the_built_in_table_but_for_what_the_owner_wrote() {
+    let window = |catalog: &Catalog, model: &str| catalog.facts(Provider::OpenAi, model, "").context_window;
+    let file = |date: &str| {
+        let about = if date.is_empty() {
+            String::new()
+        } else {
+            format!(r#""sample_spec": {{"installed_on": "{date}"}},"#)
+        };
+        let of_table = r#"{"litellm_provider": "openai", "mode": "chat", "max_input_tokens": 7000}"#;
+        let text = format!(
+            r#"{{{about} "gpt-6-sol": {of_table}, "gpt-99": {of_table}, "gpt-4.1": {{"max_input_tokens": 9000}}}}"#
+        );
+        Catalog::with_own(&text).unwrap()
+    };
+    for (date, is_outdated) in [("2020-01-01", true), ("2990-01-01", false), ("", false)] {
+        let catalog = file(date);
+        assert_eq!(catalog.is_own_outdated(), is_outdated, "{date}");
+        assert_eq!(window(&catalog, "gpt-6-sol"), if is_outdated { 1_050_000 } else { 7_000 }, "{date}");
+        assert_eq!(window(&catalog, "gpt-99"), 7_000, "what only the file knows holds");
+        assert_eq!(window(&catalog, "gpt-4.1"), 9_000, "what the owner wrote holds");
+        let listed = catalog.models();
+        let row = listed.iter().find(|row| row.vendor == "openai" && row.name == "gpt-6-sol").unwrap();
+        assert_eq!(row.facts.context_window, window(&catalog, "gpt-6-sol"), "{date}");
+    }
 }

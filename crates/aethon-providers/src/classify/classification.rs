@@ -57,11 +57,19 @@ pub(crate) fn window_full(service: &Service) -> ModelError {
 /// Classifies an unexpected body, such as a captive portal's page.
 pub(crate) fn body_failure(service: &Service, body: &[u8]) -> ModelError {
     let report = Report::of_body(body);
-    let sentence = format!(
+    let sentence = sentence::capital(format!(
         "{} answers with a web page instead of a model's answer; check model.host and the network's sign-in page.",
         service.endpoint.base
-    );
+    ));
     ModelError::new(ModelErrorKind::Malformed, sentence).with_detail(detail(service, &report))
+}
+
+/// Describes a model whose tools are accepted only by an API that the server lacks. `refusal` says that there is none.
+pub(crate) fn tools_need_responses(service: &Service, refusal: &ModelError) -> ModelError {
+    ModelError::new(ModelErrorKind::InvalidRequest, sentence::tools_need_responses(service))
+        .with_status(refusal.status().unwrap_or(404))
+        .with_detail(refusal.detail().unwrap_or_default())
+        .with_request_id(refusal.request_id().map(str::to_owned))
 }
 
 /// Classifies a failure below HTTP.

@@ -1,7 +1,7 @@
-//! Classifies failures of a service and describes each in one sentence for a person.
+//! Classifies failures of a service and describes each for a person.
 //!
 //! `report` extracts a service's account of a failure, in any of the common formats; `kind` decides the class;
-//! `sentence` describes it with a remedy; `wait` reads how long the service asks to wait; `hint` reads what a
+//! `sentence` describes it with a remedy and the service's own words; `wait` reads how long the service asks to wait; `hint` reads what a
 //! refusal reveals about the model, `refusal` what it teaches about the request. The key never appears in any of it.
 
 mod classification;
@@ -14,6 +14,8 @@ mod sentence;
 mod tests;
 mod wait;
 
-pub(crate) use classification::{body_failure, failure, gave_up, malformed, reported, status, window_full};
+pub(crate) use classification::{
+    body_failure, failure, gave_up, malformed, reported, status, tools_need_responses, window_full,
+};
 pub(crate) use refusal::restrictions;
 pub(crate) use report::Report;

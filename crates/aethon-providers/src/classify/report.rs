@@ -6,6 +6,7 @@
 
 use std::time::Duration;
 
+use aethon_core::visible::readable;
 use serde_json::Value;
 
 /// A failure in the service's words.
@@ -124,6 +125,8 @@ fn title_of(page: &str) -> Option<String> {
 }
 
 fn one_line(text: &str) -> String {
+    // What could control a terminal goes, and what hides or reorders text is shown for what it is.
+    let text = readable(&text.replace(|c: char| c.is_control(), " "));
     let words: Vec<&str> = text.split_whitespace().collect();
     let line = words.join(" ");
     if line.chars().count() <= MAX_LEN {

@@ -1,4 +1,4 @@
-//! Describes a failure in one sentence for a person: who failed, how, and the remedy.
+//! Describes a failure for a person: who failed, how, the remedy, and what the service said itself.
 
 use std::time::Duration;
 
@@ -14,6 +14,9 @@ use ModelErrorKind::{
     Timeout,
 };
 
+/// How much of the service's own words is shown, in characters.
+const MAX_QUOTE: usize = 200;
+
 /// Describes a response that reports a failure.
 pub(super) fn of(
     service: &Service,
@@ -24,16 +27,24 @@ pub(super) fn of(
 ) -> String {
     let title = service.title();
     let code = status.map(|status| format!(" ({status})")).unwrap_or_default();
-    match kind {
-        Auth if service.provider == Provider::Bedrock => aws(service, report),
+    let sentence = match kind {
+        Auth if service.provider == Provider::Bedrock => aws(service),
         Auth => auth(service, status),
-        Quota => format!(
-            "The {title} account has no credit or quota left; add credit there, or set another model.api_key."
-        ),
+        Quota => {
+            let account = match service.server() {
+                Some(server) => format!("The account at {server}"),
+                None => format!("The {title} account"),
+            };
+            format!("{account} has no credit or quota left; add credit there, or set another model.api_key.")
+        }
         RateLimit => {
             let when = wait.map_or("in a moment".to_owned(), |wait| format!("in {}", words(wait)));
             format!("{title} says that there are too many requests; try again {when}.")
         }
+        ContextLength if status == Some(413) => format!(
+            "The request is too large for {title} (413), or for a proxy in front of it: the conversation or its \
+             attachments are too long; start a new one, or raise the limit there."
+        ),
         ContextLength => format!(
             "The conversation is too long for {}; start a new one, or choose a model with a larger context window.",
             service.model
@@ -52,40 +63,49 @@ pub(super) fn of(
         NotFound => not_found(service, status, report),
         Refused => format!("{title} refuses this content; put it in other words."),
         InvalidRequest => {
-            let why = quoted(service, report);
-            format!("{title} does not accept the request{code}{why}; check model.model_id and model.extra.")
+            format!("{title} does not accept the request{code}; check model.model_id and model.extra.")
         }
         Malformed | Network => {
-            let why = quoted(service, report);
-            format!(
-                "{title} gave an answer that cannot be understood{code}{why}; check model.host, or try again."
-            )
+            format!("{title} gave an answer that cannot be understood{code}; check model.host, or try again.")
         }
-    }
+    };
+    capital(sentence) + &quoted(service, report)
+}
+
+/// Describes a model whose tools are accepted only by an API that the server lacks.
+pub(super) fn tools_need_responses(service: &Service) -> String {
+    let (title, model) = (service.title(), &service.model);
+    capital(format!(
+        "{title} accepts tools for {model} only at /responses, which it does not serve; set model.effort = \"none\", \
+         with which it usually accepts them in chat completions, or choose another model."
+    ))
 }
 
 fn auth(service: &Service, status: Option<u16>) -> String {
-    let title = service.title();
+    let (title, remedy) = (service.title(), service.how_to_set_key());
     if service.key.is_empty() {
-        let at = &service.endpoint.base;
-        return format!("{title} at {at} wants a key; {}.", service.how_to_set_key());
+        let at = match service.server() {
+            Some(_) => format!("The server at {}", service.endpoint.base),
+            None => format!("{title} at {}", service.endpoint.base),
+        };
+        return format!("{at} wants a key; {remedy}.");
     }
+    let remark = service.key_remark.as_ref().map(|remark| format!(" About the key: {remark}."));
+    let remark = remark.unwrap_or_default();
     if status == Some(403) {
         let model = &service.model;
         return format!(
-            "{title} does not let this key use {model}; check the key's rights and the region, or {}.",
-            service.how_to_set_key()
+            "{title} does not let this key use {model}; check the key's rights and the region, or {remedy}.{remark}"
         );
     }
-    format!("{title} does not accept the key; {} to a valid one.", service.how_to_set_key())
+    format!("{title} does not accept the key; {remedy} to a valid one.{remark}")
 }
 
-fn aws(service: &Service, report: &Report) -> String {
-    let why = quoted(service, report);
-    let model = &service.model;
+fn aws(service: &Service) -> String {
     format!(
-        "Amazon Bedrock does not let these AWS credentials use {model}{why}; check them, the region, and the account's \
-         access to the model."
+        "{} does not let these AWS credentials use {}; check them, the region, and the account's access to the model.",
+        service.title(),
+        service.model
     )
 }
 
@@ -96,7 +116,6 @@ fn not_found(service: &Service, status: Option<u16>, report: &Report) -> String 
             "{base} redirects elsewhere ({status}), which is not followed; set model.host to the final address."
         );
     }
-    let why = quoted(service, report);
     let names_model = report.words().contains("model");
     match service.provider {
         Provider::Ollama if names_model => {
@@ -108,11 +127,9 @@ fn not_found(service: &Service, status: Option<u16>, report: &Report) -> String 
             )
         }
         Provider::OpenAi if service.endpoint.is_own => {
-            format!(
-                "{base} does not serve chat completions{why}; check model.host, which usually ends in /v1."
-            )
+            format!("{base} does not serve chat completions; check model.host, which usually ends in /v1.")
         }
-        _ => format!("{base} is not the address of {title}{why}; check model.host and model.model_id."),
+        _ => format!("{base} is not the address of {title}; check model.host and model.model_id."),
     }
 }
 
@@ -153,18 +170,42 @@ pub(super) fn of_failure(service: &Service, failure: &Failure) -> (ModelErrorKin
 }
 
 fn silent(service: &Service, limit: Duration) -> String {
-    format!(
+    capital(format!(
         "{} sent nothing for {}; try again, or raise model.timeout_seconds if it is only slow.",
         service.title(),
         words(limit)
-    )
+    ))
 }
 
-/// Returns the service's own words, as far as they may be shown.
-fn quoted(service: &Service, report: &Report) -> String {
+/// Returns a sentence with the service's own words, as far as they may be shown; empty if it said nothing.
+pub(super) fn quoted(service: &Service, report: &Report) -> String {
+    if report.is_page {
+        return String::new();
+    }
     let message = service.redact(&report.message);
-    let message = message.trim().trim_end_matches(['.', ';', ':']);
-    if message.is_empty() || report.is_page { String::new() } else { format!(": {message}") }
+    let words: Vec<&str> = message.split_whitespace().map(unmasked_key).collect();
+    let message = words.join(" ");
+    if message.is_empty() {
+        return String::new();
+    }
+    let quote = match message.char_indices().nth(MAX_QUOTE - 1) {
+        Some((at, c)) if at + c.len_utf8() < message.len() => format!("{}…", &message[..at]),
+        _ => message,
+    };
+    format!(" It says: \"{quote}\".")
+}
+
+/// Hides a key of which the service shows only the beginning and the end.
+fn unmasked_key(word: &str) -> &str {
+    if word.contains("**") { aethon_core::secret::MASK } else { word }
+}
+
+/// Capitalises the beginning of a sentence.
+pub(super) fn capital(sentence: String) -> String {
+    match sentence.strip_prefix("the ") {
+        Some(rest) => format!("The {rest}"),
+        None => sentence,
+    }
 }
 
 /// Formats a duration for people.

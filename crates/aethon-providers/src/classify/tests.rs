@@ -399,6 +399,44 @@ fn failures_within_an_answer_are_understood() {
 }
 
 #[test]
+fn every_sentence_quotes_the_service_and_names_the_server() {
+    let of = |code: u16, body: &str| {
+        let own = service(Provider::OpenAi, "http://127.0.0.1:8080/v1", KEY);
+        status(&own, code, &HeaderMap::new(), body.as_bytes()).to_string()
+    };
+    let check = |code: u16, body: &str, quote: &str| {
+        let sentence = of(code, body);
+        assert!(sentence.contains(&format!("It says: \"{quote}\".")), "{sentence}");
+        assert!(!sentence.contains("OpenAI"), "{sentence}");
+        assert!(sentence.contains("127.0.0.1:8080"), "{sentence}");
+    };
+    check(500, r#"{"error":{"message":"CUDA error: out of memory"}}"#, "CUDA error: out of memory");
+    check(503, r#"{"error":"model 'm' is loading"}"#, "model 'm' is loading");
+    check(500, "GPU fell off the bus", "GPU fell off the bus");
+    check(403, r#"{"detail":"not available in your region"}"#, "not available in your region");
+    check(429, r#"{"message":"slow\u001b[31m down\n"}"#, "slow [31m down");
+    check(402, r#"{"message":"pay first"}"#, "pay first");
+    check(401, r#"{"message":"key sk-te**********hij is wrong"}"#, "key *** is wrong");
+    let long = of(400, &json!({"message": "ü".repeat(900)}).to_string());
+    assert!(long.contains(&format!("\"{}…\"", "ü".repeat(199))), "{long}");
+    assert!(!of(502, "<html><title>Bad Gateway</title></html>").contains("It says"));
+    assert!(!of(503, "").contains("It says"));
+}
+
+#[test]
+fn an_odd_key_is_explained_when_it_is_refused() {
+    let mut options = Options::new(Provider::OpenAi, "some-model");
+    options.api_key = Secret::new(KEY);
+    options.key_remark = Some("the value has quotation marks around it".into());
+    let service = Service::new(&options, Endpoint::of(&options).unwrap());
+    let error = status(&service, 401, &HeaderMap::new(), b"{}");
+    assert!(
+        error.to_string().ends_with("About the key: the value has quotation marks around it."),
+        "{error}"
+    );
+}
+
+#[test]
 fn failures_below_http_name_the_address() {
     let check = |provider, host: &str, below: Failure, kind: ModelErrorKind, words: &str| {
         let error = failure(&service(provider, host, KEY), &below);

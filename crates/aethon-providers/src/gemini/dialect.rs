@@ -68,7 +68,7 @@ impl Dialect for Gemini {
     }
 
     fn read_probe(&self, answer: &Value) -> Result<String, ModelError> {
-        let (base, model) = (&self.service.endpoint.base, &self.service.model);
+        let (answers, model) = (self.service.answers(), &self.service.model);
         let models = answer.get("models").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
         let bare = |name: &str| name.trim_start_matches("models/").to_owned();
         let listed = models
@@ -76,9 +76,9 @@ impl Dialect for Gemini {
             .filter_map(|entry| entry.get("name")?.as_str())
             .any(|name| bare(name) == bare(model));
         Ok(if listed || models.is_empty() {
-            format!("Gemini answers at {base}")
+            answers
         } else {
-            format!("Gemini answers at {base}, but does not list the model {model}")
+            format!("{answers}, but does not list the model {model}")
         })
     }
 }

@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use serde_json::Value;
 
 use super::profile::Profile;
-use super::{describe, stream, wire};
+use super::{describe, pricing, stream, wire};
 use crate::headers;
 use crate::learned::Description;
 use crate::policy::RequestPolicy;
@@ -75,13 +75,14 @@ impl Dialect for OpenAi {
     }
 
     fn read_probe(&self, answer: &Value) -> Result<String, ModelError> {
-        let (title, base, model) = (self.service.title(), &self.service.endpoint.base, &self.service.model);
+        let model = &self.service.model;
         let models = answer.get("data").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
         let listed = models.iter().any(|entry| entry.get("id").and_then(Value::as_str) == Some(model));
+        let answers = self.service.answers();
         Ok(if listed || models.is_empty() {
-            format!("{title} answers at {base}")
+            answers
         } else {
-            format!("{title} answers at {base}, but does not list the model {model}")
+            format!("{answers}, but does not list the model {model}")
         })
     }
 }
@@ -101,6 +102,8 @@ impl Discovery for OpenAi {
             true => query.send(self.properties()).await.ok(),
             false => None,
         };
-        Ok(describe::description(entry, properties.as_ref(), capabilities.context_window))
+        let mut described = describe::description(entry, properties.as_ref(), capabilities.context_window);
+        described.report.price = pricing::of(entry);
+        Ok(described)
     }
 }

@@ -7,6 +7,7 @@ mod call_pieces;
 mod chunk;
 mod describe;
 mod dialect;
+mod pricing;
 mod profile;
 mod stream;
 #[cfg(test)]

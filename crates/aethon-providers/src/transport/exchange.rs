@@ -5,6 +5,7 @@ use std::io;
 use std::time::Duration;
 
 use aethon_core::exchange::{self, Exchange, ExchangeRequest, ExchangeResponse};
+use aethon_core::header_value::header_oddity;
 use async_trait::async_trait;
 use futures_util::stream;
 use ureq::http::{HeaderName, HeaderValue};
@@ -64,7 +65,11 @@ fn header(name: &str, value: &str) -> io::Result<(HeaderName, HeaderValue)> {
     let invalid = |what: &str| {
         io::Error::new(io::ErrorKind::InvalidInput, format!("the {what} of the header {name:?} is not valid"))
     };
-    let value = HeaderValue::from_str(value).map_err(|_| invalid("value"))?;
+    if let Some(oddity) = header_oddity(value) {
+        let message = format!("the value of the header {name:?} {oddity}, so it cannot be sent");
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
+    }
+    let value = HeaderValue::from_str(value.trim()).map_err(|_| invalid("value"))?;
     Ok((HeaderName::from_bytes(name.as_bytes()).map_err(|_| invalid("name"))?, value))
 }
 

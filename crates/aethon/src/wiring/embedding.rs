@@ -17,8 +17,13 @@ use crate::prepared::Prepared;
 pub(crate) fn service(prepared: &Prepared) -> Option<(Arc<dyn Embedder>, Option<Price>)> {
     let embedding = &prepared.config.memory.embedding;
     let provider = embedding.provider?;
-    let embedder =
-        aethon_providers::embedder(options(embedding, provider, &prepared.aws), embedding.dimensions);
+    let mut options = options(embedding, provider, &prepared.aws);
+    // The same account of the same gateway.
+    let model = &prepared.config.model;
+    if model.provider == provider && model.host.trim() == embedding.host.trim() {
+        options.headers = super::model::headers(model);
+    }
+    let embedder = aethon_providers::embedder(options, embedding.dimensions);
     let model = embedder.model().split_once('/').map_or("", |(_, model)| model);
     let price = super::prices::prices(&prepared.config, &prepared.catalog)(provider.name(), model, None);
     Some((embedder, price))
@@ -40,6 +45,7 @@ pub(crate) fn embedder(prepared: &Prepared, storage: &Storage, meter: Meter) -> 
 fn options(embedding: &Embedding, provider: Provider, aws: &AwsEnvironment) -> Options {
     let mut options = Options::new(provider, &embedding.model_id);
     options.api_key = embedding.key().clone();
+    options.key_remark = embedding.key_remark().map(str::to_owned);
     options.host.clone_from(&embedding.host);
     options.allow_http = embedding.allow_http;
     options.aws = aws.clone();

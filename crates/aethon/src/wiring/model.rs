@@ -8,6 +8,7 @@ use aethon_config::schema::Model;
 use aethon_core::learned::{ModelFact, ModelKey};
 use aethon_core::model::ModelProvider;
 use aethon_core::provider::Provider;
+use aethon_core::secret::Secret;
 use aethon_providers::{AwsEnvironment, Catalog, ModelFacts, Options};
 use jiff::tz::TimeZone;
 
@@ -115,19 +116,38 @@ pub(crate) fn facts(prepared: &Prepared, model: &Model) -> ModelFacts {
     prepared.catalog.facts(model.provider, &model.model_id, &model.host)
 }
 
-/// Concerns about the configured models.
-pub(crate) fn concerns(prepared: &Prepared) -> Vec<Concern> {
+/// Concerns about the configured models. The service of an unknown one is asked first: a proxy knows the names that its
+/// owner chose.
+pub(crate) async fn concerns(prepared: &Prepared) -> Vec<Concern> {
     if prepared.source.parts.model.is_some() {
         return Vec::new();
     }
     let today = prepared.clock().now().to_zoned(TimeZone::UTC).date();
-    let of = |model: Model| {
+    let mut all = Vec::new();
+    for model in prepared.config.model.candidates() {
+        let facts = facts(prepared, &model);
         // Ollama describes its own models, and an owner who set `context_window` knows the model.
-        let is_described = model.provider == Provider::Ollama || model.context_window.is_some();
+        let mut is_described = model.provider == Provider::Ollama || model.context_window.is_some();
+        if !facts.is_known && !is_described {
+            let report = ModelBuilder::of(prepared, Vec::new()).build(&model).learn().await;
+            is_described = report.is_ok_and(|report| report.context_window.is_some());
+        }
         let name = format!("{} by {}", model.model_id, model.provider);
-        models::concerns(&name, &facts(prepared, &model), is_described, today)
-    };
-    prepared.config.model.candidates().into_iter().flat_map(of).collect()
+        all.extend(models::concerns(&name, &facts, is_described, today));
+    }
+    all
+}
+
+/// The owner's headers for requests to a model, with those that name the account.
+pub(crate) fn headers(model: &Model) -> Vec<(String, Secret)> {
+    let speaks_openai = matches!(model.provider, Provider::OpenAi | Provider::LiteLlm);
+    let account = [("OpenAI-Organization", &model.organization), ("OpenAI-Project", &model.project)];
+    let account = account.into_iter().filter(|(_, value)| speaks_openai && !value.trim().is_empty());
+    let account = account.map(|(name, value)| (name.to_owned(), Secret::new(value.trim())));
+    // A header by name is the more explicit of the two.
+    let is_own = |name: &str| model.headers.keys().any(|own| own.trim().eq_ignore_ascii_case(name));
+    let own = model.headers.iter().map(|(name, value)| (name.clone(), Secret::new(value.as_str())));
+    account.filter(|(name, _)| !is_own(name)).chain(own).collect()
 }
 
 fn options(model: &Model, aws: &AwsEnvironment) -> Options {
@@ -135,6 +155,8 @@ fn options(model: &Model, aws: &AwsEnvironment) -> Options {
     options.api_key = model.key().clone();
     options.host.clone_from(&model.host);
     options.allow_http = model.allow_http;
+    options.headers = headers(model);
+    options.key_remark = model.key_remark().map(str::to_owned);
     options.aws =
         AwsEnvironment { region: model.region.clone().or_else(|| aws.region.clone()), ..aws.clone() };
     options.api = model.api;

@@ -1,31 +1,53 @@
 //! The configured models whose price is unknown, so that their calls do not count against the daily budget.
 
 use aethon_agent::Learned;
+use aethon_core::ledger::Price;
 
 use super::model::AgentModels;
 use crate::prepared::Prepared;
 
-/// The models without a known price while a daily ceiling is set, including those for embedding and transcription.
-pub(crate) fn models(prepared: &Prepared) -> Vec<String> {
+/// A model whose price matters.
+struct PricedModel {
+    provider: String,
+    model: String,
+    /// The price that its service states.
+    told: Option<Price>,
+}
+
+/// The models without a known price while a daily ceiling is set, including those for embedding and transcription. A
+/// service that states the price of its models, as a proxy does, is asked where nothing else knows it.
+pub(crate) async fn models(prepared: &Prepared) -> Vec<String> {
     if prepared.config.budget.daily_usd <= 0.0 {
         return Vec::new();
     }
     let prices = super::prices::prices(&prepared.config, &prepared.catalog);
-    let models = AgentModels::of(prepared, Learned::default()).models;
-    let chat = models.iter().map(|model| {
-        let capabilities = model.capabilities();
-        (capabilities.provider.clone(), capabilities.model.clone())
-    });
-    let pair =
-        |name: &str| name.split_once('/').map(|(service, model)| (service.to_owned(), model.to_owned()));
-    let embedding = super::embedding::service(prepared).and_then(|(embedder, _)| pair(embedder.model()));
-    let transcription = super::transcription::service(&prepared.config).and_then(|service| {
+    let is_unpriced = |priced: &PricedModel| prices(&priced.provider, &priced.model, priced.told).is_none();
+    let mut all = Vec::new();
+    for model in AgentModels::of(prepared, Learned::default()).models.iter() {
+        let now = || {
+            let capabilities = model.capabilities();
+            let (provider, name) = (capabilities.provider.clone(), capabilities.model.clone());
+            PricedModel { provider, model: name, told: capabilities.price }
+        };
+        let mut priced = now();
+        if is_unpriced(&priced) {
+            // If the query fails, the chat does not learn the price either.
+            let _ = model.learn().await;
+            priced = now();
+        }
+        all.push(priced);
+    }
+    let named = |name: &str| {
+        let (provider, model) = name.split_once('/')?;
+        Some(PricedModel { provider: provider.to_owned(), model: model.to_owned(), told: None })
+    };
+    let embedding = super::embedding::service(prepared).filter(|(_, price)| price.is_none());
+    all.extend(embedding.and_then(|(embedder, _)| named(embedder.model())));
+    all.extend(super::transcription::service(&prepared.config).and_then(|service| {
         let listed = super::transcription::listed(&prepared.config, &prepared.catalog, service.model());
-        if listed.is_some() { None } else { pair(service.model()) }
-    });
-    let all = chat.chain(embedding).chain(transcription);
-    let is_unpriced = |(provider, model): &(String, String)| prices(provider, model, None).is_none();
-    let mut unpriced: Vec<String> = all.filter(is_unpriced).map(|(_, model)| model).collect();
+        if listed.is_some() { None } else { named(service.model()) }
+    }));
+    let mut unpriced: Vec<String> = all.into_iter().filter(is_unpriced).map(|priced| priced.model).collect();
     unpriced.dedup();
     unpriced
 }
