@@ -4,11 +4,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use aethon_core::ledger::WorkKind;
-use aethon_core::model::{ModelError, ModelErrorKind, ModelRequest};
+use aethon_core::model::{ModelError, ModelErrorKind, ModelRequest, Usage};
 use aethon_core::surface::TurnEvent;
 use tokio::time::sleep;
 
 use super::ask::{AskOutcome, Question};
+use super::narrow::Narrower;
 use super::outcome::{TurnOutcome, failure};
 use super::response::ResponseBuffer;
 use super::retry::{Next, RetryState};
@@ -31,19 +32,38 @@ impl Turn<'_> {
             // A failure may have said how much fits.
             self.offer_tools();
             let estimated = self.estimated(&system);
+            let request = self.request(&system, tries.asked());
+            let mut narrower = Narrower {
+                shared: self.shared,
+                agent: &self.agent,
+                context: &self.context,
+                surface: &*self.job.surface,
+                window: &self.conversation.window,
+                start: self.conversation.start,
+                tools: &self.offer.all,
+                control: self.control.another(),
+                spent: Usage::default(),
+            };
             let question = Question {
                 models: &self.agent.agent.models,
-                request: self.request(&system, tries.asked()),
+                request,
                 work: self.work(self.context.kind, self.conversation.window.counter.tokens(estimated)),
                 response: self.next_response(),
                 context: &self.context,
                 surface: &*self.job.surface,
+                adapt: &mut narrower,
             };
-            let (outcome, silences) = self.dialogue.ask(self.shared, &mut self.control, question).await?;
+            let asked = self.dialogue.ask(self.shared, &mut self.control, question).await;
+            self.answer.usage += narrower.spent;
+            let (outcome, silences) = asked?;
             let left = self.control.left();
             let (error, next) = match outcome {
                 AskOutcome::Complete(counted) => {
-                    self.calibrate(counted, estimated);
+                    // A fallback counts by its own tokenizer, and may have seen less.
+                    let leading = self.agent.agent.models.leading().capabilities();
+                    if self.dialogue.fallback.as_ref().is_none_or(|by| by.model == leading.model) {
+                        self.calibrate(counted, estimated);
+                    }
                     match tries.after_answer(self.dialogue.response.is_empty(), left) {
                         Some(wait) => {
                             self.answer.usage += self.dialogue.response.usage().unwrap_or_default();

@@ -17,6 +17,7 @@ mod compaction;
 mod continuing;
 mod delivery;
 mod failures;
+mod fallback;
 mod harness;
 mod order;
 mod outage;
