@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use aethon_core::model::Capabilities;
 
+use crate::engine::LoopLimits;
 use crate::window::Limits;
 
 /// The limits of an engine. Start from the default and change single values.
@@ -18,6 +19,8 @@ pub struct Options {
     pub max_retries: u32,
     /// How many times a turn may repeat itself before it is ended; 0 for no limit.
     pub loop_limit: usize,
+    /// How long a turn may repeat itself if it lets time pass in between.
+    pub loop_time: Duration,
     /// How long a person may take before a tool that needs approval counts as denied.
     pub approval_timeout: Duration,
     /// The most characters of a tool's output that go to a model.
@@ -90,6 +93,11 @@ impl Options {
         self
     }
 
+    /// Returns when repetitions are a loop.
+    pub(crate) fn loop_limits(&self) -> LoopLimits {
+        LoopLimits { times: self.loop_limit, polling: self.loop_time }
+    }
+
     /// Returns how large a request to this model may be.
     pub(crate) fn limits_of(&self, model: &Capabilities) -> Limits {
         Limits::of(model, self.compaction.share, self.window_messages, self.keep_recent)
@@ -103,6 +111,7 @@ impl Default for Options {
             turn_timeout: Duration::from_secs(600),
             max_retries: 4,
             loop_limit: 3,
+            loop_time: Duration::from_secs(600),
             approval_timeout: Duration::from_secs(120),
             max_tool_output_chars: 12_000,
             marks_files: true,

@@ -39,3 +39,4 @@ mod turn;
 mod watch;
 
 pub use assistant::Engine;
+pub(crate) use repetition::LoopLimits;
