@@ -29,7 +29,8 @@ pub struct Options {
     pub marks_files: bool,
     /// How many turns may run and wait.
     pub queues: QueueLimits,
-    /// How many messages of a session a model may see; beyond that, the older half is summarised.
+    /// How many messages of a session a model may see, which bounds the memory that a conversation takes; beyond that,
+    /// the older half is summarised.
     pub window_messages: usize,
     /// When older messages are summarised.
     pub compaction: Compaction,
@@ -116,7 +117,7 @@ impl Default for Options {
             max_tool_output_chars: 12_000,
             marks_files: true,
             queues: QueueLimits { per_session: 32, turns: 512, bytes: 64 << 20 },
-            window_messages: 2_000,
+            window_messages: 10_000,
             compaction: Compaction { share: 0.8, ahead: true },
             keep_recent: 10,
             cache: Cache { sessions: 256, bytes: 32 << 20 },

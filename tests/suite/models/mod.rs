@@ -5,6 +5,7 @@ mod budget;
 mod catalog;
 mod context;
 mod dialects;
+mod fallbacks;
 mod local_models;
 mod model_test;
 mod money;

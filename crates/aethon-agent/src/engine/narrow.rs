@@ -114,7 +114,9 @@ impl Adapt for Narrower<'_> {
         narrow.messages = messages;
         let tokens = beside + conversation.window.tokens();
         tracing::info!(session = %self.context.session, model = model.model, tokens, "the request is shortened for a fallback");
-        Some(Adapted { request: narrow, input: conversation.window.counter.tokens(tokens) })
+        let counter = &conversation.window.counter;
+        let (input, expected_input) = (counter.tokens(tokens), counter.expected(tokens));
+        Some(Adapted { request: narrow, input, expected_input })
     }
 }
 

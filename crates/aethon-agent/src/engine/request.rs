@@ -47,7 +47,7 @@ impl Turn<'_> {
             let question = Question {
                 models: &self.agent.agent.models,
                 request,
-                work: self.work(self.context.kind, self.conversation.window.counter.tokens(estimated)),
+                work: self.work(self.context.kind, estimated),
                 response: self.next_response(),
                 context: &self.context,
                 surface: &*self.job.surface,
@@ -149,9 +149,11 @@ impl Turn<'_> {
         }
     }
 
-    /// Describes a call of this turn to the ledger.
-    pub(super) fn work(&self, kind: WorkKind, input: u64) -> Work {
-        Work::new(kind, input).of_turn(self.context.session.clone(), self.context.turn.clone())
+    /// Describes a call of this turn, with this estimate of its tokens, to the ledger.
+    pub(super) fn work(&self, kind: WorkKind, estimated: u64) -> Work {
+        let counter = &self.conversation.window.counter;
+        let work = Work::new(kind, counter.tokens(estimated)).expecting(counter.expected(estimated));
+        work.of_turn(self.context.session.clone(), self.context.turn.clone())
     }
 
     async fn pause(&mut self, wait: Duration) -> Result<(), TurnOutcome> {

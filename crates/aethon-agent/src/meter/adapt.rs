@@ -17,8 +17,9 @@ pub(crate) enum Shortening {
 /// A request that was shortened for one model.
 pub(crate) struct Adapted {
     pub(crate) request: ModelRequest,
-    /// Its estimated tokens.
+    /// Its estimated tokens: the most that they probably are, and the likely number.
     pub(crate) input: u64,
+    pub(crate) expected_input: u64,
 }
 
 /// Shortens requests for models with a smaller window.

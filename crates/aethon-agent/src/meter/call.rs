@@ -3,6 +3,8 @@
 //! The caller keeps the call outside of any future that may be cancelled and settles it afterwards, so that it learns
 //! the usage even if the call was stopped midway. A dropped call is booked all the same.
 
+use std::time::Duration;
+
 use aethon_core::message::Failure;
 use aethon_core::model::{
     ModelError, ModelErrorKind, ModelEvent, ModelRequest, Readiness, StopReason, Usage,
@@ -18,6 +20,9 @@ use crate::models::{
     AnswerStream, Candidate, Contact, FailedAttempt, Models, Permit, Reason, combine, is_models_fault,
     pause_before_retry,
 };
+
+/// How often the cost of hidden output is noted.
+const NOTE_EVERY: Duration = Duration::from_secs(1);
 
 /// A fallback model that answers in place of the configured one.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -118,7 +123,7 @@ impl ModelCall {
             if round.overflow.as_ref().is_some_and(|overflow| !overflow.may_fit(candidate)) {
                 continue;
             }
-            let whole = Adapted { request: round.request.clone(), input: self.work.input };
+            let whole = self.whole(&round.request);
             if self.try_in_round(&mut round, place, whole).await? {
                 return Ok(round.stand_in(place));
             }
@@ -143,7 +148,7 @@ impl ModelCall {
         let Some(Open { grant, answer: Some(answer) }) = &mut self.open else {
             return Err(CallError::Model(not_started()));
         };
-        let event = match answer.next().await {
+        let event = match noting(grant, answer.next()).await {
             Ok(event) => event,
             Err(error) => {
                 self.silences += u32::from(error.kind() == ModelErrorKind::Timeout);
@@ -204,7 +209,7 @@ impl ModelCall {
         let (mut done, mut failed) = (0, None);
         let missed = loop {
             let request = adapted.request.clone().with_attempt(round.attempt);
-            let missed = match self.try_one(candidate, request, adapted.input).await {
+            let missed = match self.try_one(candidate, Adapted { request, ..adapted }).await {
                 Ok(()) => return Ok(true),
                 Err(Missed::Asked(error)) => error,
                 // Another request tries it meanwhile; its own failure says more.
@@ -250,21 +255,22 @@ impl ModelCall {
         round.note(place, Missed::Unasked(Reason::Model(too_small(candidate)))).map(|()| false)
     }
 
-    async fn try_one(
-        &mut self,
-        candidate: &Candidate,
-        request: ModelRequest,
-        input: u64,
-    ) -> Result<(), Missed> {
+    async fn try_one(&mut self, candidate: &Candidate, adapted: Adapted) -> Result<(), Missed> {
         is_set_up(candidate)?;
         let permit = candidate.permit().map_err(Missed::Resting)?;
         // Boxed, because the futures of turns and summaries contain this one.
-        Box::pin(self.ask(candidate, permit, Adapted { request, input })).await
+        Box::pin(self.ask(candidate, permit, adapted)).await
+    }
+
+    /// Returns the request as it is.
+    fn whole(&self, request: &ModelRequest) -> Adapted {
+        let Work { input, expected_input, .. } = self.work;
+        Adapted { request: request.clone(), input, expected_input }
     }
 
     /// Asks a model once the call is paid for.
     async fn ask(&mut self, candidate: &Candidate, permit: Permit, adapted: Adapted) -> Result<(), Missed> {
-        let Adapted { mut request, input } = adapted;
+        let Adapted { mut request, input, expected_input } = adapted;
         let mut capabilities = candidate.provider.capabilities();
         if self.meter.misses_price(&capabilities) {
             // Only the service may know the price. If the query fails, the model stays unpriced, which is reported
@@ -272,11 +278,12 @@ impl ModelCall {
             let _ = candidate.provider.learn().await;
             capabilities = candidate.provider.capabilities();
         }
-        let grant = self.meter.reserve(Work { input, ..self.work.clone() }, &capabilities).await;
+        let work = Work { input, expected_input, ..self.work.clone() };
+        let grant = self.meter.reserve(work, &capabilities).await;
         let grant = grant.map_err(|failure| Missed::Unasked(Reason::Money(failure)))?;
         request.max_output = [request.max_output, grant.max_output()].into_iter().flatten().min();
         let open = self.open.insert(Open { grant, answer: None });
-        match candidate.ask(request, permit).await {
+        match noting(&mut open.grant, candidate.ask(request, permit)).await {
             Ok(answer) => {
                 open.answer = Some(answer);
                 Ok(())
@@ -307,9 +314,8 @@ impl ModelCall {
         for place in places {
             let Some(candidate) = round.models.candidates().get(place) else { continue };
             let Some(permit) = candidate.force() else { continue };
-            let input = self.work.input;
-            let adapted = if place == 0 || fits(&candidate.provider.capabilities(), input) {
-                Some(Adapted { request: round.request.clone(), input })
+            let adapted = if place == 0 || fits(&candidate.provider.capabilities(), self.work.input) {
+                Some(self.whole(&round.request))
             } else {
                 adapt.adapted(candidate, &round.request, Shortening::ToLimit).await
             };
@@ -332,6 +338,18 @@ impl ModelCall {
     fn note_failed(&mut self, booked: Booked) {
         self.failed += booked.usage;
         self.warning = self.warning.take().or(booked.warning);
+    }
+}
+
+/// Waits for a service and notes the cost so far now and then, while output comes that nobody sees.
+async fn noting<T>(grant: &mut Grant, waiting: impl Future<Output = T>) -> T {
+    tokio::pin!(waiting);
+    loop {
+        tokio::select! {
+            biased;
+            done = &mut waiting => return done,
+            () = sleep(NOTE_EVERY), if grant.thinks_unseen() => grant.note_progress().await,
+        }
     }
 }
 

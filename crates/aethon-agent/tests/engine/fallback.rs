@@ -19,7 +19,7 @@ use crate::harness::{House, Plan, is_for_summary, quiet, session};
 
 /// What a service does with the requests of a turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum State {
+pub enum State {
     Ok,
     Overloaded,
     LimitedBriefly,
@@ -31,7 +31,7 @@ use State::{LimitedBriefly, LimitedForLong, Ok as Works, Overloaded};
 const STATES: [State; 4] = [Works, Overloaded, LimitedBriefly, LimitedForLong];
 
 /// A service that counts strictly and refuses what is too long.
-struct Service {
+pub struct Service {
     name: &'static str,
     capabilities: Arc<Capabilities>,
     state: Mutex<State>,
@@ -41,8 +41,17 @@ struct Service {
 }
 
 impl Service {
-    fn new(name: &'static str, context_window: u64) -> Arc<Self> {
+    pub fn new(name: &'static str, context_window: u64) -> Arc<Self> {
+        Self::of(name, Capabilities::new("scripted", name).with_sizes(context_window, 1_000))
+    }
+
+    /// Creates a service whose model sees pictures.
+    pub fn seeing(name: &'static str, context_window: u64) -> Arc<Self> {
         let capabilities = Capabilities::new("scripted", name).with_sizes(context_window, 1_000);
+        Self::of(name, capabilities.with_abilities(true, true))
+    }
+
+    fn of(name: &'static str, capabilities: Capabilities) -> Arc<Self> {
         Arc::new(Self {
             name,
             capabilities: Arc::new(capabilities),
@@ -53,13 +62,17 @@ impl Service {
         })
     }
 
-    fn set(&self, state: State) {
+    pub fn set(&self, state: State) {
         *self.state.lock().unwrap() = state;
         self.asked.store(0, Ordering::Relaxed);
     }
 
     fn asked(&self) -> usize {
         self.asked.load(Ordering::Relaxed)
+    }
+
+    pub fn largest(&self) -> usize {
+        self.largest.load(Ordering::Relaxed)
     }
 
     fn summaries(&self) -> usize {
@@ -175,7 +188,7 @@ async fn each_turn_is_answered_while_one_of_two_models_can() {
             let named = fallback_named(&surface);
             assert_eq!(named.as_deref(), (expected == "small").then_some("small"), "{at}");
         }
-        assert!(small.largest.load(Ordering::Relaxed) <= 8_000);
+        assert!(small.largest() <= 8_000);
         let transcript = house.store.transcript(&session("a"));
         let is_fold = |block: &Block| matches!(block, Block::Folded { .. });
         assert!(!transcript.iter().any(|message| message.content.iter().any(is_fold)), "its view is its own");
@@ -196,7 +209,7 @@ async fn summary_for_a_small_fallback_is_made_once() {
     main.set(Works);
     tokio::time::sleep(Duration::from_secs(60)).await;
     assert_eq!(house.ask(&session("a"), "three").await.text, "from main");
-    assert!(main.largest.load(Ordering::Relaxed) > 10_000, "it sees the whole conversation");
+    assert!(main.largest() > 10_000, "it sees the whole conversation");
 }
 
 #[tokio::test(start_paused = true)]

@@ -22,6 +22,7 @@ mod harness;
 mod order;
 mod outage;
 mod outcomes;
+mod overdue;
 mod pipeline;
 mod prefix;
 mod recovery;

@@ -249,6 +249,7 @@ impl<'a> Summariser<'a> {
     fn work(&self, request: &ModelRequest) -> Work {
         let input = estimate_text(&request.system) + estimate_text(&request.messages[0].text());
         Work::new(WorkKind::Compaction, self.counter.tokens(input))
+            .expecting(self.counter.expected(input))
             .of_turn(self.context.session.clone(), self.context.turn.clone())
     }
 
