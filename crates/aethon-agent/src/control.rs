@@ -91,6 +91,12 @@ impl Control {
         }
     }
 
+    /// Returns another view of the same events.
+    pub(crate) fn another(&self) -> Self {
+        let deadline = Box::pin(sleep_until(self.deadline.deadline()));
+        Self { stop: self.stop.clone(), limit: self.limit, deadline }
+    }
+
     /// Returns how much of the turn's time is left.
     pub(crate) fn left(&self) -> Duration {
         self.deadline.deadline().saturating_duration_since(Instant::now())

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use aethon_core::model::Capabilities;
 
+use crate::engine::LoopLimits;
 use crate::window::Limits;
 
 /// The limits of an engine. Start from the default and change single values.
@@ -18,6 +19,8 @@ pub struct Options {
     pub max_retries: u32,
     /// How many times a turn may repeat itself before it is ended; 0 for no limit.
     pub loop_limit: usize,
+    /// How long a turn may repeat itself if it lets time pass in between.
+    pub loop_time: Duration,
     /// How long a person may take before a tool that needs approval counts as denied.
     pub approval_timeout: Duration,
     /// The most characters of a tool's output that go to a model.
@@ -26,7 +29,8 @@ pub struct Options {
     pub marks_files: bool,
     /// How many turns may run and wait.
     pub queues: QueueLimits,
-    /// How many messages of a session a model may see; beyond that, the older half is summarised.
+    /// How many messages of a session a model may see, which bounds the memory that a conversation takes; beyond that,
+    /// the older half is summarised.
     pub window_messages: usize,
     /// When older messages are summarised.
     pub compaction: Compaction,
@@ -90,6 +94,11 @@ impl Options {
         self
     }
 
+    /// Returns when repetitions are a loop.
+    pub(crate) fn loop_limits(&self) -> LoopLimits {
+        LoopLimits { times: self.loop_limit, polling: self.loop_time }
+    }
+
     /// Returns how large a request to this model may be.
     pub(crate) fn limits_of(&self, model: &Capabilities) -> Limits {
         Limits::of(model, self.compaction.share, self.window_messages, self.keep_recent)
@@ -103,11 +112,12 @@ impl Default for Options {
             turn_timeout: Duration::from_secs(600),
             max_retries: 4,
             loop_limit: 3,
+            loop_time: Duration::from_secs(600),
             approval_timeout: Duration::from_secs(120),
             max_tool_output_chars: 12_000,
             marks_files: true,
             queues: QueueLimits { per_session: 32, turns: 512, bytes: 64 << 20 },
-            window_messages: 2_000,
+            window_messages: 10_000,
             compaction: Compaction { share: 0.8, ahead: true },
             keep_recent: 10,
             cache: Cache { sessions: 256, bytes: 32 << 20 },

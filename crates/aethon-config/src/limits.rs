@@ -72,6 +72,7 @@ pub(crate) const LIMITS: &[(&str, Range)] = &[
     ("agent.max_tool_output_chars", between(1.0, 10_000_000.0)),
     ("agent.turn_timeout_seconds", between(1.0, DAY)),
     ("agent.loop_limit", between(2.0, 10_000.0)),
+    ("agent.loop_minutes", between(0.0, 1_440.0)),
     ("work.max_iterations", between(1.0, 10_000.0)),
     ("work.max_attempts", between(1.0, 100.0)),
     ("work.max_minutes", between(1.0, 10_080.0)),

@@ -262,6 +262,17 @@ pub trait Ledger: Send + Sync {
     /// useful amount left, or the reservation is gone.
     async fn grow(&self, reservation: i64, claim: Claim) -> Result<Option<Reserved>>;
 
+    /// Records that a call begins whose cost nothing limits, so that a crash does not lose it. Returns the id of the
+    /// record; `None` if this ledger keeps no such records.
+    async fn open(&self, _provider: &str, _model: &str, _estimate_usd: f64) -> Result<Option<i64>> {
+        Ok(None)
+    }
+
+    /// Records the end of a call that was [opened](Self::open). Does not wait for the disk.
+    async fn close(&self, open: i64, entry: LedgerEntry) -> Result<()> {
+        self.settle(Some(open), entry).await
+    }
+
     /// Records the cost of a running call so far, in case of a crash. Does not wait for the disk.
     async fn note(&self, reservation: i64, estimate_usd: f64) -> Result<()>;
 

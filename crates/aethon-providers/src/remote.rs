@@ -302,7 +302,9 @@ impl ModelProvider for Remote {
     }
 
     async fn stream(&self, request: ModelRequest) -> Result<ModelStream, ModelError> {
-        let input_tokens = crate::estimate::request(&request);
+        // Where the service counts nothing, neither does the decoder: the meter knows the tools, the pictures and how
+        // this model counts.
+        let input_tokens = 0;
         let reading = Reading::of(&request).filter(|_| self.reads_text_calls);
         let (Incoming { headers, mut body, .. }, policy) =
             self.begin(&request).await.inspect_err(|error| request_id::log_failure(&self.service, error))?;

@@ -2,7 +2,8 @@
 //!
 //! Every call is a row and is added to the totals of its day in the same transaction; queries read the totals. Making
 //! or growing a reservation checks and writes in one writer job, whose transaction locks out other programs on the same
-//! file, so no two callers can both take the last of the budget. A reservation counts until it is settled. Reservations
+//! file, so no two callers can both take the last of the budget. A reservation counts until it is settled; a call whose cost
+//! nothing limits has one of 0, so that it is known after a crash. Reservations
 //! of a crashed daemon are booked by the next daemon, at the last estimate of what their calls had cost; those of a
 //! program beside it count for the rest of their day.
 
@@ -46,6 +47,24 @@ impl Ledger for Store {
         Ok(reserved)
     }
 
+    async fn open(&self, provider: &str, model: &str, estimate_usd: f64) -> CoreResult<Option<i64>> {
+        let amounts =
+            ClaimAmounts { most: 0, least: 0, ceiling: i64::MAX, estimate: billionths(estimate_usd) };
+        let (day, opener) = (self.day(), self.mode());
+        let (provider, model) = (provider.to_owned(), model.to_owned());
+        let opened = self.write(move |sql| reserve(sql, day, opener, &provider, &model, amounts)).await?;
+        Ok(opened.map(|opened| opened.id))
+    }
+
+    async fn close(&self, open: i64, entry: LedgerEntry) -> CoreResult<()> {
+        let call = Call::from(entry);
+        let close = move |sql: &Sql<'_>| {
+            release(sql, open)?;
+            call.store(sql, call.day)
+        };
+        Ok(self.write_later(OnStorageFailure::Retry, close).await?)
+    }
+
     async fn note(&self, reservation: i64, estimate_usd: f64) -> CoreResult<()> {
         const NOTE: &str = "UPDATE reservations SET estimate = ?2 WHERE id = ?1";
         let estimate = billionths(estimate_usd);
@@ -56,7 +75,10 @@ impl Ledger for Store {
 
     async fn settle(&self, reservation: Option<i64>, entry: LedgerEntry) -> CoreResult<()> {
         let call = Call::from(entry);
-        let settle = move |sql: &Sql<'_>| call.store(sql, reservation);
+        let settle = move |sql: &Sql<'_>| {
+            let reserved_on = reservation.map(|id| release(sql, id)).transpose()?.flatten();
+            call.store(sql, reserved_on.unwrap_or(call.day))
+        };
         match reservation {
             Some(_) => self.write(settle).await?,
             None => self.write_later(OnStorageFailure::Retry, settle).await?,
@@ -128,17 +150,11 @@ impl From<LedgerEntry> for Call {
 }
 
 impl Call {
-    fn store(&self, sql: &Sql<'_>, reservation: Option<i64>) -> Result<(), Error> {
+    fn store(&self, sql: &Sql<'_>, day: i64) -> Result<(), Error> {
         const INSERT: &str =
             "INSERT INTO calls (day, ended_at, session_key, turn, provider, model, kind, is_ok,
             input_tokens, output_tokens, cached_tokens, cost, saved)
             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)";
-        const RELEASE: &str = "DELETE FROM reservations WHERE id = ?1 RETURNING day";
-        let released = match reservation {
-            Some(id) => sql.first(RELEASE, [id], |row| row.get(0))?,
-            None => None,
-        };
-        let day = released.unwrap_or(self.day);
         let session = match &self.session {
             Some(id) => sessions::key(sql, id)?,
             None => None,
@@ -166,6 +182,12 @@ impl Call {
         let sum = Sum { requests: 1, failed, tokens: self.tokens, money: self.money };
         add(sql, day, &self.provider, &self.model, self.kind, &sum)
     }
+}
+
+/// Removes a reservation and returns its day, if it is there.
+fn release(sql: &Sql<'_>, reservation: i64) -> Result<Option<i64>, Error> {
+    const RELEASE: &str = "DELETE FROM reservations WHERE id = ?1 RETURNING day";
+    Ok(sql.first(RELEASE, [reservation], |row| row.get(0))?)
 }
 
 /// Amounts to add to a day.
@@ -264,7 +286,9 @@ pub(crate) fn has_open_reservations(sql: &Sql<'_>) -> Result<bool, Error> {
 /// Books reservations that can no longer be settled, at the last estimate of the cost of their calls: those of
 /// earlier days than `before`, and with [`OpenMode::Daemon`] all that an earlier daemon left. Returns how many.
 pub(crate) fn write_off(sql: &Sql<'_>, before: i64, opener: OpenMode) -> Result<usize, Error> {
-    const LEFT: &str = "SELECT day, provider, model, count(*), sum(min(estimate, amount)) FROM reservations
+    // A call whose cost nothing limited has reserved nothing.
+    const LEFT: &str = "SELECT day, provider, model, count(*),
+        sum(CASE amount WHEN 0 THEN estimate ELSE min(estimate, amount) END) FROM reservations
         WHERE day < ?1 OR (?2 AND is_daemons) GROUP BY day, provider, model";
     const REMOVE: &str = "DELETE FROM reservations WHERE day < ?1 OR (?2 AND is_daemons)";
     let which = params![before, opener == OpenMode::Daemon];

@@ -145,6 +145,21 @@ async fn sums_survive_a_restart() {
 }
 
 #[tokio::test]
+async fn call_without_a_ceiling_that_a_crash_cut_off_is_in_the_ledger() {
+    let home = daemon();
+    let ended = Ledger::open(&home.store, "p", "m", 0.1).await.unwrap().unwrap();
+    Ledger::close(&home.store, ended, call(start(), 0.25)).await.unwrap();
+    let cut = Ledger::open(&home.store, "p", "m", 0.1).await.unwrap().unwrap();
+    assert_eq!(home.store.today().await.unwrap(), money(0.25, 0.0), "it takes nothing from others");
+    home.store.note(cut, 0.5).await.unwrap();
+    home.store.close().await;
+    let store = beside(&home, OpenMode::Daemon);
+    let rows = store.report(1).await.unwrap();
+    let today = "2026-11-20".to_owned();
+    assert_eq!(brief(&rows), [(today.clone(), "interrupted", 1, 0.5), (today, "turn", 1, 0.25)]);
+}
+
+#[tokio::test]
 async fn a_program_beside_the_daemon_leaves_its_reservations_alone() {
     let home = daemon();
     let running = reserve(&home.store, 0.5, 1.0).await;

@@ -8,6 +8,7 @@ mod context;
 mod dialects;
 mod embeddings;
 mod failures;
+mod fallbacks;
 mod gateways;
 mod local_models;
 mod model_test;

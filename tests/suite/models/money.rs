@@ -352,6 +352,72 @@ fn kill_during_an_answer_books_the_bill_and_frees_reservations() {
 }
 
 #[test]
+fn call_that_a_kill_ended_is_in_the_ledger_without_a_ceiling() {
+    let begun = std::sync::atomic::AtomicBool::new(false);
+    let (service, server) = billed(&[], move |_| {
+        let is_first = !begun.swap(true, std::sync::atomic::Ordering::Relaxed);
+        Play { hangs: is_first, ..Play::say(if is_first { 1_300 } else { 10 }) }
+    });
+    let mut chat = server.chat("default");
+    chat.send_json(&json!({"type": "message", "id": "m1", "text": "Tell me all."}));
+    let mut seen = 0;
+    while seen < 1_300 * TOKEN.len() {
+        let frame = chat.frame();
+        seen += if frame["type"] == "delta" { frame["text"].as_str().unwrap().len() } else { 0 };
+    }
+    let bill = service.usd(INPUT, OUTPUT);
+    let settings = settings(&service, "billed", &[PRICE]);
+    let server = Server::start_in(server.kill(), &borrowed(&settings));
+    let rows = rows(&server);
+    let cut = rows.iter().find(|row| row["kind"] == "interrupted").unwrap_or_else(|| panic!("{rows:?}"));
+    assert_eq!(
+        (&cut["provider"], &cut["model"], &cut["requests"]),
+        (&json!("openai"), &json!("billed"), &json!(1))
+    );
+    let ratio = cut["cost_usd"].as_f64().unwrap() / bill;
+    assert!((0.77..1.3).contains(&ratio), "{ratio} of the bill");
+}
+
+#[test]
+fn killed_and_cut_calls_of_a_reasoning_model_are_booked_near_their_cost() {
+    const GPT: &str = "budget.pricing.gpt-5={input = 1.75, output = 14.0}";
+    for ceiling in ["budget.daily_usd=0", "budget.daily_usd=5"] {
+        let service = Billing::start(Dialect::OpenAi, |seen| {
+            let is_cut = asked(seen).contains("Tell me all.");
+            Play { hangs: is_cut, ..Play::say(if is_cut { 200 } else { 10 }) }
+        });
+        let given = settings(&service, "gpt-5", &[ceiling, GPT]);
+        let server = Server::start(&borrowed(&given));
+        let mut chat = server.chat("default");
+        chat.send_json(&json!({"type": "message", "id": "m1", "text": "Tell me all."}));
+        let mut seen = 0;
+        while seen < 200 * TOKEN.len() {
+            let frame = chat.frame();
+            seen += if frame["type"] == "delta" { frame["text"].as_str().unwrap().len() } else { 0 };
+        }
+        let bill = service.usd(1.75, 14.0);
+        // The turn begins again after the restart, and its rows come on top; the cut call has a row of its own.
+        let server = Server::start_in(server.kill(), &borrowed(&given));
+        let rows = rows(&server);
+        let cut = rows.iter().find(|row| row["kind"] == "interrupted").unwrap_or_else(|| panic!("{rows:?}"));
+        let ratio = cut["cost_usd"].as_f64().unwrap() / bill;
+        assert!((0.77..1.3).contains(&ratio), "{ceiling}: {ratio} of the bill {bill}");
+    }
+}
+
+#[test]
+fn request_that_a_service_does_not_count_is_estimated_with_its_tools() {
+    let service = Billing::start(Dialect::OpenAi, |_| Play { usage: Some(Value::Null), ..Play::say(5) });
+    let given = settings(&service, "billed", &[PRICE]);
+    let server = Server::start(&borrowed(&given));
+    server.chat("default").say("m1", "hello");
+    let real = service.charges()[0].input as f64;
+    let booked = rows(&server)[0]["input_tokens"].as_f64().unwrap();
+    assert!(real > 3_000.0, "the tools are most of it: {real}");
+    assert!((0.7..1.4).contains(&(booked / real)), "{booked} of {real}");
+}
+
+#[test]
 fn summaries_are_in_the_ledger_and_count() {
     let small = ["budget.daily_usd=5", "model.context_window=8000", "session.keep_recent=2"];
     let (service, server) = billed(&small, |_| Play::say(60));

@@ -149,6 +149,21 @@ fn a_loop_is_ended_by_the_loop_limit() {
 }
 
 #[test]
+fn polling_with_a_sleep_is_no_loop() {
+    let (server, mut chat) = fake(&[]);
+    std::fs::write(server.home().path().join("workspace/status.txt"), "pending").unwrap();
+    let poll = "!tool shell {\"command\": \"sleep 0.2; cat status.txt\"}\n!then\n".repeat(6);
+    let done = chat.say("one", &format!("{poll}!say still pending")).pop().unwrap();
+    assert_eq!((&done["text"], &done["stop_reason"]), (&json!("still pending"), &json!("end")));
+    let cat = "!tool shell {\"command\": \"cat status.txt\"}\n!then\n!tool shell {\"command\": \"sleep .1\"}\n!then\n";
+    let done = chat.say("two", &format!("{}!say waited", cat.repeat(5))).pop().unwrap();
+    assert_eq!((&done["text"], &done["stop_reason"]), (&json!("waited"), &json!("end")));
+    let hasty = "!tool file_read {\"path\": \"status.txt\"}\n!then\n".repeat(6);
+    let done = chat.say("three", &format!("{hasty}!say never")).pop().unwrap();
+    assert_eq!(done["stop_reason"], "limit");
+}
+
+#[test]
 fn directives_count_in_the_turn_that_sent_them_only() {
     let (server, mut chat) = fake(&[]);
     assert_eq!(reply(&mut chat, "m1", "!tool current_time {}\n!then\n!say first"), "first");

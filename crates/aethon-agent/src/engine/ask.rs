@@ -15,7 +15,7 @@ use super::response::{MAX_SAID, ResponseBuffer};
 use super::shared::Shared;
 use crate::catch_panic::catch_panic;
 use crate::control::{Control, Interrupt};
-use crate::meter::{CallError, Fallback, ModelCall, Work};
+use crate::meter::{Adapt, CallError, Fallback, ModelCall, Work};
 use crate::models::Models;
 
 /// One request, and who watches its answer.
@@ -28,6 +28,8 @@ pub(super) struct Question<'q> {
     pub(super) work: Work,
     /// Where the answer is collected.
     pub(super) response: ResponseBuffer,
+    /// What shortens the request for a smaller fallback.
+    pub(super) adapt: &'q mut dyn Adapt,
 }
 
 /// The exchange between a turn and its models.
@@ -41,6 +43,8 @@ pub(super) struct Dialogue {
     received: usize,
     /// The fallback model last reported, so that it is not reported with every request.
     reported_fallback: Option<String>,
+    /// The fallback that is answering, if it is not the configured model.
+    pub(super) fallback: Option<Fallback>,
 }
 
 /// The outcome of a request.
@@ -62,15 +66,15 @@ impl Dialogue {
         control: &mut Control,
         question: Question<'_>,
     ) -> Result<(AskOutcome, Silences), TurnOutcome> {
-        let Question { context, surface, models, request, work, response } = question;
+        let Question { context, surface, models, request, work, response, adapt } = question;
         self.response = response;
         let services = &shared.services;
         let allowed = control.guard(services.hooks.before_model(context, &request)).await;
         let allowed = allowed.map_err(TurnOutcome::interrupted)?.map_err(TurnOutcome::failed);
         allowed.inspect_err(|outcome| shared.measure_refusal(context, outcome))?;
-        let mut call = ModelCall::new(services.meter.clone(), work);
+        let mut call = ModelCall::new(services.meter.clone(), work).with_retries(shared.options.max_retries);
         let audience = Audience { surface, context };
-        let reading = self.read_answer(&mut call, models, request, &audience);
+        let reading = self.read_answer(&mut call, models, request, adapt, &audience);
         let read = match control.guard(catch_panic(reading)).await {
             Err(interrupt) => ReadEnd::Interrupted(interrupt),
             Ok(Err(panic)) => ReadEnd::Panicked(panic),
@@ -113,9 +117,11 @@ impl Dialogue {
         call: &mut ModelCall,
         models: &Models,
         request: ModelRequest,
+        adapt: &mut dyn Adapt,
         audience: &Audience<'_>,
     ) -> Result<ReadEnd, CallError> {
-        if let Some(fallback) = call.start(models, request).await? {
+        self.fallback = call.start_adapting(models, request, adapt).await?;
+        if let Some(fallback) = self.fallback.clone() {
             self.notify_fallback(fallback, audience);
         }
         loop {
@@ -136,7 +142,7 @@ impl Dialogue {
         }
     }
 
-    fn notify_fallback(&mut self, Fallback { model, reason }: Fallback, audience: &Audience<'_>) {
+    fn notify_fallback(&mut self, Fallback { model, reason, .. }: Fallback, audience: &Audience<'_>) {
         if self.reported_fallback.as_ref() != Some(&model) {
             self.reported_fallback = Some(model.clone());
             audience.surface.emit(&audience.context.turn, TurnEvent::Model { model, reason });

@@ -20,7 +20,7 @@ use jiff::Timestamp;
 use tokio::time::Instant;
 
 use super::outcome::TurnOutcome;
-use super::repetition::Repetition;
+use super::repetition::{LoopLimits, Repetition};
 use crate::catch_panic::catch_panic;
 use crate::control::{Control, Interrupt};
 
@@ -33,7 +33,7 @@ const FAULT: &str = "the tool failed because of a fault in the program";
 const CUT_ARGUMENTS: &str = "not run: your answer reached the output limit in the middle of this call, so its arguments \
 were cut off. Split the work into several calls with shorter arguments, such as a long file written in parts.";
 const REPEATS: &str = "You made the same call before in this turn and got the same result. Once more, and the turn is \
-ended: do something else, or answer with what you have.";
+ended: do something else, or answer with what you have. If you wait for something, let time pass first, as with `sleep`.";
 
 /// How many calls run in parallel.
 const MAX_AT_ONCE: usize = 8;
@@ -81,15 +81,9 @@ struct OpenCall {
 }
 
 impl ToolRun {
-    /// Creates the calls of a turn in which `loop_limit` equal calls count as a loop.
-    pub(super) fn new(context: ToolContext, loop_limit: usize) -> Self {
-        Self {
-            context,
-            repetition: Repetition::new(loop_limit),
-            open: None,
-            unreadable: 0,
-            ids: HashSet::new(),
-        }
+    /// Creates the calls of a turn with these limits on repetitions.
+    pub(super) fn new(context: ToolContext, limits: LoopLimits) -> Self {
+        Self { context, repetition: Repetition::new(limits), open: None, unreadable: 0, ids: HashSet::new() }
     }
 
     /// Notes the calls that the turn made before a restart.
@@ -170,7 +164,7 @@ impl ToolRun {
             }
         }
         let pairs = open.calls.iter().filter_map(|call| Some((&call.call, call.result.get()?)));
-        let noted = self.repetition.note(pairs);
+        let noted = self.repetition.note(pairs, Instant::now());
         for place in noted.warnings {
             if let Some(result) = open.calls.get_mut(place).and_then(|call| call.result.get_mut()) {
                 let note = result.note.take().map(|note| note + "; ").unwrap_or_default();
@@ -206,10 +200,7 @@ impl ToolRun {
         let Some(name) = open.unreadable() else {
             self.unreadable = 0;
             return match open.loops {
-                Some(reason) => Err(TurnOutcome::limit(
-                    EndReason::Loop,
-                    format!("Stopped: {reason} (`agent.loop_limit`)."),
-                )),
+                Some(reason) => Err(TurnOutcome::limit(EndReason::Loop, format!("Stopped: {reason}."))),
                 None => Ok(()),
             };
         };

@@ -49,12 +49,18 @@ impl Turn<'_> {
 
     /// Notifies the person once that the model answers without having seen the picture.
     pub(super) fn notify_unseen_picture(&mut self) {
-        let model = self.agent.agent.models.capabilities();
-        if model.images || self.answer.is_unseen_picture_reported || !self.begins_with_a_picture() {
+        let (model, sees_pictures) = match &self.dialogue.fallback {
+            Some(fallback) => (fallback.model.clone(), fallback.sees_pictures),
+            None => {
+                let configured = self.agent.agent.models.capabilities();
+                (configured.model.clone(), configured.images)
+            }
+        };
+        if sees_pictures || self.answer.is_unseen_picture_reported || !self.begins_with_a_picture() {
             return;
         }
         self.answer.is_unseen_picture_reported = true;
-        let message = format!("{} cannot see pictures; it was only told that one is there.", model.model);
+        let message = format!("{model} cannot see pictures; it was only told that one is there.");
         let notice = TurnEvent::Notice { code: "picture_not_seen".into(), message };
         self.job.surface.emit(&self.context.turn, notice);
     }

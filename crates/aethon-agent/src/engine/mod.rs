@@ -1,8 +1,8 @@
 //! The engine. `assistant` is its interface, and `submit` stores and enqueues incoming messages.
 //!
 //! `start` begins a turn and `turn` runs it: `request` decides the content of a request, and whether to send it again
-//! after a failure (`retry`); `ask` makes one model call; `fit` and `compaction` make the request fit; `response`
-//! collects the model's output; `calls` runs its tools, and `repetition` detects loops; `outcome` stores the end, one
+//! after a failure (`retry`); `ask` makes one model call; `fit` and `compaction` make the request fit, and `narrow` makes
+//! it fit a smaller fallback; `response` collects the model's output; `calls` runs its tools, and `repetition` detects loops; `outcome` stores the end, one
 //! long answer at a time (`large_reply_gate`). `measure` is for telemetry.
 //!
 //! `agents` are the running agents, `knowledge` is the knowledge about their models, and `delegation` is how one
@@ -21,6 +21,7 @@ mod fit;
 mod knowledge;
 mod large_reply_gate;
 mod measure;
+mod narrow;
 mod offer;
 mod outcome;
 mod peer_turns;
@@ -38,3 +39,4 @@ mod turn;
 mod watch;
 
 pub use assistant::Engine;
+pub(crate) use repetition::LoopLimits;

@@ -331,9 +331,14 @@ pub(super) fn failure(error: &ModelError, retry_after: Option<Duration>) -> Fail
     let mut message = error.to_string();
     let seconds = retry_after.map(|wait| wait.as_secs() + u64::from(wait.subsec_nanos() > 0));
     if let Some(seconds) = seconds {
-        // The exact wait replaces the approximate one in the sentence.
-        let sentence = message.split("; try again").next().unwrap_or(&message).trim_end_matches('.');
-        message = format!("{sentence}. Try again in {}.", in_words(seconds));
+        // The exact wait replaces the approximate one in the sentence. What other models say stands behind it.
+        let (sentence, rest) = match message.split_once("; try again") {
+            Some((sentence, rest)) => (sentence, rest.split_once(". ").map_or("", |(_, rest)| rest)),
+            None => (message.as_str(), ""),
+        };
+        let (sentence, wait) = (sentence.trim_end_matches('.'), in_words(seconds));
+        let rest = if rest.is_empty() { String::new() } else { format!(" {rest}") };
+        message = format!("{sentence}.{rest} Try again in {wait}.");
     }
     Failure::new(error.kind(), message).with_retry_after(seconds)
 }

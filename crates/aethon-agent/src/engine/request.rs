@@ -4,11 +4,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use aethon_core::ledger::WorkKind;
-use aethon_core::model::{ModelError, ModelErrorKind, ModelRequest};
+use aethon_core::model::{ModelError, ModelErrorKind, ModelRequest, Usage};
 use aethon_core::surface::TurnEvent;
 use tokio::time::sleep;
 
 use super::ask::{AskOutcome, Question};
+use super::narrow::Narrower;
 use super::outcome::{TurnOutcome, failure};
 use super::response::ResponseBuffer;
 use super::retry::{Next, RetryState};
@@ -30,19 +31,38 @@ impl Turn<'_> {
             // A failure may have said how much fits.
             self.offer_tools();
             let estimated = self.estimated(&system);
+            let request = self.request(&system, tries.asked());
+            let mut narrower = Narrower {
+                shared: self.shared,
+                agent: &self.agent,
+                context: &self.context,
+                surface: &*self.job.surface,
+                window: &self.conversation.window,
+                start: self.conversation.start,
+                tools: &self.offer.all,
+                control: self.control.another(),
+                spent: Usage::default(),
+            };
             let question = Question {
                 models: &self.agent.agent.models,
-                request: self.request(&system, tries.asked()),
-                work: self.work(self.context.kind, self.conversation.window.counter.tokens(estimated)),
+                request,
+                work: self.work(self.context.kind, estimated),
                 response: self.next_response(),
                 context: &self.context,
                 surface: &*self.job.surface,
+                adapt: &mut narrower,
             };
-            let (outcome, silences) = self.dialogue.ask(self.shared, &mut self.control, question).await?;
+            let asked = self.dialogue.ask(self.shared, &mut self.control, question).await;
+            self.answer.usage += narrower.spent;
+            let (outcome, silences) = asked?;
             let left = self.control.left();
             let (error, next) = match outcome {
                 AskOutcome::Complete(counted) => {
-                    self.calibrate(counted, estimated);
+                    // A fallback counts by its own tokenizer, and may have seen less.
+                    let leading = self.agent.agent.models.leading().capabilities();
+                    if self.dialogue.fallback.as_ref().is_none_or(|by| by.model == leading.model) {
+                        self.calibrate(counted, estimated);
+                    }
                     match tries.after_answer(self.dialogue.response.is_empty(), left) {
                         Some(wait) => {
                             self.answer.usage += self.dialogue.response.usage().unwrap_or_default();
@@ -128,9 +148,11 @@ impl Turn<'_> {
         }
     }
 
-    /// Describes a call of this turn to the ledger.
-    pub(super) fn work(&self, kind: WorkKind, input: u64) -> Work {
-        Work::new(kind, input).of_turn(self.context.session.clone(), self.context.turn.clone())
+    /// Describes a call of this turn, with this estimate of its tokens, to the ledger.
+    pub(super) fn work(&self, kind: WorkKind, estimated: u64) -> Work {
+        let counter = &self.conversation.window.counter;
+        let work = Work::new(kind, counter.tokens(estimated)).expecting(counter.expected(estimated));
+        work.of_turn(self.context.session.clone(), self.context.turn.clone())
     }
 
     async fn pause(&mut self, wait: Duration) -> Result<(), TurnOutcome> {

@@ -134,7 +134,7 @@ impl<'e> Turn<'e> {
         let limits = agent.limits(&shared.options);
         let output_chars = limits.output_chars(shared.options.max_tool_output_chars);
         let tools = ToolContext::of(&context, job.surface.clone(), output_chars);
-        let mut tools = ToolRun::new(tools, shared.options.loop_limit);
+        let mut tools = ToolRun::new(tools, shared.options.loop_limits());
         tools.take_up(opening.cut_off);
         tools.remember(opening.window.part(opening.start, opening.window.len()));
         let model = agent.agent.models.capabilities();

@@ -3,18 +3,26 @@
 //! The caller keeps the call outside of any future that may be cancelled and settles it afterwards, so that it learns
 //! the usage even if the call was stopped midway. A dropped call is booked all the same.
 
+use std::time::Duration;
+
 use aethon_core::message::Failure;
 use aethon_core::model::{
     ModelError, ModelErrorKind, ModelEvent, ModelRequest, Readiness, StopReason, Usage,
 };
+use tokio::time::sleep;
 
+use super::adapt::{Adapt, Adapted, AsItIs, Shortening, fits};
 use super::ending::Ending;
 use super::error::CallError;
 use super::grant::{Booked, Grant};
 use super::metering::{Meter, Work};
 use crate::models::{
-    AnswerStream, Candidate, FailedAttempt, Models, Permit, Reason, combine, is_models_fault,
+    AnswerStream, Candidate, Contact, FailedAttempt, Models, Permit, Reason, combine, is_models_fault,
+    pause_before_retry,
 };
+
+/// How often the cost of hidden output is noted.
+const NOTE_EVERY: Duration = Duration::from_secs(1);
 
 /// A fallback model that answers in place of the configured one.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,6 +31,8 @@ pub struct Fallback {
     pub model: String,
     /// Why it stands in, as a sentence.
     pub reason: String,
+    /// Whether it sees pictures.
+    pub sees_pictures: bool,
 }
 
 /// A call in progress.
@@ -39,6 +49,8 @@ pub struct ModelCall {
     failed: Usage,
     warning: Option<String>,
     silences: u32,
+    /// How many times the same model may be asked again while another one stands by.
+    retries: u32,
 }
 
 /// The model being asked.
@@ -73,48 +85,59 @@ impl ModelCall {
             failed: Usage::default(),
             warning: None,
             silences: 0,
+            retries: 0,
         }
     }
 
-    /// Asks one model after the other, each at most once, until one begins to answer. Returns which one it is and why,
-    /// unless it is the configured one.
+    /// Allows the same model to be asked again, at most this many times, while another one stands by.
+    #[must_use]
+    pub fn with_retries(self, retries: u32) -> Self {
+        Self { retries, ..self }
+    }
+
+    /// Asks one model after the other until one begins to answer. Returns which one it is and why, unless it is the
+    /// configured one.
     pub async fn start(
         &mut self,
         models: &Models,
         request: ModelRequest,
     ) -> Result<Option<Fallback>, CallError> {
-        let mut misses: Vec<FailedAttempt> = Vec::new();
-        // A failure of the models before counts as a failed attempt for the next one.
-        let mut attempt = request.attempt;
-        let mut overflow: Option<Overflow> = None;
+        self.start_adapting(models, request, &mut AsItIs).await
+    }
+
+    /// Does the same as [`Self::start`], and has the request shortened for fallbacks that it does not fit.
+    pub(crate) async fn start_adapting(
+        &mut self,
+        models: &Models,
+        request: ModelRequest,
+        adapt: &mut dyn Adapt,
+    ) -> Result<Option<Fallback>, CallError> {
+        let mut round =
+            Round { models, attempt: request.attempt, request, misses: Vec::new(), overflow: None };
+        let mut small = Vec::new();
         for (place, candidate) in models.candidates().iter().enumerate() {
-            if overflow.as_ref().is_some_and(|overflow| !overflow.may_fit(candidate)) {
+            if place > 0 && !fits(&candidate.provider.capabilities(), self.work.input) {
+                small.push(place);
                 continue;
             }
-            let request = request.clone().with_attempt(attempt);
-            let (reason, is_resting) = match self.try_one(candidate, place, request).await {
-                Ok(()) => return Ok(stand_in(candidate, place, &misses, overflow.as_ref())),
-                Err(Missed::Asked(error)) if error.kind() == ModelErrorKind::ContextLength => {
-                    overflow = Some(Overflow::of(candidate, error));
-                    continue;
-                }
-                Err(Missed::Asked(error)) if !is_models_fault(error.kind()) => {
-                    return Err(CallError::Model(error));
-                }
-                Err(Missed::Asked(error)) => {
-                    attempt = attempt.saturating_add(1);
-                    (Reason::Model(error), false)
-                }
-                Err(Missed::Unasked(reason)) => (reason, false),
-                Err(Missed::Resting(error)) => (Reason::Model(error), true),
-            };
-            misses.push(FailedAttempt { place, reason, is_resting });
+            if round.overflow.as_ref().is_some_and(|overflow| !overflow.may_fit(candidate)) {
+                continue;
+            }
+            let whole = self.whole(&round.request);
+            if self.try_in_round(&mut round, place, whole).await? {
+                return Ok(round.stand_in(place));
+            }
         }
-        match overflow {
+        if let Some(overflow) = round.overflow {
             // The conversation has to become shorter, whatever is wrong with the other models.
-            Some(overflow) => Err(CallError::Model(overflow.error)),
-            None => self.last_resort(models, request, misses).await,
+            return Err(CallError::Model(overflow.error));
         }
+        for place in small {
+            if self.try_small(&mut round, place, adapt).await? {
+                return Ok(round.stand_in(place));
+            }
+        }
+        self.last_resort(round, adapt).await
     }
 
     /// Returns the next event of the answer; its end is an event too.
@@ -125,7 +148,7 @@ impl ModelCall {
         let Some(Open { grant, answer: Some(answer) }) = &mut self.open else {
             return Err(CallError::Model(not_started()));
         };
-        let event = match answer.next().await {
+        let event = match noting(grant, answer.next()).await {
             Ok(event) => event,
             Err(error) => {
                 self.silences += u32::from(error.kind() == ModelErrorKind::Timeout);
@@ -172,25 +195,82 @@ impl ModelCall {
         settled
     }
 
-    async fn try_one(
+    /// Asks the model at a place, again if that is worth it. `true` if it answers; otherwise the miss is noted.
+    async fn try_in_round(
         &mut self,
-        candidate: &Candidate,
+        round: &mut Round<'_>,
         place: usize,
-        request: ModelRequest,
-    ) -> Result<(), Missed> {
-        fits(candidate, self.work.input, place).map_err(|error| Missed::Unasked(Reason::Model(error)))?;
+        adapted: Adapted,
+    ) -> Result<bool, CallError> {
+        let Some(candidate) = round.models.candidates().get(place) else { return Ok(false) };
+        // Without another model that could take over, the engine waits and asks again.
+        let another = round.models.candidates().iter().skip(place + 1).any(Candidate::stands_by);
+        let retries = if another { self.retries } else { 0 };
+        let (mut done, mut failed) = (0, None);
+        let missed = loop {
+            let request = adapted.request.clone().with_attempt(round.attempt);
+            let missed = match self.try_one(candidate, Adapted { request, ..adapted }).await {
+                Ok(()) => return Ok(true),
+                Err(Missed::Asked(error)) => error,
+                // Another request tries it meanwhile; its own failure says more.
+                Err(missed) => break failed.map_or(missed, Missed::Asked),
+            };
+            let Some(pause) = pause_before_retry(&missed, done, retries) else { break Missed::Asked(missed) };
+            tracing::warn!(
+                model = candidate.provider.capabilities().model,
+                kind = missed.kind().code(),
+                status = missed.status(),
+                detail = missed.detail(),
+                "the model failed and is asked again: {missed}"
+            );
+            sleep(pause).await;
+            done += 1;
+            round.attempt = round.attempt.saturating_add(1);
+            failed = Some(missed);
+        };
+        round.note(place, missed).map(|()| false)
+    }
+
+    /// Asks a model that the request does not fit, with a shortened request.
+    async fn try_small(
+        &mut self,
+        round: &mut Round<'_>,
+        place: usize,
+        adapt: &mut dyn Adapt,
+    ) -> Result<bool, CallError> {
+        let Some(candidate) = round.models.candidates().get(place) else { return Ok(false) };
+        // Shortening costs something, so it is not done for a model that is not asked.
+        if let Err(missed) = check(candidate) {
+            return round.note(place, missed).map(|()| false);
+        }
+        for shortening in [Shortening::ToLimit, Shortening::ToHalf] {
+            let Some(adapted) = adapt.adapted(candidate, &round.request, shortening).await else { break };
+            if self.try_in_round(round, place, adapted).await? {
+                return Ok(true);
+            }
+            if round.overflow.take().is_none() {
+                return Ok(false);
+            }
+        }
+        round.note(place, Missed::Unasked(Reason::Model(too_small(candidate)))).map(|()| false)
+    }
+
+    async fn try_one(&mut self, candidate: &Candidate, adapted: Adapted) -> Result<(), Missed> {
+        is_set_up(candidate)?;
         let permit = candidate.permit().map_err(Missed::Resting)?;
         // Boxed, because the futures of turns and summaries contain this one.
-        Box::pin(self.ask(candidate, permit, request)).await
+        Box::pin(self.ask(candidate, permit, adapted)).await
+    }
+
+    /// Returns the request as it is.
+    fn whole(&self, request: &ModelRequest) -> Adapted {
+        let Work { input, expected_input, .. } = self.work;
+        Adapted { request: request.clone(), input, expected_input }
     }
 
     /// Asks a model once the call is paid for.
-    async fn ask(
-        &mut self,
-        candidate: &Candidate,
-        permit: Permit,
-        mut request: ModelRequest,
-    ) -> Result<(), Missed> {
+    async fn ask(&mut self, candidate: &Candidate, permit: Permit, adapted: Adapted) -> Result<(), Missed> {
+        let Adapted { mut request, input, expected_input } = adapted;
         let mut capabilities = candidate.provider.capabilities();
         if self.meter.misses_price(&capabilities) {
             // Only the service may know the price. If the query fails, the model stays unpriced, which is reported
@@ -198,11 +278,12 @@ impl ModelCall {
             let _ = candidate.provider.learn().await;
             capabilities = candidate.provider.capabilities();
         }
-        let grant = self.meter.reserve(self.work.clone(), &capabilities).await;
+        let work = Work { input, expected_input, ..self.work.clone() };
+        let grant = self.meter.reserve(work, &capabilities).await;
         let grant = grant.map_err(|failure| Missed::Unasked(Reason::Money(failure)))?;
         request.max_output = [request.max_output, grant.max_output()].into_iter().flatten().min();
         let open = self.open.insert(Open { grant, answer: None });
-        match candidate.ask(request, permit).await {
+        match noting(&mut open.grant, candidate.ask(request, permit)).await {
             Ok(answer) => {
                 open.answer = Some(answer);
                 Ok(())
@@ -218,37 +299,57 @@ impl ModelCall {
         }
     }
 
-    /// Handles the case that every model failed or is resting. If only a person can fix the fault of the resting
-    /// ones, a new attempt by a person is let through to one of them, because it may just have been fixed; an
-    /// automatic retry is not.
+    /// Handles the case that every model failed or is resting. A new attempt by a person is let through to those that
+    /// rest, one after the other, because any of them may be well again by now; an automatic retry is not.
     async fn last_resort(
         &mut self,
-        models: &Models,
-        request: ModelRequest,
-        misses: Vec<FailedAttempt>,
+        mut round: Round<'_>,
+        adapt: &mut dyn Adapt,
     ) -> Result<Option<Fallback>, CallError> {
-        let lasting = |miss: &&FailedAttempt| miss.is_resting && !miss.is_retryable();
-        let may_try = request.attempt == 0 && !misses.iter().any(FailedAttempt::is_retryable);
+        let may_try = round.request.attempt == 0;
         let wait = |miss: &&FailedAttempt| miss.error().and_then(ModelError::retry_after);
-        let soonest = misses.iter().filter(lasting).min_by_key(wait).filter(|_| may_try);
-        let candidate = soonest.and_then(|miss| Some((miss.place, models.candidates().get(miss.place)?)));
-        if let Some((place, candidate)) = candidate
-            && let Some(permit) = candidate.force()
-        {
-            return match Box::pin(self.ask(candidate, permit, request)).await {
-                Ok(()) => Ok(stand_in(candidate, place, &misses, None)),
-                Err(
-                    Missed::Asked(error) | Missed::Resting(error) | Missed::Unasked(Reason::Model(error)),
-                ) => Err(CallError::Model(error)),
-                Err(Missed::Unasked(Reason::Money(failure))) => Err(CallError::Money(failure)),
+        let mut resting: Vec<_> = round.misses.iter().filter(|miss| may_try && miss.is_resting()).collect();
+        resting.sort_by_key(wait);
+        let places: Vec<usize> = resting.into_iter().map(|miss| miss.place).collect();
+        for place in places {
+            let Some(candidate) = round.models.candidates().get(place) else { continue };
+            let Some(permit) = candidate.force() else { continue };
+            let adapted = if place == 0 || fits(&candidate.provider.capabilities(), self.work.input) {
+                Some(self.whole(&round.request))
+            } else {
+                adapt.adapted(candidate, &round.request, Shortening::ToLimit).await
             };
+            let Some(adapted) = adapted else { continue };
+            match Box::pin(self.ask(candidate, permit, adapted)).await {
+                Ok(()) => return Ok(round.stand_in(place)),
+                Err(missed) => {
+                    round.misses.retain(|miss| miss.place != place);
+                    round.note(place, missed)?;
+                }
+            }
         }
-        Err(combine(misses))
+        round.misses.sort_by_key(|miss| miss.place);
+        match round.overflow {
+            Some(overflow) => Err(CallError::Model(overflow.error)),
+            None => Err(combine(round.misses)),
+        }
     }
 
     fn note_failed(&mut self, booked: Booked) {
         self.failed += booked.usage;
         self.warning = self.warning.take().or(booked.warning);
+    }
+}
+
+/// Waits for a service and notes the cost so far now and then, while output comes that nobody sees.
+async fn noting<T>(grant: &mut Grant, waiting: impl Future<Output = T>) -> T {
+    tokio::pin!(waiting);
+    loop {
+        tokio::select! {
+            biased;
+            done = &mut waiting => return done,
+            () = sleep(NOTE_EVERY), if grant.thinks_unseen() => grant.note_progress().await,
+        }
     }
 }
 
@@ -280,30 +381,70 @@ impl Overflow {
     }
 }
 
-/// Checks that a model is set up and, for a fallback, that its window is large enough. For the first model, the engine
-/// ensures that.
-fn fits(candidate: &Candidate, tokens: u64, place: usize) -> Result<(), ModelError> {
-    if let Readiness::NotConfigured(reason) = candidate.provider.readiness() {
-        return Err(ModelError::new(ModelErrorKind::Auth, reason));
-    }
-    let capabilities = candidate.provider.capabilities();
-    if place > 0 && tokens > capabilities.context_window {
-        let sentence = format!("This conversation does not fit {}.", capabilities.model);
-        return Err(ModelError::new(ModelErrorKind::ContextLength, sentence));
-    }
-    Ok(())
+/// One pass over the list of models.
+struct Round<'m> {
+    models: &'m Models,
+    request: ModelRequest,
+    /// A failure of the models before counts as a failed attempt for the next one.
+    attempt: u32,
+    misses: Vec<FailedAttempt>,
+    overflow: Option<Overflow>,
 }
 
-fn stand_in(
-    candidate: &Candidate,
-    place: usize,
-    misses: &[FailedAttempt],
-    overflow: Option<&Overflow>,
-) -> Option<Fallback> {
-    let reason = misses.first().map(|miss| miss.reason.sentence());
-    let reason = reason.or_else(|| overflow.map(|overflow| overflow.error.to_string()));
-    let model = candidate.provider.capabilities().model.clone();
-    (place > 0).then(|| Fallback { model, reason: reason.unwrap_or_default() })
+impl Round<'_> {
+    /// Notes why a model did not answer. `Err` if no other model may be asked.
+    fn note(&mut self, place: usize, missed: Missed) -> Result<(), CallError> {
+        let Some(candidate) = self.models.candidates().get(place) else { return Ok(()) };
+        let (reason, contact) = match missed {
+            Missed::Asked(error) if error.kind() == ModelErrorKind::ContextLength => {
+                self.overflow = Some(Overflow::of(candidate, error));
+                return Ok(());
+            }
+            Missed::Asked(error) if !is_models_fault(error.kind()) => return Err(CallError::Model(error)),
+            Missed::Asked(error) => {
+                self.attempt = self.attempt.saturating_add(1);
+                (Reason::Model(error), Contact::Asked)
+            }
+            Missed::Unasked(reason) => (reason, Contact::NotAsked),
+            Missed::Resting(error) => (Reason::Model(error), Contact::Resting),
+        };
+        let model = candidate.provider.capabilities().model.clone();
+        self.misses.push(FailedAttempt { place, model, reason, contact });
+        Ok(())
+    }
+
+    /// Describes the model that answers, unless it is the configured one.
+    fn stand_in(&self, place: usize) -> Option<Fallback> {
+        let candidate = self.models.candidates().get(place).filter(|_| place > 0)?;
+        let reason = self.misses.first().map(|miss| miss.reason.sentence());
+        let reason = reason.or_else(|| self.overflow.as_ref().map(|overflow| overflow.error.to_string()));
+        let capabilities = candidate.provider.capabilities();
+        Some(Fallback {
+            model: capabilities.model.clone(),
+            reason: reason.unwrap_or_default(),
+            sees_pictures: capabilities.images,
+        })
+    }
+}
+
+/// Checks whether a model is set up and may be asked now, without asking it.
+fn check(candidate: &Candidate) -> Result<(), Missed> {
+    is_set_up(candidate)?;
+    candidate.rest().map_or(Ok(()), |error| Err(Missed::Resting(error)))
+}
+
+fn is_set_up(candidate: &Candidate) -> Result<(), Missed> {
+    match candidate.provider.readiness() {
+        Readiness::Ready => Ok(()),
+        Readiness::NotConfigured(reason) => {
+            Err(Missed::Unasked(Reason::Model(ModelError::new(ModelErrorKind::Auth, reason))))
+        }
+    }
+}
+
+fn too_small(candidate: &Candidate) -> ModelError {
+    let sentence = format!("This conversation does not fit {}.", candidate.provider.capabilities().model);
+    ModelError::new(ModelErrorKind::ContextLength, sentence)
 }
 
 /// Returns how to book a call that failed before its first event.

@@ -5,6 +5,9 @@ use aethon_core::model::Usage;
 /// No request takes more tokens than this, whatever a service says.
 const MAX_TOKENS: u64 = 100_000_000;
 
+/// No request costs more, in USD, whatever a service says.
+const MAX_USD: f64 = 1_000.0;
+
 /// The fewest digits of a date or version behind a model's name.
 const DIGITS: usize = 3;
 
@@ -25,6 +28,12 @@ pub(super) fn believed(reported: Usage, sent: u64, received: u64) -> Option<Usag
     usage.cached_tokens = usage.cached_tokens.min(usage.input_tokens);
     usage.cache_write_tokens = usage.cache_write_tokens.min(usage.input_tokens - usage.cached_tokens);
     Some(usage)
+}
+
+/// Returns the cost that the service states for a call, in USD, if it states a credible one. A gateway knows what it
+/// charges; the price is only what the table of models says.
+pub(super) fn stated_usd(reported: &Usage) -> Option<f64> {
+    Some(reported.cost_usd).filter(|usd| *usd > 0.0 && *usd <= MAX_USD)
 }
 
 /// Returns whether `named` is the requested model: the same name, apart from a date, a version or a router's prefix.
@@ -71,6 +80,15 @@ mod tests {
         check("claude-sonnet-4", "claude-sonnet-4-5", false);
         check("my-proxy-alias", "gpt-5", false);
         check("gpt-5", "", false);
+    }
+
+    #[test]
+    fn stated_cost_is_believed_if_it_is_an_amount() {
+        let stated = |cost_usd| stated_usd(&Usage { cost_usd, ..Usage::default() });
+        assert_eq!(stated(0.0042), Some(0.0042));
+        for absurd in [0.0, -1.0, 1e9, f64::NAN, f64::INFINITY] {
+            assert_eq!(stated(absurd), None);
+        }
     }
 
     #[test]

@@ -6,11 +6,13 @@
 //! share of the day's remaining budget. The notes in the ledger in between, which a crash would book, are close to
 //! the cost of the call so far: its input as the service has counted and cached it in other calls, and hardly more,
 //! never less, than the output that has arrived. The reservation covers the highest cost that may come, so that the
-//! ceiling holds.
+//! ceiling holds. A call whose cost nothing limits is recorded as well before it is made, without a wait, so that a
+//! crash does not lose it.
 
 use aethon_core::ledger::{Claim, LedgerEntry, Price, Reserved};
 use aethon_core::message::Failure;
 use aethon_core::model::{Capabilities, Usage};
+use tokio::sync::watch;
 use tokio::time::Instant;
 
 use super::counts;
@@ -93,15 +95,14 @@ impl Plan {
         let least = MIN_HIDDEN.min(max_output);
         let longest = usual.tokens().saturating_mul(USUALS_HIDDEN).max(LONG_HIDDEN);
         let most = tariff.tokens(share_usd - tariff.input_usd).min(longest).min(max_output).max(least);
-        let noted = usual.tokens().min(most);
-        Self { most, least, max_output, is_noted: false, noted, usual, is_hidden: true }
+        let noted = NOTES.0.min(most);
+        Self { most, least, max_output, is_noted: true, noted, usual, is_hidden: true }
     }
 
     /// Returns the number of tokens to note when this many have arrived: those, and the ones that may come before the
     /// next note, which bounds the excess that a crash books.
     fn noted_at(&self, billed: u64) -> u64 {
-        let interval = if self.is_noted { (billed / 4).clamp(NOTES.0, NOTES.1) } else { STEPS.1 };
-        billed.saturating_add(interval)
+        if self.is_noted { next_note(billed) } else { billed.saturating_add(STEPS.1) }
     }
 
     /// Returns the money to reserve.
@@ -129,6 +130,46 @@ impl Plan {
             noted: self.noted,
             ceiling_usd,
         }
+    }
+}
+
+/// Returns the number of tokens to note when this many have come.
+fn next_note(billed: u64) -> u64 {
+    billed.saturating_add((billed / 4).clamp(NOTES.0, NOTES.1))
+}
+
+/// The record of a call whose cost nothing limits.
+#[derive(Debug)]
+pub(super) struct OpenNote {
+    /// Its id, once it is written; `None` if it cannot be.
+    id: watch::Receiver<Option<i64>>,
+    tariff: Option<Tariff>,
+    /// The tokens that a crash would book.
+    noted: u64,
+}
+
+impl OpenNote {
+    /// Creates the record that gets its id through this channel.
+    pub(super) fn new(id: watch::Receiver<Option<i64>>, tariff: Option<Tariff>) -> Self {
+        Self { id, tariff, noted: NOTES.0 }
+    }
+
+    /// Returns the cost to book before anything has come.
+    pub(super) fn first_estimate_usd(tariff: Option<&Tariff>) -> f64 {
+        tariff.map_or(0.0, |tariff| tariff.expected_input_usd + tariff.output_usd(NOTES.0))
+    }
+
+    /// Returns the id and the new estimate if this many tokens are more than was noted.
+    fn progress(&mut self, so_far: u64) -> Option<(i64, f64)> {
+        let tariff = self.tariff.filter(|_| so_far >= self.noted)?;
+        let id = (*self.id.borrow())?;
+        self.noted = next_note(so_far);
+        Some((id, tariff.expected_input_usd + tariff.output_usd(self.noted)))
+    }
+
+    /// Returns its id, waiting until it is written.
+    pub(super) async fn id(mut self) -> Option<i64> {
+        self.id.wait_for(Option::is_some).await.ok().and_then(|id| *id)
     }
 }
 
@@ -160,9 +201,12 @@ pub struct Grant {
     /// The tokens that arrived, by our own count.
     received: u64,
     limited: Option<Limited>,
+    note: Option<OpenNote>,
     is_open: bool,
     /// When the call was permitted, which is just before it is made.
     started: Instant,
+    /// When the first output arrived.
+    first_at: Option<Instant>,
 }
 
 impl Grant {
@@ -180,9 +224,17 @@ impl Grant {
             max_output: model.max_output,
             received: 0,
             limited: None,
+            note: None,
             is_open: true,
             started: Instant::now(),
+            first_at: None,
         }
+    }
+
+    /// Has the call recorded while it runs.
+    pub(super) fn noted_by(mut self, note: OpenNote) -> Self {
+        self.note = Some(note);
+        self
     }
 
     /// Limits the call to the money reserved for it.
@@ -217,17 +269,38 @@ impl Grant {
     /// Counts tokens that arrived. `Err` if the day does not pay for more: then the call has to end.
     pub(crate) async fn count(&mut self, tokens: u64) -> Result<(), Failure> {
         self.received = self.received.saturating_add(tokens);
-        let Some(limited) = &mut self.limited else { return Ok(()) };
+        self.first_at.get_or_insert_with(Instant::now);
         let billed = self.usual.billed(self.received);
-        if billed >= limited.paid {
-            return limited.grow(&self.meter, billed).await;
+        let hidden = self.hidden_so_far();
+        if let Some(limited) = self.limited.as_mut().filter(|limited| billed >= limited.paid) {
+            return limited.grow(&self.meter, billed, hidden).await;
         }
-        if billed >= limited.noted && limited.plan.is_noted {
-            limited.noted = limited.plan.noted_at(billed).min(limited.paid);
-            let estimate_usd = limited.estimate_usd();
-            self.meter.note(limited.reservation, estimate_usd).await;
-        }
+        self.note_progress().await;
         Ok(())
+    }
+
+    /// Returns whether output comes that nobody sees, so that the cost so far has to be noted now and then.
+    pub(crate) fn thinks_unseen(&self) -> bool {
+        self.is_hidden && self.first_at.is_none()
+    }
+
+    /// Notes the cost of the call so far, if it is more than was noted.
+    pub(crate) async fn note_progress(&mut self) {
+        let so_far = self.usual.billed(self.received).saturating_add(self.hidden_so_far());
+        if let Some(limited) = &mut self.limited {
+            if so_far >= limited.noted && limited.plan.is_noted {
+                limited.noted = limited.plan.noted_at(so_far).min(limited.paid);
+                self.meter.note(limited.reservation, limited.estimate_usd()).await;
+            }
+        } else if let Some((id, estimate_usd)) = self.note.as_mut().and_then(|note| note.progress(so_far)) {
+            self.meter.note(id, estimate_usd).await;
+        }
+    }
+
+    /// Returns how much hidden output the service has probably produced. It comes before the first output that is seen.
+    fn hidden_so_far(&self) -> u64 {
+        let until = self.first_at.unwrap_or_else(Instant::now);
+        if self.is_hidden { self.usual.hidden_within(until - self.started) } else { 0 }
     }
 
     /// Books the call.
@@ -235,7 +308,7 @@ impl Grant {
         let entry = self.take_entry(&ending);
         let (usage, model) = (entry.usage, entry.model.clone());
         let warning = match &self.limited {
-            None => self.meter.book(None, entry).await,
+            None => self.meter.book_open(self.note.take(), entry).await,
             // In a task of its own, because the caller may be stopped meanwhile.
             Some(Limited { reservation, .. }) => {
                 let (meter, reservation) = (self.meter.clone(), Some(*reservation));
@@ -254,11 +327,15 @@ impl Grant {
         let (usage, named) = match ending {
             Ending::Whole { usage, named } => (self.believed(*usage), named.as_deref()),
             Ending::Refused => (Usage::default(), None),
-            Ending::Cut | Ending::Broken => (self.estimate(self.is_hidden), None),
-            Ending::Silent => (self.estimate(self.is_hidden || self.received == 0), None),
+            Ending::Cut | Ending::Broken => (self.estimate(false), None),
+            Ending::Silent => (self.estimate(self.received == 0), None),
         };
         let (model, price) = self.billed_model(named);
-        let cost_usd = price.map_or(0.0, |price| price.of(&usage));
+        let stated_usd = match ending {
+            Ending::Whole { usage, .. } => counts::stated_usd(usage),
+            _ => None,
+        };
+        let cost_usd = stated_usd.unwrap_or_else(|| price.map_or(0.0, |price| price.of(&usage)));
         let entry = LedgerEntry {
             at: self.meter.clock().now(),
             session: self.work.session.clone(),
@@ -277,7 +354,8 @@ impl Grant {
     /// Returns the service's count, or our own where the service's is not credible.
     fn believed(&self, reported: Usage) -> Usage {
         let billed = self.usual.billed(self.received).min(self.max_output);
-        let Some(usage) = counts::believed(reported, self.work.input, billed) else {
+        let sent = self.usual.input(self.work.expected_input).input_tokens;
+        let Some(usage) = counts::believed(reported, sent, billed) else {
             let (provider, model) = (&self.provider, &self.model);
             self.meter.warn_once(format!("counts {provider} {model}"), || {
                 let (input, output) = (reported.input_tokens, reported.output_tokens);
@@ -293,17 +371,23 @@ impl Grant {
         };
         let key = (self.provider.as_str(), self.model.as_str(), self.work.kind);
         self.meter.usuals().learn(key, self.is_hidden, (usage.output_tokens, self.received));
-        self.meter.usuals().learn_input(key, self.is_hidden, (&reported, self.work.input));
+        if self.is_hidden {
+            let time = self.first_at.unwrap_or_else(Instant::now) - self.started;
+            self.meter.usuals().learn_hidden(key, usage.output_tokens.saturating_sub(billed), time);
+        }
+        self.meter.usuals().learn_input(key, self.is_hidden, (&reported, self.work.expected_input));
         usage
     }
 
-    /// Estimates the usage of an unfinished call: the input as the service counted and cached it in other calls, and
-    /// the output that arrived. For hidden output (`has_unseen`) a usual answer is assumed.
-    fn estimate(&self, has_unseen: bool) -> Usage {
-        let received = self.usual.billed(self.received);
+    /// Estimates the usage of an unfinished call: the input as the service counted and cached it in other calls, the
+    /// output that arrived, and the hidden output that has probably come by then. If the service was silent although its
+    /// output can be seen, a usual answer is assumed.
+    fn estimate(&self, was_silent: bool) -> Usage {
         let limit = self.max_output().unwrap_or(u64::MAX).min(self.max_output);
-        let unseen = if has_unseen { self.usual.tokens().min(limit) } else { 0 };
-        Usage { output_tokens: received.max(unseen), ..self.usual.input(self.work.input) }
+        let unseen = if was_silent && !self.is_hidden { self.usual.tokens() } else { self.hidden_so_far() };
+        let received = self.usual.billed(self.received);
+        let output_tokens = received.max(received.saturating_add(unseen).min(limit));
+        Usage { output_tokens, ..self.usual.input(self.work.expected_input) }
     }
 
     /// Returns the model that the call is booked under, and its price. A service may name a variant of the model, such
@@ -337,11 +421,11 @@ impl Limited {
         self.tariff.expected_input_usd + self.tariff.output_usd(self.noted)
     }
 
-    async fn grow(&mut self, meter: &Meter, billed: u64) -> Result<(), Failure> {
+    async fn grow(&mut self, meter: &Meter, billed: u64, hidden: u64) -> Result<(), Failure> {
         let usual = self.plan.usual.tokens();
         let short = billed - self.paid;
         let step = (usual / 2).clamp(STEPS.0, STEPS.1).saturating_add(short);
-        self.noted = self.plan.noted_at(billed);
+        self.noted = self.plan.noted_at(billed.saturating_add(hidden));
         let claim = Claim {
             most_usd: self.tariff.output_usd(step),
             least_usd: self.tariff.output_usd(MIN_STEP.saturating_add(short)),
@@ -360,12 +444,15 @@ impl Drop for Grant {
             return;
         }
         let entry = self.take_entry(&Ending::Cut);
-        let (meter, reservation) =
-            (self.meter.clone(), self.limited.as_ref().map(|limited| limited.reservation));
+        let (meter, note) = (self.meter.clone(), self.note.take());
+        let reservation = self.limited.as_ref().map(|limited| limited.reservation);
         // Without a runtime the program is exiting, and the next start books the reservation.
         if tokio::runtime::Handle::try_current().is_ok() {
             self.meter.tasks().spawn(async move {
-                meter.book(reservation, entry).await;
+                match reservation {
+                    Some(_) => drop(meter.book(reservation, entry).await),
+                    None => drop(meter.book_open(note, entry).await),
+                }
             });
         }
     }

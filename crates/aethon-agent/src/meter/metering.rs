@@ -15,12 +15,13 @@ use aethon_core::model::Capabilities;
 use aethon_core::telemetry::{ModelFacts, TelemetryEvent, TelemetryKind, TelemetryStatus};
 use aethon_core::usage::{Budget, day_of};
 use jiff::civil::Date;
-use tokio::sync::{Notify, OnceCell, oneshot};
+use tokio::sync::{Notify, OnceCell, oneshot, watch};
 
 use super::announcer::Announcer;
 use super::ending::Ending;
+use super::grant::OpenNote;
 use super::refusal;
-use super::tariff::is_price;
+use super::tariff::{Tariff, is_price};
 use super::usual::OutputLengthStats;
 use crate::patience::retry_until_stored;
 use crate::tasks::Tasks;
@@ -28,6 +29,8 @@ use crate::tasks::Tasks;
 /// Looks up the price of a provider's model, if known. The third argument is the price that the service reports,
 /// which the owner's own setting may override.
 pub type Prices = Arc<dyn Fn(&str, &str, Option<Price>) -> Option<Price> + Send + Sync>;
+
+const UNWRITTEN: &str = "a model call could not be written down; trying again";
 
 /// How many different warnings about services and prices are remembered, so that each is logged only once.
 const MAX_LOGGED_WARNINGS: usize = 1_000;
@@ -41,14 +44,22 @@ pub struct Work {
     pub session: Option<SessionId>,
     /// The turn that it is for.
     pub turn: Option<TurnId>,
-    /// The tokens sent, as far as they are known beforehand.
+    /// The most tokens that are probably sent, which money is reserved for.
     pub input: u64,
+    /// The likely number, without a margin, which is booked where nothing is counted.
+    pub expected_input: u64,
 }
 
 impl Work {
     /// Describes work that belongs to no turn and sends this many tokens.
     pub fn new(kind: WorkKind, input: u64) -> Self {
-        Self { kind, session: None, turn: None, input }
+        Self { kind, session: None, turn: None, input, expected_input: input }
+    }
+
+    /// Sets the likely number of tokens, where the other one has a margin.
+    #[must_use]
+    pub fn expecting(self, expected_input: u64) -> Self {
+        Self { expected_input: expected_input.min(self.input), ..self }
     }
 
     /// Assigns the work to a turn.
@@ -187,23 +198,57 @@ impl Meter {
         refusal::exceeded(today, ceiling_usd, &self.budget(), self.0.clock.now())
     }
 
+    /// Records that a call whose cost nothing limits begins. The caller does not wait for it.
+    pub(super) fn open(&self, model: &Capabilities, tariff: Option<Tariff>) -> OpenNote {
+        let (sender, id) = watch::channel(None);
+        let (meter, provider, model) = (self.clone(), model.provider.clone(), model.model.clone());
+        let estimate_usd = OpenNote::first_estimate_usd(tariff.as_ref());
+        self.0.tasks.spawn(async move {
+            match meter.0.ledger.open(&provider, &model, estimate_usd).await {
+                Ok(id) => drop(sender.send_replace(id)),
+                Err(error) => refusal::log_failure("a call that begins could not be noted", &error),
+            }
+        });
+        OpenNote::new(id, tariff)
+    }
+
     /// Writes a call down and returns its reservation. Returns a warning if the owner is due one.
     pub(super) async fn book(&self, reservation: Option<i64>, entry: LedgerEntry) -> Option<String> {
-        let shown = self.0.bus.has_listeners().then(|| entry.clone());
-        let cost_usd = entry.usage.cost_usd;
         let settle = || self.0.ledger.settle(reservation, entry.clone());
-        let booked = retry_until_stored("a model call could not be written down; trying again", settle).await;
+        let booked = retry_until_stored(UNWRITTEN, settle).await;
         if reservation.is_some() {
             // In this order: a caller that sees that no call is running must also see that money has come back.
             self.0.returned.fetch_add(1, Ordering::AcqRel);
             self.0.running.fetch_sub(1, Ordering::AcqRel);
             self.0.news.notify_waiters();
         }
+        self.announce_booked(booked, entry).await
+    }
+
+    /// Writes a call down whose cost nothing limited.
+    pub(super) async fn book_open(&self, note: Option<OpenNote>, entry: LedgerEntry) -> Option<String> {
+        let id = match note {
+            Some(note) => note.id().await,
+            None => None,
+        };
+        let Some(id) = id else { return self.book(None, entry).await };
+        let close = || self.0.ledger.close(id, entry.clone());
+        let booked = retry_until_stored(UNWRITTEN, close).await;
+        self.announce_booked(booked, entry).await
+    }
+
+    /// Announces a call that was written down. Returns a warning if the owner is due one.
+    async fn announce_booked(
+        &self,
+        booked: aethon_core::error::Result<()>,
+        entry: LedgerEntry,
+    ) -> Option<String> {
+        let cost_usd = entry.usage.cost_usd;
         if let Err(error) = booked {
             refusal::log_failure("a model call could not be written down", &error);
             return None;
         }
-        if let Some(entry) = shown {
+        if self.0.bus.has_listeners() {
             self.0.announcer.announce(entry);
         }
         let is_limited = self.budget().is_limited() && cost_usd > 0.0;

@@ -8,8 +8,10 @@
 //! `metering` books calls, `reserving` admits them, `grant` is the permission to make one call, and `call` is a call
 //! to the first of several models that answers. Beside them: `tariff` (the cost of a call), `usual` (how long answers
 //! are), `counts` (which figures of a service are credible), `refusal` (the messages), `announcer` (reports settled
-//! calls to the watchers).
+//! calls to the watchers),
+//! `adapt` (requests that are shortened for a fallback).
 
+mod adapt;
 mod announcer;
 mod call;
 mod counts;
@@ -24,6 +26,7 @@ mod tariff;
 mod tests;
 mod usual;
 
+pub(crate) use adapt::{Adapt, Adapted, Shortening};
 pub use call::{Fallback, ModelCall, Settled};
 pub use ending::Ending;
 pub use error::CallError;

@@ -51,10 +51,29 @@ impl Meter {
             return Err(refusal::unpriced(&model.model));
         }
         let Some(price) = price.filter(|price| budget.is_limited() && !price.is_free()) else {
-            return Ok(Grant::unlimited(self.clone(), work, model, price));
+            return Ok(self.unlimited(work, model, price));
         };
         // Boxed: most calls need none of this, and the future of a turn contains this one.
         Box::pin(self.reserve_limited(work, model, price)).await
+    }
+
+    /// Permits a call whose cost nothing limits.
+    fn unlimited(&self, work: Work, model: &Capabilities, price: Option<Price>) -> Grant {
+        // The offline models do nothing that could get lost, and vectors are made by the thousand.
+        let is_noted = model.reads_tools && work.kind != WorkKind::Embedding;
+        let tariff = price.map(|price| self.tariff(&work, model, &price));
+        let note = is_noted.then(|| self.open(model, tariff));
+        let grant = Grant::unlimited(self.clone(), work, model, price);
+        match note {
+            Some(note) => grant.noted_by(note),
+            None => grant,
+        }
+    }
+
+    /// Returns the price of a call whose input is known.
+    fn tariff(&self, work: &Work, model: &Capabilities, price: &Price) -> Tariff {
+        let usual = self.0.usuals.get(&model.provider, &model.model, work.kind, model.hidden_output);
+        Tariff::of(price, work.input).expecting(price.of(&usual.input(work.expected_input)))
     }
 
     async fn reserve_limited(
@@ -65,7 +84,7 @@ impl Meter {
     ) -> Result<Grant, Failure> {
         self.check_earlier_warning().await?;
         let usual = self.0.usuals.get(&model.provider, &model.model, work.kind, model.hidden_output);
-        let tariff = Tariff::of(&price, work.input).expecting(price.of(&usual.input(work.input)));
+        let tariff = self.tariff(&work, model, &price);
         let ceiling_usd = self.ceiling(&work);
         // While other calls run, it waits for the money of a usual answer. With less, the service would get a limit
         // that cuts the answer although money is about to come back.

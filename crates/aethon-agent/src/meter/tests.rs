@@ -128,9 +128,82 @@ async fn crash_estimate_stays_close_to_the_real_usage() {
         assert!(amount >= said, "{said}: {amount}");
     }
     drop(grant);
-    let bench = Bench::new(10_000.0);
-    let _grant = bench.reserve(&hidden(50_000)).await.unwrap();
-    assert_eq!(bench.ledger.reservations()[0].1, 4_000.0, "of what nobody sees, a usual answer");
+}
+
+#[tokio::test(start_paused = true)]
+async fn hidden_output_is_estimated_from_the_time_it_had() {
+    let bench = Bench::new(100_000.0);
+    let mut grant = bench.reserve(&hidden(50_000)).await.unwrap();
+    assert_eq!(bench.ledger.reservations()[0].1, 32.0, "at first there is next to none");
+    tokio::time::advance(Duration::from_secs(20)).await;
+    grant.note_progress().await;
+    let noted = bench.ledger.reservations()[0].1;
+    assert!((1_200.0..1_500.0).contains(&noted), "{noted}");
+    grant.count(100).await.unwrap();
+    tokio::time::advance(Duration::from_secs(20)).await;
+    assert_eq!(grant.settle(Ending::Cut).await.usage.output_tokens, 1_300, "it has thought before it spoke");
+    // A model that hides nothing is soon known for that.
+    for _ in 0..12 {
+        let mut grant = bench.reserve(&hidden(50_000)).await.unwrap();
+        grant.count(100).await.unwrap();
+        grant.settle(whole(100)).await;
+    }
+    let mut grant = bench.reserve(&hidden(50_000)).await.unwrap();
+    tokio::time::advance(Duration::from_secs(60)).await;
+    grant.count(100).await.unwrap();
+    let booked = grant.settle(Ending::Cut).await.usage.output_tokens;
+    assert!((100..=101).contains(&booked), "{booked}");
+}
+
+#[tokio::test]
+async fn call_without_a_ceiling_is_recorded_while_it_runs() {
+    let bench = Bench::with(Budget::default(), Some(Price::new(0.0, 1e6)));
+    let mut grant = bench.reserve(&watched(50_000)).await.unwrap();
+    tokio::task::yield_now().await;
+    assert_eq!(bench.ledger.reservations(), [(0.0, 32.0)], "a crash would book it");
+    for _ in 0..100 {
+        grant.count(10).await.unwrap();
+    }
+    let estimate = bench.ledger.reservations()[0].1;
+    assert!((1_000.0..=1_256.0).contains(&estimate), "{estimate}");
+    assert_eq!(bench.day().await, (0.0, 0.0), "it takes nothing from anyone");
+    grant.settle(whole(1_000)).await;
+    assert_eq!((bench.ledger.reservations(), bench.ledger.entries().len()), (Vec::new(), 1));
+    drop(bench.reserve(&watched(50_000)).await.unwrap());
+    bench.meter.ended().await;
+    assert_eq!((bench.ledger.reservations(), bench.ledger.entries().len()), (Vec::new(), 2));
+}
+
+#[tokio::test]
+async fn cost_that_a_gateway_states_is_booked() {
+    let booked = async |price: Option<Price>, cost_usd: f64| {
+        let bench = Bench::with(Budget::default(), price);
+        let grant = bench.reserve(&watched(5_000)).await.unwrap();
+        let usage = Usage { input_tokens: 10, output_tokens: 7, cost_usd, ..Usage::default() };
+        grant.settle(Ending::Whole { usage, named: None }).await.usage.cost_usd
+    };
+    let price = Some(Price::new(0.0, 1e6));
+    assert_eq!(booked(price, 0.25).await, 0.25);
+    assert_eq!(booked(None, 0.25).await, 0.25);
+    assert_eq!(booked(price, 0.0).await, 7.0);
+    assert_eq!(booked(price, f64::NAN).await, 7.0);
+}
+
+#[tokio::test]
+async fn missing_input_count_is_estimated_as_other_answers_were_counted() {
+    let bench = Bench::with(Budget::default(), Some(Price::new(1e6, 0.0)));
+    let work = || Work::new(WorkKind::Turn, 1_000);
+    let counted = async |input_tokens| {
+        let grant = bench.meter.reserve(work(), &watched(5_000)).await.unwrap();
+        let usage = Usage { input_tokens, output_tokens: 7, ..Usage::default() };
+        grant.settle(Ending::Whole { usage, named: None }).await.usage.input_tokens
+    };
+    assert_eq!(counted(0).await, 1_000);
+    for _ in 0..20 {
+        counted(1_400).await;
+    }
+    let estimated = counted(0).await;
+    assert!((1_390..=1_410).contains(&estimated), "{estimated}");
 }
 
 #[tokio::test]
@@ -185,7 +258,7 @@ async fn calls_with_hidden_output_are_paid_in_full_beforehand() {
     grant.settle(whole(100)).await;
     drop(next);
     bench.meter.ended().await;
-    assert_eq!(bench.day().await, (2_100.0, 0.0), "what was dropped may have thought as much as is usual");
+    assert_eq!(bench.day().await, (100.0, 0.0), "what was dropped at once has not thought yet");
 }
 
 #[tokio::test]

@@ -5,6 +5,7 @@
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
 use aethon_core::ledger::WorkKind;
 use aethon_core::model::Usage;
@@ -22,6 +23,14 @@ const ENOUGH: u64 = 64;
 
 /// How many of the service's tokens one of ours may correspond to, at least and at most.
 const RATIOS: (f64, f64) = (1.0, 4.0);
+
+/// How fast a model is assumed to think before it is known, in tokens a second, and the least and the most that is
+/// believed.
+const FIRST_PACE: f64 = 60.0;
+const PACES: (f64, f64) = (5.0, 1_000_000.0);
+
+/// The fewest hidden tokens from which a pace can be told.
+const FEW_HIDDEN: u64 = 32;
 
 /// How far the input figures move towards a dearer and towards a cheaper request.
 const DEARER: f64 = 0.5;
@@ -42,6 +51,9 @@ pub(super) struct OutputLengthStats(Mutex<HashMap<Key, Usual>>);
 pub(super) struct Usual {
     tokens: f64,
     ratio: f64,
+    /// How many tokens are billed that nobody sees, and how fast they come, in tokens a second.
+    hidden: f64,
+    pace: f64,
     /// How many input tokens the service bills for each that was estimated.
     sent: f64,
     /// The share of them that it has in its cache.
@@ -53,6 +65,8 @@ impl Usual {
         Self {
             tokens: (if is_hidden { FIRST_HIDDEN } else { FIRST }) as f64,
             ratio: 1.0,
+            hidden: if is_hidden { FIRST_HIDDEN as f64 } else { 0.0 },
+            pace: FIRST_PACE,
             sent: 1.0,
             cached: 0.0,
         }
@@ -61,6 +75,11 @@ impl Usual {
     /// Returns the token count that most answers stay below.
     pub(super) fn tokens(&self) -> u64 {
         self.tokens.ceil() as u64
+    }
+
+    /// Returns how many hidden tokens the service has probably produced in this time.
+    pub(super) fn hidden_within(&self, time: Duration) -> u64 {
+        (self.pace * time.as_secs_f64()).min(self.hidden).floor() as u64
     }
 
     /// Returns the input that the service probably bills for a request of this many estimated tokens whose bill never
@@ -99,6 +118,19 @@ impl OutputLengthStats {
         if !is_hidden && counted >= ENOUGH {
             let ratio = (billed as f64 / counted as f64).clamp(RATIOS.0, RATIOS.1);
             usual.ratio = f64::midpoint(usual.ratio, ratio);
+        }
+    }
+
+    /// Learns from an answer how many tokens were billed that nobody saw, and in which time they came.
+    pub(super) fn learn_hidden(&self, key: (&str, &str, WorkKind), hidden: u64, time: Duration) {
+        let (provider, model, kind) = key;
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let key = (provider.to_owned(), model.to_owned(), kind);
+        let usual = known.entry(key).or_insert_with(|| Usual::first(true));
+        usual.hidden = f64::midpoint(usual.hidden, hidden as f64);
+        if hidden >= FEW_HIDDEN {
+            let pace = (hidden as f64 / time.as_secs_f64().max(1e-3)).clamp(PACES.0, PACES.1);
+            usual.pace = f64::midpoint(usual.pace, pace);
         }
     }
 
@@ -147,6 +179,21 @@ mod tests {
         assert!(input > 10_000 && cached < input / 8, "dearer requests count at once: {input} {cached}");
         learn(0, 0);
         assert_eq!(expected(), (input, cached), "no count says nothing");
+    }
+
+    #[test]
+    fn hidden_output_is_estimated_from_the_time_and_from_other_answers() {
+        let usuals = OutputLengthStats::default();
+        let key = ("p", "m", WorkKind::Turn);
+        let hidden = |seconds| {
+            let usual = usuals.get("p", "m", WorkKind::Turn, true);
+            usual.hidden_within(Duration::from_secs(seconds))
+        };
+        assert_eq!((hidden(0), hidden(10), hidden(1_000)), (0, 600, FIRST_HIDDEN));
+        (0..10).for_each(|_| usuals.learn_hidden(key, 0, Duration::from_secs(1)));
+        assert!(hidden(1_000) < 10, "it hides nothing");
+        (0..10).for_each(|_| usuals.learn_hidden(key, 500, Duration::from_secs(5)));
+        assert!((450..=500).contains(&hidden(1_000)) && (95..=105).contains(&hidden(1)), "{}", hidden(1));
     }
 
     #[test]

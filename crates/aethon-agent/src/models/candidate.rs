@@ -4,14 +4,17 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use aethon_core::model::{ModelError, ModelErrorKind, ModelEvent, ModelProvider, ModelRequest, ModelStream};
+use aethon_core::model::{
+    ModelError, ModelErrorKind, ModelEvent, ModelProvider, ModelRequest, ModelStream, Readiness,
+};
 use futures_util::StreamExt;
 use tokio::time::Instant;
 
 use super::breaker::{Admission, Breaker};
 use crate::random::fraction;
 
-/// A model in the list.
+/// A model in the list. Clones share the breaker.
+#[derive(Clone)]
 pub(crate) struct Candidate {
     pub(crate) provider: Arc<dyn ModelProvider>,
     /// Its breaker. A model that stands alone has none, because there is no other to ask instead.
@@ -37,6 +40,18 @@ impl Candidate {
             Ok(admission) => Ok(Permit::of(Some(breaker.clone()), admission)),
             Err(wait) => Err(resting(&locked, wait)),
         }
+    }
+
+    /// Returns whether it is set up and may be asked now.
+    pub(crate) fn stands_by(&self) -> bool {
+        self.provider.readiness() == Readiness::Ready && self.rest().is_none()
+    }
+
+    /// Returns its last failure with the remaining wait, if it is left alone now.
+    pub(crate) fn rest(&self) -> Option<ModelError> {
+        let breaker = lock(self.breaker.as_ref()?);
+        let wait = breaker.rest(Instant::now())?;
+        Some(resting(&breaker, wait))
     }
 
     /// Returns the permission to ask it early.

@@ -84,6 +84,11 @@ impl Models {
         }
     }
 
+    /// Returns a list of only this candidate, which shares its breaker.
+    pub(crate) fn only(candidate: &Candidate) -> Self {
+        Self([candidate.clone()].into())
+    }
+
     pub(crate) fn candidates(&self) -> &[Candidate] {
         &self.0
     }

@@ -63,6 +63,11 @@ impl TokenCounter {
         }
     }
 
+    /// Converts an estimate to the likely number of real tokens, without a margin.
+    pub(crate) fn expected(&self, estimated: u64) -> u64 {
+        if self.ratio.is_some() { self.tokens(estimated) } else { estimated }
+    }
+
     /// Converts real tokens to an estimate.
     pub(crate) fn estimate_of(&self, tokens: u64) -> u64 {
         scaled(tokens, 1.0 / self.ratio())
@@ -95,7 +100,7 @@ mod tests {
     #[test]
     fn the_providers_count_anchors_the_estimate() {
         let mut counter = TokenCounter::default();
-        assert_eq!(counter.tokens(1000), 1200);
+        assert_eq!((counter.tokens(1000), counter.expected(1000)), (1200, 1000));
         assert_eq!(counter.note(1500, 1000), Some(1.5));
         assert_eq!((counter.tokens(1000), counter.tokens(1100), counter.tokens(500)), (1500, 1650, 750));
         assert_eq!(counter.emptied().tokens(100), 150);

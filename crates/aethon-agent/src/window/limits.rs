@@ -5,11 +5,16 @@ use aethon_core::model::Capabilities;
 use super::counter::scaled;
 use super::view::Rule;
 
+/// By how much a request may exceed its share of the window while its summary is made in the background.
+const OVERDUE: f64 = 1.2;
+
 /// The limits on requests to one model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Limits {
     /// The tokens of a whole request: system prompt, tools and conversation.
     pub(crate) tokens: u64,
+    /// The tokens that a request may have until an overdue summary is made in the background.
+    pub(crate) most: u64,
     /// How many messages of a conversation are kept verbatim.
     pub(crate) messages: usize,
     /// How many of the newest messages should stay unshortened.
@@ -21,12 +26,15 @@ impl Limits {
     /// answer could fill the window, half of the window is set aside.
     pub(crate) fn of(model: &Capabilities, share: f64, messages: usize, keep: usize) -> Self {
         if model.context_window == 0 {
-            return Self { tokens: u64::MAX, messages, keep };
+            return Self { tokens: u64::MAX, most: u64::MAX, messages, keep };
         }
         let window = model.context_window;
         let wanted = scaled(window, share.clamp(0.1, 1.0)).min(window);
         let beside_the_answer = window - model.max_output.min(window / 2);
-        Self { tokens: wanted.min(beside_the_answer), messages, keep }
+        let tokens = wanted.min(beside_the_answer);
+        // A service that cuts silently must not get more than was planned.
+        let most = if model.cuts_silently { tokens } else { scaled(tokens, OVERDUE).min(beside_the_answer) };
+        Self { tokens, most, messages, keep }
     }
 
     /// Returns when old tool output is shortened: a little before a window of ordinary text would be full.
@@ -63,6 +71,7 @@ mod tests {
                 .with_abilities(false, true);
             let limits = Limits::of(&model, share, 10, 5);
             assert_eq!(limits.tokens, expected, "{context_window} {max_output} {share}");
+            assert!(limits.most >= limits.tokens && limits.most / 6 <= limits.tokens / 5, "{limits:?}");
         };
         check(200_000, 8_000, 0.8, 160_000);
         check(200_000, 64_000, 0.8, 136_000);

@@ -67,13 +67,27 @@ fn to_chars(message: &Message, chars: usize, pictures: Pictures) -> Message {
             Block::ToolResult(result) => cut(&mut result.output, each),
             Block::ToolCall(call) => cut_strings(&mut call.input, each),
             Block::Image { mime, .. } if pictures == Pictures::Go => {
-                *block =
-                    Block::text(format!("[A picture ({mime}) is left out here, because it does not fit.]"));
+                *block = left_out_picture(mime);
             }
             Block::Image { .. } | Block::Reasoning { .. } | Block::Notice { .. } => {}
         }
     }
     message
+}
+
+/// Returns the message with a note in place of its last picture; `None` if it has none.
+pub(super) fn without_last_picture(message: &Message) -> Option<Message> {
+    let place = message.content.iter().rposition(|block| matches!(block, Block::Image { .. }))?;
+    let mut message = message.clone();
+    let block = message.content.get_mut(place)?;
+    if let Block::Image { mime, .. } = block {
+        *block = left_out_picture(mime);
+    }
+    Some(message)
+}
+
+fn left_out_picture(mime: &str) -> Block {
+    Block::text(format!("[A picture ({mime}) is left out here, because it does not fit.]"))
 }
 
 fn length(block: &Block) -> usize {

@@ -5,6 +5,8 @@
 //! dropped are restored while there is room, because a weak model drops facts that are not confirmed again. A summary
 //! that is too long loses its longest items first, so that most facts survive.
 
+use std::collections::BTreeSet;
+
 use super::shorten::in_chars;
 
 /// The headings, what each is for, and words by which a differently worded heading is recognised.
@@ -31,6 +33,9 @@ const LASTING: [&str; 5] = ["Decisions", "Names", "Numbers, dates and paths", "P
 
 /// An item counts as forgotten when the newer summary has fewer than this percentage of its words.
 const STILL_THERE: usize = 40;
+
+/// A summary of fewer different telling words is too short to be judged by its words.
+const FEW_WORDS: usize = 8;
 
 /// The longest an item may be when room is short.
 const MAX_ITEM: usize = 240;
@@ -79,6 +84,20 @@ impl Summary {
     /// Returns whether there is nothing in it.
     pub(crate) fn is_empty(&self) -> bool {
         self.plain.is_empty() && self.sections.is_empty()
+    }
+
+    /// Returns whether it may be a summary of these texts: a longer one that shares no word with them is not.
+    pub(crate) fn is_about(&self, texts: &[&str]) -> bool {
+        let items = self.sections.iter().flat_map(|section| &section.items).map(String::as_str);
+        let own: String =
+            std::iter::once(self.plain.as_str()).chain(items).collect::<Vec<_>>().join("\n").to_lowercase();
+        let words: BTreeSet<&str> =
+            own.split(|c: char| !c.is_alphanumeric()).filter(|word| is_telling(word)).collect();
+        if words.len() < FEW_WORDS {
+            return true;
+        }
+        let texts: Vec<String> = texts.iter().map(|text| text.to_lowercase()).collect();
+        words.iter().any(|word| texts.iter().any(|text| text.contains(stem(word))))
     }
 
     /// Merges in the result of another pass. Plain text replaces plain text, but facts under lasting headings are not
@@ -235,6 +254,21 @@ fn item(line: &str) -> Option<&str> {
     bullet.or_else(numbered).map(str::trim)
 }
 
+/// Returns whether a word says something by itself: a number, or a word of some length.
+fn is_telling(word: &str) -> bool {
+    let letters = word.chars().count();
+    let is_number = word.chars().all(|c| c.is_ascii_digit());
+    // Scripts without spaces make long words of few letters' meaning; these count by their first two letters.
+    letters >= 4 || (is_number && letters >= 2) || (letters >= 2 && !word.is_ascii())
+}
+
+/// Returns the beginning of a word, which its other forms share.
+fn stem(word: &str) -> &str {
+    let letters = if word.is_ascii() { 5 } else { 2 };
+    let end = word.char_indices().nth(letters).map_or(word.len(), |(end, _)| end);
+    &word[..end]
+}
+
 /// Returns whether enough of an item's words appear in a lower-case text.
 fn is_still_in(item: &str, text: &str) -> bool {
     let item = item.to_lowercase();
@@ -290,6 +324,21 @@ mod tests {
         assert!(items(&merged, "Open ends").is_empty());
         let plain = before.refined_by(Summary::parse("They went on."));
         assert!(plain.render().starts_with("They went on.\n## Names"), "{}", plain.render());
+    }
+
+    #[test]
+    fn summary_that_shares_no_word_with_its_texts_is_not_about_them() {
+        let part = "> Ada said that the budget of project Falcon is 4200 euros\n> 私は東京に住んでいます";
+        let check = |summary: &str, expected| {
+            assert_eq!(Summary::parse(summary).is_about(&["", part]), expected, "{summary}");
+        };
+        let noise = "lorem ipsum dolor amet consectetur adipiscing elit sed eiusmod tempor incididunt labore magna aliqua";
+        check(noise, false);
+        check(&format!("## Decisions\n- {noise}"), false);
+        check(&format!("{noise} falcon"), true);
+        check(&format!("{noise} 4200"), true);
+        check(&format!("{noise} 東京都"), true);
+        check("They talked.", true);
     }
 
     #[test]

@@ -1,14 +1,17 @@
 //! A conversation as quoted text for the model that summarises it, in parts that fit.
 //!
-//! Every message goes whole into one part or continues over several; nothing is left out. Everything is quoted, so that
-//! the model takes nothing in it for an instruction and no line for a directive. Untrusted text is labelled as such in
+//! Every message goes whole into one part or continues over several. Nothing is left out but the middle of a text that is
+//! longer than the caller wants to pay for. Everything is quoted, so that the model takes nothing in it for an instruction and no line for a directive. Untrusted text is labelled as such in
 //! every part that contains some of it.
 
+use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
 use aethon_core::message::{Block, Message, Role};
 use aethon_core::tool::ToolResult;
+
+use super::shorten::in_chars;
 
 /// The smallest part, in bytes; any longer text makes progress in it.
 const MIN_COUNT: usize = 400;
@@ -24,6 +27,8 @@ pub(crate) struct Transcript {
     pieces: VecDeque<Piece>,
     /// Whether a message is partly written.
     is_within: bool,
+    /// Of a longer text, only the beginning and the end are written.
+    most: Option<usize>,
 }
 
 /// A block with its label.
@@ -45,6 +50,11 @@ pub(crate) struct Part {
 }
 
 impl Transcript {
+    /// Writes at most this many bytes of each text from now on: its beginning and its end.
+    pub(crate) fn shorten_to(&mut self, bytes: usize) {
+        self.most = Some(bytes.max(MIN_COUNT));
+    }
+
     /// Appends messages.
     pub(crate) fn extend(&mut self, messages: impl IntoIterator<Item = Arc<Message>>) {
         self.waiting.extend(messages);
@@ -74,12 +84,21 @@ impl Transcript {
             }
             let Some(message) = self.waiting.pop_front() else { return part };
             self.pieces = message.content.iter().filter_map(|block| piece(message.role, block)).collect();
+            if let Some(most) = self.most {
+                self.pieces.iter_mut().for_each(|piece| piece.shorten_to(most));
+            }
             self.is_within = true;
         }
     }
 }
 
 impl Piece {
+    fn shorten_to(&mut self, bytes: usize) {
+        if let Cow::Owned(shorter) = in_chars(&self.text, bytes) {
+            self.text = shorter;
+        }
+    }
+
     /// Writes as much as there is room for.
     fn write(&mut self, out: &mut String, bytes: usize) {
         let label = if self.written == 0 {
@@ -194,6 +213,25 @@ mod tests {
             }
             parts.push(part);
         }
+    }
+
+    #[test]
+    fn middle_of_an_overlong_text_is_left_out() {
+        let text = format!("BEGIN {} END", "word ".repeat(20_000));
+        let mut transcript = Transcript::default();
+        transcript.shorten_to(4_000);
+        transcript.extend([message(Role::User, vec![Block::text(text)])]);
+        let mut parts = Vec::new();
+        while let Some(part) = Some(transcript.part(1_000)).filter(|part| !part.text.is_empty()) {
+            parts.push(part);
+        }
+        assert!(parts.len() <= 6, "{}", parts.len());
+        assert_eq!(parts.iter().map(|part| part.messages).sum::<usize>(), 1);
+        let quoted = quoted(&parts);
+        assert!(
+            quoted.contains("BEGIN") && quoted.contains("END") && quoted.contains("areleftouthere"),
+            "{quoted}"
+        );
     }
 
     /// Returns the quoted text without marks and labels.

@@ -30,7 +30,7 @@ pub(crate) struct Rule {
 }
 
 /// The newest messages of a session, as a model sees them.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Clone)]
 pub(crate) struct ContextWindow {
     rule: Rule,
     entries: Vec<Entry>,
@@ -54,7 +54,7 @@ pub(crate) struct ContextWindow {
     pub(crate) counter: TokenCounter,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Entry {
     message: Arc<Message>,
     whole: u64,
@@ -123,6 +123,11 @@ impl ContextWindow {
             }
             self.shorten(self.rule.keep);
         }
+    }
+
+    /// Returns a copy whose tokens another model counts. The messages are shared.
+    pub(crate) fn uncounted(&self) -> Self {
+        Self { counter: self.counter.emptied(), ..self.clone() }
     }
 
     /// Returns the index of a turn's first message.
@@ -258,6 +263,20 @@ impl ContextWindow {
             }
         }
         cut_there
+    }
+
+    /// Replaces pictures of the message at `place` by a note, the last one first, until the whole takes at most `room`
+    /// tokens. Returns how many went.
+    pub(crate) fn leave_out_pictures(&mut self, room: u64, place: usize) -> usize {
+        let mut removed = 0;
+        while self.tokens > room
+            && let Some(shown) = self.shown.get(place)
+            && let Some(without) = shorten::without_last_picture(shown)
+        {
+            self.show(place, without);
+            removed += 1;
+        }
+        removed
     }
 
     /// Returns how many bytes the window takes in memory.

@@ -193,7 +193,7 @@ fn by_model() -> Prices {
 
 #[tokio::test(start_paused = true)]
 async fn a_fallback_is_paid_for_and_booked_by_itself() {
-    let overloaded = || vec![Step::Fail(ModelError::new(ModelErrorKind::Overloaded, "busy"))];
+    let refused = || vec![Step::Fail(ModelError::new(ModelErrorKind::Auth, "no such key"))];
     let cheap = Arc::new(ScriptedModel::new([answers(10, 100)]).with_name("cheap").with_provider("other"));
     let plan = Plan {
         budget: Budget { daily_usd: 10_000.0, ..Budget::default() },
@@ -202,7 +202,7 @@ async fn a_fallback_is_paid_for_and_booked_by_itself() {
         model_name: Some("dear"),
         ..Plan::default()
     };
-    let harness = House::with([overloaded()], plan);
+    let harness = House::with([refused()], plan);
     let reply = harness.ask(&session("a"), "hi").await;
     assert_eq!((reply.end, reply.model.as_str(), reply.usage.cost_usd), (TurnEnd::End, "cheap", 50.0));
     let booked: Vec<_> = harness.ledger.entries().into_iter().collect();

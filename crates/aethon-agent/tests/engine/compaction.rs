@@ -351,7 +351,9 @@ async fn fitting_conversation_produces_no_notices() {
 
 #[tokio::test]
 async fn history_older_than_summaries_is_compacted_whole() {
-    let harness = House::with([says("They had talked for long."), says("now")], Plan::default());
+    let options = Options::default().with(|options| options.window_messages = 2_000);
+    let plan = Plan { options, ..Plan::default() };
+    let harness = House::with([says("They had talked for long."), says("now")], plan);
     let session = session("a");
     for turn in 0..1_500 {
         let id = TurnId::fresh();

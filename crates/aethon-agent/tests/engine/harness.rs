@@ -58,6 +58,8 @@ pub struct Plan {
     /// Prices by model, instead of one price for all.
     pub prices: Option<Prices>,
     pub fallbacks: Vec<Arc<ScriptedModel>>,
+    /// Models instead of the scripted one and its fallbacks.
+    pub models: Option<Models>,
     pub model_name: Option<&'static str>,
     pub aside: Option<Aside>,
     pub workspace: Option<PathBuf>,
@@ -111,10 +113,10 @@ impl House {
         let prices = plan.prices.unwrap_or_else(|| Arc::new(move |_, _, _| price));
         let meter = Meter::new(ledger.clone(), prices, plan.budget, clock.clone(), bus.clone());
         let fallbacks = plan.fallbacks.into_iter().map(|model| model as Arc<dyn ModelProvider>);
-        let agent =
-            Agent::main(Models::with_fallbacks(model.clone(), fallbacks), Arc::new(Prompt::new(prompt)))
-                .with_small(plan.small.clone().map(|small| Models::one(small)))
-                .with_tools(vec![Arc::new(FixedTools::new("test", plan.tools))]);
+        let models = plan.models.unwrap_or_else(|| Models::with_fallbacks(model.clone(), fallbacks));
+        let agent = Agent::main(models, Arc::new(Prompt::new(prompt)))
+            .with_small(plan.small.clone().map(|small| Models::one(small)))
+            .with_tools(vec![Arc::new(FixedTools::new("test", plan.tools))]);
         let mut services = Services::new(store.clone(), store.clone(), store.clone(), meter, clock.clone());
         services.learned = plan.learned;
         services.hooks = Hooks::new(hooks);

@@ -205,6 +205,7 @@ pub(super) const RULES: &[(&str, Rule)] = &[
     ("agent.max_tool_output_chars", Free),
     ("agent.turn_timeout_seconds", Free),
     ("agent.loop_limit", Free),
+    ("agent.loop_minutes", Free),
     ("session.max_context_share", Free),
     ("session.keep_recent", Free),
     // Keeping less removes stored data.

@@ -17,6 +17,8 @@ pub struct Agent {
     pub turn_timeout_seconds: u64,
     /// How often the same call with the same result, or two alternating calls, may repeat before the turn ends.
     pub loop_limit: u32,
+    /// How long the same call may be repeated, in minutes, if it lets time pass: one that sleeps, or that is slow.
+    pub loop_minutes: u64,
     /// Whether the model may create specialists: registers the tool `manage_specialists`.
     pub dynamic_specialists: bool,
     /// The specialists, to which the main agent delegates parts of its work.
@@ -30,6 +32,7 @@ impl Default for Agent {
             max_tool_output_chars: 12_000,
             turn_timeout_seconds: 600,
             loop_limit: 3,
+            loop_minutes: 10,
             dynamic_specialists: false,
             specialists: Specialists::default(),
         }

@@ -124,6 +124,14 @@ impl Ledger for MemoryLedger {
         Ok(Some(Reserved { id: reservation, amount_usd, left_usd }))
     }
 
+    async fn open(&self, _provider: &str, _model: &str, estimate_usd: f64) -> Result<Option<i64>> {
+        let (day, mut books) = (self.day(), self.lock());
+        books.next += 1;
+        let id = books.next;
+        books.reservations.insert(id, Reservation { day, amount_usd: 0.0, estimate_usd });
+        Ok(Some(id))
+    }
+
     async fn note(&self, reservation: i64, estimate_usd: f64) -> Result<()> {
         if let Some(reserved) = self.lock().reservations.get_mut(&reservation) {
             reserved.estimate_usd = estimate_usd;

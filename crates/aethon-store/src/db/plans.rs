@@ -73,7 +73,7 @@ mod tests {
         "UPDATE search_mark",
         "INSERT INTO message_words",
         "SELECT EXISTS (SELECT 1 FROM reservations)", // the calls that run, when a daemon starts
-        "SELECT day, provider, model, count(*), sum(min(estimate, amount)) FROM reservations",
+        "SELECT day, provider, model, count(*),\n        sum(CASE",
         "DELETE FROM reservations WHERE day",
         "SELECT used_on, id FROM vectors",         // an index, once a day
         "DELETE FROM learned WHERE learned_at <=", // a few hundred rows

@@ -143,6 +143,7 @@ fn options(config: &Config) -> Options {
     options.turn_timeout = Duration::from_secs(config.agent.turn_timeout_seconds);
     options.max_retries = config.model.max_retries;
     options.loop_limit = usize::try_from(config.agent.loop_limit).unwrap_or(usize::MAX);
+    options.loop_time = Duration::from_secs(config.agent.loop_minutes.saturating_mul(60));
     options.approval_timeout = Duration::from_secs(config.approval.timeout_seconds);
     options.max_tool_output_chars = config.agent.max_tool_output_chars;
     options.compaction.share = config.session.max_context_share;

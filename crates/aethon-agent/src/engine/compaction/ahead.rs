@@ -87,7 +87,9 @@ impl Shared {
         let mut control = Control::new(stop, time);
         let _permit = control.guard(self.ahead.permits.acquire()).await.ok()?.ok()?;
         stage.send_replace(Stage::Begun);
-        let mut summariser = Summariser::new(self, &agent, &context, counter, max_chars, time);
+        let progress = || drop(stage.send_replace(Stage::Begun));
+        let mut summariser =
+            Summariser::new(self, &agent, &context, counter, max_chars, time).in_background(&progress);
         let session = &context.session;
         let summarised = summarise(&mut summariser, (self, session), leaving, &mut control).await.ok()?;
         let warning = summariser.warning.take();

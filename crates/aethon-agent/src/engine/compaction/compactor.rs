@@ -7,22 +7,35 @@ use std::time::Duration;
 use aethon_core::message::{EndReason, Message, Role};
 use aethon_core::surface::{Surface, TurnEvent};
 use aethon_core::turn::TurnContext;
-use tokio::time::timeout;
+use tokio::time::sleep;
 
 use super::conversation::{Allowance, Conversation, Leaving};
 use super::passes::summarise;
 use super::summarised::Summarised;
 use super::summariser::Summariser;
-use crate::control::Control;
+use crate::control::{Control, Interrupt};
 use crate::engine::agents::RunningAgent;
 use crate::engine::outcome::TurnOutcome;
 use crate::engine::shared::Shared;
+use crate::models::Models;
 use crate::patience::retry_until_stored;
 use crate::storage_log::log_storage;
 use crate::window::Target;
 
 /// Below this size a conversation is not cut because a service calls it too long: something else must be.
 const WORTH_CUTTING: u64 = 1_000;
+
+/// A person who waits for a summary this long is notified.
+const NOTICEABLE: Duration = Duration::from_secs(2);
+
+/// A summary that only a copy of the conversation contains.
+pub(in crate::engine) struct Aside {
+    pub(in crate::engine) summary: Arc<Message>,
+    /// How many messages of the copy it has replaced.
+    pub(in crate::engine) len: usize,
+    /// Whether a model has seen all of them.
+    pub(in crate::engine) is_whole: bool,
+}
 
 /// Compacts the conversation of a running turn, and reports it to the turn's watchers.
 pub(in crate::engine) struct Compactor<'a> {
@@ -47,8 +60,14 @@ impl Compactor<'_> {
         if allowance.holds(&conversation.window, 100) {
             return Ok(());
         }
+        // As long as the model takes the request, the turn does not wait for a summary; at its end, or already now, one
+        // is made in the background.
+        let may_wait = self.shared.options.compaction.ahead && allowance.is_taken(&conversation.window);
+        if may_wait && !self.shared.ahead.is_ready(&self.context.session) {
+            return Ok(());
+        }
         self.take_prepared(conversation, control).await?;
-        if allowance.holds(&conversation.window, 100) {
+        if allowance.holds(&conversation.window, 100) || may_wait {
             return Ok(());
         }
         let target = allowance.target(&conversation.window, conversation.start, false);
@@ -98,6 +117,45 @@ impl Compactor<'_> {
         Ok(has_changed)
     }
 
+    /// Makes a copy of the conversation fit another model, which summarises for itself unless the smaller model does.
+    /// Nothing is stored. Returns the summary that was made, if any. Only what came before the turn is summarised;
+    /// its own steps are cut.
+    pub(in crate::engine) async fn make_room_aside(
+        &self,
+        conversation: &mut Conversation,
+        allowance: &Allowance,
+        models: Models,
+        control: &mut Control,
+    ) -> Option<Aside> {
+        if allowance.holds(&conversation.window, 100) {
+            return None;
+        }
+        conversation.window.shorten(allowance.limits.keep);
+        let mut aside = None;
+        let target = allowance.target(&conversation.window, conversation.start, false);
+        if !allowance.holds(&conversation.window, 100)
+            && let Some(leaving) = conversation.leaving(&target)
+        {
+            let summariser = self.summariser(conversation, allowance, control).by(models);
+            // An interrupted turn has no use for the request.
+            let summarised = self.summarised(summariser, conversation, leaving, control).await.ok()?;
+            let mut message =
+                Message::new(Role::System, vec![summarised.block()], self.shared.services.clock.now());
+            message.turn = Some(self.context.turn.clone());
+            let summary = Arc::new(message);
+            conversation.replace(summary.clone(), summarised.prefix);
+            aside = Some(Aside { summary, len: summarised.prefix.len, is_whole: summarised.is_whole });
+        }
+        if !allowance.holds(&conversation.window, 100) {
+            conversation.window.shorten(1);
+        }
+        if !allowance.holds(&conversation.window, 100) {
+            let room = allowance.room(&conversation.window);
+            self.cut(conversation, room);
+        }
+        aside
+    }
+
     /// Takes over a summary made in the background, if the conversation still begins the same way. Waits for one that
     /// is being made, because it will be ready sooner than a new one.
     async fn take_prepared(
@@ -105,9 +163,10 @@ impl Compactor<'_> {
         conversation: &mut Conversation,
         control: &mut Control,
     ) -> Result<(), TurnOutcome> {
-        let prepared = self.shared.ahead.take(&self.context.session, &conversation.window);
-        let waiting = timeout(control.left() / 2, prepared);
-        let Ok(Some(prepared)) = control.guard(waiting).await.map_err(TurnOutcome::interrupted)? else {
+        let prepared =
+            self.shared.ahead.take(&self.context.session, &conversation.window, control.left() / 2);
+        let prepared = self.noticeably(control.guard(prepared)).await.map_err(TurnOutcome::interrupted)?;
+        let Some(prepared) = prepared else {
             self.shared.ahead.cancel(&self.context.session);
             return Ok(());
         };
@@ -116,6 +175,49 @@ impl Compactor<'_> {
             self.surface.emit(&self.context.turn, notice);
         }
         self.replace(conversation, &prepared.summarised).await
+    }
+
+    /// Creates a summariser for this conversation.
+    fn summariser(
+        &self,
+        conversation: &Conversation,
+        allowance: &Allowance,
+        control: &Control,
+    ) -> Summariser<'_> {
+        let (counter, max_chars) = (conversation.window.counter, allowance.limits.summary_chars());
+        // The answer needs time too; on a small machine either takes minutes.
+        let time: Duration = control.left() / 2;
+        Summariser::new(self.shared, self.agent, self.context, counter, max_chars, time)
+    }
+
+    /// Has the messages that leave summarised.
+    async fn summarised(
+        &self,
+        mut summariser: Summariser<'_>,
+        conversation: &mut Conversation,
+        leaving: Leaving,
+        control: &mut Control,
+    ) -> Result<Summarised, Interrupt> {
+        let session = &self.context.session;
+        let summarising = summarise(&mut summariser, (self.shared, session), leaving, control);
+        let summarised = self.noticeably(summarising).await;
+        conversation.spent += summariser.spent;
+        summariser.notify_warning(self.surface);
+        summarised
+    }
+
+    /// Waits for a summary, and tells the person if that takes a while.
+    async fn noticeably<T>(&self, summarising: impl Future<Output = T>) -> T {
+        tokio::pin!(summarising);
+        tokio::select! {
+            biased;
+            done = &mut summarising => return done,
+            () = sleep(NOTICEABLE) => {}
+        }
+        let message = "The conversation is getting long; its older part is being summarised first.";
+        let notice = TurnEvent::Notice { code: "summarising".into(), message: message.into() };
+        self.surface.emit(&self.context.turn, notice);
+        summarising.await
     }
 
     /// Replaces older messages by a summary. `false` if none can leave.
@@ -127,14 +229,8 @@ impl Compactor<'_> {
         control: &mut Control,
     ) -> Result<bool, TurnOutcome> {
         let Some(leaving) = conversation.leaving(target) else { return Ok(false) };
-        let (counter, max_chars) = (conversation.window.counter, allowance.limits.summary_chars());
-        // The answer needs time too; on a small machine either takes minutes.
-        let time: Duration = control.left() / 2;
-        let mut summariser = Summariser::new(self.shared, self.agent, self.context, counter, max_chars, time);
-        let session = &self.context.session;
-        let summarised = summarise(&mut summariser, (self.shared, session), leaving, control).await;
-        conversation.spent += summariser.spent;
-        summariser.notify_warning(self.surface);
+        let summariser = self.summariser(conversation, allowance, control);
+        let summarised = self.summarised(summariser, conversation, leaving, control).await;
         self.replace(conversation, &summarised.map_err(TurnOutcome::interrupted)?).await?;
         Ok(true)
     }
@@ -170,14 +266,24 @@ impl Compactor<'_> {
         Ok(())
     }
 
-    /// Cuts the longest messages, and says so if the question itself was cut.
+    /// Cuts the longest messages, and says so if the question itself was cut. Its pictures go last: only those that do
+    /// not fit even then.
     fn cut(&self, conversation: &mut Conversation, room: u64) {
-        if !conversation.window.truncate(room, conversation.start) {
-            return;
+        if conversation.window.truncate(room, conversation.start) {
+            let message = "This is more than the model can take in at once; it sees the beginning and the end of what \
+                           is longest.";
+            let notice = TurnEvent::Notice { code: "context_cut".into(), message: message.into() };
+            self.surface.emit(&self.context.turn, notice);
         }
-        let message = "This is more than the model can take in at once; it sees the beginning and the end of what is \
-                       longest.";
-        let notice = TurnEvent::Notice { code: "context_cut".into(), message: message.into() };
-        self.surface.emit(&self.context.turn, notice);
+        let removed = conversation.window.leave_out_pictures(room, conversation.start);
+        if removed > 0 {
+            let which =
+                if removed == 1 { "1 picture does".to_owned() } else { format!("{removed} pictures do") };
+            let message = format!(
+                "{which} not fit what the model takes in at once and was left out of the request. Send fewer at a time."
+            );
+            let notice = TurnEvent::Notice { code: "context_cut".into(), message };
+            self.surface.emit(&self.context.turn, notice);
+        }
     }
 }

@@ -61,7 +61,7 @@ impl Conversation {
     }
 
     /// Replaces messages by the summary that covers them.
-    pub(super) fn replace(&mut self, summary: Arc<Message>, prefix: Prefix) {
+    pub(in crate::engine) fn replace(&mut self, summary: Arc<Message>, prefix: Prefix) {
         self.start = self.window.compact(summary, prefix.len, self.start);
     }
 }
@@ -71,6 +71,12 @@ impl Allowance {
     /// always fits: then another part of the request is too long.
     pub(super) fn holds(&self, window: &ContextWindow, per_cent: u64) -> bool {
         self.holds_tokens(window, window.tokens(), per_cent) && window.len() <= self.limits.messages
+    }
+
+    /// Returns whether the model takes a request with this conversation, although it is more than it should get.
+    pub(super) fn is_taken(&self, window: &ContextWindow) -> bool {
+        let tokens = window.counter.tokens(self.beside + window.tokens());
+        tokens <= self.limits.most && window.len() <= self.limits.messages.saturating_mul(2)
     }
 
     /// Returns whether a conversation of this many estimated tokens fits, as [`Self::holds`] does.

@@ -17,3 +17,4 @@ mod summariser;
 pub(super) use compactor::Compactor;
 pub(super) use conversation::{Allowance, Conversation};
 pub(super) use slots::Ahead;
+pub(super) use summariser::SilentSummarisers;

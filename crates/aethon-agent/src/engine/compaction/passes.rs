@@ -22,6 +22,10 @@ use crate::window::{Summary, Transcript, digest};
 /// How many messages are read from the storage at once.
 const PAGE: usize = 200;
 
+/// How many parts one message may take. Of a longer one, a model sees the beginning and the end: each part is a request,
+/// and the original stays in the transcript.
+const PARTS_OF_A_MESSAGE: usize = 4;
+
 /// The state of the messages as they go through the passes.
 struct Passes<'a> {
     shared: &'a Shared,
@@ -104,6 +108,7 @@ impl Passes<'_> {
 
     /// Adds messages to the transcript until they fill a part or run out.
     async fn refill(&mut self, room: usize) {
+        self.transcript.shorten_to(room.saturating_mul(PARTS_OF_A_MESSAGE));
         while self.transcript.bytes() < room {
             let messages = match self.pages.pop() {
                 Some(before) => read(self.shared, self.session, before).await,

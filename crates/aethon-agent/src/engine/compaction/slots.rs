@@ -3,11 +3,14 @@
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use aethon_core::ids::SessionId;
 use tokio::sync::{Semaphore, watch};
+use tokio::time::{Instant, timeout_at};
 
 use super::summarised::Summarised;
+use super::summariser::SILENCE;
 use crate::control::{Cause, StopSignal, StopSwitch};
 use crate::window::{ContextWindow, Prefix};
 
@@ -42,7 +45,7 @@ struct Slot {
 pub(super) enum Stage {
     /// Other summaries come first.
     Waiting,
-    /// A model is being asked.
+    /// A model is being asked. Sent again with every part that it has summarised.
     Begun,
     /// It is ready.
     Ready(Prepared),
@@ -99,20 +102,32 @@ impl Ahead {
         }
     }
 
-    /// Returns the summary for a session with this window, waiting for one in progress. One that has not even started
-    /// is not worth waiting for.
+    /// Returns whether a session's summary is ready.
+    pub(super) fn is_ready(&self, session: &SessionId) -> bool {
+        let slots = self.lock();
+        slots.of.get(session).is_some_and(|slot| matches!(*slot.stage.borrow(), Stage::Ready(_)))
+    }
+
+    /// Returns the summary for a session with this window, waiting for one in progress for at most this long, and only
+    /// while it makes progress. One that has not even started is not worth waiting for.
     pub(super) fn take(
         &self,
         session: &SessionId,
         window: &ContextWindow,
+        time: Duration,
     ) -> impl Future<Output = Option<Prepared>> + use<> {
         self.revise(session, window);
         let stage = self.lock().of.get(session).map(|slot| slot.stage.clone());
         async move {
             let mut stage = stage.filter(|stage| !matches!(*stage.borrow(), Stage::Waiting))?;
-            // An error means that the task ended without a summary.
-            let ready = stage.wait_for(|stage| matches!(stage, Stage::Ready(_))).await.ok()?;
-            if let Stage::Ready(prepared) = &*ready { Some(prepared.clone()) } else { None }
+            let until = Instant::now() + time;
+            loop {
+                if let Stage::Ready(prepared) = &*stage.borrow_and_update() {
+                    return Some(prepared.clone());
+                }
+                // An error means that the task ended without a summary.
+                timeout_at(until.min(Instant::now() + SILENCE), stage.changed()).await.ok()?.ok()?;
+            }
         }
     }
 

@@ -1,0 +1,156 @@
+//! Requests for a fallback whose window is smaller than that of the configured model.
+//!
+//! The conversation itself stays as it is, so that the configured model sees the same bytes as before once it answers
+//! again: the fallback gets a copy in which a summary, made by the fallback or by `model.small`, takes the place of the
+//! older messages. The summary is kept in memory, so that the next request needs no new one.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use aethon_core::hook::TurnContext;
+use aethon_core::ids::SessionId;
+use aethon_core::message::Message;
+use aethon_core::model::{ModelRequest, Usage};
+use aethon_core::surface::Surface;
+use aethon_core::tool::ToolSpec;
+use async_trait::async_trait;
+
+use super::agents::RunningAgent;
+use super::compaction::{Allowance, Compactor, Conversation};
+use super::offer::Offer;
+use super::shared::Shared;
+use crate::control::Control;
+use crate::meter::{Adapt, Adapted, Shortening};
+use crate::models::{Candidate, Models};
+use crate::window::{ContextWindow, Prefix, estimate_text};
+
+/// The summaries made for fallbacks, by session.
+pub(super) struct NarrowViews {
+    kept: Mutex<HashMap<SessionId, NarrowView>>,
+    most: usize,
+}
+
+/// A summary that replaces the beginning of a session's window for a fallback.
+#[derive(Debug, Clone)]
+struct NarrowView {
+    /// The beginning that it replaces.
+    prefix: Prefix,
+    summary: Arc<Message>,
+    /// The request size, in tokens, that it was made for.
+    tokens: u64,
+}
+
+impl NarrowViews {
+    /// Holds the summaries of at most this many sessions.
+    pub(super) fn new(most: usize) -> Self {
+        Self { kept: Mutex::default(), most }
+    }
+
+    /// Returns the summary for requests of this size, if the window still begins with what it covers.
+    fn get(&self, session: &SessionId, window: &ContextWindow, tokens: u64) -> Option<NarrowView> {
+        let mut kept = self.lock();
+        let view = kept.get(session)?;
+        if window.prefix(view.prefix.len) != Some(view.prefix) {
+            kept.remove(session);
+            return None;
+        }
+        (view.tokens == tokens).then(|| view.clone())
+    }
+
+    fn put(&self, session: &SessionId, view: NarrowView) {
+        let mut kept = self.lock();
+        if kept.len() >= self.most && !kept.contains_key(session) {
+            // They are small and cost one summary; any of them may go.
+            let any = kept.keys().next().cloned();
+            any.and_then(|any| kept.remove(&any));
+        }
+        kept.insert(session.clone(), view);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<SessionId, NarrowView>> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Shortens the requests of one turn for fallbacks.
+pub(super) struct Narrower<'a> {
+    pub(super) shared: &'a Shared,
+    pub(super) agent: &'a RunningAgent,
+    pub(super) context: &'a TurnContext,
+    pub(super) surface: &'a dyn Surface,
+    pub(super) window: &'a ContextWindow,
+    /// Where the turn begins in the window.
+    pub(super) start: usize,
+    /// All tools that can be called.
+    pub(super) tools: &'a Arc<[ToolSpec]>,
+    pub(super) control: Control,
+    /// The usage of the summaries.
+    pub(super) spent: Usage,
+}
+
+#[async_trait]
+impl Adapt for Narrower<'_> {
+    async fn adapted(
+        &mut self,
+        candidate: &Candidate,
+        request: &ModelRequest,
+        shortening: Shortening,
+    ) -> Option<Adapted> {
+        let model = candidate.provider.capabilities();
+        let mut limits = self.shared.options.limits_of(&model);
+        if shortening == Shortening::ToHalf {
+            limits.tokens /= 2;
+        }
+        let offer = Offer::new(self.tools.clone(), model.reads_tools, limits.tokens);
+        // A part of an answer that is to be continued, or the request for a closing one, stands behind the window.
+        let behind: Vec<Arc<Message>> = request.messages.iter().skip(self.window.len()).cloned().collect();
+        let behind_tokens: u64 = behind.iter().map(|message| estimate_text(&message.text())).sum();
+        let beside = estimate_text(&request.system) + offer.tokens + behind_tokens;
+        let allowance = Allowance { limits, beside };
+        let conversation = self.narrowed(candidate, &allowance).await;
+        let mut messages = conversation.window.messages();
+        Arc::make_mut(&mut messages).extend(behind);
+        let mut narrow = request.clone().with_turn_start(conversation.start).with_tools(offer.specs.clone());
+        narrow.messages = messages;
+        let tokens = beside + conversation.window.tokens();
+        tracing::info!(session = %self.context.session, model = model.model, tokens, "the request is shortened for a fallback");
+        let counter = &conversation.window.counter;
+        let (input, expected_input) = (counter.tokens(tokens), counter.expected(tokens));
+        Some(Adapted { request: narrow, input, expected_input })
+    }
+}
+
+impl Narrower<'_> {
+    /// Returns a copy of the conversation that fits this allowance, as far as anything can be cut.
+    async fn narrowed(&mut self, candidate: &Candidate, allowance: &Allowance) -> Conversation {
+        let session = &self.context.session;
+        // Counts of the configured model say nothing about this one's.
+        let mut conversation = Conversation::new(self.window.uncounted(), self.start);
+        let mut covered = 0;
+        if let Some(view) = self.shared.narrow_views.get(session, self.window, allowance.limits.tokens)
+            && view.prefix.len <= self.start
+        {
+            covered = view.prefix.len;
+            conversation.replace(view.summary, view.prefix);
+        }
+        let compactor = Compactor {
+            shared: self.shared,
+            agent: self.agent,
+            context: self.context,
+            surface: self.surface,
+        };
+        let models = Models::only(candidate);
+        let made = compactor.make_room_aside(&mut conversation, allowance, models, &mut self.control).await;
+        self.spent += std::mem::take(&mut conversation.spent);
+        if let Some(aside) = made {
+            // The summary so far is the first message of the copy.
+            let len = if covered > 0 { covered + aside.len - 1 } else { aside.len };
+            if let Some(prefix) = self.window.prefix(len).filter(|_| aside.is_whole) {
+                let tokens = allowance.limits.tokens;
+                let view = NarrowView { prefix, summary: aside.summary, tokens };
+                self.shared.narrow_views.put(session, view);
+            }
+        }
+        conversation
+    }
+}
