@@ -5,7 +5,7 @@
 
 use aethon_core::message::Failure;
 use aethon_core::model::{
-    ModelError, ModelErrorKind, ModelEvent, ModelRequest, Readiness, StopReason, Usage,
+    ModelError, ModelErrorKind, ModelEvent, ModelRequest, Readiness, StopReason, Usage, WindowSource,
 };
 
 use super::ending::Ending;
@@ -192,9 +192,10 @@ impl ModelCall {
         mut request: ModelRequest,
     ) -> Result<(), Missed> {
         let mut capabilities = candidate.provider.capabilities();
-        if self.meter.misses_price(&capabilities) {
-            // Only the service may know the price. If the query fails, the model stays unpriced, which is reported
-            // below.
+        let is_unasked = capabilities.cuts_silently && capabilities.window_source == WindowSource::Assumed;
+        if is_unasked || self.meter.misses_price(&capabilities) {
+            // Only the service may know the price or the window. If the query fails, the model stays unpriced, which is
+            // reported below.
             let _ = candidate.provider.learn().await;
             capabilities = candidate.provider.capabilities();
         }

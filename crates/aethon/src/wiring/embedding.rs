@@ -17,23 +17,26 @@ use crate::prepared::Prepared;
 pub(crate) fn service(prepared: &Prepared) -> Option<(Arc<dyn Embedder>, Option<Price>)> {
     let embedding = &prepared.config.memory.embedding;
     let provider = embedding.provider?;
-    let embedder =
-        aethon_providers::embedder(options(embedding, provider, &prepared.aws), embedding.dimensions);
+    let options = options(embedding, provider, &prepared.aws);
+    let is_local = options.is_local();
+    let embedder = aethon_providers::embedder(options, embedding.dimensions);
     let model = embedder.model().split_once('/').map_or("", |(_, model)| model);
     let price = super::prices::prices(&prepared.config, &prepared.catalog)(provider.name(), model, None);
-    Some((embedder, price))
+    // A service on this machine is free unless someone states a price.
+    Some((embedder, price.or(is_local.then_some(Price::FREE))))
 }
 
 /// The service behind the cache and the meter.
 pub(crate) fn embedder(prepared: &Prepared, storage: &Storage, meter: Meter) -> Option<Arc<dyn Embedder>> {
     let config = &prepared.config;
-    let (service, _) = service(prepared)?;
+    let (service, price) = service(prepared)?;
     let embedding = &config.memory.embedding;
     Some(Arc::new(CachedEmbedder::new(Parts {
         service,
         keys: TextKeys::new(&embedding.host, embedding.dimensions),
         cache: storage.embeddings.clone(),
         meter,
+        price,
     })))
 }
 

@@ -12,13 +12,14 @@ pub(crate) fn models(prepared: &Prepared) -> Vec<String> {
     }
     let prices = super::prices::prices(&prepared.config, &prepared.catalog);
     let models = AgentModels::of(prepared, Learned::default()).models;
-    let chat = models.iter().map(|model| {
-        let capabilities = model.capabilities();
-        (capabilities.provider.clone(), capabilities.model.clone())
-    });
+    // Models on this machine are free unless someone states a price.
+    let chat = models.iter().map(|model| model.capabilities()).filter(|model| !model.is_local);
+    let chat = chat.map(|model| (model.provider.clone(), model.model.clone()));
     let pair =
         |name: &str| name.split_once('/').map(|(service, model)| (service.to_owned(), model.to_owned()));
-    let embedding = super::embedding::service(prepared).and_then(|(embedder, _)| pair(embedder.model()));
+    let embedding = super::embedding::service(prepared)
+        .filter(|(_, price)| price.is_none())
+        .and_then(|(embedder, _)| pair(embedder.model()));
     let transcription = super::transcription::service(&prepared.config).and_then(|service| {
         let listed = super::transcription::listed(&prepared.config, &prepared.catalog, service.model());
         if listed.is_some() { None } else { pair(service.model()) }

@@ -742,6 +742,7 @@ export interface SopVersions {
 
 export interface Status {
   channels: string[];
+  context: string;
   demo: boolean;
   model: string;
   model_hint: string | null;
