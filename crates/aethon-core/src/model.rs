@@ -72,6 +72,8 @@ pub struct Capabilities {
     pub hidden_output: bool,
     /// Whether its service silently cuts a conversation that is too long, instead of rejecting it.
     pub cuts_silently: bool,
+    /// Whether its service is asked about the model before the first request, because only it knows the window.
+    pub is_asked_first: bool,
     /// Whether it reads tool descriptions, so that they take room and are billed. The offline models do not.
     pub reads_tools: bool,
     /// The price that its service reports; only a proxy run by the owner does so.
@@ -97,6 +99,7 @@ impl Capabilities {
             tools: true,
             hidden_output: false,
             cuts_silently: false,
+            is_asked_first: false,
             reads_tools: true,
             price: None,
             is_local: false,

@@ -24,8 +24,19 @@ pub(crate) fn of(options: &Options) -> Capabilities {
         .with_window_source(window_source);
     capabilities.hidden_output = hides_output(options);
     capabilities.cuts_silently = options.provider == Provider::Ollama;
+    capabilities.is_asked_first = is_asked_first(options, &facts);
     capabilities.reads_tools = !matches!(options.provider, Provider::Fake | Provider::Echo);
     capabilities
+}
+
+/// Returns whether only the service knows the model's window: Ollama, and other servers on this machine with a model that
+/// neither the table nor the owner describes.
+fn is_asked_first(options: &Options, facts: &ModelFacts) -> bool {
+    match options.provider {
+        Provider::Ollama => true,
+        Provider::OpenAi => options.is_local() && !facts.is_known && options.owner_window().is_none(),
+        _ => false,
+    }
 }
 
 /// Returns the longest answer, if the window had room for it.
@@ -115,8 +126,12 @@ mod tests {
     #[test]
     fn services_on_this_machine_are_local() {
         let check = |provider, host: &str, expected| {
-            let options = Options { host: host.into(), allow_http: true, ..Options::new(provider, "m") };
-            assert_eq!(of(&options).is_local, expected, "{host}");
+            let mut options = Options { host: host.into(), allow_http: true, ..Options::new(provider, "m") };
+            let found = of(&options);
+            assert_eq!(found.is_local, expected, "{host}");
+            assert_eq!(found.is_asked_first, expected && provider != Provider::LiteLlm, "{host}");
+            options.overrides.context_window = Some(8_192);
+            assert_eq!(of(&options).is_asked_first, provider == Provider::Ollama, "{host}");
         };
         check(Provider::OpenAi, "http://127.0.0.1:1234/v1", true);
         check(Provider::OpenAi, "http://localhost:1234/v1", true);

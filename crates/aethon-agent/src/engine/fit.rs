@@ -16,7 +16,7 @@ impl Shared {
     /// Queries the limits of the main agent's models if their service must be asked before a first request.
     pub(super) async fn look_at_models(&self) {
         let agent = self.agents().main().clone();
-        if !agent.agent.models.capabilities().cuts_silently {
+        if !agent.agent.models.capabilities().is_asked_first {
             return;
         }
         match agent.agent.models.learn().await {
@@ -27,13 +27,13 @@ impl Shared {
 }
 
 impl Turn<'_> {
-    /// Queries the model's limits from the service where it may matter, and chooses the tools. A service that silently
-    /// truncates what is too long is asked before the first request, so that the tools stay the same from then on; the
-    /// others reject such a request and report the limit. Without an answer the assumed limits apply.
+    /// Queries the model's limits from the service where it may matter, and chooses the tools. Ollama, which truncates what
+    /// is too long, and servers on this machine are asked before the first request, so that the tools stay the same from
+    /// then on; the others are asked for a longer one. Without an answer the assumed limits apply.
     pub(super) async fn discover_model(&mut self, system: &str) -> Result<(), TurnOutcome> {
         self.offer_tools();
-        let is_cut_silently = self.agent.agent.models.capabilities().cuts_silently;
-        if is_cut_silently || self.estimated(system).saturating_sub(self.offer.tokens) > FITS_ANYWHERE {
+        let is_asked_first = self.agent.agent.models.capabilities().is_asked_first;
+        if is_asked_first || self.estimated(system).saturating_sub(self.offer.tokens) > FITS_ANYWHERE {
             let learnt = self.control.guard(self.agent.agent.models.learn()).await;
             if let Err(error) = learnt.map_err(TurnOutcome::interrupted)? {
                 tracing::debug!(%error, "the service does not say what its model can do");
