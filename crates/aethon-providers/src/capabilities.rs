@@ -71,10 +71,11 @@ fn hides_output(options: &Options) -> bool {
     }
 }
 
-/// Returns whether the model needs no warning that it is unknown: it is in the catalogue, its owner set the context
-/// window, or it is served by Ollama, which describes its models.
+/// Returns whether the model needs no warning that it is unknown: it is in the catalogue, the owner set the context
+/// window or the service stated it earlier, or it is served by Ollama, which describes its models.
 fn is_described(options: &Options, facts: &ModelFacts) -> bool {
-    facts.is_known || options.owner_window().is_some() || options.provider == Provider::Ollama
+    let is_told = options.owner_window().or(options.overrides.learned_window).is_some();
+    facts.is_known || is_told || options.provider == Provider::Ollama
 }
 
 #[cfg(test)]
@@ -138,6 +139,7 @@ mod tests {
         check(Provider::LiteLlm, "http://[::1]:4000", true);
         check(Provider::Ollama, "", true);
         check(Provider::OpenAi, "http://192.168.1.5:1234/v1", false);
+        check(Provider::Anthropic, "http://127.0.0.1:1234", false);
         check(Provider::OpenAi, "", false);
     }
 

@@ -7,10 +7,10 @@ use std::time::Duration;
 use aethon_core::model::{Capabilities, SelfReport, WindowSource};
 use tokio::time::Instant;
 
-/// How often a service is asked in a row that leaves something open, for example because the model is not loaded yet.
-const MAX_INQUIRIES: u8 = 3;
-/// How long it is left alone after that.
-const REST: Duration = Duration::from_secs(5 * 60);
+/// How long a service is left alone that leaves something open, for example because its model is not loaded yet. Doubled
+/// each time: at first it is only not asked twice in one turn.
+const FIRST_REST: Duration = Duration::from_millis(250);
+const LONGEST_REST: Duration = Duration::from_secs(5 * 60);
 /// The smallest window to which lack of memory leads.
 const LEAST_WINDOW: u64 = 4_096;
 
@@ -38,7 +38,7 @@ pub(crate) struct OwnerSizes {
 /// The inquiries that were not fully answered.
 #[derive(Debug, Default)]
 struct Inquiries {
-    count: u8,
+    count: u32,
     /// The last answer, and until when it is not asked again.
     resting: Option<(SelfReport, Instant)>,
     /// The largest window that was not refused.
@@ -96,10 +96,9 @@ impl LearnedCapabilities {
             return;
         }
         let mut inquiries = self.inquiries.lock().unwrap_or_else(PoisonError::into_inner);
+        let rest = FIRST_REST.saturating_mul(1 << inquiries.count.min(16)).min(LONGEST_REST);
         inquiries.count = inquiries.count.saturating_add(1);
-        if inquiries.count >= MAX_INQUIRIES {
-            inquiries.resting = Some((*report, Instant::now() + REST));
-        }
+        inquiries.resting = Some((*report, Instant::now() + rest));
     }
 
     /// Applies the facts from a refusal, even against the owner's settings, because the service acts on it. This only
@@ -191,18 +190,15 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn an_open_answer_is_asked_for_again_and_then_seldom() {
+    async fn an_open_answer_is_asked_for_again_less_and_less_often() {
         let known = known(false);
-        let open = || Description { report: window(4_096), is_open: true };
-        for _ in 1..MAX_INQUIRIES {
-            known.describe(&open());
-            assert_eq!(known.report(), None);
-        }
-        for _ in 0..2 {
-            known.describe(&open());
+        let mut rest = FIRST_REST;
+        for _ in 0..20 {
+            known.describe(&Description { report: window(4_096), is_open: true });
             assert_eq!(known.report(), Some(window(4_096)));
-            tokio::time::advance(REST).await;
+            tokio::time::advance(rest).await;
             assert_eq!(known.report(), None, "another look is due");
+            rest = (rest * 2).min(LONGEST_REST);
         }
         known.describe(&Description { report: window(8_192), is_open: false });
         assert_eq!((known.report(), known.capabilities().context_window), (Some(window(8_192)), 8_192));

@@ -84,9 +84,11 @@ impl Options {
         additional().filter(|_| is_ollama).or(self.overrides.context_window)
     }
 
-    /// Returns whether the service runs on this machine.
+    /// Returns whether the service runs on this machine, in a form that servers of one's own have. In the other forms, what
+    /// listens here usually passes requests on to a vendor.
     pub fn is_local(&self) -> bool {
-        Endpoint::of(self).is_ok_and(|endpoint| endpoint.is_loopback)
+        let is_own_form = matches!(self.provider, Provider::OpenAi | Provider::LiteLlm | Provider::Ollama);
+        is_own_form && Endpoint::of(self).is_ok_and(|endpoint| endpoint.is_loopback)
     }
 
     /// Creates options for a model, with nothing else set.

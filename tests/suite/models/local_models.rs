@@ -193,7 +193,7 @@ fn quoted_tool_call_is_shown_and_not_run() {
 fn picture_is_sent_to_an_unknown_model_and_its_refusal_reported() {
     let stub = Stub::answering(|request| {
         if request.line != "POST /api/chat" {
-            return failure("404 Not Found", "", r#"{"error": "unknown"}"#);
+            return ok("application/json", r#"{"model_info": {"llama.context_length": 131072}}"#);
         }
         if request.json()["messages"].to_string().contains("iVBORw0KGgo=") {
             return failure("400 Bad Request", "", r#"{"error": "some words that nobody knows"}"#);
