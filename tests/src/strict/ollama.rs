@@ -19,6 +19,8 @@ pub struct Ollama {
     memory: u64,
     /// How many queries about the model fail first.
     failures: usize,
+    /// Whether the model may be loaded anew once, because its description came late.
+    is_late: bool,
     loaded: Option<u64>,
 }
 
@@ -31,7 +33,15 @@ impl Default for Ollama {
 impl Ollama {
     /// Creates one whose model is made for this many tokens.
     pub fn made_for(longest: u64) -> Self {
-        Self { thinks: false, description: None, longest, memory: u64::MAX, failures: 0, loaded: None }
+        Self {
+            thinks: false,
+            description: None,
+            longest,
+            memory: u64::MAX,
+            failures: 0,
+            is_late: false,
+            loaded: None,
+        }
     }
 
     /// Limits the memory to a window of this many tokens.
@@ -43,7 +53,7 @@ impl Ollama {
     /// Fails the first queries about the model.
     #[must_use]
     pub fn failing_first(self, failures: usize) -> Self {
-        Self { failures, ..self }
+        Self { failures, is_late: true, ..self }
     }
 
     /// Loads the model with the window of a request, as the real one does.
@@ -53,7 +63,8 @@ impl Ollama {
         if window > self.memory {
             return Ok(false);
         }
-        insist(self.failures > 0 || self.loaded.is_none_or(|loaded| loaded == window), "loaded anew")?;
+        let is_anew = self.loaded.is_some_and(|loaded| loaded != window);
+        insist(!is_anew || std::mem::take(&mut self.is_late), "loaded anew")?;
         insist(bytes as u64 / 5 <= window, "the prompt would be cut")?;
         self.loaded = Some(window);
         Ok(true)

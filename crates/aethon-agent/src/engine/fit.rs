@@ -1,6 +1,7 @@
 //! Makes a turn's next request fit: queries the model's limits, and has the conversation compacted.
 
 use aethon_core::message::Block;
+use aethon_core::model::WindowSource;
 use aethon_core::surface::TurnEvent;
 
 use super::compaction::{Allowance, Compactor};
@@ -58,11 +59,19 @@ impl Turn<'_> {
         if !is_small || !self.shared.reported_models.is_new(&case) {
             return;
         }
+        let is_told = model.window_source == WindowSource::Service && !model.cuts_silently;
         let remedy = match model.longest_window {
-            Some(longest) if longest > model.context_window => {
+            Some(longest) if longest <= model.context_window => {
+                "A model with a longer context can be offered all of them.".to_owned()
+            }
+            // Its own server decides, and only Ollama can be asked for another window.
+            Some(longest) if is_told => {
+                format!("Start its server with a longer context, up to {longest}, to offer it all of them.")
+            }
+            None if is_told => "Start its server with a longer context to offer it all of them.".to_owned(),
+            Some(longest) => {
                 format!("Set `model.context_window` to more, up to {longest}, to offer it all of them.")
             }
-            Some(_) => "A model with a longer context can be offered all of them.".to_owned(),
             None => "Set `model.context_window` if it takes more, to offer it all of them.".to_owned(),
         };
         let message = format!(
