@@ -12,6 +12,7 @@ pub struct Stub {
     /// The address it listens on.
     pub address: SocketAddr,
     seen: Arc<Mutex<Vec<Seen>>>,
+    is_left_out: fn(&Seen) -> bool,
 }
 
 /// A received request.
@@ -61,13 +62,32 @@ impl Seen {
 }
 
 impl Stub {
-    /// Starts the service with its answers, each a complete HTTP response. The connection is closed after each.
+    /// Starts the service with its answers, each a complete HTTP response. The connection is closed after each. Queries
+    /// about its models are not answered and do not count.
     pub fn start(answers: Vec<Vec<u8>>) -> Self {
+        Self::in_order(answers, |seen| {
+            ["/models", "/props"]
+                .iter()
+                .any(|path| seen.line.starts_with("GET ") && seen.line.ends_with(path))
+        })
+    }
+
+    /// Starts the service with its answers to all requests, also to queries about its models.
+    pub fn start_with_queries(answers: Vec<Vec<u8>>) -> Self {
+        Self::in_order(answers, |_| false)
+    }
+
+    fn in_order(answers: Vec<Vec<u8>>, is_refused: fn(&Seen) -> bool) -> Self {
         let mut answers = VecDeque::from(answers);
-        Self::answering(move |_| {
+        let mut stub = Self::answering(move |seen| {
+            if is_refused(seen) {
+                return failure("404 Not Found", "", "{}");
+            }
             let answer = if answers.len() > 1 { answers.pop_front() } else { answers.front().cloned() };
             answer.unwrap_or_default()
-        })
+        });
+        stub.is_left_out = is_refused;
+        stub
     }
 
     /// Starts the service with a function that maps each request to a complete HTTP response.
@@ -83,12 +103,13 @@ impl Stub {
                 let _ = serve(&connection, &mut answer, &record);
             }
         });
-        Self { address, seen }
+        Self { address, seen, is_left_out: |_| false }
     }
 
     /// The requests so far.
     pub fn requests(&self) -> Vec<Seen> {
-        self.seen.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        seen.iter().filter(|seen| !(self.is_left_out)(seen)).cloned().collect()
     }
 }
 

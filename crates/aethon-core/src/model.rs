@@ -43,7 +43,7 @@ pub trait ModelProvider: Send + Sync {
     }
 
     /// Asks the service about the model, if such services can tell; `capabilities` reflect the answer from then on. The
-    /// answer is cached, so this may be called before every request. Waits for a second at most.
+    /// answer is cached, so this may be called before every request. Waits for two seconds at most.
     async fn learn(&self) -> Result<SelfReport, ModelError> {
         Ok(SelfReport::default())
     }
@@ -64,6 +64,10 @@ pub struct Capabilities {
     pub host: String,
     /// How many tokens a request and its answer may take together.
     pub context_window: u64,
+    /// The source of that number.
+    pub window_source: WindowSource,
+    /// The longest context that the model is made for, if its service says so.
+    pub longest_window: Option<u64>,
     /// How many tokens an answer may take.
     pub max_output: u64,
     /// Whether it sees pictures.
@@ -75,10 +79,14 @@ pub struct Capabilities {
     pub hidden_output: bool,
     /// Whether its service silently cuts a conversation that is too long, instead of rejecting it.
     pub cuts_silently: bool,
+    /// Whether its service is asked about the model before the first request, because only it knows the window.
+    pub is_asked_first: bool,
     /// Whether it reads tool descriptions, so that they take room and are billed. The offline models do not.
     pub reads_tools: bool,
     /// The price that its service reports; only a proxy run by the owner does so.
     pub price: Option<Price>,
+    /// Whether its service runs on this machine, so that it is free unless someone states a price.
+    pub is_local: bool,
     /// Whether the model is known; if `false`, all of this is assumed until its service says more.
     pub is_known: bool,
 }
@@ -91,13 +99,17 @@ impl Capabilities {
             model: model.into(),
             host: String::new(),
             context_window: 32_768,
+            window_source: WindowSource::Assumed,
+            longest_window: None,
             max_output: 4_096,
             images: false,
             tools: true,
             hidden_output: false,
             cuts_silently: false,
+            is_asked_first: false,
             reads_tools: true,
             price: None,
+            is_local: false,
             is_known: true,
         }
     }
@@ -107,6 +119,26 @@ impl Capabilities {
         pub fn with_known(is_known: bool);
         /// Sets the price that its service reports.
         pub fn with_price(price: Option<Price>);
+        /// Sets whether its service runs on this machine.
+        pub fn with_local(is_local: bool);
+        /// Sets the source of the context window's size.
+        pub fn with_window_source(window_source: WindowSource);
+    }
+
+    /// Describes the context window in words: `context window 32768 of 40960, from Ollama`.
+    pub fn window_in_words(&self) -> String {
+        let longest = self.longest_window.filter(|longest| *longest > self.context_window);
+        let longest = longest.map_or_else(String::new, |longest| format!(" of {longest}"));
+        let source = match self.window_source {
+            WindowSource::Config => "from model.context_window",
+            WindowSource::Table => "from the table of models",
+            WindowSource::Service if self.cuts_silently => "from Ollama",
+            WindowSource::Service => "from its service",
+            WindowSource::Learnt => "learnt earlier from its service",
+            WindowSource::Assumed => "assumed",
+            WindowSource::Program => "from the program",
+        };
+        format!("context window {}{longest}, {source}", self.context_window)
     }
 
     /// Sets the address that serves it.
@@ -128,11 +160,31 @@ impl Capabilities {
     }
 }
 
+/// The source of a context window's size.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum WindowSource {
+    /// The setting `model.context_window`.
+    Config,
+    /// The built-in table of models.
+    Table,
+    /// The service that runs the model.
+    Service,
+    /// What its service said or accepted in an earlier run.
+    Learnt,
+    /// A guess, because no table has the model.
+    Assumed,
+    /// The program that supplied the model.
+    Program,
+}
+
 /// A service's report about its model; unset fields were not reported.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct SelfReport {
     /// How many tokens a request and its answer may take together.
     pub context_window: Option<u64>,
+    /// The longest context that the model is made for.
+    pub longest_window: Option<u64>,
     /// How many tokens an answer may take.
     pub max_output: Option<u64>,
     /// Whether it sees pictures.

@@ -1,27 +1,62 @@
 //! The capabilities of the configured model: known facts, overridden by the owner's settings.
 
-use aethon_core::model::Capabilities;
+use aethon_core::model::{Capabilities, WindowSource};
 
 use crate::bedrock;
 use crate::catalog::ModelFacts;
 use crate::options::{Options, Provider};
 use crate::rules::ModelRules;
 
+/// What Ollama gives a model unless it is asked for more, on machines without a large graphics card.
+pub(crate) const OLLAMA_WINDOW: u64 = 4_096;
+
 /// Returns the capabilities of the configured model.
 pub(crate) fn of(options: &Options) -> Capabilities {
     let facts = options.facts();
-    let known = options.overrides.context_window.or(options.overrides.learned_window);
-    let context_window = known.unwrap_or(facts.context_window).max(1);
-    let max_output = options.max_tokens.map_or(facts.max_output, u64::from);
+    let (window_source, context_window) = window(options, &facts);
+    let max_output = longest_output(options);
     let mut capabilities = Capabilities::new(options.provider.name(), options.model_id.as_str())
         .with_host(options.host.trim())
         .with_sizes(context_window, max_output.min(context_window))
         .with_abilities(facts.images, facts.tools)
-        .with_known(is_described(options, &facts));
+        .with_known(is_described(options, &facts))
+        .with_local(options.is_local())
+        .with_window_source(window_source);
     capabilities.hidden_output = hides_output(options);
     capabilities.cuts_silently = options.provider == Provider::Ollama;
+    capabilities.is_asked_first = is_asked_first(options, &facts);
     capabilities.reads_tools = !matches!(options.provider, Provider::Fake | Provider::Echo);
     capabilities
+}
+
+/// Returns whether only the service knows the model's window: Ollama, and other servers on this machine with a model that
+/// neither the table nor the owner describes.
+fn is_asked_first(options: &Options, facts: &ModelFacts) -> bool {
+    match options.provider {
+        Provider::Ollama => true,
+        Provider::OpenAi => options.is_local() && !facts.is_known && options.owner_window().is_none(),
+        _ => false,
+    }
+}
+
+/// Returns the longest answer, if the window had room for it.
+pub(crate) fn longest_output(options: &Options) -> u64 {
+    options.max_tokens.map_or_else(|| options.facts().max_output, u64::from)
+}
+
+/// Returns the context window as far as it is known without the service, and the source of that.
+fn window(options: &Options, facts: &ModelFacts) -> (WindowSource, u64) {
+    let (source, tokens) = match (options.owner_window(), options.overrides.learned_window) {
+        (Some(set), _) => (WindowSource::Config, set),
+        (None, Some(learned)) => (WindowSource::Learnt, learned),
+        // The table has the longest window of the model, which Ollama does not give it on its own.
+        (None, None) if options.provider == Provider::Ollama => {
+            (WindowSource::Assumed, OLLAMA_WINDOW.min(facts.context_window))
+        }
+        (None, None) if facts.is_known => (WindowSource::Table, facts.context_window),
+        (None, None) => (WindowSource::Assumed, facts.context_window),
+    };
+    (source, tokens.max(1))
 }
 
 /// Returns whether some billed output cannot be observed while it is produced. For OpenAI's models that is their
@@ -36,10 +71,11 @@ fn hides_output(options: &Options) -> bool {
     }
 }
 
-/// Returns whether the model needs no warning that it is unknown: it is in the catalogue, its owner set the context
-/// window, or it is served by Ollama, which describes its models.
+/// Returns whether the model needs no warning that it is unknown: it is in the catalogue, the owner set the context
+/// window or the service stated it earlier, or it is served by Ollama, which describes its models.
 fn is_described(options: &Options, facts: &ModelFacts) -> bool {
-    facts.is_known || options.overrides.context_window.is_some() || options.provider == Provider::Ollama
+    let is_told = options.owner_window().or(options.overrides.learned_window).is_some();
+    facts.is_known || is_told || options.provider == Provider::Ollama
 }
 
 #[cfg(test)]
@@ -73,6 +109,38 @@ mod tests {
         options.overrides.learned_window = Some(2000);
         let found = of(&options);
         assert_eq!((found.context_window, found.max_output), (1000, 1000));
+    }
+
+    #[test]
+    fn ollama_is_assumed_to_give_its_usual_window_only() {
+        for model in ["llama3.2", "unheard-of"] {
+            let mut options = Options::new(Provider::Ollama, model);
+            assert_eq!(of(&options).context_window, OLLAMA_WINDOW, "{model}");
+            options.overrides.learned_window = Some(32_768);
+            assert_eq!(of(&options).window_source, WindowSource::Learnt);
+            options.extra = serde_json::from_str(r#"{"options": {"num_ctx": 16384}}"#).unwrap();
+            let found = of(&options);
+            assert_eq!((found.context_window, found.window_source), (16_384, WindowSource::Config));
+        }
+    }
+
+    #[test]
+    fn services_on_this_machine_are_local() {
+        let check = |provider, host: &str, expected| {
+            let mut options = Options { host: host.into(), allow_http: true, ..Options::new(provider, "m") };
+            let found = of(&options);
+            assert_eq!(found.is_local, expected, "{host}");
+            assert_eq!(found.is_asked_first, expected && provider != Provider::LiteLlm, "{host}");
+            options.overrides.context_window = Some(8_192);
+            assert_eq!(of(&options).is_asked_first, provider == Provider::Ollama, "{host}");
+        };
+        check(Provider::OpenAi, "http://127.0.0.1:1234/v1", true);
+        check(Provider::OpenAi, "http://localhost:1234/v1", true);
+        check(Provider::LiteLlm, "http://[::1]:4000", true);
+        check(Provider::Ollama, "", true);
+        check(Provider::OpenAi, "http://192.168.1.5:1234/v1", false);
+        check(Provider::Anthropic, "http://127.0.0.1:1234", false);
+        check(Provider::OpenAi, "", false);
     }
 
     #[test]

@@ -1,14 +1,18 @@
 //! The knowledge about a model: first from the catalogue and the owner, then from its service, and last from the
 //! service's refusals.
 
-use std::sync::atomic::{AtomicU8, Ordering};
-use std::sync::{Arc, OnceLock, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
+use std::time::Duration;
 
-use aethon_core::model::{Capabilities, SelfReport};
+use aethon_core::model::{Capabilities, SelfReport, WindowSource};
+use tokio::time::Instant;
 
-/// How often a service is asked that responds but leaves something open, for example because the model is not loaded
-/// yet.
-const MAX_INQUIRIES: u8 = 3;
+/// How long a service is left alone that leaves something open, for example because its model is not loaded yet. Doubled
+/// each time: at first it is only not asked twice in one turn.
+const FIRST_REST: Duration = Duration::from_millis(250);
+const LONGEST_REST: Duration = Duration::from_secs(5 * 60);
+/// The smallest window to which lack of memory leads.
+const LEAST_WINDOW: u64 = 4_096;
 
 /// The knowledge about one model.
 pub(crate) struct LearnedCapabilities {
@@ -17,7 +21,7 @@ pub(crate) struct LearnedCapabilities {
     /// Whether nothing was known about the model at first.
     was_unknown: bool,
     report: OnceLock<SelfReport>,
-    inquiries: AtomicU8,
+    inquiries: Mutex<Inquiries>,
 }
 
 /// The sizes that the owner has set.
@@ -27,6 +31,18 @@ pub(crate) struct OwnerSizes {
     pub(crate) is_window_set: bool,
     /// Whether the owner set the maximum response.
     pub(crate) is_output_set: bool,
+    /// The longest response, which a small window cuts.
+    pub(crate) max_output: u64,
+}
+
+/// The inquiries that were not fully answered.
+#[derive(Debug, Default)]
+struct Inquiries {
+    count: u32,
+    /// The last answer, and until when it is not asked again.
+    resting: Option<(SelfReport, Instant)>,
+    /// The largest window that was not refused.
+    ceiling: Option<u64>,
 }
 
 /// A service's response about its model's abilities.
@@ -40,7 +56,7 @@ pub(crate) struct Description {
 impl LearnedCapabilities {
     pub(crate) fn new(capabilities: Arc<Capabilities>, owner: OwnerSizes, was_unknown: bool) -> Self {
         let capabilities = RwLock::new(capabilities);
-        Self { capabilities, owner, was_unknown, report: OnceLock::new(), inquiries: AtomicU8::new(0) }
+        Self { capabilities, owner, was_unknown, report: OnceLock::new(), inquiries: Mutex::default() }
     }
 
     pub(crate) fn capabilities(&self) -> Arc<Capabilities> {
@@ -53,23 +69,36 @@ impl LearnedCapabilities {
         self.was_unknown && said.is_none() && self.capabilities().images
     }
 
-    /// Returns the service's description, once it is complete.
+    /// Returns the service's description, once it is complete, or while it is not worth asking for a better one.
     pub(crate) fn report(&self) -> Option<SelfReport> {
-        self.report.get().copied()
+        let resting = || {
+            let resting = self.inquiries.lock().unwrap_or_else(PoisonError::into_inner).resting;
+            resting.filter(|(_, until)| *until > Instant::now()).map(|(report, _)| report)
+        };
+        self.report.get().copied().or_else(resting)
     }
 
-    /// Applies the service's description. The owner's sizes take precedence.
+    /// Applies the service's description. The owner's sizes take precedence, up to what the model is made for.
     pub(crate) fn describe(&self, description: &Description) {
         let Description { report, is_open } = description;
-        let context_window = report.context_window.filter(|_| !self.owner.is_window_set);
+        let ceiling = self.inquiries.lock().unwrap_or_else(PoisonError::into_inner).ceiling;
+        let described = report.context_window.map(|window| window.min(ceiling.unwrap_or(u64::MAX)));
+        let context_window = match self.owner.is_window_set {
+            true => report.longest_window.filter(|longest| *longest < self.capabilities().context_window),
+            false => described,
+        };
         let max_output = report.max_output.filter(|_| !self.owner.is_output_set);
         // A service that states the context window knows the model.
         let is_known = report.context_window.is_some();
         self.learn(SelfReport { context_window, max_output, ..*report }, is_known);
-        let is_last = self.inquiries.fetch_add(1, Ordering::Relaxed) + 1 >= MAX_INQUIRIES;
-        if !is_open || is_last {
+        if !is_open {
             let _ = self.report.set(*report); // Someone else may have asked at the same time.
+            return;
         }
+        let mut inquiries = self.inquiries.lock().unwrap_or_else(PoisonError::into_inner);
+        let rest = FIRST_REST.saturating_mul(1 << inquiries.count.min(16)).min(LONGEST_REST);
+        inquiries.count = inquiries.count.saturating_add(1);
+        inquiries.resting = Some((*report, Instant::now() + rest));
     }
 
     /// Applies the facts from a refusal, even against the owner's settings, because the service acts on it. This only
@@ -80,18 +109,38 @@ impl LearnedCapabilities {
         self.learn(SelfReport { context_window: window, ..hint }, false);
     }
 
+    /// Halves the context window after the service had no memory for it. The owner's own is left alone: the owner reads
+    /// why it does not work.
+    pub(crate) fn lacks_memory(&self) {
+        let window = self.capabilities().context_window;
+        if self.owner.is_window_set || window <= LEAST_WINDOW {
+            return;
+        }
+        let window = (window / 2).max(LEAST_WINDOW);
+        self.inquiries.lock().unwrap_or_else(PoisonError::into_inner).ceiling = Some(window);
+        self.refused(SelfReport { context_window: Some(window), ..SelfReport::default() });
+    }
+
     fn learn(&self, report: SelfReport, is_known: bool) {
         let mut place = self.capabilities.write().unwrap_or_else(PoisonError::into_inner);
         let mut better = Capabilities::clone(&place);
         better.context_window = report.context_window.unwrap_or(place.context_window).max(1);
-        better.max_output = report.max_output.unwrap_or(place.max_output).min(better.context_window);
+        if report.context_window.is_some() {
+            better.window_source = WindowSource::Service;
+        }
+        better.longest_window = report.longest_window.or(place.longest_window);
+        // A window that has grown has room for the whole answer that the smaller one cut.
+        let is_cut = place.max_output == place.context_window;
+        let max_output = if is_cut { self.owner.max_output.max(place.max_output) } else { place.max_output };
+        better.max_output = report.max_output.unwrap_or(max_output).min(better.context_window);
         better.images = report.images.unwrap_or(place.images);
         better.tools = report.tools.unwrap_or(place.tools);
         better.price = report.price.or(place.price);
         better.is_known |= is_known;
         if better != **place {
-            let Capabilities { provider, model, context_window, images, tools, .. } = &better;
-            tracing::info!(provider, model, context_window, images, tools, "learnt the model's abilities");
+            let Capabilities { provider, model, images, tools, .. } = &better;
+            let window = better.window_in_words();
+            tracing::info!(provider, model, images, tools, "learnt the model's abilities: {window}");
             *place = Arc::new(better);
         }
     }
@@ -108,7 +157,7 @@ mod tests {
 
     fn known(is_window_set: bool) -> LearnedCapabilities {
         let start = capabilities().with_sizes(32_768, 4_096);
-        let owner = OwnerSizes { is_window_set, is_output_set: is_window_set };
+        let owner = OwnerSizes { is_window_set, is_output_set: is_window_set, max_output: 4_096 };
         LearnedCapabilities::new(Arc::new(start), owner, false)
     }
 
@@ -140,16 +189,57 @@ mod tests {
         check(true, 16_000, 4_096);
     }
 
-    #[test]
-    fn an_open_answer_is_asked_for_again_and_not_for_ever() {
+    #[tokio::test(start_paused = true)]
+    async fn an_open_answer_is_asked_for_again_less_and_less_often() {
         let known = known(false);
-        let open = || Description { report: window(4_096), is_open: true };
-        for _ in 1..MAX_INQUIRIES {
-            known.describe(&open());
-            assert_eq!(known.report(), None);
+        let mut rest = FIRST_REST;
+        for _ in 0..20 {
+            known.describe(&Description { report: window(4_096), is_open: true });
+            assert_eq!(known.report(), Some(window(4_096)));
+            tokio::time::advance(rest).await;
+            assert_eq!(known.report(), None, "another look is due");
+            rest = (rest * 2).min(LONGEST_REST);
         }
-        known.describe(&open());
-        assert_eq!(known.report(), Some(window(4_096)));
+        known.describe(&Description { report: window(8_192), is_open: false });
+        assert_eq!((known.report(), known.capabilities().context_window), (Some(window(8_192)), 8_192));
+    }
+
+    #[test]
+    fn owner_gets_no_more_than_the_model_is_made_for() {
+        let check = |longest, expected| {
+            let known = known(true);
+            let report = SelfReport { longest_window: Some(longest), ..window(1_000) };
+            known.describe(&Description { report, is_open: false });
+            assert_eq!(known.capabilities().context_window, expected);
+        };
+        check(131_072, 32_768);
+        check(8_192, 8_192);
+    }
+
+    #[test]
+    fn lack_of_memory_halves_the_window_for_good() {
+        let known = known(false);
+        known.lacks_memory();
+        known.describe(&Description { report: window(32_768), is_open: true });
+        assert_eq!(known.capabilities().context_window, 16_384);
+        for _ in 0..9 {
+            known.lacks_memory();
+        }
+        assert_eq!(known.capabilities().context_window, LEAST_WINDOW);
+        let owners = self::known(true);
+        owners.lacks_memory();
+        assert_eq!(owners.capabilities().context_window, 32_768);
+    }
+
+    #[test]
+    fn answer_cut_by_an_assumed_window_is_whole_in_a_larger_one() {
+        let start = capabilities().with_sizes(4_096, 4_096);
+        let owner = OwnerSizes { max_output: 8_192, ..OwnerSizes::default() };
+        let known = LearnedCapabilities::new(Arc::new(start), owner, false);
+        known.describe(&Description { report: window(32_768), is_open: false });
+        assert_eq!(known.capabilities().max_output, 8_192);
+        known.refused(window(16_384));
+        assert_eq!(known.capabilities().max_output, 8_192);
     }
 
     #[test]

@@ -9,6 +9,7 @@ use aethon_core::secret::Secret;
 use serde_json::{Map, Value};
 
 use crate::catalog::{Catalog, ModelFacts};
+use crate::endpoint::Endpoint;
 
 pub use crate::aws::AwsEnvironment;
 pub use aethon_core::provider::{AnthropicVersion, OpenAiApi, Provider};
@@ -76,6 +77,22 @@ impl Options {
     /// Returns the known or assumed facts about the model.
     pub fn facts(&self) -> ModelFacts {
         self.overrides.catalog.facts(self.provider, &self.model_id, &self.host)
+    }
+
+    /// Returns the context window that the owner set: `context_window`, or Ollama's own name for it in the additional
+    /// fields.
+    pub(crate) fn owner_window(&self) -> Option<u64> {
+        let additional = || self.extra.get("options")?.get("num_ctx")?.as_u64();
+        let is_ollama = self.provider == Provider::Ollama;
+        // The additional fields stand above all others in a request.
+        additional().filter(|_| is_ollama).or(self.overrides.context_window)
+    }
+
+    /// Returns whether the service runs on this machine, in a form that servers of one's own have. In the other forms, what
+    /// listens here usually passes requests on to a vendor.
+    pub fn is_local(&self) -> bool {
+        let is_own_form = matches!(self.provider, Provider::OpenAi | Provider::LiteLlm | Provider::Ollama);
+        is_own_form && Endpoint::of(self).is_ok_and(|endpoint| endpoint.is_loopback)
     }
 
     /// Creates options for a model, with nothing else set.

@@ -54,8 +54,9 @@ fn remote(options: &Options, capabilities: Arc<Capabilities>) -> Result<Remote, 
     let dialect = dialect(&options, service.clone());
     let discovery = discovery(&options, &service);
     let owner = OwnerSizes {
-        is_window_set: options.overrides.context_window.is_some(),
+        is_window_set: options.owner_window().is_some(),
         is_output_set: options.max_tokens.is_some(),
+        max_output: capabilities::longest_output(&options),
     };
     let known = LearnedCapabilities::new(capabilities, owner, !service.facts.is_known);
     let reads_text_calls = text_calls::are_read(&service);

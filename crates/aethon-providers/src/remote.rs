@@ -43,7 +43,7 @@ const MAX_CORRECTIONS: usize = 5;
 /// How much of a response to a probe is read.
 const PROBE_BYTES: usize = 4 * 1024 * 1024;
 /// How long a service has to describe its model.
-const DESCRIBE_WAIT: Duration = Duration::from_secs(1);
+const DESCRIBE_WAIT: Duration = Duration::from_secs(2);
 /// How long to wait for figures after the model is done.
 const FIGURES_WAIT: Duration = Duration::from_secs(3);
 /// How long to wait for the end of the body after the service announced the end. It usually comes in the same packet,
@@ -127,6 +127,8 @@ pub(crate) struct Remote {
     settings: Arc<Settings>,
     restriction_store: RestrictionStore,
     discovery: Option<Box<dyn Discovery>>,
+    /// Held while the service is asked about its model, so that several that begin at once ask once.
+    inquiry: tokio::sync::Mutex<()>,
     reads_text_calls: bool,
 }
 
@@ -148,6 +150,7 @@ impl Remote {
             settings,
             restriction_store,
             discovery: None,
+            inquiry: tokio::sync::Mutex::default(),
             reads_text_calls: false,
         }
     }
@@ -190,6 +193,7 @@ impl Remote {
             }
             self.learn_from(&error, request);
             policy = self.policy();
+            self.check_room(request, &policy)?;
             written = self.dialect.build_request(request, &policy);
             if (&written.url, &written.body) == (&before.0, &before.1) {
                 return Err(error);
@@ -220,7 +224,25 @@ impl Remote {
             hint.images = Some(false);
         }
         self.known.refused(hint);
+        if self.known.capabilities().cuts_silently && classify::hint::lacks_memory(error) {
+            self.known.lacks_memory();
+        }
         self.restriction_store.keep(restrictions);
+    }
+
+    /// Checks that a request still fits a window that has just become smaller, where the service would cut it without
+    /// a word.
+    fn check_room(&self, request: &ModelRequest, policy: &RequestPolicy) -> Result<(), ModelError> {
+        let model = &policy.capabilities;
+        if !model.cuts_silently || crate::estimate::request(request) <= model.context_window {
+            return Ok(());
+        }
+        let sentence = format!(
+            "{} has no memory for this conversation: {}.",
+            self.service.title(),
+            model.window_in_words()
+        );
+        Err(ModelError::new(ModelErrorKind::ContextLength, sentence))
     }
 
     /// Authorises and sends a request.
@@ -365,12 +387,19 @@ impl ModelProvider for Remote {
         if let Some(report) = self.known.report() {
             return Ok(report);
         }
+        let _held = self.inquiry.lock().await;
+        // Another caller may have asked meanwhile.
+        if let Some(report) = self.known.report() {
+            return Ok(report);
+        }
         let (query, capabilities) = (Query(self), self.capabilities());
         let description = match timeout(DESCRIBE_WAIT, discovery.describe(&query, &capabilities)).await {
             Ok(Ok(description)) => description,
-            // A service that was reached but does not understand the request never will.
+            // A service that was reached but does not understand the request never will, unless it is only starting.
             Ok(Err(error)) if error.status().is_some() || error.kind() == ModelErrorKind::Malformed => {
-                self.known.describe(&Description::default());
+                let is_busy = error.status().is_some_and(|status| status == 429 || status >= 500);
+                let is_open = is_busy || capabilities.cuts_silently;
+                self.known.describe(&Description { is_open, ..Description::default() });
                 return Err(error);
             }
             Ok(Err(error)) => return Err(error),

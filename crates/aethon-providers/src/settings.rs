@@ -12,8 +12,6 @@ pub(crate) struct Settings {
     pub(crate) temperature: Option<f64>,
     pub(crate) top_p: Option<f64>,
     pub(crate) effort: Option<Effort>,
-    /// Only where the owner set it.
-    pub(crate) context_window: Option<u64>,
     pub(crate) extra: Map<String, Value>,
 }
 
@@ -24,7 +22,6 @@ impl Settings {
             temperature: options.temperature,
             top_p: options.top_p,
             effort: options.effort,
-            context_window: options.overrides.context_window,
             extra: options.extra.clone(),
         }
     }

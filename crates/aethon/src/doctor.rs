@@ -353,16 +353,22 @@ async fn models(prepared: &Prepared) -> Vec<Finding> {
 /// Reports a reachable model and the abilities known without asking it anything.
 async fn able(prepared: &Prepared, provider: &dyn ModelProvider, answers: &str) -> Finding {
     // Without an answer the assumed window stands.
-    let told = provider.learn().await.ok().and_then(|report| report.context_window);
+    let _ = provider.learn().await;
     let capabilities = provider.capabilities();
     let window = capabilities.context_window;
     let can = |ability, name| if ability { format!(", {name}") } else { format!(", no {name}") };
     let (tools, images) = (can(capabilities.tools, "tools"), can(capabilities.images, "images"));
-    let message = format!("{answers}; {window} tokens{tools}{images}{DEEPER}");
-    let is_small =
-        told.is_some_and(|told| told < SMALL_WINDOW) && prepared.config.model.context_window.is_none();
-    if is_small && capabilities.provider == "ollama" {
-        let fix = "set model.context_window, which is sent to Ollama as num_ctx, or start Ollama with OLLAMA_CONTEXT_LENGTH";
+    let asked_for = match capabilities.cuts_silently {
+        true => format!("; {}, sent as num_ctx", capabilities.window_in_words()),
+        false => String::new(),
+    };
+    let message = format!("{answers}; {window} tokens{tools}{images}{asked_for}{DEEPER}");
+    let is_small = window < SMALL_WINDOW && prepared.config.model.context_window.is_none();
+    if is_small && capabilities.cuts_silently {
+        let fix = match capabilities.longest_window {
+            Some(longest) if longest <= window => "choose a model with a longer context",
+            _ => "set model.context_window, which is sent to Ollama as num_ctx",
+        };
         return Finding::warning("model", format!("{message}; that is too small for an assistant"), fix);
     }
     Finding::ok("model", message)

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use aethon_agent::{Ending, Meter, Work};
 use aethon_core::embed::{Embedded, Embedder, EmbeddingCache, TextKey};
-use aethon_core::ledger::WorkKind;
+use aethon_core::ledger::{Price, WorkKind};
 use aethon_core::model::{Capabilities, ModelError, ModelErrorKind, Readiness, Usage};
 use aethon_providers::TextKeys;
 use async_trait::async_trait;
@@ -27,6 +27,8 @@ pub(crate) struct Parts {
     pub(crate) keys: TextKeys,
     pub(crate) cache: Arc<dyn EmbeddingCache>,
     pub(crate) meter: Meter,
+    /// The service's price, if known.
+    pub(crate) price: Option<Price>,
 }
 
 /// The cached embedder. It reports the service's model.
@@ -148,7 +150,7 @@ impl Parts {
     fn model(&self) -> Capabilities {
         let name = self.service.model();
         let (provider, model) = name.split_once('/').unwrap_or(("", name));
-        Capabilities::new(provider, model).with_sizes(u64::MAX, 0)
+        Capabilities::new(provider, model).with_sizes(u64::MAX, 0).with_price(self.price)
     }
 
     fn malformed(&self, what: &str) -> ModelError {

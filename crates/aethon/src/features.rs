@@ -120,7 +120,8 @@ fn model(config: &Config) -> Feature {
 fn running_model(provider: &dyn ModelProvider, fault: Option<&str>) -> Feature {
     let capabilities = provider.capabilities();
     let name = format!("{} by {}", capabilities.model, capabilities.provider);
-    let row = Feature::on("model", "Model", name.clone(), "model.provider");
+    let detail = format!("{name}; {}", capabilities.window_in_words());
+    let row = Feature::on("model", "Model", detail, "model.provider");
     match (provider.readiness(), fault) {
         (Readiness::Ready, None) => row,
         (Readiness::Ready, Some(fault)) => {

@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use aethon_agent::CallError;
 use aethon_core::message::Block;
+pub use aethon_core::model::WindowSource;
 use aethon_core::model::{ModelErrorKind, ModelProvider, Readiness, StopReason, Usage};
 use aethon_core::tool::ToolSpec;
 use aethon_store::OpenMode;
@@ -85,26 +86,13 @@ pub enum Outcome {
 pub struct Window {
     /// The number of tokens that the assistant assumes.
     pub tokens: u64,
+    /// The longest context that the model is made for, if its service says so and it is more.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub longest: Option<u64>,
     /// The source of that number.
     pub source: WindowSource,
     /// The value that the service reports, if any.
     pub told: Option<u64>,
-}
-
-/// The source of a context window's size.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum WindowSource {
-    /// The setting `model.context_window`.
-    Config,
-    /// The built-in table of models.
-    Table,
-    /// The service that runs the model.
-    Service,
-    /// A guess, because no table has the model.
-    Assumed,
-    /// The program that supplied the model.
-    Program,
 }
 
 /// The cost of a test.
@@ -157,13 +145,8 @@ fn models(prepared: &Prepared) -> Vec<(WindowSource, Arc<dyn ModelProvider>)> {
     if let Some(model) = &prepared.source.parts.model {
         return vec![(WindowSource::Program, model.clone())];
     }
-    let source = |model: &aethon_config::schema::Model| match model.context_window {
-        Some(_) => WindowSource::Config,
-        None if wiring::model::facts(prepared, model).is_known => WindowSource::Table,
-        None => WindowSource::Assumed,
-    };
     let each = wiring::model::each_in_short(prepared, MAX_TOKENS);
-    each.into_iter().map(|(model, provider)| (source(&model), provider)).collect()
+    each.into_iter().map(|(_, provider)| (provider.capabilities().window_source, provider)).collect()
 }
 
 /// The test of one model.
@@ -182,11 +165,16 @@ impl Trial {
             self.skip(&["chat", "streaming", "tools", "images"], "the model is not set up");
         } else {
             self.reach().await;
+            // Every request names the window of a model that would be loaded anew for another one.
+            if self.provider.capabilities().cuts_silently {
+                told = self.provider.learn().await.ok().and_then(|report| report.context_window);
+            }
             // Some services answer requests but not the probe, so a failed probe does not end the test.
             if let Some(answer) = self.chat().await {
                 speed = Speed::of(&answer);
                 // Some services know their window only once the model is loaded, which it is now.
-                told = self.provider.learn().await.ok().and_then(|report| report.context_window);
+                let later = self.provider.learn().await.ok().and_then(|report| report.context_window);
+                told = later.or(told);
                 self.tools().await;
                 self.images().await;
             } else {
@@ -195,18 +183,20 @@ impl Trial {
         }
         let capabilities = self.provider.capabilities();
         let source = match source {
-            WindowSource::Table | WindowSource::Assumed if told == Some(capabilities.context_window) => {
-                WindowSource::Service
-            }
-            source => source,
+            WindowSource::Program => source,
+            _ => capabilities.window_source,
         };
+        let tokens = capabilities.context_window;
+        let longest = capabilities.longest_window.filter(|longest| *longest > tokens);
+        // Ollama is told the window.
+        let told = told.filter(|_| !capabilities.cuts_silently || source == WindowSource::Service);
         ModelReport {
             provider: capabilities.provider.clone(),
             model: capabilities.model.clone(),
             fallback,
             first_token_ms: speed.first_token_ms,
             tokens_per_second: speed.tokens_per_second,
-            context_window: Window { tokens: capabilities.context_window, source, told },
+            context_window: Window { tokens, longest, source, told },
             spent: Spent {
                 calls: self.questions.asked,
                 uncounted: self.questions.uncounted,

@@ -87,6 +87,7 @@ impl Service {
         // Recovery starts before new messages are accepted, and can be watched in a reopened chat.
         recover(&aethon, &hub, &channels).await?;
         aethon.engine.tell(hub.clone());
+        aethon.engine.look_at_models();
         let config = Live::new(aethon.config.clone());
         let (reload, reloads) = crate::view::reload_requests();
         let backups = backups(&aethon, &config);

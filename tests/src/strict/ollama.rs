@@ -7,22 +7,83 @@ use super::{
 };
 use crate::stub::{Seen, ok};
 
-/// Ollama with one model.
-#[derive(Default)]
+/// Ollama with one model. It refuses what the real one punishes in silence: a request without `num_ctx`, one that the
+/// model would be loaded anew for, and one that would be cut.
 pub struct Ollama {
     thinks: bool,
     /// The answer to a query about the model.
     description: Option<Value>,
+    /// What the model is made for.
+    longest: u64,
+    /// The window for which there is memory.
+    memory: u64,
+    /// How many queries about the model fail first.
+    failures: usize,
+    /// Whether the model may be loaded anew once, because its description came late.
+    is_late: bool,
+    loaded: Option<u64>,
+}
+
+impl Default for Ollama {
+    fn default() -> Self {
+        Self::made_for(131_072)
+    }
+}
+
+impl Ollama {
+    /// Creates one whose model is made for this many tokens.
+    pub fn made_for(longest: u64) -> Self {
+        Self {
+            thinks: false,
+            description: None,
+            longest,
+            memory: u64::MAX,
+            failures: 0,
+            is_late: false,
+            loaded: None,
+        }
+    }
+
+    /// Limits the memory to a window of this many tokens.
+    #[must_use]
+    pub fn with_memory_for(self, memory: u64) -> Self {
+        Self { memory, ..self }
+    }
+
+    /// Fails the first queries about the model.
+    #[must_use]
+    pub fn failing_first(self, failures: usize) -> Self {
+        Self { failures, is_late: true, ..self }
+    }
+
+    /// Loads the model with the window of a request, as the real one does.
+    fn load(&mut self, body: &Value, bytes: usize) -> Checked<bool> {
+        let window = body["options"]["num_ctx"].as_u64().ok_or("num_ctx must be sent")?;
+        insist(window <= self.longest, "num_ctx is larger than the model is made for")?;
+        if window > self.memory {
+            return Ok(false);
+        }
+        let is_anew = self.loaded.is_some_and(|loaded| loaded != window);
+        insist(!is_anew || std::mem::take(&mut self.is_late), "loaded anew")?;
+        insist(bytes as u64 / 5 <= window, "the prompt would be cut")?;
+        self.loaded = Some(window);
+        Ok(true)
+    }
 }
 
 impl Provider for Ollama {
     fn read(&mut self, seen: &Seen) -> Result<Conversation, Refusal> {
         let refuse = |why: String| Refusal { status: "400 Bad Request", body: json!({ "error": why }) };
+        let is_query = matches!(seen.line.as_str(), "GET /api/ps" | "POST /api/show");
+        if is_query && self.failures > 0 {
+            self.failures -= 1;
+            return Err(Refusal { status: "500 Internal Server Error", body: json!({"error": "not now"}) });
+        }
         self.description = match seen.line.as_str() {
             "GET /api/ps" => Some(json!({"models": []})),
             "GET /api/tags" => Some(json!({"models": [{"name": "qwen3-vl:8b"}]})),
             "POST /api/show" => Some(json!({
-                "model_info": {"qwen3vl.context_length": 131_072},
+                "model_info": {"qwen3vl.context_length": self.longest},
                 "capabilities": ["completion", "tools", "vision", "thinking"],
             })),
             "POST /api/chat" => None,
@@ -34,6 +95,10 @@ impl Provider for Ollama {
         let body = seen.json();
         // Thinking models think unless told not to.
         self.thinks = body["think"] != false;
+        if !self.load(&body, seen.body.len()).map_err(refuse)? {
+            let why = "model requires more system memory (21.3 GiB) than is available (7.1 GiB)";
+            return Err(Refusal { status: "500 Internal Server Error", body: json!({ "error": why }) });
+        }
         read(&body).map_err(refuse)
     }
 

@@ -136,13 +136,20 @@ fn voice_without_a_transcriber_is_not_downloaded() {
 #[test]
 fn daily_ceiling_applies_to_transcription() {
     let (telegram, whisper, home) = (Telegram::start(), Whisper::start(), home());
-    // A model without a price is refused while there is a ceiling.
-    let server = start(&telegram, &whisper, &home, &["budget.daily_usd=1"]);
+    // A service on this machine is free unless the owner states a price.
+    let server = start(&telegram, &whisper, &home, &["budget.daily_usd=0.000001"]);
+    telegram.speak(OWNER, SHORT, b"hm\n!say free");
+    telegram.await_message(OWNER, "it is transcribed", |posted| posted.text() == "free");
+    assert_eq!((whisper.asked(), booked(&server).len()), (1, 1));
+    drop(server);
+    // Elsewhere, a model without a price is refused while there is a ceiling.
+    let elsewhere = ["transcription.host=http://192.168.77.5:9/v1", "transcription.allow_http=true"];
+    let server = start(&telegram, &whisper, &home, &[&["budget.daily_usd=1"], &elsewhere[..]].concat());
     telegram.speak(OWNER, SHORT, b"hi");
     telegram.await_message(OWNER, "the missing price is told", |posted| {
         posted.text().contains("budget.pricing.gpt-4o-mini-transcribe")
     });
-    assert_eq!(whisper.asked(), 0);
+    assert_eq!(whisper.asked(), 1);
     drop(server);
 
     // Ten cents a minute: a recording too long for the day is not sent, a short one is transcribed and booked as counted.
@@ -150,11 +157,11 @@ fn daily_ceiling_applies_to_transcription() {
     let server = start(&telegram, &whisper, &home, &["budget.daily_usd=0.5", price]);
     telegram.speak(OWNER, (600, 20), b"hi");
     telegram.await_message(OWNER, "the ceiling is told", |posted| posted.text().contains("budget.daily_usd"));
-    assert_eq!(whisper.asked(), 0);
+    assert_eq!(whisper.asked(), 1);
     telegram.speak(OWNER, SHORT, b"hm\n!say short");
     telegram.await_message(OWNER, "the short one is heard", |posted| posted.text() == "short");
     let spent = server.get("/api/usage?days=1").json()["budget"]["spent_usd"].as_f64().unwrap();
     // Twenty tokens are two seconds.
     assert!((spent - 0.1 / 30.0).abs() < 1e-6, "{spent}");
-    assert_eq!(booked(&server).len(), 1);
+    assert_eq!(booked(&server).len(), 2);
 }

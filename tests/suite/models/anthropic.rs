@@ -170,6 +170,11 @@ fn lines(all: &[Value]) -> Vec<u8> {
     ok("application/x-ndjson", &all.iter().map(|line| format!("{line}\n")).collect::<String>())
 }
 
+/// What Ollama says about a model before its first answer.
+fn ollama_shows() -> Vec<u8> {
+    ok("application/json", r#"{"model_info": {"llama.context_length": 131072}}"#)
+}
+
 fn ollama_says(words: &[&str]) -> Vec<u8> {
     let piece = |word: &&str| json!({"model": "llama-test", "message": {"role": "assistant", "content": word}, "done": false});
     let mut all: Vec<Value> = words.iter().map(piece).collect();
@@ -180,13 +185,16 @@ fn ollama_says(words: &[&str]) -> Vec<u8> {
 
 #[test]
 fn ollama_is_asked_in_its_form() {
-    let (stub, server) =
-        served("ollama", vec![ollama_says(&["Hel", "lo"])], &["model.api_key=\"\"", "model.max_tokens=64"]);
+    let (stub, server) = served(
+        "ollama",
+        vec![ollama_shows(), ollama_says(&["Hel", "lo"])],
+        &["model.api_key=\"\"", "model.max_tokens=64"],
+    );
     let frames = server.chat("default").say("m1", "hello there");
     assert_eq!((spoken(&frames).as_str(), &frames.last().unwrap()["text"]), ("Hello", &json!("Hello")));
     let usage = of_type(&frames, "usage").last().copied().cloned().unwrap();
     assert_eq!((&usage["input_tokens"], &usage["output_tokens"]), (&json!(33), &json!(5)));
-    let seen = &stub.requests()[0];
+    let seen = &stub.requests()[1];
     assert_eq!((seen.line.as_str(), seen.header("authorization")), ("POST /api/chat", None));
     let body = seen.json();
     assert_eq!(
@@ -204,10 +212,11 @@ fn ollama_is_asked_in_its_form() {
 fn ollama_tool_call_returns_its_result() {
     let call = json!({"message": {"role": "assistant", "content": "", "tool_calls": [{"function": {"name": "current_time", "arguments": {}}}]}, "done": false});
     let end = json!({"message": {"role": "assistant", "content": ""}, "done": true, "done_reason": "stop"});
-    let (stub, server) = served("ollama", vec![lines(&[call, end]), ollama_says(&["late"])], &[]);
+    let (stub, server) =
+        served("ollama", vec![ollama_shows(), lines(&[call, end]), ollama_says(&["late"])], &[]);
     let frames = server.chat("default").say("m1", "what time is it?");
     assert_eq!(frames.last().unwrap()["text"], "late");
-    let second = stub.requests()[1].json();
+    let second = stub.requests()[2].json();
     let [.., assistant, tool] = second["messages"].as_array().unwrap().as_slice() else { panic!("{second}") };
     assert_eq!(assistant["tool_calls"][0]["function"]["arguments"], json!({}), "a JSON object");
     assert_eq!((&tool["role"], &tool["tool_name"]), (&json!("tool"), &json!("current_time")));
@@ -228,9 +237,10 @@ fn a_picture_reaches_each_of_them_in_its_form() {
     let content = stub.requests()[0].json()["messages"][0]["content"].clone();
     let image = content.as_array().unwrap().iter().find(|block| block["type"] == "image").expect("an image");
     assert_eq!(image["source"], json!({"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgo="}));
-    let (stub, server) = served("ollama", vec![ollama_says(&["a dot"])], &["model.model_id=llava"]);
+    let (stub, server) =
+        served("ollama", vec![ollama_shows(), ollama_says(&["a dot"])], &["model.model_id=llava"]);
     send(&server);
-    let body = stub.requests()[0].json();
+    let body = stub.requests()[1].json();
     let message = body["messages"].as_array().unwrap().last().unwrap().clone();
     assert_eq!(message["images"], json!(["iVBORw0KGgo="]));
 }

@@ -14,6 +14,7 @@ mod local_models;
 mod model_test;
 mod money;
 mod offline;
+mod ollama_window;
 mod openai;
 mod usage;
 mod wire_formats;

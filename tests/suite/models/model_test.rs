@@ -53,7 +53,7 @@ fn the_offline_model_passes_and_nothing_is_left_behind() {
 #[test]
 fn a_service_is_asked_for_real() {
     let models = ok("application/json", &json!({"data": [{"id": "gpt-4o"}]}).to_string());
-    let stub = Stub::start(vec![
+    let stub = Stub::start_with_queries(vec![
         models.clone(),
         says(&["one, ", "two"]),
         calls(),
@@ -103,12 +103,11 @@ fn local_model_reports_context_size_and_call_format() {
         ok("application/x-ndjson", &format!("{line}\n{end}\n"))
     };
     let document = |document: Value| ok("application/json", &document.to_string());
-    let stub = Stub::start(vec![
+    let stub = Stub::start_with_queries(vec![
         document(json!({"models": [{"name": "llama3.2:latest"}]})),
-        says("one, two"),
-        document(json!({"models": [{"name": "llama3.2:latest", "context_length": 4242}]})),
         document(json!({"model_info": {"general.architecture": "llama", "llama.context_length": 131_072},
             "capabilities": ["completion", "tools"]})),
+        says("one, two"),
         says(r#"<tool_call>{"name": "report_colour", "arguments": {"colour": "blue"}}</tool_call>"#),
     ]);
     let host = format!("model.host=\"http://{}\"", stub.address);
@@ -121,10 +120,13 @@ fn local_model_reports_context_size_and_call_format() {
         "partly   streaming",
         "partly   tools: as text",
         "skipped  images",
-        "4242 tokens, as its service says",
+        "32768 of 131072 tokens, as its service says",
     ] {
         assert!(text.contains(line), "{line}: {text}");
     }
     let asked = stub.requests();
-    assert_eq!((asked[3].line.as_str(), asked[3].json()), ("POST /api/show", json!({"model": "llama3.2"})));
+    assert_eq!((asked[1].line.as_str(), asked[1].json()), ("POST /api/show", json!({"model": "llama3.2"})));
+    for chat in &asked[2..] {
+        assert_eq!(chat.json()["options"]["num_ctx"], 32_768, "loaded once");
+    }
 }

@@ -244,9 +244,11 @@ fn a_fallback_is_booked_under_its_own_name_at_its_own_price() {
 
 #[test]
 fn a_model_without_a_price_is_refused_while_there_is_a_ceiling() {
-    let service = Billing::start(Dialect::OpenAi, |_| Play::say(5));
+    // OpenAI's form on this machine would be free.
+    const ELSEWHERE: &str = "model.provider=anthropic";
+    let service = Billing::start(Dialect::Anthropic, |_| Play::say(5));
     let check = |more: &[&str], is_refused: bool| {
-        let settings = settings(&service, "unheard-of", more);
+        let settings = settings(&service, "unheard-of", &[&[ELSEWHERE], more].concat());
         let server = Server::start(&borrowed(&settings));
         let before = service.charges().len();
         let frames = server.chat("default").say("m1", "hello");
@@ -267,7 +269,7 @@ fn a_model_without_a_price_is_refused_while_there_is_a_ceiling() {
     check(&[], false);
 
     let home = home();
-    let settings = settings(&service, "unheard-of", &["budget.daily_usd=1"]);
+    let settings = settings(&service, "unheard-of", &[ELSEWHERE, "budget.daily_usd=1"]);
     let checked = run(server_command(home.path(), &borrowed(&settings)).arg("--check"), None);
     let told = format!("{checked:?}");
     assert!(told.contains("budget.pricing.unheard-of") && told.contains("refused"), "{told}");
@@ -299,7 +301,7 @@ fn model_test_is_billed_like_an_answer() {
         let chat = checks.iter().find(|check| check["ability"] == "chat").unwrap();
         (code, chat["message"].as_str().unwrap().to_owned())
     };
-    let (code, said) = test(&["budget.daily_usd=0.1"]);
+    let (code, said) = test(&["budget.daily_usd=0.1", "model.provider=anthropic"]);
     assert_eq!((code, service.charges().len()), (Some(1), 0), "{said}");
     assert!(said.contains("`budget.pricing.billed`"), "{said}");
 

@@ -62,14 +62,18 @@ fn window(window: &Window) -> String {
         WindowSource::Config => "set by model.context_window",
         WindowSource::Table => "known of this model",
         WindowSource::Service => "as its service says",
+        WindowSource::Learnt => "learnt from its service earlier",
         WindowSource::Assumed => "assumed, because the model is unknown; set model.context_window",
         WindowSource::Program => "as the program says that brought the model along",
     };
     let told = match window.told {
-        Some(told) if told != window.tokens => format!("; its service says {told}"),
+        Some(told) if told != window.tokens && window.longest.is_none() => {
+            format!("; its service says {told}")
+        }
         _ => String::new(),
     };
-    format!("{} tokens, {source}{told}", window.tokens)
+    let longest = window.longest.map_or_else(String::new, |longest| format!(" of {longest}"));
+    format!("{}{longest} tokens, {source}{told}", window.tokens)
 }
 
 fn spent(spent: &Spent) -> String {
@@ -97,9 +101,12 @@ mod tests {
 
     #[test]
     fn the_window_names_its_source() {
-        let said = |source, told| window(&Window { tokens: 32_768, source, told });
+        let said = |source, told| window(&Window { tokens: 32_768, longest: None, source, told });
         assert!(said(WindowSource::Assumed, None).ends_with("set model.context_window"));
         assert!(said(WindowSource::Config, Some(4_096)).ends_with("its service says 4096"));
         assert!(said(WindowSource::Service, Some(32_768)).ends_with("as its service says"));
+        let (source, told) = (WindowSource::Service, Some(32_768));
+        let larger = window(&Window { tokens: 32_768, longest: Some(40_960), source, told });
+        assert_eq!(larger, "32768 of 40960 tokens, as its service says");
     }
 }

@@ -195,6 +195,11 @@ impl Agents {
         running.map(profile).collect()
     }
 
+    /// Returns the main agent.
+    pub(super) fn main(&self) -> &Arc<RunningAgent> {
+        &self.main
+    }
+
     /// Returns the main agent's guarded tools.
     pub(super) fn toolbox(&self) -> Arc<GuardedToolbox> {
         self.main.toolbox.clone()

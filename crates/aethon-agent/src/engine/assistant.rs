@@ -102,6 +102,13 @@ impl Engine {
         self.0.set_models(models, facts);
     }
 
+    /// Asks in the background for the limits of the models that are asked before a first request anyway, so that the first
+    /// turn does not wait for that and the log says it at once.
+    pub fn look_at_models(&self) {
+        let shared = self.0.clone();
+        self.0.tasks.spawn(async move { shared.look_at_models().await });
+    }
+
     /// Returns the tools of the main agent behind every guard, for calls that no model makes.
     pub fn toolbox(&self) -> Arc<dyn Toolbox> {
         self.0.agents().toolbox()

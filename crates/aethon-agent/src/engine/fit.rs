@@ -1,50 +1,87 @@
 //! Makes a turn's next request fit: queries the model's limits, and has the conversation compacted.
 
 use aethon_core::message::Block;
+use aethon_core::model::WindowSource;
 use aethon_core::provider::Provider;
 use aethon_core::surface::TurnEvent;
 
 use super::compaction::{Allowance, Compactor};
 use super::outcome::TurnOutcome;
+use super::shared::Shared;
 use super::turn::Turn;
 use crate::window::estimate_text;
 
 /// A request of fewer tokens fits every model that is of use to an assistant.
 const FITS_ANYWHERE: u64 = 3_000;
 
+impl Shared {
+    /// Queries the limits of the main agent's models if their service must be asked before a first request.
+    pub(super) async fn look_at_models(&self) {
+        let agent = self.agents().main().clone();
+        if !agent.agent.models.capabilities().is_asked_first {
+            return;
+        }
+        match agent.agent.models.learn().await {
+            Ok(()) => agent.keep_what_was_learnt(&self.tasks),
+            Err(error) => tracing::debug!(%error, "the service does not say yet what its model can do"),
+        }
+    }
+}
+
 impl Turn<'_> {
-    /// Chooses the tools and, where it may matter, queries the model's limits from the service: some servers silently
-    /// truncate requests that are too long. Without an answer the assumed limits apply.
+    /// Queries the model's limits from the service where it may matter, and chooses the tools. Ollama, which truncates what
+    /// is too long, and servers on this machine are asked before the first request, so that the tools stay the same from
+    /// then on; the others are asked for a longer one. Without an answer the assumed limits apply.
     pub(super) async fn discover_model(&mut self, system: &str) -> Result<(), TurnOutcome> {
         self.offer_tools();
-        // Most services reject requests that are too long and report the limit; then fewer tools are offered. Where
-        // requests are truncated silently, the tools count too.
-        let refused = if self.is_cut_silently() { 0 } else { self.offer.tokens };
-        if self.estimated(system).saturating_sub(refused) <= FITS_ANYWHERE {
-            return Ok(());
+        let is_asked_first = self.agent.agent.models.capabilities().is_asked_first;
+        if is_asked_first || self.estimated(system).saturating_sub(self.offer.tokens) > FITS_ANYWHERE {
+            let learnt = self.control.guard(self.agent.agent.models.learn()).await;
+            if let Err(error) = learnt.map_err(TurnOutcome::interrupted)? {
+                tracing::debug!(%error, "the service does not say what its model can do");
+            }
+            self.offer_tools();
         }
-        self.has_looked = true;
-        let learnt = self.control.guard(self.agent.agent.models.learn()).await;
-        if let Err(error) = learnt.map_err(TurnOutcome::interrupted)? {
-            tracing::debug!(%error, "the service does not say what its model can do");
-        }
-        self.offer_tools();
+        self.notify_left_out_tools();
         Ok(())
-    }
-
-    /// Returns whether the service silently truncates requests that are too long.
-    fn is_cut_silently(&self) -> bool {
-        self.agent.agent.models.capabilities().cuts_silently
     }
 
     /// Chooses the tools again if something was learnt about the window.
     pub(super) fn offer_tools(&mut self) {
-        let mut most = self.agent.limits(&self.shared.options).tokens;
-        if self.is_cut_silently() && !self.has_looked {
-            // The conversation is still short. With only the most important tools there is no need to ask the service.
-            most = most.min(FITS_ANYWHERE);
+        self.offer.fit(self.agent.limits(&self.shared.options).tokens);
+    }
+
+    /// Notifies the person once that the window has no room for all tools, and of the remedy.
+    fn notify_left_out_tools(&self) {
+        let model = self.agent.agent.models.capabilities();
+        let (offered, all) = (self.offer.specs.len(), self.offer.all.len());
+        let is_small = offered < all && model.reads_tools && model.tools;
+        let case = format!("{} with {offered} of {all} tools", model.model);
+        if !is_small || !self.shared.reported_models.is_new(&case) {
+            return;
         }
-        self.offer.fit(most);
+        let is_told = model.window_source == WindowSource::Service && !model.cuts_silently;
+        let remedy = match model.longest_window {
+            Some(longest) if longest <= model.context_window => {
+                "A model with a longer context can be offered all of them.".to_owned()
+            }
+            // Its own server decides, and only Ollama can be asked for another window.
+            Some(longest) if is_told => {
+                format!("Start its server with a longer context, up to {longest}, to offer it all of them.")
+            }
+            None if is_told => "Start its server with a longer context to offer it all of them.".to_owned(),
+            Some(longest) => {
+                format!("Set `model.context_window` to more, up to {longest}, to offer it all of them.")
+            }
+            None => "Set `model.context_window` if it takes more, to offer it all of them.".to_owned(),
+        };
+        let message = format!(
+            "{} has room for {offered} of the {all} tools ({}). {remedy}",
+            model.model,
+            model.window_in_words()
+        );
+        let notice = TurnEvent::Notice { code: "tools_left_out".into(), message };
+        self.job.surface.emit(&self.context.turn, notice);
     }
 
     /// Notifies the person once that the model answers without having seen the picture.

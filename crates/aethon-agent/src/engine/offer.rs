@@ -7,8 +7,12 @@ use aethon_core::tool::ToolSpec;
 
 use crate::window::estimate_tools;
 
-/// Tools may take one part in this many of a request.
+/// Tools may take one part in this many of a request,
 const SHARE: u64 = 3;
+/// or one part in this many,
+const LARGE_SHARE: u64 = 2;
+/// if this many tokens are left for the instructions and the conversation.
+const CONVERSATION: u64 = 6_000;
 
 /// The tools that come first when not all of them fit; the others follow in their usual order.
 const FIRST: [&str; 8] = [
@@ -21,6 +25,10 @@ const FIRST: [&str; 8] = [
     "search_history",
     "file_edit",
 ];
+
+/// Tools that are of no use without another one.
+const COMPANIONS: [(&str, &str); 2] =
+    [("list_scheduled_jobs", "schedule_task"), ("remove_scheduled_job", "schedule_task")];
 
 /// The tools of a turn, and those offered to the model.
 pub(super) struct Offer {
@@ -53,7 +61,7 @@ impl Offer {
 
 /// Returns the tools for a request of at most `most` tokens, in their original order.
 fn offered(specs: &Arc<[ToolSpec]>, most: u64) -> Arc<[ToolSpec]> {
-    let room = most / SHARE;
+    let room = (most / SHARE).max(most.saturating_sub(CONVERSATION).min(most / LARGE_SHARE));
     if estimate_tools(specs) <= room {
         return specs.clone();
     }
@@ -70,8 +78,13 @@ fn offered(specs: &Arc<[ToolSpec]>, most: u64) -> Arc<[ToolSpec]> {
             left -= tokens;
         }
     }
-    let kept = specs.iter().zip(chosen).filter(|(_, is_chosen)| *is_chosen);
-    kept.map(|(spec, _)| spec.clone()).collect()
+    let kept: Vec<&ToolSpec> =
+        specs.iter().zip(chosen).filter(|(_, is_chosen)| *is_chosen).map(|(spec, _)| spec).collect();
+    let is_kept = |name: &str| kept.iter().any(|spec| spec.name == name);
+    let misses_companion = |spec: &ToolSpec| {
+        COMPANIONS.iter().any(|(name, companion)| *name == spec.name && !is_kept(companion))
+    };
+    kept.iter().filter(|spec| !misses_companion(spec)).map(|spec| (*spec).clone()).collect()
 }
 
 #[cfg(test)]
@@ -89,5 +102,24 @@ mod tests {
         assert_eq!(names(u64::MAX), ["calculator", "shell", "think", "file_read"]);
         assert_eq!(names(800), ["shell", "file_read"]);
         assert!(names(90).is_empty());
+    }
+
+    #[test]
+    fn tools_take_half_of_a_request_that_leaves_room_for_a_conversation() {
+        let spec =
+            |index: usize| ToolSpec::new(format!("t{index}"), "x".repeat(4_000), json!({"type": "object"}));
+        let specs: Arc<[ToolSpec]> = (0..5).map(spec).collect();
+        let count = |most| offered(&specs, most).len();
+        assert!(estimate_tools(&specs) > 12_000 / SHARE);
+        assert_eq!((count(12_000), count(6_000)), (5, 1));
+    }
+
+    #[test]
+    fn tool_is_left_out_without_the_one_that_it_needs() {
+        let spec = |name: &str, size| ToolSpec::new(name, "x".repeat(size), json!({"type": "object"}));
+        let specs: Arc<[ToolSpec]> =
+            [spec("schedule_task", 4_000), spec("list_scheduled_jobs", 40), spec("think", 40)].into();
+        let names: Vec<String> = offered(&specs, 600).iter().map(|spec| spec.name.clone()).collect();
+        assert_eq!(names, ["think"]);
     }
 }

@@ -44,8 +44,6 @@ pub(super) struct Turn<'e> {
     pub(super) tools: ToolRun,
     /// The tools, and which of them the model is offered.
     pub(super) offer: Offer,
-    /// Whether this turn has queried the service for its model's limits.
-    pub(super) has_looked: bool,
     pub(super) control: Control,
     pub(super) conversation: Conversation,
     /// The messages sent to models, and their responses.
@@ -147,7 +145,6 @@ impl<'e> Turn<'e> {
             context,
             tools,
             offer: Offer::new(specs, model.reads_tools, limits.tokens),
-            has_looked: false,
             conversation: Conversation::new(opening.window, opening.start),
             dialogue: Dialogue::default(),
             answer: AnswerSoFar::default(),

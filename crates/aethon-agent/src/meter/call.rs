@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use aethon_core::message::Failure;
 use aethon_core::model::{
-    ModelError, ModelErrorKind, ModelEvent, ModelRequest, Readiness, StopReason, Usage,
+    ModelError, ModelErrorKind, ModelEvent, ModelRequest, Readiness, StopReason, Usage, WindowSource,
 };
 use tokio::time::sleep;
 
@@ -272,9 +272,10 @@ impl ModelCall {
     async fn ask(&mut self, candidate: &Candidate, permit: Permit, adapted: Adapted) -> Result<(), Missed> {
         let Adapted { mut request, input, expected_input } = adapted;
         let mut capabilities = candidate.provider.capabilities();
-        if self.meter.misses_price(&capabilities) {
-            // Only the service may know the price. If the query fails, the model stays unpriced, which is reported
-            // below.
+        let is_unasked = capabilities.cuts_silently && capabilities.window_source == WindowSource::Assumed;
+        if is_unasked || self.meter.misses_price(&capabilities) {
+            // Only the service may know the price or the window. If the query fails, the model stays unpriced, which is
+            // reported below.
             let _ = candidate.provider.learn().await;
             capabilities = candidate.provider.capabilities();
         }

@@ -170,6 +170,13 @@ impl Meter {
         None
     }
 
+    /// Returns what a call to a model costs: its price, and nothing for one that runs on this machine unless someone has
+    /// stated a price.
+    pub(super) fn price_of(&self, model: &Capabilities) -> Option<Price> {
+        let price = self.price(&model.provider, &model.model, model.price);
+        price.or(model.is_local.then_some(Price::FREE))
+    }
+
     /// Returns whether money is limited and this model's price is unknown.
     pub(super) fn misses_price(&self, model: &Capabilities) -> bool {
         self.budget().is_limited() && self.price(&model.provider, &model.model, model.price).is_none()

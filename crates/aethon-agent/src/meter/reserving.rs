@@ -46,7 +46,7 @@ impl Meter {
     /// missing money is merely reserved for running calls, it waits for one of them to end.
     pub async fn reserve(&self, work: Work, model: &Capabilities) -> Result<Grant, Failure> {
         let budget = self.budget();
-        let price = self.price(&model.provider, &model.model, model.price);
+        let price = self.price_of(model);
         if price.is_none() && budget.is_limited() && !budget.allows_unpriced {
             return Err(refusal::unpriced(&model.model));
         }

@@ -52,7 +52,8 @@ pub struct Model {
     pub top_p: Option<f64>,
     /// The AWS region, for Bedrock.
     pub region: Option<String>,
-    /// The size of the context window, in tokens. Unset: the known size of the model.
+    /// The size of the context window, in tokens. Ollama is asked for it (`num_ctx`). Unset: the known size of the model; for
+    /// Ollama up to 32768, as far as the model can take it.
     pub context_window: Option<u32>,
     /// The reasoning effort: `none`, `low`, `medium` or `high`. Unset: the provider's default.
     #[schemars(schema_with = "crate::json_schema::effort")]

@@ -122,6 +122,7 @@ impl Entry {
             tools: self.flag("supports_function_calling")?,
             // A proxy writes zeros if it knows no price.
             price: self.price(None)?.filter(|price| !price.is_free()),
+            ..SelfReport::default()
         })
     }
 

@@ -11,6 +11,8 @@ const BEFORE: &[&str] = &[
     "maximum context length is ",
     "maximum context length of ",
     "context length is only ",
+    // LM Studio.
+    "context length of only ",
     "available context size (",
     "context window of ",
     "exceed context limit: ",
@@ -51,6 +53,10 @@ const NO_PICTURES: &[&str] = &[
     "mmproj",
 ];
 
+/// Phrases of Ollama about a model and context that do not fit the machine's memory.
+const NO_MEMORY: &[&str] =
+    &["requires more system memory", "requires more memory", "out of memory", "unable to allocate"];
+
 /// No model is served with a window outside this range.
 const WINDOWS: std::ops::RangeInclusive<u64> = 256..=100_000_000;
 
@@ -64,6 +70,12 @@ pub(crate) fn of(error: &ModelError) -> SelfReport {
         tools: has_no_tools.then_some(false),
         ..SelfReport::default()
     }
+}
+
+/// Returns whether the machine has no memory for the model with its context.
+pub(crate) fn lacks_memory(error: &ModelError) -> bool {
+    let words = error.detail().unwrap_or_default().to_lowercase();
+    error.status().is_some_and(|status| status >= 500) && NO_MEMORY.iter().any(|sign| words.contains(sign))
 }
 
 fn window(words: &str) -> Option<u64> {
@@ -109,11 +121,28 @@ mod tests {
             Some(32_768),
         );
         check("maximum context length is 131,072 tokens", Some(131_072));
+        check(
+            "Trying to keep the first 5309 tokens when context the overflows. However, the model is loaded with context \
+             length of only 4096 tokens, which is not enough.",
+            Some(4_096),
+        );
         check("maximum context length is 0 tokens", None);
         check("maximum context length is 99999999999999999999999 tokens", None);
         check("Input is too long for requested model.", None);
         check("maximum context length is ", None);
         assert_eq!(hint(ModelErrorKind::RateLimit, "maximum context length is 8192").context_window, None);
+    }
+
+    #[test]
+    fn lack_of_memory_is_recognised() {
+        let check = |status, detail: &str, expected| {
+            let error = ModelError::new(ModelErrorKind::Overloaded, "it failed").with_detail(detail);
+            assert_eq!(lacks_memory(&error.with_status(status)), expected, "{detail}");
+        };
+        check(500, "model requires more system memory (9.9 GiB) than is available (7.1 GiB)", true);
+        check(500, "llama runner process has terminated: cudaMalloc failed: out of memory", true);
+        check(400, "out of memory", false);
+        check(500, "model runner has unexpectedly stopped", false);
     }
 
     #[test]

@@ -50,6 +50,9 @@ const WORDS: &[(ModelErrorKind, &[&str])] = &[
             "exceeds the available context",
             "exceed the available context",
             "exceed context window",
+            // LM Studio, with its own word order.
+            "when context the overflows",
+            "with context length of only",
             "exceeds the maximum number of tokens",
             "requested tokens",
             "too large for model with",

@@ -43,6 +43,7 @@ fn joined(one: SelfReport, other: SelfReport) -> SelfReport {
         images: both(one.images, other.images),
         tools: both(one.tools, other.tools),
         price: one.price.into_iter().chain(other.price).reduce(max_price),
+        longest_window: least(one.longest_window, other.longest_window),
     }
 }
 
@@ -85,7 +86,8 @@ mod tests {
     #[test]
     fn the_deployments_of_the_model_are_joined() {
         let check = |deployments: &[Value], window, max_output, images, tools| {
-            let expected = SelfReport { context_window: window, max_output, images, tools, price: None };
+            let expected =
+                SelfReport { context_window: window, max_output, images, tools, ..SelfReport::default() };
             assert_eq!(described(&json!({"data": deployments})).unwrap(), expected, "{deployments:?}");
         };
         let large = json!({"id": "x", "max_input_tokens": 200_000, "max_output_tokens": 64_000,

@@ -70,10 +70,20 @@ impl Discovery for Ollama {
         capabilities: &Capabilities,
     ) -> Result<Description, ModelError> {
         let ask = |method, path, body| query.send(self.outgoing(method, path, "application/json", body));
-        let running = ask(Method::Get, "/api/ps", Vec::new()).await?;
         let model = self.service.model.as_str();
-        let shown =
-            ask(Method::Post, "/api/show", json!({ "model": model }).to_string().into_bytes()).await?;
-        Ok(describe::description(model, &running, &shown, capabilities.context_window))
+        let body = json!({ "model": model }).to_string().into_bytes();
+        let shown = ask(Method::Post, "/api/show", body).await;
+        let mut described = match &shown {
+            Ok(shown) => describe::description(shown, capabilities),
+            Err(_) => Description { is_open: true, ..Description::default() },
+        };
+        if described.report.context_window.is_none() {
+            match ask(Method::Get, "/api/ps", Vec::new()).await {
+                Ok(list) => describe::running(&mut described, &list, model),
+                // Neither is answered: the first says more.
+                Err(error) => return Err(shown.err().unwrap_or(error)),
+            }
+        }
+        Ok(described)
     }
 }

@@ -117,7 +117,8 @@ fn unset_options_are_not_sent() {
     request.system = "".into();
     assert_eq!(
         body(&Options::new(Provider::Ollama, "llama3.2"), &request),
-        json!({"model": "llama3.2", "messages": [{"role": "user", "content": "hi"}], "stream": true})
+        json!({"model": "llama3.2", "messages": [{"role": "user", "content": "hi"}], "stream": true,
+            "options": {"num_ctx": 4096}})
     );
 }
 

@@ -20,10 +20,7 @@ pub(super) fn body(request: &ModelRequest, policy: &RequestPolicy) -> Value {
         body["tools"] = request.tools.iter().map(tool).collect();
     }
     set(&mut body, "think", policy.effort(request).map(|effort| think(effort, policy)));
-    let options = options(request, policy);
-    if !options.is_empty() {
-        body["options"] = options.into();
-    }
+    body["options"] = options(request, policy).into();
     body
 }
 
@@ -41,7 +38,9 @@ fn think(effort: Effort, policy: &RequestPolicy) -> Value {
 fn options(request: &ModelRequest, policy: &RequestPolicy) -> Map<String, Value> {
     let all: [(&str, Option<Value>); 4] = [
         ("num_predict", policy.output_limit(request).map(Value::from)),
-        ("num_ctx", policy.settings.context_window.map(Value::from)),
+        // Always the same for a model, because Ollama loads it anew for each other value. Without it, Ollama takes its
+        // own, however much the model can take, and cuts what is longer.
+        ("num_ctx", Some(policy.capabilities.context_window.into())),
         ("temperature", policy.temperature().map(Value::from)),
         ("top_p", policy.top_p().map(Value::from)),
     ];

@@ -1,5 +1,5 @@
 //! What servers with OpenAI's dialect say about their models. The list of models has no standard field for the
-//! context window, so each server uses its own; llama.cpp reveals more at `/props`.
+//! context window, so each server uses its own; llama.cpp reveals more at `/props`, and LM Studio at `/api/v0/models`.
 
 use aethon_core::model::SelfReport;
 use serde_json::Value;
@@ -7,7 +7,8 @@ use serde_json::Value;
 use crate::learned::Description;
 
 /// Where vLLM, gateways, LM Studio and others state the context window.
-const WINDOWS: [&str; 4] = ["max_model_len", "context_length", "context_window", "max_context_length"];
+const WINDOWS: [&str; 5] =
+    ["loaded_context_length", "max_model_len", "context_length", "context_window", "max_context_length"];
 
 /// Returns a model's entry in the list. A single entry matches any name.
 pub(super) fn entry<'a>(list: &'a Value, model: &str) -> Option<&'a Value> {
@@ -21,16 +22,38 @@ pub(super) fn is_llama_cpp(entry: &Value) -> bool {
     entry.get("owned_by").and_then(Value::as_str) == Some("llamacpp")
 }
 
+/// Returns whether the entry states a context window.
+pub(super) fn states_window(entry: &Value) -> bool {
+    WINDOWS.iter().any(|key| entry.get(key).is_some_and(Value::is_u64))
+}
+
+/// Reads the entry of LM Studio's own list. A model that is not loaded gets a window only with the first request.
+pub(super) fn of_lm_studio(entry: &Value, known_window: u64) -> Description {
+    let number = |key| entry.get(key).and_then(Value::as_u64).filter(|tokens| *tokens > 0);
+    let (loaded, longest) = (number("loaded_context_length"), number("max_context_length"));
+    let images = entry.get("type").and_then(Value::as_str).map(|kind| kind == "vlm");
+    let context_window = loaded.or_else(|| longest.map(|longest| longest.min(known_window)));
+    let report = SelfReport { context_window, longest_window: longest, images, ..SelfReport::default() };
+    Description { report, is_open: loaded.is_none() }
+}
+
 /// Combines the entry with llama.cpp's properties, if there are any. The training length of a model is only an upper
 /// bound.
 pub(super) fn description(entry: &Value, properties: Option<&Value>, known_window: u64) -> Description {
-    let number = |place: &Value, path: &str| place.pointer(path).and_then(Value::as_u64);
-    let listed = || WINDOWS.iter().find_map(|key| entry.get(key)?.as_u64());
-    let in_force = properties.and_then(|it| number(it, "/default_generation_settings/n_ctx")).or_else(listed);
-    let context_window = in_force.or_else(|| Some(number(entry, "/meta/n_ctx_train")?.min(known_window)));
+    let number =
+        |place: &Value, path: &str| place.pointer(path).and_then(Value::as_u64).filter(|tokens| *tokens > 0);
+    let of_server = |it| {
+        number(it, "/default_generation_settings/n_ctx")
+            .or_else(|| number(it, "/default_generation_settings/params/n_ctx"))
+            .or_else(|| number(it, "/n_ctx"))
+    };
+    let listed = || WINDOWS.iter().find_map(|key| entry.get(key)?.as_u64()).filter(|tokens| *tokens > 0);
+    let loaded = || number(entry, "/meta/n_ctx");
+    let in_force = properties.and_then(of_server).or_else(loaded).or_else(listed);
+    let longest_window = number(entry, "/meta/n_ctx_train");
+    let context_window = in_force.or_else(|| Some(longest_window?.min(known_window)));
     let images = properties.and_then(|it| it.pointer("/modalities/vision")?.as_bool());
-    let report =
-        SelfReport { context_window: context_window.filter(|it| *it > 0), images, ..SelfReport::default() };
+    let report = SelfReport { context_window, longest_window, images, ..SelfReport::default() };
     Description { report, is_open: false }
 }
 
@@ -73,7 +96,29 @@ mod tests {
             Some(4_096),
             Some(true),
         );
+        check(json!({"id": "m", "meta": {"n_ctx": 2048, "n_ctx_train": 32_768}}), None, Some(2_048), None);
+        check(
+            json!({"id": "m", "loaded_context_length": 4096, "max_context_length": 32_768}),
+            None,
+            Some(4_096),
+            None,
+        );
         check(json!({"id": "m", "max_model_len": 0}), None, None, None);
         check(json!({"id": "m"}), None, None, None);
+    }
+
+    #[test]
+    fn lm_studio_says_what_is_loaded() {
+        let check = |entry: Value, window, images, is_open| {
+            let Description { report, is_open: found } = of_lm_studio(&entry, 32_768);
+            assert_eq!((report.context_window, report.images, found), (window, images, is_open), "{entry}");
+        };
+        let loaded = json!({"type": "llm", "state": "loaded", "max_context_length": 131_072,
+            "loaded_context_length": 4096});
+        check(loaded, Some(4_096), Some(false), false);
+        let idle = json!({"type": "vlm", "state": "not-loaded", "max_context_length": 8192});
+        check(idle, Some(8_192), Some(true), true);
+        check(json!({"type": "llm", "max_context_length": 131_072}), Some(32_768), Some(false), true);
+        check(json!({}), None, None, true);
     }
 }

@@ -10,6 +10,7 @@ use super::profile::Profile;
 use super::{describe, pricing, stream, wire};
 use crate::headers;
 use crate::learned::Description;
+use crate::options::Provider;
 use crate::policy::RequestPolicy;
 use crate::remote::{Dialect, Discovery, Probe, Query};
 use crate::service::Service;
@@ -45,11 +46,11 @@ impl OpenAi {
         self.outgoing(Method::Get, self.profile.models_path, "application/json", Vec::new())
     }
 
-    /// Where llama.cpp describes its own settings, beside the OpenAI-compatible paths.
-    fn properties(&self) -> Outgoing {
+    /// Where a server describes itself in its own way, beside the OpenAI-compatible paths.
+    fn beside(&self, path: &str) -> Outgoing {
         let mut outgoing = self.outgoing(Method::Get, "", "application/json", Vec::new());
         let base = &self.service.endpoint.base;
-        outgoing.url = format!("{}/props", base.strip_suffix("/v1").unwrap_or(base));
+        outgoing.url = format!("{}{path}", base.strip_suffix("/v1").unwrap_or(base));
         outgoing
     }
 }
@@ -98,11 +99,21 @@ impl Discovery for OpenAi {
         let Some(entry) = describe::entry(&list, &self.service.model) else {
             return Ok(Description::default());
         };
-        let properties = match describe::is_llama_cpp(entry) {
-            true => query.send(self.properties()).await.ok(),
+        let known = capabilities.context_window;
+        // A proxy has no such pages of its own.
+        let is_silent = self.service.provider == Provider::OpenAi && !describe::states_window(entry);
+        let properties = match describe::is_llama_cpp(entry) || is_silent {
+            true => query.send(self.beside("/props")).await.ok(),
             false => None,
         };
-        let mut described = describe::description(entry, properties.as_ref(), capabilities.context_window);
+        let mut described = describe::description(entry, properties.as_ref(), known);
+        if is_silent
+            && described.report.context_window.is_none()
+            && let Ok(list) = query.send(self.beside("/api/v0/models")).await
+            && let Some(entry) = describe::entry(&list, &self.service.model)
+        {
+            return Ok(describe::of_lm_studio(entry, known));
+        }
         described.report.price = pricing::of(entry);
         Ok(described)
     }

@@ -88,6 +88,7 @@ impl Bench {
 
     fn cached(&self, service: Arc<Noting>, cache: Option<Arc<dyn EmbeddingCache>>) -> CachedEmbedder {
         CachedEmbedder::new(Parts {
+            price: None,
             service,
             keys: TextKeys::new("", None),
             cache: cache.unwrap_or_else(|| Arc::new(self.store.clone())),

@@ -23,22 +23,25 @@ pub(crate) fn service(prepared: &Prepared) -> Option<(Arc<dyn Embedder>, Option<
     if model.provider == provider && model.host.trim() == embedding.host.trim() {
         options.headers = super::model::headers(model);
     }
+    let is_local = options.is_local();
     let embedder = aethon_providers::embedder(options, embedding.dimensions);
     let model = embedder.model().split_once('/').map_or("", |(_, model)| model);
     let price = super::prices::prices(&prepared.config, &prepared.catalog)(provider.name(), model, None);
-    Some((embedder, price))
+    // A service on this machine is free unless someone states a price.
+    Some((embedder, price.or(is_local.then_some(Price::FREE))))
 }
 
 /// The service behind the cache and the meter.
 pub(crate) fn embedder(prepared: &Prepared, storage: &Storage, meter: Meter) -> Option<Arc<dyn Embedder>> {
     let config = &prepared.config;
-    let (service, _) = service(prepared)?;
+    let (service, price) = service(prepared)?;
     let embedding = &config.memory.embedding;
     Some(Arc::new(CachedEmbedder::new(Parts {
         service,
         keys: TextKeys::new(&embedding.host, embedding.dimensions),
         cache: storage.embeddings.clone(),
         meter,
+        price,
     })))
 }
 

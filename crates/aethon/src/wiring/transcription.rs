@@ -15,6 +15,11 @@ use crate::transcription::MeteredTranscriber;
 
 /// The bare service, if configured: its cost is not booked.
 pub(crate) fn service(config: &Config) -> Option<Arc<dyn Transcriber>> {
+    let options = options(config)?;
+    Some(aethon_providers::transcriber(options, &config.transcription.language))
+}
+
+fn options(config: &Config) -> Option<Options> {
     let section = &config.transcription;
     let mut options = Options::new(section.provider?, &section.model_id);
     options.api_key = section.key().clone();
@@ -22,7 +27,7 @@ pub(crate) fn service(config: &Config) -> Option<Arc<dyn Transcriber>> {
     options.host.clone_from(&section.host);
     options.allow_http = section.allow_http;
     options.timeout = Some(Duration::from_secs(section.timeout_seconds));
-    Some(aethon_providers::transcriber(options, &section.language))
+    Some(options)
 }
 
 /// The service behind the meter.
@@ -32,11 +37,12 @@ pub(crate) fn transcriber(config: &Config, catalog: &Catalog, meter: &Meter) -> 
     Some(Arc::new(MeteredTranscriber { service, meter: meter.clone(), price }))
 }
 
-/// The catalogue's price at the address used.
+/// The catalogue's price at the address used. A service on this machine is free unless the owner states a price.
 pub(crate) fn listed(config: &Config, catalog: &Catalog, name: &str) -> Option<Price> {
     let (_, model) = name.split_once('/')?;
     let section = &config.transcription;
-    catalog.speech_price(section.provider?, model, &section.host)
+    let is_local = options(config)?.is_local();
+    catalog.speech_price(section.provider?, model, &section.host).or(is_local.then_some(Price::FREE))
 }
 
 /// The row that says what happens to voice messages.
@@ -63,16 +69,18 @@ mod tests {
 
     #[test]
     fn local_models_have_no_list_price() {
-        let is_listed = |host: &str, model: &str| {
+        let price = |host: &str, model: &str| {
             let mut config = Config::default();
             config.transcription.provider = Some(aethon_providers::Provider::OpenAi);
             config.transcription.host = host.into();
             config.transcription.model_id = model.into();
             let service = service(&config).unwrap();
-            listed(&config, &Catalog::built_in(), service.model()).is_some()
+            listed(&config, &Catalog::built_in(), service.model())
         };
+        let is_listed = |host: &str, model: &str| price(host, model).is_some_and(|price| !price.is_free());
         assert!(is_listed("", ""), "the usual model needs no price from the owner");
         assert!(is_listed("https://api.groq.com/openai/v1", "whisper-large-v3-turbo"));
-        assert!(!is_listed("http://127.0.0.1:8000/v1", "whisper-1"));
+        assert_eq!(price("http://127.0.0.1:8000/v1", "whisper-1"), Some(Price::FREE));
+        assert_eq!(price("https://192.168.1.5:8000/v1", "whisper-1"), None);
     }
 }

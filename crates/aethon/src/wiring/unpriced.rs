@@ -23,7 +23,11 @@ pub(crate) async fn models(prepared: &Prepared) -> Vec<String> {
     let prices = super::prices::prices(&prepared.config, &prepared.catalog);
     let is_unpriced = |priced: &PricedModel| prices(&priced.provider, &priced.model, priced.told).is_none();
     let mut all = Vec::new();
+    // Models on this machine are free unless someone states a price.
     for model in AgentModels::of(prepared, Learned::default()).models.iter() {
+        if model.capabilities().is_local {
+            continue;
+        }
         let now = || {
             let capabilities = model.capabilities();
             let (provider, name) = (capabilities.provider.clone(), capabilities.model.clone());

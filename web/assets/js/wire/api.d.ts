@@ -772,6 +772,7 @@ export interface SopVersions {
 
 export interface Status {
   channels: string[];
+  context: string;
   demo: boolean;
   model: string;
   model_hint: string | null;
