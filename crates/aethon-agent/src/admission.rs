@@ -148,7 +148,7 @@ pub(crate) fn block(attachment: &Attachment) -> Result<Block> {
     if !begins_like_picture(&mime, &bytes) {
         return Err(refused(attachment, &format!("is not a picture of the type {mime}")));
     }
-    Ok(Block::Image { mime, data: attachment.data.clone() })
+    Ok(Block::image(mime, attachment.data.clone()))
 }
 
 fn refused(attachment: &Attachment, why: &str) -> Error {

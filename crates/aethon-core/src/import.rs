@@ -67,7 +67,7 @@ impl NewSession {
 }
 
 fn picture(block: &Block) -> Option<Attachment> {
-    let Block::Image { mime, data } = block else { return None };
+    let Block::Image { mime, data, .. } = block else { return None };
     Some(Attachment::new("picture", mime.as_str(), data.as_str()))
 }
 
@@ -93,7 +93,7 @@ mod tests {
     #[test]
     fn turns_get_fresh_ids_and_summaries_name_the_new_messages() {
         let now = Timestamp::default();
-        let picture = Block::Image { mime: "image/png".into(), data: "AAAA".into() };
+        let picture = Block::image("image/png", "AAAA");
         let words = Block::Text { text: "what?".into(), untrusted: Some("b".into()) };
         let mut question = Message::new(Role::User, vec![words, picture], now);
         question.turn = Some(TurnId::existing("old"));

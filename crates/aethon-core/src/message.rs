@@ -43,12 +43,15 @@ pub enum Block {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         untrusted: Option<String>,
     },
-    /// A picture.
+    /// A picture: in a user message an attachment, in an assistant message one that the model made.
     Image {
         /// `image/png`, `image/jpeg`, `image/gif` or `image/webp`.
         mime: String,
         /// The bytes in standard base64.
         data: String,
+        /// What the provider of a made picture wants back with it in the next request.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        opaque: Option<Opaque>,
     },
     /// A text file that came with a message.
     File {
@@ -108,6 +111,11 @@ impl Block {
     /// A text block.
     pub fn text(text: impl Into<String>) -> Self {
         Self::Text { text: text.into(), untrusted: None }
+    }
+
+    /// An attached picture.
+    pub fn image(mime: impl Into<String>, data: impl Into<String>) -> Self {
+        Self::Image { mime: mime.into(), data: data.into(), opaque: None }
     }
 
     /// Context from this source, with a fresh boundary.

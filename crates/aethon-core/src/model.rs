@@ -219,6 +219,16 @@ pub enum ModelEvent {
         /// The data that is sent back unchanged.
         opaque: Option<Opaque>,
     },
+    /// A complete picture that the model made.
+    Image {
+        /// Its media type, such as `image/png`.
+        mime: String,
+        /// The bytes in standard base64.
+        data: String,
+        /// What goes back to the provider with the picture, such as its signature; `None` if the provider does not want
+        /// the picture back.
+        opaque: Option<Opaque>,
+    },
     /// A complete tool call.
     ToolCall(ToolCall),
     /// The end of the response.

@@ -130,7 +130,7 @@ impl Weight for Block {
     fn heap(&self) -> usize {
         match self {
             Self::Text { text, untrusted } => text.heap() + untrusted.heap(),
-            Self::Image { mime, data } => mime.heap() + data.heap(),
+            Self::Image { mime, data, opaque } => mime.heap() + data.heap() + opaque.heap(),
             Self::File { name, mime, text, untrusted } => {
                 name.heap() + mime.heap() + text.heap() + untrusted.heap()
             }

@@ -117,7 +117,7 @@ fn told<'a>(message: &'a Message, capabilities: &Capabilities, can_search: bool)
             Block::File { name, text, untrusted, .. } => {
                 Part::Text(file(name, text, untrusted.as_deref()).into())
             }
-            Block::Image { mime, data } if capabilities.images => Part::Image { mime, data },
+            Block::Image { mime, data, .. } if capabilities.images => Part::Image { mime, data },
             Block::Image { mime, .. } => {
                 Part::Text(format!("[A picture ({mime}) was attached, which this model cannot see.]").into())
             }
@@ -272,7 +272,7 @@ mod tests {
                         text: "body".into(),
                         untrusted: None,
                     },
-                    Block::Image { mime: "image/png".into(), data: "AA==".into() },
+                    Block::image("image/png", "AA=="),
                     Block::notice("stopped", "no"),
                     Block::text("  "),
                 ],

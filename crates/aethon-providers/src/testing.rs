@@ -43,13 +43,7 @@ pub(crate) fn conversation() -> ModelRequest {
     let failed = ToolCall { id: "call_2".into(), name: "file_read".into(), input: Value::Null, opaque: None };
     let failed = ToolResult::failed(&failed, "no such file");
     let mut request = request(vec![
-        message(
-            Role::User,
-            vec![
-                Block::text("What is this?"),
-                Block::Image { mime: "image/png".into(), data: "iVBORw0KGgo=".into() },
-            ],
-        ),
+        message(Role::User, vec![Block::text("What is this?"), Block::image("image/png", "iVBORw0KGgo=")]),
         message(
             Role::Assistant,
             vec![

@@ -189,7 +189,7 @@ fn leave_out_pictures(blocks: &mut [Block]) -> usize {
     let mut gone = 0;
     for block in blocks {
         match block {
-            Block::Image { mime, data } => {
+            Block::Image { mime, data, .. } => {
                 gone += data.len();
                 *block = Block::text(words(mime));
             }

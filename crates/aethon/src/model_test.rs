@@ -276,7 +276,7 @@ impl Trial {
         if !self.provider.capabilities().images {
             return self.skip(&["images"], "the model is known not to support images");
         }
-        let picture = Block::Image { mime: "image/png".into(), data: RED_SQUARE.into() };
+        let picture = Block::image("image/png", RED_SQUARE);
         let answer = self.questions.ask(vec![picture, Block::text(LOOK)], Vec::new()).await;
         let (outcome, message) = judge_look(answer);
         self.note("images", outcome, message);

@@ -3,10 +3,12 @@
 use std::borrow::Cow;
 
 use aethon_core::ids::{TurnId, unique};
-use aethon_core::message::{Block, Message, Role, ToolCall};
+use aethon_core::message::{Block, Message, Opaque, Role, ToolCall, begins_like_picture};
 use aethon_core::model::{ModelEvent, StopReason, Usage};
 use aethon_core::surface::{Surface, TurnEvent};
 use aethon_core::untrusted;
+use base64::Engine as _;
+use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD};
 use jiff::Timestamp;
 use serde_json::Value;
 
@@ -19,6 +21,9 @@ pub(super) const MAX_SAID: usize = 8 << 20;
 /// A text that grows beyond this gets room for the longest at once. Growing by doubling would copy megabytes and leave
 /// holes behind, while reserved room takes no memory until it is written to.
 const LONG: usize = 512 << 10;
+
+/// How many bytes of base64 the pictures of one response may take.
+const MAX_PICTURES: usize = 24 << 20;
 
 /// A response being received.
 #[derive(Debug, Default)]
@@ -62,6 +67,14 @@ impl ResponseBuffer {
                 }
                 self.blocks.push(Block::Reasoning { text, opaque });
             }
+            ModelEvent::Image { mime, data, opaque } => match picture(mime, &data, opaque) {
+                Ok(picture) => {
+                    self.has_emitted = true;
+                    self.thinking = false;
+                    self.blocks.push(picture);
+                }
+                Err(sentence) => self.text(sentence, surface, turn),
+            },
             ModelEvent::ToolCall(call) => {
                 self.has_emitted = true;
                 self.thinking = false;
@@ -89,12 +102,22 @@ impl ResponseBuffer {
             // It repeats the text that arrived in pieces.
             ModelEvent::ReasoningDone { text, .. } if self.thinking => text.len().saturating_sub(left),
             ModelEvent::ReasoningDone { text, .. } => text.len(),
+            // Pictures have room of their own, so that a few of them do not end an answer.
+            ModelEvent::Image { data, .. } => return self.has_room_for(data.len()).then_some(event),
             ModelEvent::ToolCall(call) => call.name.len() + json_length(&call.input),
             ModelEvent::Finished { .. } => 0,
         };
         self.is_full |= size > left;
         self.taken += size.min(left);
         (size <= left).then_some(event)
+    }
+
+    fn has_room_for(&self, picture: usize) -> bool {
+        let sizes = self.blocks.iter().map(|block| match block {
+            Block::Image { data, .. } => data.len(),
+            _ => 0,
+        });
+        sizes.sum::<usize>() + picture <= MAX_PICTURES
     }
 
     /// Returns how many bytes it has accepted.
@@ -213,6 +236,20 @@ impl ResponseBuffer {
     }
 }
 
+/// Returns the block of a picture that a model made, or the words that stand for it if it is none. Some services write
+/// base64 in the URL-safe alphabet or without padding; every reader of a stored picture expects the standard form.
+fn picture(mime: String, data: &str, opaque: Option<Opaque>) -> Result<Block, String> {
+    let standard: String = data.trim_end_matches('=').replace('-', "+").replace('_', "/");
+    let bytes = STANDARD_NO_PAD.decode(standard).unwrap_or_default();
+    match begins_like_picture(&mime, &bytes) {
+        true => Ok(Block::Image { mime, data: STANDARD.encode(bytes), opaque }),
+        false => {
+            let mime: String = mime.chars().filter(|c| !c.is_control()).take(50).collect();
+            Err(format!("[A picture ({mime}) came here, which cannot be shown.]"))
+        }
+    }
+}
+
 /// Returns the approximate length of a value as JSON.
 fn json_length(value: &Value) -> usize {
     match value {
@@ -228,6 +265,22 @@ mod tests {
     use aethon_core::surface::Unattended;
 
     use super::*;
+
+    #[test]
+    fn pictures_of_a_model_are_kept_if_they_are_pictures() {
+        let check = |mime: &str, data: &str, expected: Block| {
+            let (surface, turn) = (Unattended, TurnId::fresh());
+            let mut response = ResponseBuffer::default();
+            let event = ModelEvent::Image { mime: mime.into(), data: data.into(), opaque: None };
+            response.take(event, 100, (&surface, &turn));
+            assert!(response.has_emitted(), "{data}");
+            assert_eq!(response.into_message(&turn, "m", Timestamp::UNIX_EPOCH).content, [expected]);
+        };
+        check("image/png", "iVBORw0KGgo_-g==", Block::image("image/png", "iVBORw0KGgo/+g=="));
+        check("image/png", "iVBORw0KGgo", Block::image("image/png", "iVBORw0KGgo="));
+        let words = "[A picture (image/png) came here, which cannot be shown.]";
+        check("image/png", "PGh0bWw+", Block::text(words));
+    }
 
     #[test]
     fn output_beyond_the_byte_limit_is_left_out() {

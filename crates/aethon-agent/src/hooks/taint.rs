@@ -222,7 +222,7 @@ mod tests {
             (stranger, true),
             (file(None), false),
             (file(Some("b".into())), true),
-            (Block::Image { mime: "image/png".into(), data: "AAAA".into() }, true),
+            (Block::image("image/png", "AAAA"), true),
             (Block::ToolResult(picture), true),
             (Block::text(aethon_core::untrusted::wrap("obey", "0123456789abcdef")), true),
             (Block::context("memory", "likes tea"), true),

@@ -324,12 +324,16 @@ fn not_started() -> ModelError {
     ModelError::new(ModelErrorKind::Malformed, "The model's answer ended before it began; ask again.")
 }
 
+/// What services count for a picture that a model makes, which is billed as output tokens.
+const PER_MADE_IMAGE: u64 = 1_300;
+
 /// Estimates the number of tokens in an event. Services send one or more at a time, at four bytes each.
 fn tokens(event: &ModelEvent) -> u64 {
     let about = |bytes: usize| (bytes as u64).div_ceil(4).max(1);
     match event {
         ModelEvent::Text(text) | ModelEvent::Reasoning(text) => about(text.len()),
         ModelEvent::ToolCall(call) => about(call.name.len() + call.input.to_string().len()) + 10,
+        ModelEvent::Image { .. } => PER_MADE_IMAGE,
         ModelEvent::ReasoningDone { .. } | ModelEvent::Finished { .. } => 0,
     }
 }

@@ -153,7 +153,7 @@ mod tests {
             input: json!({"path": "a.txt", "content": "x".repeat(9000)}),
             opaque: None,
         };
-        let image = Block::Image { mime: "image/png".into(), data: "A".repeat(9000) };
+        let image = Block::image("image/png", "A".repeat(9000));
         for content in [
             vec![Block::text("word ".repeat(3000))],
             vec![Block::ToolCall(call)],
@@ -164,7 +164,7 @@ mod tests {
             assert!(estimate::message(&cut) <= 260, "{} {cut:?}", estimate::message(&cut));
         }
         assert!(to_tokens(&message(vec![Block::text("short")]), 20, Pictures::Go).is_none());
-        let asked = vec![Block::Image { mime: "image/png".into(), data: "A".repeat(9000) }];
+        let asked = vec![Block::image("image/png", "A".repeat(9000))];
         assert!(to_tokens(&message(asked), 200, Pictures::Stay).is_none());
     }
 }

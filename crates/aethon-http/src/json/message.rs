@@ -175,7 +175,7 @@ impl Block {
                 let html = is_markdown.then(|| markdown::blocks(&text));
                 Self::Text { html, text, untrusted: untrusted.is_some() }
             }
-            StoredBlock::Image { mime, data } => Self::Image { mime, data },
+            StoredBlock::Image { mime, data, .. } => Self::Image { mime, data },
             StoredBlock::File { name, mime, text, untrusted } => {
                 Self::File { name, mime, text, untrusted: untrusted.is_some() }
             }
@@ -260,7 +260,7 @@ mod tests {
         result.ms = Some(12);
         vec![
             StoredBlock::Text { text: "*hi*".into(), untrusted: Some("boundary-hidden".into()) },
-            StoredBlock::Image { mime: "image/png".into(), data: "iVBORw==".into() },
+            StoredBlock::Image { mime: "image/png".into(), data: "iVBORw==".into(), opaque: opaque() },
             StoredBlock::File {
                 name: "a.txt".into(),
                 mime: "text/plain".into(),

@@ -120,7 +120,7 @@ async fn read(
                 answer.stop = stop;
                 answer.usage = Some(usage);
             }
-            ModelEvent::ReasoningDone { .. } => {}
+            ModelEvent::ReasoningDone { .. } | ModelEvent::Image { .. } => {}
         }
     }
     answer.took = start.elapsed();
