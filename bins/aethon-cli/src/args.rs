@@ -70,6 +70,9 @@ pub(crate) enum Command {
         /// How much the model thinks first: none, low, medium or high [default: model.effort].
         #[arg(long, value_name = "LEVEL", value_parser = effort)]
         effort: Option<Effort>,
+        /// Answer with JSON that fits the JSON Schema in this file.
+        #[arg(long, value_name = "FILE")]
+        schema: Option<PathBuf>,
         /// Print one JSON object instead of text.
         #[arg(long)]
         json: bool,

@@ -82,8 +82,9 @@ fn run(cli: Cli) -> Result<ExitCode> {
         Command::Usage { days, json } => finish(commands::usage::run(common, days, json)),
         Command::Audit { limit, json } => finish(commands::audit::run(common, limit, json)),
         Command::Chat { session } => finish(commands::chat::chat(common, &session)),
-        Command::Ask { text, session, effort, json } => {
-            finish(commands::chat::ask(common, text, session, effort, json))
+        Command::Ask { text, session, effort, schema, json } => {
+            let wish = commands::chat::Wish { text, session, effort, schema, json };
+            finish(commands::chat::ask(common, wish))
         }
     }
 }

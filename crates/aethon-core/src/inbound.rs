@@ -4,6 +4,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::answer_schema::AnswerSchema;
 use crate::effort::Effort;
 use crate::ids::{AgentName, SessionId, TurnId};
 use crate::ledger::WorkKind;
@@ -45,6 +46,9 @@ pub struct Inbound {
     /// How much the model should think, if that differs from the configuration.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub effort: Option<Effort>,
+    /// The JSON Schema that the answer has to fit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub schema: Option<Box<AnswerSchema>>,
     /// Whether the text is untrusted and put between markers before a model sees it.
     #[serde(default)]
     pub untrusted: bool,
@@ -74,6 +78,7 @@ impl Inbound {
             text: text.into(),
             attachments: Vec::new(),
             effort: None,
+            schema: None,
             untrusted: false,
             oneshot: false,
             deliver_to: None,
@@ -153,6 +158,12 @@ impl Inbound {
     #[must_use]
     pub fn with_effort(self, effort: impl Into<Option<Effort>>) -> Self {
         Self { effort: effort.into(), ..self }
+    }
+
+    /// Sets the schema that the answer has to fit.
+    #[must_use]
+    pub fn with_schema(self, schema: impl Into<Option<AnswerSchema>>) -> Self {
+        Self { schema: schema.into().map(Box::new), ..self }
     }
 
     /// Sets whether it is untrusted; if so, models see the text between markers.

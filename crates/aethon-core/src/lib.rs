@@ -10,6 +10,7 @@
 //! [`surface::TurnEvent`]s, and ends as a [`message::Reply`] stored by [`session::TurnLog::finish`].
 
 pub mod agents;
+pub mod answer_schema;
 pub mod approval;
 pub mod assistant;
 pub mod audit;

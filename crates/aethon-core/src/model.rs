@@ -10,6 +10,7 @@ use async_trait::async_trait;
 use futures_core::Stream;
 use serde::{Deserialize, Serialize};
 
+use crate::answer_schema::AnswerSchema;
 pub use crate::effort::Effort;
 use crate::ids::{SessionId, TurnId};
 use crate::ledger::Price;
@@ -168,6 +169,8 @@ pub struct ModelRequest {
     pub max_output: Option<u64>,
     /// How much it should think, if that differs from the configuration.
     pub effort: Option<Effort>,
+    /// The schema that the answer has to fit.
+    pub schema: Option<Arc<AnswerSchema>>,
 }
 
 impl ModelRequest {
@@ -188,6 +191,7 @@ impl ModelRequest {
             tools: Arc::default(),
             max_output: None,
             effort: None,
+            schema: None,
         }
     }
 
@@ -200,6 +204,8 @@ impl ModelRequest {
     setters! {
         /// Sets how many times this request has failed before in this turn.
         pub fn with_attempt(attempt: u32);
+        /// Sets the schema that the answer has to fit.
+        pub fn with_schema(schema: Option<Arc<AnswerSchema>>);
         /// Sets the index of this turn's first message.
         pub fn with_turn_start(turn_start: usize);
     }

@@ -12,6 +12,7 @@
 //! wire format is one more `Dialect` and one line in `registry`. On top, `text_calls` handles models that write their
 //! calls into their text.
 
+mod answer_format;
 mod anthropic;
 mod api_key;
 mod aws;

@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use aethon_core::answer_schema::AnswerSchema;
 use aethon_core::model::{Capabilities, Effort, ModelRequest};
 use serde_json::Value;
 
@@ -47,6 +48,12 @@ impl RequestPolicy {
     /// the model's own.
     pub(crate) fn output_room(&self, request: &ModelRequest) -> u64 {
         self.output_limit(request).unwrap_or(self.capabilities.max_output)
+    }
+
+    /// Returns the schema of the answer, if the request has one and the service accepts it. Otherwise the request asks for
+    /// such an answer in words.
+    pub(crate) fn schema<'r>(&self, request: &'r ModelRequest) -> Option<&'r AnswerSchema> {
+        request.schema.as_deref().filter(|_| !self.has_learnt(LearnedRestriction::NoSchema))
     }
 
     /// Returns how much the model should think, if that was requested and the model accepts an effort.

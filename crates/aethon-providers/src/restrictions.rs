@@ -33,6 +33,8 @@ pub(crate) enum LearnedRestriction {
     NeedsReasoningEcho,
     /// It does not accept thoughts back.
     NoReasoningEcho,
+    /// It does not accept the schema of an answer.
+    NoSchema,
 }
 
 /// A set of restrictions.

@@ -3,11 +3,10 @@
 //! Both may write to one home, but only the daemon shows messages to the session's other participants, and only there does a
 //! turn outlive the terminal.
 
-use aethon::core::model::Effort;
 use anyhow::Result;
 use async_trait::async_trait;
 
-use super::backend::{Backend, Listing, Overview, Request};
+use super::backend::{Backend, Listing, OutgoingMessage, Overview, Request};
 use super::event::{BackendEvent, ChatEvent};
 use super::local::Local;
 use super::remote::{Audience, Remote};
@@ -66,9 +65,9 @@ impl Backend for Handover {
         self.way.enter(session).await
     }
 
-    async fn say(&mut self, text: &str, effort: Option<Effort>) -> Result<Option<String>> {
+    async fn say(&mut self, message: &OutgoingMessage) -> Result<Option<String>> {
         self.meet().await;
-        self.way.say(text, effort).await
+        self.way.say(message).await
     }
 
     async fn next(&mut self) -> BackendEvent {

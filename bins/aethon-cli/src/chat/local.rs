@@ -8,14 +8,13 @@ use aethon::Prepared;
 use aethon::core::approval::AnswerError;
 use aethon::core::ids::{SessionId, TurnId};
 use aethon::core::message::Inbound;
-use aethon::core::model::Effort;
 use aethon::core::session::SessionQuery;
 use aethon::core::surface::{Surface, TurnEvent};
 use anyhow::Result;
 use async_trait::async_trait;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
-use super::backend::{Backend, Listing, Overview, Request};
+use super::backend::{Backend, Listing, OutgoingMessage, Overview, Request};
 use super::event::{BackendEvent, ChatEvent};
 
 /// How long a turn may take to store its text when the user leaves.
@@ -73,8 +72,9 @@ impl Backend for Local {
         Ok(())
     }
 
-    async fn say(&mut self, text: &str, effort: Option<Effort>) -> Result<Option<String>> {
-        let mut inbound = Inbound::say(self.session.clone(), text).with_effort(effort);
+    async fn say(&mut self, message: &OutgoingMessage) -> Result<Option<String>> {
+        let OutgoingMessage { text, effort, schema } = message.clone();
+        let mut inbound = Inbound::say(self.session.clone(), text).with_effort(effort).with_schema(schema);
         inbound.sender = "terminal".into();
         let submitted = self.aethon.assistant().submit(inbound, self.surface.clone()).await?;
         Ok(Some(submitted.turn.to_string()))

@@ -12,7 +12,7 @@ use aethon::core::visible::{exact, readable};
 use anyhow::Result;
 use reedline::Signal;
 
-use super::backend::{Backend, Listing, Request};
+use super::backend::{Backend, Listing, OutgoingMessage, Request};
 use super::command::{HELP, Line};
 use super::event::{BackendEvent, ChatEvent};
 use super::following::End;
@@ -143,7 +143,8 @@ impl Chat {
 
     /// Runs one turn. Returns `false` to leave.
     async fn say(&mut self, backend: &mut dyn Backend, text: &str) -> Result<bool> {
-        let turn = backend.say(text, self.efforts.get(&self.session).copied()).await?;
+        let effort = self.efforts.get(&self.session).copied();
+        let turn = backend.say(&OutgoingMessage { effort, ..OutgoingMessage::of(text) }).await?;
         let end = follow(backend, &mut self.interrupts, turn).await?;
         self.was_interrupted = end == End::Stopped;
         Ok(end != End::Leave)

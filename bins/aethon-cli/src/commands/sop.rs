@@ -29,7 +29,8 @@ pub(crate) async fn run(common: &Common, command: SopCommand) -> Result<ExitCode
                 bail!("/{name} needs to know more; add{missing}");
             }
             let text = format!("/{name} {}", text.join(" "));
-            super::chat::ask(common, Some(text.trim().to_owned()), session, None, json).await
+            let text = Some(text.trim().to_owned());
+            super::chat::ask(common, super::chat::Wish { text, session, json, ..Default::default() }).await
         }
         command => {
             Source::run(common, async |source| answer(&Workflows(source), command.clone()).await).await

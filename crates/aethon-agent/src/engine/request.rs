@@ -119,6 +119,7 @@ impl Turn<'_> {
             .with_tools(self.offer.specs.clone());
         request.messages = messages;
         request.effort = self.job.inbound.effort;
+        request.schema = self.job.inbound.schema.as_deref().cloned().map(Arc::new);
         request
     }
 

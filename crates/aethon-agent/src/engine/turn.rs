@@ -185,7 +185,7 @@ impl<'e> Turn<'e> {
         }
         self.notify_changed_instructions().await;
         self.add_context(added).await?;
-        let (mut pauses, mut was_cut, mut was_sent_back) = (0, false, false);
+        let (mut pauses, mut was_cut, mut was_sent_back, mut was_repaired) = (0, false, false, false);
         for step in 1..=options.max_iterations {
             // With a single step allowed, there is nothing to bring to a close.
             if has_called && step == options.max_iterations {
@@ -232,7 +232,17 @@ impl<'e> Turn<'e> {
                 let wish = self.own_message(Role::System, vec![Block::context(OWN_CONTEXT, objection)]);
                 self.append(wish).await?;
             } else {
-                let outcome = conclude(&message, stop);
+                let mut outcome = conclude(&message, stop);
+                if outcome.end == TurnEnd::End
+                    && let Err(fault) = self.fit_schema(&mut message)
+                {
+                    if !was_repaired && stop == StopReason::End && step < options.max_iterations {
+                        was_repaired = true;
+                        self.ask_to_repair(message, &fault).await?;
+                        continue;
+                    }
+                    outcome = TurnOutcome::misfit(&fault);
+                }
                 self.answer.last = Some(message);
                 return Ok(outcome);
             }
@@ -242,6 +252,33 @@ impl<'e> Turn<'e> {
             EndReason::Iterations,
             format!("Stopped: after {steps} steps (`agent.max_iterations`)."),
         ))
+    }
+
+    /// Reduces an answer that must fit a schema to its JSON. The error says why it does not fit.
+    fn fit_schema(&mut self, message: &mut Message) -> Result<(), String> {
+        let Some(schema) = &self.job.inbound.schema else { return Ok(()) };
+        let text = message.text();
+        let json = schema.read(&text)?;
+        // A reader parses the text as it is, so nothing may stand beside the JSON.
+        self.answer.before_pause.clear();
+        if json != text {
+            message.content.retain(|block| !matches!(block, Block::Text { .. }));
+            message.content.push(Block::text(json));
+        }
+        Ok(())
+    }
+
+    /// Stores an answer that does not fit its schema, and a note that asks for one that does.
+    async fn ask_to_repair(&mut self, message: Message, fault: &str) -> Result<(), TurnOutcome> {
+        self.answer.before_pause.clear();
+        if !message.content.is_empty() {
+            self.append(message).await?;
+        }
+        let schema = self.job.inbound.schema.as_ref().map(|schema| schema.instruction()).unwrap_or_default();
+        let wish =
+            format!("The answer does not fit the JSON Schema that was asked for: {fault}.\n\n{schema}");
+        let wish = self.own_message(Role::System, vec![Block::context(OWN_CONTEXT, wish)]);
+        self.append(wish).await
     }
 
     /// Returns the objection to this answer, if there is one.

@@ -24,6 +24,7 @@ mod outcomes;
 mod pipeline;
 mod prefix;
 mod recovery;
+mod schema;
 mod side_by_side;
 mod specialists;
 mod stopping;

@@ -3,6 +3,7 @@
 //! Server frames of a turn carry `seq` and `turn`, which the room adds; `ready` and errors outside a turn carry
 //! neither. A client frame is read in two steps, its `type` first, so that each kind of error gets its own code.
 
+use aethon_core::answer_schema::{AnswerSchema, BadSchema};
 use aethon_core::approval::{ApprovalRequest, Decision, Resolution, Scope};
 use aethon_core::ids::TurnId;
 use aethon_core::message::{Attachment, Reply};
@@ -319,6 +320,17 @@ pub(super) struct Message {
     pub(super) attachments: Option<Vec<Attachment>>,
     #[serde(default)]
     pub(super) effort: Option<Effort>,
+    /// The JSON Schema of the answer. Read by [`schema`], so that a faulty one is answered in words.
+    #[serde(default)]
+    pub(super) schema: Option<Value>,
+}
+
+/// Returns the schema of an answer.
+pub(super) fn schema(sent: Option<Value>) -> Result<Option<AnswerSchema>, Refusal> {
+    let refused = |why: BadSchema| {
+        Refusal::new("bad_schema", format!("The schema of the answer cannot be used: {why}."))
+    };
+    sent.map(AnswerSchema::parse).transpose().map_err(refused)
 }
 
 /// A request to stop.

@@ -6,6 +6,7 @@ use aethon_core::tool::ToolSpec;
 use serde_json::{Value, json};
 
 use super::{DIALECT, thinking};
+use crate::answer_format;
 use crate::policy::RequestPolicy;
 use crate::prompt::{self, Part, Said, Turn};
 use crate::settings::set;
@@ -38,6 +39,9 @@ pub(super) fn body(request: &ModelRequest, policy: &RequestPolicy) -> Value {
         set(&mut body, "top_p", policy.top_p());
     }
     thinking.write(&mut body);
+    if let Some(schema) = policy.schema(request) {
+        body["output_config"]["format"] = answer_format::messages(schema);
+    }
     body
 }
 

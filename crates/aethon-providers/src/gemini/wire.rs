@@ -34,6 +34,10 @@ pub(super) fn body(request: &ModelRequest, policy: &RequestPolicy) -> Value {
     set(&mut generation, "temperature", policy.temperature());
     set(&mut generation, "topP", policy.top_p());
     set(&mut generation, "thinkingConfig", thinking(request, policy));
+    if let Some(schema) = policy.schema(request) {
+        generation["responseMimeType"] = "application/json".into();
+        generation["responseJsonSchema"] = schema.as_json().clone();
+    }
     if generation.as_object().is_some_and(|settings| !settings.is_empty()) {
         body["generationConfig"] = generation;
     }

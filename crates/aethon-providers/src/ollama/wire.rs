@@ -20,6 +20,7 @@ pub(super) fn body(request: &ModelRequest, policy: &RequestPolicy) -> Value {
         body["tools"] = request.tools.iter().map(tool).collect();
     }
     set(&mut body, "think", policy.effort(request).map(|effort| think(effort, policy)));
+    set(&mut body, "format", policy.schema(request).map(|schema| schema.as_json().clone()));
     let options = options(request, policy);
     if !options.is_empty() {
         body["options"] = options.into();

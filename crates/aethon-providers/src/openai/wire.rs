@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use super::profile::{EffortForm, Profile};
 use super::thoughts;
+use crate::answer_format;
 use crate::policy::RequestPolicy;
 use crate::prompt::{self, Part, Said, Turn};
 use crate::restrictions::LearnedRestriction;
@@ -31,6 +32,7 @@ pub(super) fn body(request: &ModelRequest, policy: &RequestPolicy, profile: &Pro
     if let (Some(limit), Some(key)) = (policy.output_limit(request), limit_key(policy, profile)) {
         body[key] = limit.into();
     }
+    set(&mut body, "response_format", policy.schema(request).map(answer_format::chat));
     set(&mut body, "temperature", policy.temperature());
     set(&mut body, "top_p", policy.top_p());
     set(

@@ -5,6 +5,7 @@ use aethon_core::tool::ToolSpec;
 use serde_json::{Map, Value, json};
 
 use super::DIALECT;
+use crate::answer_format;
 use crate::policy::RequestPolicy;
 use crate::prompt::{self, Part, Said, Turn};
 use crate::restrictions::LearnedRestriction;
@@ -28,6 +29,9 @@ pub(super) fn body(request: &ModelRequest, policy: &RequestPolicy) -> Value {
         body["tools"] = request.tools.iter().map(tool).collect();
     }
     set(&mut body, "max_output_tokens", policy.output_limit(request).map(|limit| limit.max(MIN_OUTPUT)));
+    if let Some(schema) = policy.schema(request) {
+        body["text"] = json!({ "format": answer_format::responses(schema) });
+    }
     set(&mut body, "temperature", policy.temperature());
     set(&mut body, "top_p", policy.top_p());
     if policy.rules.reasons {
