@@ -10,5 +10,6 @@ mod model_test;
 mod money;
 mod offline;
 mod openai;
+mod structured_answers;
 mod usage;
 mod wire_formats;

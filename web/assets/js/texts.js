@@ -148,6 +148,8 @@ export const texts = {
     context: (/** @type {string} */ source) => `Context from ${source}`,
     picture: (/** @type {string} */ name) => (name ? `Picture ${name}` : "Picture"),
     openPicture: (/** @type {string} */ name) => `Open ${name || "picture"}`,
+    madePicture: "Picture by the model",
+    openMadePicture: "Open the picture by the model",
     tokens: (/** @type {string} */ input, /** @type {string} */ output) => `${input} tokens in, ${output} out`,
     stopReasons: /** @type {Record<string, string>} */ ({
       stopped: "You stopped this reply.",

@@ -71,6 +71,10 @@ impl ResponseBuffer {
                 Ok(picture) => {
                     self.has_emitted = true;
                     self.thinking = false;
+                    if let Block::Image { mime, data, .. } = &picture {
+                        let event = TurnEvent::Image { mime: mime.clone(), data: data.clone() };
+                        surface.emit(turn, event);
+                    }
                     self.blocks.push(picture);
                 }
                 Err(sentence) => self.text(sentence, surface, turn),

@@ -449,6 +449,7 @@ impl<'e> Turn<'e> {
         let long = self.shared.large_reply_gate.enter(before_pause.len() + last.text_bytes()).await;
         let text = last.text();
         let said = if before_pause.is_empty() { text } else { before_pause + &text };
+        let said = if said.trim().is_empty() { in_place_of_pictures(&last) } else { said };
         last.content.splice(0..0, self.answer.changed_instructions.take());
         outcome.seal(&mut last);
         messages.push(last);
@@ -528,7 +529,8 @@ fn unworkable(error: &Error) -> String {
 /// Returns the outcome of a turn whose model has nothing more to do.
 fn conclude(message: &Message, stop: StopReason) -> TurnOutcome {
     const REFUSED: EndReason = EndReason::Model(ModelErrorKind::Refused);
-    let is_empty = message.text().trim().is_empty();
+    let is_picture = |block: &Block| matches!(block, Block::Image { .. });
+    let is_empty = message.text().trim().is_empty() && !message.content.iter().any(is_picture);
     match (stop, is_empty) {
         (StopReason::Length, _) => TurnOutcome::too_long(),
         (StopReason::Refusal, true) => TurnOutcome::fault(REFUSED, "The model refused to answer this."),
@@ -539,6 +541,15 @@ fn conclude(message: &Message, stop: StopReason) -> TurnOutcome {
         ),
         (_, false) => TurnOutcome::done(),
     }
+}
+
+/// Returns the text for those who cannot see the pictures of an answer that has nothing else.
+fn in_place_of_pictures(message: &Message) -> String {
+    let pictures = message.content.iter().filter_map(|block| match block {
+        Block::Image { mime, .. } => Some(format!("*(A picture, {mime}; the page shows it.)*")),
+        _ => None,
+    });
+    pictures.collect::<Vec<_>>().join("\n\n")
 }
 
 fn says_something(message: &Message) -> bool {

@@ -14,7 +14,7 @@ use std::sync::{Mutex, PoisonError};
 use aethon_core::agents::AgentBoard;
 use aethon_core::hook::{AddedContext, Hook, OWN_CONTEXT, ToolDecision, TurnContext};
 use aethon_core::ids::{SessionId, TurnId};
-use aethon_core::message::{Block, Failure, Inbound, Outside, Reply, ToolCall, ToolResult};
+use aethon_core::message::{Block, Failure, Inbound, Message, Outside, Reply, Role, ToolCall, ToolResult};
 use aethon_core::model::ModelRequest;
 use aethon_core::tool::{ToolContext, ToolSpec};
 use aethon_core::turn::Trust;
@@ -61,7 +61,14 @@ impl Taint {
         if self.source(turn).is_some() {
             return;
         }
-        let blocks = request.messages.iter().flat_map(|message| &message.content);
+        // A picture that the model made is its own, like its words.
+        let is_own = |message: &Message, block: &Block| {
+            message.role == Role::Assistant && matches!(block, Block::Image { .. })
+        };
+        let blocks = request
+            .messages
+            .iter()
+            .flat_map(|message| message.content.iter().filter(move |block| !is_own(message, block)));
         let described = || request.tools.iter().find(|tool| tool.described_outside);
         let found = blocks.filter_map(source).next().or_else(|| {
             described().map(|tool| format!("the description of `{}`, which its MCP server wrote", tool.name))

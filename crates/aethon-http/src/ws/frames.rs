@@ -31,6 +31,8 @@ pub(super) enum Body<'a> {
     Delta { text: &'a str },
     /// More of the model's reasoning.
     Reasoning { text: &'a str },
+    /// A picture that the model made.
+    Image { mime: &'a str, data: &'a str },
     /// Rendered blocks, which replace those from `from` on.
     Blocks { from: usize, html: &'a [String] },
     /// A tool call changed its state.
@@ -66,6 +68,7 @@ impl<'a> Body<'a> {
             TurnEvent::Started | TurnEvent::Text(_) | TurnEvent::Done(_) => return None,
             TurnEvent::Model { model, reason } => Self::Model { model, reason },
             TurnEvent::Reasoning(text) => Self::Reasoning { text },
+            TurnEvent::Image { mime, data } => Self::Image { mime, data },
             TurnEvent::Tool(tool) => Self::Tool(tool.into()),
             TurnEvent::Approval(request) => Self::Approval(request.into()),
             TurnEvent::ApprovalDone { id, resolution, edited } => {

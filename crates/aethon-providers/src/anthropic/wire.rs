@@ -97,6 +97,7 @@ fn part(part: &Part<'_>) -> Value {
 fn said_block(said: &Said<'_>) -> Option<Value> {
     match said {
         Said::Text(words) => Some(text(words)),
+        Said::Image { .. } => Some(text(prompt::MADE_PICTURE)),
         Said::Opaque(opaque) => (opaque.dialect == DIALECT).then(|| opaque.data.clone()),
         Said::Call(call) => Some(json!({
             "type": "tool_use",

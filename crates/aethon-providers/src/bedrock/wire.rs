@@ -146,6 +146,7 @@ fn part(part: &Part<'_>) -> Value {
 fn said_block(said: &Said<'_>) -> Option<Value> {
     match said {
         Said::Text(text) => Some(json!({ "text": text })),
+        Said::Image { .. } => Some(json!({ "text": prompt::MADE_PICTURE })),
         Said::Opaque(opaque) => {
             (opaque.dialect == DIALECT).then(|| json!({ "reasoningContent": opaque.data }))
         }

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use aethon_core::message::{ToolCall, ToolResult};
+use aethon_core::message::{Opaque, ToolCall, ToolResult};
 use aethon_core::model::{Effort, ModelRequest};
 use aethon_core::tool::ToolSpec;
 use serde_json::{Map, Value, json};
@@ -110,6 +110,7 @@ fn said<'a>(said: &[Said<'a>], insists_on_signatures: bool, own_ids: &mut HashSe
             Said::Text(text) => parts.push(json!({ "text": text })),
             Said::Opaque(opaque) if opaque.dialect == DIALECT => parts.push(opaque.data.clone()),
             Said::Opaque(_) => {}
+            Said::Image { mime, data, opaque } => parts.push(made_picture(mime, data, opaque)),
             Said::Call(call) => {
                 let mut part = self::call(call, own_ids);
                 let unsigned = part.get("thoughtSignature").is_none();
@@ -122,6 +123,18 @@ fn said<'a>(said: &[Said<'a>], insists_on_signatures: bool, own_ids: &mut HashSe
         }
     }
     parts
+}
+
+/// A picture goes back with its signature, so that the model can change it.
+fn made_picture(mime: &str, data: &str, opaque: &Opaque) -> Value {
+    if opaque.dialect != DIALECT {
+        return json!({ "text": prompt::MADE_PICTURE });
+    }
+    let mut part = json!({ "inlineData": { "mime_type": mime, "data": data } });
+    if let Some(signature) = opaque.data.get("thoughtSignature") {
+        part["thoughtSignature"] = signature.clone();
+    }
+    part
 }
 
 fn call<'a>(call: &'a ToolCall, own_ids: &mut HashSet<&'a str>) -> Value {

@@ -84,6 +84,7 @@ fn assistant(said: &[Said<'_>]) -> Value {
     for part in said {
         match part {
             Said::Text(text) => texts.push(*text),
+            Said::Image { .. } => texts.push(prompt::MADE_PICTURE),
             Said::Call(call) => {
                 calls.push(json!({ "function": { "name": call.name, "arguments": prompt::input(call) } }));
             }

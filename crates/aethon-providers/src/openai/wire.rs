@@ -167,6 +167,7 @@ fn assistant(said: &[Said<'_>], policy: &RequestPolicy, profile: &Profile) -> Va
     for part in said {
         match part {
             Said::Text(text) => texts.push(*text),
+            Said::Image { .. } => texts.push(prompt::MADE_PICTURE),
             Said::Call(call) => calls.push(json!({
                 "id": profile.call_ids.apply(&call.id),
                 "type": "function",

@@ -95,6 +95,13 @@ fn said_item(said: &Said<'_>) -> Option<Value> {
     match said {
         Said::Text(text) => Some(json!({ "role": "assistant", "content": text })),
         Said::Opaque(opaque) => (opaque.dialect == DIALECT).then(|| opaque.data.clone()),
+        // Nothing is stored at the service, so the call goes back with its picture.
+        Said::Image { data, opaque, .. } if opaque.dialect == DIALECT && opaque.data.is_object() => {
+            let mut call = opaque.data.clone();
+            call["result"] = (*data).into();
+            Some(call)
+        }
+        Said::Image { .. } => Some(json!({ "role": "assistant", "content": prompt::MADE_PICTURE })),
         Said::Call(call) => Some(json!({
             "type": "function_call",
             "call_id": prompt::plain_id(&call.id),

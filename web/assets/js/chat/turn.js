@@ -109,6 +109,8 @@ function readBlock(reply, block) {
   if (type === "text") {
     reply.source += (reply.source ? "\n\n" : "") + block.text;
     reply.blocks.push(...(Array.isArray(block.html) ? block.html : []));
+  } else if (type === "image") {
+    reply.extras.push({ at, part: { kind: "image", mime: block.mime, data: block.data } });
   } else if (type === "reasoning" && block.text) {
     reply.extras.push({ at, part: { kind: "reasoning", text: block.text } });
   } else if (type === "tool_call") {

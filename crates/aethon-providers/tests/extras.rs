@@ -1,4 +1,5 @@
-//! Requests for an answer that fits a JSON Schema: each service's own form, and words for a service that refuses it.
+//! Requests with more than a conversation, in each service's own form: the schema of an answer, and pictures that a model
+//! made.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may fail loudly")]
 
 mod server;
@@ -10,7 +11,7 @@ use std::time::Duration;
 
 use aethon_core::answer_schema::AnswerSchema;
 use aethon_core::ids::{SessionId, TurnId};
-use aethon_core::message::{Block, Message, Role};
+use aethon_core::message::{Block, Message, Opaque, Role};
 use aethon_core::model::{ModelErrorKind, ModelEvent, ModelProvider, ModelRequest};
 use aethon_core::secret::Secret;
 use aethon_core::tool::ToolSpec;
@@ -68,12 +69,17 @@ fn body(request: &str) -> Value {
     serde_json::from_str(request.split_once("\r\n\r\n").unwrap().1).unwrap()
 }
 
-/// Returns the body of the first request to a service that refuses everything.
-async fn written(provider: Provider, model: &str, api: OpenAiApi, schema: Value) -> Value {
+/// Returns the body of a request.
+async fn body_of(request: ModelRequest, options: Options) -> Value {
     let (host, requests) = serve(answer("401 Unauthorized", "content-type: application/json\r\n", "{}"));
-    let provider = build(options(provider, model, &host).with(|options| options.api = api));
-    assert_eq!(ask(&*provider, schema).await, Err(ModelErrorKind::Auth));
+    let provider = build(options.with(|options| options.host = host));
+    assert!(provider.stream(request).await.is_err());
     body(&requests.try_recv().unwrap())
+}
+
+/// Returns the body of a request with a schema.
+async fn written(provider: Provider, model: &str, api: OpenAiApi, schema: Value) -> Value {
+    body_of(request(schema), options(provider, model, "").with(|options| options.api = api)).await
 }
 
 #[tokio::test]
@@ -127,12 +133,10 @@ async fn strict_mode_is_used_for_schemas_that_allow_it() {
 
 #[tokio::test]
 async fn an_effort_and_a_schema_go_together() {
-    let (host, requests) = serve(answer("401 Unauthorized", "content-type: application/json\r\n", "{}"));
-    let provider = build(options(Provider::Anthropic, "claude-sonnet-5-5", &host));
     let mut request = request(open_schema());
     request.effort = Some(aethon_core::model::Effort::High);
-    assert!(provider.stream(request).await.is_err());
-    let config = body(&requests.try_recv().unwrap())["output_config"].clone();
+    let body = body_of(request, options(Provider::Anthropic, "claude-sonnet-5-5", "")).await;
+    let config = &body["output_config"];
     assert_eq!(
         (config["effort"].as_str(), config["format"]["type"].as_str()),
         (Some("high"), Some("json_schema"))
@@ -178,4 +182,57 @@ async fn a_refused_schema_is_put_in_words_and_the_next_one_is_sent_again() {
     }
     let has_field = requests.try_iter().map(|request| body(&request).get("response_format").is_some());
     assert_eq!(has_field.collect::<Vec<_>>(), [true, false, true, false]);
+}
+
+const MADE_PICTURE: &str = "[A picture that you made stood here. The person sees it.]";
+
+/// Returns the body of a request after an answer with a picture, which this dialect wants back with its data.
+async fn with_picture(dialect: &str, data: Value, provider: Provider, model: &str, api: OpenAiApi) -> Value {
+    let opaque = Some(Opaque { dialect: dialect.into(), data });
+    let picture = Block::Image { mime: "image/png".into(), data: "iVBORw0KGgo=".into(), opaque };
+    let message =
+        |role, content| Arc::new(Message::new(role, content, "2026-11-20T10:00:00Z".parse().unwrap()));
+    let messages = vec![
+        message(Role::User, vec![Block::text("Draw a cat.")]),
+        message(Role::Assistant, vec![Block::text("Here."), picture]),
+        message(Role::User, vec![Block::text("Make it black.")]),
+    ];
+    let session = SessionId::parse("webchat:default").unwrap();
+    let request = ModelRequest::new(session, TurnId::fresh(), "You help.", messages);
+    body_of(request, options(provider, model, "").with(|options| options.api = api)).await
+}
+
+#[tokio::test]
+async fn made_pictures_go_back_to_the_service_that_wants_them() {
+    let gemini = async |data: Value| {
+        let body =
+            with_picture("gemini", data, Provider::Gemini, "gemini-2.5-flash-image", OpenAiApi::Auto).await;
+        body["contents"][1]["parts"][1].clone()
+    };
+    let picture = json!({"mime_type": "image/png", "data": "iVBORw0KGgo="});
+    assert_eq!(
+        gemini(json!({"thoughtSignature": "s"})).await,
+        json!({"inlineData": picture, "thoughtSignature": "s"})
+    );
+    assert_eq!(gemini(json!({})).await, json!({"inlineData": picture}));
+    let item = json!({"type": "image_generation_call", "id": "ig_1", "status": "completed"});
+    let body =
+        with_picture("responses", item.clone(), Provider::OpenAi, "gpt-6-sol", OpenAiApi::Responses).await;
+    let mut expected = item;
+    expected["result"] = "iVBORw0KGgo=".into();
+    assert_eq!(body["input"][2], expected);
+}
+
+#[tokio::test]
+async fn other_services_get_a_note_in_place_of_a_made_picture() {
+    let check = async |provider, model: &str, api| {
+        let written = with_picture("some-other", json!({}), provider, model, api).await.to_string();
+        assert!(written.contains(MADE_PICTURE) && !written.contains("iVBORw0KGgo"), "{provider}: {written}");
+    };
+    check(Provider::Anthropic, "claude-sonnet-5-5", OpenAiApi::Auto).await;
+    check(Provider::OpenAi, "gpt-4o", OpenAiApi::Chat).await;
+    check(Provider::OpenAi, "gpt-6-sol", OpenAiApi::Responses).await;
+    check(Provider::Gemini, "gemini-3.8-flash", OpenAiApi::Auto).await;
+    check(Provider::Ollama, "llava", OpenAiApi::Auto).await;
+    check(Provider::Bedrock, "global.anthropic.claude-sonnet-5-5", OpenAiApi::Auto).await;
 }
