@@ -76,6 +76,7 @@ pub mod untrusted;
 pub mod usage;
 pub mod version;
 pub mod visible;
+pub mod web_search;
 pub mod weight;
 mod words;
 pub mod work;

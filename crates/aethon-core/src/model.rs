@@ -18,6 +18,7 @@ use crate::message::{Message, Opaque, ToolCall};
 pub use crate::model_error::{ModelError, ModelErrorKind};
 pub use crate::token_usage::Usage;
 use crate::tool::ToolSpec;
+use crate::web_search::{Source, WebSearch};
 use crate::words::setters;
 
 /// A model behind some wire format, or one of the offline models.
@@ -71,6 +72,8 @@ pub struct Capabilities {
     pub cuts_silently: bool,
     /// Whether it reads tool descriptions, so that they take room and are billed. The offline models do not.
     pub reads_tools: bool,
+    /// Whether the owner wants the provider to search the web, and whether it can.
+    pub web_search: ProviderSearch,
     /// The price that its service reports; only a proxy run by the owner does so.
     pub price: Option<Price>,
     /// Whether the model is known; if `false`, all of this is assumed until its service says more.
@@ -91,6 +94,7 @@ impl Capabilities {
             hidden_output: false,
             cuts_silently: false,
             reads_tools: true,
+            web_search: ProviderSearch::Off,
             price: None,
             is_known: true,
         }
@@ -120,6 +124,18 @@ impl Capabilities {
     pub fn with_abilities(self, images: bool, tools: bool) -> Self {
         Self { images, tools, ..self }
     }
+}
+
+/// Whether a provider searches the web while its model answers.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum ProviderSearch {
+    /// The owner does not want it.
+    #[default]
+    Off,
+    /// It does, when the model finds that useful.
+    On,
+    /// The owner wants it, but as far as is known this model cannot.
+    Lacking,
 }
 
 /// A service's report about its model; unset fields were not reported.
@@ -171,6 +187,8 @@ pub struct ModelRequest {
     pub effort: Option<Effort>,
     /// The schema that the answer has to fit.
     pub schema: Option<Arc<AnswerSchema>>,
+    /// Whether the provider may search the web for it, where the owner and the model allow that.
+    pub web_search: bool,
 }
 
 impl ModelRequest {
@@ -192,6 +210,7 @@ impl ModelRequest {
             max_output: None,
             effort: None,
             schema: None,
+            web_search: false,
         }
     }
 
@@ -204,6 +223,8 @@ impl ModelRequest {
     setters! {
         /// Sets how many times this request has failed before in this turn.
         pub fn with_attempt(attempt: u32);
+        /// Sets whether the provider may search the web.
+        pub fn with_web_search(web_search: bool);
         /// Sets the schema that the answer has to fit.
         pub fn with_schema(schema: Option<Arc<AnswerSchema>>);
         /// Sets the index of this turn's first message.
@@ -235,6 +256,10 @@ pub enum ModelEvent {
         /// the picture back.
         opaque: Option<Opaque>,
     },
+    /// A web search that the provider ran, once it is over.
+    Search(WebSearch),
+    /// The pages that the answer cites, before its end.
+    Sources(Vec<Source>),
     /// A complete tool call.
     ToolCall(ToolCall),
     /// The end of the response.

@@ -55,7 +55,7 @@ mod unavailable;
 
 pub use catalog::{
     Catalog, CatalogModel, EffortWord, Efforts, MAX_BYTES, MAX_TABLE_BYTES, ModelFacts, PromptCaching,
-    built_in_catalog, trim_models,
+    TierFactors, built_in_catalog, trim_models,
 };
 pub use embed::{TextKeys, embedder};
 pub use options::{AnthropicVersion, AwsEnvironment, OpenAiApi, Options, Overrides, Provider};

@@ -45,6 +45,8 @@ pub(crate) enum Said<'a> {
     Text(&'a str),
     /// Data that must go back to the dialect that made it.
     Opaque(&'a Opaque),
+    /// A web search that the provider ran and wants back.
+    Search(&'a Opaque),
     /// A picture that the model made, which its dialect wants back with this data. Others get [`MADE_PICTURE`].
     Image {
         mime: &'a str,
@@ -151,6 +153,7 @@ fn said(message: &Message, sees_pictures: bool) -> Vec<Said<'_>> {
             Block::Text { text, .. } if !text.trim().is_empty() => Some(Said::Text(text)),
             Block::Reasoning { opaque: Some(opaque), .. } => Some(Said::Opaque(opaque)),
             Block::ToolCall(call) => Some(Said::Call(call)),
+            Block::Search(search) => search.opaque.as_ref().map(Said::Search),
             Block::Image { mime, data, opaque: Some(opaque) } if sees_pictures => {
                 Some(Said::Image { mime, data, opaque })
             }

@@ -35,6 +35,8 @@ pub(crate) enum LearnedRestriction {
     NoReasoningEcho,
     /// It does not accept the schema of an answer.
     NoSchema,
+    /// It does not search the web for this model, or not beside tools.
+    NoWebSearch,
 }
 
 /// A set of restrictions.

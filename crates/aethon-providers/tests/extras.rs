@@ -1,5 +1,5 @@
-//! Requests with more than a conversation, in each service's own form: the schema of an answer, and pictures that a model
-//! made.
+//! Requests with more than a conversation, in each service's own form: the schema of an answer, pictures that a model made,
+//! web searches by the provider, and service tiers.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may fail loudly")]
 
 mod server;
@@ -15,6 +15,7 @@ use aethon_core::message::{Block, Message, Opaque, Role};
 use aethon_core::model::{ModelErrorKind, ModelEvent, ModelProvider, ModelRequest};
 use aethon_core::secret::Secret;
 use aethon_core::tool::ToolSpec;
+use aethon_core::web_search::{Source, WebSearch};
 use aethon_providers::{AwsEnvironment, OpenAiApi, Options, Provider, build};
 use futures_util::StreamExt;
 use serde_json::{Value, json};
@@ -235,4 +236,205 @@ async fn other_services_get_a_note_in_place_of_a_made_picture() {
     check(Provider::Gemini, "gemini-3.8-flash", OpenAiApi::Auto).await;
     check(Provider::Ollama, "llava", OpenAiApi::Auto).await;
     check(Provider::Bedrock, "global.anthropic.claude-sonnet-5-5", OpenAiApi::Auto).await;
+}
+
+/// Returns a request that allows the provider to search the web.
+fn searching() -> ModelRequest {
+    let mut request = request(open_schema()).with_web_search(true);
+    request.schema = None;
+    let spec = |name: &str| ToolSpec::new(name, "Looks.", json!({"type": "object", "properties": {}}));
+    request.with_tools(vec![spec("look"), spec("web_search")])
+}
+
+fn wants_search(provider: Provider, model: &str, api: OpenAiApi) -> Options {
+    options(provider, model, "").with(|options| (options.web_search, options.api) = (true, api))
+}
+
+#[tokio::test]
+async fn every_service_is_asked_to_search_in_its_own_form() {
+    let check = async |provider, model: &str, api, place: &str, expected: Value| {
+        let body = body_of(searching(), wants_search(provider, model, api)).await;
+        assert_eq!(body.pointer(place), Some(&expected), "{provider}: {body:#}");
+        let tools = body["tools"].to_string();
+        assert_eq!(
+            tools.matches("\"name\":\"web_search\"").count(),
+            usize::from(provider == Provider::Anthropic),
+            "{tools}"
+        );
+        let plain = body_of(searching().with_web_search(false), wants_search(provider, model, api)).await;
+        assert!(plain.pointer(place) != Some(&expected) && plain["tools"].to_string().contains("web_search"));
+    };
+    let claude = json!({"type": "web_search_20250305", "name": "web_search", "max_uses": 8});
+    check(Provider::Anthropic, "claude-sonnet-5-5", OpenAiApi::Auto, "/tools/0", claude).await;
+    let responses = json!({"type": "web_search"});
+    check(Provider::OpenAi, "gpt-6-sol", OpenAiApi::Responses, "/tools/1", responses).await;
+    check(Provider::Gemini, "gemini-3.8-flash", OpenAiApi::Auto, "/tools/1", json!({"googleSearch": {}}))
+        .await;
+    check(Provider::LiteLlm, "gpt-6-sol", OpenAiApi::Auto, "/web_search_options", json!({})).await;
+}
+
+#[tokio::test]
+async fn a_service_that_refuses_to_search_is_asked_without_it() {
+    let (host, requests) = serve_each(|request, stream| {
+        let message = "Web search options not supported with this model.";
+        let refusal = json!({"error": {"message": message, "param": "web_search_options"}}).to_string();
+        match body(request).get("web_search_options") {
+            Some(_) => answer("400 Bad Request", "content-type: application/json\r\n", &refusal)(stream),
+            None => answer("200 OK", "content-type: text/event-stream\r\n", OPENAI)(stream),
+        }
+    });
+    let provider = build(
+        wants_search(Provider::LiteLlm, "gpt-6-sol", OpenAiApi::Chat).with(|options| options.host = host),
+    );
+    for _ in 0..2 {
+        let mut stream = provider.stream(searching()).await.unwrap();
+        while stream.next().await.is_some() {}
+    }
+    let has = requests.try_iter().map(|request| body(&request).get("web_search_options").is_some());
+    assert_eq!(has.collect::<Vec<_>>(), [true, false, false]);
+}
+
+#[tokio::test]
+async fn tiers_are_named_where_each_service_expects_them() {
+    let check = async |provider, model: &str, api, tier: &str, place: &str| {
+        let options = options(provider, model, "")
+            .with(|options| (options.service_tier, options.api) = (tier.into(), api));
+        let body = body_of(request(open_schema()), options).await;
+        assert_eq!(body.pointer(place).and_then(Value::as_str), Some(tier), "{provider}: {body:#}");
+    };
+    check(Provider::OpenAi, "gpt-4o", OpenAiApi::Chat, "flex", "/service_tier").await;
+    check(Provider::OpenAi, "gpt-6-sol", OpenAiApi::Responses, "priority", "/service_tier").await;
+    check(Provider::Anthropic, "claude-sonnet-5-5", OpenAiApi::Auto, "standard_only", "/service_tier").await;
+    check(Provider::Gemini, "gemini-3.8-flash", OpenAiApi::Auto, "flex", "/serviceTier").await;
+    check(
+        Provider::Bedrock,
+        "global.anthropic.claude-sonnet-5-5",
+        OpenAiApi::Auto,
+        "flex",
+        "/serviceTier/type",
+    )
+    .await;
+}
+
+/// Returns the searches and the cited pages in the events of an answer, and how many searches it counted.
+async fn searched(
+    provider: Provider,
+    model: &str,
+    api: OpenAiApi,
+    stream: &str,
+) -> (Vec<WebSearch>, Vec<Source>, u64) {
+    let (host, _requests) = serve(answer("200 OK", "content-type: text/event-stream\r\n", stream));
+    let provider = build(wants_search(provider, model, api).with(|options| options.host = host));
+    let mut events = provider.stream(searching()).await.unwrap();
+    let (mut searches, mut cited, mut count) = (Vec::new(), Vec::new(), 0);
+    while let Some(event) = events.next().await {
+        match event.unwrap() {
+            ModelEvent::Search(search) => searches.push(search),
+            ModelEvent::Sources(sources) => cited = sources,
+            ModelEvent::Finished { usage, .. } => count = usage.web_searches,
+            _ => {}
+        }
+    }
+    (searches, cited, count)
+}
+
+fn sse(events: &[Value]) -> String {
+    events
+        .iter()
+        .map(|event| format!("event: {}\ndata: {event}\n\n", event["type"].as_str().unwrap_or("message")))
+        .collect()
+}
+
+fn page() -> Source {
+    Source::new("https://a.example/x", "A page").unwrap()
+}
+
+#[tokio::test]
+async fn searches_of_claude_are_read_and_go_back_unchanged() {
+    let call = json!({"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {}});
+    let result = json!({"type": "web_search_tool_result", "tool_use_id": "srvtoolu_1", "content": [{
+        "type": "web_search_result", "url": "https://a.example/x", "title": "A page", "encrypted_content": "sealed", "page_age": null}]});
+    let citation = json!({"type": "web_search_result_location", "url": "https://a.example/x", "title": "A page",
+        "cited_text": "x", "encrypted_index": "sealed"});
+    let stream = sse(&[
+        json!({"type": "message_start", "message": {"model": "claude-sonnet-5-5", "usage": {"input_tokens": 9, "output_tokens": 1}}}),
+        json!({"type": "content_block_start", "index": 0, "content_block": call}),
+        json!({"type": "content_block_delta", "index": 0, "delta": {"type": "input_json_delta", "partial_json": "{\"query\": \"cats\"}"}}),
+        json!({"type": "content_block_stop", "index": 0}),
+        json!({"type": "content_block_start", "index": 1, "content_block": result}),
+        json!({"type": "content_block_stop", "index": 1}),
+        json!({"type": "content_block_start", "index": 2, "content_block": {"type": "text", "text": ""}}),
+        json!({"type": "content_block_delta", "index": 2, "delta": {"type": "text_delta", "text": "Cats."}}),
+        json!({"type": "content_block_delta", "index": 2, "delta": {"type": "citations_delta", "citation": citation}}),
+        json!({"type": "content_block_stop", "index": 2}),
+        json!({"type": "message_delta", "delta": {"stop_reason": "end_turn"},
+            "usage": {"output_tokens": 5, "server_tool_use": {"web_search_requests": 1}}}),
+        json!({"type": "message_stop"}),
+    ]);
+    let (searches, cited, count) =
+        searched(Provider::Anthropic, "claude-sonnet-5-5", OpenAiApi::Auto, &stream).await;
+    assert_eq!(
+        (searches[0].query.as_str(), &searches[0].sources, cited, count),
+        ("cats", &vec![page()], vec![page()], 1)
+    );
+    let mut request = searching();
+    let said = vec![Block::Search(searches[0].clone()), Block::text("Cats.")];
+    let at = "2026-11-20T10:00:00Z".parse().unwrap();
+    let more = [
+        Message::new(Role::Assistant, said, at),
+        Message::new(Role::User, vec![Block::text("And dogs?")], at),
+    ];
+    Arc::make_mut(&mut request.messages).extend(more.map(Arc::new));
+    let body =
+        body_of(request, wants_search(Provider::Anthropic, "claude-sonnet-5-5", OpenAiApi::Auto)).await;
+    let mut called = call;
+    called["input"] = json!({"query": "cats"});
+    assert_eq!(body["messages"][1]["content"], json!([called, result, {"type": "text", "text": "Cats."}]));
+}
+
+#[tokio::test]
+async fn a_search_that_a_pause_interrupts_goes_back() {
+    let call = json!({"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {"query": "cats"}});
+    let stream = sse(&[
+        json!({"type": "content_block_start", "index": 0, "content_block": call}),
+        json!({"type": "content_block_stop", "index": 0}),
+        json!({"type": "message_delta", "delta": {"stop_reason": "pause_turn"}, "usage": {"output_tokens": 5}}),
+        json!({"type": "message_stop"}),
+    ]);
+    let (searches, ..) = searched(Provider::Anthropic, "claude-sonnet-5-5", OpenAiApi::Auto, &stream).await;
+    assert_eq!(searches[0].opaque.as_ref().unwrap().data, json!([call]));
+}
+
+#[tokio::test]
+async fn searches_of_the_responses_api_are_read_and_go_back() {
+    let item = json!({"type": "web_search_call", "id": "ws_1", "status": "completed", "action": {"type": "search", "query": "cats"}});
+    let annotation = json!({"type": "url_citation", "url": "https://a.example/x", "title": "A page", "start_index": 0, "end_index": 4});
+    let stream = sse(&[
+        json!({"type": "response.created", "response": {"model": "gpt-6-sol"}}),
+        json!({"type": "response.output_item.done", "output_index": 0, "item": item}),
+        json!({"type": "response.output_text.delta", "output_index": 1, "delta": "Cats."}),
+        json!({"type": "response.output_text.annotation.added", "output_index": 1, "annotation": annotation}),
+        json!({"type": "response.completed", "response": {"status": "completed", "usage": {"input_tokens": 9, "output_tokens": 5}}}),
+    ]);
+    let (searches, cited, count) =
+        searched(Provider::OpenAi, "gpt-6-sol", OpenAiApi::Responses, &stream).await;
+    assert_eq!((searches[0].query.as_str(), cited, count), ("cats", vec![page()], 1));
+    assert_eq!(searches[0].opaque.as_ref().unwrap().data, item);
+}
+
+#[tokio::test]
+async fn searches_of_gemini_and_citations_of_chat_completions_are_read() {
+    let grounding = json!({"webSearchQueries": ["cats", "dogs"], "groundingChunks": [{"web": {"uri": "https://a.example/x", "title": "A page"}}]});
+    let parts = json!([{"text": "Cats."}]);
+    let candidate =
+        json!({"content": {"parts": parts}, "finishReason": "STOP", "groundingMetadata": grounding});
+    let stream = format!("data: {}\n\n", json!({"candidates": [candidate]}));
+    let (searches, _, count) = searched(Provider::Gemini, "gemini-3.8-flash", OpenAiApi::Auto, &stream).await;
+    assert_eq!((searches[0].query.as_str(), &searches[0].sources, count), ("cats; dogs", &vec![page()], 2));
+    let citation =
+        json!({"type": "url_citation", "url_citation": {"url": "https://a.example/x", "title": "A page"}});
+    let choice = json!({"index": 0, "delta": {"content": "Cats.", "annotations": [citation]}, "finish_reason": "stop"});
+    let stream = format!("data: {}\n\ndata: [DONE]\n\n", json!({"choices": [choice]}));
+    let (searches, ..) = searched(Provider::LiteLlm, "gpt-6-sol", OpenAiApi::Chat, &stream).await;
+    assert_eq!(searches[0].sources, [page()]);
 }

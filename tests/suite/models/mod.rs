@@ -10,6 +10,7 @@ mod model_test;
 mod money;
 mod offline;
 mod openai;
+mod provider_search;
 mod structured_answers;
 mod usage;
 mod wire_formats;

@@ -143,6 +143,7 @@ export const texts = {
     toEnd: "New text below",
     down: "Go to the end",
     reasoning: "Reasoning",
+    searched: "Web search by the provider",
     folded: (/** @type {number} */ n) =>
       `${plural(n, "older message was", "older messages were")} summarised for the model. Nothing was deleted.`,
     context: (/** @type {string} */ source) => `Context from ${source}`,

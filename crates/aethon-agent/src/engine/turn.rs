@@ -10,6 +10,7 @@ use aethon_core::model::{ModelErrorKind, StopReason, Usage};
 use aethon_core::session::Finished;
 use aethon_core::surface::TurnEvent;
 use aethon_core::tool::{ToolContext, Toolbox as _};
+use aethon_core::web_search::Source;
 
 use super::agents::RunningAgent;
 use super::ask::Dialogue;
@@ -395,7 +396,9 @@ impl<'e> Turn<'e> {
         self.answer.continued = None;
         let now = self.shared.services.clock.now();
         let configured = &self.agent.model();
+        let sources = response.sources();
         let mut message = response.into_message(&self.context.turn, configured, now);
+        self.list_sources(&mut message, &sources);
         self.tools.distinguish(&mut message);
         self.answer.usage += usage;
         self.answer.usage += std::mem::take(&mut self.dialogue.usage);
@@ -403,6 +406,18 @@ impl<'e> Turn<'e> {
         self.job.surface.emit(&self.context.turn, TurnEvent::Usage(self.answer.usage));
         self.shared.services.hooks.after_model(&self.context, Ok(&message), &usage).await;
         (message, stop)
+    }
+
+    /// Lists the pages of a web search below the answer, where every client shows them. JSON that was asked for stays alone.
+    fn list_sources(&self, message: &mut Message, sources: &[Source]) {
+        let is_answer = says_something(message) && message.tool_calls().next().is_none();
+        if sources.is_empty() || !is_answer || self.job.inbound.schema.is_some() {
+            return;
+        }
+        let links: Vec<String> = sources.iter().map(|source| format!("- {}", source.link())).collect();
+        let list = format!("Sources:\n\n{}", links.join("\n"));
+        self.job.surface.emit(&self.context.turn, TurnEvent::Text(format!("\n\n{list}")));
+        message.content.push(Block::text(list));
     }
 
     /// Adds a stored message to the window and shows it to the watchers.

@@ -70,7 +70,7 @@ fn to_chars(message: &Message, chars: usize, pictures: Pictures) -> Message {
                 *block =
                     Block::text(format!("[A picture ({mime}) is left out here, because it does not fit.]"));
             }
-            Block::Image { .. } | Block::Reasoning { .. } | Block::Notice { .. } => {}
+            Block::Image { .. } | Block::Reasoning { .. } | Block::Search(_) | Block::Notice { .. } => {}
         }
     }
     message
@@ -82,7 +82,7 @@ fn length(block: &Block) -> usize {
         Block::Folded { summary, .. } => summary.len(),
         Block::ToolResult(result) => result.output.len(),
         Block::ToolCall(call) => call.input.to_string().len(),
-        Block::Image { .. } | Block::Reasoning { .. } | Block::Notice { .. } => 0,
+        Block::Image { .. } | Block::Reasoning { .. } | Block::Search(_) | Block::Notice { .. } => 0,
     }
 }
 

@@ -31,4 +31,5 @@ mod stopping;
 mod submit;
 mod together;
 mod tools;
+mod web_search;
 mod window;

@@ -5,10 +5,11 @@ use std::sync::Arc;
 
 use aethon_core::message::{Opaque, ToolCall};
 use aethon_core::model::{ModelError, ModelEvent, StopReason, Usage};
+use aethon_core::web_search::{Source, WEB_SEARCH};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::DIALECT;
+use super::{DIALECT, search};
 use crate::classify::{self, Report};
 use crate::counted;
 use crate::estimate;
@@ -25,6 +26,9 @@ pub(super) struct MessagesDecoder {
     ids: CallIds,
     open: BTreeMap<u64, Open>,
     has_calls: bool,
+    /// Searches whose results are not here yet.
+    searches: Vec<Value>,
+    cited: Vec<Source>,
     told: usize,
     model: Option<String>,
     usage: UsageWire,
@@ -47,6 +51,13 @@ enum Open {
         given: Value,
         json: String,
     },
+    /// A call of a tool that the service runs itself; its input comes in pieces.
+    ServerCall {
+        block: Value,
+        json: String,
+    },
+    /// What a web search found.
+    Found(Value),
     /// Of an unknown kind; skipped.
     Other,
 }
@@ -101,6 +112,8 @@ enum Delta {
     Thinking { thinking: String },
     #[serde(rename = "signature_delta")]
     Signature { signature: String },
+    #[serde(rename = "citations_delta")]
+    Citation { citation: Value },
     #[serde(other)]
     Unknown,
 }
@@ -127,6 +140,12 @@ struct UsageWire {
     output_tokens: Option<u64>,
     cache_read_input_tokens: Option<u64>,
     cache_creation_input_tokens: Option<u64>,
+    server_tool_use: Option<ServerToolUse>,
+}
+
+#[derive(Deserialize, Default, Clone, Copy)]
+struct ServerToolUse {
+    web_search_requests: Option<u64>,
 }
 
 impl UsageWire {
@@ -137,6 +156,7 @@ impl UsageWire {
         self.cache_read_input_tokens = newer.cache_read_input_tokens.or(self.cache_read_input_tokens);
         self.cache_creation_input_tokens =
             newer.cache_creation_input_tokens.or(self.cache_creation_input_tokens);
+        self.server_tool_use = newer.server_tool_use.or(self.server_tool_use);
     }
 }
 
@@ -148,6 +168,8 @@ impl MessagesDecoder {
             ids: CallIds::random(),
             open: BTreeMap::new(),
             has_calls: false,
+            searches: Vec::new(),
+            cited: Vec::new(),
             told: 0,
             model: None,
             usage: UsageWire::default(),
@@ -176,6 +198,10 @@ impl MessagesDecoder {
                 let given = block.get("input").cloned().unwrap_or_default();
                 Open::Call { id, name: field("name"), given, json: String::new() }
             }
+            Some("server_tool_use") if field("name") == WEB_SEARCH => {
+                Open::ServerCall { block, json: String::new() }
+            }
+            Some("web_search_tool_result") => Open::Found(block),
             _ => Open::Other,
         };
         self.open.insert(index, open);
@@ -197,6 +223,10 @@ impl MessagesDecoder {
                 self.told += partial_json.len();
                 json.push_str(&partial_json);
             }
+            (Some(Open::ServerCall { json, .. }), Delta::InputJson { partial_json }) => {
+                json.push_str(&partial_json);
+            }
+            (_, Delta::Citation { citation }) => self.cited.extend(search::source(&citation)),
             _ => {}
         }
     }
@@ -204,6 +234,18 @@ impl MessagesDecoder {
     fn close(&mut self, open: Open, events: &mut Events) {
         match open {
             Open::Text | Open::Other => {}
+            Open::ServerCall { mut block, json } => {
+                if !json.is_empty() {
+                    block["input"] = arguments(&json);
+                }
+                self.searches.push(block);
+            }
+            Open::Found(found) => {
+                let id = found.get("tool_use_id").and_then(Value::as_str);
+                let is_its = |call: &Value| call.get("id").and_then(Value::as_str) == id;
+                let call = self.searches.iter().position(is_its).map(|place| self.searches.remove(place));
+                events.push_back(search::found(call, Some(found)));
+            }
             Open::Thinking { text, signature } => {
                 let data = json!({ "type": "thinking", "thinking": text, "signature": signature });
                 // Without its signature, the service does not accept a thought back.
@@ -260,6 +302,7 @@ impl MessagesDecoder {
             output_tokens: estimate::unless_counted(self.usage.output_tokens, estimate::tokens(self.told)),
             cached_tokens: cached,
             cache_write_tokens: written,
+            web_searches: self.usage.server_tool_use.and_then(|used| used.web_search_requests).unwrap_or(0),
             ..Usage::default()
         }
     }
@@ -318,6 +361,15 @@ impl Decoder for MessagesDecoder {
             _ if self.has_calls => StopReason::ToolUse,
             _ => StopReason::End,
         };
+        if stop == StopReason::Pause {
+            // The service goes on with a search that it has not finished.
+            for call in std::mem::take(&mut self.searches) {
+                events.push_back(search::found(Some(call), None));
+            }
+        }
+        if !self.cited.is_empty() {
+            events.push_back(ModelEvent::Sources(std::mem::take(&mut self.cited)));
+        }
         events.push_back(ModelEvent::Finished { stop, usage: self.usage(), model: self.model.take() });
     }
 }

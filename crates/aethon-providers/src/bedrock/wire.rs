@@ -48,6 +48,9 @@ pub(super) fn body(request: &ModelRequest, policy: &RequestPolicy) -> Value {
     if inference.as_object().is_some_and(|settings| !settings.is_empty()) {
         body["inferenceConfig"] = inference;
     }
+    if let Some(tier) = &policy.settings.service_tier {
+        body["serviceTier"] = json!({ "type": tier });
+    }
     if let Some(schema) = policy.schema(request) {
         body["outputConfig"] = json!({ "textFormat": answer_format::converse(schema) });
     }
@@ -145,6 +148,7 @@ fn part(part: &Part<'_>) -> Value {
 
 fn said_block(said: &Said<'_>) -> Option<Value> {
     match said {
+        Said::Search(_) => None,
         Said::Text(text) => Some(json!({ "text": text })),
         Said::Image { .. } => Some(json!({ "text": prompt::MADE_PICTURE })),
         Said::Opaque(opaque) => {

@@ -48,6 +48,15 @@ const PARAMETERS: &[(&str, LearnedRestriction)] = &[
     ("think", LearnedRestriction::NoEffort),
     ("prompt_cache_key", LearnedRestriction::NoCacheKey),
     ("stream_options", LearnedRestriction::NoStreamOptions),
+    ("web_search", LearnedRestriction::NoWebSearch),
+    ("web search", LearnedRestriction::NoWebSearch),
+    ("google_search", LearnedRestriction::NoWebSearch),
+    ("googlesearch", LearnedRestriction::NoWebSearch),
+    ("search tool", LearnedRestriction::NoWebSearch),
+    ("search as tool", LearnedRestriction::NoWebSearch),
+    ("search grounding", LearnedRestriction::NoWebSearch),
+    ("tool use with function calling", LearnedRestriction::NoWebSearch),
+    ("built-in tools", LearnedRestriction::NoWebSearch),
     ("response_format", LearnedRestriction::NoSchema),
     ("json_schema", LearnedRestriction::NoSchema),
     ("text.format", LearnedRestriction::NoSchema),
@@ -159,6 +168,9 @@ mod tests {
             Some(NoSchema),
         );
         check(400, "output_config.format: Extra inputs are not permitted", Some(NoSchema));
+        check(400, "Tool 'web_search' is not supported with gpt-4.1-nano.", Some(NoWebSearch));
+        check(400, "Unknown parameter: 'web_search_options'.", Some(NoWebSearch));
+        check(400, "Tool use with function calling is unsupported", Some(NoWebSearch));
         check(400, "output_config.effort: Extra inputs are not permitted", Some(NoEffort));
         check(
             400,

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use aethon_core::message::{Opaque, ToolCall};
 use aethon_core::model::{ModelError, ModelErrorKind, ModelEvent, StopReason, Usage};
+use aethon_core::web_search::{Source, WebSearch};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
@@ -33,6 +34,7 @@ pub(super) struct GenerateContentDecoder {
     model: Option<String>,
     usage: UsageWire,
     finish: Option<String>,
+    grounding: Option<Grounding>,
 }
 
 #[derive(Deserialize)]
@@ -53,6 +55,17 @@ struct Candidate {
     content: Option<Content>,
     finish_reason: Option<String>,
     finish_message: Option<String>,
+    grounding_metadata: Option<Grounding>,
+}
+
+/// What a search found; every response repeats it so far.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Grounding {
+    #[serde(default)]
+    web_search_queries: Option<Vec<String>>,
+    #[serde(default)]
+    grounding_chunks: Option<Vec<Value>>,
 }
 
 #[derive(Deserialize)]
@@ -70,6 +83,11 @@ struct Part {
     thought_signature: Option<String>,
     #[serde(alias = "function_call")]
     function_call: Option<FunctionCall>,
+    /// A call of a tool that the service ran itself, and its result: both go back unchanged.
+    #[serde(alias = "tool_call")]
+    tool_call: Option<Value>,
+    #[serde(alias = "tool_response")]
+    tool_response: Option<Value>,
     #[serde(alias = "inline_data")]
     inline_data: Option<InlineData>,
 }
@@ -136,6 +154,7 @@ impl GenerateContentDecoder {
             model: None,
             usage: UsageWire::default(),
             finish: None,
+            grounding: None,
         }
     }
 
@@ -143,6 +162,17 @@ impl GenerateContentDecoder {
         let signature = part.thought_signature.filter(|signature| !signature.is_empty());
         if let Some(call) = part.function_call {
             return self.call(call, signature, events);
+        }
+        for (name, value) in [("toolCall", part.tool_call), ("toolResponse", part.tool_response)] {
+            if let Some(value) = value {
+                self.end_text(events);
+                let mut data = json!({ name: value });
+                if let Some(signature) = signature {
+                    data["thoughtSignature"] = signature.into();
+                }
+                events.push_back(kept(data, String::new()));
+                return Ok(());
+            }
         }
         if let Some(picture) = part.inline_data {
             self.end_thought(None, events);
@@ -231,6 +261,26 @@ impl GenerateContentDecoder {
             None if text.is_empty() => {}
             None => events.push_back(ModelEvent::ReasoningDone { text, opaque: None }),
         }
+    }
+
+    /// Emits what was searched for, which the service tells apart from the parts of the answer.
+    fn end_search(&mut self, events: &mut Events) -> u64 {
+        let Some(grounding) = self.grounding.take() else { return 0 };
+        let queries = grounding.web_search_queries.unwrap_or_default();
+        let field = |chunk: &Value, name: &str| {
+            chunk.pointer(name).and_then(Value::as_str).unwrap_or_default().to_owned()
+        };
+        let chunks = grounding.grounding_chunks.unwrap_or_default();
+        let pages = chunks
+            .iter()
+            .filter_map(|chunk| Source::new(&field(chunk, "/web/uri"), &field(chunk, "/web/title")));
+        let sources: Vec<Source> = pages.collect();
+        if queries.is_empty() && sources.is_empty() {
+            return 0;
+        }
+        let search = WebSearch { query: queries.join("; "), sources, opaque: None };
+        events.push_back(ModelEvent::Search(search));
+        queries.len().max(1) as u64
     }
 
     /// Checks for a finish reason that is a failure.
@@ -322,6 +372,7 @@ impl Decoder for GenerateContentDecoder {
         for part in first.content.and_then(|content| content.parts).unwrap_or_default() {
             self.part(part, events)?;
         }
+        self.grounding = first.grounding_metadata.or(self.grounding.take());
         let reason = first.finish_reason.filter(|reason| reason != "FINISH_REASON_UNSPECIFIED");
         self.finish = reason.or(self.finish.take());
         self.check_finish(first.finish_message.as_deref())
@@ -333,9 +384,10 @@ impl Decoder for GenerateContentDecoder {
 
     fn end(&mut self, events: &mut Events) {
         self.end_text(events);
+        let web_searches = self.end_search(events);
         events.push_back(ModelEvent::Finished {
             stop: self.stop(),
-            usage: self.usage(),
+            usage: Usage { web_searches, ..self.usage() },
             model: self.model.take(),
         });
     }

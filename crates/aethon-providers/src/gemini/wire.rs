@@ -25,10 +25,23 @@ pub(super) fn body(request: &ModelRequest, policy: &RequestPolicy) -> Value {
     if !request.system.trim().is_empty() {
         body["systemInstruction"] = json!({ "parts": [{ "text": &*request.system }] });
     }
-    if policy.offers_tools(request) {
-        let declarations: Vec<Value> = request.tools.iter().map(declaration).collect();
-        body["tools"] = json!([{ "functionDeclarations": declarations }]);
+    let declarations: Vec<Value> = policy.tools(request).into_iter().map(declaration).collect();
+    let has_functions = !declarations.is_empty();
+    let mut tools: Vec<Value> = Vec::new();
+    if has_functions {
+        tools.push(json!({ "functionDeclarations": declarations }));
     }
+    if policy.searches_web(request) {
+        tools.push(json!({ "googleSearch": {} }));
+        if has_functions && policy.rules.insists_on_signatures {
+            // Newer models search beside functions if the searches go back to them.
+            body["toolConfig"] = json!({ "includeServerSideToolInvocations": true });
+        }
+    }
+    if !tools.is_empty() {
+        body["tools"] = tools.into();
+    }
+    set(&mut body, "serviceTier", policy.settings.service_tier.as_deref());
     let mut generation = Value::Object(Map::new());
     set(&mut generation, "maxOutputTokens", policy.output_limit(request));
     set(&mut generation, "temperature", policy.temperature());
@@ -109,7 +122,7 @@ fn said<'a>(said: &[Said<'a>], insists_on_signatures: bool, own_ids: &mut HashSe
         match piece {
             Said::Text(text) => parts.push(json!({ "text": text })),
             Said::Opaque(opaque) if opaque.dialect == DIALECT => parts.push(opaque.data.clone()),
-            Said::Opaque(_) => {}
+            Said::Opaque(_) | Said::Search(_) => {}
             Said::Image { mime, data, opaque } => parts.push(made_picture(mime, data, opaque)),
             Said::Call(call) => {
                 let mut part = self::call(call, own_ids);

@@ -88,7 +88,7 @@ fn assistant(said: &[Said<'_>]) -> Value {
             Said::Call(call) => {
                 calls.push(json!({ "function": { "name": call.name, "arguments": prompt::input(call) } }));
             }
-            Said::Opaque(_) => {}
+            Said::Opaque(_) | Said::Search(_) => {}
         }
     }
     let mut message = json!({ "role": "assistant", "content": texts.join("\n\n") });

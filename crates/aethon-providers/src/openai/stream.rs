@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use aethon_core::message::ToolCall;
 use aethon_core::model::{ModelError, ModelEvent, StopReason, Usage};
+use aethon_core::web_search::{Source, WebSearch};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -33,6 +34,7 @@ pub(super) struct ChatDecoder {
     /// Whether the thought came under the name under which some services require it back.
     is_wanted_back: bool,
     details: Vec<Value>,
+    cited: Vec<Source>,
     told: usize,
     refused: bool,
     model: Option<String>,
@@ -77,6 +79,7 @@ struct Delta {
     reasoning: Option<String>,
     reasoning_details: Option<Vec<Value>>,
     tool_calls: Option<Vec<CallDelta>>,
+    annotations: Option<Vec<Value>>,
 }
 
 #[derive(Deserialize)]
@@ -134,6 +137,7 @@ impl ChatDecoder {
             thought: String::new(),
             is_wanted_back: false,
             details: Vec::new(),
+            cited: Vec::new(),
             told: 0,
             refused: false,
             model: None,
@@ -146,6 +150,11 @@ impl ChatDecoder {
     fn delta(&mut self, delta: Delta, events: &mut Events) -> Result<(), ModelError> {
         self.is_wanted_back |= delta.reasoning_content.as_ref().is_some_and(|text| !text.is_empty());
         self.think(delta.reasoning_content.or(delta.reasoning), events);
+        for annotation in delta.annotations.iter().flatten() {
+            let page = annotation.get("url_citation").unwrap_or(annotation);
+            let field = |name: &str| page.get(name).and_then(Value::as_str).unwrap_or_default();
+            self.cited.extend(Source::new(field("url"), field("title")));
+        }
         for piece in delta.reasoning_details.unwrap_or_default() {
             self.detail(piece)?;
         }
@@ -334,6 +343,11 @@ impl Decoder for ChatDecoder {
     fn end(&mut self, events: &mut Events) {
         self.end_thought(events);
         self.end_details(events);
+        if !self.cited.is_empty() {
+            // The service says what it cites, but not what it searched for.
+            let sources = std::mem::take(&mut self.cited);
+            events.push_back(ModelEvent::Search(WebSearch { query: String::new(), sources, opaque: None }));
+        }
         let mut used: Vec<String> = Vec::new();
         // A call without a name is a fragment that cannot run.
         let calls: Vec<Call> =

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use super::profile::{EffortForm, Profile};
 use super::thoughts;
 use crate::answer_format;
+use crate::capabilities::is_openrouter;
 use crate::policy::RequestPolicy;
 use crate::prompt::{self, Part, Said, Turn};
 use crate::restrictions::LearnedRestriction;
@@ -26,9 +27,17 @@ pub(super) fn body(request: &ModelRequest, policy: &RequestPolicy, profile: &Pro
     if profile.asks_for_usage && !policy.has_learnt(LearnedRestriction::NoStreamOptions) {
         body["stream_options"] = json!({ "include_usage": true });
     }
-    if policy.offers_tools(request) {
-        body["tools"] = request.tools.iter().map(tool).collect();
+    let tools = policy.tools(request);
+    if !tools.is_empty() {
+        body["tools"] = tools.into_iter().map(tool).collect();
     }
+    if policy.searches_web(request) {
+        match is_openrouter(&policy.capabilities.host) {
+            true => body["plugins"] = json!([{ "id": "web" }]),
+            false => body["web_search_options"] = json!({}),
+        }
+    }
+    set(&mut body, "service_tier", policy.settings.service_tier.as_deref());
     if let (Some(limit), Some(key)) = (policy.output_limit(request), limit_key(policy, profile)) {
         body[key] = limit.into();
     }
@@ -173,7 +182,7 @@ fn assistant(said: &[Said<'_>], policy: &RequestPolicy, profile: &Profile) -> Va
                 "type": "function",
                 "function": { "name": call.name, "arguments": prompt::input(call).to_string() },
             })),
-            Said::Opaque(_) => {}
+            Said::Opaque(_) | Said::Search(_) => {}
         }
     }
     let content = match texts.is_empty() && !policy.has_learnt(LearnedRestriction::NoNullContent) {

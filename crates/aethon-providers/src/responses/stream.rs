@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use aethon_core::message::{Opaque, ToolCall};
 use aethon_core::model::{ModelError, ModelEvent, StopReason, Usage};
+use aethon_core::web_search::{Source, WebSearch};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -35,6 +36,8 @@ pub(super) struct ResponsesDecoder {
     has_text: bool,
     has_calls: bool,
     refused: bool,
+    searches: u64,
+    cited: Vec<Source>,
     model: Option<String>,
     usage: Option<UsageWire>,
     end: Option<End>,
@@ -63,6 +66,7 @@ struct Event {
     #[serde(default)]
     delta: Option<Value>,
     arguments: Option<String>,
+    annotation: Option<Value>,
     item: Option<Item>,
     response: Option<Response>,
 }
@@ -78,12 +82,16 @@ struct Item {
     content: Option<Vec<Part>>,
     summary: Option<Vec<Part>>,
     encrypted_content: Option<String>,
+    /// What a search did.
+    action: Option<Value>,
+    status: Option<String>,
 }
 
 #[derive(Deserialize)]
 struct Part {
     text: Option<String>,
     refusal: Option<String>,
+    annotations: Option<Vec<Value>>,
 }
 
 #[derive(Deserialize)]
@@ -131,6 +139,8 @@ impl ResponsesDecoder {
             has_text: false,
             has_calls: false,
             refused: false,
+            searches: 0,
+            cited: Vec::new(),
             model: None,
             usage: None,
             end: None,
@@ -162,6 +172,9 @@ impl ResponsesDecoder {
             // Parts of a summary are paragraphs.
             "response.reasoning_summary_part.added" if !self.thought.is_empty() => {
                 self.think("\n\n".into(), events);
+            }
+            "response.output_text.annotation.added" => {
+                self.cited.extend(event.annotation.as_ref().and_then(cited));
             }
             "response.function_call_arguments.delta" => {
                 self.told += delta.len();
@@ -224,9 +237,11 @@ impl ResponsesDecoder {
                 );
             }
             "reasoning" => self.reasoning(item, events),
+            "web_search_call" => self.search(item, events),
             // Its text was already emitted, unless no piece of it came.
             "message" if !self.has_text => {
                 for part in item.content.unwrap_or_default() {
+                    self.cited.extend(part.annotations.iter().flatten().filter_map(cited));
                     self.refused |= part.refusal.is_some();
                     self.say(part.text.or(part.refusal).unwrap_or_default(), events);
                 }
@@ -273,6 +288,26 @@ impl ResponsesDecoder {
         if !text.is_empty() || opaque.is_some() {
             events.push_back(ModelEvent::ReasoningDone { text, opaque });
         }
+    }
+
+    /// Handles a search that the service ran. Nothing is stored there, so the item goes back unchanged.
+    fn search(&mut self, item: Item, events: &mut Events) {
+        self.end_thought(events);
+        let action = item.action.unwrap_or_default();
+        let field = |name: &str| action.get(name).and_then(Value::as_str);
+        // Without its action, the service does not accept a search back.
+        let Some(kind) = field("type") else { return };
+        self.searches += u64::from(kind == "search");
+        let first = || action.pointer("/queries/0").and_then(Value::as_str);
+        let query = field("query").or_else(first).or(field("url")).unwrap_or_default().to_owned();
+        let pages = action.get("sources").and_then(Value::as_array);
+        let sources = pages.into_iter().flatten().filter_map(page).collect();
+        let mut data = json!({ "type": "web_search_call", "status": item.status, "action": action });
+        if let Some(id) = item.id {
+            data["id"] = id.into();
+        }
+        let opaque = Some(Opaque { dialect: DIALECT.into(), data });
+        events.push_back(ModelEvent::Search(WebSearch { query, sources, opaque }));
     }
 
     /// Handles the whole response.
@@ -337,9 +372,21 @@ impl ResponsesDecoder {
                 estimate::tokens(self.told),
             ),
             cached_tokens: cached.unwrap_or(0),
+            web_searches: self.searches,
             ..Usage::default()
         }
     }
+}
+
+/// Returns the page that an annotation cites.
+fn cited(annotation: &Value) -> Option<Source> {
+    let is_page = annotation.get("type").and_then(Value::as_str) == Some("url_citation");
+    page(annotation).filter(|_| is_page)
+}
+
+fn page(value: &Value) -> Option<Source> {
+    let field = |name: &str| value.get(name).and_then(Value::as_str).unwrap_or_default();
+    Source::new(field("url"), field("title"))
 }
 
 impl Decoder for ResponsesDecoder {
@@ -384,6 +431,9 @@ impl Decoder for ResponsesDecoder {
             _ if self.has_calls => StopReason::ToolUse,
             _ => StopReason::End,
         };
+        if !self.cited.is_empty() {
+            events.push_back(ModelEvent::Sources(std::mem::take(&mut self.cited)));
+        }
         events.push_back(ModelEvent::Finished { stop, usage: self.usage(), model: self.model.take() });
     }
 }

@@ -25,9 +25,14 @@ pub(super) fn body(request: &ModelRequest, policy: &RequestPolicy) -> Value {
     if !request.system.trim().is_empty() {
         body["instructions"] = (&*request.system).into();
     }
-    if policy.offers_tools(request) {
-        body["tools"] = request.tools.iter().map(tool).collect();
+    let mut tools: Vec<Value> = policy.tools(request).into_iter().map(tool).collect();
+    if policy.searches_web(request) {
+        tools.push(json!({ "type": "web_search" }));
     }
+    if !tools.is_empty() {
+        body["tools"] = tools.into();
+    }
+    set(&mut body, "service_tier", policy.settings.service_tier.as_deref());
     set(&mut body, "max_output_tokens", policy.output_limit(request).map(|limit| limit.max(MIN_OUTPUT)));
     if let Some(schema) = policy.schema(request) {
         body["text"] = json!({ "format": answer_format::responses(schema) });
@@ -101,6 +106,7 @@ fn said_item(said: &Said<'_>) -> Option<Value> {
             call["result"] = (*data).into();
             Some(call)
         }
+        Said::Search(opaque) => (opaque.dialect == DIALECT).then(|| opaque.data.clone()),
         Said::Image { .. } => Some(json!({ "role": "assistant", "content": prompt::MADE_PICTURE })),
         Said::Call(call) => Some(json!({
             "type": "function_call",

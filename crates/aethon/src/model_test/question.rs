@@ -120,7 +120,10 @@ async fn read(
                 answer.stop = stop;
                 answer.usage = Some(usage);
             }
-            ModelEvent::ReasoningDone { .. } | ModelEvent::Image { .. } => {}
+            ModelEvent::ReasoningDone { .. }
+            | ModelEvent::Image { .. }
+            | ModelEvent::Search(_)
+            | ModelEvent::Sources(_) => {}
         }
     }
     answer.took = start.elapsed();
