@@ -73,6 +73,9 @@ pub(crate) enum Command {
         /// The model that answers: a name under [model.named], or a model id [default: model.model_id].
         #[arg(long, value_name = "NAME")]
         model: Option<String>,
+        /// Answer with JSON that fits the JSON Schema in this file.
+        #[arg(long, value_name = "FILE")]
+        schema: Option<PathBuf>,
         /// Print one JSON object instead of text.
         #[arg(long)]
         json: bool,

@@ -20,7 +20,6 @@ use anyhow::Result;
 use clap::Parser;
 
 use args::{ChannelsCommand, Cli, Command, ModelCommand, SopCommand};
-use chat::Wishes;
 use setup::finish;
 
 fn main() -> ExitCode {
@@ -85,8 +84,9 @@ fn run(cli: Cli) -> Result<ExitCode> {
         Command::Usage { days, json } => finish(commands::usage::run(common, days, json)),
         Command::Audit { limit, json } => finish(commands::audit::run(common, limit, json)),
         Command::Chat { session } => finish(commands::chat::chat(common, &session)),
-        Command::Ask { text, session, effort, model, json } => {
-            finish(commands::chat::ask(common, text, session, &Wishes { effort, model }, json))
+        Command::Ask { text, session, effort, model, schema, json } => {
+            let wish = commands::chat::Wish { text, session, effort, model, schema, json };
+            finish(commands::chat::ask(common, wish))
         }
     }
 }

@@ -30,7 +30,7 @@ const MAX_CHAIN: usize = 64;
 
 /// Fills in a retry or an edit from the message that it repeats. It belongs to the person who wrote that message,
 /// regardless of who requests it, and is untrusted if that message was: a person who edits a stranger's words starts
-/// from them. Unless it names an effort or a model of its own, it keeps that of the message; an edit that names no files keeps
+/// from them. Unless it names an effort, a model or a schema of its own, it keeps that of the message; an edit that names no files keeps
 /// the message's files.
 pub(crate) async fn inherit_from_original(log: &dyn TurnLog, inbound: &mut Inbound) -> Result<()> {
     let (turn, keeps_attachments) = match &mut inbound.intent {
@@ -48,6 +48,9 @@ pub(crate) async fn inherit_from_original(log: &dyn TurnLog, inbound: &mut Inbou
     }
     if inbound.model.is_none() {
         inbound.model = repeated.model;
+    }
+    if inbound.schema.is_none() {
+        inbound.schema = repeated.schema;
     }
     if keeps_attachments {
         inbound.attachments = original_message(log, inbound, &turn).await?.attachments;

@@ -27,6 +27,9 @@ pub struct Options {
     pub max_tool_output_chars: usize,
     /// Whether models see the text files that come with a message between markers of outside content.
     pub marks_files: bool,
+    /// Whether the model's provider may search the web in a turn that outside text is in. A search sends words out, and no
+    /// person can be asked about one.
+    pub searches_beside_outside_text: bool,
     /// How many turns may run and wait.
     pub queues: QueueLimits,
     /// How many messages of a session a model may see, which bounds the memory that a conversation takes; beyond that,
@@ -116,6 +119,7 @@ impl Default for Options {
             approval_timeout: Duration::from_secs(120),
             max_tool_output_chars: 12_000,
             marks_files: true,
+            searches_beside_outside_text: true,
             queues: QueueLimits { per_session: 32, turns: 512, bytes: 64 << 20 },
             window_messages: 10_000,
             compaction: Compaction { share: 0.8, ahead: true },

@@ -77,6 +77,21 @@ fn model(key: &KeyPath, model: &Model, remarks: &mut Remarks) {
         }
     }
     address::model_host(key, &model.host, model.allow_http, remarks);
+    service_tier(key, model, remarks);
+}
+
+/// Checks the word for the service tier. Servers that speak OpenAI's dialect have words of their own.
+fn service_tier(key: &KeyPath, model: &Model, remarks: &mut Remarks) {
+    let (tier, tiers) = (model.service_tier.trim(), model.provider.service_tiers());
+    let has_own_words = model.provider.has_compatible_servers() && !model.host.trim().is_empty();
+    if tier.is_empty() || has_own_words || tiers.contains(&tier) {
+        return;
+    }
+    let allowed = match tiers {
+        [] => format!("no word, because {} has no service tiers", model.provider.title()),
+        tiers => format!("one of {}", tiers.join(", ")),
+    };
+    remarks.problem(key.key("service_tier"), tier, allowed);
 }
 
 fn ranges(config: &Config, remarks: &mut Remarks) {

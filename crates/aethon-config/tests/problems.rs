@@ -57,6 +57,17 @@ fn a_wrong_value_in_the_file_names_line_key_found_and_allowed() {
         "[model]\nmodel_id = 5\n",
         &["config.toml:2: model.model_id: found a whole number; allowed: a string in quotes"],
     );
+    check(
+        "[model]\nprovider = \"mistral\"\nservice_tier = \"flex\"\n",
+        &[
+            "config.toml:3: model.service_tier: found flex; allowed: no word, because Mistral has no service tiers",
+        ],
+    );
+    check(
+        "[model]\nprovider = \"anthropic\"\nservice_tier = \"flex\"\n",
+        &["config.toml:3: model.service_tier: found flex; allowed: one of auto, standard_only"],
+    );
+    check("[model]\nhost = \"https://api.groq.com/openai/v1\"\nservice_tier = \"on_demand\"\n", &[]);
     check("model = 5\n", &["config.toml:1: model: found 5; allowed: a table"]);
     check(
         "[security]\nblocked_commands = \"sudo\"\n",

@@ -19,6 +19,8 @@ pub enum EndReason {
     Length,
     /// The model gave no answer.
     EmptyAnswer,
+    /// The answer does not fit the schema that was asked for.
+    SchemaMismatch,
     /// The day's budget does not allow another call.
     BudgetExceeded,
     /// The budget cannot be enforced for a model whose price is unknown.
@@ -54,9 +56,10 @@ pub enum EndReason {
 
 impl EndReason {
     /// The reasons that have a word of their own.
-    const OWN: [Self; 15] = [
+    const OWN: [Self; 16] = [
         Self::Length,
         Self::EmptyAnswer,
+        Self::SchemaMismatch,
         Self::BudgetExceeded,
         Self::BudgetUnpriced,
         Self::Loop,
@@ -78,6 +81,7 @@ impl EndReason {
             Self::Model(kind) => kind.code(),
             Self::Length => "length",
             Self::EmptyAnswer => "empty_answer",
+            Self::SchemaMismatch => "schema_mismatch",
             Self::BudgetExceeded => "budget_exceeded",
             Self::BudgetUnpriced => "budget_unpriced",
             Self::Loop => "loop",

@@ -4,6 +4,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::answer_schema::AnswerSchema;
 use crate::effort::Effort;
 use crate::ids::{AgentName, SessionId, TurnId};
 use crate::ledger::WorkKind;
@@ -48,6 +49,9 @@ pub struct Inbound {
     /// The model that is to answer, if that differs from the conversation's: a name under `[model.named]`, or an id.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
+    /// The JSON Schema that the answer has to fit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub schema: Option<Box<AnswerSchema>>,
     /// Whether the text is untrusted and put between markers before a model sees it.
     #[serde(default)]
     pub untrusted: bool,
@@ -78,6 +82,7 @@ impl Inbound {
             attachments: Vec::new(),
             effort: None,
             model: None,
+            schema: None,
             untrusted: false,
             oneshot: false,
             deliver_to: None,
@@ -163,6 +168,12 @@ impl Inbound {
     #[must_use]
     pub fn with_model(self, model: impl Into<Option<String>>) -> Self {
         Self { model: model.into(), ..self }
+    }
+
+    /// Sets the schema that the answer has to fit.
+    #[must_use]
+    pub fn with_schema(self, schema: impl Into<Option<AnswerSchema>>) -> Self {
+        Self { schema: schema.into().map(Box::new), ..self }
     }
 
     /// Sets whether it is untrusted; if so, models see the text between markers.

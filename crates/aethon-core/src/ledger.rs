@@ -14,6 +14,9 @@ use crate::ids::{SessionId, TurnId};
 use crate::token_usage::Usage;
 use crate::words::words;
 
+/// More web searches than any one answer takes; a service's count above it is a mistake.
+const MAX_SEARCHES: u64 = 1_000;
+
 /// The price of a model, in USD per million tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
@@ -27,6 +30,9 @@ pub struct Price {
     /// Input tokens that the provider wrote to its cache; the same as `input` if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cache_write: Option<f64>,
+    /// A web search that the provider runs, in USD each.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub search: Option<f64>,
     /// The prices that apply instead to the whole of a long request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub long: Option<LongPrice>,
@@ -53,7 +59,7 @@ impl Price {
 
     /// A price without caching or tiers: input and output tokens.
     pub const fn new(input: f64, output: f64) -> Self {
-        Self { input, output, cached_input: None, cache_write: None, long: None }
+        Self { input, output, cached_input: None, cache_write: None, search: None, long: None }
     }
 
     /// Sets the price of cached input tokens.
@@ -68,10 +74,37 @@ impl Price {
         Self { cache_write, ..self }
     }
 
+    /// Sets the price of a web search by the provider.
+    #[must_use]
+    pub const fn with_search(self, search: Option<f64>) -> Self {
+        Self { search, ..self }
+    }
+
     /// Sets the prices of long requests.
     #[must_use]
     pub const fn with_long(self, long: Option<LongPrice>) -> Self {
         Self { long, ..self }
+    }
+
+    /// Returns this price multiplied, as for another service tier. Searches cost the same at every tier.
+    #[must_use]
+    pub fn times(self, factor: f64) -> Self {
+        let times = |price: Option<f64>| price.map(|price| price * factor);
+        let long = self.long.map(|long| LongPrice {
+            above: long.above,
+            input: long.input * factor,
+            output: long.output * factor,
+            cached_input: times(long.cached_input),
+            cache_write: times(long.cache_write),
+        });
+        Self {
+            input: self.input * factor,
+            output: self.output * factor,
+            cached_input: times(self.cached_input),
+            cache_write: times(self.cache_write),
+            search: self.search,
+            long,
+        }
     }
 
     /// Returns whether everything is free.
@@ -90,7 +123,8 @@ impl Price {
         let read = cached(usage);
         let written = usage.cache_write_tokens.min(usage.input_tokens - read) as f64;
         let surcharge = written * (price.cache_write.unwrap_or(price.input) - price.input) / 1e6;
-        (input * price.input + output * price.output) / 1e6 + surcharge - self.saved(usage)
+        let searches = usage.web_searches.min(MAX_SEARCHES) as f64 * self.search.unwrap_or(0.0);
+        (input * price.input + output * price.output) / 1e6 + surcharge + searches - self.saved(usage)
     }
 
     /// Returns how much more this usage would have cost without the cache, in USD.
@@ -104,7 +138,7 @@ impl Price {
         match self.long.filter(|long| input_tokens > long.above) {
             None => *self,
             Some(LongPrice { input, output, cached_input, cache_write, .. }) => {
-                Self { input, output, cached_input, cache_write, long: None }
+                Self { input, output, cached_input, cache_write, search: self.search, long: None }
             }
         }
     }

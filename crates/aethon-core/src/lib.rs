@@ -10,6 +10,7 @@
 //! [`surface::TurnEvent`]s, and ends as a [`message::Reply`] stored by [`session::TurnLog::finish`].
 
 pub mod agents;
+pub mod answer_schema;
 pub mod approval;
 pub mod assistant;
 pub mod audit;
@@ -78,6 +79,7 @@ pub mod untrusted;
 pub mod usage;
 pub mod version;
 pub mod visible;
+pub mod web_search;
 pub mod weight;
 mod words;
 pub mod work;

@@ -14,6 +14,7 @@ pub use crate::opaque::Opaque;
 use crate::token_usage::Usage;
 pub use crate::tool::{ToolCall, ToolResult};
 use crate::untrusted;
+use crate::web_search::{WEB_SEARCH, WebSearch};
 use crate::words::words;
 
 /// The author of a message.
@@ -83,6 +84,8 @@ pub enum Block {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         opaque: Option<Opaque>,
     },
+    /// A web search that the model's provider ran.
+    Search(WebSearch),
     /// A tool call by the model.
     ToolCall(ToolCall),
     /// The result of a tool call.
@@ -134,6 +137,7 @@ impl Block {
             Self::Text { untrusted: Some(_), .. } => Some(Outside::Words),
             Self::File { untrusted: Some(_), name, .. } => Some(Outside::File(name)),
             Self::ToolResult(result) if result.untrusted.is_some() => Some(Outside::Tool(&result.name)),
+            Self::Search(_) => Some(Outside::Tool(WEB_SEARCH)),
             _ => None,
         }
     }

@@ -10,6 +10,7 @@ use async_trait::async_trait;
 use futures_core::Stream;
 use serde::{Deserialize, Serialize};
 
+use crate::answer_schema::AnswerSchema;
 pub use crate::effort::Effort;
 use crate::ids::{SessionId, TurnId};
 use crate::ledger::Price;
@@ -18,6 +19,7 @@ use crate::model_choice::ListedModel;
 pub use crate::model_error::{ModelError, ModelErrorKind};
 pub use crate::token_usage::Usage;
 use crate::tool::ToolSpec;
+use crate::web_search::{Source, WebSearch};
 use crate::words::setters;
 
 /// A model behind some wire format, or one of the offline models.
@@ -83,6 +85,8 @@ pub struct Capabilities {
     pub is_asked_first: bool,
     /// Whether it reads tool descriptions, so that they take room and are billed. The offline models do not.
     pub reads_tools: bool,
+    /// Whether the owner wants the provider to search the web, and whether it can.
+    pub web_search: ProviderSearch,
     /// The price that its service reports; only a proxy run by the owner does so.
     pub price: Option<Price>,
     /// Whether its service runs on this machine, so that it is free unless someone states a price.
@@ -108,6 +112,7 @@ impl Capabilities {
             cuts_silently: false,
             is_asked_first: false,
             reads_tools: true,
+            web_search: ProviderSearch::Off,
             price: None,
             is_local: false,
             is_known: true,
@@ -178,6 +183,18 @@ pub enum WindowSource {
     Program,
 }
 
+/// Whether a provider searches the web while its model answers.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum ProviderSearch {
+    /// The owner does not want it.
+    #[default]
+    Off,
+    /// It does, when the model finds that useful.
+    On,
+    /// The owner wants it, but as far as is known this model cannot.
+    Lacking,
+}
+
 /// A service's report about its model; unset fields were not reported.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct SelfReport {
@@ -227,6 +244,10 @@ pub struct ModelRequest {
     pub max_output: Option<u64>,
     /// How much it should think, if that differs from the configuration.
     pub effort: Option<Effort>,
+    /// The schema that the answer has to fit.
+    pub schema: Option<Arc<AnswerSchema>>,
+    /// Whether the provider may search the web for it, where the owner and the model allow that.
+    pub web_search: bool,
 }
 
 impl ModelRequest {
@@ -247,6 +268,8 @@ impl ModelRequest {
             tools: Arc::default(),
             max_output: None,
             effort: None,
+            schema: None,
+            web_search: false,
         }
     }
 
@@ -259,6 +282,10 @@ impl ModelRequest {
     setters! {
         /// Sets how many times this request has failed before in this turn.
         pub fn with_attempt(attempt: u32);
+        /// Sets whether the provider may search the web.
+        pub fn with_web_search(web_search: bool);
+        /// Sets the schema that the answer has to fit.
+        pub fn with_schema(schema: Option<Arc<AnswerSchema>>);
         /// Sets the index of this turn's first message.
         pub fn with_turn_start(turn_start: usize);
     }
@@ -288,6 +315,10 @@ pub enum ModelEvent {
         /// the picture back.
         opaque: Option<Opaque>,
     },
+    /// A web search that the provider ran, once it is over.
+    Search(WebSearch),
+    /// The pages that the answer cites, before its end.
+    Sources(Vec<Source>),
     /// The text of this response so far was a thought, which the service did not mark as one at its beginning.
     TextWasReasoning,
     /// A complete tool call.

@@ -195,6 +195,17 @@ impl Provider {
         Some(self.describe().transcription).filter(|model| !model.is_empty())
     }
 
+    /// The service tiers that its requests may name; empty where it has none.
+    pub const fn service_tiers(self) -> &'static [&'static str] {
+        match self {
+            Self::OpenAi | Self::LiteLlm => &["auto", "default", "flex", "priority"],
+            Self::Anthropic => &["auto", "standard_only"],
+            Self::Gemini => &["standard", "flex", "priority"],
+            Self::Bedrock => &["default", "flex", "priority", "reserved"],
+            Self::Ollama | Self::Mistral | Self::Fake | Self::Echo => &[],
+        }
+    }
+
     /// Whether others run servers that speak its dialect, with models of their own and perhaps without a key.
     pub const fn has_compatible_servers(self) -> bool {
         self.describe().has_compatible_servers

@@ -49,6 +49,13 @@ pub enum TurnEvent {
     Text(String),
     /// More of the reasoning of the model.
     Reasoning(String),
+    /// A picture that the model made, complete.
+    Image {
+        /// Its media type.
+        mime: String,
+        /// The bytes in standard base64.
+        data: String,
+    },
     /// A tool call changed its state.
     Tool(ToolState),
     /// An approval is requested. `/api/approvals` can answer too.

@@ -15,6 +15,9 @@ pub struct Usage {
     /// Input tokens that the provider wrote to its cache, if it charges separately for that.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub cache_write_tokens: u64,
+    /// Web searches that the provider ran, if it charges separately for them.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub web_searches: u64,
     /// The cost in USD; 0 if the price is unknown.
     #[serde(default, serialize_with = "crate::ledger::serialize_usd")]
     pub cost_usd: f64,
@@ -30,6 +33,7 @@ impl std::ops::AddAssign for Usage {
         self.output_tokens += other.output_tokens;
         self.cached_tokens += other.cached_tokens;
         self.cache_write_tokens += other.cache_write_tokens;
+        self.web_searches += other.web_searches;
         self.cost_usd += other.cost_usd;
     }
 }

@@ -12,6 +12,7 @@ use serde_json::{Map, Value};
 
 use crate::message::{Block, Message, Opaque, ToolCall, ToolResult};
 use crate::tool::OutputBlock;
+use crate::web_search::{Source, WebSearch};
 
 /// The counters in front of the value in an `Arc`.
 const COUNTERS: usize = 2 * size_of::<usize>();
@@ -102,6 +103,18 @@ impl Weight for Opaque {
     }
 }
 
+impl Weight for Source {
+    fn heap(&self) -> usize {
+        self.url.heap() + self.title.heap()
+    }
+}
+
+impl Weight for WebSearch {
+    fn heap(&self) -> usize {
+        self.query.heap() + self.sources.heap() + self.opaque.heap()
+    }
+}
+
 impl Weight for ToolCall {
     fn heap(&self) -> usize {
         self.id.heap() + self.name.heap() + self.input.heap() + self.opaque.heap()
@@ -136,6 +149,7 @@ impl Weight for Block {
             }
             Self::Context { source, text, boundary } => source.heap() + text.heap() + boundary.heap(),
             Self::Reasoning { text, opaque } => text.heap() + opaque.heap(),
+            Self::Search(search) => search.heap(),
             Self::ToolCall(call) => call.heap(),
             Self::ToolResult(result) => result.heap(),
             Self::Notice { code, text } => code.heap() + text.heap(),

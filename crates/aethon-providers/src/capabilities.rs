@@ -1,10 +1,10 @@
 //! The capabilities of the configured model: known facts, overridden by the owner's settings.
 
-use aethon_core::model::{Capabilities, WindowSource};
+use aethon_core::model::{Capabilities, ProviderSearch, WindowSource};
 
 use crate::bedrock;
 use crate::catalog::ModelFacts;
-use crate::options::{Options, Provider};
+use crate::options::{OpenAiApi, Options, Provider};
 use crate::rules::ModelRules;
 
 /// What Ollama gives a model unless it is asked for more, on machines without a large graphics card.
@@ -25,6 +25,7 @@ pub(crate) fn of(options: &Options) -> Capabilities {
     capabilities.hidden_output = hides_output(options);
     capabilities.cuts_silently = options.provider == Provider::Ollama;
     capabilities.is_asked_first = is_asked_first(options, &facts);
+    capabilities.web_search = web_search(options);
     capabilities.reads_tools = !matches!(options.provider, Provider::Fake | Provider::Echo);
     capabilities
 }
@@ -57,6 +58,31 @@ fn window(options: &Options, facts: &ModelFacts) -> (WindowSource, u64) {
         (None, None) => (WindowSource::Assumed, facts.context_window),
     };
     (source, tokens.max(1))
+}
+
+/// Returns whether the owner wants the provider to search the web, and whether it can.
+fn web_search(options: &Options) -> ProviderSearch {
+    if !options.web_search {
+        return ProviderSearch::Off;
+    }
+    let rules = ModelRules::of(options.facts(), &options.model_id);
+    let can_search = match options.provider {
+        Provider::OpenAi if is_openrouter(&options.host) => true,
+        // Chat completions have it for a few models that always search; the others search in responses only.
+        Provider::OpenAi if options.host.trim().is_empty() && options.api == OpenAiApi::Chat => {
+            rules.searches_web && options.model_id.contains("search")
+        }
+        Provider::OpenAi | Provider::LiteLlm | Provider::Anthropic | Provider::Gemini => rules.searches_web,
+        _ => false,
+    };
+    if can_search { ProviderSearch::On } else { ProviderSearch::Lacking }
+}
+
+/// Returns whether an address is that of OpenRouter, which searches for every model.
+pub(crate) fn is_openrouter(host: &str) -> bool {
+    let host = host.split_once("://").map_or(host, |(_, rest)| rest);
+    let host = host.split(['/', ':']).next().unwrap_or_default();
+    host.eq_ignore_ascii_case("openrouter.ai")
 }
 
 /// Returns whether some billed output cannot be observed while it is produced. For OpenAI's models that is their
@@ -99,6 +125,29 @@ mod tests {
         check(Provider::Bedrock, "meta.llama3-3-70b-instruct-v1:0", true);
         check(Provider::Ollama, "gpt-oss:20b", false);
         check(Provider::Fake, "fake", false);
+    }
+
+    #[test]
+    fn the_provider_searches_only_where_it_can() {
+        let check = |provider, model: &str, host: &str, api, expected| {
+            let options = Options::new(provider, model).with(|options| {
+                (options.web_search, options.host, options.api) = (true, host.into(), api);
+            });
+            assert_eq!(of(&options).web_search, expected, "{provider} {model} {host}");
+        };
+        use OpenAiApi::{Auto, Chat};
+        use ProviderSearch::{Lacking, On};
+        check(Provider::OpenAi, "gpt-6-sol", "", Auto, On);
+        check(Provider::OpenAi, "gpt-6-sol", "", Chat, Lacking);
+        check(Provider::OpenAi, "gpt-5-search-api", "", Chat, On);
+        check(Provider::Anthropic, "claude-sonnet-5-5", "", Auto, On);
+        check(Provider::Gemini, "gemini-3.8-flash", "", Auto, On);
+        check(Provider::OpenAi, "meta-llama/llama-3.3-70b", "https://openrouter.ai/api/v1", Auto, On);
+        check(Provider::OpenAi, "meta-llama/llama-3.3-70b", "https://notopenrouter.ai/api/v1", Auto, Lacking);
+        check(Provider::Ollama, "qwen3", "", Auto, Lacking);
+        check(Provider::Mistral, "mistral-large-latest", "", Auto, Lacking);
+        check(Provider::Bedrock, "global.anthropic.claude-sonnet-5-5", "", Auto, Lacking);
+        assert_eq!(of(&Options::new(Provider::OpenAi, "gpt-6-sol")).web_search, ProviderSearch::Off);
     }
 
     #[test]

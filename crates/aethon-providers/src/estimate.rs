@@ -10,6 +10,9 @@ use aethon_core::tool::OutputBlock;
 /// The approximate cost of a picture.
 const IMAGE_TOKENS: usize = 1000;
 
+/// The approximate cost of a page that a provider's search found, which goes back to it in encrypted form.
+const SOURCE_TOKENS: usize = 500;
+
 /// Estimates the tokens of this many bytes of text.
 pub(crate) fn tokens(bytes: usize) -> u64 {
     bytes.div_ceil(4) as u64
@@ -40,6 +43,7 @@ fn block(block: &Block) -> usize {
         | Block::Context { text, .. } => text.len(),
         Block::Image { .. } => IMAGE_TOKENS * 4,
         // Arguments are not serialised just to be counted.
+        Block::Search(search) => search.sources.len() * SOURCE_TOKENS * 4,
         Block::ToolCall(call) => call.name.len() + 40,
         Block::ToolResult(result) => result.output.len() + pictures(result) * IMAGE_TOKENS * 4,
         Block::Folded { summary, .. } => summary.len(),

@@ -12,6 +12,7 @@
 //! wire format is one more `Dialect` and one line in `registry`. On top, `text_calls` handles models that write their
 //! calls into their text.
 
+mod answer_format;
 mod anthropic;
 mod api_key;
 mod aws;
@@ -56,7 +57,7 @@ mod unavailable;
 
 pub use catalog::{
     Catalog, CatalogModel, EffortWord, Efforts, MAX_BYTES, MAX_TABLE_BYTES, ModelFacts, PromptCaching,
-    built_in_catalog, trim_models,
+    TierFactors, built_in_catalog, trim_models,
 };
 pub use embed::{TextKeys, embedder};
 pub use options::{AnthropicVersion, AwsEnvironment, OpenAiApi, Options, Overrides, Provider};

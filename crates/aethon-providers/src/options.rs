@@ -58,6 +58,10 @@ pub struct Options {
     pub top_p: Option<f64>,
     /// How much a reasoning model should think, unless the request says so.
     pub effort: Option<Effort>,
+    /// Whether the provider may search the web while the model answers.
+    pub web_search: bool,
+    /// The service tier; empty for the provider's own choice.
+    pub service_tier: String,
     /// What overrides the catalogue.
     pub overrides: Overrides,
     /// The longest wait for the next byte; by default, it depends on the model.
@@ -112,6 +116,8 @@ impl Options {
             temperature: None,
             top_p: None,
             effort: None,
+            web_search: false,
+            service_tier: String::new(),
             overrides: Overrides::default(),
             timeout: None,
             extra: Map::new(),

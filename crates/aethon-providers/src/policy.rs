@@ -3,7 +3,10 @@
 
 use std::sync::Arc;
 
-use aethon_core::model::{Capabilities, Effort, ModelRequest};
+use aethon_core::answer_schema::AnswerSchema;
+use aethon_core::model::{Capabilities, Effort, ModelRequest, ProviderSearch};
+use aethon_core::tool::ToolSpec;
+use aethon_core::web_search::WEB_SEARCH;
 use serde_json::Value;
 
 use crate::prompt::merge_extra;
@@ -47,6 +50,32 @@ impl RequestPolicy {
     /// the model's own.
     pub(crate) fn output_room(&self, request: &ModelRequest) -> u64 {
         self.output_limit(request).unwrap_or(self.capabilities.max_output)
+    }
+
+    /// Returns the schema of the answer, if the request has one and the service accepts it. Otherwise the request asks for
+    /// such an answer in words.
+    pub(crate) fn schema<'r>(&self, request: &'r ModelRequest) -> Option<&'r AnswerSchema> {
+        request.schema.as_deref().filter(|_| !self.has_learnt(LearnedRestriction::NoSchema))
+    }
+
+    /// Returns whether the provider may search the web for this request.
+    pub(crate) fn searches_web(&self, request: &ModelRequest) -> bool {
+        request.web_search && self.wants_web_search()
+    }
+
+    /// Returns whether the provider may search the web for requests that allow it.
+    pub(crate) fn wants_web_search(&self) -> bool {
+        self.capabilities.web_search == ProviderSearch::On
+            && !self.has_learnt(LearnedRestriction::NoWebSearch)
+    }
+
+    /// Returns the tools to send. Where the provider searches the web, the tool of that name would be a second one.
+    pub(crate) fn tools<'r>(&self, request: &'r ModelRequest) -> Vec<&'r ToolSpec> {
+        let tools = request.tools.iter().filter(|_| self.offers_tools(request));
+        match self.searches_web(request) {
+            true => tools.filter(|tool| tool.name != WEB_SEARCH).collect(),
+            false => tools.collect(),
+        }
     }
 
     /// Returns how much the model should think, if that was requested and the model accepts an effort.

@@ -15,6 +15,9 @@ use serde_json::{Value, json};
 /// The tool for finding details that a summary has lost.
 const SEARCH: &str = "search_history";
 
+/// Stands for a picture that the model made and does not get back.
+pub(crate) const MADE_PICTURE: &str = "[A picture that you made stood here. The person sees it.]";
+
 /// One turn of the conversation.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Turn<'a> {
@@ -42,6 +45,14 @@ pub(crate) enum Said<'a> {
     Text(&'a str),
     /// Data that must go back to the dialect that made it.
     Opaque(&'a Opaque),
+    /// A web search that the provider ran and wants back.
+    Search(&'a Opaque),
+    /// A picture that the model made, which its dialect wants back with this data. Others get [`MADE_PICTURE`].
+    Image {
+        mime: &'a str,
+        data: &'a str,
+        opaque: &'a Opaque,
+    },
     Call(&'a ToolCall),
 }
 
@@ -56,7 +67,7 @@ pub(crate) fn turns<'a>(request: &'a ModelRequest, capabilities: &Capabilities) 
             Role::Assistant if is_from_outside(message) => {
                 Turn::User(told(message, capabilities, can_search))
             }
-            Role::Assistant => Turn::Assistant(said(message)),
+            Role::Assistant => Turn::Assistant(said(message, capabilities.images)),
             Role::Tool => Turn::Results(results(message)),
         };
         match (turns.last_mut(), turn) {
@@ -134,7 +145,7 @@ fn is_from_outside(message: &Message) -> bool {
     message.content.iter().any(|block| matches!(block, Block::Text { untrusted: Some(_), .. }))
 }
 
-fn said(message: &Message) -> Vec<Said<'_>> {
+fn said(message: &Message, sees_pictures: bool) -> Vec<Said<'_>> {
     let parts: Vec<Said<'_>> = message
         .content
         .iter()
@@ -142,6 +153,11 @@ fn said(message: &Message) -> Vec<Said<'_>> {
             Block::Text { text, .. } if !text.trim().is_empty() => Some(Said::Text(text)),
             Block::Reasoning { opaque: Some(opaque), .. } => Some(Said::Opaque(opaque)),
             Block::ToolCall(call) => Some(Said::Call(call)),
+            Block::Search(search) => search.opaque.as_ref().map(Said::Search),
+            Block::Image { mime, data, opaque: Some(opaque) } if sees_pictures => {
+                Some(Said::Image { mime, data, opaque })
+            }
+            Block::Image { .. } => Some(Said::Text(MADE_PICTURE)),
             _ => None,
         })
         .collect();
@@ -246,6 +262,24 @@ fn merge(present: &mut Value, value: &Value) {
 mod tests {
     use super::*;
     use crate::testing::{capabilities, message, request};
+
+    #[test]
+    fn made_pictures_go_back_to_their_dialect_or_leave_a_note() {
+        let opaque = Opaque { dialect: "gemini".into(), data: json!({"thoughtSignature": "s"}) };
+        let made = |opaque: Option<&Opaque>| {
+            let image =
+                Block::Image { mime: "image/png".into(), data: "AA==".into(), opaque: opaque.cloned() };
+            request(vec![message(Role::Assistant, vec![image])])
+        };
+        let check = |request: &ModelRequest, sees: bool, expected: Said<'_>| {
+            let capabilities = capabilities().with_abilities(sees, true);
+            assert_eq!(turns(request, &capabilities), [Turn::Assistant(vec![expected])]);
+        };
+        let whole = Said::Image { mime: "image/png", data: "AA==", opaque: &opaque };
+        check(&made(Some(&opaque)), true, whole);
+        check(&made(Some(&opaque)), false, Said::Text(MADE_PICTURE));
+        check(&made(None), true, Said::Text(MADE_PICTURE));
+    }
 
     #[test]
     fn a_model_sees_what_is_meant_for_it() {

@@ -20,6 +20,7 @@ use tokio::time::timeout;
 use ureq::http::HeaderMap;
 use ureq::http::header::CONTENT_TYPE;
 
+use crate::answer_format;
 use crate::classify;
 use crate::failure_watch::FailureWatch;
 use crate::headers;
@@ -181,7 +182,8 @@ impl Remote {
     /// is sent again, as long as there is something to leave out, but only a few times.
     async fn begin(&self, request: &ModelRequest) -> Result<(Incoming, RequestPolicy), ModelError> {
         let mut policy = self.policy();
-        let mut written = self.dialect.build_request(request, &policy);
+        let mut written = self.write(request, &policy);
+        let mut is_schema_refused = false;
         for _ in 0..MAX_CORRECTIONS {
             let before = (written.url.clone(), written.body.clone());
             let error = match self.send(written).await {
@@ -191,10 +193,18 @@ impl Remote {
             if self.lacks_responses(&error, &policy) {
                 return Err(classify::tools_need_responses(&self.service, &error));
             }
-            self.learn_from(&error, request);
-            policy = self.policy();
+            let has_schema = policy.schema(request).is_some();
+            self.learn_from(&error, request, has_schema);
+            policy = self.policy_for(is_schema_refused);
             self.check_room(request, &policy)?;
-            written = self.dialect.build_request(request, &policy);
+            written = self.write(request, &policy);
+            let is_wrong = error.kind() == ModelErrorKind::InvalidRequest;
+            if (&written.url, &written.body) == (&before.0, &before.1) && has_schema && is_wrong {
+                // A service may take schemas in general and refuse this one, in words of its own.
+                is_schema_refused = true;
+                policy = self.policy_for(is_schema_refused);
+                written = self.write(request, &policy);
+            }
             if (&written.url, &written.body) == (&before.0, &before.1) {
                 return Err(error);
             }
@@ -213,13 +223,32 @@ impl Remote {
         is_missing(error) && policy.has_learnt(LearnedRestriction::NeedsResponses)
     }
 
+    /// Returns the policy for a request whose schema the service may have refused.
+    fn policy_for(&self, is_schema_refused: bool) -> RequestPolicy {
+        let mut policy = self.policy();
+        if is_schema_refused {
+            policy.restrictions = policy.restrictions.with(LearnedRestriction::NoSchema);
+        }
+        policy
+    }
+
+    /// Writes a request. The schema of its answer is asked for in words if the service does not take it.
+    fn write(&self, request: &ModelRequest, policy: &RequestPolicy) -> Outgoing {
+        match request.schema.is_some() && policy.schema(request).is_none() {
+            true => self.dialect.build_request(&answer_format::in_words(request), policy),
+            false => self.dialect.build_request(request, policy),
+        }
+    }
+
     /// Learns from a refusal about the model and the request.
-    fn learn_from(&self, error: &ModelError, request: &ModelRequest) {
+    fn learn_from(&self, error: &ModelError, request: &ModelRequest, has_schema: bool) {
         let mut hint = classify::hint::of(error);
         let restrictions = classify::restrictions(error);
         // A picture stays in the conversation, so a refusal in unknown words must not end the conversation for good.
         let is_wrong = error.kind() == ModelErrorKind::InvalidRequest;
-        let is_unexplained = hint.tools.is_none() && restrictions == LearnedRestrictions::default();
+        // A refused schema is left out first; if pictures are to blame, the next refusal says the same.
+        let is_unexplained =
+            !has_schema && hint.tools.is_none() && restrictions == LearnedRestrictions::default();
         if is_wrong && self.known.are_pictures_assumed() && is_unexplained && has_picture(request) {
             hint.images = Some(false);
         }

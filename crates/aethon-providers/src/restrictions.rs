@@ -33,6 +33,10 @@ pub(crate) enum LearnedRestriction {
     NeedsReasoningEcho,
     /// It does not accept thoughts back.
     NoReasoningEcho,
+    /// It does not accept the schema of an answer.
+    NoSchema,
+    /// It does not search the web for this model, or not beside tools.
+    NoWebSearch,
 }
 
 /// A set of restrictions.

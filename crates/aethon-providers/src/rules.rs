@@ -33,6 +33,8 @@ pub(crate) struct ModelRules {
     pub(crate) tells_thoughts: bool,
     /// Whether its generation takes a thinking level and requires signatures (Gemini).
     pub(crate) insists_on_signatures: bool,
+    /// Whether its own service searches the web for it.
+    pub(crate) searches_web: bool,
     /// Whether it accepts cache points on Bedrock after the system prompt and messages.
     pub(crate) cache_points: bool,
     /// Whether it also accepts them after the tools.
@@ -61,6 +63,7 @@ impl ModelRules {
             hides_thoughts: known.reasons && !SHOWS_THOUGHTS.iter().any(|family| name.starts_with(family)),
             tells_thoughts: is_gemini && known.reasons,
             insists_on_signatures: generation >= Generation::Gemini((3, 0)),
+            searches_web: known.searches_web,
             cache_points: known.prompt_caching.is_some(),
             tool_cache_points: known.prompt_caching.is_some_and(|caching| caching.points_behind_tools),
         }
@@ -173,6 +176,7 @@ impl Generation {
                     efforts: [least, Low, Medium, High].into_iter().collect(),
                     refuses_sampling: reasons,
                     tools_need_responses: version >= (5, 4),
+                    searches_web: version >= (5, 0),
                     ..facts
                 }
             }
@@ -181,11 +185,13 @@ impl Generation {
                 efforts: [Low, Medium, High].into_iter().collect(),
                 adaptive_thinking: version >= (4, 6),
                 refuses_sampling: version >= (4, 7),
+                searches_web: version >= (3, 7),
                 prompt_caching: (version >= (3, 7)).then_some(caching(true)),
                 ..facts
             },
             Self::Gemini(version) => ModelFacts {
                 reasons: version >= (2, 5) && !name.contains("image"),
+                searches_web: version >= (2, 0) && !name.contains("image"),
                 efforts: match (version, name.contains("flash")) {
                     (_, true) => [Minimal, Low, Medium, High].into_iter().collect(),
                     ((3, 0), false) => [Low, High].into_iter().collect(),

@@ -12,6 +12,8 @@ pub(crate) struct Settings {
     pub(crate) temperature: Option<f64>,
     pub(crate) top_p: Option<f64>,
     pub(crate) effort: Option<Effort>,
+    /// The service tier, where the owner chose one.
+    pub(crate) service_tier: Option<String>,
     pub(crate) extra: Map<String, Value>,
 }
 
@@ -22,6 +24,7 @@ impl Settings {
             temperature: options.temperature,
             top_p: options.top_p,
             effort: options.effort,
+            service_tier: Some(options.service_tier.trim().to_owned()).filter(|tier| !tier.is_empty()),
             extra: options.extra.clone(),
         }
     }

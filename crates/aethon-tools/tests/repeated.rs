@@ -130,7 +130,7 @@ impl SopCatalog for OneSop {
     }
 
     async fn sop(&self, name: &SopName) -> Result<Option<Arc<Sop>>> {
-        let step = |title: &str| SopStep { title: title.into(), text: "do it".into() };
+        let step = |title: &str| SopStep { title: title.into(), text: "do it".into(), schema: None };
         Ok(Some(Arc::new(Sop {
             name: name.clone(),
             title: "Tidy".into(),

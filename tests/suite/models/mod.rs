@@ -16,5 +16,7 @@ mod money;
 mod offline;
 mod ollama_window;
 mod openai;
+mod provider_search;
+mod structured_answers;
 mod usage;
 mod wire_formats;

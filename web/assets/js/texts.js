@@ -143,11 +143,14 @@ export const texts = {
     toEnd: "New text below",
     down: "Go to the end",
     reasoning: "Reasoning",
+    searched: "Web search by the provider",
     folded: (/** @type {number} */ n) =>
       `${plural(n, "older message was", "older messages were")} summarised for the model. Nothing was deleted.`,
     context: (/** @type {string} */ source) => `Context from ${source}`,
     picture: (/** @type {string} */ name) => (name ? `Picture ${name}` : "Picture"),
     openPicture: (/** @type {string} */ name) => `Open ${name || "picture"}`,
+    madePicture: "Picture by the model",
+    openMadePicture: "Open the picture by the model",
     tokens: (/** @type {string} */ input, /** @type {string} */ output) => `${input} tokens in, ${output} out`,
     stopReasons: /** @type {Record<string, string>} */ ({
       stopped: "You stopped this reply.",

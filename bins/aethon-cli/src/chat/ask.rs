@@ -8,7 +8,7 @@ use anyhow::{Context, Result, bail};
 use serde_json::json;
 use tokio::time::{Instant, sleep_until};
 
-use super::backend::{Backend, Request, Wishes};
+use super::backend::{Backend, OutgoingMessage, Request};
 use super::event::{BackendEvent, ChatEvent, Outcome};
 use super::following::LEAVE;
 use super::interrupts::{Interrupt, Interrupts};
@@ -49,15 +49,16 @@ pub(crate) fn question(text: Option<String>) -> Result<String> {
 pub(crate) async fn run(
     mut backend: Box<dyn Backend>,
     session: &str,
-    text: &str,
-    wishes: &Wishes,
+    message: &OutgoingMessage,
     as_json: bool,
 ) -> Result<bool> {
     let interrupts = Interrupts::watch()?;
-    let turn = backend.say(text, wishes).await?;
+    let turn = backend.say(message).await?;
     let mut events = Events { interrupts, turn, leaving: None };
-    // Only a person wants to watch the answer arrive; a program wants the answer and nothing else.
-    let outcome = match !as_json && std::io::stdout().is_terminal() {
+    // Only a person wants to watch the answer arrive; a program wants the answer and nothing else. An answer that must fit
+    // a schema is for a program, too, and is checked before it counts.
+    let is_watched = !as_json && message.schema.is_none() && std::io::stdout().is_terminal();
+    let outcome = match is_watched {
         true => shown(&mut *backend, &mut events).await?,
         false => {
             let (collected, outcome) = collect(&mut *backend, &mut events).await?;
@@ -66,6 +67,7 @@ pub(crate) async fn run(
                     let document = document(session, &outcome, collected.failure).to_string();
                     put(&format!("{}\n", escaped_json(&document)));
                 }
+                false if message.schema.is_some() => collected.print_checked(&outcome),
                 false => collected.print(&outcome),
             }
             outcome
@@ -186,6 +188,21 @@ async fn collect(backend: &mut dyn Backend, events: &mut Events) -> Result<(Coll
 }
 
 impl CollectedAnswer {
+    /// Prints JSON that fits the schema, and nothing else to standard output; what does not fit is for a person to see.
+    fn print_checked(&self, outcome: &Outcome) {
+        if outcome.stop_reason == "end" && self.failure.is_none() {
+            return put(&format!("{}\n", escaped_json(outcome.text.trim())));
+        }
+        let failure = self.failure.as_deref().unwrap_or_default();
+        let raw = outcome.text.strip_suffix(failure).unwrap_or(&outcome.text).trim_end();
+        if !raw.is_empty() {
+            eprintln!("{}", readable(raw));
+        }
+        if let Some(failure) = &self.failure {
+            eprintln!("aethon-cli: {}", readable(failure));
+        }
+    }
+
     /// Prints the answer as written, without characters that could control a terminal. Failures are not part of it.
     fn print(&self, outcome: &Outcome) {
         let answer = if self.failure.is_some() { &self.text } else { &outcome.text };

@@ -1,5 +1,6 @@
 //! The connection to the assistant, whether to a daemon or in this process.
 
+use aethon::core::answer_schema::AnswerSchema;
 use aethon::core::approval::Answer;
 use aethon::core::model::Effort;
 use anyhow::Result;
@@ -26,9 +27,9 @@ pub(crate) trait Backend: Overview {
     /// Enters the session `webchat:NAME`: messages go there, and the messages of others there are reported.
     async fn enter(&mut self, session: &str) -> Result<()>;
 
-    /// Sends a message to the session. Returns the turn that answers it if that is known at once; otherwise
-    /// [`super::event::ChatEvent::Accepted`] reports it.
-    async fn say(&mut self, text: &str, wishes: &Wishes) -> Result<Option<String>>;
+    /// Sends a message to the session. Returns the turn that answers it if that is known at once;
+    /// otherwise [`super::event::ChatEvent::Accepted`] reports it.
+    async fn say(&mut self, message: &OutgoingMessage) -> Result<Option<String>>;
 
     /// Waits for the next event. Cancel-safe: dropping the future loses nothing.
     async fn next(&mut self) -> BackendEvent;
@@ -40,13 +41,24 @@ pub(crate) trait Backend: Overview {
     async fn close(&mut self);
 }
 
-/// What a message asks for beside its text.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Wishes {
-    /// How much the model thinks first, if that differs from the conversation's setting.
+/// A message of the user, with the wishes for its answer.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct OutgoingMessage {
+    /// The text.
+    pub(crate) text: String,
+    /// How much the model should think; the configured effort if absent.
     pub(crate) effort: Option<Effort>,
-    /// The model that answers, if that differs from the conversation's.
+    /// The model that answers; the conversation's if absent.
     pub(crate) model: Option<String>,
+    /// The JSON Schema that the answer has to fit.
+    pub(crate) schema: Option<AnswerSchema>,
+}
+
+impl OutgoingMessage {
+    /// A message without wishes.
+    pub(crate) fn of(text: impl Into<String>) -> Self {
+        Self { text: text.into(), ..Self::default() }
+    }
 }
 
 /// What can be listed.

@@ -133,6 +133,10 @@ impl ChatEvent {
                 reason: text("reason"),
                 edited: frame.get("edited").cloned(),
             },
+            "image" => Self::Notice(format!(
+                "the answer has a picture ({}), which the page shows; `sessions export` has its data in JSON",
+                text("mime")
+            )),
             "notice" => Self::Notice(text("message")),
             "folded" => Self::Notice(folded(frame["messages"].as_u64().unwrap_or_default())),
             "model" => Self::Notice(format!("{} answers: {}", text("model"), text("reason"))),

@@ -6,7 +6,7 @@
 use anyhow::Result;
 use async_trait::async_trait;
 
-use super::backend::{Backend, Listing, Overview, Request, Wishes};
+use super::backend::{Backend, Listing, OutgoingMessage, Overview, Request};
 use super::event::{BackendEvent, ChatEvent};
 use super::local::Local;
 use super::remote::{Audience, Remote};
@@ -65,9 +65,9 @@ impl Backend for Handover {
         self.way.enter(session).await
     }
 
-    async fn say(&mut self, text: &str, wishes: &Wishes) -> Result<Option<String>> {
+    async fn say(&mut self, message: &OutgoingMessage) -> Result<Option<String>> {
         self.meet().await;
-        self.way.say(text, wishes).await
+        self.way.say(message).await
     }
 
     async fn next(&mut self) -> BackendEvent {

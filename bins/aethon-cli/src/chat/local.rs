@@ -14,7 +14,7 @@ use anyhow::Result;
 use async_trait::async_trait;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
-use super::backend::{Backend, Listing, Overview, Request, Wishes};
+use super::backend::{Backend, Listing, OutgoingMessage, Overview, Request};
 use super::event::{BackendEvent, ChatEvent};
 
 /// How long a turn may take to store its text when the user leaves.
@@ -72,10 +72,12 @@ impl Backend for Local {
         Ok(())
     }
 
-    async fn say(&mut self, text: &str, wishes: &Wishes) -> Result<Option<String>> {
+    async fn say(&mut self, message: &OutgoingMessage) -> Result<Option<String>> {
+        let OutgoingMessage { text, effort, model, schema } = message.clone();
         let mut inbound = Inbound::say(self.session.clone(), text)
-            .with_effort(wishes.effort)
-            .with_model(wishes.model.clone());
+            .with_effort(effort)
+            .with_model(model)
+            .with_schema(schema);
         inbound.sender = "terminal".into();
         let submitted = self.aethon.assistant().submit(inbound, self.surface.clone()).await?;
         Ok(Some(submitted.turn.to_string()))

@@ -31,7 +31,7 @@ mod transcript;
 mod turn;
 mod unsent;
 
-pub(crate) use backend::Wishes;
+pub(crate) use backend::OutgoingMessage;
 pub(crate) use connect::open;
 pub(crate) use remote::Audience;
 pub(crate) use screen::style;

@@ -15,7 +15,7 @@ use async_trait::async_trait;
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep_until, timeout};
 
-use super::backend::{Backend, Listing, Overview, Request, Wishes};
+use super::backend::{Backend, Listing, OutgoingMessage, Overview, Request};
 use super::event::{BackendEvent, ChatEvent, OthersTurn, Outcome};
 use super::reconnect::Reconnect;
 use super::shown_turns::ShownTurns;
@@ -472,14 +472,18 @@ impl Backend for Remote {
         }
     }
 
-    async fn say(&mut self, text: &str, wishes: &Wishes) -> Result<Option<String>> {
+    async fn say(&mut self, message: &OutgoingMessage) -> Result<Option<String>> {
+        let OutgoingMessage { text, effort, model, schema } = message;
         let id = unique();
         let mut frame = json!({"type": "message", "id": id, "session": self.session, "text": text});
-        if let Some(effort) = wishes.effort {
+        if let Some(effort) = effort {
             frame["effort"] = effort.as_str().into();
         }
-        if let Some(model) = &wishes.model {
+        if let Some(model) = model {
             frame["model"] = model.as_str().into();
+        }
+        if let Some(schema) = schema {
+            frame["schema"] = schema.as_json().clone();
         }
         if !self.unsent.add(id, frame.clone()) {
             bail!("aethon-server is away, and too many messages wait for it");

@@ -12,7 +12,7 @@ use aethon::core::visible::{exact, readable};
 use anyhow::Result;
 use reedline::Signal;
 
-use super::backend::{Backend, Listing, Request, Wishes};
+use super::backend::{Backend, Listing, OutgoingMessage, Request};
 use super::command::{HELP, Line};
 use super::event::{BackendEvent, ChatEvent};
 use super::following::End;
@@ -143,8 +143,8 @@ impl Chat {
 
     /// Runs one turn. Returns `false` to leave.
     async fn say(&mut self, backend: &mut dyn Backend, text: &str) -> Result<bool> {
-        let wishes = Wishes { effort: self.efforts.get(&self.session).copied(), model: None };
-        let turn = backend.say(text, &wishes).await?;
+        let effort = self.efforts.get(&self.session).copied();
+        let turn = backend.say(&OutgoingMessage { effort, ..OutgoingMessage::of(text) }).await?;
         let end = follow(backend, &mut self.interrupts, turn).await?;
         self.was_interrupted = end == End::Stopped;
         Ok(end != End::Leave)

@@ -1,13 +1,16 @@
 //! `chat` and `ask`.
 
-use std::io::IsTerminal;
+use std::io::{IsTerminal, Read};
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use aethon::Prepared;
-use anyhow::Result;
+use aethon::core::answer_schema::{self, AnswerSchema};
+use aethon::core::model::Effort;
+use anyhow::{Context, Result};
 
 use crate::args::Common;
-use crate::chat::{self, Audience, Wishes, ask as question, repl};
+use crate::chat::{self, Audience, OutgoingMessage, ask as question, repl};
 use crate::daemon::Finder;
 
 /// Loads the configuration and finds the daemon. Warns of flags that a running daemon ignores.
@@ -38,20 +41,50 @@ pub(crate) async fn chat(common: &Common, session: &str) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Asks once. The exit status is 1 if the assistant could not answer.
-pub(crate) async fn ask(
-    common: &Common,
-    text: Option<String>,
-    session: Option<String>,
-    wishes: &Wishes,
-    json: bool,
-) -> Result<ExitCode> {
-    let text = question::question(text)?;
+/// What is asked, and how the answer is printed.
+#[derive(Debug, Default)]
+pub(crate) struct Wish {
+    /// The question; standard input is added to it.
+    pub(crate) text: Option<String>,
+    /// The session to ask in; a new one if absent.
+    pub(crate) session: Option<String>,
+    /// How much the model should think.
+    pub(crate) effort: Option<Effort>,
+    /// The model that answers.
+    pub(crate) model: Option<String>,
+    /// The file with the JSON Schema of the answer.
+    pub(crate) schema: Option<PathBuf>,
+    /// Whether one JSON object about the turn is printed instead of the answer.
+    pub(crate) json: bool,
+}
+
+/// Asks once. The exit status is 1 if the assistant could not answer, and 2 if the schema cannot be used.
+pub(crate) async fn ask(common: &Common, wish: Wish) -> Result<ExitCode> {
+    let schema = match wish.schema.as_deref().map(schema).transpose() {
+        Ok(schema) => schema,
+        Err(error) => {
+            eprintln!("aethon-cli: {error:#}");
+            return Ok(ExitCode::from(2));
+        }
+    };
+    let text = question::question(wish.text)?;
     let (prepared, finder) = way(common)?;
-    let session = session.unwrap_or_else(|| format!("ask-{}", aethon::core::ids::unique()));
+    let session = wish.session.unwrap_or_else(|| format!("ask-{}", aethon::core::ids::unique()));
     let backend = chat::open(prepared, finder, &session, Audience::Program).await?;
-    let answered = question::run(backend, &session, &text, wishes, json).await?;
+    let message = OutgoingMessage { text, effort: wish.effort, model: wish.model, schema };
+    let answered = question::run(backend, &session, &message, wish.json).await?;
     Ok(if answered { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// Reads the schema of an answer.
+fn schema(file: &Path) -> Result<AnswerSchema> {
+    let read = || -> Result<AnswerSchema> {
+        let mut text = String::new();
+        let limit = answer_schema::MAX_BYTES as u64 * 4;
+        std::fs::File::open(file)?.take(limit).read_to_string(&mut text)?;
+        Ok(AnswerSchema::from_json(&text)?)
+    };
+    read().with_context(|| format!("the schema in {} cannot be used", file.display()))
 }
 
 /// Creates the history file with private permissions before the editor writes to it.

@@ -13,7 +13,6 @@ use serde_json::{Value, json};
 use super::source::Source;
 use super::{print, print_json};
 use crate::args::{Common, SopCommand};
-use crate::chat::Wishes;
 use crate::daemon::encoded;
 
 /// The maximum number of runs listed.
@@ -30,7 +29,8 @@ pub(crate) async fn run(common: &Common, command: SopCommand) -> Result<ExitCode
                 bail!("/{name} needs to know more; add{missing}");
             }
             let text = format!("/{name} {}", text.join(" "));
-            super::chat::ask(common, Some(text.trim().to_owned()), session, &Wishes::default(), json).await
+            let text = Some(text.trim().to_owned());
+            super::chat::ask(common, super::chat::Wish { text, session, json, ..Default::default() }).await
         }
         command => {
             Source::run(common, async |source| answer(&Workflows(source), command.clone()).await).await

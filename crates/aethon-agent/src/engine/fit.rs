@@ -1,7 +1,7 @@
 //! Makes a turn's next request fit: queries the model's limits, and has the conversation compacted.
 
 use aethon_core::message::Block;
-use aethon_core::model::WindowSource;
+use aethon_core::model::{ProviderSearch, WindowSource};
 use aethon_core::provider::Provider;
 use aethon_core::surface::TurnEvent;
 
@@ -105,6 +105,14 @@ impl Turn<'_> {
     /// Notifies the person once that the model is unknown, of the limits assumed for it, and of the settings to use.
     pub(super) async fn notify_assumed_limits(&mut self) -> Result<(), TurnOutcome> {
         let mut model = self.agent.agent.models.capabilities();
+        if model.web_search == ProviderSearch::Lacking {
+            let message = format!(
+                "`model.web_search` is on, but as far as is known {} has no web search of its own; `tools.web_search` \
+                 sets up a tool that every model can use.",
+                model.model
+            );
+            self.notify_once("no_web_search", &message);
+        }
         if model.is_known || !self.shared.reported_models.is_new(&model.model) {
             return Ok(());
         }
@@ -127,6 +135,14 @@ impl Turn<'_> {
         let notice = TurnEvent::Notice { code: "unknown_model".into(), message };
         self.job.surface.emit(&self.context.turn, notice);
         Ok(())
+    }
+
+    /// Notifies the person of something about the model, once until the program ends.
+    pub(super) fn notify_once(&self, code: &str, message: &str) {
+        if self.shared.reported_models.is_new(&format!("{code} {}", self.agent.model())) {
+            let notice = TurnEvent::Notice { code: code.into(), message: message.into() };
+            self.job.surface.emit(&self.context.turn, notice);
+        }
     }
 
     fn begins_with_a_picture(&self) -> bool {

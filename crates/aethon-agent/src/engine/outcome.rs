@@ -89,6 +89,15 @@ impl TurnOutcome {
         Self { end, notice: Some((failure.code, failure.message)), retry_after }
     }
 
+    /// Returns the outcome of an answer that does not fit the schema that was asked for.
+    pub(super) fn misfit(fault: &str) -> Self {
+        let sentence = format!(
+            "The answer does not fit the JSON Schema, also after the model was asked to correct it: {fault}. Ask again, \
+             or choose another model (`model.model_id`)."
+        );
+        Self::of(TurnEnd::Error, EndReason::SchemaMismatch, sentence)
+    }
+
     /// Returns the outcome of a turn that failed by a fault of this program.
     pub(super) fn fault(reason: EndReason, sentence: &str) -> Self {
         Self::of(TurnEnd::Error, reason, sentence)

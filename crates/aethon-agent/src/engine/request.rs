@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use aethon_core::ledger::WorkKind;
-use aethon_core::model::{ModelError, ModelErrorKind, ModelRequest, Usage};
+use aethon_core::model::{ModelError, ModelErrorKind, ModelRequest, ProviderSearch, Usage};
 use aethon_core::surface::TurnEvent;
 use tokio::time::sleep;
 
@@ -14,6 +14,7 @@ use super::outcome::{TurnOutcome, failure};
 use super::response::ResponseBuffer;
 use super::retry::{Next, RetryState};
 use super::turn::Turn;
+use crate::hooks::bars_search;
 use crate::meter::Work;
 
 /// The shortest pause before a retry that the person is notified of.
@@ -138,7 +139,29 @@ impl Turn<'_> {
             .with_tools(self.offer.specs.clone());
         request.messages = messages;
         request.effort = self.job.inbound.effort.or(self.defaults.effort);
+        request.schema = self.job.inbound.schema.as_deref().cloned().map(Arc::new);
+        request.web_search = self.may_search(&request);
         request
+    }
+
+    /// Returns whether the provider may search the web for this request. A search sends words out of the machine without a
+    /// question to anybody, so it is for turns that the owner's own words began, and, if outside text requires approvals, for
+    /// requests without such text.
+    fn may_search(&self, request: &ModelRequest) -> bool {
+        if self.agent.agent.models.capabilities().web_search == ProviderSearch::Off {
+            return false;
+        }
+        let is_owners = self.context.trust().is_owner() && self.context.kind != WorkKind::Delegation;
+        if !is_owners || self.shared.options.searches_beside_outside_text {
+            return is_owners;
+        }
+        let Some(source) = bars_search(request) else { return true };
+        let message = format!(
+            "The model's provider does not search the web in this turn, because text from outside is in it: {source} \
+             (`security.taint_requires_approval`)."
+        );
+        self.notify_once("web_search_off", &message);
+        false
     }
 
     fn next_response(&self) -> ResponseBuffer {

@@ -5,12 +5,13 @@ use std::borrow::Cow;
 use aethon_core::ids::{TurnId, unique};
 use aethon_core::message::{Block, Message, Opaque, Role, ToolCall, begins_like_picture};
 use aethon_core::model::{ModelEvent, StopReason, Usage};
-use aethon_core::surface::{Surface, TurnEvent};
+use aethon_core::surface::{Surface, ToolPhase, ToolState, TurnEvent};
 use aethon_core::untrusted;
+use aethon_core::web_search::{Source, WEB_SEARCH, WebSearch};
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD};
 use jiff::Timestamp;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use aethon_core::untrusted::Scrubber;
 
@@ -21,6 +22,9 @@ pub(super) const MAX_SAID: usize = 8 << 20;
 /// A text that grows beyond this gets room for the longest at once. Growing by doubling would copy megabytes and leave
 /// holes behind, while reserved room takes no memory until it is written to.
 const LONG: usize = 512 << 10;
+
+/// How many pages are listed below an answer.
+const MAX_SOURCES: usize = 20;
 
 /// How many bytes of base64 the pictures of one response may take.
 const MAX_PICTURES: usize = 24 << 20;
@@ -37,6 +41,8 @@ pub(super) struct ResponseBuffer {
     taken: usize,
     /// Whether more arrived than it may accept; the text is cut there.
     is_full: bool,
+    /// The pages that it cites.
+    cited: Vec<Source>,
     /// The usage of the part that this response continues.
     before: Usage,
 }
@@ -74,10 +80,22 @@ impl ResponseBuffer {
                 Ok(picture) => {
                     self.has_emitted = true;
                     self.thinking = false;
+                    if let Block::Image { mime, data, .. } = &picture {
+                        let event = TurnEvent::Image { mime: mime.clone(), data: data.clone() };
+                        surface.emit(turn, event);
+                    }
                     self.blocks.push(picture);
                 }
                 Err(sentence) => self.text(sentence, surface, turn),
             },
+            ModelEvent::Search(search) => {
+                self.has_emitted = true;
+                self.thinking = false;
+                self.flush(surface, turn);
+                show_search(&search, surface, turn);
+                self.blocks.push(Block::Search(search));
+            }
+            ModelEvent::Sources(sources) => self.cited = sources,
             ModelEvent::TextWasReasoning => self.turn_text_into_reasoning(surface, turn),
             ModelEvent::ToolCall(call) => {
                 self.has_emitted = true;
@@ -108,6 +126,11 @@ impl ResponseBuffer {
             ModelEvent::ReasoningDone { text, .. } => text.len(),
             // Pictures have room of their own, so that a few of them do not end an answer.
             ModelEvent::Image { data, .. } => return self.has_room_for(data.len()).then_some(event),
+            ModelEvent::Search(search) => {
+                let opaque = search.opaque.as_ref().map_or(0, |opaque| json_length(&opaque.data));
+                opaque + search.query.len() + search.sources.iter().map(length).sum::<usize>()
+            }
+            ModelEvent::Sources(sources) => sources.iter().map(length).sum(),
             ModelEvent::ToolCall(call) => call.name.len() + json_length(&call.input),
             ModelEvent::TextWasReasoning | ModelEvent::Finished { .. } => 0,
         };
@@ -168,6 +191,25 @@ impl ResponseBuffer {
     /// Returns whether the model has called tools.
     pub(super) fn has_calls(&self) -> bool {
         self.blocks.iter().any(|block| matches!(block, Block::ToolCall(_)))
+    }
+
+    /// Returns the pages behind the answer: those that it cites, else those that were found for it.
+    pub(super) fn sources(&self) -> Vec<Source> {
+        let found = self.blocks.iter().filter_map(|block| match block {
+            Block::Search(search) => Some(&search.sources),
+            _ => None,
+        });
+        let all: Vec<&Source> = match self.cited.is_empty() {
+            true => found.flatten().collect(),
+            false => self.cited.iter().collect(),
+        };
+        let mut sources: Vec<Source> = Vec::new();
+        for source in all {
+            if sources.len() < MAX_SOURCES && !sources.iter().any(|known| known.url == source.url) {
+                sources.push(source.clone());
+            }
+        }
+        sources
     }
 
     /// Returns whether the model ended it without saying anything.
@@ -252,6 +294,29 @@ impl ResponseBuffer {
         }
         call
     }
+}
+
+/// Shows a search like a call of a tool: both are looking something up.
+fn show_search(search: &WebSearch, surface: &dyn Surface, turn: &TurnId) {
+    let found: Vec<String> =
+        search.sources.iter().map(|source| format!("{}\n{}", source.title, source.url)).collect();
+    let begun = ToolState {
+        call: format!("search_{}", unique()),
+        name: WEB_SEARCH.into(),
+        phase: ToolPhase::Running,
+        input: Some(json!({ "query": search.query })),
+        output: None,
+        blocks: Vec::new(),
+        milliseconds: None,
+    };
+    let ended =
+        ToolState { phase: ToolPhase::Ok, input: None, output: Some(found.join("\n\n")), ..begun.clone() };
+    surface.emit(turn, TurnEvent::Tool(begun));
+    surface.emit(turn, TurnEvent::Tool(ended));
+}
+
+fn length(source: &Source) -> usize {
+    source.url.len() + source.title.len()
 }
 
 /// Returns the block of a picture that a model made, or the words that stand for it if it is none. Some services write

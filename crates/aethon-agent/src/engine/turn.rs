@@ -10,6 +10,7 @@ use aethon_core::model::{ModelErrorKind, StopReason, Usage};
 use aethon_core::session::{Finished, TurnDefaults};
 use aethon_core::surface::TurnEvent;
 use aethon_core::tool::{ToolContext, Toolbox as _};
+use aethon_core::web_search::Source;
 
 use super::agents::RunningAgent;
 use super::ask::Dialogue;
@@ -191,7 +192,7 @@ impl<'e> Turn<'e> {
         self.notify_missing_model();
         self.notify_changed_instructions().await;
         self.add_context(added).await?;
-        let (mut pauses, mut was_cut, mut was_sent_back) = (0, false, false);
+        let (mut pauses, mut was_cut, mut was_sent_back, mut was_repaired) = (0, false, false, false);
         for step in 1..=options.max_iterations {
             // With a single step allowed, there is nothing to bring to a close.
             if has_called && step == options.max_iterations {
@@ -238,7 +239,17 @@ impl<'e> Turn<'e> {
                 let wish = self.own_message(Role::System, vec![Block::context(OWN_CONTEXT, objection)]);
                 self.append(wish).await?;
             } else {
-                let outcome = conclude(&message, stop);
+                let mut outcome = conclude(&message, stop);
+                if outcome.end == TurnEnd::End
+                    && let Err(fault) = self.fit_schema(&mut message)
+                {
+                    if !was_repaired && stop == StopReason::End && step < options.max_iterations {
+                        was_repaired = true;
+                        self.ask_to_repair(message, &fault).await?;
+                        continue;
+                    }
+                    outcome = TurnOutcome::misfit(&fault);
+                }
                 self.answer.last = Some(message);
                 return Ok(outcome);
             }
@@ -248,6 +259,33 @@ impl<'e> Turn<'e> {
             EndReason::Iterations,
             format!("Stopped: after {steps} steps (`agent.max_iterations`)."),
         ))
+    }
+
+    /// Reduces an answer that must fit a schema to its JSON. The error says why it does not fit.
+    fn fit_schema(&mut self, message: &mut Message) -> Result<(), String> {
+        let Some(schema) = &self.job.inbound.schema else { return Ok(()) };
+        let text = message.text();
+        let json = schema.read(&text)?;
+        // A reader parses the text as it is, so nothing may stand beside the JSON.
+        self.answer.before_pause.clear();
+        if json != text {
+            message.content.retain(|block| !matches!(block, Block::Text { .. }));
+            message.content.push(Block::text(json));
+        }
+        Ok(())
+    }
+
+    /// Stores an answer that does not fit its schema, and a note that asks for one that does.
+    async fn ask_to_repair(&mut self, message: Message, fault: &str) -> Result<(), TurnOutcome> {
+        self.answer.before_pause.clear();
+        if !message.content.is_empty() {
+            self.append(message).await?;
+        }
+        let schema = self.job.inbound.schema.as_ref().map(|schema| schema.instruction()).unwrap_or_default();
+        let wish =
+            format!("The answer does not fit the JSON Schema that was asked for: {fault}.\n\n{schema}");
+        let wish = self.own_message(Role::System, vec![Block::context(OWN_CONTEXT, wish)]);
+        self.append(wish).await
     }
 
     /// Returns the objection to this answer, if there is one.
@@ -388,7 +426,9 @@ impl<'e> Turn<'e> {
         self.answer.continued = None;
         let now = self.shared.services.clock.now();
         let configured = &self.agent.model();
+        let sources = response.sources();
         let mut message = response.into_message(&self.context.turn, configured, now);
+        self.list_sources(&mut message, &sources);
         self.tools.distinguish(&mut message);
         self.answer.usage += usage;
         self.answer.usage += std::mem::take(&mut self.dialogue.usage);
@@ -396,6 +436,18 @@ impl<'e> Turn<'e> {
         self.job.surface.emit(&self.context.turn, TurnEvent::Usage(self.answer.usage));
         self.shared.services.hooks.after_model(&self.context, Ok(&message), &usage).await;
         (message, stop)
+    }
+
+    /// Lists the pages of a web search below the answer, where every client shows them. JSON that was asked for stays alone.
+    fn list_sources(&self, message: &mut Message, sources: &[Source]) {
+        let is_answer = says_something(message) && message.tool_calls().next().is_none();
+        if sources.is_empty() || !is_answer || self.job.inbound.schema.is_some() {
+            return;
+        }
+        let links: Vec<String> = sources.iter().map(|source| format!("- {}", source.link())).collect();
+        let list = format!("Sources:\n\n{}", links.join("\n"));
+        self.job.surface.emit(&self.context.turn, TurnEvent::Text(format!("\n\n{list}")));
+        message.content.push(Block::text(list));
     }
 
     /// Adds a stored message to the window and shows it to the watchers.
@@ -442,6 +494,7 @@ impl<'e> Turn<'e> {
         let long = self.shared.large_reply_gate.enter(before_pause.len() + last.text_bytes()).await;
         let text = last.text();
         let said = if before_pause.is_empty() { text } else { before_pause + &text };
+        let said = if said.trim().is_empty() { in_place_of_pictures(&last) } else { said };
         last.content.splice(0..0, self.answer.changed_instructions.take());
         outcome.seal(&mut last);
         messages.push(last);
@@ -522,7 +575,8 @@ fn unworkable(error: &Error) -> String {
 fn conclude(message: &Message, stop: StopReason) -> TurnOutcome {
     const REFUSED: EndReason = EndReason::Model(ModelErrorKind::Refused);
     const UNREADABLE: EndReason = EndReason::Model(ModelErrorKind::Malformed);
-    let is_empty = message.text().trim().is_empty();
+    let is_picture = |block: &Block| matches!(block, Block::Image { .. });
+    let is_empty = message.text().trim().is_empty() && !message.content.iter().any(is_picture);
     match (stop, is_empty) {
         (StopReason::Length, _) => TurnOutcome::too_long(),
         (StopReason::Window, _) => TurnOutcome::window_full(),
@@ -541,6 +595,15 @@ fn conclude(message: &Message, stop: StopReason) -> TurnOutcome {
         ),
         (_, false) => TurnOutcome::done(),
     }
+}
+
+/// Returns the text for those who cannot see the pictures of an answer that has nothing else.
+fn in_place_of_pictures(message: &Message) -> String {
+    let pictures = message.content.iter().filter_map(|block| match block {
+        Block::Image { mime, .. } => Some(format!("*(A picture, {mime}; the page shows it.)*")),
+        _ => None,
+    });
+    pictures.collect::<Vec<_>>().join("\n\n")
 }
 
 fn says_something(message: &Message) -> bool {

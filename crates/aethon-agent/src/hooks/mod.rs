@@ -24,4 +24,5 @@ pub use redact::RedactOutput;
 pub use security::CommandRules;
 pub use strangers::StrangerBounds;
 pub use taint::Taint;
+pub(crate) use taint::bars_search;
 pub use untrusted_markers::StripUntrustedMarkers;

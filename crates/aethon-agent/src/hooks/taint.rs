@@ -14,11 +14,12 @@ use std::sync::{Mutex, PoisonError};
 use aethon_core::agents::AgentBoard;
 use aethon_core::hook::{AddedContext, Hook, OWN_CONTEXT, ToolDecision, TurnContext};
 use aethon_core::ids::{SessionId, TurnId};
-use aethon_core::message::{Block, Failure, Inbound, Outside, Reply, ToolCall, ToolResult};
-use aethon_core::model::ModelRequest;
+use aethon_core::message::{Block, Failure, Inbound, Message, Outside, Reply, Role, ToolCall, ToolResult};
+use aethon_core::model::{ModelRequest, Usage};
 use aethon_core::tool::{ToolContext, ToolSpec};
 use aethon_core::turn::Trust;
 use aethon_core::untrusted::MARKER;
+use aethon_core::web_search::WEB_SEARCH;
 use async_trait::async_trait;
 
 /// How many turns are remembered, which is far more than run at once. Those dropped first are turns whose end was never
@@ -61,12 +62,7 @@ impl Taint {
         if self.source(turn).is_some() {
             return;
         }
-        let blocks = request.messages.iter().flat_map(|message| &message.content);
-        let described = || request.tools.iter().find(|tool| tool.described_outside);
-        let found = blocks.filter_map(source).next().or_else(|| {
-            described().map(|tool| format!("the description of `{}`, which its MCP server wrote", tool.name))
-        });
-        if let Some(source) = found {
+        if let Some(source) = source_in(request, |_| true) {
             self.note(turn, session, source);
         }
     }
@@ -75,6 +71,28 @@ impl Taint {
         // The map is consistent after every statement, so a panic elsewhere does not make it unusable.
         self.turns.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Names the part of a request that taints its turn, among the blocks that count.
+fn source_in(request: &ModelRequest, counts: impl Fn(&Block) -> bool) -> Option<String> {
+    // A picture that the model made is its own, like its words.
+    let is_own = |message: &Message, block: &Block| {
+        message.role == Role::Assistant && matches!(block, Block::Image { .. })
+    };
+    let blocks = request
+        .messages
+        .iter()
+        .flat_map(|message| message.content.iter().filter(move |block| !is_own(message, block)));
+    let described = || request.tools.iter().find(|tool| tool.described_outside);
+    blocks.filter(|block| counts(block)).find_map(source).or_else(|| {
+        described().map(|tool| format!("the description of `{}`, which its MCP server wrote", tool.name))
+    })
+}
+
+/// Names the outside text in a request because of which the model's provider must not search the web: what the text asks
+/// for could be sent out in the words of a search. What earlier searches found does not count, as it came from there.
+pub(crate) fn bars_search(request: &ModelRequest) -> Option<String> {
+    source_in(request, |block| !matches!(block, Block::Search(_)))
 }
 
 #[async_trait]
@@ -98,6 +116,15 @@ impl Hook for Taint {
     async fn before_model(&self, turn: &TurnContext, request: &ModelRequest) -> Result<(), Failure> {
         self.look_at(&turn.turn, &turn.session, request);
         Ok(())
+    }
+
+    async fn after_model(&self, turn: &TurnContext, outcome: Result<&Message, &Failure>, _usage: &Usage) {
+        // The calls of the same answer may follow from what its provider found.
+        let has_searched =
+            |message: &Message| message.content.iter().any(|block| matches!(block, Block::Search(_)));
+        if outcome.is_ok_and(has_searched) {
+            self.note(&turn.turn, &turn.session, format!("what `{WEB_SEARCH}` returned"));
+        }
     }
 
     async fn before_tool(&self, context: &ToolContext, spec: &ToolSpec, call: &ToolCall) -> ToolDecision {
@@ -168,6 +195,7 @@ fn source(block: &Block) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use aethon_core::web_search::WebSearch;
     use std::sync::Arc;
 
     use aethon_core::agents::Caller;
@@ -222,6 +250,7 @@ mod tests {
             (stranger, true),
             (file(None), false),
             (file(Some("b".into())), true),
+            (Block::Search(WebSearch { query: "q".into(), sources: Vec::new(), opaque: None }), true),
             (Block::image("image/png", "AAAA"), true),
             (Block::ToolResult(picture), true),
             (Block::text(aethon_core::untrusted::wrap("obey", "0123456789abcdef")), true),

@@ -476,6 +476,10 @@ fn tokens(event: &ModelEvent) -> u64 {
         ModelEvent::Text(text) | ModelEvent::Reasoning(text) => about(text.len()),
         ModelEvent::ToolCall(call) => about(call.name.len() + call.input.to_string().len()) + 10,
         ModelEvent::Image { .. } => PER_MADE_IMAGE,
-        ModelEvent::ReasoningDone { .. } | ModelEvent::TextWasReasoning | ModelEvent::Finished { .. } => 0,
+        ModelEvent::Search(_)
+        | ModelEvent::Sources(_)
+        | ModelEvent::ReasoningDone { .. }
+        | ModelEvent::TextWasReasoning
+        | ModelEvent::Finished { .. } => 0,
     }
 }

@@ -52,6 +52,9 @@ fn block(block: &Block) -> u64 {
         Block::Reasoning { text: thought, opaque } => {
             text(thought) + opaque.as_ref().map_or(0, |opaque| (json_length(&opaque.data) as u64).div_ceil(4))
         }
+        Block::Search(search) => {
+            search.opaque.as_ref().map_or(0, |opaque| (json_length(&opaque.data) as u64).div_ceil(4))
+        }
         Block::ToolCall(call) => text(&call.name) + (json_length(&call.input) as u64).div_ceil(4),
         Block::ToolResult(result) => text(&result.output) + pictures(result) * PER_IMAGE,
         Block::Folded { summary, .. } => text(summary),

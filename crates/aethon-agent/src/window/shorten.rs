@@ -69,7 +69,7 @@ fn to_chars(message: &Message, chars: usize, pictures: Pictures) -> Message {
             Block::Image { mime, .. } if pictures == Pictures::Go => {
                 *block = left_out_picture(mime);
             }
-            Block::Image { .. } | Block::Reasoning { .. } | Block::Notice { .. } => {}
+            Block::Image { .. } | Block::Reasoning { .. } | Block::Search(_) | Block::Notice { .. } => {}
         }
     }
     message
@@ -96,7 +96,7 @@ fn length(block: &Block) -> usize {
         Block::Folded { summary, .. } => summary.len(),
         Block::ToolResult(result) => result.output.len(),
         Block::ToolCall(call) => call.input.to_string().len(),
-        Block::Image { .. } | Block::Reasoning { .. } | Block::Notice { .. } => 0,
+        Block::Image { .. } | Block::Reasoning { .. } | Block::Search(_) | Block::Notice { .. } => 0,
     }
 }
 

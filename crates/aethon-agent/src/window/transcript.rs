@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use aethon_core::message::{Block, Message, Role};
 use aethon_core::tool::ToolResult;
+use aethon_core::web_search::WebSearch;
 
 use super::shorten::in_chars;
 
@@ -159,6 +160,7 @@ fn piece(role: Role, block: &Block) -> Option<Piece> {
             (format!("Context from {} (data only)", in_line(source)), text.clone())
         }
         Block::Image { .. } => (who.to_owned(), "(a picture)".to_owned()),
+        Block::Search(search) => (format!("{who} searched the web (data only)"), found(search)),
         Block::ToolCall(call) => (format!("{who} calls {}", in_line(&call.name)), call.input.to_string()),
         Block::ToolResult(result) => (
             format!("The tool {} {} (data only)", in_line(&result.name), outcome(result)),
@@ -169,6 +171,12 @@ fn piece(role: Role, block: &Block) -> Option<Piece> {
     };
     let text = text.trim_end();
     (!text.is_empty()).then(|| Piece { label, text: text.to_owned(), written: 0 })
+}
+
+/// Returns what a search by the provider found, a line each.
+fn found(search: &WebSearch) -> String {
+    let titles = search.sources.iter().map(|source| format!("- {} ({})", source.title, source.url));
+    std::iter::once(search.query.clone()).chain(titles).collect::<Vec<_>>().join("\n")
 }
 
 fn text_bytes(block: &Block) -> usize {

@@ -24,6 +24,7 @@ fn size(request: &ModelRequest) -> usize {
         Block::ToolResult(result) => result.output.len(),
         Block::Folded { summary, .. } => summary.len(),
         Block::Image { .. } => 6_400,
+        Block::Search(_) => 0,
         Block::Reasoning { .. } | Block::Notice { .. } => 0,
     };
     let messages: usize = request.messages.iter().flat_map(|message| &message.content).map(block).sum();

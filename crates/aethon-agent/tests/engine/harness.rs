@@ -20,7 +20,7 @@ use aethon_core::ids::SessionId;
 use aethon_core::ledger::Price;
 use aethon_core::live::Live;
 use aethon_core::message::{Block, Dedupe, Inbound, Message, Reply, Role};
-use aethon_core::model::{ModelProvider, ModelRequest, StopReason};
+use aethon_core::model::{ModelProvider, ModelRequest, ProviderSearch, StopReason};
 use aethon_core::storage::StorageHealth;
 use aethon_core::surface::{Surface, TurnEvent};
 use aethon_core::testkit::{
@@ -73,6 +73,7 @@ pub struct Plan {
     pub specialists: Option<Arc<dyn SpecialistSource>>,
     pub board: Option<AgentBoard>,
     pub clock: Option<Arc<ManualClock>>,
+    pub web_search: ProviderSearch,
     /// Whether summaries are made in the background too. Off, because they would take their answers from the scripts.
     pub ahead: bool,
 }
@@ -94,6 +95,7 @@ impl House {
         if let Some(name) = plan.model_name {
             model = model.with_name(name);
         }
+        model = model.with_web_search(plan.web_search);
         if let Some(aside) = plan.aside {
             model = model.with_aside(aside);
         }

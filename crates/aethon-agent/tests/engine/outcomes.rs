@@ -1,7 +1,7 @@
 //! The events of a turn, and their order.
 
 use aethon_core::event::Event;
-use aethon_core::message::{Inbound, Role, TurnEnd};
+use aethon_core::message::{Block, Inbound, Opaque, Role, TurnEnd};
 use aethon_core::model::{ModelEvent, ModelRequest, StopReason};
 use aethon_core::surface::TurnEvent;
 use aethon_core::testkit::Step;
@@ -141,4 +141,26 @@ async fn single_step_turn_gets_no_closing_note() {
     let harness = House::with([says("hi")], Plan { options, ..Plan::default() });
     let reply = harness.ask(&session("a"), "hello").await;
     assert_eq!((reply.end, reply.text.as_str()), (TurnEnd::End, "hi"));
+}
+
+#[tokio::test]
+async fn a_picture_of_the_model_is_an_answer_and_is_shown_and_kept() {
+    let image = |opaque| ModelEvent::Image { mime: "image/png".into(), data: "iVBORw0KGgo=".into(), opaque };
+    let opaque = Some(Opaque { dialect: "gemini".into(), data: serde_json::json!({}) });
+    let drawn = vec![Step::Event(image(opaque.clone())), Step::finish(StopReason::End)];
+    let harness = House::new([drawn]);
+    let surface = quiet();
+    let inbound = Inbound::say(session("a"), "Draw.");
+    let reply = harness.submit(inbound, surface.clone()).await.reply.wait().await.unwrap();
+    assert_eq!(
+        (reply.end, reply.text.as_str()),
+        (TurnEnd::End, "*(A picture, image/png; the page shows it.)*")
+    );
+    let events = surface.events();
+    let pictures = events.iter().filter(|(_, event)| matches!(event, TurnEvent::Image { .. }));
+    assert_eq!(pictures.count(), 1);
+    harness.ask(&session("a"), "Again.").await;
+    let seen = &harness.model.requests()[1].messages[1].content;
+    let kept = Block::Image { mime: "image/png".into(), data: "iVBORw0KGgo=".into(), opaque };
+    assert_eq!(*seen, [kept]);
 }

@@ -34,6 +34,9 @@ pub(super) const RULES: &[(&str, Rule)] = &[
     ("model.region", Any),
     ("model.context_window", Free),
     ("model.effort", Free),
+    // It sends words of the conversation to a search service, at the provider's choice.
+    ("model.web_search", TurnedOn),
+    ("model.service_tier", Free),
     ("model.timeout_seconds", Free),
     ("model.max_retries", Free),
     ("model.fallbacks", Any),

@@ -58,6 +58,13 @@ pub struct Model {
     /// The reasoning effort: `none`, `low`, `medium` or `high`. Unset: the provider's default.
     #[schemars(schema_with = "crate::json_schema::effort")]
     pub effort: Option<Effort>,
+    /// Whether the provider may search the web while its model answers, where it can. What it finds counts as text from outside;
+    /// each search may cost extra.
+    pub web_search: bool,
+    /// The service tier of requests, in the provider's word: `auto`, `default`, `flex` or `priority` (OpenAI), `auto` or
+    /// `standard_only` (Anthropic), `standard`, `flex` or `priority` (Gemini), `default`, `flex`, `priority` or `reserved`
+    /// (Bedrock). Empty: the provider's own choice.
+    pub service_tier: String,
     /// Seconds to wait for the next byte. Unset: 120, or 600 for reasoning models, which may be silent for minutes.
     pub timeout_seconds: Option<u64>,
     /// How often a request is retried that failed before any output.
@@ -102,6 +109,8 @@ impl Default for Model {
             region: None,
             context_window: None,
             effort: None,
+            web_search: false,
+            service_tier: String::new(),
             timeout_seconds: None,
             max_retries: 4,
             fallbacks: Vec::new(),

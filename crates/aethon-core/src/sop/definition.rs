@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use crate::answer_schema::AnswerSchema;
 use crate::version::Version;
 use crate::words::parsed_text;
 
@@ -90,12 +91,25 @@ pub struct SopParameter {
 }
 
 /// A step of a SOP.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct SopStep {
     /// Its title.
     pub title: String,
     /// The instructions, including constraints, as written.
     pub text: String,
+    /// The JSON Schema that its outcome has to fit.
+    pub schema: Option<StepSchema>,
+}
+
+/// The JSON Schema that a step names.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StepSchema {
+    /// The file, relative to the folder of SOPs.
+    pub file: String,
+    /// The line of the SOP that names it.
+    pub line: usize,
+    /// The schema, or why it cannot be used.
+    pub content: Result<Arc<AnswerSchema>, String>,
 }
 
 /// The origin of a SOP.

@@ -9,5 +9,5 @@ mod definition;
 mod run;
 
 pub use catalog::{BrokenSop, SopCatalog, SopDraft, SopFault, SopRefusal, SopVersion};
-pub use definition::{InvalidSopName, Sop, SopName, SopOrigin, SopParameter, SopStep};
+pub use definition::{InvalidSopName, Sop, SopName, SopOrigin, SopParameter, SopStep, StepSchema};
 pub use run::{SopRun, SopRunChange, SopRunState, SopRunner, SopRuns};

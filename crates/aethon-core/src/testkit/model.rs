@@ -14,8 +14,8 @@ use tokio::sync::Semaphore;
 
 use crate::message::ToolCall;
 use crate::model::{
-    Capabilities, ModelError, ModelEvent, ModelProvider, ModelRequest, ModelStream, Readiness, StopReason,
-    Usage,
+    Capabilities, ModelError, ModelEvent, ModelProvider, ModelRequest, ModelStream, ProviderSearch,
+    Readiness, StopReason, Usage,
 };
 
 /// One thing that the scripted model does.
@@ -133,6 +133,13 @@ impl ScriptedModel {
     #[must_use]
     pub fn with_context_window(mut self, tokens: u64) -> Self {
         Arc::make_mut(&mut self.capabilities).context_window = tokens;
+        self
+    }
+
+    /// Sets whether the provider searches the web.
+    #[must_use]
+    pub fn with_web_search(mut self, web_search: ProviderSearch) -> Self {
+        Arc::make_mut(&mut self.capabilities).web_search = web_search;
         self
     }
 

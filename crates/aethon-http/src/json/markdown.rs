@@ -54,6 +54,10 @@ fn push_block(out: &mut String, block: &Block) {
         Block::Image { mime, .. } => out.push_str(&format!("*(image, {mime})*")),
         Block::File { name, text, .. } => out.push_str(&format!("`{name}`\n\n{}", fenced(text))),
         Block::Reasoning { text } => out.push_str(&format!("> {}", text.replace('\n', "\n> "))),
+        Block::Search { query, sources } => {
+            out.push_str(&format!("Searched the web:\n\n{}", fenced(query)));
+            sources.iter().for_each(|source| out.push_str(&format!("\n- {}", source.link())));
+        }
         Block::ToolCall { name, input, .. } => {
             out.push_str(&format!("Calls `{name}`:\n\n{}", fenced(&input.to_string())));
         }

@@ -8,6 +8,7 @@ use aethon_core::ids::TurnId;
 use aethon_core::message::{Block as StoredBlock, Message as StoredMessage, Role, TurnEnd};
 use aethon_core::model::Usage;
 use aethon_core::tool::OutputBlock;
+use aethon_core::web_search::Source;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -81,6 +82,13 @@ pub enum Block {
     Reasoning {
         /// The text.
         text: String,
+    },
+    /// A web search that the model's provider ran.
+    Search {
+        /// What was searched for.
+        query: String,
+        /// The pages that were found.
+        sources: Vec<Source>,
     },
     /// A tool call by the model.
     ToolCall {
@@ -180,6 +188,7 @@ impl Block {
                 Self::File { name, mime, text, untrusted: untrusted.is_some() }
             }
             StoredBlock::Reasoning { text, .. } => Self::Reasoning { text },
+            StoredBlock::Search(search) => Self::Search { query: search.query, sources: search.sources },
             StoredBlock::ToolCall(call) => Self::ToolCall { id: call.id, name: call.name, input: call.input },
             StoredBlock::ToolResult(result) => Self::ToolResult {
                 call: result.call,
@@ -216,7 +225,7 @@ impl Block {
             }
             Self::ToolCall { input, .. } if input.to_string().len() > most => *input = Value::Null,
             Self::Folded { summary, .. } => cut(summary, most),
-            Self::ToolCall { .. } | Self::Notice { .. } => {}
+            Self::ToolCall { .. } | Self::Search { .. } | Self::Notice { .. } => {}
         }
     }
 }

@@ -10,7 +10,7 @@ use std::time::Duration;
 use aethon_core::approval::{Answer, AnswerError};
 use aethon_core::assistant::Submitted;
 use aethon_core::ids::{SessionId, TurnId, unique};
-use aethon_core::message::{Attachment, Dedupe, Inbound};
+use aethon_core::message::{Dedupe, Inbound};
 use aethon_core::surface::Surface;
 use tokio::sync::Notify;
 
@@ -208,21 +208,21 @@ impl ChatConnection<'_> {
 
     async fn message(&mut self, message: Message) -> Result<(), Refusal> {
         let id = message.id;
-        let checked = || -> Result<(SessionId, Vec<Attachment>), Refusal> {
+        let checked = || -> Result<Inbound, Refusal> {
             check_id(&id)?;
+            let schema = frames::schema(message.schema)?;
             let session = self.named_or_home(message.session.as_deref())?;
             let files = attachments::checked(message.attachments.unwrap_or_default())?;
             if message.text.trim().is_empty() && files.is_empty() {
                 let words = "The message was empty. Write something and send it again.";
                 return Err(Refusal::new("empty_message", words));
             }
-            Ok((session, files))
+            let inbound =
+                Inbound::say(session, message.text).with_effort(message.effort).with_model(message.model);
+            Ok(inbound.with_schema(schema).with_attachments(files))
         };
         let about = |refusal: Refusal| refusal.about(Some(&id));
-        let (session, files) = checked().map_err(about)?;
-        let mut inbound =
-            Inbound::say(session, message.text).with_effort(message.effort).with_model(message.model);
-        inbound.attachments = files;
+        let inbound = checked().map_err(about)?;
         self.submit(inbound, &id).await.map_err(about)
     }
 

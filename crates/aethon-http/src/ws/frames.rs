@@ -3,6 +3,7 @@
 //! Server frames of a turn carry `seq` and `turn`, which the room adds; `ready` and errors outside a turn carry
 //! neither. A client frame is read in two steps, its `type` first, so that each kind of error gets its own code.
 
+use aethon_core::answer_schema::{AnswerSchema, BadSchema};
 use aethon_core::approval::{ApprovalRequest, Decision, Resolution, Scope};
 use aethon_core::ids::TurnId;
 use aethon_core::message::{Attachment, Reply};
@@ -30,6 +31,8 @@ pub(super) enum Body<'a> {
     Delta { text: &'a str },
     /// More of the model's reasoning.
     Reasoning { text: &'a str },
+    /// A picture that the model made.
+    Image { mime: &'a str, data: &'a str },
     /// Rendered blocks, which replace those from `from` on.
     Blocks { from: usize, html: &'a [String] },
     /// A tool call changed its state.
@@ -65,6 +68,7 @@ impl<'a> Body<'a> {
             TurnEvent::Started | TurnEvent::Text(_) | TurnEvent::Done(_) => return None,
             TurnEvent::Model { model, reason } => Self::Model { model, reason },
             TurnEvent::Reasoning(text) => Self::Reasoning { text },
+            TurnEvent::Image { mime, data } => Self::Image { mime, data },
             TurnEvent::Tool(tool) => Self::Tool(tool.into()),
             TurnEvent::Approval(request) => Self::Approval(request.into()),
             TurnEvent::ApprovalDone { id, resolution, edited } => {
@@ -321,6 +325,17 @@ pub(super) struct Message {
     pub(super) effort: Option<Effort>,
     #[serde(default)]
     pub(super) model: Option<String>,
+    /// The JSON Schema of the answer. Read by [`schema`], so that a faulty one is answered in words.
+    #[serde(default)]
+    pub(super) schema: Option<Value>,
+}
+
+/// Returns the schema of an answer.
+pub(super) fn schema(sent: Option<Value>) -> Result<Option<AnswerSchema>, Refusal> {
+    let refused = |why: BadSchema| {
+        Refusal::new("bad_schema", format!("The schema of the answer cannot be used: {why}."))
+    };
+    sent.map(AnswerSchema::parse).transpose().map_err(refused)
 }
 
 /// A request to stop.

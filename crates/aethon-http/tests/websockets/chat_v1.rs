@@ -54,6 +54,24 @@ async fn a_message_may_bring_an_effort_of_its_own() {
 }
 
 #[tokio::test]
+async fn a_message_may_bring_the_schema_of_its_answer() {
+    let stage = Stage::open().await;
+    let mut client = stage.v1("/ws/chat").await;
+    let schema = json!({"type": "object", "properties": {"name": {"type": "string"}}});
+    for (id, schema) in [("1", schema.clone()), ("2", Value::Null)] {
+        client.send_json(json!({"type": "message", "id": id, "text": "hi", "schema": schema})).await;
+        client.until("done").await;
+    }
+    client.send_json(json!({"type": "message", "id": "3", "text": "hi", "schema": {"type": "objekt"}})).await;
+    let error = client.until("error").await.pop().unwrap();
+    assert_eq!((&error["code"], &error["id"]), (&"bad_schema".into(), &"3".into()));
+    assert!(error["message"].as_str().unwrap().contains("`/type` must be one of object"), "{error}");
+    let schemas = stage.assistant.inbound().into_iter().map(|inbound| inbound.schema);
+    let schemas: Vec<_> = schemas.map(|schema| schema.map(|schema| schema.as_json().clone())).collect();
+    assert_eq!(schemas, [Some(schema), None]);
+}
+
+#[tokio::test]
 async fn a_message_is_acknowledged_streamed_and_done() {
     let stage = Stage::open().await;
     let mut client = stage.v1("/ws/chat").await;

@@ -6,6 +6,7 @@
 #[cfg(test)]
 mod cache_tests;
 mod dialect;
+mod search;
 mod stream;
 #[cfg(test)]
 mod tests;

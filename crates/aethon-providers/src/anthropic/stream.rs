@@ -5,10 +5,11 @@ use std::sync::Arc;
 
 use aethon_core::message::{Opaque, ToolCall};
 use aethon_core::model::{ModelError, ModelEvent, StopReason, Usage};
+use aethon_core::web_search::{Source, WEB_SEARCH};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::DIALECT;
+use super::{DIALECT, search};
 use crate::classify::{self, Report};
 use crate::counted::{self, or_newer, within};
 use crate::estimate;
@@ -25,6 +26,9 @@ pub(super) struct MessagesDecoder {
     ids: CallIds,
     open: BTreeMap<i64, Open>,
     has_calls: bool,
+    /// Searches whose results are not here yet.
+    searches: Vec<Value>,
+    cited: Vec<Source>,
     told: usize,
     model: Option<String>,
     usage: UsageWire,
@@ -47,6 +51,13 @@ enum Open {
         given: Option<Value>,
         json: String,
     },
+    /// A call of a tool that the service runs itself; its input comes in pieces.
+    ServerCall {
+        block: Value,
+        json: String,
+    },
+    /// What a web search found.
+    Found(Value),
     /// Of an unknown kind; skipped.
     Other,
 }
@@ -90,6 +101,7 @@ struct Delta {
     #[serde(deserialize_with = "loose::text")]
     text: Option<String>,
     partial_json: Option<Value>,
+    citation: Option<Value>,
     #[serde(deserialize_with = "loose::text")]
     thinking: Option<String>,
     #[serde(deserialize_with = "loose::text")]
@@ -106,6 +118,13 @@ struct UsageWire {
     output_tokens: Option<u64>,
     cache_read_input_tokens: Option<u64>,
     cache_creation_input_tokens: Option<u64>,
+    server_tool_use: Option<ServerToolUse>,
+}
+
+#[derive(Deserialize, Default, Clone, Copy)]
+#[serde(default)]
+struct ServerToolUse {
+    web_search_requests: Option<u64>,
 }
 
 impl UsageWire {
@@ -115,6 +134,7 @@ impl UsageWire {
         or_newer(&mut self.output_tokens, newer.output_tokens);
         or_newer(&mut self.cache_read_input_tokens, newer.cache_read_input_tokens);
         or_newer(&mut self.cache_creation_input_tokens, newer.cache_creation_input_tokens);
+        self.server_tool_use = newer.server_tool_use.or(self.server_tool_use);
     }
 }
 
@@ -126,6 +146,8 @@ impl MessagesDecoder {
             ids: CallIds::random(),
             open: BTreeMap::new(),
             has_calls: false,
+            searches: Vec::new(),
+            cited: Vec::new(),
             told: 0,
             model: None,
             usage: UsageWire::default(),
@@ -154,6 +176,10 @@ impl MessagesDecoder {
                 let given = block.get("input").cloned();
                 Open::Call { id, name: field("name"), given, json: String::new() }
             }
+            Some("server_tool_use") if field("name") == WEB_SEARCH => {
+                Open::ServerCall { block, json: String::new() }
+            }
+            Some("web_search_tool_result") => Open::Found(block),
             _ => Open::Other,
         };
         self.open.insert(index, open);
@@ -161,7 +187,16 @@ impl MessagesDecoder {
     }
 
     fn grow(&mut self, index: i64, delta: Delta, events: &mut Events) {
-        let Delta { text, partial_json, thinking, signature, .. } = delta;
+        let Delta { text, partial_json, thinking, signature, citation, .. } = delta;
+        if let Some(citation) = citation.filter(|citation| !citation.is_null()) {
+            self.cited.extend(search::source(&citation));
+            return;
+        }
+        let piece = match partial_json {
+            Some(Value::String(piece)) => piece,
+            None | Some(Value::Null) => String::new(),
+            Some(whole) => whole.to_string(),
+        };
         match self.open.get_mut(&index) {
             // Accept text even if its block was never opened.
             Some(Open::Text) | None => self.say(text.unwrap_or_default(), events),
@@ -171,22 +206,30 @@ impl MessagesDecoder {
                 whole.push_str(&signature.unwrap_or_default());
                 self.think(&thinking, events);
             }
+            Some(Open::ServerCall { json, .. }) => json.push_str(&piece),
             Some(Open::Call { json, .. }) => {
-                let piece = match partial_json {
-                    Some(Value::String(piece)) => piece,
-                    None | Some(Value::Null) => String::new(),
-                    Some(whole) => whole.to_string(),
-                };
                 self.told += piece.len();
                 json.push_str(&piece);
             }
-            Some(Open::Redacted(_) | Open::Other) => {}
+            Some(Open::Redacted(_) | Open::Found(_) | Open::Other) => {}
         }
     }
 
     fn close(&mut self, open: Open, events: &mut Events) {
         match open {
             Open::Text | Open::Other => {}
+            Open::ServerCall { mut block, json } => {
+                if !json.is_empty() {
+                    block["input"] = arguments(&json);
+                }
+                self.searches.push(block);
+            }
+            Open::Found(found) => {
+                let id = found.get("tool_use_id").and_then(Value::as_str);
+                let is_its = |call: &Value| call.get("id").and_then(Value::as_str) == id;
+                let call = self.searches.iter().position(is_its).map(|place| self.searches.remove(place));
+                events.push_back(search::found(call, Some(found)));
+            }
             Open::Thinking { text, signature } => {
                 let data = json!({ "type": "thinking", "thinking": text, "signature": signature });
                 // Without its signature, the service does not accept a thought back.
@@ -308,6 +351,7 @@ impl MessagesDecoder {
             output_tokens: estimate::unless_counted(self.usage.output_tokens, estimate::tokens(self.told)),
             cached_tokens: cached,
             cache_write_tokens: written,
+            web_searches: self.usage.server_tool_use.and_then(|used| used.web_search_requests).unwrap_or(0),
             ..Usage::default()
         }
     }
@@ -344,6 +388,15 @@ impl Decoder for MessagesDecoder {
             _ if self.has_calls => StopReason::ToolUse,
             _ => StopReason::End,
         };
+        if stop == StopReason::Pause {
+            // The service goes on with a search that it has not finished.
+            for call in std::mem::take(&mut self.searches) {
+                events.push_back(search::found(Some(call), None));
+            }
+        }
+        if !self.cited.is_empty() {
+            events.push_back(ModelEvent::Sources(std::mem::take(&mut self.cited)));
+        }
         events.push_back(ModelEvent::Finished { stop, usage: self.usage(), model: self.model.take() });
     }
 }

@@ -3,12 +3,17 @@
 use aethon_core::message::ToolResult;
 use aethon_core::model::ModelRequest;
 use aethon_core::tool::ToolSpec;
+use aethon_core::web_search::WEB_SEARCH;
 use serde_json::{Value, json};
 
 use super::{DIALECT, thinking};
+use crate::answer_format;
 use crate::policy::RequestPolicy;
 use crate::prompt::{self, Part, Said, Turn};
 use crate::settings::set;
+
+/// How many searches one answer may take: enough for a thorough one, and a bound on what it costs.
+const MAX_SEARCHES: u64 = 8;
 
 /// Builds the body of a request.
 pub(super) fn body(request: &ModelRequest, policy: &RequestPolicy) -> Value {
@@ -25,12 +30,23 @@ pub(super) fn body(request: &ModelRequest, policy: &RequestPolicy) -> Value {
         mark(&mut block);
         body["system"] = json!([block]);
     }
-    if policy.offers_tools(request) {
-        let mut tools: Vec<Value> = request.tools.iter().map(tool).collect();
+    let mut tools: Vec<Value> = policy.tools(request).into_iter().map(tool).collect();
+    let has_tools = !tools.is_empty();
+    if policy.searches_web(request) {
+        // In front, where it leaves the mark of the cache on the last tool.
+        tools.insert(
+            0,
+            json!({ "type": "web_search_20250305", "name": WEB_SEARCH, "max_uses": MAX_SEARCHES }),
+        );
+    }
+    if !tools.is_empty() {
         tools.last_mut().into_iter().for_each(mark);
         body["tools"] = tools.into();
+    }
+    if has_tools {
         mark_newest(&mut messages);
     }
+    set(&mut body, "service_tier", policy.settings.service_tier.as_deref());
     let in_wire_form = |(role, content)| json!({ "role": role, "content": content });
     body["messages"] = messages.into_iter().map(in_wire_form).collect();
     if !thinking.is_on() {
@@ -38,6 +54,9 @@ pub(super) fn body(request: &ModelRequest, policy: &RequestPolicy) -> Value {
         set(&mut body, "top_p", policy.top_p());
     }
     thinking.write(&mut body);
+    if let Some(schema) = policy.schema(request) {
+        body["output_config"]["format"] = answer_format::messages(schema);
+    }
     body
 }
 
@@ -63,7 +82,7 @@ fn messages(request: &ModelRequest, policy: &RequestPolicy) -> Vec<(&'static str
         let (role, content): (_, Vec<Value>) = match turn {
             Turn::User(parts) | Turn::Shown(parts) => ("user", parts.iter().map(part).collect()),
             Turn::Results(results) => ("user", results.iter().map(|result| tool_result(result)).collect()),
-            Turn::Assistant(said) => ("assistant", said.iter().filter_map(said_block).collect()),
+            Turn::Assistant(said) => ("assistant", said.iter().flat_map(said_blocks).collect()),
         };
         match messages.last_mut() {
             // Results and a person's additions form one user turn.
@@ -90,9 +109,22 @@ fn part(part: &Part<'_>) -> Value {
     }
 }
 
+fn said_blocks(said: &Said<'_>) -> Vec<Value> {
+    match said {
+        // A search is several blocks: its call and its result.
+        Said::Search(opaque) if opaque.dialect == DIALECT => match &opaque.data {
+            Value::Array(blocks) => blocks.clone(),
+            block => vec![block.clone()],
+        },
+        said => said_block(said).into_iter().collect(),
+    }
+}
+
 fn said_block(said: &Said<'_>) -> Option<Value> {
     match said {
+        Said::Search(_) => None,
         Said::Text(words) => Some(text(words)),
+        Said::Image { .. } => Some(text(prompt::MADE_PICTURE)),
         Said::Opaque(opaque) => (opaque.dialect == DIALECT).then(|| opaque.data.clone()),
         Said::Call(call) => Some(json!({
             "type": "tool_use",

@@ -8,6 +8,7 @@ use aethon_core::tool::ToolSpec;
 use serde_json::{Map, Value, json};
 
 use super::DIALECT;
+use crate::answer_format;
 use crate::anthropic::thinking;
 use crate::policy::RequestPolicy;
 use crate::prompt::{self, Part, Said, Turn};
@@ -46,6 +47,12 @@ pub(super) fn body(request: &ModelRequest, policy: &RequestPolicy) -> Value {
     }
     if inference.as_object().is_some_and(|settings| !settings.is_empty()) {
         body["inferenceConfig"] = inference;
+    }
+    if let Some(tier) = &policy.settings.service_tier {
+        body["serviceTier"] = json!({ "type": tier });
+    }
+    if let Some(schema) = policy.schema(request) {
+        body["outputConfig"] = json!({ "textFormat": answer_format::converse(schema) });
     }
     if !fields.is_empty() {
         body["additionalModelRequestFields"] = fields.into();
@@ -141,7 +148,9 @@ fn part(part: &Part<'_>) -> Value {
 
 fn said_block(said: &Said<'_>) -> Option<Value> {
     match said {
+        Said::Search(_) => None,
         Said::Text(text) => Some(json!({ "text": text })),
+        Said::Image { .. } => Some(json!({ "text": prompt::MADE_PICTURE })),
         Said::Opaque(opaque) => {
             (opaque.dialect == DIALECT).then(|| json!({ "reasoningContent": opaque.data }))
         }

@@ -36,12 +36,38 @@ pub struct ModelFacts {
     pub refuses_sampling: bool,
     /// Whether OpenAI's own host supports its tools only in the responses API.
     pub tools_need_responses: bool,
+    /// Whether its own service searches the web for it.
+    pub searches_web: bool,
+    /// By how much its tokens cost more or less than usual at the tiers `flex` and `priority`.
+    pub tiers: TierFactors,
     /// How its service caches prompt prefixes; `None` if unknown.
     pub prompt_caching: Option<PromptCaching>,
     /// The day from which its vendor no longer serves it.
     pub retires_on: Option<Date>,
     /// Whether the model is in a table. If not, all of these facts are assumed.
     pub is_known: bool,
+}
+
+/// The prices of service tiers, as multiples of the usual price; `None` where no other price is known.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
+pub struct TierFactors {
+    /// Of `flex`: slower, and usually half the price.
+    pub flex: Option<f64>,
+    /// Of `priority`: faster, and dearer.
+    pub priority: Option<f64>,
+}
+
+impl TierFactors {
+    /// Returns the factor of a tier; 1 if it costs the usual price, or none is known.
+    pub fn of(self, tier: &str) -> f64 {
+        let factor = match tier {
+            "flex" => self.flex,
+            "priority" => self.priority,
+            _ => None,
+        };
+        factor.unwrap_or(1.0)
+    }
 }
 
 /// How prompt prefixes are cached.
@@ -73,6 +99,8 @@ impl ModelFacts {
             thinking_always_on: false,
             refuses_sampling: false,
             tools_need_responses: false,
+            searches_web: false,
+            tiers: TierFactors { flex: None, priority: None },
             prompt_caching: None,
             retires_on: None,
             is_known: false,

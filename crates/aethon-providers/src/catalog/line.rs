@@ -5,7 +5,7 @@ use aethon_core::ledger::{LongPrice, Price};
 use jiff::civil::Date;
 use serde::{Deserialize, Serialize};
 
-use super::facts::{EffortWord, Efforts, ModelFacts, PromptCaching};
+use super::facts::{EffortWord, Efforts, ModelFacts, PromptCaching, TierFactors};
 
 /// USD per million tokens: input, output, cache read, cache write.
 type Rates = (f64, f64, Option<f64>, Option<f64>);
@@ -31,6 +31,14 @@ pub(super) struct Row {
     usd: Option<Rates>,
     #[serde(skip_serializing_if = "Option::is_none")]
     long: Option<LongRates>,
+    /// A web search by the provider, in USD.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    search: Option<f64>,
+    /// The prices at the tiers `flex` and `priority`, as multiples of the usual one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    flex: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    priority: Option<f64>,
     /// One letter for each ability, as in [`ABILITIES`].
     #[serde(skip_serializing_if = "is_default")]
     can: String,
@@ -49,7 +57,7 @@ fn is_default<T: Default + PartialEq>(value: &T) -> bool {
 }
 
 /// The letters of abilities, and their facts.
-const ABILITIES: [(char, AbilityField); 8] = [
+const ABILITIES: [(char, AbilityField); 9] = [
     ('t', |facts| &mut facts.tools),
     ('i', |facts| &mut facts.images),
     ('p', |facts| &mut facts.pdf),
@@ -58,6 +66,7 @@ const ABILITIES: [(char, AbilityField); 8] = [
     ('o', |facts| &mut facts.thinking_always_on),
     ('s', |facts| &mut facts.refuses_sampling),
     ('n', |facts| &mut facts.tools_need_responses),
+    ('w', |facts| &mut facts.searches_web),
 ];
 /// Bedrock accepts cache points after the tools.
 const TOOL_POINTS: char = 'c';
@@ -85,6 +94,9 @@ impl Row {
                 .price
                 .and_then(|price| price.long)
                 .map(|long| (long.above, long.input, long.output, long.cached_input, long.cache_write)),
+            search: facts.price.and_then(|price| price.search),
+            flex: facts.tiers.flex,
+            priority: facts.tiers.priority,
             can,
             effort: words.join(" "),
             cache: facts.prompt_caching.map(|caching| caching.least_tokens),
@@ -109,6 +121,7 @@ impl Row {
         let points_behind_tools = self.can.contains(TOOL_POINTS);
         facts.prompt_caching =
             self.cache.map(|least_tokens| PromptCaching { least_tokens, points_behind_tools });
+        facts.tiers = TierFactors { flex: self.flex, priority: self.priority };
         facts.retires_on = self.ends;
         facts
     }
@@ -117,6 +130,7 @@ impl Row {
         let (input, output, cached_input, cache_write) = self.usd?;
         let mut price = Price::new(input, output).with_cached_input(cached_input);
         price.cache_write = cache_write;
+        price.search = self.search;
         price.long = self.long.map(|(above, input, output, cached_input, cache_write)| LongPrice {
             above,
             input,

@@ -17,6 +17,9 @@ const MAX_TOKENS: f64 = 100_000_000.0;
 /// No model costs more per token, in USD.
 const MAX_USD: f64 = 0.01;
 
+/// No web search costs more, in USD.
+const MAX_SEARCH_USD: f64 = 1.0;
+
 /// Input limits, without the response, of OpenAI's models with 400,000 and 1,050,000 tokens in total.
 const OPENAI_INPUT_LIMITS: [u64; 2] = [272_000, 922_000];
 
@@ -29,7 +32,9 @@ const FIELDS: &str = "litellm_provider mode max_input_tokens max_output_tokens m
     supports_prompt_caching prompt_cache_min_tokens supports_output_config \
     bedrock_output_config_effort_ceiling reasoning_effort_levels supports_none_reasoning_effort \
     supports_minimal_reasoning_effort supports_low_reasoning_effort supports_xhigh_reasoning_effort \
-    supports_max_reasoning_effort supports_medium_reasoning_effort";
+    supports_max_reasoning_effort supports_medium_reasoning_effort supports_web_search \
+    search_context_cost_per_query input_cost_per_token_flex output_cost_per_token_flex \
+    input_cost_per_token_priority output_cost_per_token_priority";
 
 /// The kinds of models Aethon uses, apart from transcription.
 const MODES: [&str; 3] = ["chat", "responses", "embedding"];
@@ -37,8 +42,13 @@ const MODES: [&str; 3] = ["chat", "responses", "embedding"];
 const SPEECH: &str = "audio_transcription";
 
 /// Abilities that a complete table omits for models that lack them.
-const ABILITIES: [&str; 4] =
-    ["supports_function_calling", "supports_vision", "supports_pdf_input", "supports_reasoning"];
+const ABILITIES: [&str; 5] = [
+    "supports_function_calling",
+    "supports_vision",
+    "supports_pdf_input",
+    "supports_reasoning",
+    "supports_web_search",
+];
 
 /// One model's entry.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -97,6 +107,7 @@ impl Entry {
     pub(super) fn apply(&self, name: &str, facts: &mut ModelFacts) -> Result<(), String> {
         self.apply_sizes(name, facts)?;
         facts.price = self.price(facts.price)?;
+        self.apply_tiers(facts)?;
         self.apply_abilities(name, facts)?;
         if let Some(efforts) = self.efforts(name, facts)? {
             facts.efforts = efforts;
@@ -153,6 +164,7 @@ impl Entry {
         set(&mut facts.reasons, "supports_reasoning")?;
         set(&mut facts.adaptive_thinking, "supports_adaptive_thinking")?;
         set(&mut facts.thinking_always_on, "thinking_always_on")?;
+        set(&mut facts.searches_web, "supports_web_search")?;
         if let Some(takes) = self.flag("supports_sampling_params")? {
             facts.refuses_sampling = !takes;
         } else if facts.reasons && is_openai_name(name) {
@@ -166,6 +178,29 @@ impl Entry {
             // so.
             facts.tools_need_responses = true;
         }
+        Ok(())
+    }
+
+    /// Sets the prices of service tiers. The dearer of input and output decides, so that no tier is booked too low.
+    fn apply_tiers(&self, facts: &mut ModelFacts) -> Result<(), String> {
+        let factor = |tier: &str| -> Result<Option<f64>, String> {
+            let mut most: Option<f64> = None;
+            for (field, usual) in [
+                ("input_cost_per_token", facts.price.map(|price| price.input)),
+                ("output_cost_per_token", facts.price.map(|price| price.output)),
+            ] {
+                if let Some(usd) = self.usd(&format!("{field}_{tier}"))?
+                    && let Some(usual) = usual.filter(|usual| *usual > 0.0)
+                {
+                    let factor = (usd / usual * 1e4).round() / 1e4;
+                    most = Some(most.map_or(factor, |most| most.max(factor)));
+                }
+            }
+            Ok(most)
+        };
+        let (flex, priority) = (factor("flex")?, factor("priority")?);
+        facts.tiers.flex = flex.or(facts.tiers.flex);
+        facts.tiers.priority = priority.or(facts.tiers.priority);
         Ok(())
     }
 
@@ -245,6 +280,7 @@ impl Entry {
         let cached_input = cached_input.or(known.and_then(|price| price.cached_input));
         let mut price = Price::new(input, output).with_cached_input(cached_input);
         price.cache_write = cache_write.or(known.and_then(|price| price.cache_write));
+        price.search = self.search_price()?.or(known.and_then(|price| price.search));
         price.long = self.long_price(&price)?.or(known.and_then(|price| price.long));
         Ok(Some(price))
     }
@@ -266,6 +302,18 @@ impl Entry {
             (None, Some(input), Some(output)) => Some(Price::new(input, output)),
             _ => None,
         })
+    }
+
+    /// Returns the price of a web search with the usual amount of context, in USD.
+    fn search_price(&self) -> Result<Option<f64>, String> {
+        let Some(prices) = self.0.get("search_context_cost_per_query") else { return Ok(None) };
+        let usual = prices.get("search_context_size_medium").and_then(Value::as_f64);
+        match usual.filter(|usd| (0.0..=MAX_SEARCH_USD).contains(usd)) {
+            Some(usd) => Ok(Some(usd)),
+            None => Err(format!(
+                "search_context_cost_per_query has no price from 0 to {MAX_SEARCH_USD} as search_context_size_medium"
+            )),
+        }
     }
 
     /// In some entries, zero means that there is no separate price.

@@ -28,6 +28,7 @@ const SIGNS: &[&str] = &[
     "may only be set",
     "must be verified",
     "not enabled",
+    "is unsupported",
 ];
 
 /// The parameters by the names that services give them.
@@ -47,6 +48,26 @@ const PARAMETERS: &[(&str, LearnedRestriction)] = &[
     ("think", LearnedRestriction::NoEffort),
     ("prompt_cache_key", LearnedRestriction::NoCacheKey),
     ("stream_options", LearnedRestriction::NoStreamOptions),
+    ("web_search", LearnedRestriction::NoWebSearch),
+    ("web search", LearnedRestriction::NoWebSearch),
+    ("google_search", LearnedRestriction::NoWebSearch),
+    ("googlesearch", LearnedRestriction::NoWebSearch),
+    ("search tool", LearnedRestriction::NoWebSearch),
+    ("search as tool", LearnedRestriction::NoWebSearch),
+    ("search grounding", LearnedRestriction::NoWebSearch),
+    ("tool use with function calling", LearnedRestriction::NoWebSearch),
+    ("built-in tools", LearnedRestriction::NoWebSearch),
+    ("response_format", LearnedRestriction::NoSchema),
+    ("json_schema", LearnedRestriction::NoSchema),
+    ("text.format", LearnedRestriction::NoSchema),
+    ("output_config.format", LearnedRestriction::NoSchema),
+    ("output_format", LearnedRestriction::NoSchema),
+    ("outputconfig", LearnedRestriction::NoSchema),
+    ("structured output", LearnedRestriction::NoSchema),
+    ("responsejsonschema", LearnedRestriction::NoSchema),
+    ("response_json_schema", LearnedRestriction::NoSchema),
+    ("response mime type", LearnedRestriction::NoSchema),
+    ("responsemimetype", LearnedRestriction::NoSchema),
 ];
 
 /// Phrases of a service that requires the thoughts that led to calls.
@@ -77,7 +98,9 @@ fn of_words(words: &str) -> Option<LearnedRestriction> {
         let places =
             PARAMETERS.iter().filter_map(|(name, restriction)| Some((words.find(name)?, *restriction)));
         let both_samplings = words.contains("cannot both be") && words.contains("top_p");
-        let first = places.min_by_key(|(place, _)| *place).map(|(_, restriction)| restriction);
+        let first = places
+            .min_by_key(|(place, restriction)| (*place, *restriction != LearnedRestriction::NoSchema))
+            .map(|(_, restriction)| restriction);
         return if both_samplings { Some(LearnedRestriction::NoTopP) } else { first };
     }
     let is_content = words.contains("content") || words.contains("messages");
@@ -138,6 +161,22 @@ mod tests {
         check(400, "\"llama3.2\" does not support thinking", Some(NoEffort));
         check(400, "Unrecognized request argument supplied: reasoning_effort", Some(NoEffort));
         check(400, "Unrecognized request argument supplied: prompt_cache_key", Some(NoCacheKey));
+        check(400, "Unrecognized request argument supplied: response_format", Some(NoSchema));
+        check(
+            400,
+            "This response_format type is unavailable now, json_schema is not supported",
+            Some(NoSchema),
+        );
+        check(400, "output_config.format: Extra inputs are not permitted", Some(NoSchema));
+        check(400, "Tool 'web_search' is not supported with gpt-4.1-nano.", Some(NoWebSearch));
+        check(400, "Unknown parameter: 'web_search_options'.", Some(NoWebSearch));
+        check(400, "Tool use with function calling is unsupported", Some(NoWebSearch));
+        check(400, "output_config.effort: Extra inputs are not permitted", Some(NoEffort));
+        check(
+            400,
+            "Function calling with a response mime type: 'application/json' is unsupported",
+            Some(NoSchema),
+        );
         check(
             400,
             "Missing `reasoning_content` field in the assistant message at message index 2.",

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use aethon_core::message::{Opaque, ToolCall};
 use aethon_core::model::{ModelError, ModelErrorKind, ModelEvent, StopReason, Usage};
+use aethon_core::web_search::{Source, WebSearch};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
@@ -33,6 +34,7 @@ pub(super) struct GenerateContentDecoder {
     model: Option<String>,
     usage: UsageWire,
     finish: Option<String>,
+    grounding: Option<Grounding>,
 }
 
 #[derive(Deserialize, Default)]
@@ -60,6 +62,18 @@ struct Candidate {
     finish_reason: Option<String>,
     #[serde(alias = "finish_message", deserialize_with = "loose::text")]
     finish_message: Option<String>,
+    #[serde(alias = "grounding_metadata", deserialize_with = "loose::maybe")]
+    grounding_metadata: Option<Grounding>,
+}
+
+/// What a search found; every response repeats it so far.
+#[derive(Deserialize, Default)]
+#[serde(rename_all = "camelCase", default)]
+struct Grounding {
+    #[serde(alias = "web_search_queries", deserialize_with = "loose::list")]
+    web_search_queries: Vec<String>,
+    #[serde(alias = "grounding_chunks", deserialize_with = "loose::list")]
+    grounding_chunks: Vec<Value>,
 }
 
 #[derive(Deserialize, Default)]
@@ -80,6 +94,11 @@ struct Part {
     thought_signature: Option<String>,
     #[serde(alias = "function_call", deserialize_with = "loose::maybe")]
     function_call: Option<FunctionCall>,
+    /// A call of a tool that the service ran itself, and its result: both go back unchanged.
+    #[serde(alias = "tool_call")]
+    tool_call: Option<Value>,
+    #[serde(alias = "tool_response")]
+    tool_response: Option<Value>,
     #[serde(alias = "inline_data", deserialize_with = "loose::maybe")]
     inline_data: Option<InlineData>,
 }
@@ -157,6 +176,7 @@ impl GenerateContentDecoder {
             model: None,
             usage: UsageWire::default(),
             finish: None,
+            grounding: None,
         }
     }
 
@@ -164,6 +184,17 @@ impl GenerateContentDecoder {
         let signature = part.thought_signature.filter(|signature| !signature.is_empty());
         if let Some(call) = part.function_call {
             return self.call(call, signature, events);
+        }
+        for (name, value) in [("toolCall", part.tool_call), ("toolResponse", part.tool_response)] {
+            if let Some(value) = value {
+                self.end_text(events);
+                let mut data = json!({ name: value });
+                if let Some(signature) = signature {
+                    data["thoughtSignature"] = signature.into();
+                }
+                events.push_back(kept(data, String::new()));
+                return Ok(());
+            }
         }
         if let Some(picture) = part.inline_data {
             // A thought may hold sketches, of which the last one comes again as the answer.
@@ -261,6 +292,26 @@ impl GenerateContentDecoder {
         }
     }
 
+    /// Emits what was searched for, which the service tells apart from the parts of the answer.
+    fn end_search(&mut self, events: &mut Events) -> u64 {
+        let Some(grounding) = self.grounding.take() else { return 0 };
+        let queries = grounding.web_search_queries;
+        let field = |chunk: &Value, name: &str| {
+            chunk.pointer(name).and_then(Value::as_str).unwrap_or_default().to_owned()
+        };
+        let chunks = grounding.grounding_chunks;
+        let pages = chunks
+            .iter()
+            .filter_map(|chunk| Source::new(&field(chunk, "/web/uri"), &field(chunk, "/web/title")));
+        let sources: Vec<Source> = pages.collect();
+        if queries.is_empty() && sources.is_empty() {
+            return 0;
+        }
+        let search = WebSearch { query: queries.join("; "), sources, opaque: None };
+        events.push_back(ModelEvent::Search(search));
+        queries.len().max(1) as u64
+    }
+
     /// Checks for a finish reason that is a failure.
     fn check_finish(&self, why: Option<&str>) -> Result<(), ModelError> {
         let Some(reason) = self.finish.as_deref() else { return Ok(()) };
@@ -343,6 +394,7 @@ impl Decoder for GenerateContentDecoder {
         for part in first.content.unwrap_or_default().parts {
             self.part(part, events)?;
         }
+        self.grounding = first.grounding_metadata.or(self.grounding.take());
         let reason =
             first.finish_reason.filter(|reason| !reason.is_empty() && reason != "FINISH_REASON_UNSPECIFIED");
         self.finish = reason.or(self.finish.take());
@@ -355,9 +407,10 @@ impl Decoder for GenerateContentDecoder {
 
     fn end(&mut self, events: &mut Events) {
         self.end_text(events);
+        let web_searches = self.end_search(events);
         events.push_back(ModelEvent::Finished {
             stop: self.stop(),
-            usage: self.usage(),
+            usage: Usage { web_searches, ..self.usage() },
             model: self.model.take(),
         });
     }

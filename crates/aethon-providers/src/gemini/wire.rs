@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use aethon_core::message::{ToolCall, ToolResult};
+use aethon_core::message::{Opaque, ToolCall, ToolResult};
 use aethon_core::model::{Effort, ModelRequest};
 use aethon_core::tool::ToolSpec;
 use serde_json::{Map, Value, json};
@@ -25,15 +25,32 @@ pub(super) fn body(request: &ModelRequest, policy: &RequestPolicy) -> Value {
     if !request.system.trim().is_empty() {
         body["systemInstruction"] = json!({ "parts": [{ "text": &*request.system }] });
     }
-    if policy.offers_tools(request) {
-        let declarations: Vec<Value> = request.tools.iter().map(declaration).collect();
-        body["tools"] = json!([{ "functionDeclarations": declarations }]);
+    let declarations: Vec<Value> = policy.tools(request).into_iter().map(declaration).collect();
+    let has_functions = !declarations.is_empty();
+    let mut tools: Vec<Value> = Vec::new();
+    if has_functions {
+        tools.push(json!({ "functionDeclarations": declarations }));
     }
+    if policy.searches_web(request) {
+        tools.push(json!({ "googleSearch": {} }));
+        if has_functions && policy.rules.insists_on_signatures {
+            // Newer models search beside functions if the searches go back to them.
+            body["toolConfig"] = json!({ "includeServerSideToolInvocations": true });
+        }
+    }
+    if !tools.is_empty() {
+        body["tools"] = tools.into();
+    }
+    set(&mut body, "serviceTier", policy.settings.service_tier.as_deref());
     let mut generation = Value::Object(Map::new());
     set(&mut generation, "maxOutputTokens", policy.output_limit(request));
     set(&mut generation, "temperature", policy.temperature());
     set(&mut generation, "topP", policy.top_p());
     set(&mut generation, "thinkingConfig", thinking(request, policy));
+    if let Some(schema) = policy.schema(request) {
+        generation["responseMimeType"] = "application/json".into();
+        generation["responseJsonSchema"] = schema.as_json().clone();
+    }
     if generation.as_object().is_some_and(|settings| !settings.is_empty()) {
         body["generationConfig"] = generation;
     }
@@ -105,7 +122,8 @@ fn said<'a>(said: &[Said<'a>], insists_on_signatures: bool, own_ids: &mut HashSe
         match piece {
             Said::Text(text) => parts.push(json!({ "text": text })),
             Said::Opaque(opaque) if opaque.dialect == DIALECT => parts.push(opaque.data.clone()),
-            Said::Opaque(_) => {}
+            Said::Opaque(_) | Said::Search(_) => {}
+            Said::Image { mime, data, opaque } => parts.push(made_picture(mime, data, opaque)),
             Said::Call(call) => {
                 let mut part = self::call(call, own_ids);
                 let unsigned = part.get("thoughtSignature").is_none();
@@ -118,6 +136,18 @@ fn said<'a>(said: &[Said<'a>], insists_on_signatures: bool, own_ids: &mut HashSe
         }
     }
     parts
+}
+
+/// A picture goes back with its signature, so that the model can change it.
+fn made_picture(mime: &str, data: &str, opaque: &Opaque) -> Value {
+    if opaque.dialect != DIALECT {
+        return json!({ "text": prompt::MADE_PICTURE });
+    }
+    let mut part = json!({ "inlineData": { "mime_type": mime, "data": data } });
+    if let Some(signature) = opaque.data.get("thoughtSignature") {
+        part["thoughtSignature"] = signature.clone();
+    }
+    part
 }
 
 fn call<'a>(call: &'a ToolCall, own_ids: &mut HashSet<&'a str>) -> Value {

@@ -20,6 +20,7 @@ pub(super) fn body(request: &ModelRequest, policy: &RequestPolicy) -> Value {
         body["tools"] = request.tools.iter().map(tool).collect();
     }
     set(&mut body, "think", policy.effort(request).map(|effort| think(effort, policy)));
+    set(&mut body, "format", policy.schema(request).map(|schema| schema.as_json().clone()));
     body["options"] = options(request, policy).into();
     body
 }
@@ -82,10 +83,11 @@ fn assistant(said: &[Said<'_>]) -> Value {
     for part in said {
         match part {
             Said::Text(text) => texts.push(*text),
+            Said::Image { .. } => texts.push(prompt::MADE_PICTURE),
             Said::Call(call) => {
                 calls.push(json!({ "function": { "name": call.name, "arguments": prompt::input(call) } }));
             }
-            Said::Opaque(_) => {}
+            Said::Opaque(_) | Said::Search(_) => {}
         }
     }
     let mut message = json!({ "role": "assistant", "content": texts.join("\n\n") });

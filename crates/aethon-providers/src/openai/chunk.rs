@@ -73,6 +73,9 @@ pub(super) struct Delta {
     /// Pictures that the model made.
     #[serde(deserialize_with = "loose::list")]
     pub(super) images: Vec<Value>,
+    /// The pages that the answer cites.
+    #[serde(deserialize_with = "loose::list")]
+    pub(super) annotations: Vec<Value>,
     #[serde(deserialize_with = "counted::counts")]
     pub(super) usage: Option<UsageWire>,
 }

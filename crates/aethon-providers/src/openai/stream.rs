@@ -7,6 +7,7 @@
 use std::sync::Arc;
 
 use aethon_core::model::{ModelError, ModelEvent, StopReason};
+use aethon_core::web_search::{Source, WebSearch};
 use serde_json::Value;
 
 use super::call_pieces::CallPieces;
@@ -31,6 +32,7 @@ pub(super) struct ChatDecoder {
     /// Whether the thought came under the name under which some services require it back.
     is_wanted_back: bool,
     details: Vec<Value>,
+    cited: Vec<Source>,
     told: usize,
     /// What came in deltas. A whole message after them only repeats it.
     seen: Seen,
@@ -66,6 +68,7 @@ impl ChatDecoder {
             thought: String::new(),
             is_wanted_back: false,
             details: Vec::new(),
+            cited: Vec::new(),
             told: 0,
             seen: Seen::default(),
             message: String::new(),
@@ -147,6 +150,11 @@ impl ChatDecoder {
         self.usage.update(delta.usage);
         self.is_wanted_back |= delta.reasoning_content.as_ref().is_some_and(|text| !text.is_empty());
         self.think(delta.reasoning_content.filter(|text| !text.is_empty()).or(delta.reasoning), events);
+        for annotation in &delta.annotations {
+            let page = annotation.get("url_citation").unwrap_or(annotation);
+            let field = |name: &str| page.get(name).and_then(Value::as_str).unwrap_or_default();
+            self.cited.extend(Source::new(field("url"), field("title")));
+        }
         for piece in delta.reasoning_details {
             self.detail(piece)?;
         }
@@ -301,6 +309,11 @@ impl Decoder for ChatDecoder {
     fn end(&mut self, events: &mut Events) {
         self.end_thought(events);
         self.end_details(events);
+        if !self.cited.is_empty() {
+            // The service says what it cites, but not what it searched for.
+            let sources = std::mem::take(&mut self.cited);
+            events.push_back(ModelEvent::Search(WebSearch { query: String::new(), sources, opaque: None }));
+        }
         let calls = std::mem::take(&mut self.calls).finish(&mut self.ids);
         let has_calls = !calls.is_empty();
         events.extend(calls.into_iter().map(ModelEvent::ToolCall));

@@ -66,6 +66,7 @@ impl UsageWire {
             cached_tokens: cached,
             cache_write_tokens: written.min(counted - cached),
             cost_usd: self.cost.as_ref().and_then(usd).unwrap_or(0.0),
+            web_searches: 0,
         }
     }
 }

@@ -7,6 +7,8 @@ use serde_json::{Value, json};
 
 use super::profile::{EffortForm, Profile};
 use super::thoughts;
+use crate::answer_format;
+use crate::capabilities::is_openrouter;
 use crate::policy::RequestPolicy;
 use crate::prompt::{self, Part, Said, Turn};
 use crate::restrictions::LearnedRestriction;
@@ -25,12 +27,21 @@ pub(super) fn body(request: &ModelRequest, policy: &RequestPolicy, profile: &Pro
     if profile.asks_for_usage && !policy.has_learnt(LearnedRestriction::NoStreamOptions) {
         body["stream_options"] = json!({ "include_usage": true });
     }
-    if policy.offers_tools(request) {
-        body["tools"] = request.tools.iter().map(tool).collect();
+    let tools = policy.tools(request);
+    if !tools.is_empty() {
+        body["tools"] = tools.into_iter().map(tool).collect();
     }
+    if policy.searches_web(request) {
+        match is_openrouter(&policy.capabilities.host) {
+            true => body["plugins"] = json!([{ "id": "web" }]),
+            false => body["web_search_options"] = json!({}),
+        }
+    }
+    set(&mut body, "service_tier", policy.settings.service_tier.as_deref());
     if let (Some(limit), Some(key)) = (policy.output_limit(request), limit_key(policy, profile)) {
         body[key] = limit.into();
     }
+    set(&mut body, "response_format", policy.schema(request).map(answer_format::chat));
     set(&mut body, "temperature", policy.temperature());
     set(&mut body, "top_p", policy.top_p());
     set(
@@ -165,12 +176,13 @@ fn assistant(said: &[Said<'_>], policy: &RequestPolicy, profile: &Profile) -> Va
     for part in said {
         match part {
             Said::Text(text) => texts.push(*text),
+            Said::Image { .. } => texts.push(prompt::MADE_PICTURE),
             Said::Call(call) => calls.push(json!({
                 "id": profile.call_ids.apply(&call.id),
                 "type": "function",
                 "function": { "name": call.name, "arguments": prompt::input(call).to_string() },
             })),
-            Said::Opaque(_) => {}
+            Said::Opaque(_) | Said::Search(_) => {}
         }
     }
     let content = match texts.is_empty() && !policy.has_learnt(LearnedRestriction::NoNullContent) {

@@ -35,7 +35,10 @@ impl AutoApi {
         let rules = &policy.rules;
         let is_wanted =
             self.service.is_openai() && (rules.tools_need_responses || rules.is_openai && rules.reasons);
-        if is_wanted || policy.has_learnt(LearnedRestriction::NeedsResponses) {
+        // Apart from a few models that always search, OpenAI's own search the web in responses only.
+        let searches =
+            self.service.is_openai() && policy.wants_web_search() && !self.service.model.contains("search");
+        if is_wanted || searches || policy.has_learnt(LearnedRestriction::NeedsResponses) {
             &self.responses
         } else {
             &self.chat

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use aethon_core::message::{Opaque, ToolCall};
 use aethon_core::model::{ModelError, ModelEvent, StopReason, Usage};
+use aethon_core::web_search::{Source, WebSearch};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -35,6 +36,8 @@ pub(super) struct ResponsesDecoder {
     has_text: bool,
     has_calls: bool,
     refused: bool,
+    searches: u64,
+    cited: Vec<Source>,
     model: Option<String>,
     usage: Option<UsageWire>,
     end: Option<Ending>,
@@ -55,6 +58,7 @@ struct Event {
     #[serde(deserialize_with = "loose::index")]
     output_index: Option<i64>,
     delta: Option<Value>,
+    annotation: Option<Value>,
     arguments: Option<Value>,
     #[serde(deserialize_with = "loose::maybe")]
     item: Option<Item>,
@@ -83,6 +87,10 @@ struct Item {
     result: Option<Value>,
     #[serde(deserialize_with = "loose::text")]
     output_format: Option<String>,
+    /// What a search did.
+    action: Option<Value>,
+    #[serde(deserialize_with = "loose::text")]
+    status: Option<String>,
 }
 
 #[derive(Deserialize, Default)]
@@ -92,6 +100,8 @@ struct Part {
     text: Option<String>,
     #[serde(deserialize_with = "loose::text")]
     refusal: Option<String>,
+    #[serde(deserialize_with = "loose::list")]
+    annotations: Vec<Value>,
 }
 
 #[derive(Deserialize, Default)]
@@ -142,13 +152,13 @@ fn parts(content: Option<Value>) -> Vec<Part> {
         Some(Value::Array(parts)) => parts
             .into_iter()
             .filter_map(|part| match part {
-                Value::String(text) => Some(Part { text: Some(text), refusal: None }),
+                Value::String(text) => Some(Part { text: Some(text), ..Part::default() }),
                 part => serde_json::from_value(part).ok(),
             })
             .collect(),
         content => {
             let text = content.and_then(loose::text_of);
-            text.map(|text| Part { text: Some(text), refusal: None }).into_iter().collect()
+            text.map(|text| Part { text: Some(text), ..Part::default() }).into_iter().collect()
         }
     }
 }
@@ -179,6 +189,8 @@ impl ResponsesDecoder {
             has_text: false,
             has_calls: false,
             refused: false,
+            searches: 0,
+            cited: Vec::new(),
             model: None,
             usage: None,
             end: None,
@@ -209,6 +221,9 @@ impl ResponsesDecoder {
             // Parts of a summary are paragraphs.
             "response.reasoning_summary_part.added" if !self.thought.is_empty() => {
                 self.think("\n\n".into(), events);
+            }
+            "response.output_text.annotation.added" => {
+                self.cited.extend(event.annotation.as_ref().and_then(cited));
             }
             "response.function_call_arguments.delta" => {
                 let piece = piece(event.delta);
@@ -275,9 +290,11 @@ impl ResponsesDecoder {
                 );
             }
             "reasoning" => self.reasoning(item, events),
+            "web_search_call" => self.search(item, events),
             // Its text was already emitted, unless no piece of it came.
             "message" if !self.has_text => {
                 for part in parts(item.content) {
+                    self.cited.extend(part.annotations.iter().filter_map(cited));
                     self.refused |= part.refusal.is_some();
                     self.say(part.text.or(part.refusal).unwrap_or_default(), events);
                 }
@@ -329,6 +346,26 @@ impl ResponsesDecoder {
         if !text.is_empty() || opaque.is_some() {
             events.push_back(ModelEvent::ReasoningDone { text, opaque });
         }
+    }
+
+    /// Handles a search that the service ran. Nothing is stored there, so the item goes back unchanged.
+    fn search(&mut self, item: Item, events: &mut Events) {
+        self.end_thought(events);
+        let action = item.action.unwrap_or_default();
+        let field = |name: &str| action.get(name).and_then(Value::as_str);
+        // Without its action, the service does not accept a search back.
+        let Some(kind) = field("type") else { return };
+        self.searches += u64::from(kind == "search");
+        let first = || action.pointer("/queries/0").and_then(Value::as_str);
+        let query = field("query").or_else(first).or(field("url")).unwrap_or_default().to_owned();
+        let pages = action.get("sources").and_then(Value::as_array);
+        let sources = pages.into_iter().flatten().filter_map(page).collect();
+        let mut data = json!({ "type": "web_search_call", "status": item.status, "action": action });
+        if let Some(id) = item.id {
+            data["id"] = id.into();
+        }
+        let opaque = Some(Opaque { dialect: DIALECT.into(), data });
+        events.push_back(ModelEvent::Search(WebSearch { query, sources, opaque }));
     }
 
     /// Handles the whole response.
@@ -399,9 +436,21 @@ impl ResponsesDecoder {
             input_tokens,
             output_tokens: estimate::unless_counted(output, estimate::tokens(self.told)),
             cached_tokens: within(details.cached_tokens.or(counted.cached_tokens), input_tokens),
+            web_searches: self.searches,
             ..Usage::default()
         }
     }
+}
+
+/// Returns the page that an annotation cites.
+fn cited(annotation: &Value) -> Option<Source> {
+    let is_page = annotation.get("type").and_then(Value::as_str) == Some("url_citation");
+    page(annotation).filter(|_| is_page)
+}
+
+fn page(value: &Value) -> Option<Source> {
+    let field = |name: &str| value.get(name).and_then(Value::as_str).unwrap_or_default();
+    Source::new(field("url"), field("title"))
 }
 
 impl Decoder for ResponsesDecoder {
@@ -447,6 +496,9 @@ impl Decoder for ResponsesDecoder {
             _ if self.has_calls => StopReason::ToolUse,
             _ => StopReason::End,
         };
+        if !self.cited.is_empty() {
+            events.push_back(ModelEvent::Sources(std::mem::take(&mut self.cited)));
+        }
         events.push_back(ModelEvent::Finished { stop, usage: self.usage(), model: self.model.take() });
     }
 }

@@ -5,6 +5,7 @@ use aethon_core::tool::ToolSpec;
 use serde_json::{Map, Value, json};
 
 use super::DIALECT;
+use crate::answer_format;
 use crate::policy::RequestPolicy;
 use crate::prompt::{self, Part, Said, Turn};
 use crate::restrictions::LearnedRestriction;
@@ -24,10 +25,18 @@ pub(super) fn body(request: &ModelRequest, policy: &RequestPolicy) -> Value {
     if !request.system.trim().is_empty() {
         body["instructions"] = (&*request.system).into();
     }
-    if policy.offers_tools(request) {
-        body["tools"] = request.tools.iter().map(tool).collect();
+    let mut tools: Vec<Value> = policy.tools(request).into_iter().map(tool).collect();
+    if policy.searches_web(request) {
+        tools.push(json!({ "type": "web_search" }));
     }
+    if !tools.is_empty() {
+        body["tools"] = tools.into();
+    }
+    set(&mut body, "service_tier", policy.settings.service_tier.as_deref());
     set(&mut body, "max_output_tokens", policy.output_limit(request).map(|limit| limit.max(MIN_OUTPUT)));
+    if let Some(schema) = policy.schema(request) {
+        body["text"] = json!({ "format": answer_format::responses(schema) });
+    }
     set(&mut body, "temperature", policy.temperature());
     set(&mut body, "top_p", policy.top_p());
     if policy.rules.reasons {
@@ -91,6 +100,14 @@ fn said_item(said: &Said<'_>) -> Option<Value> {
     match said {
         Said::Text(text) => Some(json!({ "role": "assistant", "content": text })),
         Said::Opaque(opaque) => (opaque.dialect == DIALECT).then(|| opaque.data.clone()),
+        // Nothing is stored at the service, so the call goes back with its picture.
+        Said::Image { data, opaque, .. } if opaque.dialect == DIALECT && opaque.data.is_object() => {
+            let mut call = opaque.data.clone();
+            call["result"] = (*data).into();
+            Some(call)
+        }
+        Said::Search(opaque) => (opaque.dialect == DIALECT).then(|| opaque.data.clone()),
+        Said::Image { .. } => Some(json!({ "role": "assistant", "content": prompt::MADE_PICTURE })),
         Said::Call(call) => Some(json!({
             "type": "function_call",
             "call_id": prompt::plain_id(&call.id),

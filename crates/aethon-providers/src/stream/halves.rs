@@ -46,6 +46,16 @@ impl Halves {
                     join_in_value(&mut call.input);
                 }
                 ModelEvent::TextWasReasoning => self.text = None,
+                ModelEvent::Search(search) => {
+                    join_in_text(&mut search.query);
+                    search.sources.iter_mut().for_each(|source| join_in_text(&mut source.title));
+                    if let Some(opaque) = &mut search.opaque {
+                        join_in_value(&mut opaque.data);
+                    }
+                }
+                ModelEvent::Sources(sources) => {
+                    sources.iter_mut().for_each(|source| join_in_text(&mut source.title));
+                }
                 ModelEvent::Image { .. } => {}
                 ModelEvent::Finished { .. } => {
                     if self.text.take().is_some() {

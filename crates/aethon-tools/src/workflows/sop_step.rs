@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use aethon_core::event::{Event, EventBus};
-use aethon_core::sop::{Sop, SopCatalog, SopRun, SopRunChange, SopRuns};
+use aethon_core::sop::{Sop, SopCatalog, SopRun, SopRunChange, SopRuns, SopStep as DefinedStep};
 use aethon_core::tool::{ArgumentRole, Tool, ToolContext, ToolError, ToolOutput, ToolSpec};
 use aethon_core::turn::Trust;
 use async_trait::async_trait;
@@ -26,6 +26,9 @@ struct Arguments {
     step: u32,
     /// Whether you begin it now, or all of it is done.
     state: StepState,
+    /// The outcome of a step that names a JSON Schema, when it is done: a JSON value that fits it.
+    #[serde(default)]
+    result: Option<Value>,
     /// The outcome, in a sentence.
     #[serde(default)]
     #[expect(dead_code, reason = "it stands in the transcript, which is where people look for it")]
@@ -76,6 +79,27 @@ impl SopStep {
     }
 }
 
+/// Checks the outcome of a step that names a schema. That of the last step is the answer, which the engine checks.
+fn fits(step: &DefinedStep, result: Option<&Value>) -> Result<(), ToolError> {
+    let Some(Ok(schema)) = step.schema.as_ref().map(|schema| schema.content.as_ref()) else { return Ok(()) };
+    let checked = match result {
+        None => Err("the argument `result` is missing".to_owned()),
+        // Some models write JSON within a text.
+        Some(Value::String(text)) => schema.check(&Value::String(text.clone())).or_else(|fault| {
+            serde_json::from_str(text).map_err(|_| fault).and_then(|value| schema.check(&value))
+        }),
+        Some(value) => schema.check(value),
+    };
+    checked.map_err(|fault| {
+        let schema = schema.as_json();
+        ToolError::failed(format!(
+            "the outcome of {} does not fit its JSON Schema: {fault}. Call `sop_step` again with a `result` that fits \
+             {schema}",
+            step.title
+        ))
+    })
+}
+
 #[async_trait]
 impl Tool for SopStep {
     fn spec(&self) -> &ToolSpec {
@@ -83,7 +107,7 @@ impl Tool for SopStep {
     }
 
     async fn call(&self, context: &ToolContext, input: Value) -> Result<ToolOutput, ToolError> {
-        let Arguments { step, state, .. } = self.spec.parse(input)?;
+        let Arguments { step, state, result, .. } = self.spec.parse(input)?;
         let (run, sop) = self.running(context).await?;
         let place = usize::try_from(step).ok().and_then(|step| step.checked_sub(1));
         let Some(current) = place.and_then(|place| sop.steps.get(place)) else {
@@ -93,6 +117,9 @@ impl Tool for SopStep {
                 sop.steps.len()
             )));
         };
+        if state == StepState::Done && usize::try_from(step).ok() != Some(sop.steps.len()) {
+            fits(current, result.as_ref())?;
+        }
         let steps_done = (state == StepState::Done).then(|| run.steps_done.max(step));
         let change = SopRunChange { step: Some(step), steps_done, ..SopRunChange::default() };
         self.runs.change(&run.run_id, change).await.map_err(|error| {
@@ -118,5 +145,32 @@ impl Tool for SopStep {
                 }
             },
         }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use aethon_core::answer_schema::AnswerSchema;
+    use aethon_core::sop::StepSchema;
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn the_result_of_a_step_fits_its_schema() {
+        let schema = AnswerSchema::parse(json!({"type": "array", "items": {"type": "string"}})).unwrap();
+        let content = Ok(Arc::new(schema));
+        let schema = StepSchema { file: "a.json".into(), line: 1, content };
+        let step = DefinedStep { title: "Collect".into(), text: String::new(), schema: Some(schema) };
+        let check = |result: Option<Value>, expected: Option<&str>| {
+            let fault = fits(&step, result.as_ref()).err().map(|error| error.to_string());
+            assert_eq!(fault.is_some(), expected.is_some(), "{result:?}: {fault:?}");
+            assert!(fault.unwrap_or_default().contains(expected.unwrap_or_default()), "{result:?}");
+        };
+        check(Some(json!(["a"])), None);
+        check(Some(json!("[\"a\"]")), None);
+        check(Some(json!([1])), Some("`/0` must be of type string, not a number"));
+        check(None, Some("`result` is missing"));
+        assert!(fits(&DefinedStep { schema: None, ..step.clone() }, None).is_ok());
     }
 }

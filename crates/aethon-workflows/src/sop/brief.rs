@@ -44,10 +44,27 @@ pub(super) fn file(sop: &Sop, input: &SopInput, audience: Audience, is_untrusted
     let mut text = format!("# The SOP `{}`\n\n{RULES}", sop.name);
     text.push_str(if audience == Audience::Person { ASK } else { DECIDE });
     text.push_str(&parameters(sop, input, is_untrusted));
+    text.push_str(&schemas(sop));
     // Writing to a string cannot fail.
     let _ = write!(text, "\n---\n\n{}", sop.content.trim());
     text.push('\n');
     attachment(sop, &text)
+}
+
+/// Returns the schemas of the steps. Only the last one is asked for as the format of the answer.
+fn schemas(sop: &Sop) -> String {
+    let mut text = String::new();
+    for (number, step) in (1..).zip(&sop.steps) {
+        if let Some(Ok(schema)) = step.schema.as_ref().map(|schema| schema.content.as_ref()) {
+            // Writing to a string cannot fail.
+            let _ = write!(
+                text,
+                "\nThe outcome of step {number} is one JSON value that fits this JSON Schema:\n\n```json\n{}\n```\n",
+                schema.as_json()
+            );
+        }
+    }
+    text
 }
 
 /// Returns the file that accompanies a message which resumes a run that has lost its turn.
@@ -60,6 +77,7 @@ pub(super) fn reminder(sop: &Sop, input: &SopInput, step: u32, done: u32) -> Att
          made already, and go on there.\n"
     );
     text.push_str(&parameters(sop, input, false));
+    text.push_str(&schemas(sop));
     let _ = write!(text, "\n---\n\n{}\n", sop.content.trim());
     attachment(sop, &text)
 }

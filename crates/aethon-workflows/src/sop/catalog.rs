@@ -4,7 +4,7 @@
 //! the folder, so no change can be missed.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -22,6 +22,7 @@ use async_trait::async_trait;
 use super::builtin;
 use super::history::SopHistory;
 use super::parse::{MAX_BYTES, parse};
+use super::schemas;
 use crate::digest;
 use aethon_core::instructions::{Instructions, Observations, Observed, Origin};
 use aethon_core::reported::Reported;
@@ -128,8 +129,9 @@ impl SopCatalog for SopFolder {
         let name = name.clone();
         self.run_blocking(move |inner| {
             let directory = inner.folder.open().ok().flatten();
-            match directory.and_then(|directory| inner.file(&directory, OsStr::new(&file_name(&name)))) {
-                Some(Ok(sop)) => Some(sop),
+            let file = OsString::from(file_name(&name));
+            match directory.as_ref().and_then(|directory| inner.file(directory, &file)) {
+                Some(Ok(sop)) => Some(schemas::filled_in(sop, directory.as_ref())),
                 // A broken file does not remove the built-in SOP.
                 Some(Err(_)) | None => builtin::find(&name).cloned(),
             }
@@ -434,16 +436,21 @@ pub fn check_file(path: &Path) -> std::result::Result<Sop, Vec<SopFault>> {
     let fault = |message: String| vec![SopFault { line: 1, message }];
     let outer = path.parent().filter(|outer| !outer.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let name = path.file_name().unwrap_or_default();
-    let contents =
-        match Directory::open(outer).map_err(Refusal::from).and_then(|outer| outer.read(name, MAX_BYTES)) {
-            Ok(Some(contents)) => contents,
-            Ok(None) => return Err(fault("there is no such file".into())),
-            Err(Refusal::Failed(error)) if error.kind() == std::io::ErrorKind::NotFound => {
-                return Err(fault("there is no such file".into()));
-            }
-            Err(refusal) => return Err(fault(refusal.to_string())),
-        };
-    understood(path, contents).map(|sop| (*sop).clone())
+    let outer = match Directory::open(outer) {
+        Ok(outer) => outer,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            return Err(fault("there is no such file".into()));
+        }
+        Err(error) => return Err(fault(Refusal::from(error).to_string())),
+    };
+    let contents = match outer.read(name, MAX_BYTES) {
+        Ok(Some(contents)) => contents,
+        Ok(None) => return Err(fault("there is no such file".into())),
+        Err(refusal) => return Err(fault(refusal.to_string())),
+    };
+    let sop = schemas::filled_in(understood(path, contents)?, Some(&outer));
+    let faults = schemas::faults(&sop);
+    if faults.is_empty() { Ok(Arc::unwrap_or_clone(sop)) } else { Err(faults) }
 }
 
 /// Returns the name of a SOP's file in notices to the owner.

@@ -3,7 +3,9 @@
 
 use std::sync::Arc;
 
-use aethon_core::sop::{Sop, SopFault, SopName, SopOrigin, SopParameter, SopStep};
+use aethon_core::sop::{Sop, SopFault, SopName, SopOrigin, SopParameter, SopStep, StepSchema};
+
+use super::schemas;
 
 /// The largest file that is read.
 pub const MAX_BYTES: usize = 256 * 1024;
@@ -67,6 +69,11 @@ impl SopReader {
             self.section(number, heading.trim());
         } else if self.section == Section::Steps && line.starts_with("### ") {
             self.step(number, line.trim_start_matches('#').trim());
+        } else if self.section == Section::Steps
+            && let Some(named) = schemas::named(line)
+        {
+            self.schema(number, named);
+            self.text(number, line);
         } else {
             self.text(number, line);
         }
@@ -156,7 +163,22 @@ impl SopReader {
         if title.is_empty() {
             self.fault(number, "the step has no title");
         }
-        self.steps.push(SopStep { title: title.to_owned(), text: String::new() });
+        self.steps.push(SopStep { title: title.to_owned(), text: String::new(), schema: None });
+    }
+
+    fn schema(&mut self, number: usize, named: Result<String, String>) {
+        let file = match named {
+            Ok(file) => file,
+            Err(why) => return self.fault(number, why),
+        };
+        match self.steps.last_mut().map(|step| &mut step.schema) {
+            Some(Some(_)) => self.fault(number, "there is a second schema for this step"),
+            Some(schema) => {
+                let content = Err("it was not read".to_owned());
+                *schema = Some(StepSchema { file, line: number, content });
+            }
+            None => self.fault(number, "a schema belongs to a step"),
+        }
     }
 
     fn fault(&mut self, line: usize, message: impl Into<String>) {
@@ -318,6 +340,10 @@ mod tests {
         check(
             "# T\n# U\n## Overview\nx\n## Steps\n### 1. a\n### 3. b\n",
             &[(2, "second title"), (7, "step 2")],
+        );
+        check(
+            "# T\n## Overview\nx\n## Steps\n### 1. a\n**Schema:** a.txt\n### 2. b\n**Schema:** b.json\n**Schema:** c.json\n",
+            &[(6, "names a file in the folder sops/"), (9, "second schema")],
         );
         let head = "# T\n## Overview\nx\n## Parameters\n";
         let tail = "\n## Steps\n### 1. a\n";

@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use aethon_core::answer_schema::AnswerSchema;
 use aethon_core::assistant::Assistant;
 use aethon_core::error::{Error, Result};
 use aethon_core::ids::{SessionId, TurnId, unique};
@@ -19,6 +20,7 @@ use super::brief::{self, Audience};
 use super::claim::{Beginning, Effect, SopClaim};
 use super::input::{SopInput, call, read_input};
 use super::runs::Sops;
+use super::schemas;
 use crate::commands::{Claim, CommandHandler};
 
 /// The command that withdraws a question for parameters.
@@ -140,6 +142,7 @@ impl SopRouter {
     /// returns.
     async fn begin(&self, inbound: &mut Inbound, start: Start) -> Result<Effect> {
         let Start { sop, mut input, asked } = start;
+        inbound.schema = answer_schema(&sop)?.map(Box::new).or(inbound.schema.take());
         let file = brief::file(&sop, &input, audience(inbound), inbound.untrusted);
         if inbound.untrusted {
             // They are a stranger's words and stay in the message.
@@ -205,6 +208,7 @@ impl SopRunner for SopRouter {
             }
         }
         let sop = self.find(&run.sop_name).await?;
+        let schema = answer_schema(&sop)?;
         let input = SopInput { parameters: run.parameters, free_text: String::new() };
         let step = run.step.max(run.steps_done + 1).min(run.steps.max(1));
         let text = format!("Go on with the SOP `{}` at step {step}.", run.sop_name);
@@ -222,6 +226,7 @@ impl SopRunner for SopRouter {
             .with_model(sop.model().map(str::to_owned))
             .with_attachments(vec![brief::reminder(&sop, &input, run.step, run.steps_done)])
             .with_dedupe(dedupe(run_id))
+            .with_schema(schema)
             .handled_by(handling);
         let open = self.sops.open.get(&run.session_id);
         self.sops.open.set_running(&run.session_id, run_id);
@@ -231,6 +236,21 @@ impl SopRunner for SopRouter {
         }
         Ok(submitted?.turn)
     }
+}
+
+/// Returns the schema of the answer that ends a run: that of its last step. The error names a schema that cannot be used.
+fn answer_schema(sop: &Sop) -> Result<Option<AnswerSchema>> {
+    for (number, step) in (1..).zip(&sop.steps) {
+        if let Some(schema) = &step.schema
+            && let Err(why) = &schema.content
+        {
+            let why = schemas::unusable(schema, why);
+            return Err(Error::invalid(format!("step {number} of the SOP {}: {why}", sop.name)));
+        }
+    }
+    let last = sop.steps.last().and_then(|step| step.schema.as_ref());
+    let schema = last.and_then(|schema| schema.content.as_ref().ok());
+    Ok(schema.map(|schema| (**schema).clone()))
 }
 
 /// Turns a message into one that the program answers.

@@ -121,7 +121,10 @@ async fn read(
                 answer.usage = Some(usage);
             }
             ModelEvent::TextWasReasoning => answer.text.clear(),
-            ModelEvent::ReasoningDone { .. } | ModelEvent::Image { .. } => {}
+            ModelEvent::ReasoningDone { .. }
+            | ModelEvent::Image { .. }
+            | ModelEvent::Search(_)
+            | ModelEvent::Sources(_) => {}
         }
     }
     answer.took = start.elapsed();

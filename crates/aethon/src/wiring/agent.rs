@@ -148,6 +148,7 @@ fn options(config: &Config) -> Options {
     options.max_tool_output_chars = config.agent.max_tool_output_chars;
     options.compaction.share = config.session.max_context_share;
     options.marks_files = config.security.mark_untrusted_content;
+    options.searches_beside_outside_text = !config.security.taint_requires_approval;
     options.keep_recent = config.session.keep_recent;
     options
 }

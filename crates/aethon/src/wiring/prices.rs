@@ -44,7 +44,10 @@ pub(crate) fn prices(config: &Config, catalog: &Catalog) -> Prices {
             let provider = Provider::from_name(provider)?;
             let of_provider = || models.iter().filter(|model| model.provider == provider);
             let model = of_provider().find(|model| model.model_id == name).or_else(|| of_provider().next());
-            catalog.price(provider, name, model.map_or("", |model| model.host.as_str()))
+            let host = model.map_or("", |model| model.host.as_str());
+            let tier = model.map_or("", |model| model.service_tier.trim());
+            let facts = catalog.facts(provider, name, host);
+            facts.price.map(|price| price.times(facts.tiers.of(tier)))
         };
         of_owner(&said, name).or(told).or_else(listed)
     })
@@ -73,6 +76,21 @@ fn of_owner(said: &BTreeMap<String, Said>, name: &str) -> Option<Price> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_price_is_that_of_the_service_tier() {
+        let price = |tier: &str| {
+            let mut config = Config::default();
+            (config.model.provider, config.model.model_id) = (Provider::OpenAi, "gpt-5.2".into());
+            config.model.service_tier = tier.into();
+            prices(&config, &Catalog::built_in())("openai", "gpt-5.2", None).unwrap()
+        };
+        let usual = price("");
+        assert!((price("flex").output - usual.output / 2.0).abs() < 1e-9);
+        assert!((price("priority").input - usual.input * 2.0).abs() < 1e-9);
+        assert_eq!(price("default"), usual);
+        assert_eq!(price("flex").search, Some(0.01), "a search costs the same");
+    }
 
     #[test]
     fn prices_of_the_owner_precede_the_table() {

@@ -248,3 +248,31 @@ async fn resumed_run_waits_after_a_question() {
     let file = bench.file().unwrap();
     assert!(file.contains("was interrupted") && file.contains("- place: \"Rome\""), "{file}");
 }
+
+const NOTES: &str = "# Notes\n## Overview\nWrites notes.\n## Steps\n### 1. Collect\nCollect.\n\n**Schema:** items.json\n\
+    ### 2. Write\nWrite.\n**Schema:** `sops/notes.json`\n";
+
+#[tokio::test]
+async fn the_answer_of_a_run_fits_the_schema_of_its_last_step() {
+    let answers = ["Here they are.", "{\"notes\": [\"a\"]}"]
+        .map(|text| vec![Step::say(text), Step::finish(StopReason::End)]);
+    let bench = SopBench::with(answers, Setup::default()).await;
+    let home = bench._home.path();
+    std::fs::write(home.join("notes.sop.md"), NOTES).unwrap();
+    let refused = ask(&bench.entry, Inbound::say(session(), "/notes"), quiet()).await.unwrap_err();
+    assert!(refused.is_invalid(), "{refused}");
+    let why = refused.to_string();
+    assert!(
+        why.contains("step 1 of the SOP notes: the schema sops/items.json cannot be used: there is no such"),
+        "{why}"
+    );
+    std::fs::write(home.join("items.json"), r#"{"type": "array", "items": {"type": "string"}}"#).unwrap();
+    std::fs::write(home.join("notes.json"), r#"{"type": "object", "required": ["notes"]}"#).unwrap();
+    assert_eq!(bench.say("/notes").await.text, "{\"notes\": [\"a\"]}");
+    let requests = bench.test.requests();
+    assert_eq!(requests.len(), 2, "one repair");
+    let schema = requests[0].schema.as_ref().unwrap().as_json().clone();
+    assert_eq!(schema, serde_json::json!({"type": "object", "required": ["notes"]}));
+    let told = serde_json::to_string(&requests[0].messages[0].content).unwrap();
+    assert!(told.contains("The outcome of step 1 is one JSON value that fits this JSON Schema"), "{told}");
+}

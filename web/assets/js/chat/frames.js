@@ -34,6 +34,7 @@ const handlers = {
     if (last?.part.kind === "reasoning" && last.at === turn.reply.blocks.length) last.part.text += text;
     else add(turn, { kind: "reasoning", text });
   },
+  image: (turn, { mime, data }) => add(turn, { kind: "image", mime, data }),
   blocks: ({ reply }, { from, html }) => {
     reply.blocks.splice(Math.min(from, reply.blocks.length), Infinity, ...html);
   },

@@ -11,6 +11,7 @@ import { asChange, brief, changeSheet, lastLines, noOutput, sheet } from "../sha
 import { visible } from "../shared/visible.js";
 
 import { outputBlocks } from "./output-blocks.js";
+import { pictureButton, pictureSource } from "./picture.js";
 
 /** @import { Part, ToolPart, NoticePart, ContextPart } from "./types.js" */
 /** @typedef {{element: HTMLElement, update: () => void}} PartView */
@@ -29,6 +30,8 @@ export function partView(part, decide) {
       return approvalCard(part, (decision, terms) => decide(part.id, decision, terms));
     case "reasoning":
       return reasoningView(part);
+    case "image":
+      return still(madePicture(part));
     case "folded":
       return still(
         fold("layers", [make("span", {}, texts.turn.folded(part.messages))], () => [
@@ -56,6 +59,14 @@ const noticeLooks = {
   unknown_model: ["alert", "warn"],
   waiting: ["clock"],
 };
+
+/** A picture that the model made. @param {import("./types.js").ImagePart} part */
+function madePicture(part) {
+  const source = pictureSource(part);
+  if (!source) return line("alert", texts.tool.noPicture(part.mime ?? ""));
+  const words = { title: texts.turn.madePicture, label: texts.turn.openMadePicture, alt: texts.turn.madePicture };
+  return make("p", { class: "made-picture" }, pictureButton(source, words));
+}
 
 /** @param {NoticePart} part */
 function noticeLine({ code, text }) {

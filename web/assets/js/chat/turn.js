@@ -109,8 +109,17 @@ function readBlock(reply, block) {
   if (type === "text") {
     reply.source += (reply.source ? "\n\n" : "") + block.text;
     reply.blocks.push(...(Array.isArray(block.html) ? block.html : []));
+  } else if (type === "image") {
+    reply.extras.push({ at, part: { kind: "image", mime: block.mime, data: block.data } });
   } else if (type === "reasoning" && block.text) {
     reply.extras.push({ at, part: { kind: "reasoning", text: block.text } });
+  } else if (type === "search") {
+    const output = (block.sources ?? []).map(({ title, url }) => `${title}\n${url}`).join("\n\n");
+    const call = `search ${at} ${reply.extras.length}`;
+    reply.extras.push({
+      at,
+      part: { kind: "tool", call, name: "web_search", input: { query: block.query }, output, state: "ok" },
+    });
   } else if (type === "tool_call") {
     reply.extras.push({
       at,

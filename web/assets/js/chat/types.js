@@ -20,11 +20,12 @@
  *   why?: string, session_scope?: string, fault?: string, expires_at: string | null,
  *   decision: "approve" | "deny" | null, reason: string | null, edited?: boolean, sending: boolean}} ApprovalPart
  * @typedef {{kind: "reasoning", text: string}} ReasoningPart
+ * @typedef {{kind: "image", mime: string, data: string}} ImagePart
  * @typedef {{kind: "notice", code: string, text: string}} NoticePart
  * @typedef {{kind: "folded", messages: number, summary: string}} FoldedPart
  * @typedef {{kind: "context", source: string, text: string}} ContextPart
  * @typedef {{kind: "model", model: string, reason: string}} ModelPart
- * @typedef {ToolPart | ApprovalPart | ReasoningPart | NoticePart | FoldedPart | ContextPart | ModelPart} Part
+ * @typedef {ToolPart | ApprovalPart | ReasoningPart | ImagePart | NoticePart | FoldedPart | ContextPart | ModelPart} Part
  *
  * The page's model of a reply: rendered blocks, and parts in between, each with the index of the block that follows it.
  * @typedef {{blocks: string[], extras: {at: number, part: Part}[], source: string}} Reply

@@ -94,6 +94,14 @@ function blockElement(block, message, results) {
         aside: [block.untrusted && badge(words.untrusted, "warn")],
         body: [sheet(block.text ?? "", words.file(block.name ?? ""))],
       });
+    case "search":
+      return fold({
+        icon: "globe",
+        name: texts.turn.searched,
+        brief: String(block.query ?? "").slice(0, 160),
+        aside: [badge(words.untrusted, "warn")],
+        body: [sheet((block.sources ?? []).map(({ title, url }) => `${title}\n${url}`).join("\n\n"), texts.turn.searched)],
+      });
     case "reasoning":
       return fold({
         icon: "spark",

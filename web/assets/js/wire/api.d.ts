@@ -135,11 +135,13 @@ export interface Block {
   ms?: number;
   name?: string;
   output?: string;
+  query?: string;
   source?: string;
+  sources?: Source[];
   summary?: string;
   text?: string;
   to?: string;
-  type: "text" | "image" | "file" | "reasoning" | "tool_call" | "tool_result" | "notice" | "context" | "folded";
+  type: "text" | "image" | "file" | "reasoning" | "search" | "tool_call" | "tool_result" | "notice" | "context" | "folded";
   untrusted?: boolean;
 }
 
@@ -768,6 +770,11 @@ export interface SopVersion {
 export interface SopVersions {
   count: number;
   versions: SopVersion[];
+}
+
+export interface Source {
+  title: string;
+  url: string;
 }
 
 export interface Status {

@@ -44,6 +44,7 @@ fn passage(message: &Message, block: &Block, chars: usize) -> Option<Passage> {
         Block::ToolCall(call) => (PassageSource::Call(call.name.clone()), call.input.to_string()),
         Block::ToolResult(result) => (PassageSource::Tool(result.name.clone()), result.output.clone()),
         Block::Image { .. }
+        | Block::Search(_)
         | Block::Context { .. }
         | Block::Reasoning { .. }
         | Block::Notice { .. }
