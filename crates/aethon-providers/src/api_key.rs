@@ -16,8 +16,8 @@ pub(crate) fn check(options: &Options, endpoint: &Endpoint) -> Result<(), String
             "The key for {title} {oddity}, so it cannot be sent; {remedy} to the key alone."
         ));
     }
-    headers::additional(&options.headers)?;
-    if headers::authorises(&options.headers) {
+    headers::additional(&options.connection.headers)?;
+    if headers::authorises(&options.connection.headers) {
         return Ok(());
     }
     if !options.api_key.is_empty() {

@@ -40,7 +40,7 @@ impl Endpoint {
             return refuse("must not have a query or fragment");
         }
         let is_loopback = is_loopback(&server);
-        if url.scheme() == "http" && !is_loopback && !options.allow_http {
+        if url.scheme() == "http" && !is_loopback && !options.connection.allow_http {
             return refuse(
                 "is plain http to another machine, where keys and conversations can be read on the way; use \
                  https, or set model.allow_http = true",
@@ -108,7 +108,9 @@ mod tests {
     use crate::options::AwsEnvironment;
 
     fn of(provider: Provider, host: &str, allow_http: bool) -> Result<Endpoint, String> {
-        Endpoint::of(&Options { host: host.into(), allow_http, ..Options::new(provider, "m") })
+        let mut options = Options { host: host.into(), ..Options::new(provider, "m") };
+        options.connection.allow_http = allow_http;
+        Endpoint::of(&options)
     }
 
     #[test]

@@ -31,6 +31,9 @@ const ANSWERS: [&str; 14] = [
     "role",
 ];
 
+/// What may stand beside the message of a failure that says nothing else.
+const BESIDE: [&str; 6] = ["message", "msg", "request_id", "requestId", "timestamp", "path"];
+
 /// A decoder that reads only what is no failure.
 pub(crate) struct FailureWatch {
     service: Arc<Service>,
@@ -78,9 +81,26 @@ fn reported(name: Option<&str>, data: &str) -> Option<Report> {
         _ => false,
     });
     let is_answer = ANSWERS.iter().any(|key| fields.contains_key(*key));
-    let is_failure = is("object", "error")
-        || speaks && !is_answer && (is("type", "error") || fields.get("type").is_none_or(is_failure_type));
+    let names_failure = fields.get("type").is_some_and(is_failure_type)
+        || fields.contains_key("detail")
+        || fields.contains_key("error")
+        || fields.get("code").is_some_and(is_failure_code)
+        || fields.get("status").is_some_and(is_failure_code)
+        || fields.get("success") == Some(&Value::Bool(false));
+    // A gateway may also say in a message how long the queue is.
+    let is_bare = fields.keys().all(|key| BESIDE.contains(&key.as_str()));
+    let is_failure = is("object", "error") || speaks && !is_answer && (names_failure || is_bare);
     is_failure.then(|| Report::of_value(&value))
+}
+
+/// Returns whether a code or status is that of a failure.
+fn is_failure_code(code: &Value) -> bool {
+    match code {
+        Value::String(word) => {
+            word.parse().map_or_else(|_| is_failure_type(code), |number: u64| number >= 400)
+        }
+        number => number.as_u64().is_some_and(|number| number >= 400),
+    }
 }
 
 /// Returns whether the type of a message that speaks is no event's, such as `BadRequestError` or `invalid_request`.
@@ -110,6 +130,8 @@ mod tests {
         check(r#"{"type":"message_start","message":{"role":"assistant"}}"#, false);
         check(r#"{"type":"response.output_text.delta","delta":"\"error\""}"#, false);
         check(r#"{"type":"keepalive","message":"still here"}"#, false);
+        check(r#"{"status":"queued","message":"three are before you"}"#, false);
+        check(r#"{"status":503,"message":"no worker is free"}"#, true);
         check(r#"{"role":"assistant","message":"hi"}"#, false);
         check(r#"{"message":""}"#, false);
         check("\"error\"", false);

@@ -60,7 +60,7 @@ pub use catalog::{
     TierFactors, built_in_catalog, trim_models,
 };
 pub use embed::{TextKeys, embedder};
-pub use options::{AnthropicVersion, AwsEnvironment, OpenAiApi, Options, Overrides, Provider};
+pub use options::{AnthropicVersion, AwsEnvironment, Connection, OpenAiApi, Options, Overrides, Provider};
 pub use registry::build;
 pub use text_calls::{calls_in_words, is_text_call};
 pub use transcribe::transcriber;

@@ -26,6 +26,20 @@ pub struct Overrides {
     pub learned_window: Option<u64>,
 }
 
+/// What holds for every request to a service, whatever it asks.
+#[derive(Debug, Clone, Default)]
+#[non_exhaustive]
+pub struct Connection {
+    /// Whether plain http may leave this machine.
+    pub allow_http: bool,
+    /// Headers added to every request, in the place of those of the same name.
+    pub headers: Vec<(String, Secret)>,
+    /// What was odd about the key as it was given, for the sentence about a key that is not accepted.
+    pub key_remark: Option<String>,
+    /// The longest wait for the next byte; by default, it depends on the model.
+    pub timeout: Option<Duration>,
+}
+
 /// One model and how to reach it. Start with [`Options::new`] and set what differs.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
@@ -38,12 +52,8 @@ pub struct Options {
     pub api_key: Secret,
     /// The base address as the provider's own SDK expects it; empty for the provider's own.
     pub host: String,
-    /// Whether plain http may leave this machine.
-    pub allow_http: bool,
-    /// Headers added to every request, in the place of those of the same name.
-    pub headers: Vec<(String, Secret)>,
-    /// What was odd about the key as it was given, for the sentence about a key that is not accepted.
-    pub key_remark: Option<String>,
+    /// What holds for every request to the service.
+    pub connection: Connection,
     /// The AWS environment, for Bedrock.
     pub aws: AwsEnvironment,
     /// Which of OpenAI's APIs to use.
@@ -64,8 +74,6 @@ pub struct Options {
     pub service_tier: String,
     /// What overrides the catalogue.
     pub overrides: Overrides,
-    /// The longest wait for the next byte; by default, it depends on the model.
-    pub timeout: Option<Duration>,
     /// Merged into the request body.
     pub extra: Map<String, Value>,
 }
@@ -106,9 +114,7 @@ impl Options {
             model_id: model_id.into(),
             api_key: Secret::default(),
             host: String::new(),
-            allow_http: false,
-            headers: Vec::new(),
-            key_remark: None,
+            connection: Connection::default(),
             aws: AwsEnvironment::default(),
             api: OpenAiApi::default(),
             api_version: AnthropicVersion::default(),
@@ -119,7 +125,6 @@ impl Options {
             web_search: false,
             service_tier: String::new(),
             overrides: Overrides::default(),
-            timeout: None,
             extra: Map::new(),
         }
     }
@@ -133,7 +138,7 @@ mod tests {
     fn printing_options_shows_no_key() {
         let mut options = Options::new(Provider::OpenAi, "gpt-5");
         options.api_key = Secret::new("hunter2");
-        options.headers.push(("Authorization".into(), Secret::new("hunter2")));
+        options.connection.headers.push(("Authorization".into(), Secret::new("hunter2")));
         assert!(!format!("{options:?}").contains("hunter2"));
     }
 }

@@ -42,7 +42,7 @@ impl std::fmt::Debug for ServiceRedactor {
 
 impl Service {
     pub(crate) fn new(options: &Options, endpoint: Endpoint) -> Self {
-        let headers = options.headers.iter().map(|(_, value)| value);
+        let headers = options.connection.headers.iter().map(|(_, value)| value);
         let secrets = options.aws.secrets().into_iter().chain([&options.api_key]).chain(headers).cloned();
         let facts = options.facts();
         let rules = ModelRules::of(facts, &options.model_id);
@@ -53,11 +53,11 @@ impl Service {
             rules,
             title: title(options.provider, &endpoint),
             endpoint,
-            timeout: options.timeout.unwrap_or_else(|| usual_silence(&rules)),
+            timeout: options.connection.timeout.unwrap_or_else(|| usual_silence(&rules)),
             key: options.api_key.clone(),
-            key_remark: options.key_remark.clone(),
+            key_remark: options.connection.key_remark.clone(),
             // Those that cannot be sent are reported before anything is.
-            headers: headers::additional(&options.headers).unwrap_or_default(),
+            headers: headers::additional(&options.connection.headers).unwrap_or_default(),
             redactor: ServiceRedactor(Redactor::new(secrets)),
         }
     }
@@ -162,7 +162,7 @@ mod tests {
     fn silence_is_borne_longer_of_a_model_that_reasons() {
         let check = |model: &str, set: Option<u64>, expected: u64| {
             let mut options = Options::new(Provider::OpenAi, model);
-            options.timeout = set.map(Duration::from_secs);
+            options.connection.timeout = set.map(Duration::from_secs);
             let endpoint = Endpoint::of(&options).unwrap();
             assert_eq!(Service::new(&options, endpoint).timeout, Duration::from_secs(expected), "{model}");
         };

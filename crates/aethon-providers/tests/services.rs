@@ -36,7 +36,7 @@ fn options(provider: Provider, host: &str) -> Options {
     Options::new(provider, "some-model").with(|options| {
         options.host = host.into();
         options.api_key = Secret::new(KEY);
-        options.timeout = Some(Duration::from_secs(30));
+        options.connection.timeout = Some(Duration::from_secs(30));
     })
 }
 
@@ -222,7 +222,7 @@ async fn a_service_that_falls_silent_ends_in_time() {
         let _ = held.recv();
     });
     let mut options = options(Provider::OpenAi, &host);
-    options.timeout = Some(Duration::from_millis(200));
+    options.connection.timeout = Some(Duration::from_millis(200));
     let began = Instant::now();
     let mut stream = build(options).stream(request()).await.unwrap();
     assert_eq!(stream.next().await.unwrap().unwrap(), ModelEvent::Text("Grüß".into()));
@@ -369,7 +369,8 @@ async fn missing_settings_of_bedrock_are_named() {
     without_region.aws.region = None;
     assert!(told(without_region).contains("model.region"));
     let bearer = AwsEnvironment { bearer_token: Secret::new(KEY), ..AwsEnvironment::default() };
-    let in_the_open = bedrock("http://bedrock.example", bearer).with(|options| options.allow_http = true);
+    let in_the_open =
+        bedrock("http://bedrock.example", bearer).with(|options| options.connection.allow_http = true);
     assert!(told(in_the_open).contains("https only"));
 
     let model = build(bedrock("", AwsEnvironment::default()));

@@ -1,6 +1,7 @@
 //! The recipes of docs/models.md, each tried against a strict stand-in of its service; and the owner's own headers.
 
 use std::fs;
+use std::path::Path;
 use std::sync::Arc;
 
 use aethon_tests::strict::Strict;
@@ -12,15 +13,15 @@ use aethon_tests::{Server, home, program, run_cli};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-const PAGE: &str = include_str!("../../../docs/models.md");
-
 /// The heading of each recipe, and its lines.
-fn recipes() -> Vec<(&'static str, &'static str)> {
-    let sections = PAGE.split("\n### ").skip(1);
-    let recipe = |section: &'static str| {
+fn recipes() -> Vec<(String, String)> {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/models.md");
+    let page = fs::read_to_string(page).expect("the page");
+    let sections = page.split("\n### ").skip(1);
+    let recipe = |section: &str| {
         let (heading, rest) = section.split_once('\n')?;
         let (_, rest) = rest.split_once("```toml\n")?;
-        Some((heading, rest.split_once("\n```")?.0))
+        Some((heading.to_owned(), rest.split_once("\n```")?.0.to_owned()))
     };
     sections.filter_map(recipe).collect()
 }
@@ -104,8 +105,8 @@ fn every_recipe_works_as_it_stands() {
     let recipes = recipes();
     assert_eq!(recipes.len(), 16, "twelve services and four local servers");
     for (heading, recipe) in recipes {
-        let strict = stand_in(heading);
-        let home = configured(&recipe.replacen(origin(recipe), &strict.address(), 1));
+        let strict = stand_in(&heading);
+        let home = configured(&recipe.replacen(origin(&recipe), &strict.address(), 1));
         let server = served(&home);
         let mut chat = server.chat("default");
         let steps = usize::from(heading != "Perplexity");

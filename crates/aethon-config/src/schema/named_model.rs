@@ -22,7 +22,8 @@ pub struct NamedModel {
 }
 
 /// The keys that belong to a service. A table that names another provider does not inherit them.
-const OF_SERVICE: [&str; 7] = ["host", "allow_http", "api", "api_version", "region", "model_id", "extra"];
+const OF_SERVICE: [&str; 8] =
+    ["host", "allow_http", "api", "api_version", "region", "model_id", "extra", "service_tier"];
 
 /// The keys that authorise. A table that names another provider or another address does not inherit them.
 const OF_ACCOUNT: [&str; 4] = ["api_key", "headers", "organization", "project"];
@@ -53,7 +54,7 @@ impl NamedModel {
         }
         inherit! {
             provider model_id api_key host allow_http api api_version max_tokens temperature top_p region context_window
-            effort timeout_seconds max_retries small extra headers organization project
+            effort timeout_seconds max_retries small extra headers organization project web_search service_tier
         }
         if is_other_service && !self.sets("small") {
             self.model.small.clear();

@@ -198,3 +198,21 @@ fn sentence(error: &ClientInitializeError) -> String {
         _ => "it answered with something else than the protocol has there".into(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_header_that_cannot_be_sent_is_named_without_its_value() {
+        let of = |value: &str| valid(&[("Authorization".to_owned(), Secret::new(value))]);
+        for (value, words) in
+            [("Bearer abc\u{200b}", "U+200B"), ("Bearer\nabc", "line break"), ("abcé", "U+00E9")]
+        {
+            let error = of(value).unwrap_err().to_string();
+            assert!(error.contains("Authorization") && error.contains(words), "{error}");
+            assert!(!error.contains("abc"), "{error}");
+        }
+        assert_eq!(of("Bearer abc\n").unwrap().len(), 1);
+    }
+}

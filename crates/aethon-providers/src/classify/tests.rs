@@ -427,7 +427,7 @@ fn every_sentence_quotes_the_service_and_names_the_server() {
 fn an_odd_key_is_explained_when_it_is_refused() {
     let mut options = Options::new(Provider::OpenAi, "some-model");
     options.api_key = Secret::new(KEY);
-    options.key_remark = Some("the value has quotation marks around it".into());
+    options.connection.key_remark = Some("the value has quotation marks around it".into());
     let service = Service::new(&options, Endpoint::of(&options).unwrap());
     let error = status(&service, 401, &HeaderMap::new(), b"{}");
     assert!(

@@ -85,3 +85,21 @@ fn broken(failure: Failure) -> io::Error {
     };
     io::Error::new(kind, message)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_header_that_cannot_be_sent_is_named_without_its_value() {
+        for (value, words) in
+            [("sk-abc\u{200b}", "U+200B"), ("sk-\nabc", "line break"), ("sk-abcé", "U+00E9")]
+        {
+            let error = header("authorization", value).unwrap_err().to_string();
+            assert!(error.contains("authorization") && error.contains(words), "{error}");
+            assert!(!error.contains("sk-"), "{error}");
+        }
+        let (_, value) = header("authorization", " Bearer sk-abc\r\n").unwrap();
+        assert_eq!(value.to_str().unwrap(), "Bearer sk-abc");
+    }
+}

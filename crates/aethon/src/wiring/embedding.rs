@@ -21,7 +21,7 @@ pub(crate) fn service(prepared: &Prepared) -> Option<(Arc<dyn Embedder>, Option<
     // The same account of the same gateway.
     let model = &prepared.config.model;
     if model.provider == provider && model.host.trim() == embedding.host.trim() {
-        options.headers = super::model::headers(model);
+        options.connection.headers = super::model::headers(model);
     }
     let is_local = options.is_local();
     let embedder = aethon_providers::embedder(options, embedding.dimensions);
@@ -48,10 +48,10 @@ pub(crate) fn embedder(prepared: &Prepared, storage: &Storage, meter: Meter) -> 
 fn options(embedding: &Embedding, provider: Provider, aws: &AwsEnvironment) -> Options {
     let mut options = Options::new(provider, &embedding.model_id);
     options.api_key = embedding.key().clone();
-    options.key_remark = embedding.key_remark().map(str::to_owned);
+    options.connection.key_remark = embedding.key_remark().map(str::to_owned);
     options.host.clone_from(&embedding.host);
-    options.allow_http = embedding.allow_http;
+    options.connection.allow_http = embedding.allow_http;
     options.aws = aws.clone();
-    options.timeout = Some(Duration::from_secs(embedding.timeout_seconds));
+    options.connection.timeout = Some(Duration::from_secs(embedding.timeout_seconds));
     options
 }

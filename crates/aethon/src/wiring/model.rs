@@ -154,9 +154,9 @@ fn options(model: &Model, aws: &AwsEnvironment) -> Options {
     let mut options = Options::new(model.provider, &model.model_id);
     options.api_key = model.key().clone();
     options.host.clone_from(&model.host);
-    options.allow_http = model.allow_http;
-    options.headers = headers(model);
-    options.key_remark = model.key_remark().map(str::to_owned);
+    options.connection.allow_http = model.allow_http;
+    options.connection.headers = headers(model);
+    options.connection.key_remark = model.key_remark().map(str::to_owned);
     options.aws =
         AwsEnvironment { region: model.region.clone().or_else(|| aws.region.clone()), ..aws.clone() };
     options.api = model.api;
@@ -168,7 +168,7 @@ fn options(model: &Model, aws: &AwsEnvironment) -> Options {
     options.effort = model.effort;
     options.web_search = model.web_search;
     options.service_tier.clone_from(&model.service_tier);
-    options.timeout = model.timeout_seconds.map(Duration::from_secs);
+    options.connection.timeout = model.timeout_seconds.map(Duration::from_secs);
     options.extra = model.extra.clone();
     options
 }

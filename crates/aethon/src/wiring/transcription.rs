@@ -23,10 +23,10 @@ fn options(config: &Config) -> Option<Options> {
     let section = &config.transcription;
     let mut options = Options::new(section.provider?, &section.model_id);
     options.api_key = section.key().clone();
-    options.key_remark = section.key_remark().map(str::to_owned);
+    options.connection.key_remark = section.key_remark().map(str::to_owned);
     options.host.clone_from(&section.host);
-    options.allow_http = section.allow_http;
-    options.timeout = Some(Duration::from_secs(section.timeout_seconds));
+    options.connection.allow_http = section.allow_http;
+    options.connection.timeout = Some(Duration::from_secs(section.timeout_seconds));
     Some(options)
 }
 
