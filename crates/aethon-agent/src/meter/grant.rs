@@ -168,7 +168,7 @@ impl OpenNote {
     }
 
     /// Returns its id, waiting until it is written.
-    pub(super) async fn id(mut self) -> Option<i64> {
+    pub(super) async fn id(&mut self) -> Option<i64> {
         self.id.wait_for(Option::is_some).await.ok().and_then(|id| *id)
     }
 }

@@ -108,6 +108,12 @@ impl Ahead {
         slots.of.get(session).is_some_and(|slot| matches!(*slot.stage.borrow(), Stage::Ready(_)))
     }
 
+    /// Returns whether a model is being asked for a session's summary.
+    pub(super) fn is_in_progress(&self, session: &SessionId) -> bool {
+        let slots = self.lock();
+        slots.of.get(session).is_some_and(|slot| matches!(*slot.stage.borrow(), Stage::Begun))
+    }
+
     /// Returns the summary for a session with this window, waiting for one in progress for at most this long, and only
     /// while it makes progress. One that has not even started is not worth waiting for.
     pub(super) fn take(

@@ -50,7 +50,7 @@ impl SilentSummarisers {
         silent.get(&key(models)).is_some_and(|since| since.elapsed() < REMEMBERED)
     }
 
-    fn note(&self, models: &Models) {
+    pub(super) fn note(&self, models: &Models) {
         let mut silent = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         silent.retain(|_, since| since.elapsed() < REMEMBERED);
         silent.insert(key(models), Instant::now());
