@@ -115,7 +115,8 @@ fn each_turn_is_answered_while_a_model_or_its_small_fallback_can() {
         (Overloaded, Works),
     ];
     for (number, (of_main, of_small)) in turns.into_iter().enumerate() {
-        (main.set(of_main), small.set(of_small));
+        main.set(of_main);
+        small.set(of_small);
         let frames = chat.say(&format!("q{number}"), &format!("question {number}"));
         let done = frames.last().unwrap();
         let at = format!("{number} {of_main:?} {of_small:?}: {done}");
