@@ -20,7 +20,7 @@ use tokio::time::timeout;
 
 use super::announcer::Announcer;
 use super::ending::Ending;
-use super::grant::OpenNote;
+use super::note::OpenNote;
 use super::refusal;
 use super::tariff::{Tariff, is_price};
 use super::usual::OutputLengthStats;
@@ -208,8 +208,8 @@ impl Meter {
         let (meter, provider, model) = (self.clone(), model.provider.clone(), model.model.clone());
         let estimate_usd = OpenNote::first_estimate_usd(tariff.as_ref());
         self.0.tasks.spawn(async move {
-            match meter.0.ledger.open(&provider, &model, estimate_usd).await {
-                Ok(id) => drop(sender.send_replace(id)),
+            match meter.0.ledger.reserve(&provider, &model, Claim::unlimited(estimate_usd)).await {
+                Ok(noted) => drop(sender.send_replace(noted.map(|noted| noted.id))),
                 Err(error) => refusal::log_failure("a call that begins could not be noted", &error),
             }
         });

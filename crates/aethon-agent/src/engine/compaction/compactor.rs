@@ -169,7 +169,7 @@ impl Compactor<'_> {
         let Some(prepared) = prepared else {
             if self.shared.ahead.is_in_progress(&self.context.session) {
                 let first = self.agent.agent.small.as_ref().unwrap_or(&self.agent.agent.models);
-                self.shared.silent_summarisers.note(first);
+                self.shared.ahead.silent.note(first);
             }
             self.shared.ahead.cancel(&self.context.session);
             return Ok(());
