@@ -259,6 +259,16 @@ impl Claim {
         Self { most_usd: amount_usd, least_usd: amount_usd, ceiling_usd, estimate_usd: amount_usd }
     }
 
+    /// The claim of a call whose cost nothing limits: it takes no money, and a crash books the estimate.
+    pub const fn unlimited(estimate_usd: f64) -> Self {
+        Self { most_usd: 0.0, least_usd: 0.0, ceiling_usd: f64::INFINITY, estimate_usd }
+    }
+
+    /// Returns whether it asks for money.
+    pub fn takes_money(&self) -> bool {
+        self.most_usd > 0.0
+    }
+
     /// Returns how much of it is granted when this much of the day is spent and reserved.
     pub fn granted(&self, taken_usd: f64) -> Option<f64> {
         let left = self.ceiling_usd - taken_usd;
@@ -296,15 +306,9 @@ pub trait Ledger: Send + Sync {
     /// useful amount left, or the reservation is gone.
     async fn grow(&self, reservation: i64, claim: Claim) -> Result<Option<Reserved>>;
 
-    /// Records that a call begins whose cost nothing limits, so that a crash does not lose it. Returns the id of the
-    /// record; `None` if this ledger keeps no such records.
-    async fn open(&self, _provider: &str, _model: &str, _estimate_usd: f64) -> Result<Option<i64>> {
-        Ok(None)
-    }
-
-    /// Records the end of a call that was [opened](Self::open). Does not wait for the disk.
-    async fn close(&self, open: i64, entry: LedgerEntry) -> Result<()> {
-        self.settle(Some(open), entry).await
+    /// Records the end of a call that had an [unlimited claim](Claim::unlimited). Does not wait for the disk.
+    async fn close(&self, reservation: i64, entry: LedgerEntry) -> Result<()> {
+        self.settle(Some(reservation), entry).await
     }
 
     /// Records the cost of a running call so far, in case of a crash. Does not wait for the disk.

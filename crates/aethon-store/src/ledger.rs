@@ -34,7 +34,9 @@ impl Ledger for Store {
         let (day, opener) = (self.day(), self.mode());
         let (provider, model) = (provider.to_owned(), model.to_owned());
         let reserved = self.write(move |sql| reserve(sql, day, opener, &provider, &model, amounts)).await?;
-        self.note_refusal(day, claim.ceiling_usd, reserved.is_none());
+        if claim.takes_money() {
+            self.note_refusal(day, claim.ceiling_usd, reserved.is_none());
+        }
         Ok(reserved)
     }
 
@@ -47,19 +49,10 @@ impl Ledger for Store {
         Ok(reserved)
     }
 
-    async fn open(&self, provider: &str, model: &str, estimate_usd: f64) -> CoreResult<Option<i64>> {
-        let amounts =
-            ClaimAmounts { most: 0, least: 0, ceiling: i64::MAX, estimate: billionths(estimate_usd) };
-        let (day, opener) = (self.day(), self.mode());
-        let (provider, model) = (provider.to_owned(), model.to_owned());
-        let opened = self.write(move |sql| reserve(sql, day, opener, &provider, &model, amounts)).await?;
-        Ok(opened.map(|opened| opened.id))
-    }
-
-    async fn close(&self, open: i64, entry: LedgerEntry) -> CoreResult<()> {
+    async fn close(&self, reservation: i64, entry: LedgerEntry) -> CoreResult<()> {
         let call = Call::from(entry);
         let close = move |sql: &Sql<'_>| {
-            release(sql, open)?;
+            release(sql, reservation)?;
             call.store(sql, call.day)
         };
         Ok(self.write_later(OnStorageFailure::Retry, close).await?)

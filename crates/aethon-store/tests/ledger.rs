@@ -147,9 +147,9 @@ async fn sums_survive_a_restart() {
 #[tokio::test]
 async fn call_without_a_ceiling_that_a_crash_cut_off_is_in_the_ledger() {
     let home = daemon();
-    let ended = Ledger::open(&home.store, "p", "m", 0.1).await.unwrap().unwrap();
-    Ledger::close(&home.store, ended, call(start(), 0.25)).await.unwrap();
-    let cut = Ledger::open(&home.store, "p", "m", 0.1).await.unwrap().unwrap();
+    let open = async || home.store.reserve("p", "m", Claim::unlimited(0.1)).await.unwrap().unwrap().id;
+    Ledger::close(&home.store, open().await, call(start(), 0.25)).await.unwrap();
+    let cut = open().await;
     assert_eq!(home.store.today().await.unwrap(), money(0.25, 0.0), "it takes nothing from others");
     home.store.note(cut, 0.5).await.unwrap();
     home.store.close().await;

@@ -22,6 +22,7 @@ mod knowledge;
 mod large_reply_gate;
 mod measure;
 mod narrow;
+mod narrow_views;
 mod offer;
 mod outcome;
 mod peer_turns;

@@ -4,11 +4,9 @@
 //! again: the fallback gets a copy in which a summary, made by the fallback or by `model.small`, takes the place of the
 //! older messages. The summary is kept in memory, so that the next request needs no new one.
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use aethon_core::hook::TurnContext;
-use aethon_core::ids::SessionId;
 use aethon_core::message::Message;
 use aethon_core::model::{ModelRequest, Usage};
 use aethon_core::surface::Surface;
@@ -17,60 +15,13 @@ use async_trait::async_trait;
 
 use super::agents::RunningAgent;
 use super::compaction::{Allowance, Compactor, Conversation};
+use super::narrow_views::NarrowView;
 use super::offer::Offer;
 use super::shared::Shared;
 use crate::control::Control;
 use crate::meter::{Adapt, Adapted, Shortening};
 use crate::models::{Candidate, Models};
-use crate::window::{ContextWindow, Prefix, estimate_text};
-
-/// The summaries made for fallbacks, by session.
-pub(super) struct NarrowViews {
-    kept: Mutex<HashMap<SessionId, NarrowView>>,
-    most: usize,
-}
-
-/// A summary that replaces the beginning of a session's window for a fallback.
-#[derive(Debug, Clone)]
-struct NarrowView {
-    /// The beginning that it replaces.
-    prefix: Prefix,
-    summary: Arc<Message>,
-    /// The request size, in tokens, that it was made for.
-    tokens: u64,
-}
-
-impl NarrowViews {
-    /// Holds the summaries of at most this many sessions.
-    pub(super) fn new(most: usize) -> Self {
-        Self { kept: Mutex::default(), most }
-    }
-
-    /// Returns the summary for requests of this size, if the window still begins with what it covers.
-    fn get(&self, session: &SessionId, window: &ContextWindow, tokens: u64) -> Option<NarrowView> {
-        let mut kept = self.lock();
-        let view = kept.get(session)?;
-        if window.prefix(view.prefix.len) != Some(view.prefix) {
-            kept.remove(session);
-            return None;
-        }
-        (view.tokens == tokens).then(|| view.clone())
-    }
-
-    fn put(&self, session: &SessionId, view: NarrowView) {
-        let mut kept = self.lock();
-        if kept.len() >= self.most && !kept.contains_key(session) {
-            // They are small and cost one summary; any of them may go.
-            let any = kept.keys().next().cloned();
-            any.and_then(|any| kept.remove(&any));
-        }
-        kept.insert(session.clone(), view);
-    }
-
-    fn lock(&self) -> MutexGuard<'_, HashMap<SessionId, NarrowView>> {
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
+use crate::window::{ContextWindow, estimate_text};
 
 /// Shortens the requests of one turn for fallbacks.
 pub(super) struct Narrower<'a> {

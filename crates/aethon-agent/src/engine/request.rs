@@ -8,7 +8,7 @@ use aethon_core::model::{ModelError, ModelErrorKind, ModelRequest, ProviderSearc
 use aethon_core::surface::TurnEvent;
 use tokio::time::sleep;
 
-use super::ask::{AskOutcome, Question};
+use super::ask::{AskOutcome, Question, Silences};
 use super::narrow::Narrower;
 use super::outcome::{TurnOutcome, failure};
 use super::response::ResponseBuffer;
@@ -29,41 +29,10 @@ impl Turn<'_> {
         self.discover_model(&system).await?;
         self.make_room(&system).await?;
         loop {
-            // A failure may have said how much fits.
-            self.offer_tools();
-            let estimated = self.estimated(&system);
-            let request = self.request(&system, tries.asked());
-            let mut narrower = Narrower {
-                shared: self.shared,
-                agent: &self.agent,
-                context: &self.context,
-                surface: &*self.job.surface,
-                window: &self.conversation.window,
-                start: self.conversation.start,
-                tools: &self.offer.all,
-                control: self.control.another(),
-                spent: Usage::default(),
-            };
-            let question = Question {
-                models: &self.agent.agent.models,
-                request,
-                work: self.work(self.context.kind, estimated),
-                response: self.next_response(),
-                context: &self.context,
-                surface: &*self.job.surface,
-                adapt: &mut narrower,
-            };
-            let asked = self.dialogue.ask(self.shared, &mut self.control, question).await;
-            self.answer.usage += narrower.spent;
-            let (outcome, silences) = asked?;
+            let (outcome, silences) = self.ask_once(&system, tries.asked()).await?;
             let left = self.control.left();
             let (error, next) = match outcome {
-                AskOutcome::Complete(counted) => {
-                    // A fallback counts by its own tokenizer, and may have seen less.
-                    let leading = self.agent.agent.models.leading().capabilities();
-                    if self.dialogue.fallback.as_ref().is_none_or(|by| by.model == leading.model) {
-                        self.calibrate(counted, estimated);
-                    }
+                AskOutcome::Complete(_) => {
                     match tries.after_answer(self.dialogue.response.is_empty(), left) {
                         Some(wait) => {
                             self.answer.usage += self.dialogue.response.usage().unwrap_or_default();
@@ -104,6 +73,49 @@ impl Turn<'_> {
             self.dialogue.response.flush(&*self.job.surface, &self.context.turn);
             return Err(TurnOutcome::failed(failure(&error, retry_after)));
         }
+    }
+
+    /// Makes one request.
+    async fn ask_once(
+        &mut self,
+        system: &Arc<str>,
+        attempt: u32,
+    ) -> Result<(AskOutcome, Silences), TurnOutcome> {
+        // A failure may have said how much fits.
+        self.offer_tools();
+        let estimated = self.estimated(system);
+        let request = self.request(system, attempt);
+        let mut narrower = Narrower {
+            shared: self.shared,
+            agent: &self.agent,
+            context: &self.context,
+            surface: &*self.job.surface,
+            window: &self.conversation.window,
+            start: self.conversation.start,
+            tools: &self.offer.all,
+            control: self.control.another(),
+            spent: Usage::default(),
+        };
+        let question = Question {
+            models: &self.agent.agent.models,
+            request,
+            work: self.work(self.context.kind, estimated),
+            response: self.next_response(),
+            context: &self.context,
+            surface: &*self.job.surface,
+            adapt: &mut narrower,
+        };
+        let asked = self.dialogue.ask(self.shared, &mut self.control, question).await;
+        self.answer.usage += narrower.spent;
+        let (outcome, silences) = asked?;
+        if let AskOutcome::Complete(counted) = outcome {
+            // A fallback counts by its own tokenizer, and may have seen less.
+            let leading = self.agent.agent.models.leading().capabilities();
+            if self.dialogue.fallback.as_ref().is_none_or(|by| by.model == leading.model) {
+                self.calibrate(counted, estimated);
+            }
+        }
+        Ok((outcome, silences))
     }
 
     fn log_failure(&self, error: &ModelError, asked: u32) {

@@ -12,9 +12,9 @@ use aethon_core::session::TurnDefaults;
 
 use super::agents::{Agents, RunningAgent};
 use super::beside::{PeerTurns, Watchers};
-use super::compaction::{Ahead, SilentSummarisers};
+use super::compaction::Ahead;
 use super::large_reply_gate::LargeReplyGate;
-use super::narrow::NarrowViews;
+use super::narrow_views::NarrowViews;
 use super::team::Team;
 use crate::agent::{Agent, AgentModels};
 use crate::catch_panic::catch_panic;
@@ -39,7 +39,6 @@ pub(crate) struct Shared {
     pub(super) tasks: Tasks,
     pub(super) ahead: Ahead,
     pub(super) narrow_views: NarrowViews,
-    pub(super) silent_summarisers: SilentSummarisers,
     pub(super) reported_models: ReportedModels,
     pub(super) large_reply_gate: LargeReplyGate,
     /// The task that renews the lease and takes over from other programs.
@@ -69,7 +68,6 @@ impl Shared {
             reads: BoundedReads::new("pages and specialists"),
             ahead: Ahead::new(options.cache.sessions),
             narrow_views: NarrowViews::new(options.cache.sessions),
-            silent_summarisers: SilentSummarisers::default(),
             reported_models: ReportedModels::default(),
             watch: BackgroundTask::default(),
             watchers: OnceLock::new(),

@@ -12,12 +12,12 @@
 use aethon_core::ledger::{Claim, LedgerEntry, Price, Reserved};
 use aethon_core::message::Failure;
 use aethon_core::model::{Capabilities, Usage};
-use tokio::sync::watch;
 use tokio::time::Instant;
 
 use super::counts;
 use super::ending::Ending;
 use super::metering::{Meter, Work};
+use super::note::{NOTES, OpenNote, next_note};
 use super::tariff::Tariff;
 use super::usual::Usual;
 
@@ -35,10 +35,6 @@ const STEPS: (u64, u64) = (64, 1_000);
 
 /// The least by which it grows when little is left.
 const MIN_STEP: u64 = 16;
-
-/// The fewest and the most tokens between two notes of the cost so far; in between, a quarter of the tokens that have
-/// arrived.
-const NOTES: (u64, u64) = (32, 256);
 
 /// The outcome of a booked call.
 #[derive(Debug, Clone, PartialEq)]
@@ -130,46 +126,6 @@ impl Plan {
             noted: self.noted,
             ceiling_usd,
         }
-    }
-}
-
-/// Returns the number of tokens to note when this many have come.
-fn next_note(billed: u64) -> u64 {
-    billed.saturating_add((billed / 4).clamp(NOTES.0, NOTES.1))
-}
-
-/// The record of a call whose cost nothing limits.
-#[derive(Debug)]
-pub(super) struct OpenNote {
-    /// Its id, once it is written; `None` if it cannot be.
-    id: watch::Receiver<Option<i64>>,
-    tariff: Option<Tariff>,
-    /// The tokens that a crash would book.
-    noted: u64,
-}
-
-impl OpenNote {
-    /// Creates the record that gets its id through this channel.
-    pub(super) fn new(id: watch::Receiver<Option<i64>>, tariff: Option<Tariff>) -> Self {
-        Self { id, tariff, noted: NOTES.0 }
-    }
-
-    /// Returns the cost to book before anything has come.
-    pub(super) fn first_estimate_usd(tariff: Option<&Tariff>) -> f64 {
-        tariff.map_or(0.0, |tariff| tariff.expected_input_usd + tariff.output_usd(NOTES.0))
-    }
-
-    /// Returns the id and the new estimate if this many tokens are more than was noted.
-    fn progress(&mut self, so_far: u64) -> Option<(i64, f64)> {
-        let tariff = self.tariff.filter(|_| so_far >= self.noted)?;
-        let id = (*self.id.borrow())?;
-        self.noted = next_note(so_far);
-        Some((id, tariff.expected_input_usd + tariff.output_usd(self.noted)))
-    }
-
-    /// Returns its id, waiting until it is written.
-    pub(super) async fn id(mut self) -> Option<i64> {
-        self.id.wait_for(Option::is_some).await.ok().and_then(|id| *id)
     }
 }
 

@@ -16,10 +16,11 @@ use aethon_core::telemetry::{ModelFacts, TelemetryEvent, TelemetryKind, Telemetr
 use aethon_core::usage::{Budget, day_of};
 use jiff::civil::Date;
 use tokio::sync::{Notify, OnceCell, oneshot, watch};
+use tokio::time::timeout;
 
 use super::announcer::Announcer;
 use super::ending::Ending;
-use super::grant::OpenNote;
+use super::note::OpenNote;
 use super::refusal;
 use super::tariff::{Tariff, is_price};
 use super::usual::OutputLengthStats;
@@ -29,6 +30,9 @@ use crate::tasks::Tasks;
 /// Looks up the price of a provider's model, if known. The third argument is the price that the service reports,
 /// which the owner's own setting may override.
 pub type Prices = Arc<dyn Fn(&str, &str, Option<Price>) -> Option<Price> + Send + Sync>;
+
+/// How long a call that has ended waits for the record of its beginning.
+const SLOW_STORAGE: Duration = Duration::from_secs(1);
 
 const UNWRITTEN: &str = "a model call could not be written down; trying again";
 
@@ -211,8 +215,8 @@ impl Meter {
         let (meter, provider, model) = (self.clone(), model.provider.clone(), model.model.clone());
         let estimate_usd = OpenNote::first_estimate_usd(tariff.as_ref());
         self.0.tasks.spawn(async move {
-            match meter.0.ledger.open(&provider, &model, estimate_usd).await {
-                Ok(id) => drop(sender.send_replace(id)),
+            match meter.0.ledger.reserve(&provider, &model, Claim::unlimited(estimate_usd)).await {
+                Ok(noted) => drop(sender.send_replace(noted.map(|noted| noted.id))),
                 Err(error) => refusal::log_failure("a call that begins could not be noted", &error),
             }
         });
@@ -232,14 +236,24 @@ impl Meter {
         self.announce_booked(booked, entry).await
     }
 
-    /// Writes a call down whose cost nothing limited.
+    /// Writes a call down whose cost nothing limited. If the record of its beginning is not written yet because the
+    /// storage is slow, that happens in the background.
     pub(super) async fn book_open(&self, note: Option<OpenNote>, entry: LedgerEntry) -> Option<String> {
-        let id = match note {
-            Some(note) => note.id().await,
-            None => None,
-        };
-        let Some(id) = id else { return self.book(None, entry).await };
-        let close = || self.0.ledger.close(id, entry.clone());
+        let Some(mut note) = note else { return self.book(None, entry).await };
+        if let Ok(id) = timeout(SLOW_STORAGE, note.id()).await {
+            return self.close(id, entry).await;
+        }
+        let meter = self.clone();
+        self.0.tasks.spawn(async move {
+            let id = note.id().await;
+            meter.close(id, entry).await;
+        });
+        None
+    }
+
+    async fn close(&self, open: Option<i64>, entry: LedgerEntry) -> Option<String> {
+        let Some(open) = open else { return self.book(None, entry).await };
+        let close = || self.0.ledger.close(open, entry.clone());
         let booked = retry_until_stored(UNWRITTEN, close).await;
         self.announce_booked(booked, entry).await
     }

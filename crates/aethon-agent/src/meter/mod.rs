@@ -19,6 +19,7 @@ mod ending;
 mod error;
 mod grant;
 mod metering;
+mod note;
 mod refusal;
 mod reserving;
 mod tariff;

@@ -230,7 +230,8 @@ async fn failed_request_is_retried_before_the_fallback_is_asked() {
 async fn message_says_which_models_were_asked() {
     let (main, small) = pair();
     let house = house(&main, &small);
-    (main.set(LimitedForLong), small.set(LimitedForLong));
+    main.set(LimitedForLong);
+    small.set(LimitedForLong);
     let reply = house.ask(&session("a"), "hi").await;
     assert!(
         reply.text.contains("The other model did not answer either (small: small says no)"),

@@ -78,6 +78,24 @@ async fn silent_summariser_is_given_up_and_not_asked_for_a_while() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn turn_waits_once_for_a_silent_summariser_in_the_background() {
+    let small = Arc::new(ScriptedModel::new(vec![vec![Step::Hang]; 9]).with_name("small"));
+    let options = Options::default().with(|options| options.keep_recent = 2);
+    let plan = Plan {
+        context_window: Some(4_000),
+        small: Some(small.clone()),
+        options,
+        ahead: true,
+        ..Plan::default()
+    };
+    let house = House::with([], plan);
+    let (surface, took) = until_compacted(&house).await;
+    assert!(took < Duration::from_secs(31), "{took:?}");
+    assert!(notices(&surface).iter().any(|(code, _)| code == "summarising"), "{:?}", notices(&surface));
+    assert_eq!(small.requests().len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
 async fn noise_is_refused_as_a_summary() {
     let unrelated =
         "Lorem ipsum dolor sit amet, consectetur adipiscing elit, eiusmod tempor incididunt labore magna.";

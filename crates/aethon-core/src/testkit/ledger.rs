@@ -83,7 +83,9 @@ impl Books {
         let granted = claim.granted(taken_usd);
         if granted.is_none() {
             self.refused = Some((day, claim.ceiling_usd));
-        } else if self.refused.is_some_and(|(_, under_usd)| claim.ceiling_usd >= under_usd) {
+        } else if claim.takes_money()
+            && self.refused.is_some_and(|(_, under_usd)| claim.ceiling_usd >= under_usd)
+        {
             self.refused = None;
         }
         granted.map(|amount_usd| (amount_usd, claim.ceiling_usd - taken_usd - amount_usd))
@@ -122,14 +124,6 @@ impl Ledger for MemoryLedger {
         reserved.estimate_usd = claim.estimate_usd;
         books.reservations.insert(reservation, reserved);
         Ok(Some(Reserved { id: reservation, amount_usd, left_usd }))
-    }
-
-    async fn open(&self, _provider: &str, _model: &str, estimate_usd: f64) -> Result<Option<i64>> {
-        let (day, mut books) = (self.day(), self.lock());
-        books.next += 1;
-        let id = books.next;
-        books.reservations.insert(id, Reservation { day, amount_usd: 0.0, estimate_usd });
-        Ok(Some(id))
     }
 
     async fn note(&self, reservation: i64, estimate_usd: f64) -> Result<()> {

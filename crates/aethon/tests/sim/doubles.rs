@@ -56,17 +56,6 @@ impl Ledger for FaultyLedger {
         self.around("reserve", reserve).await
     }
 
-    async fn open(&self, provider: &str, model: &str, estimate_usd: f64) -> Result<Option<i64>> {
-        let open = async {
-            let opened = self.world.ledger.open(provider, model, estimate_usd).await?;
-            if let Some(id) = opened {
-                self.world.reserved(id, &self.life);
-            }
-            Ok(opened)
-        };
-        self.around("open", open).await
-    }
-
     async fn grow(&self, reservation: i64, claim: Claim) -> Result<Option<Reserved>> {
         self.around("grow", self.world.ledger.grow(reservation, claim)).await
     }

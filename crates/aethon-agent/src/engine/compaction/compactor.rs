@@ -167,6 +167,10 @@ impl Compactor<'_> {
             self.shared.ahead.take(&self.context.session, &conversation.window, control.left() / 2);
         let prepared = self.noticeably(control.guard(prepared)).await.map_err(TurnOutcome::interrupted)?;
         let Some(prepared) = prepared else {
+            if self.shared.ahead.is_in_progress(&self.context.session) {
+                let first = self.agent.agent.small.as_ref().unwrap_or(&self.agent.agent.models);
+                self.shared.ahead.silent.note(first);
+            }
             self.shared.ahead.cancel(&self.context.session);
             return Ok(());
         };

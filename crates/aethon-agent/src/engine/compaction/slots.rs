@@ -9,8 +9,8 @@ use aethon_core::ids::SessionId;
 use tokio::sync::{Semaphore, watch};
 use tokio::time::{Instant, timeout_at};
 
+use super::silent::{SILENCE, SilentSummarisers};
 use super::summarised::Summarised;
-use super::summariser::SILENCE;
 use crate::control::{Cause, StopSignal, StopSwitch};
 use crate::window::{ContextWindow, Prefix};
 
@@ -22,6 +22,8 @@ pub(in crate::engine) struct Ahead {
     slots: Mutex<Slots>,
     /// A task needs one of these to make a summary.
     pub(super) permits: Semaphore,
+    /// The models that are not asked for summaries now.
+    pub(super) silent: SilentSummarisers,
     most: usize,
 }
 
@@ -62,7 +64,8 @@ pub(super) struct Prepared {
 impl Ahead {
     /// Holds the summaries of at most this many sessions.
     pub(in crate::engine) fn new(most: usize) -> Self {
-        Self { slots: Mutex::default(), permits: Semaphore::new(AT_ONCE), most }
+        let silent = SilentSummarisers::default();
+        Self { slots: Mutex::default(), permits: Semaphore::new(AT_ONCE), silent, most }
     }
 
     /// Drops a session's summary if the conversation no longer begins the same way. Returns whether one remains, ready
@@ -106,6 +109,12 @@ impl Ahead {
     pub(super) fn is_ready(&self, session: &SessionId) -> bool {
         let slots = self.lock();
         slots.of.get(session).is_some_and(|slot| matches!(*slot.stage.borrow(), Stage::Ready(_)))
+    }
+
+    /// Returns whether a model is being asked for a session's summary.
+    pub(super) fn is_in_progress(&self, session: &SessionId) -> bool {
+        let slots = self.lock();
+        slots.of.get(session).is_some_and(|slot| matches!(*slot.stage.borrow(), Stage::Begun))
     }
 
     /// Returns the summary for a session with this window, waiting for one in progress for at most this long, and only
