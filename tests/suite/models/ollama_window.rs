@@ -136,7 +136,9 @@ fn tools_of_a_conversation_change_once_when_ollama_describes_its_model_late() {
         }
     }
     let windows: Vec<&Value> = requests.iter().map(|request| &request["options"]["num_ctx"]).collect();
-    let changes = requests.windows(2).filter(|pair| pair[0]["tools"] != pair[1]["tools"]).count();
+    // Summaries are asked for without tools.
+    let turns: Vec<&Value> = requests.iter().filter(|request| request["tools"].is_array()).collect();
+    let changes = turns.windows(2).filter(|pair| pair[0]["tools"] != pair[1]["tools"]).count();
     assert!(changes <= 1, "{windows:?}");
     assert!(offers_all(requests.last().unwrap()), "{windows:?}");
 }
