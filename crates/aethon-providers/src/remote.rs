@@ -27,7 +27,7 @@ use crate::restrictions::{LearnedRestrictions, RestrictionStore};
 use crate::service::Service;
 use crate::settings::Settings;
 use crate::stream::{Decoder, Decoding, Events, Framing, Progress};
-use crate::text_calls::{self, Reading};
+use crate::text_calls::{self, Reading, ThoughtHabit};
 use crate::transport::{Body, Client, Incoming, Outgoing};
 
 /// How much of an error's body is read, and how long to wait for it.
@@ -123,6 +123,7 @@ pub(crate) struct Remote {
     restriction_store: RestrictionStore,
     discovery: Option<Box<dyn Discovery>>,
     reads_text_calls: bool,
+    thought_habit: Arc<ThoughtHabit>,
 }
 
 impl Remote {
@@ -134,6 +135,7 @@ impl Remote {
         dialect: Box<dyn Dialect>,
     ) -> Self {
         let client = Client::new(service.timeout, service.endpoint.is_loopback);
+        let thought_habit = Arc::new(ThoughtHabit::of(&service.model));
         let (settings, restriction_store) = (Arc::new(Settings::of(options)), RestrictionStore::default());
         Self {
             known,
@@ -144,6 +146,7 @@ impl Remote {
             restriction_store,
             discovery: None,
             reads_text_calls: false,
+            thought_habit,
         }
     }
 
@@ -313,9 +316,12 @@ impl ModelProvider for Remote {
             phase: Phase::Reading,
             request_id,
         };
-        let events = Box::pin(stream::unfold(response, |mut response| async {
+        let mut events: ModelStream = Box::pin(stream::unfold(response, |mut response| async {
             response.next().await.map(|event| (event, response))
         }));
+        if text_calls::may_think_in_text(&self.service) {
+            events = text_calls::read_thoughts(events, &request, self.thought_habit.clone());
+        }
         match reading.filter(|_| self.capabilities().tools) {
             Some(reading) => Ok(text_calls::read(events, reading)),
             None => Ok(events),
