@@ -33,7 +33,7 @@ use crate::restrictions::{LearnedRestriction, LearnedRestrictions, RestrictionSt
 use crate::service::Service;
 use crate::settings::Settings;
 use crate::stream::{Decoder, Decoding, Events, Framing, Progress};
-use crate::text_calls::{self, Reading};
+use crate::text_calls::{self, Reading, ThoughtHabit};
 use crate::transport::{Body, Client, Incoming, Outgoing};
 
 /// How much of an error's body is read, and how long to wait for it.
@@ -131,6 +131,7 @@ pub(crate) struct Remote {
     /// Held while the service is asked about its model, so that several that begin at once ask once.
     inquiry: tokio::sync::Mutex<()>,
     reads_text_calls: bool,
+    thought_habit: Arc<ThoughtHabit>,
 }
 
 impl Remote {
@@ -142,6 +143,7 @@ impl Remote {
         dialect: Box<dyn Dialect>,
     ) -> Self {
         let client = Client::new(service.timeout, service.endpoint.is_loopback);
+        let thought_habit = Arc::new(ThoughtHabit::of(&service.model));
         let (settings, restriction_store) = (Arc::new(Settings::of(options)), RestrictionStore::default());
         Self {
             known,
@@ -153,6 +155,7 @@ impl Remote {
             discovery: None,
             inquiry: tokio::sync::Mutex::default(),
             reads_text_calls: false,
+            thought_habit,
         }
     }
 
@@ -382,9 +385,12 @@ impl ModelProvider for Remote {
             phase: Phase::Reading,
             request_id,
         };
-        let events = Box::pin(stream::unfold(response, |mut response| async {
+        let mut events: ModelStream = Box::pin(stream::unfold(response, |mut response| async {
             response.next().await.map(|event| (event, response))
         }));
+        if text_calls::may_think_in_text(&self.service) {
+            events = text_calls::read_thoughts(events, &request, self.thought_habit.clone());
+        }
         match reading.filter(|_| self.capabilities().tools) {
             Some(reading) => Ok(text_calls::read(events, reading)),
             None => Ok(events),

@@ -78,6 +78,10 @@ impl Adapter {
                 self.advance(Scanner::give_up);
                 self.ready.push_back(Ok(call));
             }
+            Ok(ModelEvent::TextWasReasoning) => {
+                self.advance(Scanner::restart);
+                self.ready.push_back(Ok(ModelEvent::TextWasReasoning));
+            }
             Ok(other) => self.ready.push_back(Ok(other)),
             Err(error) => {
                 self.advance(Scanner::abort);

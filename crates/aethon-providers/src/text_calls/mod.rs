@@ -6,6 +6,8 @@
 //! `region` finds the end of a call, `quoted` detects mere repetition. `families` has the formats as data, `family` says
 //! how a row is read, `values` has the parts that formats share, and `call` is the result. All but `adapter` is pure, takes
 //! linear time and never holds more than `call::MAX_LEN` bytes.
+//!
+//! Before that, `thought_adapter` takes out of the text the thoughts that a server left in it; `thoughts` finds them.
 
 mod adapter;
 mod call;
@@ -20,9 +22,13 @@ mod region;
 mod scanner;
 #[cfg(test)]
 mod tests;
+mod thought_adapter;
+mod thoughts;
 mod values;
 
 pub use adapter::calls_in_words;
 pub(crate) use adapter::read;
 pub use reading::is_text_call;
 pub(crate) use reading::{Reading, are_read};
+pub(crate) use thought_adapter::{may_think_in_text, read_thoughts};
+pub(crate) use thoughts::ThoughtHabit;

@@ -84,7 +84,7 @@ impl Reading {
 }
 
 /// Returns whether the response continues one that was cut off, possibly in the middle of a code block.
-fn is_continued(request: &ModelRequest) -> bool {
+pub(super) fn is_continued(request: &ModelRequest) -> bool {
     let own = request.messages.get(request.turn_start..).unwrap_or_default();
     let is_text =
         |message: &Message| message.role == Role::Assistant && message.tool_calls().next().is_none();

@@ -111,6 +111,12 @@ impl Scanner {
         self.state = ScanState::Off;
     }
 
+    /// The text so far was a thought, so the response begins here.
+    pub(super) fn restart(&mut self, output: &mut Vec<Output>) {
+        emit(std::mem::take(&mut self.held), output);
+        *self = Self::new(self.reading.clone());
+    }
+
     /// Returns how many bytes are held back.
     #[cfg(test)]
     pub(super) fn held(&self) -> usize {
