@@ -27,7 +27,7 @@ pub(crate) fn of(options: &Options) -> Capabilities {
 
 /// Returns whether the owner wants the provider to search the web, and whether it can.
 fn web_search(options: &Options) -> ProviderSearch {
-    if !options.web_search {
+    if !options.extras.web_search {
         return ProviderSearch::Off;
     }
     let rules = ModelRules::of(options.facts(), &options.model_id);
@@ -95,7 +95,7 @@ mod tests {
     fn the_provider_searches_only_where_it_can() {
         let check = |provider, model: &str, host: &str, api, expected| {
             let options = Options::new(provider, model).with(|options| {
-                (options.web_search, options.host, options.api) = (true, host.into(), api);
+                (options.extras.web_search, options.host, options.api) = (true, host.into(), api);
             });
             assert_eq!(of(&options).web_search, expected, "{provider} {model} {host}");
         };

@@ -53,16 +53,29 @@ pub struct Options {
     pub top_p: Option<f64>,
     /// How much a reasoning model should think, unless the request says so.
     pub effort: Option<Effort>,
-    /// Whether the provider may search the web while the model answers.
-    pub web_search: bool,
-    /// The service tier; empty for the provider's own choice.
-    pub service_tier: String,
     /// What overrides the catalogue.
     pub overrides: Overrides,
     /// The longest wait for the next byte; by default, it depends on the model.
     pub timeout: Option<Duration>,
+    /// What requests carry besides the conversation and its settings.
+    pub extras: RequestExtras,
+}
+
+/// What requests carry besides the conversation and its settings.
+#[derive(Debug, Clone, Default)]
+pub struct RequestExtras {
+    /// Whether the provider may search the web while the model answers.
+    pub web_search: bool,
+    /// The service tier; empty for the provider's own choice.
+    pub service_tier: String,
     /// Merged into the request body.
-    pub extra: Map<String, Value>,
+    pub body: Map<String, Value>,
+}
+
+impl From<Map<String, Value>> for RequestExtras {
+    fn from(body: Map<String, Value>) -> Self {
+        Self { body, ..Self::default() }
+    }
 }
 
 impl Options {
@@ -93,11 +106,9 @@ impl Options {
             temperature: None,
             top_p: None,
             effort: None,
-            web_search: false,
-            service_tier: String::new(),
             overrides: Overrides::default(),
             timeout: None,
-            extra: Map::new(),
+            extras: RequestExtras::default(),
         }
     }
 }

@@ -26,9 +26,9 @@ impl Settings {
             temperature: options.temperature,
             top_p: options.top_p,
             effort: options.effort,
-            service_tier: Some(options.service_tier.trim().to_owned()).filter(|tier| !tier.is_empty()),
+            service_tier: Some(options.extras.service_tier.trim().to_owned()).filter(|tier| !tier.is_empty()),
             context_window: options.overrides.context_window,
-            extra: options.extra.clone(),
+            extra: options.extras.body.clone(),
         }
     }
 }

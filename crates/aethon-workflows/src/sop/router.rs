@@ -139,7 +139,7 @@ impl SopRouter {
     /// returns.
     async fn begin(&self, inbound: &mut Inbound, start: Start) -> Result<Effect> {
         let Start { sop, mut input, asked } = start;
-        inbound.schema = answer_schema(&sop)?.map(Box::new).or(inbound.schema.take());
+        inbound.wishes.schema = answer_schema(&sop)?.map(Box::new).or(inbound.wishes.schema.take());
         let file = brief::file(&sop, &input, audience(inbound), inbound.untrusted);
         if inbound.untrusted {
             // They are a stranger's words and stay in the message.
