@@ -43,14 +43,14 @@ pub(crate) async fn inherit_from_original(log: &dyn TurnLog, inbound: &mut Inbou
     inbound.behalf.outside |= repeated.is_from_outside();
     inbound.untrusted |= repeated.untrusted || repeated.is_from_outside() && !repeated.behalf.outside;
     inbound.behalf.person = repeated.behalf.person;
-    if inbound.effort.is_none() {
-        inbound.effort = repeated.effort;
+    if inbound.wishes.effort.is_none() {
+        inbound.wishes.effort = repeated.wishes.effort;
     }
-    if inbound.model.is_none() {
-        inbound.model = repeated.model;
+    if inbound.wishes.model.is_none() {
+        inbound.wishes.model = repeated.wishes.model;
     }
-    if inbound.schema.is_none() {
-        inbound.schema = repeated.schema;
+    if inbound.wishes.schema.is_none() {
+        inbound.wishes.schema = repeated.wishes.schema;
     }
     if keeps_attachments {
         inbound.attachments = original_message(log, inbound, &turn).await?.attachments;

@@ -62,7 +62,9 @@ pub(crate) fn secrets(config: &Config) -> Vec<Secret> {
         Fallback::Model(model) => Some(&**model),
         Fallback::ModelId(_) => None,
     });
-    let headers = std::iter::once(&config.model).chain(fallbacks).flat_map(|model| &model.headers);
+    let named = config.model.named.values().map(|named| &named.model);
+    let headers =
+        std::iter::once(&config.model).chain(fallbacks).chain(named).flat_map(|model| &model.headers);
     let secret = headers.filter(|(name, _)| is_credential(name));
     // The scheme, such as `Bearer`, is no secret.
     let bare = |value: &str| value.split_whitespace().next_back().map(Secret::new);
@@ -95,6 +97,15 @@ impl Config {
         spoken.key_remark = clean_keys(KeyPath::of(["transcription"]), keys, &mut found);
         self.clean_tokens(&mut found);
         self.examine_headers(&mut found);
+        found
+    }
+
+    /// The same for the named models.
+    pub(crate) fn clean_named_models(&mut self) -> Vec<OddValue> {
+        let mut found = Vec::new();
+        for (name, named) in &mut self.model.named {
+            clean_model(&KeyPath::of(["model", "named", name]), &mut named.model, &mut found);
+        }
         found
     }
 

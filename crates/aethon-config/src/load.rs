@@ -109,7 +109,11 @@ pub(crate) fn complete(config: &mut Config, references: References<'_>) -> Vec<O
     config.model.complete(&environment);
     config.memory.embedding.complete(&environment);
     config.transcription.complete(&environment);
-    config.clean_header_values()
+    let mut odd = config.clean_header_values();
+    // What they take from the main model is clean by now.
+    config.model.complete_named(&environment);
+    odd.extend(config.clean_named_models());
+    odd
 }
 
 /// Warns of a value that is sent in a header and holds what it should not.

@@ -4,22 +4,21 @@
 //! checks the answer itself. This is the part of JSON Schema that describes data: types, values, properties, items,
 //! lengths, ranges and patterns, combinations, and references within the schema. A schema with a keyword that restricts data in
 //! another way is refused rather than half checked; keywords that only describe (`title`, `format`, ...) are passed to the
-//! model. `check.rs` compares a value with it.
+//! model. `check` compares a value with it,
+//! `read` finds the JSON in a text, and `place` names places in both.
 
 mod check;
+mod place;
 mod read;
-
-use std::fmt;
 
 use regex_lite::Regex;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use place::{MAX_DEPTH, Place, resolve};
+
 /// The largest schema in bytes of JSON: it is sent with every request of its turn.
 pub const MAX_BYTES: usize = 64 * 1024;
-
-/// How deep schemas may be nested, and how many references may follow each other.
-const MAX_DEPTH: usize = 32;
 
 /// Keywords whose value is one schema.
 const SCHEMAS: [&str; 3] = ["not", "items", "additionalProperties"];
@@ -140,27 +139,6 @@ impl From<AnswerSchema> for Value {
     }
 }
 
-/// A place in a schema or a value, as a JSON Pointer.
-#[derive(Debug, Clone)]
-struct Place(String);
-
-impl Place {
-    fn root() -> Self {
-        Self(String::new())
-    }
-
-    fn at(&self, step: impl fmt::Display) -> Self {
-        let step = step.to_string().replace('~', "~0").replace('/', "~1");
-        Self(format!("{}/{step}", self.0))
-    }
-}
-
-impl fmt::Display for Place {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.0.is_empty() { f.write_str("the top level") } else { write!(f, "`{}`", self.0) }
-    }
-}
-
 /// Looks for faults in a schema.
 struct Examination<'s> {
     root: &'s Value,
@@ -262,11 +240,6 @@ fn types(value: &Value, here: &Place) -> Result<(), BadSchema> {
 
 fn fault(place: &Place, what: &str) -> BadSchema {
     BadSchema(format!("{place} {what}"))
-}
-
-/// Returns the part of the schema that a reference means.
-fn resolve<'s>(root: &'s Value, reference: &str) -> Option<&'s Value> {
-    root.pointer(reference.strip_prefix('#')?)
 }
 
 fn is_strict(schema: &Value) -> bool {

@@ -43,15 +43,9 @@ pub struct Inbound {
     /// Pictures and files that came with it.
     #[serde(default)]
     pub attachments: Vec<Attachment>,
-    /// How much the model should think, if that differs from the configuration.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub effort: Option<Effort>,
-    /// The model that is to answer, if that differs from the conversation's: a name under `[model.named]`, or an id.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub model: Option<String>,
-    /// The JSON Schema that the answer has to fit.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub schema: Option<Box<AnswerSchema>>,
+    /// What the sender wants of the answer.
+    #[serde(flatten)]
+    pub wishes: Wishes,
     /// Whether the text is untrusted and put between markers before a model sees it.
     #[serde(default)]
     pub untrusted: bool,
@@ -80,9 +74,7 @@ impl Inbound {
             intent: Intent::Say,
             text: text.into(),
             attachments: Vec::new(),
-            effort: None,
-            model: None,
-            schema: None,
+            wishes: Wishes::default(),
             untrusted: false,
             oneshot: false,
             deliver_to: None,
@@ -161,19 +153,19 @@ impl Inbound {
     /// Sets the effort.
     #[must_use]
     pub fn with_effort(self, effort: impl Into<Option<Effort>>) -> Self {
-        Self { effort: effort.into(), ..self }
+        Self { wishes: Wishes { effort: effort.into(), ..self.wishes }, ..self }
     }
 
     /// Sets the model.
     #[must_use]
     pub fn with_model(self, model: impl Into<Option<String>>) -> Self {
-        Self { model: model.into(), ..self }
+        Self { wishes: Wishes { model: model.into(), ..self.wishes }, ..self }
     }
 
     /// Sets the schema that the answer has to fit.
     #[must_use]
     pub fn with_schema(self, schema: impl Into<Option<AnswerSchema>>) -> Self {
-        Self { schema: schema.into().map(Box::new), ..self }
+        Self { wishes: Wishes { schema: schema.into().map(Box::new), ..self.wishes }, ..self }
     }
 
     /// Sets whether it is untrusted; if so, models see the text between markers.
@@ -212,6 +204,20 @@ pub struct Behalf {
     /// task of a specialist or of work that a stranger's text asked for.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub outside: bool,
+}
+
+/// What the sender of a message wants of the answer.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Wishes {
+    /// How much the model should think, if that differs from the configuration.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub effort: Option<Effort>,
+    /// The model that is to answer, if that differs from the conversation's: a name under `[model.named]`, or an id.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// The JSON Schema that the answer has to fit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub schema: Option<Box<AnswerSchema>>,
 }
 
 /// A file that comes with a message.

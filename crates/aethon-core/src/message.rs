@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 pub use crate::failure::{EndReason, Failure};
 use crate::ids::{MessageId, SessionId, TurnId};
-pub use crate::inbound::{Attachment, Behalf, Dedupe, Destination, Handling, Inbound, Intent};
+pub use crate::inbound::{Attachment, Behalf, Dedupe, Destination, Handling, Inbound, Intent, Wishes};
 pub use crate::opaque::Opaque;
 use crate::token_usage::Usage;
 pub use crate::tool::{ToolCall, ToolResult};

@@ -62,7 +62,7 @@ fn window(options: &Options, facts: &ModelFacts) -> (WindowSource, u64) {
 
 /// Returns whether the owner wants the provider to search the web, and whether it can.
 fn web_search(options: &Options) -> ProviderSearch {
-    if !options.web_search {
+    if !options.extras.web_search {
         return ProviderSearch::Off;
     }
     let rules = ModelRules::of(options.facts(), &options.model_id);
@@ -131,7 +131,7 @@ mod tests {
     fn the_provider_searches_only_where_it_can() {
         let check = |provider, model: &str, host: &str, api, expected| {
             let options = Options::new(provider, model).with(|options| {
-                (options.web_search, options.host, options.api) = (true, host.into(), api);
+                (options.extras.web_search, options.host, options.api) = (true, host.into(), api);
             });
             assert_eq!(of(&options).web_search, expected, "{provider} {model} {host}");
         };
@@ -167,7 +167,7 @@ mod tests {
             assert_eq!(of(&options).context_window, OLLAMA_WINDOW, "{model}");
             options.overrides.learned_window = Some(32_768);
             assert_eq!(of(&options).window_source, WindowSource::Learnt);
-            options.extra = serde_json::from_str(r#"{"options": {"num_ctx": 16384}}"#).unwrap();
+            options.extras.body = serde_json::from_str(r#"{"options": {"num_ctx": 16384}}"#).unwrap();
             let found = of(&options);
             assert_eq!((found.context_window, found.window_source), (16_384, WindowSource::Config));
         }
@@ -176,7 +176,8 @@ mod tests {
     #[test]
     fn services_on_this_machine_are_local() {
         let check = |provider, host: &str, expected| {
-            let mut options = Options { host: host.into(), allow_http: true, ..Options::new(provider, "m") };
+            let mut options = Options { host: host.into(), ..Options::new(provider, "m") };
+            options.connection.allow_http = true;
             let found = of(&options);
             assert_eq!(found.is_local, expected, "{host}");
             assert_eq!(found.is_asked_first, expected && provider != Provider::LiteLlm, "{host}");

@@ -57,10 +57,12 @@ mod unavailable;
 
 pub use catalog::{
     Catalog, CatalogModel, EffortWord, Efforts, MAX_BYTES, MAX_TABLE_BYTES, ModelFacts, PromptCaching,
-    TierFactors, built_in_catalog, trim_models,
+    ServiceFacts, TierFactors, built_in_catalog, trim_models,
 };
 pub use embed::{TextKeys, embedder};
-pub use options::{AnthropicVersion, AwsEnvironment, Connection, OpenAiApi, Options, Overrides, Provider};
+pub use options::{
+    AnthropicVersion, AwsEnvironment, Connection, OpenAiApi, Options, Overrides, Provider, RequestExtras,
+};
 pub use registry::build;
 pub use text_calls::{calls_in_words, is_text_call};
 pub use transcribe::transcriber;

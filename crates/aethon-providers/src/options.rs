@@ -68,14 +68,27 @@ pub struct Options {
     pub top_p: Option<f64>,
     /// How much a reasoning model should think, unless the request says so.
     pub effort: Option<Effort>,
+    /// What overrides the catalogue.
+    pub overrides: Overrides,
+    /// What requests carry besides the conversation and its settings.
+    pub extras: RequestExtras,
+}
+
+/// What requests carry besides the conversation and its settings.
+#[derive(Debug, Clone, Default)]
+pub struct RequestExtras {
     /// Whether the provider may search the web while the model answers.
     pub web_search: bool,
     /// The service tier; empty for the provider's own choice.
     pub service_tier: String,
-    /// What overrides the catalogue.
-    pub overrides: Overrides,
     /// Merged into the request body.
-    pub extra: Map<String, Value>,
+    pub body: Map<String, Value>,
+}
+
+impl From<Map<String, Value>> for RequestExtras {
+    fn from(body: Map<String, Value>) -> Self {
+        Self { body, ..Self::default() }
+    }
 }
 
 impl Options {
@@ -94,7 +107,7 @@ impl Options {
     /// Returns the context window that the owner set: `context_window`, or Ollama's own name for it in the additional
     /// fields.
     pub(crate) fn owner_window(&self) -> Option<u64> {
-        let additional = || self.extra.get("options")?.get("num_ctx")?.as_u64();
+        let additional = || self.extras.body.get("options")?.get("num_ctx")?.as_u64();
         let is_ollama = self.provider == Provider::Ollama;
         // The additional fields stand above all others in a request.
         additional().filter(|_| is_ollama).or(self.overrides.context_window)
@@ -122,10 +135,8 @@ impl Options {
             temperature: None,
             top_p: None,
             effort: None,
-            web_search: false,
-            service_tier: String::new(),
             overrides: Overrides::default(),
-            extra: Map::new(),
+            extras: RequestExtras::default(),
         }
     }
 }

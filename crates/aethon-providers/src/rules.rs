@@ -4,7 +4,7 @@
 
 use aethon_core::model::Effort;
 
-use crate::catalog::{EffortWord, Efforts, ModelFacts, PromptCaching};
+use crate::catalog::{EffortWord, Efforts, ModelFacts, PromptCaching, ServiceFacts};
 
 /// The rules for one model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,9 +63,12 @@ impl ModelRules {
             hides_thoughts: known.reasons && !SHOWS_THOUGHTS.iter().any(|family| name.starts_with(family)),
             tells_thoughts: is_gemini && known.reasons,
             insists_on_signatures: generation >= Generation::Gemini((3, 0)),
-            searches_web: known.searches_web,
-            cache_points: known.prompt_caching.is_some(),
-            tool_cache_points: known.prompt_caching.is_some_and(|caching| caching.points_behind_tools),
+            searches_web: known.service.searches_web,
+            cache_points: known.service.prompt_caching.is_some(),
+            tool_cache_points: known
+                .service
+                .prompt_caching
+                .is_some_and(|caching| caching.points_behind_tools),
         }
     }
 
@@ -162,7 +165,8 @@ impl Generation {
             Self::Unknown => {
                 let reasons = REASONING.iter().any(|family| name.starts_with(family));
                 let prompt_caching = name.starts_with("nova-").then_some(caching(false));
-                ModelFacts { reasons, efforts: the_usual_words(), prompt_caching, ..facts }
+                let service = ServiceFacts { prompt_caching, ..facts.service };
+                ModelFacts { reasons, efforts: the_usual_words(), service, ..facts }
             }
             Self::OpenAi(version) => {
                 let reasons = version == (0, 0) || version >= (5, 0);
@@ -176,7 +180,7 @@ impl Generation {
                     efforts: [least, Low, Medium, High].into_iter().collect(),
                     refuses_sampling: reasons,
                     tools_need_responses: version >= (5, 4),
-                    searches_web: version >= (5, 0),
+                    service: ServiceFacts { searches_web: version >= (5, 0), ..facts.service },
                     ..facts
                 }
             }
@@ -185,13 +189,19 @@ impl Generation {
                 efforts: [Low, Medium, High].into_iter().collect(),
                 adaptive_thinking: version >= (4, 6),
                 refuses_sampling: version >= (4, 7),
-                searches_web: version >= (3, 7),
-                prompt_caching: (version >= (3, 7)).then_some(caching(true)),
+                service: ServiceFacts {
+                    searches_web: version >= (3, 7),
+                    prompt_caching: (version >= (3, 7)).then_some(caching(true)),
+                    ..facts.service
+                },
                 ..facts
             },
             Self::Gemini(version) => ModelFacts {
                 reasons: version >= (2, 5) && !name.contains("image"),
-                searches_web: version >= (2, 0) && !name.contains("image"),
+                service: ServiceFacts {
+                    searches_web: version >= (2, 0) && !name.contains("image"),
+                    ..facts.service
+                },
                 efforts: match (version, name.contains("flash")) {
                     (_, true) => [Minimal, Low, Medium, High].into_iter().collect(),
                     ((3, 0), false) => [Low, High].into_iter().collect(),

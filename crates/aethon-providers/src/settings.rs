@@ -24,8 +24,8 @@ impl Settings {
             temperature: options.temperature,
             top_p: options.top_p,
             effort: options.effort,
-            service_tier: Some(options.service_tier.trim().to_owned()).filter(|tier| !tier.is_empty()),
-            extra: options.extra.clone(),
+            service_tier: Some(options.extras.service_tier.trim().to_owned()).filter(|tier| !tier.is_empty()),
+            extra: options.extras.body.clone(),
         }
     }
 }

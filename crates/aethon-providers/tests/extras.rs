@@ -32,7 +32,7 @@ fn options(provider: Provider, model: &str, host: &str) -> Options {
     Options::new(provider, model).with(|options| {
         options.host = host.into();
         options.api_key = Secret::new("sk-test-0123456789abcdefghij");
-        options.timeout = Some(Duration::from_secs(30));
+        options.connection.timeout = Some(Duration::from_secs(30));
         if provider == Provider::Bedrock {
             options.api_key = Secret::default();
             options.aws = AwsEnvironment {
@@ -247,7 +247,7 @@ fn searching() -> ModelRequest {
 }
 
 fn wants_search(provider: Provider, model: &str, api: OpenAiApi) -> Options {
-    options(provider, model, "").with(|options| (options.web_search, options.api) = (true, api))
+    options(provider, model, "").with(|options| (options.extras.web_search, options.api) = (true, api))
 }
 
 #[tokio::test]
@@ -298,7 +298,7 @@ async fn a_service_that_refuses_to_search_is_asked_without_it() {
 async fn tiers_are_named_where_each_service_expects_them() {
     let check = async |provider, model: &str, api, tier: &str, place: &str| {
         let options = options(provider, model, "")
-            .with(|options| (options.service_tier, options.api) = (tier.into(), api));
+            .with(|options| (options.extras.service_tier, options.api) = (tier.into(), api));
         let body = body_of(request(open_schema()), options).await;
         assert_eq!(body.pointer(place).and_then(Value::as_str), Some(tier), "{provider}: {body:#}");
     };

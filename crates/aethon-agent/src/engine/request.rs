@@ -150,8 +150,8 @@ impl Turn<'_> {
             .with_turn_start(self.conversation.start)
             .with_tools(self.offer.specs.clone());
         request.messages = messages;
-        request.effort = self.job.inbound.effort.or(self.defaults.effort);
-        request.schema = self.job.inbound.schema.as_deref().cloned().map(Arc::new);
+        request.effort = self.job.inbound.wishes.effort.or(self.defaults.effort);
+        request.schema = self.job.inbound.wishes.schema.as_deref().cloned().map(Arc::new);
         request.web_search = self.may_search(&request);
         request
     }

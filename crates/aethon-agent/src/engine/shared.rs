@@ -140,10 +140,10 @@ impl Shared {
         defaults: Option<&TurnDefaults>,
     ) -> (Arc<RunningAgent>, Option<String>) {
         let of_session = || defaults.and_then(|defaults| defaults.model.clone());
-        let Some(name) = inbound.model.clone().or_else(of_session) else { return (agent, None) };
+        let Some(name) = inbound.wishes.model.clone().or_else(of_session) else { return (agent, None) };
         // A message's own model was checked when it was accepted; a session's may be gone since it was chosen.
         let is_there = match &self.services.choices {
-            Some(choices) if inbound.model.is_none() => choices.check(&name).await.is_ok(),
+            Some(choices) if inbound.wishes.model.is_none() => choices.check(&name).await.is_ok(),
             Some(_) => true,
             None => false,
         };

@@ -30,7 +30,7 @@ impl Shared {
             self.refresh(&inbound.agent).await;
         }
         self.agents().find(&inbound.agent)?;
-        if let Some(name) = &inbound.model {
+        if let Some(name) = &inbound.wishes.model {
             let choices = self.services.choices.as_ref().ok_or_else(|| no_such_model(name))?;
             choices.check(name).await?;
         }

@@ -263,7 +263,7 @@ impl<'e> Turn<'e> {
 
     /// Reduces an answer that must fit a schema to its JSON. The error says why it does not fit.
     fn fit_schema(&mut self, message: &mut Message) -> Result<(), String> {
-        let Some(schema) = &self.job.inbound.schema else { return Ok(()) };
+        let Some(schema) = &self.job.inbound.wishes.schema else { return Ok(()) };
         let text = message.text();
         let json = schema.read(&text)?;
         // A reader parses the text as it is, so nothing may stand beside the JSON.
@@ -281,7 +281,8 @@ impl<'e> Turn<'e> {
         if !message.content.is_empty() {
             self.append(message).await?;
         }
-        let schema = self.job.inbound.schema.as_ref().map(|schema| schema.instruction()).unwrap_or_default();
+        let schema =
+            self.job.inbound.wishes.schema.as_ref().map(|schema| schema.instruction()).unwrap_or_default();
         let wish =
             format!("The answer does not fit the JSON Schema that was asked for: {fault}.\n\n{schema}");
         let wish = self.own_message(Role::System, vec![Block::context(OWN_CONTEXT, wish)]);
@@ -441,7 +442,7 @@ impl<'e> Turn<'e> {
     /// Lists the pages of a web search below the answer, where every client shows them. JSON that was asked for stays alone.
     fn list_sources(&self, message: &mut Message, sources: &[Source]) {
         let is_answer = says_something(message) && message.tool_calls().next().is_none();
-        if sources.is_empty() || !is_answer || self.job.inbound.schema.is_some() {
+        if sources.is_empty() || !is_answer || self.job.inbound.wishes.schema.is_some() {
             return;
         }
         let links: Vec<String> = sources.iter().map(|source| format!("- {}", source.link())).collect();

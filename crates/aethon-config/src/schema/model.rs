@@ -203,6 +203,10 @@ impl Model {
                 model.complete(environment);
             }
         }
+    }
+
+    /// Fills in what the named models take from this one, which is complete.
+    pub(crate) fn complete_named(&mut self, environment: &dyn Fn(&str) -> Option<String>) {
         let mut named = std::mem::take(&mut self.named);
         for named in named.values_mut() {
             named.inherit(self);

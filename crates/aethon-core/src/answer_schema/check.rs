@@ -3,7 +3,7 @@
 use regex_lite::Regex;
 use serde_json::{Map, Value};
 
-use super::{MAX_DEPTH, Place, resolve};
+use super::place::{MAX_DEPTH, Place, resolve};
 
 /// How many characters of a value a fault quotes.
 const QUOTED: usize = 60;

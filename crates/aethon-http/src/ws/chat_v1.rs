@@ -254,7 +254,7 @@ impl ChatConnection<'_> {
     }
 
     async fn submit(&mut self, mut inbound: Inbound, id: &str) -> Result<(), Refusal> {
-        if let Some(model) = &inbound.model {
+        if let Some(model) = &inbound.wishes.model {
             let unknown = |error: aethon_core::error::Error| {
                 Refusal::new("unknown_model", frames::sentence(&error.to_string()))
             };

@@ -49,7 +49,7 @@ async fn a_message_may_bring_an_effort_of_its_own() {
     let error = client.until("error").await.pop().unwrap();
     assert_eq!((&error["code"], &error["id"]), (&"bad_frame".into(), &"4".into()));
     assert!(error["message"].as_str().unwrap().contains("medium"), "it says what is allowed: {error}");
-    let efforts: Vec<_> = stage.assistant.inbound().iter().map(|inbound| inbound.effort).collect();
+    let efforts: Vec<_> = stage.assistant.inbound().iter().map(|inbound| inbound.wishes.effort).collect();
     assert_eq!(efforts, [Some(Effort::None), Some(Effort::High), None]);
 }
 
@@ -66,7 +66,7 @@ async fn a_message_may_bring_the_schema_of_its_answer() {
     let error = client.until("error").await.pop().unwrap();
     assert_eq!((&error["code"], &error["id"]), (&"bad_schema".into(), &"3".into()));
     assert!(error["message"].as_str().unwrap().contains("`/type` must be one of object"), "{error}");
-    let schemas = stage.assistant.inbound().into_iter().map(|inbound| inbound.schema);
+    let schemas = stage.assistant.inbound().into_iter().map(|inbound| inbound.wishes.schema);
     let schemas: Vec<_> = schemas.map(|schema| schema.map(|schema| schema.as_json().clone())).collect();
     assert_eq!(schemas, [Some(schema), None]);
 }

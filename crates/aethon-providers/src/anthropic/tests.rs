@@ -149,7 +149,11 @@ fn a_request_is_written_as_anthropic_wants_it() {
     let options = Options {
         max_tokens: Some(500),
         temperature: Some(0.5),
-        extra: json!({"thinking": {"type": "enabled", "budget_tokens": 1024}}).as_object().unwrap().clone(),
+        extras: json!({"thinking": {"type": "enabled", "budget_tokens": 1024}})
+            .as_object()
+            .unwrap()
+            .clone()
+            .into(),
         ..Options::new(Provider::Anthropic, "claude-sonnet-4-5")
     };
     let image = json!({"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgo="});

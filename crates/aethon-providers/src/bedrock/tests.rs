@@ -181,10 +181,11 @@ fn a_request_is_written_as_bedrock_wants_it() {
         max_tokens: Some(500),
         temperature: Some(0.5),
         top_p: Some(0.25),
-        extra: json!({"additionalModelRequestFields": {"thinking": {"type": "enabled"}}})
+        extras: json!({"additionalModelRequestFields": {"thinking": {"type": "enabled"}}})
             .as_object()
             .unwrap()
-            .clone(),
+            .clone()
+            .into(),
         ..Options::new(Provider::Bedrock, CLAUDE)
     };
     let expected = json!({

@@ -36,16 +36,24 @@ pub struct ModelFacts {
     pub refuses_sampling: bool,
     /// Whether OpenAI's own host supports its tools only in the responses API.
     pub tools_need_responses: bool,
-    /// Whether its own service searches the web for it.
-    pub searches_web: bool,
-    /// By how much its tokens cost more or less than usual at the tiers `flex` and `priority`.
-    pub tiers: TierFactors,
-    /// How its service caches prompt prefixes; `None` if unknown.
-    pub prompt_caching: Option<PromptCaching>,
+    /// What its service does for it.
+    pub service: ServiceFacts,
     /// The day from which its vendor no longer serves it.
     pub retires_on: Option<Date>,
     /// Whether the model is in a table. If not, all of these facts are assumed.
     pub is_known: bool,
+}
+
+/// What the service of a model does for it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
+pub struct ServiceFacts {
+    /// Whether it searches the web.
+    pub searches_web: bool,
+    /// By how much tokens cost more or less than usual at the tiers `flex` and `priority`.
+    pub tiers: TierFactors,
+    /// How it caches prompt prefixes; `None` if unknown.
+    pub prompt_caching: Option<PromptCaching>,
 }
 
 /// The prices of service tiers, as multiples of the usual price; `None` where no other price is known.
@@ -99,9 +107,11 @@ impl ModelFacts {
             thinking_always_on: false,
             refuses_sampling: false,
             tools_need_responses: false,
-            searches_web: false,
-            tiers: TierFactors { flex: None, priority: None },
-            prompt_caching: None,
+            service: ServiceFacts {
+                searches_web: false,
+                tiers: TierFactors { flex: None, priority: None },
+                prompt_caching: None,
+            },
             retires_on: None,
             is_known: false,
         }

@@ -66,7 +66,7 @@ const ABILITIES: [(char, AbilityField); 9] = [
     ('o', |facts| &mut facts.thinking_always_on),
     ('s', |facts| &mut facts.refuses_sampling),
     ('n', |facts| &mut facts.tools_need_responses),
-    ('w', |facts| &mut facts.searches_web),
+    ('w', |facts| &mut facts.service.searches_web),
 ];
 /// Bedrock accepts cache points after the tools.
 const TOOL_POINTS: char = 'c';
@@ -83,7 +83,9 @@ impl Row {
         let mut copy = *facts;
         let mut can: String =
             ABILITIES.iter().filter(|(_, field)| *field(&mut copy)).map(|(letter, _)| *letter).collect();
-        can.extend(facts.prompt_caching.filter(|caching| caching.points_behind_tools).map(|_| TOOL_POINTS));
+        can.extend(
+            facts.service.prompt_caching.filter(|caching| caching.points_behind_tools).map(|_| TOOL_POINTS),
+        );
         let words: Vec<&str> = facts.efforts.words().map(EffortWord::as_str).collect();
         Self {
             speech: false,
@@ -95,11 +97,11 @@ impl Row {
                 .and_then(|price| price.long)
                 .map(|long| (long.above, long.input, long.output, long.cached_input, long.cache_write)),
             search: facts.price.and_then(|price| price.search),
-            flex: facts.tiers.flex,
-            priority: facts.tiers.priority,
+            flex: facts.service.tiers.flex,
+            priority: facts.service.tiers.priority,
             can,
             effort: words.join(" "),
-            cache: facts.prompt_caching.map(|caching| caching.least_tokens),
+            cache: facts.service.prompt_caching.map(|caching| caching.least_tokens),
             ends: facts.retires_on,
         }
     }
@@ -119,9 +121,9 @@ impl Row {
         }
         facts.efforts = self.effort.split_whitespace().filter_map(EffortWord::parse).collect::<Efforts>();
         let points_behind_tools = self.can.contains(TOOL_POINTS);
-        facts.prompt_caching =
+        facts.service.prompt_caching =
             self.cache.map(|least_tokens| PromptCaching { least_tokens, points_behind_tools });
-        facts.tiers = TierFactors { flex: self.flex, priority: self.priority };
+        facts.service.tiers = TierFactors { flex: self.flex, priority: self.priority };
         facts.retires_on = self.ends;
         facts
     }

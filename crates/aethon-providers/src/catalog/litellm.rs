@@ -164,7 +164,7 @@ impl Entry {
         set(&mut facts.reasons, "supports_reasoning")?;
         set(&mut facts.adaptive_thinking, "supports_adaptive_thinking")?;
         set(&mut facts.thinking_always_on, "thinking_always_on")?;
-        set(&mut facts.searches_web, "supports_web_search")?;
+        set(&mut facts.service.searches_web, "supports_web_search")?;
         if let Some(takes) = self.flag("supports_sampling_params")? {
             facts.refuses_sampling = !takes;
         } else if facts.reasons && is_openai_name(name) {
@@ -199,24 +199,24 @@ impl Entry {
             Ok(most)
         };
         let (flex, priority) = (factor("flex")?, factor("priority")?);
-        facts.tiers.flex = flex.or(facts.tiers.flex);
-        facts.tiers.priority = priority.or(facts.tiers.priority);
+        facts.service.tiers.flex = flex.or(facts.service.tiers.flex);
+        facts.service.tiers.priority = priority.or(facts.service.tiers.priority);
         Ok(())
     }
 
     fn apply_caching(&self, name: &str, facts: &mut ModelFacts) -> Result<(), String> {
         let least = self.tokens("prompt_cache_min_tokens")?;
         match self.flag("supports_prompt_caching")? {
-            Some(false) => facts.prompt_caching = None,
+            Some(false) => facts.service.prompt_caching = None,
             Some(true) => {
-                let before = facts.prompt_caching.map_or(0, |caching| caching.least_tokens);
+                let before = facts.service.prompt_caching.map_or(0, |caching| caching.least_tokens);
                 // On Bedrock, only Claude accepts a cache point after the tools.
                 let points_behind_tools = name.contains("claude");
                 let least_tokens = least.unwrap_or(before);
-                facts.prompt_caching = Some(PromptCaching { least_tokens, points_behind_tools });
+                facts.service.prompt_caching = Some(PromptCaching { least_tokens, points_behind_tools });
             }
             None => {
-                if let (Some(caching), Some(least)) = (&mut facts.prompt_caching, least) {
+                if let (Some(caching), Some(least)) = (&mut facts.service.prompt_caching, least) {
                     caching.least_tokens = least;
                 }
             }

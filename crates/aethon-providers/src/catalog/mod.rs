@@ -21,7 +21,7 @@ mod tests;
 mod vendor;
 
 pub use catalog::{Catalog, CatalogModel};
-pub use facts::{EffortWord, Efforts, ModelFacts, PromptCaching, TierFactors};
+pub use facts::{EffortWord, Efforts, ModelFacts, PromptCaching, ServiceFacts, TierFactors};
 pub use generate::built_in_catalog;
 pub(crate) use litellm::Entry as LiteLlmEntry;
 pub use own::{MAX_BYTES, MAX_TABLE_BYTES, trim_models};

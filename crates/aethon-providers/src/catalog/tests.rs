@@ -93,14 +93,15 @@ fn abilities_are_read_per_model() {
 
     let sonnet = of(Provider::Anthropic, "claude-sonnet-5-5");
     assert!(sonnet.adaptive_thinking && sonnet.thinking_always_on && sonnet.refuses_sampling);
-    assert_eq!(sonnet.prompt_caching.map(|caching| caching.least_tokens), Some(512));
+    assert_eq!(sonnet.service.prompt_caching.map(|caching| caching.least_tokens), Some(512));
     let older = of(Provider::Anthropic, "claude-sonnet-4-5");
     assert!(!older.adaptive_thinking && older.reasons && !older.refuses_sampling);
     assert_eq!(older.retires_on, Some(jiff::civil::date(2026, 11, 30)));
     let haiku = of(Provider::Anthropic, "claude-haiku-5-5").price.unwrap();
     assert_eq!((haiku.cache_write, haiku.long.map(|long| long.above)), (Some(0.125), Some(100_000)));
 
-    let points = |model: &str| of(Provider::Bedrock, model).prompt_caching.map(|it| it.points_behind_tools);
+    let points =
+        |model: &str| of(Provider::Bedrock, model).service.prompt_caching.map(|it| it.points_behind_tools);
     assert_eq!(points("us.anthropic.claude-sonnet-5-5"), Some(true));
     assert_eq!(points("amazon.nova-pro-v1:0"), Some(false));
     assert_eq!(points("meta.llama3-3-70b-instruct-v1:0"), None);

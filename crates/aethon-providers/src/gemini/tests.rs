@@ -140,10 +140,11 @@ fn a_request_is_written_as_gemini_wants_it() {
         max_tokens: Some(500),
         temperature: Some(0.5),
         top_p: Some(0.25),
-        extra: json!({"generationConfig": {"thinkingConfig": {"thinkingBudget": 64}}})
+        extras: json!({"generationConfig": {"thinkingConfig": {"thinkingBudget": 64}}})
             .as_object()
             .unwrap()
-            .clone(),
+            .clone()
+            .into(),
         ..Options::new(Provider::Gemini, "gemini-2.5-flash")
     };
     let expected = json!({

@@ -84,7 +84,11 @@ fn a_request_is_written_as_ollama_wants_it() {
         max_tokens: Some(500),
         temperature: Some(0.5),
         overrides: Overrides { context_window: Some(16_384), ..Overrides::default() },
-        extra: json!({"think": false, "options": {"seed": 7}, "stream": false}).as_object().unwrap().clone(),
+        extras: json!({"think": false, "options": {"seed": 7}, "stream": false})
+            .as_object()
+            .unwrap()
+            .clone()
+            .into(),
         ..Options::new(Provider::Ollama, "llama3.2-vision")
     };
     let expected = json!({

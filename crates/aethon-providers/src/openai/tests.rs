@@ -166,7 +166,7 @@ fn a_request_is_written_as_openai_wants_it() {
         max_tokens: Some(500),
         temperature: Some(0.5),
         top_p: Some(0.9),
-        extra: json!({"seed": 7}).as_object().unwrap().clone(),
+        extras: json!({"seed": 7}).as_object().unwrap().clone().into(),
         ..Options::new(Provider::OpenAi, "gpt-4o")
     };
     let arguments = |path: &str| json!({ "path": path }).to_string();

@@ -163,7 +163,7 @@ fn a_request_is_written_as_openai_wants_it() {
     let options = Options {
         max_tokens: Some(500),
         temperature: Some(0.5),
-        extra: json!({"reasoning": {"effort": "low"}, "input": "no"}).as_object().unwrap().clone(),
+        extras: json!({"reasoning": {"effort": "low"}, "input": "no"}).as_object().unwrap().clone().into(),
         ..Options::new(Provider::OpenAi, "gpt-5")
     };
     let expected = json!({

@@ -142,7 +142,7 @@ impl SopRouter {
     /// returns.
     async fn begin(&self, inbound: &mut Inbound, start: Start) -> Result<Effect> {
         let Start { sop, mut input, asked } = start;
-        inbound.schema = answer_schema(&sop)?.map(Box::new).or(inbound.schema.take());
+        inbound.wishes.schema = answer_schema(&sop)?.map(Box::new).or(inbound.wishes.schema.take());
         let file = brief::file(&sop, &input, audience(inbound), inbound.untrusted);
         if inbound.untrusted {
             // They are a stranger's words and stay in the message.
@@ -261,8 +261,8 @@ fn answer(inbound: &mut Inbound, answer: String, effect: Effect) -> Effect {
 
 /// Lets the SOP's model answer, unless the message names one.
 fn choose_model(inbound: &mut Inbound, sop: &Sop) {
-    if inbound.model.is_none() {
-        inbound.model = sop.model().map(str::to_owned);
+    if inbound.wishes.model.is_none() {
+        inbound.wishes.model = sop.model().map(str::to_owned);
     }
 }
 

@@ -166,9 +166,9 @@ fn options(model: &Model, aws: &AwsEnvironment) -> Options {
     options.top_p = model.top_p;
     options.overrides.context_window = model.context_window.map(u64::from);
     options.effort = model.effort;
-    options.web_search = model.web_search;
-    options.service_tier.clone_from(&model.service_tier);
+    options.extras.web_search = model.web_search;
+    options.extras.service_tier.clone_from(&model.service_tier);
     options.connection.timeout = model.timeout_seconds.map(Duration::from_secs);
-    options.extra = model.extra.clone();
+    options.extras.body = model.extra.clone();
     options
 }

@@ -47,7 +47,7 @@ pub(crate) fn prices(config: &Config, catalog: &Catalog) -> Prices {
             let host = model.map_or("", |model| model.host.as_str());
             let tier = model.map_or("", |model| model.service_tier.trim());
             let facts = catalog.facts(provider, name, host);
-            facts.price.map(|price| price.times(facts.tiers.of(tier)))
+            facts.price.map(|price| price.times(facts.service.tiers.of(tier)))
         };
         of_owner(&said, name).or(told).or_else(listed)
     })
