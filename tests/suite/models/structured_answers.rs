@@ -16,8 +16,8 @@ fn says(text: &str) -> Vec<u8> {
 }
 
 /// A service that answers with these texts, one after the other.
-fn service(answers: &[&'static str]) -> Stub {
-    let mut answers = answers.to_vec().into_iter();
+fn service<const N: usize>(answers: [&'static str; N]) -> Stub {
+    let mut answers = answers.into_iter();
     Stub::answering(move |_| says(answers.next().unwrap_or("nothing is left")))
 }
 
@@ -54,7 +54,7 @@ fn format_of(seen: &Seen) -> Value {
 
 #[test]
 fn the_answer_is_the_json_that_fits_the_schema() {
-    let stub = service(&["{\"name\": \"Ada\"}", "{\"name\": 3}", "```json\n{\"name\": \"Bob\"}\n```"]);
+    let stub = service(["{\"name\": \"Ada\"}", "{\"name\": 3}", "```json\n{\"name\": \"Bob\"}\n```"]);
     let (home, settings) = (home(), settings(&stub));
     let first = ask(home.path(), &settings, &["Who?"]);
     assert_eq!((first.status.code(), out(&first).as_str()), (Some(0), "{\"name\": \"Ada\"}\n"), "{first:?}");
@@ -73,7 +73,7 @@ fn the_answer_is_the_json_that_fits_the_schema() {
 
 #[test]
 fn an_answer_that_never_fits_exits_1_with_the_fault_and_the_text() {
-    let stub = service(&["Ada.", "It is Ada."]);
+    let stub = service(["Ada.", "It is Ada."]);
     let output = ask(home().path(), &settings(&stub), &["Who?"]);
     assert_eq!((output.status.code(), out(&output).as_str()), (Some(1), ""), "{output:?}");
     let told = words(&output);
@@ -100,7 +100,7 @@ fn a_bad_schema_exits_2_and_names_file_and_fault() {
 
 #[test]
 fn a_daemon_gets_the_schema_in_both_ways() {
-    let stub = service(&["{\"name\": \"Ada\"}", "{\"name\": \"Bob\"}"]);
+    let stub = service(["{\"name\": \"Ada\"}", "{\"name\": \"Bob\"}"]);
     let settings = settings(&stub);
     let server = Server::start(&settings.iter().map(String::as_str).collect::<Vec<_>>());
     let attached = ask(server.home().path(), &[], &["Who?"]);

@@ -63,6 +63,8 @@ pub(super) struct AnswerSoFar {
     pub(super) continued: Option<[Arc<Message>; 2]>,
     /// The text before the model's service paused; the answer begins with it.
     before_pause: String,
+    /// Whether the model was asked to correct an answer that does not fit its schema.
+    is_repair_asked: bool,
     /// Whether the person knows that the model did not see a picture.
     pub(super) is_unseen_picture_reported: bool,
     /// The request for a closing answer, appended to the turn's last request.
@@ -192,7 +194,7 @@ impl<'e> Turn<'e> {
         self.notify_missing_model();
         self.notify_changed_instructions().await;
         self.add_context(added).await?;
-        let (mut pauses, mut was_cut, mut was_sent_back, mut was_repaired) = (0, false, false, false);
+        let (mut pauses, mut was_cut, mut was_sent_back) = (0, false, false);
         for step in 1..=options.max_iterations {
             // With a single step allowed, there is nothing to bring to a close.
             if has_called && step == options.max_iterations {
@@ -238,19 +240,7 @@ impl<'e> Turn<'e> {
                 self.append(message).await?;
                 let wish = self.own_message(Role::System, vec![Block::context(OWN_CONTEXT, objection)]);
                 self.append(wish).await?;
-            } else {
-                let mut outcome = conclude(&message, stop);
-                if outcome.end == TurnEnd::End
-                    && let Err(fault) = self.fit_schema(&mut message)
-                {
-                    if !was_repaired && stop == StopReason::End && step < options.max_iterations {
-                        was_repaired = true;
-                        self.ask_to_repair(message, &fault).await?;
-                        continue;
-                    }
-                    outcome = TurnOutcome::misfit(&fault);
-                }
-                self.answer.last = Some(message);
+            } else if let Some(outcome) = self.conclude_or_repair(message, stop, step).await? {
                 return Ok(outcome);
             }
         }
@@ -259,6 +249,28 @@ impl<'e> Turn<'e> {
             EndReason::Iterations,
             format!("Stopped: after {steps} steps (`agent.max_iterations`)."),
         ))
+    }
+
+    /// Returns the outcome of the model's last answer; `None` if it has to be corrected because it does not fit its schema.
+    async fn conclude_or_repair(
+        &mut self,
+        mut message: Message,
+        stop: StopReason,
+        step: u32,
+    ) -> Result<Option<TurnOutcome>, TurnOutcome> {
+        let mut outcome = conclude(&message, stop);
+        if outcome.end == TurnEnd::End
+            && let Err(fault) = self.fit_schema(&mut message)
+        {
+            let is_first = !std::mem::replace(&mut self.answer.is_repair_asked, true);
+            if is_first && stop == StopReason::End && step < self.shared.options.max_iterations {
+                self.ask_to_repair(message, &fault).await?;
+                return Ok(None);
+            }
+            outcome = TurnOutcome::misfit(&fault);
+        }
+        self.answer.last = Some(message);
+        Ok(Some(outcome))
     }
 
     /// Reduces an answer that must fit a schema to its JSON. The error says why it does not fit.

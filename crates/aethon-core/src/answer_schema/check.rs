@@ -11,6 +11,9 @@ const QUOTED: usize = 60;
 /// The largest distance from a multiple that counts as rounding.
 const ROUNDING: f64 = 1e-9;
 
+/// Compares a number with a limit.
+type Comparison = fn(f64, f64) -> bool;
+
 /// A check against a schema; `root` is what its references mean.
 pub(super) struct Check<'s> {
     pub(super) root: &'s Value,
@@ -200,7 +203,7 @@ fn string(fields: &Map<String, Value>, text: &str, place: &Place) -> Result<(), 
 fn number(fields: &Map<String, Value>, value: &Value, place: &Place) -> Result<(), String> {
     let number = value.as_f64().unwrap_or_default();
     let limit = |keyword: &str| fields.get(keyword).and_then(Value::as_f64);
-    let rules: [(&str, fn(f64, f64) -> bool, &str); 4] = [
+    let rules: [(&str, Comparison, &str); 4] = [
         ("minimum", |number, limit| number >= limit, "at least"),
         ("maximum", |number, limit| number <= limit, "at most"),
         ("exclusiveMinimum", |number, limit| number > limit, "more than"),

@@ -117,6 +117,32 @@ mod tests {
     use super::*;
 
     #[test]
+    fn refused_schemas_and_searches_are_told_from_efforts() {
+        let check = |status: u16, detail: &str, expected: Option<LearnedRestriction>| {
+            let error =
+                ModelError::new(ModelErrorKind::InvalidRequest, "no").with_status(status).with_detail(detail);
+            assert_eq!(restrictions(&error), expected.into_iter().collect(), "{detail}");
+        };
+        use LearnedRestriction::{NoEffort, NoSchema, NoWebSearch};
+        check(400, "Unrecognized request argument supplied: response_format", Some(NoSchema));
+        check(
+            400,
+            "This response_format type is unavailable now, json_schema is not supported",
+            Some(NoSchema),
+        );
+        check(400, "output_config.format: Extra inputs are not permitted", Some(NoSchema));
+        check(400, "Tool 'web_search' is not supported with gpt-4.1-nano.", Some(NoWebSearch));
+        check(400, "Unknown parameter: 'web_search_options'.", Some(NoWebSearch));
+        check(400, "Tool use with function calling is unsupported", Some(NoWebSearch));
+        check(400, "output_config.effort: Extra inputs are not permitted", Some(NoEffort));
+        check(
+            400,
+            "Function calling with a response mime type: 'application/json' is unsupported",
+            Some(NoSchema),
+        );
+    }
+
+    #[test]
     fn every_refusal_teaches_what_it_names() {
         let check = |status: u16, detail: &str, expected: Option<LearnedRestriction>| {
             let error =
@@ -161,22 +187,6 @@ mod tests {
         check(400, "\"llama3.2\" does not support thinking", Some(NoEffort));
         check(400, "Unrecognized request argument supplied: reasoning_effort", Some(NoEffort));
         check(400, "Unrecognized request argument supplied: prompt_cache_key", Some(NoCacheKey));
-        check(400, "Unrecognized request argument supplied: response_format", Some(NoSchema));
-        check(
-            400,
-            "This response_format type is unavailable now, json_schema is not supported",
-            Some(NoSchema),
-        );
-        check(400, "output_config.format: Extra inputs are not permitted", Some(NoSchema));
-        check(400, "Tool 'web_search' is not supported with gpt-4.1-nano.", Some(NoWebSearch));
-        check(400, "Unknown parameter: 'web_search_options'.", Some(NoWebSearch));
-        check(400, "Tool use with function calling is unsupported", Some(NoWebSearch));
-        check(400, "output_config.effort: Extra inputs are not permitted", Some(NoEffort));
-        check(
-            400,
-            "Function calling with a response mime type: 'application/json' is unsupported",
-            Some(NoSchema),
-        );
         check(
             400,
             "Missing `reasoning_content` field in the assistant message at message index 2.",
