@@ -57,10 +57,8 @@ pub struct Capabilities {
     pub host: String,
     /// How many tokens a request and its answer may take together.
     pub context_window: u64,
-    /// The source of that number.
-    pub window_source: WindowSource,
-    /// The longest context that the model is made for, if its service says so.
-    pub longest_window: Option<u64>,
+    /// What is known about that number.
+    pub window: WindowFacts,
     /// How many tokens an answer may take.
     pub max_output: u64,
     /// Whether it sees pictures.
@@ -92,8 +90,7 @@ impl Capabilities {
             model: model.into(),
             host: String::new(),
             context_window: 32_768,
-            window_source: WindowSource::Assumed,
-            longest_window: None,
+            window: WindowFacts { source: WindowSource::Assumed, longest: None },
             max_output: 4_096,
             images: false,
             tools: true,
@@ -114,15 +111,15 @@ impl Capabilities {
         pub fn with_price(price: Option<Price>);
         /// Sets whether its service runs on this machine.
         pub fn with_local(is_local: bool);
-        /// Sets the source of the context window's size.
-        pub fn with_window_source(window_source: WindowSource);
+        /// Sets what is known about the context window's size.
+        pub fn with_window(window: WindowFacts);
     }
 
     /// Describes the context window in words: `context window 32768 of 40960, from Ollama`.
     pub fn window_in_words(&self) -> String {
-        let longest = self.longest_window.filter(|longest| *longest > self.context_window);
+        let longest = self.window.longest.filter(|longest| *longest > self.context_window);
         let longest = longest.map_or_else(String::new, |longest| format!(" of {longest}"));
-        let source = match self.window_source {
+        let source = match self.window.source {
             WindowSource::Config => "from model.context_window",
             WindowSource::Table => "from the table of models",
             WindowSource::Service if self.cuts_silently => "from Ollama",
@@ -151,6 +148,15 @@ impl Capabilities {
     pub fn with_abilities(self, images: bool, tools: bool) -> Self {
         Self { images, tools, ..self }
     }
+}
+
+/// What is known about the size of a context window.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct WindowFacts {
+    /// Its source.
+    pub source: WindowSource,
+    /// The longest context that the model is made for, if its service says so.
+    pub longest: Option<u64>,
 }
 
 /// The source of a context window's size.

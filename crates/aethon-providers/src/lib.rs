@@ -57,6 +57,7 @@ pub use catalog::{
     built_in_catalog, trim_models,
 };
 pub use embed::{TextKeys, embedder};
+pub use endpoint::is_local;
 pub use options::{AnthropicVersion, AwsEnvironment, OpenAiApi, Options, Overrides, Provider};
 pub use registry::build;
 pub use text_calls::{calls_in_words, is_text_call};

@@ -192,7 +192,7 @@ impl ModelCall {
         mut request: ModelRequest,
     ) -> Result<(), Missed> {
         let mut capabilities = candidate.provider.capabilities();
-        let is_unasked = capabilities.cuts_silently && capabilities.window_source == WindowSource::Assumed;
+        let is_unasked = capabilities.cuts_silently && capabilities.window.source == WindowSource::Assumed;
         if is_unasked || self.meter.misses_price(&capabilities) {
             // Only the service may know the price or the window. If the query fails, the model stays unpriced, which is
             // reported below.

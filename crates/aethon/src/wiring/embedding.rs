@@ -18,7 +18,7 @@ pub(crate) fn service(prepared: &Prepared) -> Option<(Arc<dyn Embedder>, Option<
     let embedding = &prepared.config.memory.embedding;
     let provider = embedding.provider?;
     let options = options(embedding, provider, &prepared.aws);
-    let is_local = options.is_local();
+    let is_local = aethon_providers::is_local(&options);
     let embedder = aethon_providers::embedder(options, embedding.dimensions);
     let model = embedder.model().split_once('/').map_or("", |(_, model)| model);
     let price = super::prices::prices(&prepared.config, &prepared.catalog)(provider.name(), model, None);
