@@ -6,10 +6,11 @@
 
 use std::sync::Arc;
 
+use aethon_core::error::Result;
 use aethon_core::ids::AgentName;
 use aethon_core::tool::ToolSource;
+use async_trait::async_trait;
 
-use crate::model_directory::ModelDirectory;
 use crate::models::Models;
 use crate::prompt::Prompt;
 
@@ -44,6 +45,25 @@ pub struct AgentModels {
     pub small: Option<Models>,
     /// Other models that a conversation may choose, if there are any.
     pub directory: Option<Arc<dyn ModelDirectory>>,
+}
+
+/// The models that a conversation or a message chooses by name.
+#[async_trait]
+pub trait ModelDirectory: Send + Sync {
+    /// Returns what a name stands for; `None` if there is no such model. Called at the beginning of a turn, so it must be
+    /// cheap and do no I/O.
+    fn find(&self, name: &str) -> Option<ChosenModels>;
+
+    /// Checks that a model of this name can be chosen, perhaps by asking its service.
+    async fn check(&self, name: &str) -> Result<()>;
+}
+
+/// What the name of a model stands for.
+pub enum ChosenModels {
+    /// The models that answer when nothing is chosen.
+    Configured,
+    /// These.
+    Others(AgentModels),
 }
 
 impl Agent {

@@ -17,7 +17,6 @@ mod dispatcher;
 mod engine;
 pub mod hooks;
 mod meter;
-mod model_directory;
 mod models;
 mod open_questions;
 mod options;
@@ -32,16 +31,15 @@ mod window;
 
 use aethon_core::{patience, storage_log};
 
-pub use agent::{Agent, AgentModels};
+pub use agent::{Agent, AgentModels, ChosenModels, ModelDirectory};
 pub use engine::Engine;
 pub use hooks::Hooks;
 pub use meter::{
     Booked, CallError, Ending, Fallback, Grant, Meter, ModelCall, Prices, Settled, Work, pricing_key,
 };
-pub use model_directory::{ChosenModels, ModelDirectory};
 pub use models::Models;
 pub use open_questions::OpenQuestions;
-pub use options::{Cache, Compaction, Options, QueueLimits, Resume};
+pub use options::{Cache, Compaction, LoopLimits, Options, QueueLimits, Resume};
 pub use roster::{Roster, SpecialistSource};
 pub use services::{Learned, Services};
 pub use toolbox::{Approvals, Audit, GuardedToolbox};

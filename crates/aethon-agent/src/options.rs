@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use aethon_core::model::Capabilities;
 
-use crate::engine::LoopLimits;
 use crate::window::Limits;
 
 /// The limits of an engine. Start from the default and change single values.
@@ -17,10 +16,8 @@ pub struct Options {
     pub turn_timeout: Duration,
     /// How many times a failed request is sent again.
     pub max_retries: u32,
-    /// How many times a turn may repeat itself before it is ended; 0 for no limit.
-    pub loop_limit: usize,
-    /// How long a turn may repeat itself if it lets time pass in between.
-    pub loop_time: Duration,
+    /// When a turn that repeats itself is ended.
+    pub loops: LoopLimits,
     /// How long a person may take before a tool that needs approval counts as denied.
     pub approval_timeout: Duration,
     /// The most characters of a tool's output that go to a model.
@@ -45,6 +42,15 @@ pub struct Options {
     pub delivery_lifetime: Duration,
     /// Which turns are resumed after a crash.
     pub resume: Resume,
+}
+
+/// When repetitions are a loop.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LoopLimits {
+    /// How many hasty repetitions are; 0 switches the detection off.
+    pub times: usize,
+    /// How long a call may poll something that does not change.
+    pub polling: Duration,
 }
 
 /// How many turns may run and wait; further ones are refused. A quarter of each is kept for the owner.
@@ -97,11 +103,6 @@ impl Options {
         self
     }
 
-    /// Returns when repetitions are a loop.
-    pub(crate) fn loop_limits(&self) -> LoopLimits {
-        LoopLimits { times: self.loop_limit, polling: self.loop_time }
-    }
-
     /// Returns how large a request to this model may be.
     pub(crate) fn limits_of(&self, model: &Capabilities) -> Limits {
         Limits::of(model, self.compaction.share, self.window_messages, self.keep_recent)
@@ -114,8 +115,7 @@ impl Default for Options {
             max_iterations: 40,
             turn_timeout: Duration::from_secs(600),
             max_retries: 4,
-            loop_limit: 3,
-            loop_time: Duration::from_secs(600),
+            loops: LoopLimits { times: 3, polling: Duration::from_secs(600) },
             approval_timeout: Duration::from_secs(120),
             max_tool_output_chars: 12_000,
             marks_files: true,

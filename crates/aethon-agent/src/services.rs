@@ -9,7 +9,6 @@ use aethon_core::event::EventBus;
 use aethon_core::hook::Review;
 use aethon_core::learned::{ModelFact, ModelKey, ModelMemory, NoMemory};
 use aethon_core::live::Live;
-use aethon_core::model_choice::ModelChoices;
 use aethon_core::owner::Owners;
 use aethon_core::session::{Transcripts, TurnLog};
 use aethon_core::storage::StorageHealth;
@@ -38,8 +37,6 @@ pub struct Services {
     pub meter: Meter,
     /// The stored knowledge about models, and where more is stored.
     pub learned: Learned,
-    /// The models that a message may name, if it may name any.
-    pub choices: Option<Arc<dyn ModelChoices>>,
     /// The concerns that apply to every turn, in order.
     pub hooks: Hooks,
     /// The current activity of each agent.
@@ -76,7 +73,6 @@ impl Services {
             health: StorageHealth::default(),
             meter,
             learned: Learned::default(),
-            choices: None,
             hooks: Hooks::default(),
             changes: None,
             review: None,

@@ -66,10 +66,8 @@ pub struct Capabilities {
     pub host: String,
     /// How many tokens a request and its answer may take together.
     pub context_window: u64,
-    /// The source of that number.
-    pub window_source: WindowSource,
-    /// The longest context that the model is made for, if its service says so.
-    pub longest_window: Option<u64>,
+    /// What is known about that number.
+    pub window: WindowFacts,
     /// How many tokens an answer may take.
     pub max_output: u64,
     /// Whether it sees pictures.
@@ -81,8 +79,6 @@ pub struct Capabilities {
     pub hidden_output: bool,
     /// Whether its service silently cuts a conversation that is too long, instead of rejecting it.
     pub cuts_silently: bool,
-    /// Whether its service is asked about the model before the first request, because only it knows the window.
-    pub is_asked_first: bool,
     /// Whether it reads tool descriptions, so that they take room and are billed. The offline models do not.
     pub reads_tools: bool,
     /// Whether the owner wants the provider to search the web, and whether it can.
@@ -103,14 +99,12 @@ impl Capabilities {
             model: model.into(),
             host: String::new(),
             context_window: 32_768,
-            window_source: WindowSource::Assumed,
-            longest_window: None,
+            window: WindowFacts { source: WindowSource::Assumed, longest: None, is_asked_first: false },
             max_output: 4_096,
             images: false,
             tools: true,
             hidden_output: false,
             cuts_silently: false,
-            is_asked_first: false,
             reads_tools: true,
             web_search: ProviderSearch::Off,
             price: None,
@@ -126,15 +120,15 @@ impl Capabilities {
         pub fn with_price(price: Option<Price>);
         /// Sets whether its service runs on this machine.
         pub fn with_local(is_local: bool);
-        /// Sets the source of the context window's size.
-        pub fn with_window_source(window_source: WindowSource);
+        /// Sets what is known about the context window's size.
+        pub fn with_window(window: WindowFacts);
     }
 
     /// Describes the context window in words: `context window 32768 of 40960, from Ollama`.
     pub fn window_in_words(&self) -> String {
-        let longest = self.longest_window.filter(|longest| *longest > self.context_window);
+        let longest = self.window.longest.filter(|longest| *longest > self.context_window);
         let longest = longest.map_or_else(String::new, |longest| format!(" of {longest}"));
-        let source = match self.window_source {
+        let source = match self.window.source {
             WindowSource::Config => "from model.context_window",
             WindowSource::Table => "from the table of models",
             WindowSource::Service if self.cuts_silently => "from Ollama",
@@ -163,6 +157,17 @@ impl Capabilities {
     pub fn with_abilities(self, images: bool, tools: bool) -> Self {
         Self { images, tools, ..self }
     }
+}
+
+/// What is known about the size of a context window.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct WindowFacts {
+    /// Its source.
+    pub source: WindowSource,
+    /// The longest context that the model is made for, if its service says so.
+    pub longest: Option<u64>,
+    /// Whether the service is asked about the model before the first request, because only it knows the window.
+    pub is_asked_first: bool,
 }
 
 /// The source of a context window's size.

@@ -185,11 +185,6 @@ pub trait Transcripts: Send + Sync {
     /// Changes a session's title and settings, if it is as expected. `false` if there is no such session.
     async fn patch(&self, id: &SessionId, patch: &SessionPatch, expected: Expected) -> Result<bool>;
 
-    /// Sets a title, if the session is as expected. `false` if there is no such session.
-    async fn rename(&self, id: &SessionId, title: &str, expected: Expected) -> Result<bool> {
-        self.patch(id, &SessionPatch::title(title), expected).await
-    }
-
     /// Removes a session's messages and, with [`Clear::Delete`], the session. `false` if there is no such session. For
     /// a session in use, only [`crate::assistant::Assistant::clear`] may do this.
     async fn clear(&self, id: &SessionId, how: Clear) -> Result<bool>;

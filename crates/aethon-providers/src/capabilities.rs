@@ -1,9 +1,10 @@
 //! The capabilities of the configured model: known facts, overridden by the owner's settings.
 
-use aethon_core::model::{Capabilities, ProviderSearch, WindowSource};
+use aethon_core::model::{Capabilities, ProviderSearch, WindowFacts, WindowSource};
 
 use crate::bedrock;
 use crate::catalog::ModelFacts;
+use crate::endpoint::is_local;
 use crate::options::{OpenAiApi, Options, Provider};
 use crate::rules::ModelRules;
 
@@ -13,18 +14,17 @@ pub(crate) const OLLAMA_WINDOW: u64 = 4_096;
 /// Returns the capabilities of the configured model.
 pub(crate) fn of(options: &Options) -> Capabilities {
     let facts = options.facts();
-    let (window_source, context_window) = window(options, &facts);
+    let (source, context_window) = window(options, &facts);
     let max_output = longest_output(options);
     let mut capabilities = Capabilities::new(options.provider.name(), options.model_id.as_str())
         .with_host(options.host.trim())
         .with_sizes(context_window, max_output.min(context_window))
         .with_abilities(facts.images, facts.tools)
         .with_known(is_described(options, &facts))
-        .with_local(options.is_local())
-        .with_window_source(window_source);
+        .with_local(is_local(options))
+        .with_window(WindowFacts { source, longest: None, is_asked_first: is_asked_first(options, &facts) });
     capabilities.hidden_output = hides_output(options);
     capabilities.cuts_silently = options.provider == Provider::Ollama;
-    capabilities.is_asked_first = is_asked_first(options, &facts);
     capabilities.web_search = web_search(options);
     capabilities.reads_tools = !matches!(options.provider, Provider::Fake | Provider::Echo);
     capabilities
@@ -35,7 +35,7 @@ pub(crate) fn of(options: &Options) -> Capabilities {
 fn is_asked_first(options: &Options, facts: &ModelFacts) -> bool {
     match options.provider {
         Provider::Ollama => true,
-        Provider::OpenAi => options.is_local() && !facts.is_known && options.owner_window().is_none(),
+        Provider::OpenAi => is_local(options) && !facts.is_known && options.owner_window().is_none(),
         _ => false,
     }
 }
@@ -166,10 +166,10 @@ mod tests {
             let mut options = Options::new(Provider::Ollama, model);
             assert_eq!(of(&options).context_window, OLLAMA_WINDOW, "{model}");
             options.overrides.learned_window = Some(32_768);
-            assert_eq!(of(&options).window_source, WindowSource::Learnt);
+            assert_eq!(of(&options).window.source, WindowSource::Learnt);
             options.extras.body = serde_json::from_str(r#"{"options": {"num_ctx": 16384}}"#).unwrap();
             let found = of(&options);
-            assert_eq!((found.context_window, found.window_source), (16_384, WindowSource::Config));
+            assert_eq!((found.context_window, found.window.source), (16_384, WindowSource::Config));
         }
     }
 
@@ -180,9 +180,9 @@ mod tests {
             options.connection.allow_http = true;
             let found = of(&options);
             assert_eq!(found.is_local, expected, "{host}");
-            assert_eq!(found.is_asked_first, expected && provider != Provider::LiteLlm, "{host}");
+            assert_eq!(found.window.is_asked_first, expected && provider != Provider::LiteLlm, "{host}");
             options.overrides.context_window = Some(8_192);
-            assert_eq!(of(&options).is_asked_first, provider == Provider::Ollama, "{host}");
+            assert_eq!(of(&options).window.is_asked_first, provider == Provider::Ollama, "{host}");
         };
         check(Provider::OpenAi, "http://127.0.0.1:1234/v1", true);
         check(Provider::OpenAi, "http://localhost:1234/v1", true);

@@ -91,6 +91,13 @@ fn with_rules(provider: Provider, path: &str) -> String {
     }
 }
 
+/// Returns whether the service of these options runs on this machine, in a form that servers of one's own have. In the
+/// other forms, what listens here usually passes requests on to a vendor.
+pub fn is_local(options: &Options) -> bool {
+    let is_own_form = matches!(options.provider, Provider::OpenAi | Provider::LiteLlm | Provider::Ollama);
+    is_own_form && Endpoint::of(options).is_ok_and(|endpoint| endpoint.is_loopback)
+}
+
 pub(crate) fn is_loopback(host: &Host<&str>) -> bool {
     match host {
         Host::Domain(name) => {

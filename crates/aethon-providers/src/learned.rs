@@ -126,9 +126,9 @@ impl LearnedCapabilities {
         let mut better = Capabilities::clone(&place);
         better.context_window = report.context_window.unwrap_or(place.context_window).max(1);
         if report.context_window.is_some() {
-            better.window_source = WindowSource::Service;
+            better.window.source = WindowSource::Service;
         }
-        better.longest_window = report.longest_window.or(place.longest_window);
+        better.window.longest = report.longest_window.or(place.window.longest);
         // A window that has grown has room for the whole answer that the smaller one cut.
         let is_cut = place.max_output == place.context_window;
         let max_output = if is_cut { self.owner.max_output.max(place.max_output) } else { place.max_output };

@@ -60,6 +60,7 @@ pub use catalog::{
     ServiceFacts, TierFactors, built_in_catalog, trim_models,
 };
 pub use embed::{TextKeys, embedder};
+pub use endpoint::is_local;
 pub use options::{
     AnthropicVersion, AwsEnvironment, Connection, OpenAiApi, Options, Overrides, Provider, RequestExtras,
 };

@@ -9,7 +9,6 @@ use aethon_core::secret::Secret;
 use serde_json::{Map, Value};
 
 use crate::catalog::{Catalog, ModelFacts};
-use crate::endpoint::Endpoint;
 
 pub use crate::aws::AwsEnvironment;
 pub use aethon_core::provider::{AnthropicVersion, OpenAiApi, Provider};
@@ -111,13 +110,6 @@ impl Options {
         let is_ollama = self.provider == Provider::Ollama;
         // The additional fields stand above all others in a request.
         additional().filter(|_| is_ollama).or(self.overrides.context_window)
-    }
-
-    /// Returns whether the service runs on this machine, in a form that servers of one's own have. In the other forms, what
-    /// listens here usually passes requests on to a vendor.
-    pub fn is_local(&self) -> bool {
-        let is_own_form = matches!(self.provider, Provider::OpenAi | Provider::LiteLlm | Provider::Ollama);
-        is_own_form && Endpoint::of(self).is_ok_and(|endpoint| endpoint.is_loopback)
     }
 
     /// Creates options for a model, with nothing else set.

@@ -27,7 +27,14 @@ async fn search_finds_titles_ids_and_words_of_messages() {
     home.turn("webchat:alpha", "How tall is the Eiffel tower?", "It is 330 metres tall, grüße.").await;
     home.advance(1);
     home.turn("webchat:beta", "Tell me about\nthe tower of 東京タワー", "It stands in Minato.").await;
-    home.store.rename(&session("webchat:beta"), "Towers in Japan", Expected::Anything).await.unwrap();
+    home.store
+        .patch(
+            &session("webchat:beta"),
+            &aethon_core::session::SessionPatch::title("Towers in Japan"),
+            Expected::Anything,
+        )
+        .await
+        .unwrap();
     // Once as it is behind the mark of the index, and once indexed.
     for round in 0..2 {
         let expect = async |search: &str, names: &[&str]| {

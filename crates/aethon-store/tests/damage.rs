@@ -125,7 +125,16 @@ async fn damage_found_by_one_reader_is_reported_to_all_callers() {
     assert!(refusal.is_damaged());
     assert_eq!(refusal.to_string(), first.to_string());
     // Writes elsewhere in the file succeed, and end nothing of it.
-    assert!(store.rename(&session("webchat:s0"), "z", Expected::Anything).await.unwrap());
+    assert!(
+        store
+            .patch(
+                &session("webchat:s0"),
+                &aethon_core::session::SessionPatch::title("z"),
+                Expected::Anything
+            )
+            .await
+            .unwrap()
+    );
     assert!(store.health().check().is_err());
     store.close().await;
 }

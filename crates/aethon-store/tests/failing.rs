@@ -56,14 +56,23 @@ async fn a_failing_storage_reports_failure_and_recovery() {
     home.turn(S, "x", "y").await;
     assert_eq!(home.store.health().fault(), None);
     let other = held(&home);
-    let error = home.store.rename(&session(S), "z", Expected::Anything).await.unwrap_err();
+    let error = home
+        .store
+        .patch(&session(S), &aethon_core::session::SessionPatch::title("z"), Expected::Anything)
+        .await
+        .unwrap_err();
     assert!(error.is_unavailable(), "{error}");
     let fault = home.store.health().fault().expect("it was noticed");
     assert!(fault.message.contains("in use by another program"), "{}", fault.message);
     assert_eq!(home.store.window(&session(S), 9).await.unwrap().len(), 2, "reading goes on");
     other.execute_batch("COMMIT").unwrap();
     until_healthy(&home.store, true).await;
-    assert!(home.store.rename(&session(S), "z", Expected::Anything).await.unwrap());
+    assert!(
+        home.store
+            .patch(&session(S), &aethon_core::session::SessionPatch::title("z"), Expected::Anything)
+            .await
+            .unwrap()
+    );
 }
 
 #[tokio::test]
@@ -113,7 +122,11 @@ async fn a_file_that_was_replaced_or_removed_is_not_written_to() {
             if is_replaced {
                 std::fs::copy(&away, &path).unwrap();
             }
-            let error = home.store.rename(&session(S), "z", Expected::Anything).await.unwrap_err();
+            let error = home
+                .store
+                .patch(&session(S), &aethon_core::session::SessionPatch::title("z"), Expected::Anything)
+                .await
+                .unwrap_err();
             let expected = if is_replaced { "was replaced while" } else { "was removed while" };
             assert!(error.is_unavailable() && error.to_string().contains(expected), "{name}: {error}");
             assert!(
@@ -124,7 +137,12 @@ async fn a_file_that_was_replaced_or_removed_is_not_written_to() {
             // The same file at its place is no fault any more.
             std::fs::rename(&away, &path).unwrap();
             until_healthy(&home.store, true).await;
-            assert!(home.store.rename(&session(S), "z", Expected::Anything).await.unwrap());
+            assert!(
+                home.store
+                    .patch(&session(S), &aethon_core::session::SessionPatch::title("z"), Expected::Anything)
+                    .await
+                    .unwrap()
+            );
             assert_eq!(home.store.window(&session(S), 9).await.unwrap().len(), 2);
             home.store.close().await;
         }
@@ -141,7 +159,13 @@ async fn another_database_at_the_same_place_is_left_as_it_is() {
     let before = std::fs::read(&other).unwrap();
     std::fs::rename(home.path(), home.folder.path().join("away")).unwrap();
     std::fs::copy(&other, home.path()).unwrap();
-    assert!(home.store.rename(&session(S), "z", Expected::Anything).await.unwrap_err().is_unavailable());
+    assert!(
+        home.store
+            .patch(&session(S), &aethon_core::session::SessionPatch::title("z"), Expected::Anything)
+            .await
+            .unwrap_err()
+            .is_unavailable()
+    );
     home.store.close().await;
     assert_eq!(std::fs::read(home.path()).unwrap(), before);
 }

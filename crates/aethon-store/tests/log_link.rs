@@ -170,7 +170,10 @@ async fn a_database_that_another_program_rewrote_keeps_its_log() {
         drop(shell);
         let store = open(&home.path()).unwrap();
         let _reader = hold(&home.path());
-        store.rename(&session(S), "y", Expected::Anything).await.unwrap();
+        store
+            .patch(&session(S), &aethon_core::session::SessionPatch::title("y"), Expected::Anything)
+            .await
+            .unwrap();
         let image = Killed::of(&home);
         let (_folder, path) = Killed::put(&image.database, &image.log);
         open(&path).unwrap_or_else(|error| panic!("after {statement}: {error}")).close().await;
@@ -188,7 +191,10 @@ async fn the_copy_of_a_migration_is_refused_beside_the_newer_log() {
     drop(old);
     let store = open(&home.path()).unwrap();
     let _reader = hold(&home.path());
-    store.rename(&session(S), "y", Expected::Anything).await.unwrap();
+    store
+        .patch(&session(S), &aethon_core::session::SessionPatch::title("y"), Expected::Anything)
+        .await
+        .unwrap();
     let image = Killed::of(&home);
     let copied = std::fs::read(beside(&home.path(), ".bak-v17")).unwrap();
     let (_folder, path) = Killed::put(&copied, &image.log);

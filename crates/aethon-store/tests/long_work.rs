@@ -88,7 +88,11 @@ async fn removal_continues_under_constant_writes() {
     // A step comes after at most so many commits, and each removes some dozens.
     for number in 0..20_000 {
         home.store
-            .rename(&session("webchat:other"), &format!("title {number}"), Expected::Anything)
+            .patch(
+                &session("webchat:other"),
+                &aethon_core::session::SessionPatch::title(format!("title {number}")),
+                Expected::Anything,
+            )
             .await
             .unwrap();
         if number % 100 == 0 && home.count(LEFT) == 2 {

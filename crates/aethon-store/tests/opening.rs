@@ -45,7 +45,13 @@ async fn a_closed_store_refuses_and_leaves_one_file() {
     home.store.close().await;
     home.store.close().await;
     assert!(other.window(&session(S), 1).await.unwrap_err().is_busy());
-    assert!(other.rename(&session(S), "x", Expected::Anything).await.unwrap_err().is_busy());
+    assert!(
+        other
+            .patch(&session(S), &aethon_core::session::SessionPatch::title("x"), Expected::Anything)
+            .await
+            .unwrap_err()
+            .is_busy()
+    );
     assert!(other.check().await.unwrap_err().is_closed());
     assert_eq!(contents(home.folder.path()).len(), 1);
 }
@@ -212,7 +218,10 @@ async fn files_that_were_open_to_others_are_closed_to_them() {
     home.store.close().await;
     std::fs::set_permissions(home.path(), PermissionsExt::from_mode(0o644)).unwrap();
     let store = open(&home.path()).unwrap();
-    store.rename(&session(S), "x", Expected::Anything).await.unwrap();
+    store
+        .patch(&session(S), &aethon_core::session::SessionPatch::title("x"), Expected::Anything)
+        .await
+        .unwrap();
     for name in ["aethon.db", "aethon.db-wal", "aethon.db-shm"] {
         assert_eq!(mode(&home.folder.path().join(name)), 0o600, "{name}");
     }
@@ -253,7 +262,10 @@ async fn two_programs_that_create_the_same_database_agree() {
         .collect();
     for thread in threads {
         let store = thread.join().unwrap();
-        store.rename(&session(S), "x", Expected::Anything).await.unwrap();
+        store
+            .patch(&session(S), &aethon_core::session::SessionPatch::title("x"), Expected::Anything)
+            .await
+            .unwrap();
     }
     assert_eq!(mode(path.parent().unwrap()), 0o700);
     assert_eq!(mode(path.parent().unwrap().parent().unwrap()), 0o700);

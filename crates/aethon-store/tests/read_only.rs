@@ -146,13 +146,21 @@ async fn only_read(folder: &Path) -> Store {
     let store = Store::open(&folder.join("aethon.db"), options).unwrap();
     assert!(store.obstacle().is_some(), "it can be written");
     assert_eq!(texts(&store.window(&session(S), 9).await.unwrap()), ["before", "fine"]);
-    assert!(store.rename(&session(S), "x", Expected::Anything).await.unwrap_err().is_unavailable());
+    assert!(
+        store
+            .patch(&session(S), &aethon_core::session::SessionPatch::title("x"), Expected::Anything)
+            .await
+            .unwrap_err()
+            .is_unavailable()
+    );
     store
 }
 
 /// Writes without a pause until it succeeds; the time limit is that of the test runner.
 async fn until_written(store: &Store) {
-    while let Err(error) = store.rename(&session(S), "x", Expected::Anything).await {
+    while let Err(error) =
+        store.patch(&session(S), &aethon_core::session::SessionPatch::title("x"), Expected::Anything).await
+    {
         assert!(error.is_unavailable(), "{error}");
     }
 }

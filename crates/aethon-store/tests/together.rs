@@ -63,7 +63,11 @@ async fn a_reader_does_not_wait_for_a_writer() {
     home.turn(S, "x", "y").await;
     let held = Held::new(&home);
     let store = home.store.clone();
-    let waiting = tokio::spawn(async move { store.rename(&session(S), "later", Expected::Anything).await });
+    let waiting = tokio::spawn(async move {
+        store
+            .patch(&session(S), &aethon_core::session::SessionPatch::title("later"), Expected::Anything)
+            .await
+    });
     for _ in 0..50 {
         assert_eq!(home.store.session(&session(S)).await.unwrap().unwrap().title, "x");
     }
@@ -102,9 +106,21 @@ async fn a_lasting_lock_of_another_program_is_reported_as_busy() {
         Options::default().with(|options| options.busy_timeout = std::time::Duration::from_millis(30)),
     );
     let held = Held::new(&home);
-    assert!(home.store.rename(&session(S), "x", Expected::Anything).await.unwrap_err().is_busy());
+    assert!(
+        home.store
+            .patch(&session(S), &aethon_core::session::SessionPatch::title("x"), Expected::Anything)
+            .await
+            .unwrap_err()
+            .is_busy()
+    );
     held.release();
-    assert!(!home.store.rename(&session(S), "x", Expected::Anything).await.unwrap());
+    assert!(
+        !home
+            .store
+            .patch(&session(S), &aethon_core::session::SessionPatch::title("x"), Expected::Anything)
+            .await
+            .unwrap()
+    );
 }
 
 #[tokio::test]

@@ -365,7 +365,7 @@ async fn able(prepared: &Prepared, provider: &dyn ModelProvider, answers: &str) 
     let message = format!("{answers}; {window} tokens{tools}{images}{asked_for}{DEEPER}");
     let is_small = window < SMALL_WINDOW && prepared.config.model.context_window.is_none();
     if is_small && capabilities.cuts_silently {
-        let fix = match capabilities.longest_window {
+        let fix = match capabilities.window.longest {
             Some(longest) if longest <= window => "choose a model with a longer context",
             _ => "set model.context_window, which is sent to Ollama as num_ctx",
         };

@@ -33,6 +33,7 @@ mod flags;
 mod harden;
 mod home;
 mod init;
+mod live_choices;
 mod loading;
 mod logging;
 mod mcp;

@@ -146,7 +146,7 @@ fn models(prepared: &Prepared) -> Vec<(WindowSource, Arc<dyn ModelProvider>)> {
         return vec![(WindowSource::Program, model.clone())];
     }
     let each = wiring::model::each_in_short(prepared, MAX_TOKENS);
-    each.into_iter().map(|(_, provider)| (provider.capabilities().window_source, provider)).collect()
+    each.into_iter().map(|(_, provider)| (provider.capabilities().window.source, provider)).collect()
 }
 
 /// The test of one model.
@@ -184,10 +184,10 @@ impl Trial {
         let capabilities = self.provider.capabilities();
         let source = match source {
             WindowSource::Program => source,
-            _ => capabilities.window_source,
+            _ => capabilities.window.source,
         };
         let tokens = capabilities.context_window;
-        let longest = capabilities.longest_window.filter(|longest| *longest > tokens);
+        let longest = capabilities.window.longest.filter(|longest| *longest > tokens);
         // Ollama is told the window.
         let told = told.filter(|_| !capabilities.cuts_silently || source == WindowSource::Service);
         ModelReport {

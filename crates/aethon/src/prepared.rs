@@ -22,11 +22,11 @@ use aethon_tools::{CommandSlots, DockerSandbox, LanguageServers};
 use crate::error::{Error, Result};
 use crate::flags::Flags;
 use crate::home::Home;
+use crate::live_choices::LiveChoices;
 use crate::logging::{LogLevel, Logging};
 use crate::model_health::ModelHealth;
 use crate::reach::Reach;
 use crate::wiring::messenger_parts::AllowLists;
-use crate::wiring::model_choices::LiveChoices;
 
 /// A checked configuration and everything needed to open the assistant. Nothing has been opened or written yet.
 pub struct Prepared {

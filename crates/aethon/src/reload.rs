@@ -13,6 +13,7 @@ use aethon_core::audit::{AuditAction, AuditEntry};
 use aethon_core::clock::Clock;
 use aethon_core::event::{ConfigNews, Event, EventBus};
 use aethon_core::live::Live;
+use aethon_core::model_choice::ModelChoices;
 use aethon_core::secret::Secret;
 use aethon_core::storage::Storage;
 use aethon_guard::redact::Redactor;
@@ -137,7 +138,7 @@ impl Reload {
         let provider = models.models.leading().clone();
         let budget = wiring::prices::limits(&prepared.config.budget);
         self.meter.reload(wiring::prices::prices(&prepared.config, &prepared.catalog), budget);
-        self.shared.choices.set(models.choices.clone());
+        self.shared.choices.set(models.choices.clone().map(|choices| choices as Arc<dyn ModelChoices>));
         let directory = models.choices.map(|choices| choices as Arc<dyn ModelDirectory>);
         self.engine.set_models(AgentModels { models: models.models, small: models.small, directory }, facts);
         self.config.set(prepared.config.clone());

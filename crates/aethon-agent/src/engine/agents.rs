@@ -9,8 +9,7 @@ use aethon_core::ids::AgentName;
 use aethon_core::tool::{Tool, ToolSnapshot};
 
 use super::knowledge::ModelKnowledge;
-use crate::agent::{Agent, AgentModels};
-use crate::model_directory::ChosenModels;
+use crate::agent::{Agent, AgentModels, ChosenModels, ModelDirectory};
 use crate::options::Options;
 use crate::roster::Roster;
 use crate::services::Services;
@@ -160,6 +159,11 @@ impl Agents {
         Agent { models, small, ..agent.clone() }
     }
 
+    /// Returns the models that conversations and messages may choose.
+    pub(super) fn directory(&self) -> Option<&Arc<dyn ModelDirectory>> {
+        self.main.agent.directory.as_ref()
+    }
+
     /// Returns an agent as it answers with the models of this name; `None` if there are none.
     pub(super) fn choosing(
         &self,
@@ -172,7 +176,7 @@ impl Agents {
         if let Some(known) = chosen.get(&key) {
             return Some(known.clone());
         }
-        let models = match self.main.agent.directory.as_ref()?.find(name)? {
+        let models = match self.directory()?.find(name)? {
             ChosenModels::Configured => return Some(agent.clone()),
             ChosenModels::Others(models) => models,
         };

@@ -20,9 +20,10 @@ use jiff::Timestamp;
 use tokio::time::Instant;
 
 use super::outcome::TurnOutcome;
-use super::repetition::{LoopLimits, Repetition};
+use super::repetition::Repetition;
 use crate::catch_panic::catch_panic;
 use crate::control::{Control, Interrupt};
+use crate::options::LoopLimits;
 
 pub(super) const RESTARTED: &str = "interrupted by a restart of the assistant; it may or may not have run";
 

@@ -18,7 +18,7 @@ impl Shared {
     /// Queries the limits of the main agent's models if their service must be asked before a first request.
     pub(super) async fn look_at_models(&self) {
         let agent = self.agents().main().clone();
-        if !agent.agent.models.capabilities().is_asked_first {
+        if !agent.agent.models.capabilities().window.is_asked_first {
             return;
         }
         match agent.agent.models.learn().await {
@@ -34,7 +34,7 @@ impl Turn<'_> {
     /// then on; the others are asked for a longer one. Without an answer the assumed limits apply.
     pub(super) async fn discover_model(&mut self, system: &str) -> Result<(), TurnOutcome> {
         self.offer_tools();
-        let is_asked_first = self.agent.agent.models.capabilities().is_asked_first;
+        let is_asked_first = self.agent.agent.models.capabilities().window.is_asked_first;
         if is_asked_first || self.estimated(system).saturating_sub(self.offer.tokens) > FITS_ANYWHERE {
             let learnt = self.control.guard(self.agent.agent.models.learn()).await;
             if let Err(error) = learnt.map_err(TurnOutcome::interrupted)? {
@@ -60,8 +60,8 @@ impl Turn<'_> {
         if !is_small || !self.shared.reported_models.is_new(&case) {
             return;
         }
-        let is_told = model.window_source == WindowSource::Service && !model.cuts_silently;
-        let remedy = match model.longest_window {
+        let is_told = model.window.source == WindowSource::Service && !model.cuts_silently;
+        let remedy = match model.window.longest {
             Some(longest) if longest <= model.context_window => {
                 "A model with a longer context can be offered all of them.".to_owned()
             }

@@ -18,6 +18,7 @@ mod calls;
 mod compaction;
 mod delegation;
 mod fit;
+mod instructions;
 mod knowledge;
 mod large_reply_gate;
 mod measure;
@@ -40,4 +41,3 @@ mod turn;
 mod watch;
 
 pub use assistant::Engine;
-pub(crate) use repetition::LoopLimits;

@@ -15,21 +15,14 @@ use std::time::Duration;
 use aethon_core::message::{ToolCall, ToolResult};
 use tokio::time::Instant;
 
+use crate::options::LoopLimits;
+
 /// The pause after which a repetition is not hasty.
 const PAUSE: Duration = Duration::from_secs(1);
 
 /// The weight of a hasty repetition, and of one after a pause.
 const HASTY: usize = 3;
 const AFTER_A_PAUSE: usize = 1;
-
-/// When repetitions are a loop.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct LoopLimits {
-    /// How many hasty repetitions are; 0 switches the detection off.
-    pub(crate) times: usize,
-    /// How long a call may poll something that does not change.
-    pub(crate) polling: Duration,
-}
 
 /// The calls of one turn, kept as hashes; a collision within one turn is not to be expected.
 #[derive(Debug)]

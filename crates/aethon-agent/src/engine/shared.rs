@@ -142,12 +142,13 @@ impl Shared {
         let of_session = || defaults.and_then(|defaults| defaults.model.clone());
         let Some(name) = inbound.wishes.model.clone().or_else(of_session) else { return (agent, None) };
         // A message's own model was checked when it was accepted; a session's may be gone since it was chosen.
-        let is_there = match &self.services.choices {
-            Some(choices) if inbound.wishes.model.is_none() => choices.check(&name).await.is_ok(),
+        let agents = self.agents();
+        let is_there = match agents.directory() {
+            Some(directory) if inbound.wishes.model.is_none() => directory.check(&name).await.is_ok(),
             Some(_) => true,
             None => false,
         };
-        let chosen = is_there.then(|| self.agents().choosing(&agent, &name, &self.services)).flatten();
+        let chosen = is_there.then(|| agents.choosing(&agent, &name, &self.services)).flatten();
         match chosen {
             Some(chosen) => (chosen, None),
             None => (agent, Some(name)),

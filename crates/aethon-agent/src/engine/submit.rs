@@ -31,8 +31,8 @@ impl Shared {
         }
         self.agents().find(&inbound.agent)?;
         if let Some(name) = &inbound.wishes.model {
-            let choices = self.services.choices.as_ref().ok_or_else(|| no_such_model(name))?;
-            choices.check(name).await?;
+            let agents = self.agents();
+            agents.directory().ok_or_else(|| no_such_model(name))?.check(name).await?;
         }
         inherit_from_original(&*self.services.log, &mut inbound).await?;
         if self.options.marks_files {

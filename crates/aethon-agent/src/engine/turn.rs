@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use aethon_core::error::{Error, Result};
 use aethon_core::hook::{AddedContext, OWN_CONTEXT, TurnContext};
-use aethon_core::ledger::WorkKind;
 use aethon_core::message::{Block, EndReason, Handling, Message, Role, TurnEnd};
 use aethon_core::model::{ModelErrorKind, StopReason, Usage};
 use aethon_core::session::{Finished, TurnDefaults};
@@ -53,7 +52,7 @@ pub(super) struct Turn<'e> {
     /// What the session sets for its turns.
     pub(super) defaults: Arc<TurnDefaults>,
     /// The name of the chosen model, if there is no such model any more.
-    missing_model: Option<String>,
+    pub(super) missing_model: Option<String>,
 }
 
 /// The result of a turn so far, over all its requests.
@@ -73,7 +72,7 @@ pub(super) struct AnswerSoFar {
     pub(super) usage: Usage,
     /// The notice to the person about changed instructions. It is kept with the answer, for those who are not
     /// watching.
-    changed_instructions: Option<Block>,
+    pub(super) changed_instructions: Option<Block>,
     /// The turn's last message.
     last: Option<Message>,
     /// The model that answered last.
@@ -135,7 +134,7 @@ impl<'e> Turn<'e> {
         let limits = agent.limits(&shared.options);
         let output_chars = limits.output_chars(shared.options.max_tool_output_chars);
         let tools = ToolContext::of(&context, job.surface.clone(), output_chars);
-        let mut tools = ToolRun::new(tools, shared.options.loop_limits());
+        let mut tools = ToolRun::new(tools, shared.options.loops);
         tools.take_up(opening.cut_off);
         tools.remember(opening.window.part(opening.start, opening.window.len()));
         let model = agent.agent.models.capabilities();
@@ -305,44 +304,6 @@ impl<'e> Turn<'e> {
     async fn objection(&self, message: &Message) -> Option<String> {
         let review = self.shared.services.review.as_ref()?;
         catch_panic(review.objection(&self.context, message)).await.ok().flatten()
-    }
-
-    /// Says that the chosen model is gone, so that another answers.
-    fn notify_missing_model(&mut self) {
-        if let Some(name) = self.missing_model.take() {
-            let message = format!(
-                "The model `{name}` that was chosen here is not configured any more; {} answers instead. `/model` lists those \
-                 that can be chosen.",
-                self.agent.model()
-            );
-            let notice = TurnEvent::Notice { code: "model_gone".into(), message };
-            self.job.surface.emit(&self.context.turn, notice);
-        }
-    }
-
-    /// Returns the system prompt, with the session's own instructions at its end.
-    pub(super) fn system_prompt(&self) -> Arc<str> {
-        let prompt = self.agent.agent.prompt.text();
-        match &self.defaults.instructions {
-            None => prompt,
-            Some(instructions) => {
-                format!("{prompt}\n\n# Instructions for this conversation\n\n{instructions}").into()
-            }
-        }
-    }
-
-    /// Reports changes of the model's instructions to the owner, if the turn is the owner's own.
-    async fn notify_changed_instructions(&mut self) {
-        let inbound = &self.job.inbound;
-        let is_owners = inbound.kind == WorkKind::Turn && inbound.behalf.person.is_owner();
-        if inbound.is_from_outside() || !is_owners {
-            return;
-        }
-        if let Some(message) = self.shared.news().await {
-            self.answer.changed_instructions = Some(Block::notice("prompt_changed", &message));
-            let notice = TurnEvent::Notice { code: "prompt_changed".into(), message };
-            self.job.surface.emit(&self.context.turn, notice);
-        }
     }
 
     /// Stores a message with calls, runs them, and stores their results.

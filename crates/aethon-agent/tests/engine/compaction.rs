@@ -422,7 +422,7 @@ async fn any_conversation(context_window: u64, keep_recent: usize, ahead: bool, 
     let aside: Aside = |request| is_for_summary(request).then(|| says("They went on."));
     let options = Options::default().with(|options| {
         options.keep_recent = keep_recent;
-        options.loop_limit = 0;
+        options.loops.times = 0;
     });
     let harness = |store| {
         let options = options.clone();

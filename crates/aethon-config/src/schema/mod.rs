@@ -17,7 +17,6 @@ mod mcp;
 mod memory;
 mod messengers;
 mod model;
-mod named_model;
 pub(crate) mod offers;
 mod recorder;
 mod runtime_tools;

@@ -23,7 +23,7 @@ pub(super) fn description(shown: &Value, known: &Capabilities) -> Description {
     let usual =
         || longest.is_some().then(|| affordable(shown).map_or(USUAL_WINDOW, |most| most.min(USUAL_WINDOW)));
     // A smaller window that was learnt is all that the machine had memory for. Ollama's own is too small to be that.
-    let learnt = known.window_source == WindowSource::Learnt && known.context_window > OLLAMA_WINDOW;
+    let learnt = known.window.source == WindowSource::Learnt && known.context_window > OLLAMA_WINDOW;
     let most = if learnt { known.context_window } else { u64::MAX };
     let context_window = set.or_else(usual).map(|window| window.min(most).min(longest.unwrap_or(u64::MAX)));
     let ability = |name: &str| {
@@ -106,6 +106,7 @@ fn bits(shown: &Value) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use aethon_core::model::WindowFacts;
     use serde_json::json;
 
     use super::*;
@@ -136,7 +137,8 @@ mod tests {
     #[test]
     fn learnt_window_stands_unless_it_is_the_one_ollama_usually_gives() {
         let check = |learnt, expected| {
-            let known = known().with_sizes(learnt, 100).with_window_source(WindowSource::Learnt);
+            let facts = WindowFacts { source: WindowSource::Learnt, longest: None, is_asked_first: true };
+            let known = known().with_sizes(learnt, 100).with_window(facts);
             let shown = json!({"model_info": {"qwen3.context_length": 40_960}});
             let report = description(&shown, &known).report;
             assert_eq!((report.context_window, report.longest_window), (Some(expected), Some(40_960)));

@@ -28,10 +28,7 @@ pub(super) struct ChatDecoder {
     input_tokens: u64,
     ids: CallIds,
     calls: CallPieces,
-    thought: String,
-    /// Whether the thought came under the name under which some services require it back.
-    is_wanted_back: bool,
-    details: Vec<Value>,
+    thought: Thought,
     cited: Vec<Source>,
     told: usize,
     /// What came in deltas. A whole message after them only repeats it.
@@ -43,6 +40,15 @@ pub(super) struct ChatDecoder {
     usage: UsageWire,
     finish: Option<Ending>,
     done: bool,
+}
+
+/// The thought that is being received.
+#[derive(Default)]
+struct Thought {
+    text: String,
+    /// Whether it came under the name under which some services require it back.
+    is_wanted_back: bool,
+    details: Vec<Value>,
 }
 
 /// The kinds of content that came.
@@ -65,9 +71,7 @@ impl ChatDecoder {
             input_tokens,
             ids,
             calls: CallPieces::default(),
-            thought: String::new(),
-            is_wanted_back: false,
-            details: Vec::new(),
+            thought: Thought::default(),
             cited: Vec::new(),
             told: 0,
             seen: Seen::default(),
@@ -148,7 +152,7 @@ impl ChatDecoder {
 
     fn delta(&mut self, delta: Delta, events: &mut Events) -> Result<(), ModelError> {
         self.usage.update(delta.usage);
-        self.is_wanted_back |= delta.reasoning_content.as_ref().is_some_and(|text| !text.is_empty());
+        self.thought.is_wanted_back |= delta.reasoning_content.as_ref().is_some_and(|text| !text.is_empty());
         self.think(delta.reasoning_content.filter(|text| !text.is_empty()).or(delta.reasoning), events);
         for annotation in &delta.annotations {
             let page = annotation.get("url_citation").unwrap_or(annotation);
@@ -207,31 +211,31 @@ impl ChatDecoder {
         let Some(text) = text.filter(|text| !text.is_empty()) else { return };
         self.seen.thought = true;
         self.told += text.len();
-        self.thought.push_str(&text);
+        self.thought.text.push_str(&text);
         events.push_back(ModelEvent::Reasoning(text));
     }
 
     /// Details repeat the text of the thought, so they are stored but not emitted.
     fn detail(&mut self, piece: Value) -> Result<(), ModelError> {
-        if self.details.len() == MAX_DETAILS {
+        if self.thought.details.len() == MAX_DETAILS {
             return Err(classify::malformed(&self.service, "too many details of thoughts in one answer"));
         }
-        thoughts::add_detail(&mut self.details, piece);
+        thoughts::add_detail(&mut self.thought.details, piece);
         Ok(())
     }
 
     fn end_thought(&mut self, events: &mut Events) {
-        if !self.thought.is_empty() {
-            let text = std::mem::take(&mut self.thought);
-            let opaque = self.is_wanted_back.then(|| thoughts::keep_content(&text));
+        if !self.thought.text.is_empty() {
+            let text = std::mem::take(&mut self.thought.text);
+            let opaque = self.thought.is_wanted_back.then(|| thoughts::keep_content(&text));
             events.push_back(ModelEvent::ReasoningDone { text, opaque });
         }
     }
 
     /// Details may arrive as late as the calls.
     fn end_details(&mut self, events: &mut Events) {
-        if !self.details.is_empty() {
-            let opaque = Some(thoughts::keep_details(std::mem::take(&mut self.details)));
+        if !self.thought.details.is_empty() {
+            let opaque = Some(thoughts::keep_details(std::mem::take(&mut self.thought.details)));
             events.push_back(ModelEvent::ReasoningDone { text: String::new(), opaque });
         }
     }

@@ -1,13 +1,11 @@
 //! A response being read: bytes in, events out, and a clear statement of its progress.
 
-use std::collections::VecDeque;
-
 use aethon_core::model::{ModelError, ModelErrorKind, ModelEvent, StopReason};
 use serde_json::Value;
 
 use super::FAILURE;
 use super::binary::{FrameError, Messages};
-use super::frame::Event;
+use super::frame::{Event, Events};
 use super::halves::Halves;
 use super::lines::Lines;
 use super::loose;
@@ -16,9 +14,6 @@ use super::sse::Parser;
 
 /// The longest response in wire bytes.
 const LIMIT: usize = 64 * 1024 * 1024;
-
-/// The queue to which events are added.
-pub(crate) type Events = VecDeque<ModelEvent>;
 
 /// Decodes the frames of one response in one dialect.
 pub(crate) trait Decoder: Send {

@@ -6,8 +6,8 @@
 use aethon_core::model::ModelEvent;
 use serde_json::Value;
 
-use super::decoding::Events;
-use super::loose::{FIRST_HALF, is_first};
+use super::frame::Events;
+use super::surrogate::{FIRST_HALF, is_first};
 
 const REPLACEMENT: char = char::REPLACEMENT_CHARACTER;
 

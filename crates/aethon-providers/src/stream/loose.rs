@@ -14,8 +14,8 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
-/// The private characters that stand for halves begin here.
-pub(super) const FIRST_HALF: u32 = 0x10_0000;
+use super::surrogate::{FIRST_HALF, is_first};
+
 /// The range of halves.
 const HALVES: std::ops::RangeInclusive<u32> = 0xD800..=0xDFFF;
 
@@ -88,10 +88,6 @@ fn rewrite(text: &str, has_halves: &mut bool) -> String {
 fn escaped_half(text: &str) -> Option<u32> {
     let digits = text.strip_prefix("\\u")?.get(..4)?;
     u32::from_str_radix(digits, 16).ok().filter(|code| HALVES.contains(code))
-}
-
-pub(super) fn is_first(half: u32) -> bool {
-    half < 0xDC00
 }
 
 fn is_second(half: u32) -> bool {

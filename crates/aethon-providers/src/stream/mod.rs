@@ -16,8 +16,9 @@ mod objects;
 #[cfg(test)]
 pub(crate) mod replay;
 mod sse;
+mod surrogate;
 
 pub(crate) use calls::{CallIds, arguments, arguments_of, tool_name};
-pub(crate) use decoding::{Decoder, Decoding, Events, Framing, Progress};
+pub(crate) use decoding::{Decoder, Decoding, Framing, Progress};
 pub(crate) use ending::Ending;
-pub(crate) use frame::FAILURE;
+pub(crate) use frame::{Events, FAILURE};

@@ -340,7 +340,10 @@ mod tests {
         }
         Outbox::next_due(store).await.unwrap();
         store.post(&session, "k", message(Role::Assistant)).await.unwrap();
-        store.rename(&session, "t", Expected::Anything).await.unwrap();
+        store
+            .patch(&session, &aethon_core::session::SessionPatch::title("t"), Expected::Anything)
+            .await
+            .unwrap();
         store.messages(&session, None, 5).await.unwrap();
         store.session(&session).await.unwrap();
         let words = HistoryQuery { words: "plan".into(), except: None, limit: 3, chars: 80 };

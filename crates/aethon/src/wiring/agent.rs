@@ -15,6 +15,7 @@ use aethon_core::approval::PendingApprovals;
 use aethon_core::hook::{Hook, Review};
 use aethon_core::instructions::Instructions;
 use aethon_core::memory::Memory;
+use aethon_core::model_choice::ModelChoices;
 use aethon_core::storage::Storage;
 use aethon_core::tool::ToolSource;
 use aethon_guard::MemoryGuard;
@@ -66,8 +67,7 @@ pub(crate) fn engine(prepared: &Prepared, storage: &Storage, parts: EngineParts<
     services.hooks = hooks.in_order(prepared);
     services.health = storage.health.clone();
     services.learned = parts.models.learned;
-    shared.choices.set(parts.models.choices.clone());
-    services.choices = Some(Arc::new(shared.choices.clone()));
+    shared.choices.set(parts.models.choices.clone().map(|choices| choices as Arc<dyn ModelChoices>));
     services.changes = Some(super::changes::changes(&prepared.home, prompt.clone(), parts.instructions));
     services.review = verify.map(|verify| verify as Arc<dyn Review>);
     services.board = board.clone();
@@ -142,8 +142,8 @@ fn options(config: &Config) -> Options {
     options.max_iterations = config.agent.max_iterations;
     options.turn_timeout = Duration::from_secs(config.agent.turn_timeout_seconds);
     options.max_retries = config.model.max_retries;
-    options.loop_limit = usize::try_from(config.agent.loop_limit).unwrap_or(usize::MAX);
-    options.loop_time = Duration::from_secs(config.agent.loop_minutes.saturating_mul(60));
+    options.loops.times = usize::try_from(config.agent.loop_limit).unwrap_or(usize::MAX);
+    options.loops.polling = Duration::from_secs(config.agent.loop_minutes.saturating_mul(60));
     options.approval_timeout = Duration::from_secs(config.approval.timeout_seconds);
     options.max_tool_output_chars = config.agent.max_tool_output_chars;
     options.compaction.share = config.session.max_context_share;

@@ -21,9 +21,9 @@ pub(crate) fn service(prepared: &Prepared) -> Option<(Arc<dyn Embedder>, Option<
     // The same account of the same gateway.
     let model = &prepared.config.model;
     if model.provider == provider && model.host.trim() == embedding.host.trim() {
-        options.connection.headers = super::model::headers(model);
+        options.connection.headers = super::model_builder::headers(model);
     }
-    let is_local = options.is_local();
+    let is_local = aethon_providers::is_local(&options);
     let embedder = aethon_providers::embedder(options, embedding.dimensions);
     let model = embedder.model().split_once('/').map_or("", |(_, model)| model);
     let price = super::prices::prices(&prepared.config, &prepared.catalog)(provider.name(), model, None);

@@ -14,6 +14,7 @@ pub(crate) mod memory;
 pub(crate) mod messenger_parts;
 pub(crate) mod messengers;
 pub(crate) mod model;
+mod model_builder;
 pub(crate) mod model_choices;
 pub(crate) mod prices;
 pub(crate) mod recorder;

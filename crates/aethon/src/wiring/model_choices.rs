@@ -7,7 +7,6 @@ use std::time::{Duration, Instant};
 use aethon_agent::{AgentModels, ChosenModels, ModelDirectory, Models};
 use aethon_config::schema::Model;
 use aethon_core::error::{Error, Result};
-use aethon_core::live::Live;
 use aethon_core::model::ModelProvider;
 use aethon_core::model_choice::{ListedModel, ModelChoices, ModelSource, OfferedModel};
 use aethon_core::provider::Provider;
@@ -16,7 +15,7 @@ use aethon_providers::ModelFacts;
 use async_trait::async_trait;
 use tokio::time::timeout;
 
-use super::model::ModelBuilder;
+use super::model_builder::ModelBuilder;
 
 /// How long the list of a service is believed.
 const LISTED_FOR: Duration = Duration::from_secs(300);
@@ -26,17 +25,6 @@ const LIST_WAIT: Duration = Duration::from_secs(5);
 
 /// How many similar names an error mentions.
 const MAX_NAMED: usize = 3;
-
-/// The choice as it is in force; the program holds on to it over reloads.
-#[derive(Clone, Default)]
-pub(crate) struct LiveChoices(Live<Option<Arc<Choices>>>);
-
-impl LiveChoices {
-    /// Puts another choice in force.
-    pub(crate) fn set(&self, choices: Option<Arc<Choices>>) {
-        self.0.set(choices);
-    }
-}
 
 /// The models of one configuration.
 pub(crate) struct Choices {
@@ -111,6 +99,7 @@ fn abilities(facts: &ModelFacts) -> Vec<&'static str> {
     all.into_iter().filter(|(_, has)| *has).map(|(ability, _)| ability).collect()
 }
 
+#[async_trait]
 impl ModelDirectory for Choices {
     fn find(&self, name: &str) -> Option<ChosenModels> {
         let models = |all: Vec<Model>| {
@@ -136,52 +125,15 @@ impl ModelDirectory for Choices {
         *all.first_mut()? = self.main.sibling(name);
         models(all)
     }
-}
-
-#[async_trait]
-impl ModelChoices for LiveChoices {
-    async fn offered(&self) -> Vec<OfferedModel> {
-        let Some(choices) = (*self.0.get()).clone() else { return Vec::new() };
-        let main = &choices.main;
-        let named = main
-            .named
-            .iter()
-            .map(|(name, named)| choices.offer(name, None, &named.model, ModelSource::Named));
-        let mut offered: Vec<OfferedModel> = named.collect();
-        for (place, model) in main.candidates().iter().enumerate() {
-            let source = if place == 0 { ModelSource::Service } else { ModelSource::Fallback };
-            offered.push(choices.offer(&model.model_id, None, model, source));
-        }
-        let listed = choices.listed().await;
-        let is_new = |offered: &[OfferedModel], id: &str| offered.iter().all(|known| known.id != id);
-        for ListedModel { id, name } in listed.iter() {
-            if is_new(&offered, id) {
-                offered.push(choices.offer(id, name.clone(), &main.sibling(id), ModelSource::Service));
-            }
-        }
-        if listed.is_empty() {
-            for id in choices.catalogued() {
-                if is_new(&offered, &id) {
-                    offered.push(choices.offer(&id, None, &main.sibling(&id), ModelSource::Catalog));
-                }
-            }
-        }
-        offered
-    }
-
-    fn current(&self) -> String {
-        (*self.0.get()).as_ref().map(|choices| choices.main.model_id.clone()).unwrap_or_default()
-    }
 
     async fn check(&self, name: &str) -> Result<()> {
-        let Some(choices) = (*self.0.get()).clone() else { return Err(no_such_model(name)) };
-        let main = &choices.main;
-        let is_configured = || name == main.model_id || choices.fallback(name).is_some();
-        let is_catalogued = || choices.builder.catalog.facts(main.provider, name, &main.host).is_known;
+        let main = &self.main;
+        let is_configured = || name == main.model_id || self.fallback(name).is_some();
+        let is_catalogued = || self.builder.catalog.facts(main.provider, name, &main.host).is_known;
         if main.named.contains_key(name) || is_configured() || is_catalogued() {
             return Ok(());
         }
-        let listed = choices.listed().await;
+        let listed = self.listed().await;
         // A service that lists nothing may have any model; whether it does is seen when it is asked.
         if listed.iter().any(|model| model.id == name) || listed.is_empty() && has_free_names(main) {
             return Ok(());
@@ -193,6 +145,43 @@ impl ModelChoices for LiveChoices {
         }
         let error = no_such_model(name).to_string();
         Err(Error::invalid(format!("{error}; the nearest are {}", near.join(", "))))
+    }
+}
+
+#[async_trait]
+impl ModelChoices for Choices {
+    async fn offered(&self) -> Vec<OfferedModel> {
+        let main = &self.main;
+        let named =
+            main.named.iter().map(|(name, named)| self.offer(name, None, &named.model, ModelSource::Named));
+        let mut offered: Vec<OfferedModel> = named.collect();
+        for (place, model) in main.candidates().iter().enumerate() {
+            let source = if place == 0 { ModelSource::Service } else { ModelSource::Fallback };
+            offered.push(self.offer(&model.model_id, None, model, source));
+        }
+        let listed = self.listed().await;
+        let is_new = |offered: &[OfferedModel], id: &str| offered.iter().all(|known| known.id != id);
+        for ListedModel { id, name } in listed.iter() {
+            if is_new(&offered, id) {
+                offered.push(self.offer(id, name.clone(), &main.sibling(id), ModelSource::Service));
+            }
+        }
+        if listed.is_empty() {
+            for id in self.catalogued() {
+                if is_new(&offered, &id) {
+                    offered.push(self.offer(&id, None, &main.sibling(&id), ModelSource::Catalog));
+                }
+            }
+        }
+        offered
+    }
+
+    fn current(&self) -> String {
+        self.main.model_id.clone()
+    }
+
+    async fn check(&self, name: &str) -> Result<()> {
+        ModelDirectory::check(self, name).await
     }
 }
 

@@ -41,7 +41,7 @@ pub(crate) fn transcriber(config: &Config, catalog: &Catalog, meter: &Meter) -> 
 pub(crate) fn listed(config: &Config, catalog: &Catalog, name: &str) -> Option<Price> {
     let (_, model) = name.split_once('/')?;
     let section = &config.transcription;
-    let is_local = options(config)?.is_local();
+    let is_local = aethon_providers::is_local(&options(config)?);
     catalog.speech_price(section.provider?, model, &section.host).or(is_local.then_some(Price::FREE))
 }
 

@@ -34,12 +34,24 @@ pub async fn a_title_comes_from_the_first_message_until_a_person_gives_one(stage
     let edit = TurnId::fresh();
     stage.storage.turns.accept(&edit, &say(S, "edited"), Some(replacing("edited", &first))).await.unwrap();
     assert_eq!(title().await, "edited");
-    assert!(stage.storage.transcripts.rename(&session(S), "Mine", Expected::Anything).await.unwrap());
+    assert!(
+        stage
+            .storage
+            .transcripts
+            .patch(&session(S), &crate::session::SessionPatch::title("Mine"), Expected::Anything)
+            .await
+            .unwrap()
+    );
     let edit_again = TurnId::fresh();
     stage.storage.turns.accept(&edit_again, &say(S, "x"), Some(replacing("x", &edit))).await.unwrap();
     assert_eq!(title().await, "Mine");
     assert!(
-        !stage.storage.transcripts.rename(&session("webchat:none"), "x", Expected::Anything).await.unwrap()
+        !stage
+            .storage
+            .transcripts
+            .patch(&session("webchat:none"), &crate::session::SessionPatch::title("x"), Expected::Anything)
+            .await
+            .unwrap()
     );
 }
 
@@ -91,15 +103,30 @@ pub async fn a_session_is_renamed_and_removed_only_as_expected(stage: Stage) {
     stage.turn(S, "first", "1").await;
     let seen = Expected::OneOf(version().await.into_iter().collect());
     stage.turn(S, "second", "2").await;
-    assert!(transcripts.rename(&id, "Mine", seen.clone()).await.unwrap(), "messages make no other version");
-    assert!(transcripts.rename(&id, "Late", seen.clone()).await.unwrap_err().is_changed_elsewhere());
+    assert!(
+        transcripts.patch(&id, &crate::session::SessionPatch::title("Mine"), seen.clone()).await.unwrap(),
+        "messages make no other version"
+    );
+    assert!(
+        transcripts
+            .patch(&id, &crate::session::SessionPatch::title("Late"), seen.clone())
+            .await
+            .unwrap_err()
+            .is_changed_elsewhere()
+    );
     assert!(transcripts.clear(&id, Clear::DeleteIf(seen)).await.unwrap_err().is_changed_elsewhere());
     assert_eq!(transcripts.session(&id).await.unwrap().unwrap().title, "Mine");
     assert_eq!(transcripts.session(&id).await.unwrap().unwrap().message_count, 4);
     let present = Expected::OneOf(version().await.into_iter().collect());
     assert!(transcripts.clear(&id, Clear::DeleteIf(present.clone())).await.unwrap());
     for gone in [present, Expected::Existing] {
-        assert!(transcripts.rename(&id, "x", gone.clone()).await.unwrap_err().is_changed_elsewhere());
+        assert!(
+            transcripts
+                .patch(&id, &crate::session::SessionPatch::title("x"), gone.clone())
+                .await
+                .unwrap_err()
+                .is_changed_elsewhere()
+        );
         assert!(transcripts.clear(&id, Clear::DeleteIf(gone)).await.unwrap_err().is_changed_elsewhere());
     }
 }
@@ -276,7 +303,11 @@ pub async fn sessions_are_found_by_title_id_and_words(stage: Stage) {
     stage
         .storage
         .transcripts
-        .rename(&session("webchat:beta"), "Towers in Japan", Expected::Anything)
+        .patch(
+            &session("webchat:beta"),
+            &crate::session::SessionPatch::title("Towers in Japan"),
+            Expected::Anything,
+        )
         .await
         .unwrap();
     for (search, expected) in [
