@@ -13,6 +13,7 @@ mod gateways;
 mod local_models;
 mod model_test;
 mod money;
+mod odd_streams;
 mod offline;
 mod ollama_window;
 mod openai;
