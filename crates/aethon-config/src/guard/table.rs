@@ -42,6 +42,7 @@ pub(super) const RULES: &[(&str, Rule)] = &[
     ("model.fallbacks", Any),
     ("model.small", Free),
     // A conversation that chooses one sends what was said there.
+    ("model.named", Any),
     ("model.named.NAME", Any),
     // A proxy may take an address or a key in there.
     ("model.extra", Any),
