@@ -235,3 +235,17 @@ fn sops_and_jobs_name_a_model() {
     }
     assert_eq!(asked(&second), ["far-9"]);
 }
+
+#[test]
+fn offline_models_have_no_siblings() {
+    let server = Server::start(&["model.named.second={ model_id = \"fake-2\" }"]);
+    let mut chat = server.chat("default");
+    chat.send_json(&json!({"type": "message", "id": "1", "text": "!say hi", "model": "nope"}));
+    assert_eq!(chat.frame()["code"], "unknown_model");
+    chat.send_json(&json!({"type": "message", "id": "2", "text": "!say hi", "model": "second"}));
+    let frames = chat.until("done");
+    assert_eq!(
+        (&of_type(&frames, "done")[0]["text"], &of_type(&frames, "done")[0]["model"]),
+        (&json!("hi"), &json!("fake-2"))
+    );
+}

@@ -129,7 +129,9 @@ impl ModelDirectory for Choices {
     async fn check(&self, name: &str) -> Result<()> {
         let main = &self.main;
         let is_configured = || name == main.model_id || self.fallback(name).is_some();
-        let is_catalogued = || self.builder.catalog.facts(main.provider, name, &main.host).is_known;
+        // All names of an offline model are known, and none of them means another one.
+        let is_catalogued =
+            || has_free_names(main) && self.builder.catalog.facts(main.provider, name, &main.host).is_known;
         if main.named.contains_key(name) || is_configured() || is_catalogued() {
             return Ok(());
         }
@@ -185,7 +187,7 @@ impl ModelChoices for Choices {
     }
 }
 
-/// Returns whether a model of any name may exist: the offline models have one each.
+/// Returns whether a model of any name may exist; the offline ones have a name each.
 fn has_free_names(main: &Model) -> bool {
     !matches!(main.provider, Provider::Fake | Provider::Echo)
 }
