@@ -47,6 +47,8 @@ pub enum TurnEvent {
     },
     /// More of the answer, Markdown.
     Text(String),
+    /// The text since the last tool call was no part of the answer; those who show it take it back.
+    TextWithdrawn,
     /// More of the reasoning of the model.
     Reasoning(String),
     /// A tool call changed its state.

@@ -44,6 +44,8 @@ mod rules;
 mod section;
 mod service;
 mod settings;
+#[cfg(test)]
+mod shapes;
 mod stream;
 #[cfg(test)]
 mod testing;

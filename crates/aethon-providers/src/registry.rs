@@ -89,7 +89,7 @@ pub(crate) fn reach(options: &Options) -> Result<(Cow<'_, Options>, Arc<Service>
     Ok((options, service))
 }
 
-fn dialect(options: &Options, service: Arc<Service>) -> Box<dyn Dialect> {
+pub(crate) fn dialect(options: &Options, service: Arc<Service>) -> Box<dyn Dialect> {
     match options.provider {
         Provider::Anthropic => Box::new(Anthropic::new(service, options.api_version)),
         Provider::Bedrock => {

@@ -229,11 +229,11 @@ impl ResponseBuffer {
         }
     }
 
-    /// The text was shown as it came and cannot be taken back from those who watch, but it neither stays in the message nor
-    /// is sent anywhere else.
+    /// The text was shown as it came, so those who show it take it back.
     fn turn_text_into_reasoning(&mut self, surface: &dyn Surface, turn: &TurnId) {
         self.scrubber = Scrubber::default();
         self.thinking = false;
+        surface.emit(turn, TurnEvent::TextWithdrawn);
         for block in &mut self.blocks {
             if let Block::Text { text, .. } = block {
                 let text = std::mem::take(text);

@@ -31,6 +31,46 @@ pub(super) fn check(spec: &ToolSpec, input: &Value) -> Result<(), String> {
     Err(format!("`{}` needs the argument `{}`", spec.name, missing.join("`, `")))
 }
 
+/// Gives arguments the type that the schema names where a model wrote the value in another one: `"5"` for 5, or a list as
+/// a string of JSON. Anything whose meaning is not clear stays as it is.
+pub(super) fn coerce(spec: &ToolSpec, input: &mut Value) {
+    let properties = spec.parameters.get("properties").and_then(Value::as_object);
+    for (name, value) in input.as_object_mut().into_iter().flatten() {
+        let Some(schema) = properties.and_then(|properties| properties.get(name)) else { continue };
+        let allowed = types(schema);
+        if allowed.is_empty() || allowed.iter().any(|word| is_of(value, word)) {
+            continue;
+        }
+        if let Some(converted) = allowed.iter().find_map(|word| converted(value, word)) {
+            *value = converted;
+        }
+    }
+}
+
+fn converted(value: &Value, word: &str) -> Option<Value> {
+    let parsed = |text: &str| serde_json::from_str::<Value>(text.trim()).ok();
+    let found = match (word, value) {
+        ("integer", Value::Number(number)) => {
+            let number = number.as_f64().filter(|number| number.fract() == 0.0 && number.abs() < 1e15)?;
+            (number as i64).into()
+        }
+        ("integer" | "number" | "array" | "object", Value::String(text)) => parsed(text)?,
+        ("boolean", Value::String(text)) => parsed(&text.to_ascii_lowercase())?,
+        ("string", Value::Number(_) | Value::Bool(_)) => value.to_string().into(),
+        _ => return None,
+    };
+    is_of(&found, word).then_some(found)
+}
+
+/// Returns the types that a schema names.
+fn types(schema: &Value) -> Vec<&str> {
+    match schema.get("type") {
+        Some(Value::String(word)) => vec![word],
+        Some(Value::Array(words)) => words.iter().filter_map(Value::as_str).collect(),
+        _ => Vec::new(),
+    }
+}
+
 /// Checks that each argument is a known one and has the type that its schema names; unknown arguments pass only if the
 /// schema is open and declares no properties. The tool parses its arguments itself; this check is for the person, who
 /// should hear of a mistake before anything runs.
@@ -45,12 +85,8 @@ pub(super) fn check_types(spec: &ToolSpec, input: &Value) -> Result<(), String> 
             }
             return Err(format!("`{}` has no argument `{name}`", spec.name));
         };
-        let allowed: Vec<&str> = match schema.get("type") {
-            Some(Value::String(word)) => vec![word],
-            Some(Value::Array(words)) => words.iter().filter_map(Value::as_str).collect(),
-            _ => continue,
-        };
-        if !allowed.iter().any(|word| is_of(value, word)) {
+        let allowed = types(schema);
+        if !allowed.is_empty() && !allowed.iter().any(|word| is_of(value, word)) {
             return Err(format!("the argument `{name}` must be of type {}", allowed.join(" or ")));
         }
     }
@@ -116,6 +152,32 @@ mod tests {
         accepts(json!({}), false);
         accepts(json!("{\"command\": "), false);
         accepts(json!(["ls"]), false);
+    }
+
+    #[test]
+    fn arguments_get_the_types_of_the_schema_where_the_meaning_is_clear() {
+        let parameters = json!({"type": "object", "properties": {
+            "lines": {"type": "integer"}, "ratio": {"type": ["number", "null"]}, "all": {"type": "boolean"},
+            "text": {"type": "string"}, "list": {"type": "array"}, "any": {}
+        }});
+        let spec = ToolSpec::new("t", "", parameters);
+        let check = |input: Value, expected: Value| {
+            let mut coerced = input.clone();
+            coerce(&spec, &mut coerced);
+            assert_eq!(coerced, expected, "{input}");
+        };
+        check(
+            json!({"lines": "5", "ratio": " 0.5", "all": "True", "text": 17, "list": "[1]"}),
+            json!({"lines": 5, "ratio": 0.5, "all": true, "text": "17", "list": [1]}),
+        );
+        check(json!({"lines": 5.0}), json!({"lines": 5}));
+        for same in [
+            json!({"lines": "five", "ratio": null, "all": "yes", "text": null, "list": "a, b"}),
+            json!({"lines": "5.5", "text": "5", "any": "5", "unknown": "5"}),
+            json!("5"),
+        ] {
+            check(same.clone(), same);
+        }
     }
 
     #[test]

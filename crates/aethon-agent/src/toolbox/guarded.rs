@@ -47,6 +47,8 @@ impl GuardedToolbox {
             return Err(ToolError::failed(format!("there is no tool `{name}`; there are: {names}")));
         };
         let spec = tool.spec();
+        // Before every check, so that what is checked is what runs.
+        arguments::coerce(spec, &mut call.input);
         arguments::check(spec, &call.input).map_err(ToolError::failed)?;
         let mut edited = None;
         let decision = self.hooks.before_tool(context, spec, call).await;

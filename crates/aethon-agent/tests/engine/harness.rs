@@ -257,6 +257,7 @@ fn word(event: TurnEvent) -> Option<String> {
     Some(match event {
         TurnEvent::Started => "started".into(),
         TurnEvent::Text(text) => format!("text {text}"),
+        TurnEvent::TextWithdrawn => "withdrawn".into(),
         TurnEvent::Reasoning(text) => format!("thought {text}"),
         TurnEvent::Tool(state) => format!("{} {}", state.name, state.phase.as_str()),
         TurnEvent::Approval(request) => format!("asked {}", request.tool),

@@ -442,6 +442,10 @@ impl Surface for ChatSurface {
                 state.text.push_str(&text);
                 state.is_dirty = true;
             }),
+            TurnEvent::TextWithdrawn => stream.change(|state| {
+                state.text.clear();
+                state.is_dirty = true;
+            }),
             TurnEvent::Tool(_) => lock(&stream.state).is_after_tool = true,
             TurnEvent::Approval(request) if self.is_owner => {
                 stream.change(|state| state.prompts.push(PromptUpdate::Open(Box::new(request))));

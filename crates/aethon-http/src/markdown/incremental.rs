@@ -53,6 +53,13 @@ impl Incremental {
         }
     }
 
+    /// Replaces the whole text by a shorter one.
+    pub(crate) fn restart(&mut self, text: &str) {
+        (self.tail, self.settled, self.ends_in_return) = (String::new(), 0, false);
+        self.push(text);
+        self.is_dirty = true;
+    }
+
     /// Returns whether there may be changes to report.
     pub(crate) fn is_dirty(&self) -> bool {
         self.is_dirty

@@ -62,7 +62,9 @@ impl<'a> Body<'a> {
     /// which the surface makes.
     pub(super) fn of(event: &'a TurnEvent) -> Option<Self> {
         Some(match event {
-            TurnEvent::Started | TurnEvent::Text(_) | TurnEvent::Done(_) => return None,
+            TurnEvent::Started | TurnEvent::Text(_) | TurnEvent::TextWithdrawn | TurnEvent::Done(_) => {
+                return None;
+            }
             TurnEvent::Model { model, reason } => Self::Model { model, reason },
             TurnEvent::Reasoning(text) => Self::Reasoning { text },
             TurnEvent::Tool(tool) => Self::Tool(tool.into()),

@@ -135,6 +135,7 @@ impl TurnSurface {
         }
         match &event {
             TurnEvent::Text(text) => self.show_text(state, turn, text),
+            TurnEvent::TextWithdrawn => self.take_back(state),
             TurnEvent::Done(reply) => self.show_end(state, turn, reply),
             event => {
                 state.is_after_tool |= matches!(event, TurnEvent::Tool(_));
@@ -163,6 +164,16 @@ impl TurnSurface {
             Some(until) if !state.is_due => state.is_due = self.send_later(until),
             Some(_) => {}
         }
+    }
+
+    /// Takes back the text of the last response.
+    fn take_back(&self, state: &mut SurfaceState) {
+        state.waiting.clear();
+        if !state.is_long {
+            state.said.truncate(state.last_response);
+            state.rendered.restart(&state.said);
+        }
+        self.send_blocks(state);
     }
 
     fn send_waiting(&self, state: &mut SurfaceState, turn: &TurnId) {

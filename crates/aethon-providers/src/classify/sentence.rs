@@ -145,6 +145,12 @@ pub(super) fn of_failure(service: &Service, failure: &Failure) -> (ModelErrorKin
         Failure::NotHttp(_) => {
             (Malformed, format!("What answers at {base} does not speak HTTP; check model.host."))
         }
+        Failure::Encoding(name) => (
+            Malformed,
+            format!(
+                "{base} sends its answers compressed in a form that cannot be read ({name}); have it send them plain, or as gzip."
+            ),
+        ),
         Failure::Proxy(_) => network(format!(
             "The proxy set in the environment does not let the connection to {base} through; check HTTPS_PROXY."
         )),

@@ -16,6 +16,7 @@ use ureq::http::{self, HeaderMap, HeaderName, HeaderValue};
 
 use super::body::{Body, Lease};
 use super::failure::{Failure, Limits};
+use super::unpacking::Unpacking;
 
 /// The longest wait for a connection, including DNS and TLS.
 const CONNECT: Duration = Duration::from_secs(15);
@@ -126,11 +127,19 @@ impl Exchange {
             }
         };
         let (parts, body) = response.into_parts();
-        let arrived = Head { status: parts.status.as_u16(), headers: parts.headers };
+        let mut headers = parts.headers;
+        let reader = match Unpacking::of(&mut headers) {
+            Ok(unpacking) => unpacking.reader(body.into_reader()),
+            Err(failure) => {
+                let _ = head.send(Err(failure));
+                return;
+            }
+        };
+        let arrived = Head { status: parts.status.as_u16(), headers };
         if head.send(Ok(arrived)).is_err() {
             return;
         }
-        let mut reader = body.into_reader();
+        let mut reader = reader;
         let mut piece = vec![0; PIECE];
         loop {
             let read = match reader.read(&mut piece) {

@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use ureq::Timeout;
 
+use super::unpacking::Damaged;
+
 /// A failed exchange.
 #[derive(Debug)]
 pub(crate) enum Failure {
@@ -20,6 +22,8 @@ pub(crate) enum Failure {
     Tls(String),
     /// The response is not HTTP.
     NotHttp(String),
+    /// The body is compressed in a form that is not read, or wrongly.
+    Encoding(String),
     /// A proxy refused the connection.
     Proxy(String),
     /// The connection broke.
@@ -37,9 +41,11 @@ impl Failure {
     /// Returns the message of the library or the system, for the log.
     pub(crate) fn cause(&self) -> String {
         match self {
-            Self::Tls(cause) | Self::NotHttp(cause) | Self::Proxy(cause) | Self::Broken(cause) => {
-                cause.clone()
-            }
+            Self::Tls(cause)
+            | Self::NotHttp(cause)
+            | Self::Encoding(cause)
+            | Self::Proxy(cause)
+            | Self::Broken(cause) => cause.clone(),
             Self::UnknownHost | Self::Refused | Self::ConnectTimeout(_) | Self::Silence(_) => {
                 format!("{self:?}")
             }
@@ -67,6 +73,9 @@ impl Failure {
     pub(super) fn of_io(error: io::Error, limits: Limits) -> Self {
         if error.get_ref().is_some_and(|inner| inner.is::<ureq::Error>()) {
             return Self::of(ureq::Error::from(error), limits);
+        }
+        if error.get_ref().is_some_and(|inner| inner.is::<Damaged>()) {
+            return Self::Encoding("one that it does not name rightly".into());
         }
         match error.kind() {
             io::ErrorKind::ConnectionRefused => Self::Refused,
