@@ -49,7 +49,7 @@ async fn an_answer_with_an_unreadable_part_stands_with_a_notice() {
     let (harness, reply) = ask(vec![vec![Step::say("kept"), Step::finish(StopReason::Unreadable)]]).await;
     assert_eq!((harness.model.requests().len(), reply.end), (1, TurnEnd::End));
     assert!(reply.text.starts_with("kept\n\nA part of this answer is missing"), "{}", reply.text);
-    assert_eq!(harness.transcript(&session("a")), ["user: hi", "assistant: kept (malformed)"]);
+    assert_eq!(harness.transcript(&session("a")), ["user: hi", "assistant: kept | (malformed)"]);
 }
 
 #[tokio::test(start_paused = true)]
