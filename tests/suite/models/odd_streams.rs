@@ -189,8 +189,7 @@ fn thought_in_the_text_is_no_part_of_the_answer() {
         let frames = chat.say("1", "hi");
         assert_eq!(of_type(&frames, "done")[0]["text"], "Hello!", "{text}: {frames:?}");
         chat.say("2", "again");
-        let sent =
-            stub.requests().into_iter().filter(|seen| seen.line.starts_with("POST")).next_back().unwrap();
+        let sent = stub.requests().into_iter().rfind(|seen| seen.line.starts_with("POST")).unwrap();
         let messages = sent.json()["messages"].to_string();
         assert!(!messages.contains("hm") && !messages.contains("greets me"), "{text}: {messages}");
     }
