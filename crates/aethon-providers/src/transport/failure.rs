@@ -5,8 +5,6 @@ use std::time::Duration;
 
 use ureq::Timeout;
 
-use super::unpacking::Damaged;
-
 /// A failed exchange.
 #[derive(Debug)]
 pub(crate) enum Failure {
@@ -86,3 +84,15 @@ impl Failure {
         }
     }
 }
+
+/// The compressed bytes make no sense.
+#[derive(Debug)]
+pub(super) struct Damaged;
+
+impl std::fmt::Display for Damaged {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("the compressed bytes make no sense")
+    }
+}
+
+impl std::error::Error for Damaged {}

@@ -6,7 +6,7 @@ use flate2::read::{DeflateDecoder, MultiGzDecoder, ZlibDecoder};
 use ureq::http::HeaderMap;
 use ureq::http::header::{CONTENT_ENCODING, CONTENT_LENGTH};
 
-use super::failure::Failure;
+use super::failure::{Damaged, Failure};
 
 /// How a body is compressed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -94,18 +94,6 @@ impl<R: Read> Read for Unpacked<R> {
 fn is_foreign(error: &(dyn std::error::Error + Send + Sync + 'static)) -> bool {
     !error.is::<ureq::Error>()
 }
-
-/// The compressed bytes make no sense.
-#[derive(Debug)]
-pub(super) struct Damaged;
-
-impl std::fmt::Display for Damaged {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("the compressed bytes make no sense")
-    }
-}
-
-impl std::error::Error for Damaged {}
 
 #[cfg(test)]
 mod tests {
