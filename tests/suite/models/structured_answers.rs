@@ -21,13 +21,15 @@ fn service<const N: usize>(answers: [&'static str; N]) -> Stub {
     Stub::answering(move |_| says(answers.next().unwrap_or("nothing is left")))
 }
 
-fn settings(stub: &Stub) -> [String; 5] {
+fn settings(stub: &Stub) -> [String; 6] {
     [
         "model.provider=openai".to_owned(),
         format!("model.host=\"http://{}/v1\"", stub.address),
         "model.model_id=test-model".to_owned(),
         "model.api_key=test-key".to_owned(),
         "model.max_retries=0".to_owned(),
+        // Otherwise the service is asked for it first.
+        "model.context_window=32000".to_owned(),
     ]
 }
 
