@@ -9,7 +9,7 @@ use aethon_core::secret::Secret;
 use url::Url;
 
 use crate::path::KeyPath;
-use crate::schema::{Channels, Config, Email};
+use crate::schema::{Channels, Config, Email, Model};
 
 /// An address, and the keys that are sent there.
 #[derive(Clone, Debug, PartialEq)]
@@ -77,6 +77,16 @@ pub(crate) fn is_nameable(key: &KeyPath) -> bool {
     NAMEABLE.contains(&key.to_string().as_str())
 }
 
+/// Returns the headers of a model, each apart from the key and the others, because a change may name one and not the other.
+fn headers_of(section: &KeyPath, model: &Model, keyed: &AddressedKeys) -> Vec<AddressedKeys> {
+    let header = |name: &String| AddressedKeys {
+        keys: vec![section.key("headers").key(name)],
+        is_keyed: true,
+        ..keyed.clone()
+    };
+    model.headers.keys().map(header).collect()
+}
+
 /// Returns every address of the configuration that keys may be sent to.
 pub(crate) fn addressed_keys(config: &Config) -> Vec<AddressedKeys> {
     let (channels, tools, telemetry) = (&config.channels, &config.tools, &config.telemetry);
@@ -90,15 +100,9 @@ pub(crate) fn addressed_keys(config: &Config) -> Vec<AddressedKeys> {
         &model.host,
         has_key(&model.host, &model.api_key, &model.environment_key),
     );
-    // Judged apart from the key, because a change may name the one and not the other.
-    let headers = AddressedKeys {
-        keys: vec![KeyPath::of(["model", "headers"])],
-        is_keyed: !model.headers.is_empty(),
-        ..keyed_model.clone()
-    };
+    let headers = headers_of(&KeyPath::of(["model"]), model, &keyed_model);
     let mut all = vec![
         keyed_model,
-        headers,
         AddressedKeys::of_service(
             KeyPath::of(["memory", "embedding"]),
             name(embedding.provider),
@@ -126,6 +130,20 @@ pub(crate) fn addressed_keys(config: &Config) -> Vec<AddressedKeys> {
             is_keyed: telemetry.otlp_headers.values().any(|secret| !secret.is_empty()),
         },
     ];
+    all.extend(headers);
+    for (section, table) in model.tables() {
+        // What a table takes over from the main model is judged there.
+        let keyed = AddressedKeys::of_service(
+            section.clone(),
+            &format!("{} {}", table.provider.name(), table.region.as_deref().unwrap_or_default()),
+            &table.host,
+            !table.api_key.is_empty() && table.api_key.expose() != model.api_key.expose(),
+        );
+        let own = headers_of(&section, table, &keyed);
+        let is_own = |keys: &AddressedKeys| keys.is_keyed;
+        all.extend(own.into_iter().filter(|_| table.headers != model.headers));
+        all.extend(Some(keyed).filter(is_own));
+    }
     all.extend(of_messengers(channels));
     all.extend(config.mcp.servers.iter().map(|(name, server)| {
         let section = KeyPath::of(["mcp", "servers", name]);

@@ -58,13 +58,8 @@ pub(crate) fn is_name(name: &str) -> bool {
 
 /// Returns the values of a model's headers whose names say that they are credentials.
 pub(crate) fn secrets(config: &Config) -> Vec<Secret> {
-    let fallbacks = config.model.fallbacks.iter().filter_map(|fallback| match fallback {
-        Fallback::Model(model) => Some(&**model),
-        Fallback::ModelId(_) => None,
-    });
-    let named = config.model.named.values().map(|named| &named.model);
-    let headers =
-        std::iter::once(&config.model).chain(fallbacks).chain(named).flat_map(|model| &model.headers);
+    let tables = config.model.tables().into_iter().map(|(_, model)| model);
+    let headers = std::iter::once(&config.model).chain(tables).flat_map(|model| &model.headers);
     let secret = headers.filter(|(name, _)| is_credential(name));
     // The scheme, such as `Bearer`, is no secret.
     let bare = |value: &str| value.split_whitespace().next_back().map(Secret::new);
@@ -104,7 +99,15 @@ impl Config {
     pub(crate) fn clean_named_models(&mut self) -> Vec<OddValue> {
         let mut found = Vec::new();
         for (name, named) in &mut self.model.named {
-            clean_model(&KeyPath::of(["model", "named", name]), &mut named.model, &mut found);
+            let section = KeyPath::of(["model", "named", name]);
+            clean_model(&section, &mut named.model, &mut found);
+            if named.sets("fallbacks") {
+                for (index, fallback) in named.model.fallbacks.iter_mut().enumerate() {
+                    if let Fallback::Model(model) = fallback {
+                        clean_model(&section.key("fallbacks").join(Step::Index(index)), model, &mut found);
+                    }
+                }
+            }
         }
         found
     }

@@ -3,23 +3,20 @@
 use aethon_core::secret::Secret;
 
 use crate::path::KeyPath;
-use crate::schema::{Config, Fallback};
+use crate::schema::Config;
 
 impl Config {
     /// Every secret that is set, wherever it is.
     pub fn secrets(&self) -> Vec<&Secret> {
         let named = self.named_secrets().into_iter().map(|(_, secret)| secret);
-        let fallbacks = self.model.fallbacks.iter().filter_map(|fallback| match fallback {
-            Fallback::Model(model) => Some(&model.environment_key),
-            Fallback::ModelId(_) => None,
-        });
+        let tables = self.model.tables();
+        let tables = tables.into_iter().map(|(_, model)| &model.environment_key);
         let unused = [
             &self.model.environment_key,
             &self.memory.embedding.environment_key,
             &self.transcription.environment_key,
         ];
-        let named_models = self.model.named.values().map(|named| &named.model.environment_key);
-        let unused = unused.into_iter().chain(fallbacks).chain(named_models);
+        let unused = unused.into_iter().chain(tables);
         named.chain(unused).chain(&self.embedded).filter(|secret| !secret.is_empty()).collect()
     }
 
@@ -46,13 +43,8 @@ impl Config {
             ("tools.github.token", &self.tools.github.token),
         ];
         let mut all: Vec<_> = fixed.into_iter().map(|(name, secret)| (name.to_owned(), secret)).collect();
-        for (place, fallback) in self.model.fallbacks.iter().enumerate() {
-            if let Fallback::Model(model) = fallback {
-                all.push((format!("model.fallbacks[{place}].api_key"), model.key()));
-            }
-        }
-        for (name, named) in &self.model.named {
-            all.push((KeyPath::of(["model", "named", name, "api_key"]).to_string(), named.model.key()));
+        for (section, model) in self.model.tables() {
+            all.push((section.key("api_key").to_string(), model.key()));
         }
         for (name, secret) in &self.telemetry.otlp_headers {
             all.push((KeyPath::of(["telemetry", "otlp_headers", name]).to_string(), secret));

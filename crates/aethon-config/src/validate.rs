@@ -23,17 +23,7 @@ pub(crate) fn check(config: &Config) -> Vec<Remark> {
     let mut remarks = Remarks::default();
     ranges(config, &mut remarks);
     model(&KeyPath::of(["model"]), &config.model, &mut remarks);
-    for (index, fallback) in config.model.fallbacks.iter().enumerate() {
-        let key = KeyPath::of(["model", "fallbacks"]).join(Step::Index(index));
-        match fallback {
-            Fallback::ModelId(id) if id.trim().is_empty() => remarks.problem(key, "nothing", "a model id"),
-            Fallback::ModelId(_) => {}
-            Fallback::Model(fallback) if !fallback.fallbacks.is_empty() => {
-                remarks.problem(key.key("fallbacks"), "fallbacks of a fallback", "one list, in [model]");
-            }
-            Fallback::Model(fallback) => model(&key, fallback, &mut remarks),
-        }
-    }
+    fallbacks(&KeyPath::of(["model", "fallbacks"]), &config.model.fallbacks, &mut remarks);
     for (name, named) in &config.model.named {
         let key = KeyPath::of(["model", "named", name]);
         let is_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
@@ -48,6 +38,9 @@ pub(crate) fn check(config: &Config) -> Vec<Remark> {
             remarks.problem(key.key("named"), "named models of a named model", "one list, in [model]");
         }
         model(&key, &named.model, &mut remarks);
+        if named.sets("fallbacks") {
+            fallbacks(&key.key("fallbacks"), &named.model.fallbacks, &mut remarks);
+        }
     }
     let embedding = &config.memory.embedding;
     let key = KeyPath::of(["memory", "embedding"]);
@@ -65,6 +58,20 @@ pub(crate) fn check(config: &Config) -> Vec<Remark> {
     tool_names::check(config, &mut remarks);
     tools::check(config, &mut remarks);
     remarks.0
+}
+
+fn fallbacks(list: &KeyPath, fallbacks: &[Fallback], remarks: &mut Remarks) {
+    for (index, fallback) in fallbacks.iter().enumerate() {
+        let key = list.clone().join(Step::Index(index));
+        match fallback {
+            Fallback::ModelId(id) if id.trim().is_empty() => remarks.problem(key, "nothing", "a model id"),
+            Fallback::ModelId(_) => {}
+            Fallback::Model(fallback) if !fallback.fallbacks.is_empty() => {
+                remarks.problem(key.key("fallbacks"), "fallbacks of a fallback", "one list, in [model]");
+            }
+            Fallback::Model(fallback) => model(&key, fallback, remarks),
+        }
+    }
 }
 
 fn model(key: &KeyPath, model: &Model, remarks: &mut Remarks) {

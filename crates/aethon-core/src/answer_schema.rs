@@ -112,7 +112,7 @@ impl AnswerSchema {
 
     /// Checks a value. The fault names the place in the value.
     pub fn check(&self, value: &Value) -> Result<(), String> {
-        check::Check { root: &self.0 }.value(&self.0, value, &Place::root(), 0)
+        check::Check { root: &self.0, left: check::MAX_STEPS.into() }.value(&self.0, value, &Place::root(), 0)
     }
 
     /// Returns the request for such an answer in words, for a service that does not take the schema itself.

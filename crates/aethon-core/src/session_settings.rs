@@ -22,9 +22,9 @@ pub struct SessionSettings {
     /// What applies to each of its turns.
     #[serde(flatten)]
     pub turns: TurnDefaults,
-    /// Whether it stands above the others in lists.
+    /// A mark for clients: whether they show it above the others.
     pub pinned: bool,
-    /// Whether it is left out of lists unless asked for.
+    /// A mark for clients: whether they leave it out until it is asked for.
     pub archived: bool,
     /// The folder that it is in.
     pub folder: Option<String>,

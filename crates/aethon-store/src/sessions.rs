@@ -124,8 +124,10 @@ pub(crate) fn patch(
     mut settings: SessionSettings,
     patch: &SessionPatch,
 ) -> Result<(), Error> {
-    const SET: &str = "UPDATE sessions SET model = ?2, effort = ?3, instructions = ?4, folder = ?5, pinned = ?6, archived = ?7
-        WHERE id = ?1";
+    // An effort that a newer version wrote stays, unless the patch sets one.
+    const SET: &str =
+        "UPDATE sessions SET model = ?2, effort = CASE WHEN ?8 THEN ?3 ELSE effort END, instructions = ?4,
+        folder = ?5, pinned = ?6, archived = ?7 WHERE id = ?1";
     if let Some(title) = &patch.title {
         rename(sql, id, title)?;
     }
@@ -133,7 +135,10 @@ pub(crate) fn patch(
     let SessionSettings { turns: TurnDefaults { model, effort, instructions }, pinned, archived, folder } =
         settings;
     let effort = effort.map(Effort::as_str);
-    sql.execute(SET, params![id, model, effort, instructions.as_deref(), folder, pinned, archived])?;
+    sql.execute(
+        SET,
+        params![id, model, effort, instructions.as_deref(), folder, pinned, archived, patch.effort.is_some()],
+    )?;
     Ok(())
 }
 

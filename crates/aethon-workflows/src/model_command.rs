@@ -111,10 +111,10 @@ impl CommandHandler for ModelCommand {
         let Some(name) = Self::argument(inbound).map(str::to_owned) else { return Ok(None) };
         let session = inbound.session.clone();
         let mut choosing = None;
-        let answer = if name.is_empty() {
-            self.overview(&session).await?
-        } else if !inbound.trust().is_owner() {
+        let answer = if !inbound.trust().is_owner() {
             NOT_YOURS.to_owned()
+        } else if name.is_empty() {
+            self.overview(&session).await?
         } else if name == DEFAULT {
             choosing = Some(None);
             format!("From now on the configured model, `{}`, answers here.", self.choices.current())

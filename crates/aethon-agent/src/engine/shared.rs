@@ -7,7 +7,7 @@ use aethon_core::event::{Event, SessionChange};
 use aethon_core::ids::{AgentName, SessionId};
 use aethon_core::learned::{ModelFact, ModelKey};
 use aethon_core::live::Live;
-use aethon_core::message::{Inbound, Message};
+use aethon_core::message::{Handling, Inbound, Message};
 use aethon_core::session::TurnDefaults;
 
 use super::agents::{Agents, RunningAgent};
@@ -140,7 +140,11 @@ impl Shared {
         defaults: Option<&TurnDefaults>,
     ) -> (Arc<RunningAgent>, Option<String>) {
         let of_session = || defaults.and_then(|defaults| defaults.model.clone());
-        let Some(name) = inbound.wishes.model.clone().or_else(of_session) else { return (agent, None) };
+        // The program's own answer asks no model.
+        let asks = !matches!(inbound.handling, Handling::Program { .. });
+        let Some(name) = inbound.wishes.model.clone().or_else(of_session).filter(|_| asks) else {
+            return (agent, None);
+        };
         // A message's own model was checked when it was accepted; a session's may be gone since it was chosen.
         let agents = self.agents();
         let is_there = match agents.directory() {

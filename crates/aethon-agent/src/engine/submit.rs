@@ -34,7 +34,17 @@ impl Shared {
             let agents = self.agents();
             agents.directory().ok_or_else(|| no_such_model(name))?.check(name).await?;
         }
+        let names_a_model = inbound.wishes.model.is_some();
         inherit_from_original(&*self.services.log, &mut inbound).await?;
+        if let Some(name) = inbound.wishes.model.as_ref().filter(|_| !names_a_model) {
+            // The model of the repeated message may be gone by now.
+            let agents = self.agents();
+            let is_there = match agents.directory() {
+                Some(directory) => directory.check(name).await.is_ok(),
+                None => false,
+            };
+            inbound.wishes.model = inbound.wishes.model.take().filter(|_| is_there);
+        }
         if self.options.marks_files {
             mark_files(&mut inbound);
         }

@@ -402,7 +402,10 @@ impl<'e> Turn<'e> {
         let configured = &self.agent.model();
         let sources = response.sources();
         let mut message = response.into_message(&self.context.turn, configured, now);
-        self.list_sources(&mut message, &sources);
+        // A part of an answer goes on behind it.
+        if stop == StopReason::End {
+            self.list_sources(&mut message, &sources);
+        }
         self.tools.distinguish(&mut message);
         self.answer.usage += usage;
         self.answer.usage += std::mem::take(&mut self.dialogue.usage);

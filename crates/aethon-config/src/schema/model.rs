@@ -12,6 +12,8 @@ use serde::de::value::MapAccessDeserializer;
 use serde::de::{DeserializeSeed, Error, IntoDeserializer, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use crate::path::{KeyPath, Step};
+
 /// The model that answers. A fallback takes the same keys.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
@@ -163,6 +165,20 @@ impl Model {
         self.candidates().into_iter().chain(named).collect()
     }
 
+    /// The tables of models below this one, with their keys: the fallbacks, the named models, and the fallbacks that these
+    /// set themselves.
+    pub(crate) fn tables(&self) -> Vec<(KeyPath, &Model)> {
+        let mut all = tables_of(&KeyPath::of(["model", "fallbacks"]), &self.fallbacks);
+        for (name, named) in &self.named {
+            let section = KeyPath::of(["model", "named", name]);
+            if named.sets("fallbacks") {
+                all.extend(tables_of(&section.key("fallbacks"), &named.model.fallbacks));
+            }
+            all.push((section, &named.model));
+        }
+        all
+    }
+
     /// The model for summaries, complete in itself, if it is a different one. Sizes and sampling set for the main model do not
     /// apply to it.
     pub fn small_one(&self) -> Option<Model> {
@@ -210,9 +226,21 @@ impl Model {
         for named in named.values_mut() {
             named.inherit(self);
             named.model.complete(environment);
+            if named.is_keyless {
+                named.model.environment_key = Secret::default();
+            }
         }
         self.named = named;
     }
+}
+
+/// Returns the fallbacks that are tables, with their keys.
+fn tables_of<'m>(list: &KeyPath, fallbacks: &'m [Fallback]) -> Vec<(KeyPath, &'m Model)> {
+    let table = |(index, fallback): (usize, &'m Fallback)| match fallback {
+        Fallback::Model(model) => Some((list.clone().join(Step::Index(index)), &**model)),
+        Fallback::ModelId(_) => None,
+    };
+    fallbacks.iter().enumerate().filter_map(table).collect()
 }
 
 /// A model to try when the first one fails.
@@ -250,22 +278,25 @@ impl<'de> Visitor<'de> for FallbackVisitor {
     }
 }
 
-/// A named model. Keys that its table leaves out are those of `[model]`; but the key and the address of a service go to
-/// no other service.
+/// A named model. Keys that its table leaves out are those of `[model]`; but what belongs to a service, its key above all,
+/// goes to no other service and to no other address, and nothing stands by for it there.
 #[derive(Clone, Debug, Default)]
 pub struct NamedModel {
     /// The model, complete in itself once the configuration is loaded.
     pub model: Model,
     /// The keys in its table.
     set: BTreeSet<String>,
+    /// Whether the usual variable's key, which is that of the main model's address, stays away from its address.
+    is_keyless: bool,
 }
 
 /// The keys that belong to a service. A table that names another provider does not inherit them.
-const OF_SERVICE: [&str; 8] =
-    ["host", "allow_http", "api", "api_version", "region", "model_id", "extra", "service_tier"];
+const OF_SERVICE: [&str; 6] = ["host", "allow_http", "api", "api_version", "region", "model_id"];
 
-/// The keys that authorise. A table that names another provider or another address does not inherit them.
-const OF_ACCOUNT: [&str; 4] = ["api_key", "headers", "organization", "project"];
+/// The keys that authorise, or that only one service understands. A table that names another provider or another address
+/// does not inherit them.
+const OF_ACCOUNT: [&str; 7] =
+    ["api_key", "headers", "organization", "project", "extra", "service_tier", "small"];
 
 /// The keys that belong to a model. A table that names another model does not inherit them.
 const OF_MODEL: [&str; 2] = ["context_window", "max_tokens"];
@@ -280,13 +311,14 @@ impl NamedModel {
     pub(crate) fn inherit(&mut self, main: &Model) {
         let is_other_service = self.sets("provider") && self.model.provider != main.provider;
         let is_other_host = self.sets("host") && self.model.host.trim() != main.host.trim();
+        let is_elsewhere = is_other_service || is_other_host;
         let is_other_model =
             is_other_service || self.sets("model_id") && self.model.model_id != main.model_id;
         let is_kept = |key: &str| {
             self.set.contains(key)
                 || is_other_service && OF_SERVICE.contains(&key)
                 || is_other_model && OF_MODEL.contains(&key)
-                || (is_other_service || is_other_host) && OF_ACCOUNT.contains(&key)
+                || is_elsewhere && OF_ACCOUNT.contains(&key)
         };
         macro_rules! inherit {
             ($($field:ident)*) => { $(if !is_kept(stringify!($field)) { self.model.$field.clone_from(&main.$field); })* };
@@ -295,10 +327,9 @@ impl NamedModel {
             provider model_id api_key host allow_http api api_version max_tokens temperature top_p region context_window
             effort timeout_seconds max_retries small extra headers organization project web_search service_tier
         }
-        if is_other_service && !self.sets("small") {
-            self.model.small.clear();
-        }
-        if !self.sets("fallbacks") {
+        self.is_keyless = is_other_host && !is_other_service && !self.sets("api_key");
+        // Someone who chooses another service may not want the usual ones to have the conversation.
+        if !self.sets("fallbacks") && !is_elsewhere {
             // An id among them means a model of the main one's service.
             let fallbacks = main.candidates().into_iter().skip(1);
             self.model.fallbacks = fallbacks.map(|model| Fallback::Model(Box::new(model))).collect();
@@ -344,7 +375,7 @@ impl<'de> Visitor<'de> for NamedVisitor {
         let mut set = BTreeSet::new();
         let noting = NotingKeys { map, set: &mut set };
         let model = Model::deserialize(MapAccessDeserializer::new(noting))?;
-        Ok(NamedModel { model, set })
+        Ok(NamedModel { model, set, is_keyless: false })
     }
 }
 

@@ -1,5 +1,7 @@
 //! Compares a value with a schema that has been examined.
 
+use std::cell::Cell;
+
 use regex_lite::Regex;
 use serde_json::{Map, Value};
 
@@ -17,7 +19,12 @@ type Comparison = fn(f64, f64) -> bool;
 /// A check against a schema; `root` is what its references mean.
 pub(super) struct Check<'s> {
     pub(super) root: &'s Value,
+    /// How many schemas may still be compared with a value.
+    pub(super) left: Cell<u32>,
 }
+
+/// How many schemas are compared with values in one check. Forms that refer to each other can ask for any number.
+pub(super) const MAX_STEPS: u32 = 200_000;
 
 impl Check<'_> {
     /// Checks that a value fits a schema. `depth` counts nested schemas and references.
@@ -36,6 +43,10 @@ impl Check<'_> {
         if depth > 4 * MAX_DEPTH {
             return Err(format!("{place} is nested too deeply"));
         }
+        let Some(left) = self.left.get().checked_sub(1) else {
+            return Err(format!("{place} cannot be checked, because the schema has too many forms"));
+        };
+        self.left.set(left);
         if let Some(target) = fields.get("$ref").and_then(Value::as_str).and_then(|to| resolve(self.root, to))
         {
             self.value(target, value, place, depth + 1)?;

@@ -95,6 +95,7 @@ impl SopRouter {
             self.sops.open.set_running(&inbound.session, &run_id);
             if let Some(sop) = self.sops.parts.catalog.sop(&run.sop_name).await? {
                 choose_model(inbound, &sop);
+                inbound.wishes.schema = answer_schema(&sop)?.map(Box::new).or(inbound.wishes.schema.take());
             }
             hand_to_run(inbound, run.sop_name, &run_id);
             return Ok(Some(Effect::Continue { run_id }));

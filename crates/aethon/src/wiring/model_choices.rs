@@ -20,8 +20,14 @@ use super::model_builder::ModelBuilder;
 /// How long the list of a service is believed.
 const LISTED_FOR: Duration = Duration::from_secs(300);
 
+/// How long it is believed that a service lists nothing, or does not answer.
+const MISSING_FOR: Duration = Duration::from_secs(30);
+
 /// How long a service may take to list its models.
-const LIST_WAIT: Duration = Duration::from_secs(5);
+const LIST_WAIT: Duration = Duration::from_secs(2);
+
+/// The longest name of a model, in bytes.
+const MAX_NAME: usize = 200;
 
 /// How many similar names an error mentions.
 const MAX_NAMED: usize = 3;
@@ -43,7 +49,10 @@ impl Choices {
     /// Returns the list of the configured service, which may be some minutes old; empty if there is none.
     async fn listed(&self) -> Arc<[ListedModel]> {
         let known = self.listed.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        if let Some((_, list)) = known.filter(|(at, _)| at.elapsed() < LISTED_FOR) {
+        let is_believed = |at: &Instant, list: &[ListedModel]| {
+            at.elapsed() < if list.is_empty() { MISSING_FOR } else { LISTED_FOR }
+        };
+        if let Some((_, list)) = known.filter(|(at, list)| is_believed(at, list)) {
             return list;
         }
         let list: Arc<[ListedModel]> = match timeout(LIST_WAIT, self.provider.list()).await {
@@ -54,11 +63,8 @@ impl Choices {
             }
             Err(_) => Arc::default(),
         };
-        // A service that cannot be reached now is asked again with the next look.
-        if !list.is_empty() {
-            let known = Some((Instant::now(), list.clone()));
-            *self.listed.lock().unwrap_or_else(PoisonError::into_inner) = known;
-        }
+        let known = Some((Instant::now(), list.clone()));
+        *self.listed.lock().unwrap_or_else(PoisonError::into_inner) = known;
         list
     }
 
@@ -127,6 +133,11 @@ impl ModelDirectory for Choices {
     }
 
     async fn check(&self, name: &str) -> Result<()> {
+        let is_name =
+            !name.trim().is_empty() && name.len() <= MAX_NAME && !name.chars().any(char::is_control);
+        if !is_name {
+            return Err(no_such_model(name));
+        }
         let main = &self.main;
         let is_configured = || name == main.model_id || self.fallback(name).is_some();
         // All names of an offline model are known, and none of them means another one.
