@@ -294,3 +294,70 @@ fn an_empty_key_is_the_providers_usual_variable() {
     assert_eq!(config.memory.embedding.key().expose(), "m");
     assert!(config.model.key().is_empty());
 }
+
+#[test]
+fn a_named_model_takes_the_rest_from_the_main_one() {
+    let home = Home::with(
+        r#"
+        [model]
+        provider = "openai"
+        model_id = "gpt-5.2"
+        api_key = "sk-main"
+        temperature = 0.5
+        small = "gpt-5-mini"
+        context_window = 100000
+        fallbacks = ["gpt-5"]
+        headers = { X-Team = "a" }
+        [model.named.fast]
+        model_id = "gpt-5-mini"
+        effort = "low"
+        [model.named.twin]
+        "#,
+    );
+    let model = home.load().unwrap().config.model;
+    let fast = &model.named["fast"].model;
+    assert_eq!(
+        (fast.model_id.as_str(), fast.temperature, fast.context_window),
+        ("gpt-5-mini", Some(0.5), None)
+    );
+    assert_eq!(
+        (fast.api_key.expose(), fast.small.as_str(), fast.headers.len()),
+        ("sk-main", "gpt-5-mini", 1)
+    );
+    assert_eq!(fast.candidates().len(), 2, "the fallbacks stand by for it");
+    let twin = serde_json::to_value(&model.named["twin"].model).unwrap();
+    let mut whole = serde_json::to_value(&model).unwrap();
+    whole.as_object_mut().unwrap().remove("named");
+    for (key, value) in whole.as_object().unwrap().iter().filter(|(key, _)| *key != "fallbacks") {
+        assert_eq!(&twin[key], value, "{key} is not inherited; add it to `inherit!`");
+    }
+}
+
+#[test]
+fn what_authorises_at_one_service_goes_to_no_other() {
+    let home = Home::with(
+        r#"
+        [model]
+        provider = "openai"
+        model_id = "gpt-5.2"
+        headers = { X-Team = "a" }
+        fallbacks = ["gpt-5"]
+        [model.named.box]
+        host = "http://127.0.0.1:8080/v1"
+        [model.named.local]
+        provider = "ollama"
+        [model.named.box2]
+        host = "http://127.0.0.1:8080/v1"
+        api_key = "own"
+        "#,
+    )
+    .environment(&[("OPENAI_API_KEY", "sk-usual")]);
+    let model = home.load().unwrap().config.model;
+    assert_eq!(model.key().expose(), "sk-usual");
+    for name in ["box", "local"] {
+        let named = &model.named[name].model;
+        assert!(named.key().is_empty() && named.headers.is_empty(), "{name}");
+        assert_eq!(named.candidates().len(), 1, "{name} has no fallbacks elsewhere");
+    }
+    assert_eq!(model.named["box2"].model.key().expose(), "own");
+}

@@ -269,6 +269,14 @@ mod tests {
     use super::*;
 
     #[test]
+    fn forms_that_refer_to_each_other_end_with_a_fault() {
+        let again = json!({"$ref": "#/$defs/a"});
+        let schema = json!({"$defs": {"a": {"oneOf": [again, again]}}, "$ref": "#/$defs/a"});
+        let schema = AnswerSchema::parse(schema).unwrap();
+        assert!(schema.check(&json!(1)).is_err());
+    }
+
+    #[test]
     fn faulty_schemas_are_refused_with_their_place() {
         let check = |schema: Value, expected: &str| {
             let refused = AnswerSchema::parse(schema).unwrap_err().to_string();
