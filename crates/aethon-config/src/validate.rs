@@ -34,6 +34,9 @@ pub(crate) fn check(config: &Config) -> Vec<Remark> {
                 "1 to 64 letters, digits, `-`, `_` and `.`",
             );
         }
+        if name == "default" {
+            remarks.problem(key.clone(), "the word for the configured model", "another name");
+        }
         if !named.model.named.is_empty() {
             remarks.problem(key.key("named"), "named models of a named model", "one list, in [model]");
         }

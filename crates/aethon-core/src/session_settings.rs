@@ -130,8 +130,9 @@ impl SessionPatch {
         if !has(&self.folder, &|name| is_name(name, MAX_NAME)) {
             return Err(("folder", "must be at most 200 characters, without line breaks"));
         }
-        if !has(&self.instructions, &|text| text.chars().count() <= MAX_INSTRUCTIONS) {
-            return Err(("instructions", "must be at most 20,000 characters"));
+        let is_text = |text: &str| !text.chars().any(|c| c.is_control() && !matches!(c, '\n' | '\r' | '\t'));
+        if !has(&self.instructions, &|text| text.chars().count() <= MAX_INSTRUCTIONS && is_text(text)) {
+            return Err(("instructions", "must be at most 20,000 characters, without control characters"));
         }
         Ok(self)
     }

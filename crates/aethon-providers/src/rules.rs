@@ -63,7 +63,9 @@ impl ModelRules {
             hides_thoughts: known.reasons && !SHOWS_THOUGHTS.iter().any(|family| name.starts_with(family)),
             tells_thoughts: is_gemini && known.reasons,
             insists_on_signatures: generation >= Generation::Gemini((3, 0)),
-            searches_web: known.service.searches_web,
+            // A price for searches is a sign of them, too; the table has gaps.
+            searches_web: known.service.searches_web
+                || known.price.is_some_and(|price| price.search.is_some()),
             cache_points: known.service.prompt_caching.is_some(),
             tool_cache_points: known
                 .service

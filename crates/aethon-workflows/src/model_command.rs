@@ -55,6 +55,10 @@ impl ModelCommand {
     async fn overview(&self, session: &SessionId) -> Result<String> {
         let (offered, configured) = (self.choices.offered().await, self.choices.current());
         let now = match self.chosen(session).await? {
+            Some(chosen) if self.choices.check(&chosen).await.is_err() => format!(
+                "This conversation chose `{chosen}`, which is not configured any more; the configured model, `{configured}`, \
+                 answers."
+            ),
             Some(chosen) => format!("This conversation uses `{chosen}`."),
             None => format!("This conversation uses the configured model, `{configured}`."),
         };

@@ -249,3 +249,40 @@ fn offline_models_have_no_siblings() {
         (&json!("hi"), &json!("fake-2"))
     );
 }
+
+#[test]
+fn doctor_and_check_know_the_named_models() {
+    let home = server::home();
+    let arguments = [
+        "--set",
+        "model.provider=fake",
+        "--set",
+        "budget.daily_usd=1",
+        "--set",
+        "model.named.far={ provider = \"openai\", model_id = \"zz\", host = \"https://x.invalid/v1\", api_key = \"k\" }",
+    ];
+    let check: Vec<&str> = arguments.iter().copied().chain(["--check"]).collect();
+    let output = aethon_tests::server::run_server(home.path(), &check);
+    let said =
+        format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(said.contains("zz"), "{said}");
+}
+
+#[test]
+fn a_last_line_that_repeats_the_text_of_ollama_does_not_double_it() {
+    let stub = Stub::answering(|seen| match seen.line.as_str() {
+        "POST /api/chat" => ok(
+            "application/x-ndjson",
+            concat!(
+                "{\"message\":{\"role\":\"assistant\",\"content\":\"Hel\"},\"done\":false}\n",
+                "{\"message\":{\"role\":\"assistant\",\"content\":\"lo.\"},\"done\":false}\n",
+                "{\"message\":{\"role\":\"assistant\",\"content\":\"Hello.\"},\"done\":true,\"done_reason\":\"stop\"}\n",
+            ),
+        ),
+        _ => failure("404 Not Found", "", "{}"),
+    });
+    let host = format!("model.host=\"http://{}\"", stub.address);
+    let server = Server::start(&["model.provider=ollama", "model.model_id=m", &host]);
+    let frames = server.chat("default").say("1", "hi");
+    assert_eq!(of_type(&frames, "done")[0]["text"], "Hello.");
+}

@@ -252,7 +252,10 @@ impl ResponseBuffer {
         }
         self.has_emitted = true;
         self.thinking = false;
-        match self.blocks.last_mut() {
+        // A thought in between parts no word, unless the service wants the order back.
+        let is_loose = |block: &Block| matches!(block, Block::Reasoning { opaque: None, .. });
+        let place = self.blocks.iter().rposition(|block| !is_loose(block));
+        match place.and_then(|place| self.blocks.get_mut(place)) {
             Some(Block::Text { text: said, .. }) => {
                 if said.len() + text.len() > LONG && said.capacity() < MAX_SAID {
                     said.reserve_exact(MAX_SAID.saturating_sub(said.len()));

@@ -124,17 +124,32 @@ impl ModelCall {
                 continue;
             }
             let whole = self.whole(&round.request);
-            if self.try_in_round(&mut round, place, whole).await? {
-                return Ok(round.stand_in(place));
+            match self.try_in_round(&mut round, place, whole).await {
+                Ok(true) => return Ok(round.stand_in(place)),
+                Ok(false) => {}
+                // What this one does not accept, one that is left alone may.
+                Err(CallError::Model(error)) if round.leaves_alone_before(place) => {
+                    round.miss(place, Reason::Model(error), Contact::Asked);
+                    return self.last_resort(round, adapt).await;
+                }
+                Err(error) => return Err(error),
             }
+        }
+        if round.overflow.is_some() && round.leaves_alone_before(usize::MAX) {
+            return self.last_resort(round, adapt).await;
         }
         if let Some(overflow) = round.overflow {
             // The conversation has to become shorter, whatever is wrong with the other models.
             return Err(CallError::Model(overflow.error));
         }
         for place in small {
-            if self.try_small(&mut round, place, adapt).await? {
-                return Ok(round.stand_in(place));
+            match self.try_small(&mut round, place, adapt).await {
+                Ok(true) => return Ok(round.stand_in(place)),
+                Ok(false) => {}
+                Err(CallError::Model(error)) if round.leaves_alone_before(place) => {
+                    round.miss(place, Reason::Model(error), Contact::Asked);
+                }
+                Err(error) => return Err(error),
             }
         }
         self.last_resort(round, adapt).await
@@ -409,9 +424,20 @@ impl Round<'_> {
             Missed::Unasked(reason) => (reason, Contact::NotAsked),
             Missed::Resting(error) => (Reason::Model(error), Contact::Resting),
         };
-        let model = candidate.provider.capabilities().model.clone();
-        self.misses.push(FailedAttempt { place, model, reason, contact });
+        self.miss(place, reason, contact);
         Ok(())
+    }
+
+    fn miss(&mut self, place: usize, reason: Reason, contact: Contact) {
+        if let Some(candidate) = self.models.candidates().get(place) {
+            let model = candidate.provider.capabilities().model.clone();
+            self.misses.push(FailedAttempt { place, model, reason, contact });
+        }
+    }
+
+    /// Returns whether a model before this place is left alone, and a new turn may ask it all the same.
+    fn leaves_alone_before(&self, place: usize) -> bool {
+        self.request.attempt == 0 && self.misses.iter().any(|miss| miss.place < place && miss.is_resting())
     }
 
     /// Describes the model that answers, unless it is the configured one.

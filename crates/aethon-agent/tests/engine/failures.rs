@@ -68,6 +68,24 @@ async fn text_that_was_a_thought_is_not_the_answer() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_thought_in_between_parts_no_word() {
+    let thought = || Step::Event(ModelEvent::ReasoningDone { text: "hm".into(), opaque: None });
+    let thinking = || Step::Event(ModelEvent::Reasoning("hm".into()));
+    let steps = vec![
+        Step::say("Hel"),
+        thinking(),
+        thought(),
+        Step::say("lo wor"),
+        thinking(),
+        thought(),
+        Step::say("ld"),
+        Step::finish(StopReason::End),
+    ];
+    let (_, reply) = ask(vec![steps]).await;
+    assert_eq!(reply.text, "Hello world");
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_full_window_ends_an_answer_without_a_second_request() {
     let (harness, reply) =
         ask(vec![vec![Step::say("half "), Step::finish(StopReason::Window)], says("half")]).await;

@@ -24,9 +24,13 @@ pub enum State {
     Overloaded,
     LimitedBriefly,
     LimitedForLong,
+    /// It finds fault with the request.
+    Refusing,
+    /// It says that the conversation is too long, whatever its length.
+    TooLong,
 }
 
-use State::{LimitedBriefly, LimitedForLong, Ok as Works, Overloaded};
+use State::{LimitedBriefly, LimitedForLong, Ok as Works, Overloaded, Refusing, TooLong};
 
 const STATES: [State; 4] = [Works, Overloaded, LimitedBriefly, LimitedForLong];
 
@@ -111,6 +115,8 @@ impl ModelProvider for Service {
             Overloaded => return error(ModelErrorKind::Overloaded, None),
             LimitedBriefly => return error(ModelErrorKind::RateLimit, Some(1)),
             LimitedForLong => return error(ModelErrorKind::RateLimit, Some(3_000)),
+            Refusing => return error(ModelErrorKind::InvalidRequest, None),
+            TooLong => return error(ModelErrorKind::ContextLength, None),
         }
         let tokens = size(&request);
         self.largest.fetch_max(tokens, Ordering::Relaxed);
@@ -242,4 +248,19 @@ async fn message_says_which_models_were_asked() {
     // The wait that a service names does not keep a person from asking again.
     main.set(Works);
     assert_eq!(house.ask(&session("a"), "again").await.text, "from main");
+}
+
+#[tokio::test(start_paused = true)]
+async fn model_that_is_left_alone_is_asked_if_the_fallback_refuses() {
+    for refusal in [Refusing, TooLong, Overloaded] {
+        let (main, small) = pair();
+        let house = house(&main, &small);
+        main.set(Overloaded);
+        for turn in ["one", "two"] {
+            assert_eq!(house.ask(&session("a"), turn).await.model, "small");
+        }
+        main.set(Works);
+        small.set(refusal);
+        assert_eq!(house.ask(&session("a"), "three").await.text, "from main", "{refusal:?}");
+    }
 }

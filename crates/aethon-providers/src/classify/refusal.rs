@@ -93,6 +93,10 @@ fn of_words(words: &str) -> Option<LearnedRestriction> {
     if words.contains("reasoning_content") && MISSES.iter().any(|sign| words.contains(sign)) {
         return Some(LearnedRestriction::NeedsReasoningEcho);
     }
+    // A schema that a service finds fault with says nothing about the next one.
+    if words.contains("invalid schema") {
+        return None;
+    }
     if SIGNS.iter().any(|sign| words.contains(sign)) {
         // A suggested remedy may name another parameter after the refused one.
         let places =

@@ -19,6 +19,8 @@ pub(super) struct OllamaDecoder {
     input_tokens: u64,
     ids: CallIds,
     thought: String,
+    /// The text so far.
+    said: String,
     told: usize,
     has_calls: bool,
     model: Option<String>,
@@ -94,6 +96,7 @@ impl OllamaDecoder {
             input_tokens,
             ids,
             thought: String::new(),
+            said: String::new(),
             told: 0,
             has_calls: false,
             model: None,
@@ -101,15 +104,18 @@ impl OllamaDecoder {
         }
     }
 
-    fn delta(&mut self, delta: MessageDelta, events: &mut Events) {
+    fn delta(&mut self, delta: MessageDelta, is_last: bool, events: &mut Events) {
         if let Some(text) = delta.thinking.filter(|text| !text.is_empty()) {
             self.told += text.len();
             self.thought.push_str(&text);
             events.push_back(ModelEvent::Reasoning(text));
         }
-        if let Some(text) = delta.content.filter(|text| !text.is_empty()) {
+        // Some servers repeat the whole text in the last line.
+        let is_repeated = |text: &String| is_last && *text == self.said;
+        if let Some(text) = delta.content.filter(|text| !text.is_empty() && !is_repeated(text)) {
             self.end_thought(events);
             self.told += text.len();
+            self.said.push_str(&text);
             events.push_back(ModelEvent::Text(text));
         }
         for data in delta.images {
@@ -149,7 +155,7 @@ impl Decoder for OllamaDecoder {
         let completion =
             line.response.map(|content| MessageDelta { content: Some(content), ..MessageDelta::default() });
         if let Some(delta) = line.message.or(completion) {
-            self.delta(delta, events);
+            self.delta(delta, line.done, events);
         }
         if line.done {
             let reason = line.done_reason.as_deref().map(Ending::of);

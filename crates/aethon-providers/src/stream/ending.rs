@@ -59,6 +59,7 @@ impl Ending {
             | "internal_error"
             | "server_error"
             | "engine_error"
+            | "model_error"
             | "malformed_function_call"
             | "malformed_response"
             | "unexpected_tool_call"

@@ -1,5 +1,6 @@
 //! Builds the models from `[model]` and its fallbacks.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use aethon_agent::{Learned, Models};
@@ -90,7 +91,11 @@ pub(crate) async fn concerns(prepared: &Prepared) -> Vec<Concern> {
     }
     let today = prepared.clock().now().to_zoned(TimeZone::UTC).date();
     let mut all = Vec::new();
-    for model in prepared.config.model.candidates() {
+    let mut seen = BTreeSet::new();
+    for model in prepared.config.model.all() {
+        if !seen.insert((model.provider.name(), model.model_id.clone(), model.host.clone())) {
+            continue;
+        }
         let facts = facts(prepared, &model);
         // Ollama describes its own models, and an owner who set `context_window` knows the model.
         let mut is_described = model.provider == Provider::Ollama || model.context_window.is_some();

@@ -179,7 +179,8 @@ impl ModelChoices for Choices {
                 offered.push(self.offer(id, name.clone(), &main.sibling(id), ModelSource::Service));
             }
         }
-        if listed.is_empty() {
+        // What a server of one's own has, the table does not know.
+        if listed.is_empty() && main.host.trim().is_empty() {
             for id in self.catalogued() {
                 if is_new(&offered, &id) {
                     offered.push(self.offer(&id, None, &main.sibling(&id), ModelSource::Catalog));

@@ -1,9 +1,12 @@
 //! The configured models whose price is unknown, so that their calls do not count against the daily budget.
 
-use aethon_agent::Learned;
-use aethon_core::ledger::Price;
+use std::collections::BTreeSet;
+use std::sync::Arc;
 
-use super::model::AgentModels;
+use aethon_core::ledger::Price;
+use aethon_core::model::ModelProvider;
+
+use super::model_builder::ModelBuilder;
 use crate::prepared::Prepared;
 
 /// A model whose price matters.
@@ -24,7 +27,11 @@ pub(crate) async fn models(prepared: &Prepared) -> Vec<String> {
     let is_unpriced = |priced: &PricedModel| prices(&priced.provider, &priced.model, priced.told).is_none();
     let mut all = Vec::new();
     // Models on this machine are free unless someone states a price.
-    for model in AgentModels::of(prepared, Learned::default()).models.iter() {
+    let own = prepared.source.parts.model.clone();
+    let builder = ModelBuilder::of(prepared, Vec::new());
+    let configured = || prepared.config.model.all().iter().map(|model| builder.build(model)).collect();
+    let models: Vec<Arc<dyn ModelProvider>> = own.map_or_else(configured, |own| vec![own]);
+    for model in &models {
         if model.capabilities().is_local {
             continue;
         }
@@ -51,7 +58,7 @@ pub(crate) async fn models(prepared: &Prepared) -> Vec<String> {
         let listed = super::transcription::listed(&prepared.config, &prepared.catalog, service.model());
         if listed.is_some() { None } else { named(service.model()) }
     }));
-    let mut unpriced: Vec<String> = all.into_iter().filter(is_unpriced).map(|priced| priced.model).collect();
-    unpriced.dedup();
-    unpriced
+    let mut seen = BTreeSet::new();
+    let unpriced = all.into_iter().filter(is_unpriced).map(|priced| priced.model);
+    unpriced.filter(|model| seen.insert(model.clone())).collect()
 }
