@@ -3,12 +3,13 @@
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
+use aethon_core::error::Result;
 use aethon_core::event::{Event, SessionChange};
 use aethon_core::ids::{AgentName, SessionId};
 use aethon_core::learned::{ModelFact, ModelKey};
 use aethon_core::live::Live;
 use aethon_core::message::{Handling, Inbound, Message};
-use aethon_core::session::TurnDefaults;
+use aethon_core::session::{TurnDefaults, no_such_model};
 
 use super::agents::{Agents, RunningAgent};
 use super::beside::{PeerTurns, Watchers};
@@ -146,17 +147,18 @@ impl Shared {
             return (agent, None);
         };
         // A message's own model was checked when it was accepted; a session's may be gone since it was chosen.
-        let agents = self.agents();
-        let is_there = match agents.directory() {
-            Some(directory) if inbound.wishes.model.is_none() => directory.check(&name).await.is_ok(),
-            Some(_) => true,
-            None => false,
-        };
-        let chosen = is_there.then(|| agents.choosing(&agent, &name, &self.services)).flatten();
+        let is_there = inbound.wishes.model.is_some() || self.check_model(&name).await.is_ok();
+        let chosen = is_there.then(|| self.agents().choosing(&agent, &name, &self.services)).flatten();
         match chosen {
             Some(chosen) => (chosen, None),
             None => (agent, Some(name)),
         }
+    }
+
+    /// Checks that there is a model of this name to choose.
+    pub(super) async fn check_model(&self, name: &str) -> Result<()> {
+        let agents = self.agents();
+        agents.directory().ok_or_else(|| no_such_model(name))?.check(name).await
     }
 
     /// Returns the changes of the model's instructions to report to the owner.

@@ -9,7 +9,7 @@ use aethon_core::assistant::{PendingReply, Submitted};
 use aethon_core::error::{Error, Result};
 use aethon_core::ids::TurnId;
 use aethon_core::message::Inbound;
-use aethon_core::session::{Accepted, TurnRecord, no_such_model};
+use aethon_core::session::{Accepted, TurnRecord};
 use aethon_core::surface::Surface;
 use tokio::sync::oneshot;
 
@@ -31,18 +31,13 @@ impl Shared {
         }
         self.agents().find(&inbound.agent)?;
         if let Some(name) = &inbound.wishes.model {
-            let agents = self.agents();
-            agents.directory().ok_or_else(|| no_such_model(name))?.check(name).await?;
+            self.check_model(name).await?;
         }
         let names_a_model = inbound.wishes.model.is_some();
         inherit_from_original(&*self.services.log, &mut inbound).await?;
         if let Some(name) = inbound.wishes.model.as_ref().filter(|_| !names_a_model) {
             // The model of the repeated message may be gone by now.
-            let agents = self.agents();
-            let is_there = match agents.directory() {
-                Some(directory) => directory.check(name).await.is_ok(),
-                None => false,
-            };
+            let is_there = self.check_model(name).await.is_ok();
             inbound.wishes.model = inbound.wishes.model.take().filter(|_| is_there);
         }
         if self.options.marks_files {
