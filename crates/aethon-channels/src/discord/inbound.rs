@@ -40,16 +40,18 @@ pub(super) fn arrival(message: &Value, us: &str, is_private: bool) -> Option<Arr
     let is_others = author_of_it.is_some_and(|author| author != us && author != sender.id);
     let quoted = replied["content"].as_str().filter(|_| is_others && !is_forwarded).map(str::to_owned);
     Some(Arrival {
-        id: id(&message["id"])?,
-        chat: id(&message["channel_id"])?,
-        sender,
         is_private,
         is_addressed: is_private || is_named || author_of_it == Some(us),
         text: words,
         quoted,
         is_forwarded,
         files,
-        at: message["timestamp"].as_str()?.parse().ok()?,
+        ..Arrival::new(
+            id(&message["id"])?,
+            id(&message["channel_id"])?,
+            sender,
+            message["timestamp"].as_str()?.parse().ok()?,
+        )
     })
 }
 
@@ -57,16 +59,9 @@ pub(super) fn arrival(message: &Value, us: &str, is_private: bool) -> Option<Arr
 pub(super) fn command(interaction: &Value, now: Timestamp) -> Option<Arrival> {
     let name = interaction["data"]["name"].as_str()?;
     Some(Arrival {
-        id: id(&interaction["id"])?,
-        chat: id(&interaction["channel_id"])?,
-        sender: who(interaction)?,
         is_private: interaction["guild_id"].is_null(),
-        is_addressed: true,
         text: format!("/{name}"),
-        quoted: None,
-        is_forwarded: false,
-        files: Vec::new(),
-        at: now,
+        ..Arrival::new(id(&interaction["id"])?, id(&interaction["channel_id"])?, who(interaction)?, now)
     })
 }
 
@@ -98,6 +93,7 @@ fn offer(file: &Value) -> Option<RemoteFile> {
         mime: mime.split(';').next().unwrap_or_default().trim().to_owned(),
         size: file["size"].as_u64().unwrap_or(0),
         seconds: file["duration_secs"].as_f64().map(|seconds| seconds.ceil() as u64),
+        is_quoted: false,
     })
 }
 

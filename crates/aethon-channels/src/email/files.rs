@@ -51,7 +51,14 @@ impl Files {
             let place = FilePlace { validity, uid, number };
             let size = u64::try_from(file.bytes.len()).unwrap_or(u64::MAX);
             kept.insert(place, file.bytes);
-            RemoteFile { handle: place.handle(), name: file.name, mime: file.mime, size, seconds: None }
+            RemoteFile {
+                handle: place.handle(),
+                name: file.name,
+                mime: file.mime,
+                size,
+                seconds: None,
+                is_quoted: false,
+            }
         };
         files.into_iter().enumerate().map(offer).collect()
     }

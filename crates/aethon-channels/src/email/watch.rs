@@ -231,16 +231,10 @@ impl Session {
         let is_forwarded = passed_on.is_some() && own.is_empty();
         let text = passed_on.clone().filter(|_| is_forwarded).unwrap_or(own);
         Ok(Arrival {
-            id: format!("{} {}", sender.id, letter.id),
-            chat,
-            sender,
-            is_private: true,
-            is_addressed: true,
             text: text.trim().to_owned(),
             quoted: passed_on.filter(|_| !is_forwarded),
             is_forwarded,
-            files: Vec::new(),
-            at,
+            ..Arrival::new(format!("{} {}", sender.id, letter.id), chat, sender, at)
         })
     }
 }
@@ -253,6 +247,7 @@ fn too_long(size: u32) -> RemoteFile {
         mime: "application/octet-stream".into(),
         size: u64::from(size),
         seconds: None,
+        is_quoted: false,
     }
 }
 

@@ -33,7 +33,14 @@ pub(super) fn arrival(
         // Files of encrypted rooms have no address.
         let size = info["size"].as_u64().unwrap_or(0);
         let seconds = info["duration"].as_u64().map(|milliseconds| milliseconds.div_ceil(1000));
-        files.push(RemoteFile { handle: text(&content["url"])?, name, mime, size, seconds });
+        files.push(RemoteFile {
+            handle: text(&content["url"])?,
+            name,
+            mime,
+            size,
+            seconds,
+            is_quoted: false,
+        });
     }
     let quoted = content["m.relates_to"]["m.in_reply_to"].is_object().then(|| fallback(&mut body)).flatten();
     // Our own words are already in the conversation.
@@ -43,16 +50,17 @@ pub(super) fn arrival(
         mentions.is_some_and(|mentions| mentions.iter().any(|user| user == us)) || body.contains(us);
     let millis = event["origin_server_ts"].as_i64()?;
     Some(Arrival {
-        id: text(&event["event_id"])?,
-        chat: room.to_owned(),
-        sender: Sender { id: sender.to_owned(), name: None, group: (!is_private).then(|| room.to_owned()) },
         is_private,
         is_addressed: is_private || is_named || is_reply_to_us,
         text: body.replace(us, "").trim().to_owned(),
         quoted,
-        is_forwarded: false,
         files,
-        at: Timestamp::from_millisecond(millis).ok()?,
+        ..Arrival::new(
+            text(&event["event_id"])?,
+            room.to_owned(),
+            Sender { id: sender.to_owned(), name: None, group: (!is_private).then(|| room.to_owned()) },
+            Timestamp::from_millisecond(millis).ok()?,
+        )
     })
 }
 

@@ -34,17 +34,16 @@ pub(super) fn arrival(event: &Value, us: &str) -> Option<Arrival> {
     // A message that was only forwarded has no text of its own.
     let is_forwarded = words.is_empty() && files.is_empty();
     let (said, quoted) = if is_forwarded { (quoted.unwrap_or_default(), None) } else { (words, quoted) };
+    let chat = if is_private { channel.to_owned() } else { format!("{channel}:{thread}") };
+    let author = Sender { id: text(&event["user"])?, name: None, group: None };
     Some(Arrival {
-        id: format!("{channel}:{ts}"),
-        chat: if is_private { channel.to_owned() } else { format!("{channel}:{thread}") },
-        sender: Sender { id: text(&event["user"])?, name: None, group: None },
         is_private,
         is_addressed: is_private || is_named || is_reply_to_us,
         text: said,
         quoted,
         is_forwarded,
         files,
-        at: at(ts)?,
+        ..Arrival::new(format!("{channel}:{ts}"), chat, author, at(ts)?)
     })
 }
 
@@ -70,16 +69,14 @@ pub(super) fn command(payload: &Value, now: Timestamp) -> Option<Arrival> {
     };
     let is_private = channel.starts_with('D');
     Some(Arrival {
-        id: format!("command:{}", payload["trigger_id"].as_str()?),
-        chat: channel.to_owned(),
-        sender: Sender { id: sender.to_owned(), name: None, group: None },
         is_private,
-        is_addressed: true,
         text: text.trim().to_owned(),
-        quoted: None,
-        is_forwarded: false,
-        files: Vec::new(),
-        at: now,
+        ..Arrival::new(
+            format!("command:{}", payload["trigger_id"].as_str()?),
+            channel.to_owned(),
+            Sender { id: sender.to_owned(), name: None, group: None },
+            now,
+        )
     })
 }
 
@@ -122,6 +119,7 @@ fn offer(file: &Value) -> Option<RemoteFile> {
         mime: text(&file["mimetype"]).unwrap_or_else(|| "application/octet-stream".into()),
         size: file["size"].as_u64().unwrap_or(0),
         seconds: file["duration_ms"].as_u64().map(|milliseconds| milliseconds.div_ceil(1000)),
+        is_quoted: false,
     })
 }
 

@@ -62,18 +62,8 @@ mod tests {
     use crate::talk::tests::rules;
 
     fn arrival(sender: &str, is_private: bool) -> Arrival {
-        Arrival {
-            id: "1".into(),
-            chat: "chat".into(),
-            sender: Sender { id: sender.into(), name: Some(format!("@N{sender}")), group: None },
-            is_private,
-            is_addressed: true,
-            text: "hi".into(),
-            quoted: None,
-            is_forwarded: false,
-            files: Vec::new(),
-            at: Timestamp::UNIX_EPOCH,
-        }
+        let author = Sender { id: sender.into(), name: Some(format!("@N{sender}")), group: None };
+        Arrival { is_private, text: "hi".into(), ..Arrival::new("1", "chat", author, Timestamp::UNIX_EPOCH) }
     }
 
     #[test]

@@ -163,14 +163,71 @@ pub(crate) struct Arrival {
     pub(crate) is_addressed: bool,
     /// The text, without the mention of us.
     pub(crate) text: String,
-    /// Other people's words that it quotes.
+    /// Other people's words that it quotes or answers.
     pub(crate) quoted: Option<String>,
+    /// Our own words or the sender's that it answers; other people's are [`Arrival::quoted`].
+    #[serde(default)]
+    pub(crate) answered: Option<Answered>,
+    /// Other people's words that came before it in the same thread, if the conversation does not have them.
+    #[serde(default)]
+    pub(crate) earlier: Option<String>,
     /// Whether all of it is someone else's, forwarded.
     pub(crate) is_forwarded: bool,
     /// Files.
     pub(crate) files: Vec<RemoteFile>,
+    /// The answer to its sender if it has neither words nor files that a model could be shown: it starts no turn.
+    #[serde(default)]
+    pub(crate) wordless: Option<String>,
+    /// The platform's name, unique in its chat, for messages sent in one act, such as the pictures of an album.
+    #[serde(default)]
+    pub(crate) act: Option<String>,
+    /// The id of the earlier message of the same sender that it replaces, for an edit; its own id names the edit.
+    #[serde(default)]
+    pub(crate) replaces: Option<String>,
     /// When it was written.
     pub(crate) at: Timestamp,
+}
+
+impl Arrival {
+    /// A message without words, addressed to us in a private chat.
+    pub(crate) fn new(id: impl Into<String>, chat: impl Into<String>, sender: Sender, at: Timestamp) -> Self {
+        Self {
+            id: id.into(),
+            chat: chat.into(),
+            sender,
+            is_private: true,
+            is_addressed: true,
+            text: String::new(),
+            quoted: None,
+            answered: None,
+            earlier: None,
+            is_forwarded: false,
+            files: Vec::new(),
+            wordless: None,
+            act: None,
+            replaces: None,
+            at,
+        }
+    }
+}
+
+/// Words of a conversation that a message answers.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Answered {
+    /// Who wrote them.
+    pub(crate) author: AnsweredAuthor,
+    /// The whole text, or the part of it that was chosen.
+    pub(crate) text: String,
+}
+
+/// Who wrote the words that a message answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum AnsweredAuthor {
+    /// We did.
+    Assistant,
+    /// The sender of the message did.
+    Sender,
 }
 
 /// The author of something.
@@ -198,6 +255,9 @@ pub(crate) struct RemoteFile {
     /// Its claimed duration in seconds, if it is a recording.
     #[serde(default)]
     pub(crate) seconds: Option<u64>,
+    /// Whether another person sent it and the message only answers theirs, so that it is untrusted.
+    #[serde(default)]
+    pub(crate) is_quoted: bool,
 }
 
 /// A button press.

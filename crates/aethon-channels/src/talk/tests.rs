@@ -185,16 +185,13 @@ impl Stage {
 
     fn arrival(&self, id: &str, text: &str) -> Arrival {
         Arrival {
-            id: id.into(),
-            chat: "7".into(),
-            sender: Sender { id: "1".into(), name: Some("@ada".into()), group: None },
-            is_private: true,
-            is_addressed: true,
             text: text.into(),
-            quoted: None,
-            is_forwarded: false,
-            files: Vec::new(),
-            at: aethon_core::clock::Clock::now(&*self.clock),
+            ..Arrival::new(
+                id,
+                "7",
+                Sender { id: "1".into(), name: Some("@ada".into()), group: None },
+                aethon_core::clock::Clock::now(&*self.clock),
+            )
         }
     }
 
@@ -233,7 +230,14 @@ fn known() -> Rules {
 }
 
 fn text_file() -> RemoteFile {
-    RemoteFile { handle: "f".into(), name: "a.txt".into(), mime: "text/plain".into(), size: 2, seconds: None }
+    RemoteFile {
+        handle: "f".into(),
+        name: "a.txt".into(),
+        mime: "text/plain".into(),
+        size: 2,
+        seconds: None,
+        is_quoted: false,
+    }
 }
 
 fn with_file(arrival: Arrival) -> Arrival {

@@ -52,16 +52,18 @@ pub(super) fn arrival(message: &Message, chat: i64, us: &Ourselves) -> Option<Ar
         return None;
     }
     Some(Arrival {
-        id: format!("{}:{}", message.chat.id, message.message_id),
-        chat: chat_of(message, chat),
-        sender: who(from, (!is_private).then(|| chat.to_string())),
         is_private,
         is_addressed: is_private || addressed.is_named || is_reply_to_us,
         text: addressed.text,
         quoted: quoted(message, from, us),
         is_forwarded,
         files,
-        at: Timestamp::from_second(message.date).unwrap_or(Timestamp::UNIX_EPOCH),
+        ..Arrival::new(
+            format!("{}:{}", message.chat.id, message.message_id),
+            chat_of(message, chat),
+            who(from, (!is_private).then(|| chat.to_string())),
+            Timestamp::from_second(message.date).unwrap_or(Timestamp::UNIX_EPOCH),
+        )
     })
 }
 
@@ -143,6 +145,7 @@ fn files(message: &Message) -> Vec<RemoteFile> {
         mime: file.mime_type.clone().unwrap_or_else(|| mime.to_owned()),
         size: file.file_size,
         seconds: file.duration,
+        is_quoted: false,
     };
     let photo = message.files.photo.iter().max_by_key(|photo| photo.file_size);
     let photo = photo.map(|photo| offer(photo, "photo.jpg", "image/jpeg"));

@@ -75,16 +75,15 @@ pub(super) fn arrival(part: &Value, is_listed: impl Fn(&str) -> bool) -> Option<
     let (text, files) = content(message)?;
     let context = &message["context"];
     Some(Arrival {
-        id: message["id"].as_str()?.to_owned(),
-        chat,
-        sender: Sender { id, name: None, group: None },
-        is_private: true,
-        is_addressed: true,
         text,
-        quoted: None,
         is_forwarded: context["forwarded"] == true || context["frequently_forwarded"] == true,
         files,
-        at: Timestamp::from_second(second(message)?).ok()?,
+        ..Arrival::new(
+            message["id"].as_str()?.to_owned(),
+            chat,
+            Sender { id, name: None, group: None },
+            Timestamp::from_second(second(message)?).ok()?,
+        )
     })
 }
 
@@ -105,8 +104,14 @@ fn content(message: &Value) -> Option<(String, Vec<RemoteFile>)> {
             let mime = mime.split(';').next().unwrap_or_default().trim().to_owned();
             let name = Some(text(&body["filename"])).filter(|name| !name.is_empty());
             let name = name.unwrap_or_else(|| kind.to_owned());
-            let offer =
-                RemoteFile { handle: body["id"].as_str()?.to_owned(), name, mime, size: 0, seconds: None };
+            let offer = RemoteFile {
+                handle: body["id"].as_str()?.to_owned(),
+                name,
+                mime,
+                size: 0,
+                seconds: None,
+                is_quoted: false,
+            };
             Some((text(&body["caption"]), vec![offer]))
         }
         "location" => {
