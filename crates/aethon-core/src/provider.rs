@@ -50,9 +50,14 @@ struct Description {
     embedding: &'static str,
     /// The transcription model; empty where the provider has none.
     transcription: &'static str,
+    /// The service tiers that its requests may name.
+    service_tiers: &'static [&'static str],
     /// Whether others run servers that speak its dialect.
     has_compatible_servers: bool,
 }
+
+/// The service tiers of OpenAI's dialect.
+const OPENAI_TIERS: &[&str] = &["auto", "default", "flex", "priority"];
 
 impl Description {
     /// Offers vectors as well, by this model unless another one is named.
@@ -63,6 +68,11 @@ impl Description {
     /// Writes speech down as well, by this model unless another one is named.
     const fn transcribes(self, model: &'static str) -> Self {
         Self { transcription: model, ..self }
+    }
+
+    /// Lets a request name one of these service tiers.
+    const fn serves_tiers(self, service_tiers: &'static [&'static str]) -> Self {
+        Self { service_tiers, ..self }
     }
 
     /// May also be another server that speaks this dialect, with its own models and perhaps without a key.
@@ -86,6 +96,7 @@ const fn row(
         key_variable,
         embedding: "",
         transcription: "",
+        service_tiers: &[],
         has_compatible_servers: false,
     }
 }
@@ -111,6 +122,7 @@ impl Provider {
                 row("openai", "OpenAI", "gpt-6-sol", "https://api.openai.com/v1", "OPENAI_API_KEY")
                     .embeds("text-embedding-3-small")
                     .transcribes("gpt-4o-mini-transcribe")
+                    .serves_tiers(OPENAI_TIERS)
                     .has_compatible_servers()
             }
             Self::Anthropic => row(
@@ -119,14 +131,16 @@ impl Provider {
                 "claude-sonnet-5-5",
                 "https://api.anthropic.com",
                 "ANTHROPIC_API_KEY",
-            ),
+            )
+            .serves_tiers(&["auto", "standard_only"]),
             Self::Ollama => {
                 row("ollama", "Ollama", "qwen3", "http://127.0.0.1:11434", "").embeds("nomic-embed-text")
             }
             // An inference profile that works from every region. The region is part of the address, and the keys come from
             // the AWS chain.
             Self::Bedrock => row("bedrock", "Amazon Bedrock", "global.anthropic.claude-sonnet-5-5", "", "")
-                .embeds("amazon.titan-embed-text-v2:0"),
+                .embeds("amazon.titan-embed-text-v2:0")
+                .serves_tiers(&["default", "flex", "priority", "reserved"]),
             Self::Gemini => row(
                 "gemini",
                 "Gemini",
@@ -134,11 +148,13 @@ impl Provider {
                 "https://generativelanguage.googleapis.com",
                 "GEMINI_API_KEY",
             )
-            .embeds("gemini-embedding-001"),
+            .embeds("gemini-embedding-001")
+            .serves_tiers(&["standard", "flex", "priority"]),
             Self::LiteLlm => {
                 row("litellm", "LiteLLM", "gpt-6-sol", "http://127.0.0.1:4000", "LITELLM_API_KEY")
                     .embeds("text-embedding-3-small")
                     .transcribes("gpt-4o-mini-transcribe")
+                    .serves_tiers(OPENAI_TIERS)
                     .has_compatible_servers()
             }
             Self::Mistral => {
@@ -197,13 +213,7 @@ impl Provider {
 
     /// The service tiers that its requests may name; empty where it has none.
     pub const fn service_tiers(self) -> &'static [&'static str] {
-        match self {
-            Self::OpenAi | Self::LiteLlm => &["auto", "default", "flex", "priority"],
-            Self::Anthropic => &["auto", "standard_only"],
-            Self::Gemini => &["standard", "flex", "priority"],
-            Self::Bedrock => &["default", "flex", "priority", "reserved"],
-            Self::Ollama | Self::Mistral | Self::Fake | Self::Echo => &[],
-        }
+        self.describe().service_tiers
     }
 
     /// Whether others run servers that speak its dialect, with models of their own and perhaps without a key.
