@@ -246,11 +246,12 @@ pub(crate) fn mark_placed(sql: &Sql<'_>, key: i64, first: Option<i64>) -> Result
 
 const DUE: &str = "SELECT turn_key, id, outcome FROM turns INDEXED BY turns_open
     WHERE phase < 2 AND phase = -1 AND session_key = ?1
-    AND turn_key < coalesce((SELECT min(turn_key) FROM turns INDEXED BY turns_open
+    AND turn_key < coalesce((SELECT min(iif(phase = 1, 0, turn_key)) FROM turns INDEXED BY turns_open
         WHERE phase < 2 AND phase >= 0 AND session_key = ?1), 9223372036854775807)
     ORDER BY turn_key";
 
-/// Returns the turns of a session whose messages need not wait any longer: every older turn is over.
+/// Returns the turns of a session whose messages need not wait any longer: every older turn is over, and none runs. The
+/// running one may be younger, because two turns that arrive at once are not stored in the order of their places.
 pub(crate) fn due(sql: &Sql<'_>, session: i64) -> Result<Vec<Due>, Error> {
     let rows = sql.all(DUE, [session], |row| {
         Ok((row.get(0)?, TurnId::existing(&lenient::text(row, 1)?), lenient::text(row, 2)?.into_owned()))

@@ -45,6 +45,7 @@ list! { $
         the_next_turn_begins_with_the_end_of_the_one_before_it,
         a_next_turn_that_cannot_begin_does_not_touch_the_end_before_it,
         what_ended_before_it_began_takes_its_place_behind_older_turns,
+        what_ended_before_it_began_takes_its_place_behind_a_younger_running_turn,
         what_ended_before_it_began_can_be_answered_again,
         a_turn_that_does_not_exist_is_not_found,
     }

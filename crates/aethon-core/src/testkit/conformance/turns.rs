@@ -313,6 +313,19 @@ pub async fn what_ended_before_it_began_takes_its_place_behind_older_turns(stage
     assert_eq!(log.turn(&two).await.unwrap().unwrap().reply.unwrap().text, "two stopped");
 }
 
+pub async fn what_ended_before_it_began_takes_its_place_behind_a_younger_running_turn(stage: Stage) {
+    let (log, transcripts) = (&stage.storage.turns, &stage.storage.transcripts);
+    let [older, younger] = [TurnId::fresh(), TurnId::fresh()];
+    for (turn, text) in [(&older, "older"), (&younger, "younger")] {
+        log.accept(turn, &say(S, text), None).await.unwrap();
+    }
+    log.begin(&younger, begin("younger")).await.unwrap();
+    assert!(log.finish(unbegun(&older, "older")).await.unwrap().messages.is_empty());
+    log.finish(finish(&younger, S, "1")).await.unwrap();
+    let messages = transcripts.messages(&session(S), None, 20).await.unwrap();
+    assert_eq!(texts(&messages), ["younger", "1", "older", "older stopped"]);
+}
+
 pub async fn what_ended_before_it_began_can_be_answered_again(stage: Stage) {
     let one = TurnId::fresh();
     stage.storage.turns.accept(&one, &say(S, "one"), None).await.unwrap();

@@ -367,12 +367,12 @@ impl Tables {
         Ok(())
     }
 
-    /// The number of a session's oldest turn that is not over.
+    /// The number of a session's oldest turn that is not over; one that runs comes before all others, whatever its number.
     fn oldest_open(&self, session: &SessionId) -> Option<i64> {
         let rows = self.turns.values();
         let open =
             rows.filter(|row| row.record.phase != TurnPhase::Done && row.record.inbound.session == *session);
-        open.map(|row| row.number).min()
+        open.map(|row| if row.record.phase == TurnPhase::Running { i64::MIN } else { row.number }).min()
     }
 
     /// Removes a turn and everything after it from the live branch.
