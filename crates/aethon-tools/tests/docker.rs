@@ -190,7 +190,7 @@ async fn a_command_that_is_cut_off_takes_its_container_along() {
     let begun = Instant::now();
     let told = stage.run("a", "hang").await.unwrap_err();
     assert!(told.starts_with("begun\n[not done after 2 s"), "{told}");
-    assert!(begun.elapsed() < Duration::from_secs(10), "{:?}", begun.elapsed());
+    assert!(begun.elapsed() < Duration::from_secs(60), "{:?}", begun.elapsed());
     until_left(&stage.daemon, 0).await;
     // Stopping drops the call.
     let shell = stage.shell.clone();
