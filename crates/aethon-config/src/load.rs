@@ -110,6 +110,7 @@ pub(crate) fn complete(config: &mut Config, references: References<'_>) -> Vec<O
     config.memory.embedding.complete(&environment);
     config.transcription.complete(&environment);
     let mut odd = config.clean_header_values();
+    config.model.note_tables();
     // What they take from the main model is clean by now.
     config.model.complete_named(&environment);
     odd.extend(config.clean_named_models());

@@ -334,6 +334,35 @@ fn a_named_model_takes_the_rest_from_the_main_one() {
 }
 
 #[test]
+fn every_model_names_the_table_whose_keys_change_it() {
+    let home = Home::with(
+        r#"
+        [model]
+        provider = "openai"
+        fallbacks = ["gpt-5", { provider = "gemini" }]
+        [model.named.fast]
+        model_id = "gpt-5-mini"
+        [model.named."v1.5"]
+        provider = "mistral"
+        fallbacks = [{ provider = "gemini" }]
+        "#,
+    );
+    let all = home.load().unwrap().config.model.all();
+    let sections: Vec<_> = all.iter().map(|model| (model.provider.name(), model.section())).collect();
+    let expected = [
+        ("openai", "model"),
+        ("openai", "model"),
+        ("gemini", "model.fallbacks[1]"),
+        ("openai", "model.named.fast"),
+        ("openai", "model"),
+        ("gemini", "model.fallbacks[1]"),
+        ("mistral", "model.named.\"v1.5\""),
+        ("gemini", "model.named.\"v1.5\".fallbacks[0]"),
+    ];
+    assert_eq!(sections, expected);
+}
+
+#[test]
 fn what_authorises_at_one_service_goes_to_no_other() {
     let home = Home::with(
         r#"

@@ -64,6 +64,8 @@ pub struct Capabilities {
     pub model: String,
     /// The address that serves it; empty for the provider's own.
     pub host: String,
+    /// The table of the configuration that describes it, whose keys a remedy names: `model`, `model.named.fast`, ...
+    pub section: String,
     /// How many tokens a request and its answer may take together.
     pub context_window: u64,
     /// What is known about that number.
@@ -98,6 +100,7 @@ impl Capabilities {
             provider: provider.into(),
             model: model.into(),
             host: String::new(),
+            section: "model".to_owned(),
             context_window: 32_768,
             window: WindowFacts { source: WindowSource::Assumed, longest: None, is_asked_first: false },
             max_output: 4_096,
@@ -128,8 +131,9 @@ impl Capabilities {
     pub fn window_in_words(&self) -> String {
         let longest = self.window.longest.filter(|longest| *longest > self.context_window);
         let longest = longest.map_or_else(String::new, |longest| format!(" of {longest}"));
+        let set = format!("from {}.context_window", self.section);
         let source = match self.window.source {
-            WindowSource::Config => "from model.context_window",
+            WindowSource::Config => set.as_str(),
             WindowSource::Table => "from the table of models",
             WindowSource::Service if self.cuts_silently => "from Ollama",
             WindowSource::Service => "from its service",
@@ -138,6 +142,12 @@ impl Capabilities {
             WindowSource::Program => "from the program",
         };
         format!("context window {}{longest}, {source}", self.context_window)
+    }
+
+    /// Sets the table of the configuration that describes it.
+    #[must_use]
+    pub fn with_section(self, section: impl Into<String>) -> Self {
+        Self { section: section.into(), ..self }
     }
 
     /// Sets the address that serves it.

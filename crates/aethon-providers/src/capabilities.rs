@@ -18,6 +18,7 @@ pub(crate) fn of(options: &Options) -> Capabilities {
     let max_output = longest_output(options);
     let mut capabilities = Capabilities::new(options.provider.name(), options.model_id.as_str())
         .with_host(options.host.trim())
+        .with_section(options.section.as_str())
         .with_sizes(context_window, max_output.min(context_window))
         .with_abilities(facts.images, facts.tools)
         .with_known(is_described(options, &facts))

@@ -9,6 +9,7 @@ use aethon_core::secret::Secret;
 use serde_json::{Map, Value};
 
 use crate::catalog::{Catalog, ModelFacts};
+use crate::section;
 
 pub use crate::aws::AwsEnvironment;
 pub use aethon_core::provider::{AnthropicVersion, OpenAiApi, Provider};
@@ -47,6 +48,8 @@ pub struct Options {
     pub provider: Provider,
     /// The provider's id for it; not empty.
     pub model_id: String,
+    /// The table of the configuration that describes it, whose keys a remedy names: `model`, `model.named.fast`, ...
+    pub section: String,
     /// The key; may be empty.
     pub api_key: Secret,
     /// The base address as the provider's own SDK expects it; empty for the provider's own.
@@ -117,6 +120,7 @@ impl Options {
         Self {
             provider,
             model_id: model_id.into(),
+            section: section::MODEL.to_owned(),
             api_key: Secret::default(),
             host: String::new(),
             connection: Connection::default(),

@@ -18,6 +18,7 @@ use crate::openai::{OPENAI, OpenAi};
 use crate::options::{OpenAiApi, Options, Provider};
 use crate::remote::{Dialect, Discovery, Remote};
 use crate::responses::{AutoApi, Responses};
+use crate::section::{self, InSection};
 use crate::service::Service;
 use crate::unavailable::Unavailable;
 use crate::{api_key, capabilities, mistral, text_calls};
@@ -36,15 +37,22 @@ pub fn build(options: Options) -> Arc<dyn ModelProvider> {
     match options.provider {
         Provider::Echo => Arc::new(Echo::new(capabilities)),
         Provider::Fake => Arc::new(Fake::new(capabilities)),
-        _ => match remote(&options, capabilities.clone()) {
-            Ok(remote) => Arc::new(remote),
-            Err(Obstacle { kind, reason }) => {
-                // Most people who read this have just started.
-                let is_new = kind == ModelErrorKind::Auth && options.api_key.is_empty();
-                let more = if is_new { " `aethon-cli init` sets up a model." } else { "" };
-                Arc::new(Unavailable::new(capabilities, kind, format!("{reason}{more}")))
-            }
-        },
+        _ if options.section != section::MODEL => {
+            Arc::new(InSection::new(over_http(&options, capabilities), options.section))
+        }
+        _ => over_http(&options, capabilities),
+    }
+}
+
+fn over_http(options: &Options, capabilities: Arc<Capabilities>) -> Arc<dyn ModelProvider> {
+    match remote(options, capabilities.clone()) {
+        Ok(remote) => Arc::new(remote),
+        Err(Obstacle { kind, reason }) => {
+            // Most people who read this have just started.
+            let is_new = kind == ModelErrorKind::Auth && options.api_key.is_empty();
+            let more = if is_new { " `aethon-cli init` sets up a model." } else { "" };
+            Arc::new(Unavailable::new(capabilities, kind, format!("{reason}{more}")))
+        }
     }
 }
 

@@ -71,9 +71,14 @@ impl Turn<'_> {
             }
             None if is_told => "Start its server with a longer context to offer it all of them.".to_owned(),
             Some(longest) => {
-                format!("Set `model.context_window` to more, up to {longest}, to offer it all of them.")
+                format!(
+                    "Set `{}.context_window` to more, up to {longest}, to offer it all of them.",
+                    model.section
+                )
             }
-            None => "Set `model.context_window` if it takes more, to offer it all of them.".to_owned(),
+            None => {
+                format!("Set `{}.context_window` if it takes more, to offer it all of them.", model.section)
+            }
         };
         let message = format!(
             "{} has room for {offered} of the {all} tools ({}). {remedy}",
@@ -129,8 +134,8 @@ impl Turn<'_> {
         }
         let message = format!(
             "{} is in no table of models: a window of {} tokens and answers of up to {} are assumed. Set \
-             `model.context_window` to what it takes, and `budget.pricing` to what it costs; `aethon-cli model update` installs a newer table.",
-            model.model, model.context_window, model.max_output
+             `{}.context_window` to what it takes, and `budget.pricing` to what it costs; `aethon-cli model update` installs a newer table.",
+            model.model, model.context_window, model.max_output, model.section
         );
         let notice = TurnEvent::Notice { code: "unknown_model".into(), message };
         self.job.surface.emit(&self.context.turn, notice);

@@ -89,6 +89,10 @@ pub struct Model {
     #[serde(skip)]
     #[schemars(skip)]
     pub(crate) key_remark: Option<String>,
+    /// The table that describes it, such as `model.named.fast`; empty for `[model]`.
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub(crate) table: String,
 }
 
 impl Default for Model {
@@ -120,11 +124,17 @@ impl Default for Model {
             extra: serde_json::Map::new(),
             environment_key: Secret::default(),
             key_remark: None,
+            table: String::new(),
         }
     }
 }
 
 impl Model {
+    /// The table that describes it, whose keys a remedy names: `model`, `model.fallbacks[0]`, `model.named.fast`, ...
+    pub fn section(&self) -> &str {
+        if self.table.is_empty() { "model" } else { &self.table }
+    }
+
     /// The key to use: `api_key`, else the value of the provider's usual environment variable at load. May be empty; the service
     /// then starts and names the key to set.
     pub fn key(&self) -> &Secret {
@@ -231,6 +241,27 @@ impl Model {
             }
         }
         self.named = named;
+    }
+
+    /// Notes in every table of a model where it is. Tables that are inherited later take the note along.
+    pub(crate) fn note_tables(&mut self) {
+        note_tables_of(&KeyPath::of(["model", "fallbacks"]), &mut self.fallbacks);
+        for (name, named) in &mut self.named {
+            let section = KeyPath::of(["model", "named", name]);
+            if named.sets("fallbacks") {
+                note_tables_of(&section.clone().key("fallbacks"), &mut named.model.fallbacks);
+            }
+            named.model.table = section.to_string();
+        }
+    }
+}
+
+/// Notes in the fallbacks that are tables where they are.
+fn note_tables_of(list: &KeyPath, fallbacks: &mut [Fallback]) {
+    for (index, fallback) in fallbacks.iter_mut().enumerate() {
+        if let Fallback::Model(model) = fallback {
+            model.table = list.clone().join(Step::Index(index)).to_string();
+        }
     }
 }
 

@@ -58,6 +58,7 @@ pub(crate) fn headers(model: &Model) -> Vec<(String, Secret)> {
 
 fn options(model: &Model, aws: &AwsEnvironment) -> Options {
     let mut options = Options::new(model.provider, &model.model_id);
+    model.section().clone_into(&mut options.section);
     options.api_key = model.key().clone();
     options.host.clone_from(&model.host);
     options.connection.allow_http = model.allow_http;
