@@ -2,6 +2,7 @@
 
 use aethon_core::message::{Block, Opaque, Role};
 use aethon_core::model::{Effort, ModelErrorKind, ModelEvent, ModelRequest, StopReason, Usage};
+use aethon_core::web_search::WebSearch;
 use serde_json::{Value, json};
 
 use super::{stream, wire};
@@ -10,7 +11,7 @@ use crate::policy::RequestPolicy;
 use crate::restrictions::LearnedRestriction;
 use crate::stream::replay::{Outcome, decoder_survives, replay, survive_damage, tool_call};
 use crate::stream::{Decoder, Framing};
-use crate::testing::{call, conversation, message, policy, request, result, service, tool, two_steps};
+use crate::testing::{self, call, conversation, message, policy, request, result, service, tool, two_steps};
 
 fn reader() -> Box<dyn Decoder> {
     Box::new(stream::MessagesDecoder::new(service(Provider::Anthropic, "claude-sonnet-4-5"), 1000))
@@ -332,4 +333,39 @@ fn at_most_four_places_are_marked_and_none_of_what_is_asked_only_once() {
 aethon_core::fuzz_targets! {
     fuzz_stream: [recording!("two_tools.sse"), recording!("text.sse"), recording!("thinking.sse")]
         => |input| survive_damage(Framing::Events, reader, input);
+}
+
+#[test]
+fn searches_without_a_result_go_back_only_at_the_end_of_a_paused_answer() {
+    let call = |id: &str| json!({"type": "server_tool_use", "id": id, "name": "web_search", "input": {}});
+    let result = |id: &str| json!({"type": "web_search_tool_result", "tool_use_id": id, "content": []});
+    let search = |data: Value| {
+        let opaque = Some(Opaque { dialect: super::DIALECT.into(), data });
+        Block::Search(WebSearch { query: String::new(), sources: Vec::new(), opaque })
+    };
+    let asked = || message(Role::User, vec![Block::text("hi")]);
+    let paused = message(Role::Assistant, vec![Block::text("Looking."), search(json!([call("a")]))]);
+    let lone = message(Role::Assistant, vec![search(json!([call("b")]))]);
+    let whole = message(Role::Assistant, vec![search(json!([call("c"), result("c")]))]);
+    // The result of a paused search comes with the rest of the answer.
+    let [first, rest] = [search(json!([call("d")])), search(json!([result("d")]))]
+        .map(|search| message(Role::Assistant, vec![search]));
+    let check = |messages: Vec<_>, expected: &[&str]| {
+        let body =
+            wire::body(&request(messages), &testing::policy_of(Provider::Anthropic, "claude-sonnet-5-5"));
+        let ids: Vec<String> = body["messages"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .flat_map(|message| message["content"].as_array().unwrap().clone())
+            .filter_map(|block| block["id"].as_str().map(str::to_owned))
+            .collect();
+        assert_eq!(ids, expected, "{body:#}");
+        assert!(body["messages"].as_array().unwrap().iter().all(|message| message["content"] != json!([])));
+    };
+    check(vec![asked(), paused.clone()], &["a"]);
+    check(vec![asked(), paused, asked()], &[]);
+    check(vec![asked(), lone, asked()], &[]);
+    check(vec![asked(), whole, asked()], &["c"]);
+    check(vec![asked(), first, rest, asked()], &["d"]);
 }

@@ -1,5 +1,7 @@
 //! Writes a request to the messages API.
 
+use std::collections::HashSet;
+
 use aethon_core::message::ToolResult;
 use aethon_core::model::ModelRequest;
 use aethon_core::tool::ToolSpec;
@@ -78,12 +80,16 @@ fn mark_newest(messages: &mut [(&str, Vec<Value>)]) {
 
 fn messages(request: &ModelRequest, policy: &RequestPolicy) -> Vec<(&'static str, Vec<Value>)> {
     let mut messages: Vec<(&str, Vec<Value>)> = Vec::with_capacity(request.messages.len());
-    for turn in prompt::turns(request, &policy.capabilities) {
-        let (role, content): (_, Vec<Value>) = match turn {
+    let mut turns: Vec<(&str, Vec<Value>)> = prompt::turns(request, &policy.capabilities)
+        .into_iter()
+        .map(|turn| match turn {
             Turn::User(parts) | Turn::Shown(parts) => ("user", parts.iter().map(part).collect()),
             Turn::Results(results) => ("user", results.iter().map(|result| tool_result(result)).collect()),
             Turn::Assistant(said) => ("assistant", said.iter().flat_map(said_blocks).collect()),
-        };
+        })
+        .collect();
+    leave_out_open_searches(&mut turns);
+    for (role, content) in turns {
         match messages.last_mut() {
             // Results and a person's additions form one user turn.
             Some((last, blocks)) if *last == role => blocks.extend(content),
@@ -94,6 +100,25 @@ fn messages(request: &ModelRequest, policy: &RequestPolicy) -> Vec<(&'static str
         messages.insert(0, ("user", vec![text("(Earlier messages are not shown.)")]));
     }
     messages
+}
+
+/// Leaves out searches without a result, which the service refuses, except in a last answer that it has paused and goes on
+/// with. A turn that failed after such a pause leaves one behind.
+fn leave_out_open_searches(turns: &mut Vec<(&str, Vec<Value>)>) {
+    let text_at = |block: &Value, key: &str| block.get(key).and_then(Value::as_str).map(str::to_owned);
+    let blocks = turns.iter().flat_map(|(_, blocks)| blocks);
+    let answered: HashSet<String> = blocks.filter_map(|block| text_at(block, "tool_use_id")).collect();
+    let is_open = |block: &Value| {
+        block.get("type").is_some_and(|kind| kind == "server_tool_use")
+            && text_at(block, "id").is_none_or(|id| !answered.contains(&id))
+    };
+    let paused = turns.len().checked_sub(1).filter(|last| turns[*last].0 == "assistant");
+    for (place, (_, blocks)) in turns.iter_mut().enumerate() {
+        if Some(place) != paused {
+            blocks.retain(|block| !is_open(block));
+        }
+    }
+    turns.retain(|(_, blocks)| !blocks.is_empty());
 }
 
 fn text(text: &str) -> Value {
