@@ -2,7 +2,7 @@
 //!
 //! `report` extracts a service's account of a failure, in any of the common formats; `kind` decides the class;
 //! `sentence` describes it with a remedy and the service's own words; `wait` reads how long the service asks to wait; `hint` reads what a
-//! refusal reveals about the model, `refusal` what it teaches about the request. The key never appears in any of it.
+//! refusal reveals about the model, `refusal` what it teaches about the request, and `tool_refusal` which tool it names. The key never appears in any of it.
 
 mod classification;
 pub(crate) mod hint;
@@ -10,6 +10,7 @@ mod kind;
 mod refusal;
 mod report;
 mod sentence;
+pub(crate) mod tool_refusal;
 #[cfg(test)]
 mod tests;
 mod wait;
