@@ -22,8 +22,8 @@ use ureq::http::HeaderMap;
 use ureq::http::header::CONTENT_TYPE;
 
 use crate::answer_format;
-use crate::classify::tool_refusal::{self, ToolRefusal};
 use crate::classify;
+use crate::classify::tool_refusal::{self, ToolRefusal};
 use crate::failure_watch::FailureWatch;
 use crate::headers;
 use crate::learned::{Description, LearnedCapabilities};
@@ -31,10 +31,10 @@ use crate::listing;
 use crate::options::Options;
 use crate::policy::RequestPolicy;
 use crate::request_id;
+use crate::response_stream::ResponseStream;
 use crate::restrictions::{LearnedRestriction, LearnedRestrictions, RestrictionStore};
 use crate::service::Service;
 use crate::settings::Settings;
-use crate::response_stream::ResponseStream;
 use crate::stream::{Decoder, Decoding, Framing};
 use crate::text_calls::{self, Reading, ThoughtHabit};
 use crate::tool_schema::{FittedTools, ServiceTools};
@@ -232,9 +232,8 @@ impl Remote {
             self.check_room(request, &policy)?;
             written = self.write(request, &policy);
             let is_wrong = error.kind() == ModelErrorKind::InvalidRequest;
-            let is_same = |written: &Written| {
-                (&written.outgoing.url, &written.outgoing.body) == (&before.0, &before.1)
-            };
+            let is_same =
+                |written: &Written| (&written.outgoing.url, &written.outgoing.body) == (&before.0, &before.1);
             if is_same(&written) && has_schema && is_wrong {
                 // A service may take schemas in general and refuse this one, in words of its own.
                 is_schema_refused = true;
@@ -279,7 +278,12 @@ impl Remote {
             }
             ToolRefusal::Tool(sent) => {
                 let tool = tools.own_name(&sent);
-                tracing::warn!(model, tool, detail, "the service refuses a tool, which is set aside until it changes");
+                tracing::warn!(
+                    model,
+                    tool,
+                    detail,
+                    "the service refuses a tool, which is set aside until it changes"
+                );
                 if let Some(spec) = request.tools.iter().find(|spec| spec.name == tool) {
                     self.known.refuse_tool(RefusedTool::of(spec));
                 }
@@ -447,8 +451,7 @@ impl ModelProvider for Remote {
             Media::Json => Framing::Whole,
             _ => self.dialect.framing(),
         };
-        let decoder =
-            FailureWatch::new(self.service.clone(), self.dialect.decoder(input_tokens, &policy));
+        let decoder = FailureWatch::new(self.service.clone(), self.dialect.decoder(input_tokens, &policy));
         let decoding = Decoding::new(self.service.title(), framing, Box::new(decoder));
         let response = ResponseStream::new(self.service.clone(), decoding, body, request_id);
         let mut events: ModelStream = Box::pin(stream::unfold(response, |mut response| async {

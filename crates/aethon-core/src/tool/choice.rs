@@ -49,7 +49,9 @@ fn digest(spec: &ToolSpec) -> u64 {
 
 /// FNV-1a, which is the same in every run.
 fn fnv(bytes: &[u8]) -> u64 {
-    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3))
+    bytes
+        .iter()
+        .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3))
 }
 
 /// Returns the server whose tool this is; `None` for a built-in one.

@@ -10,9 +10,9 @@ mod kind;
 mod refusal;
 mod report;
 mod sentence;
-pub(crate) mod tool_refusal;
 #[cfg(test)]
 mod tests;
+pub(crate) mod tool_refusal;
 mod wait;
 
 pub(crate) use classification::{

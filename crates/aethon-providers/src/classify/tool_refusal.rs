@@ -50,7 +50,8 @@ pub(crate) fn explained(error: &ModelError, title: &str, tool: &str) -> ModelErr
         Some(server) => format!("it comes from the MCP server `{server}`; check mcp.servers.{server}"),
         None => "check model.extra".to_owned(),
     };
-    let sentence = super::sentence::capital(format!("{title} does not accept the tool `{tool}`{code}: {remedy}."));
+    let sentence =
+        super::sentence::capital(format!("{title} does not accept the tool `{tool}`{code}: {remedy}."));
     let mut explained = ModelError::new(error.kind(), sentence + quote)
         .with_detail(error.detail().unwrap_or_default())
         .with_request_id(error.request_id().map(str::to_owned));
@@ -92,7 +93,8 @@ fn place_of(detail: &str, name: &str) -> Option<usize> {
         let before = detail[..*at].chars().next_back();
         let after = detail[at + name.len()..].chars().next();
         let continues = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || matches!(c, '_' | '-'));
-        let is_quote = |c: Option<char>| c.is_some_and(|c| matches!(c, '\'' | '"' | '`' | '‘' | '’' | '“' | '”'));
+        let is_quote =
+            |c: Option<char>| c.is_some_and(|c| matches!(c, '\'' | '"' | '`' | '‘' | '’' | '“' | '”'));
         !continues(before) && !continues(after) && (is_distinct || (is_quote(before) && is_quote(after)))
     });
     found.map(|(at, _)| at)
@@ -126,8 +128,13 @@ fn by_path(detail: &str, body: &Value, listed: &[Option<String>]) -> Option<Stri
     steps.next()?;
     let property = steps.next()?;
     let has = |tool: &&Value| {
-        let known = ["/function/parameters", "/toolSpec/inputSchema/json", "/input_schema", "/parameters",
-            "/parameters_json_schema"];
+        let known = [
+            "/function/parameters",
+            "/toolSpec/inputSchema/json",
+            "/input_schema",
+            "/parameters",
+            "/parameters_json_schema",
+        ];
         let schema = known.iter().find_map(|place| tool.pointer(place));
         schema.and_then(|schema| schema.get("properties")?.get(property)).is_some()
     };
@@ -142,11 +149,13 @@ fn by_path(detail: &str, body: &Value, listed: &[Option<String>]) -> Option<Stri
 /// Reads how many tools a service takes that was sent `sent`.
 fn too_many(detail: &str, sent: usize) -> Option<usize> {
     let words = detail.to_lowercase();
-    let is_about_tools = words.contains("tools") || words.contains("functions") || words.contains("declarations");
+    let is_about_tools =
+        words.contains("tools") || words.contains("functions") || words.contains("declarations");
     if !is_about_tools || !TOO_MANY.iter().any(|sign| words.contains(sign)) {
         return None;
     }
-    let numbers = words.split(|c: char| !c.is_ascii_digit()).filter_map(|number| number.parse::<usize>().ok());
+    let numbers =
+        words.split(|c: char| !c.is_ascii_digit()).filter_map(|number| number.parse::<usize>().ok());
     numbers.filter(|number| (8..sent).contains(number)).max()
 }
 
@@ -184,11 +193,26 @@ mod tests {
         };
         let tool = |name: &str| Some(ToolRefusal::Tool(name.into()));
         let chat = chat(30);
-        check(&chat, 400, "Invalid schema for function 'x__t3': schema must have type 'object'", tool("x__t3"));
+        check(
+            &chat,
+            400,
+            "Invalid schema for function 'x__t3': schema must have type 'object'",
+            tool("x__t3"),
+        );
         check(&chat, 400, "Invalid schema for function 'x__t12': no", tool("x__t12"));
-        check(&chat, 400, "Invalid 'tools[4].function.name': string too long, maximum length 64", tool("x__t4"));
+        check(
+            &chat,
+            400,
+            "Invalid 'tools[4].function.name': string too long, maximum length 64",
+            tool("x__t4"),
+        );
         check(&chat, 400, "tools.5.custom.input_schema: JSON schema is invalid", tool("x__t5"));
-        check(&chat, 422, "body.tools.6.function.parameters Input should be a valid dictionary", tool("x__t6"));
+        check(
+            &chat,
+            422,
+            "body.tools.6.function.parameters Input should be a valid dictionary",
+            tool("x__t6"),
+        );
         check(&chat, 400, "('body', 'tools', 7, 'function'): field required", tool("x__t7"));
         check(&chat, 400, "bad schema at $.properties.own9.items: missing", tool("x__t9"));
         check(&chat, 400, "Invalid schema for function 'shell': no", tool("shell"));
@@ -197,25 +221,42 @@ mod tests {
         check(&chat, 400, "", None);
         check(&chat, 500, "Invalid schema for function 'x__t3'", None);
         check(&chat, 400, "tools.99.name", None);
-        check(&chat, 400, "Invalid 'tools': array too long. Expected an array with maximum length 16, but got 30",
-            Some(ToolRefusal::TooMany(16)));
+        check(
+            &chat,
+            400,
+            "Invalid 'tools': array too long. Expected an array with maximum length 16, but got 30",
+            Some(ToolRefusal::TooMany(16)),
+        );
         check(&chat, 400, "At most 20 functions may be given", Some(ToolRefusal::TooMany(20)));
         check(&chat, 400, "max_tokens is too large: the maximum is 16", None);
         let gemini = gemini();
-        check(&gemini, 400, "* GenerateContentRequest.tools[0].function_declarations[2].parameters: bad",
-            tool("x__t2"));
+        check(
+            &gemini,
+            400,
+            "* GenerateContentRequest.tools[0].function_declarations[2].parameters: bad",
+            tool("x__t2"),
+        );
         check(&gemini, 400, "tools[0].functionDeclarations[1].name: invalid", tool("x__t1"));
         check(&gemini, 400, "tools[0].function_declarations[9]: bad", None);
         let bedrock = bedrock();
-        check(&bedrock, 400, "The value at toolConfig.tools.2.toolSpec.inputSchema.json.type must be object",
-            tool("x__t2"));
-        check(&bedrock, 400, "Value at 'toolConfig.tools.2.member.toolSpec.name' failed to satisfy constraint",
-            tool("x__t1"));
+        check(
+            &bedrock,
+            400,
+            "The value at toolConfig.tools.2.toolSpec.inputSchema.json.type must be object",
+            tool("x__t2"),
+        );
+        check(
+            &bedrock,
+            400,
+            "Value at 'toolConfig.tools.2.member.toolSpec.name' failed to satisfy constraint",
+            tool("x__t1"),
+        );
     }
 
     #[test]
     fn refused_tool_points_at_its_server() {
-        let error = ModelError::new(ModelErrorKind::InvalidRequest, "No; check model.model_id. It says: \"bad\".");
+        let error =
+            ModelError::new(ModelErrorKind::InvalidRequest, "No; check model.model_id. It says: \"bad\".");
         let said = explained(&error.with_status(400), "the server at h", "x__t").to_string();
         assert_eq!(
             said,

@@ -56,9 +56,11 @@ fn flat(schema: &Value, depth: usize, remarks: &mut Vec<String>) -> Map<String, 
         let demands: Vec<BTreeSet<String>> = parts.iter().map(required).collect();
         let common: BTreeSet<String> = match keyword {
             "allOf" => demands.iter().flatten().cloned().collect(),
-            _ => demands.iter().skip(1).fold(demands.first().cloned().unwrap_or_default(), |common, other| {
-                common.intersection(other).cloned().collect()
-            }),
+            _ => {
+                demands.iter().skip(1).fold(demands.first().cloned().unwrap_or_default(), |common, other| {
+                    common.intersection(other).cloned().collect()
+                })
+            }
         };
         let all: BTreeSet<String> = required(&own).union(&common).cloned().collect();
         if keyword != "allOf" {
@@ -91,7 +93,12 @@ fn alternatives(
         let mut names: Vec<&str> = demanded.difference(common).map(String::as_str).collect();
         if names.is_empty() {
             let own = part.get("properties").and_then(Value::as_object);
-            names.extend(own.into_iter().flat_map(Map::keys).map(String::as_str).filter(|name| !common.contains(*name)));
+            names.extend(
+                own.into_iter()
+                    .flat_map(Map::keys)
+                    .map(String::as_str)
+                    .filter(|name| !common.contains(*name)),
+            );
         }
         let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
         let text = if names.is_empty() { "nothing else".to_owned() } else { names.join(" with ") };

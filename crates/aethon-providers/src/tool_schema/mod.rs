@@ -13,6 +13,10 @@ mod names;
 mod reduce;
 mod references;
 mod service_tools;
+#[cfg(test)]
+mod strict;
+#[cfg(test)]
+mod tests;
 
 pub(crate) use fitted::FittedTools;
 pub(crate) use service_tools::{ServiceTools, documented_limit};

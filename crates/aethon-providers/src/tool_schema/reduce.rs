@@ -31,8 +31,7 @@ const OTHER_TYPES: [(&str, &str); 15] = [
     ("nil", "null"),
 ];
 /// The formats that Gemini documents.
-const GEMINI_FORMATS: [&str; 8] =
-    ["date-time", "date", "time", "int32", "int64", "float", "double", "enum"];
+const GEMINI_FORMATS: [&str; 8] = ["date-time", "date", "time", "int32", "int64", "float", "double", "enum"];
 
 /// The schemas that a service accepts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -106,7 +105,12 @@ impl Reducing {
             _ => Vec::new(),
         };
         let mut seen = Vec::new();
-        kinds.retain(|kind| !seen.contains(kind) && { seen.push(*kind); true });
+        kinds.retain(|kind| {
+            !seen.contains(kind) && {
+                seen.push(*kind);
+                true
+            }
+        });
         if kinds.is_empty() {
             // What it has says what it is.
             if schema.get("properties").is_some_and(Value::is_object) {
@@ -207,7 +211,8 @@ impl Reducing {
                 }
                 _ => {}
             }
-            if let Some(number) = number.filter(|_| is_strict != Some(&Value::Bool(true)) || self.is_gemini()) {
+            if let Some(number) = number.filter(|_| is_strict != Some(&Value::Bool(true)) || self.is_gemini())
+            {
                 out.insert(keyword.into(), number.clone());
             }
         }
@@ -282,8 +287,15 @@ impl Reducing {
     }
 
     /// Writes the items, which an array must have at most services. A list of items by their places is any of them.
-    fn items(self, schema: &Map<String, Value>, out: &mut Map<String, Value>, depth: usize, names: &mut NameMap) {
-        let by_place = ["prefixItems", "items"].into_iter().filter_map(|keyword| schema.get(keyword)?.as_array());
+    fn items(
+        self,
+        schema: &Map<String, Value>,
+        out: &mut Map<String, Value>,
+        depth: usize,
+        names: &mut NameMap,
+    ) {
+        let by_place =
+            ["prefixItems", "items"].into_iter().filter_map(|keyword| schema.get(keyword)?.as_array());
         let mut parts: Vec<Value> = Vec::new();
         for item in by_place.flatten() {
             let part = self.value(item, depth, names.items());
@@ -315,8 +327,11 @@ impl Reducing {
         }
         for keyword in ["anyOf", "oneOf"] {
             let Some(Value::Array(parts)) = schema.get(keyword) else { continue };
-            let parts: Vec<Value> =
-                parts.iter().filter(|part| part.is_object()).map(|part| self.value(part, depth, names)).collect();
+            let parts: Vec<Value> = parts
+                .iter()
+                .filter(|part| part.is_object())
+                .map(|part| self.value(part, depth, names))
+                .collect();
             if parts.is_empty() {
                 continue;
             }
@@ -379,7 +394,9 @@ fn fits_kind(value: &Value, kind: Option<&Value>) -> bool {
     let fits = |kind: &str| match value {
         Value::Null => kind == "null",
         Value::Bool(_) => kind == "boolean",
-        Value::Number(number) => kind == "number" || (kind == "integer" && number.as_f64().is_some_and(|n| n.fract() == 0.0)),
+        Value::Number(number) => {
+            kind == "number" || (kind == "integer" && number.as_f64().is_some_and(|n| n.fract() == 0.0))
+        }
         Value::String(_) => kind == "string",
         Value::Array(_) => kind == "array",
         Value::Object(_) => kind == "object",

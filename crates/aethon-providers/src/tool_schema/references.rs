@@ -94,7 +94,11 @@ impl<'a> Drawing<'a> {
         let Some(Value::Object(target)) = found else { return Map::new() };
         if is_cycle {
             // The kind of the value is still of use.
-            return target.iter().filter(|(key, _)| *key == "type").map(|(k, v)| (k.clone(), v.clone())).collect();
+            return target
+                .iter()
+                .filter(|(key, _)| *key == "type")
+                .map(|(k, v)| (k.clone(), v.clone()))
+                .collect();
         }
         self.open.push(reference);
         let drawn = self.schema(target);
