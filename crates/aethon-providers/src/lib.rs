@@ -70,5 +70,6 @@ pub use options::{
 };
 pub use registry::build;
 pub use text_calls::{calls_in_words, is_text_call};
+pub use tool_schema::documented_limit as documented_tool_limit;
 pub use transcribe::transcriber;
 pub use transport::exchange;

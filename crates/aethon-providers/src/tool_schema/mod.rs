@@ -19,4 +19,5 @@ mod strict;
 mod tests;
 
 pub(crate) use fitted::FittedTools;
-pub(crate) use service_tools::{ServiceTools, documented_limit};
+pub(crate) use service_tools::ServiceTools;
+pub use service_tools::documented_limit;

@@ -55,7 +55,7 @@ impl ServiceTools {
 }
 
 /// Returns how many tools a provider documents for one request.
-pub(crate) fn documented_limit(provider: Provider) -> Option<usize> {
+pub fn documented_limit(provider: Provider) -> Option<usize> {
     match provider {
         // OpenAI's reference says so of `tools`, and those that speak its dialect copy it.
         Provider::OpenAi | Provider::LiteLlm | Provider::Mistral => Some(128),
