@@ -18,7 +18,7 @@ use crate::message::{Message, Opaque, ToolCall};
 use crate::model_choice::ListedModel;
 pub use crate::model_error::{ModelError, ModelErrorKind};
 pub use crate::token_usage::Usage;
-use crate::tool::ToolSpec;
+use crate::tool::{RefusedTool, ToolSpec, choose};
 use crate::web_search::{Source, WebSearch};
 use crate::words::setters;
 
@@ -83,6 +83,10 @@ pub struct Capabilities {
     pub cuts_silently: bool,
     /// Whether it reads tool descriptions, so that they take room and are billed. The offline models do not.
     pub reads_tools: bool,
+    /// How many tools its service takes in one request; `None` if no limit is known.
+    pub tool_limit: Option<usize>,
+    /// The tools that its service has refused.
+    pub refused_tools: Arc<[RefusedTool]>,
     /// Whether the owner wants the provider to search the web, and whether it can.
     pub web_search: ProviderSearch,
     /// The price that its service reports; only a proxy run by the owner does so.
@@ -109,6 +113,8 @@ impl Capabilities {
             hidden_output: false,
             cuts_silently: false,
             reads_tools: true,
+            tool_limit: None,
+            refused_tools: Arc::default(),
             web_search: ProviderSearch::Off,
             price: None,
             is_local: false,
@@ -148,6 +154,11 @@ impl Capabilities {
     #[must_use]
     pub fn with_section(self, section: impl Into<String>) -> Self {
         Self { section: section.into(), ..self }
+    }
+
+    /// Returns which of these tools its service gets.
+    pub fn choose_tools(&self, specs: &[ToolSpec]) -> Vec<bool> {
+        choose(specs, self.tool_limit, &self.refused_tools)
     }
 
     /// Sets the address that serves it.

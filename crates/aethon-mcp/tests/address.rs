@@ -37,6 +37,10 @@ enum Kind {
     Streams,
     /// Every second call of a tool finds that the session is over.
     Forgets,
+    /// The same, and it says so in this way.
+    ForgetsIn(Forgotten),
+    /// It refuses the list after the first time, in sessions before the second one.
+    RefusesLists,
     /// It refuses everything with this status.
     Refuses(u16),
     /// It refuses calls of tools with this status.
@@ -47,10 +51,40 @@ enum Kind {
     LargeDocument,
     /// The same as an event.
     LargeEvent,
+    /// Its first list is larger than memory.
+    LargeList,
     /// A stream ends before the answer came.
     Breaks,
     /// Nothing listens there.
     Absent,
+}
+
+/// How a server says that it does not know a session.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Forgotten {
+    /// Status 400 and an error of the protocol, as the reference servers do.
+    BadRequest,
+    /// Status 400 and a text.
+    Text,
+    /// Status 200 and this error of the protocol.
+    Answer(i64),
+}
+
+impl Forgotten {
+    fn response(self) -> ExchangeResponse {
+        let error = |code: i64, message: &str| {
+            json!({"jsonrpc": "2.0", "id": null, "error": {"code": code, "message": message}}).to_string()
+        };
+        let json = "application/json";
+        match self {
+            Self::BadRequest => {
+                let error = error(-32000, "Bad Request: No valid session ID provided");
+                answer(400, json, &[], vec![error.into()])
+            }
+            Self::Text => answer(400, "text/plain", &[], vec!["Invalid session".into()]),
+            Self::Answer(code) => answer(200, json, &[], vec![error(code, "Session not found").into()]),
+        }
+    }
 }
 
 /// The requests to a server.
@@ -85,6 +119,7 @@ struct State {
     /// The session that is open.
     open: Option<String>,
     calls: usize,
+    lists: usize,
 }
 
 fn answer(status: u16, kind: &str, headers: &[(&str, &str)], pieces: Vec<Bytes>) -> ExchangeResponse {
@@ -133,13 +168,27 @@ impl State {
         }
         let schema = json!({"type": "object"});
         let result = match seen.body["method"].as_str().unwrap_or_default() {
-            "tools/list" => json!({"tools": [{"name": "echo", "inputSchema": schema}]}),
+            "tools/list" if kind == Kind::RefusesLists && self.sessions == 1 && self.lists > 0 => {
+                return bare(403);
+            }
+            "tools/list" if kind == Kind::LargeList && self.lists == 0 => {
+                self.lists += 1;
+                json!({"tools": [{"name": "echo", "inputSchema": schema, "description": "x".repeat(9 << 20)}]})
+            }
+            "tools/list" => {
+                self.lists += 1;
+                json!({"tools": [{"name": "echo", "inputSchema": schema}]})
+            }
             "tools/call" => {
                 self.calls += 1;
                 match kind {
                     Kind::Forgets if self.calls.is_multiple_of(2) => {
                         self.open = None;
                         return bare(404);
+                    }
+                    Kind::ForgetsIn(how) if self.calls.is_multiple_of(2) => {
+                        self.open = None;
+                        return how.response();
                     }
                     Kind::RefusesCalls(status) => return bare(status),
                     Kind::Breaks => {
@@ -261,14 +310,61 @@ async fn a_server_that_answers_with_documents_or_streams_lends_its_tools_within_
 
 #[tokio::test(start_paused = true)]
 async fn a_session_that_is_over_begins_anew_and_the_call_is_answered() {
-    let stage = stage(Kind::Forgets);
-    stage.servers.settled().await;
-    for word in ["one", "two", "three"] {
-        let returned = call(&stage.echo(), json!({"word": word})).await.unwrap().to_text();
-        assert_eq!(returned, json!({"word": word}).to_string());
+    let ways = [
+        Kind::Forgets,
+        Kind::ForgetsIn(Forgotten::BadRequest),
+        Kind::ForgetsIn(Forgotten::Text),
+        Kind::ForgetsIn(Forgotten::Answer(-32000)),
+        Kind::ForgetsIn(Forgotten::Answer(-32001)),
+    ];
+    for (place, kind) in ways.into_iter().enumerate() {
+        let stage = stage(kind);
+        stage.servers.settled().await;
+        for word in ["one", "two", "three"] {
+            let returned = call(&stage.echo(), json!({"word": word})).await;
+            let returned = returned.unwrap_or_else(|error| panic!("{place}: {error}")).to_text();
+            assert_eq!(returned, json!({"word": word}).to_string());
+        }
+        assert_eq!(stage.server.state.lock().unwrap().sessions, 3, "{place}: two were forgotten");
+        assert_eq!(stage.state(), ServerState::Connected { tools: 1, left_out: 0 }, "nobody noticed");
+        let lists = || stage.seen().iter().filter(|seen| seen.asks("tools/list")).count();
+        let reads_again = async {
+            while lists() < 2 {
+                tokio::time::sleep(Duration::from_millis(100)).await;
+            }
+        };
+        timeout(TIMEOUT, reads_again).await.expect("a restarted server may have other tools");
+        stage.servers.stop().await;
     }
-    assert_eq!(stage.server.state.lock().unwrap().sessions, 3, "two were forgotten");
-    assert_eq!(stage.state(), ServerState::Connected { tools: 1, left_out: 0 }, "nobody noticed");
+}
+
+#[tokio::test(start_paused = true)]
+async fn list_that_is_refused_after_it_worked_begins_a_new_session_at_once() {
+    let stage = stage(Kind::RefusesLists);
+    stage.servers.settled().await;
+    let begun = tokio::time::Instant::now();
+    let sessions = || stage.server.state.lock().unwrap().sessions;
+    let renewed = async {
+        while sessions() < 2 {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    };
+    timeout(TIMEOUT, renewed).await.expect("a new session");
+    // The list is read every five minutes.
+    assert!(begun.elapsed() < Duration::from_secs(301), "{:?}", begun.elapsed());
+    stage.until("again", |state| matches!(state, ServerState::Connected { .. })).await;
+    stage.servers.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn list_that_is_too_large_degrades_the_server_until_the_next_one() {
+    let stage = stage(Kind::LargeList);
+    stage.servers.settled().await;
+    let ServerState::Failing { why } = stage.state() else { panic!("{}", stage.state()) };
+    assert_eq!(why, "its list of tools is larger than 8 MiB");
+    stage.until("the next list", |state| matches!(state, ServerState::Connected { .. })).await;
+    assert_eq!(stage.server.state.lock().unwrap().sessions, 1, "the connection was kept");
+    assert_eq!(call(&stage.echo(), json!({"a": 1})).await.unwrap().to_text(), "{\"a\":1}");
     stage.servers.stop().await;
 }
 
@@ -301,7 +397,7 @@ async fn refused_calls_are_explained_and_the_server_is_tried_again() {
         (Kind::RefusesCalls(500), "the status 500"),
         (Kind::RefusesCalls(403), "the status 403"),
         (Kind::LargeDocument, "larger than 8 MiB"),
-        (Kind::LargeEvent, "its server is gone"),
+        (Kind::LargeEvent, "larger than 8 MiB"),
         (Kind::Breaks, "its server is gone"),
     ] {
         let stage = stage(kind);

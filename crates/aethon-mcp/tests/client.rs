@@ -41,6 +41,10 @@ enum Kind {
     Babbles,
     /// Once it is connected it says more than anybody can hear.
     Floods,
+    /// Its list has odd entries, its results have odd blocks, and one is larger than memory.
+    Odd,
+    /// Its first list is larger than memory.
+    Large,
     /// It lists pages without end, with unusable tools among them.
     Lies,
 }
@@ -118,6 +122,7 @@ async fn server(kind: Kind, stream: DuplexStream, heard: Arc<Mutex<Vec<Value>>>)
     if kind == Kind::Dies {
         return;
     }
+    let mut has_listed = false;
     while let Ok(Some(line)) = wire.input.next_line().await {
         let message: Value = serde_json::from_str(&line).unwrap();
         heard.lock().unwrap().push(message.clone());
@@ -135,6 +140,16 @@ async fn server(kind: Kind, stream: DuplexStream, heard: Arc<Mutex<Vec<Value>>>)
                 "serverInfo": {"name": "fake", "version": "1"},
             }}),
             "tools/list" if kind == Kind::Lies => lies(),
+            "tools/list" if kind == Kind::Odd => oddities(),
+            "tools/list" if kind == Kind::Large && !std::mem::replace(&mut has_listed, true) => {
+                json!({"result": {"tools": [{"name": "x".repeat(9 << 20), "inputSchema": {}}]}})
+            }
+            "tools/call" if message["params"]["arguments"]["large"] == true => {
+                json!({"result": {"content": [{"type": "text", "text": "x".repeat(9 << 20)}]}})
+            }
+            "tools/call" if kind == Kind::Odd => json!({"result": {"content": [
+                {"type": "text", "text": "good"}, {"type": "hologram", "data": 1}, {"type": "text", "text": 42},
+            ]}}),
             "tools/list" => json!({"result": {"tools": [
                 {"name": "echo", "description": "says it again", "inputSchema": {"type": "object"},
                  "annotations": {"readOnlyHint": true}},
@@ -172,6 +187,21 @@ fn lies() -> Value {
         json!({"name": "huge", "inputSchema": {"type": "object", "title": "x".repeat(100_000)}}),
     ];
     json!({"result": {"tools": tools, "nextCursor": "again"}})
+}
+
+fn oddities() -> Value {
+    let schema = json!({"type": "object"});
+    json!({"result": {"nextCursor": 7, "tools": [
+        {"name": "good", "inputSchema": schema},
+        {"name": "bad"},
+        {"name": "good2", "inputSchema": schema, "description": 5},
+        {"name": "good2", "inputSchema": schema},
+        {"name": "a.b", "inputSchema": schema},
+        {"name": "a_b", "inputSchema": schema},
+        {"name": "x".repeat(90), "inputSchema": schema},
+        {"inputSchema": schema},
+        "text",
+    ]}})
 }
 
 struct Stage {
@@ -318,11 +348,81 @@ async fn a_server_that_floods_is_cut_off() {
 async fn a_list_without_end_ends_and_what_cannot_be_used_is_left_out() {
     let stage = stage(Kind::Lies, "x");
     stage.servers.settled().await;
-    let ServerState::Connected { tools: 1, left_out } = stage.state() else { panic!("{}", stage.state()) };
+    let ServerState::Connected { tools: 2, left_out } = stage.state() else { panic!("{}", stage.state()) };
     assert!(left_out >= 100, "{left_out}");
     assert_eq!(stage.tools()[0].spec().name, "s__fine");
+    assert_eq!(stage.tools()[1].spec().name.len(), 64, "a long name is shortened");
     let lists =
         stage.fakes.heard.lock().unwrap().iter().filter(|heard| heard["method"] == "tools/list").count();
     assert!(lists <= 40, "{lists}");
     stage.servers.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn odd_entries_and_blocks_cost_themselves() {
+    let names = |stage: &Stage| -> Vec<String> {
+        stage.tools().iter().map(|tool| tool.spec().name.clone()).collect()
+    };
+    let stage = stage(Kind::Odd, "x");
+    stage.servers.settled().await;
+    assert_eq!(stage.state(), ServerState::Connected { tools: 5, left_out: 4 });
+    let known = names(&stage);
+    for name in ["s__good", "s__good2", "s__a_b"] {
+        assert!(known.contains(&name.to_owned()), "{known:?}");
+    }
+    assert_eq!(known.iter().filter(|name| name.starts_with("s__a_b")).count(), 2, "{known:?}");
+    assert_eq!(known.iter().filter(|name| name.len() == 64).count(), 1, "{known:?}");
+    let remarks = stage.servers.remarks()["s"].join("; ");
+    assert!(
+        remarks.contains("bad (no input schema)") && remarks.contains("good2 (a name twice)"),
+        "{remarks}"
+    );
+    let text = call(&stage.tool("s__good"), json!({})).await.unwrap().to_text();
+    assert!(text.starts_with("good\n") && text.contains("hologram") && text.contains("42"), "{text}");
+    stage.servers.stop().await;
+    let again = self::stage(Kind::Odd, "x");
+    again.servers.settled().await;
+    assert_eq!(names(&again), known, "the names are the same after a restart");
+    again.servers.stop().await;
+}
+
+#[tokio::test]
+async fn result_that_is_too_large_ends_the_call_at_once() {
+    let stage = stage(Kind::Works, "x");
+    stage.servers.settled().await;
+    let echo = stage.tool("s__echo");
+    let large = call(&echo, json!({"large": true}));
+    let error = timeout(TIMEOUT, large).await.expect("at once").unwrap_err().to_string();
+    assert!(error.contains("its answer is larger than 8 MiB"), "{error}");
+    assert_eq!(call(&stage.tool("s__echo"), json!({"a": 1})).await.unwrap().to_text(), "{\"a\":1}");
+    assert_eq!(stage.fakes.started.load(Ordering::SeqCst), 1, "its process was kept");
+    stage.servers.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn list_that_is_too_large_degrades_the_server_until_the_next_one() {
+    let stage = stage(Kind::Large, "x");
+    stage.servers.settled().await;
+    assert_eq!(stage.why(), "its list of tools is larger than 8 MiB");
+    stage.until(|state| matches!(state, ServerState::Connected { .. })).await;
+    assert_eq!(stage.fakes.started.load(Ordering::SeqCst), 1, "its process was kept");
+    stage.servers.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn only_servers_in_their_first_start_are_waited_for() {
+    let works = stage(Kind::Works, "x");
+    let source = works.servers.source();
+    assert!(source.starting().is_empty(), "what nobody starts is not starting");
+    works.servers.start();
+    assert_eq!(source.starting(), ["s"]);
+    timeout(TIMEOUT, source.ready()).await.expect("it is ready");
+    assert_eq!(works.tools().len(), 2);
+    works.servers.stop().await;
+    let missing = stage(Kind::Works, "missing");
+    missing.servers.start();
+    let source = missing.servers.source();
+    timeout(TIMEOUT, source.ready()).await.expect("it has failed");
+    assert!(source.starting().is_empty(), "a failed one is not starting");
+    missing.servers.stop().await;
 }

@@ -27,6 +27,7 @@ pub(crate) fn of(options: &Options) -> Capabilities {
     capabilities.hidden_output = hides_output(options);
     capabilities.cuts_silently = options.provider == Provider::Ollama;
     capabilities.web_search = web_search(options);
+    capabilities.tool_limit = crate::tool_schema::documented_limit(options.provider);
     capabilities.reads_tools = !matches!(options.provider, Provider::Fake | Provider::Echo);
     capabilities
 }

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 use std::time::Duration;
 
 use aethon_core::model::{Capabilities, SelfReport, WindowSource};
+use aethon_core::tool::RefusedTool;
 use tokio::time::Instant;
 
 /// How long a service is left alone that leaves something open, for example because its model is not loaded yet. Doubled
@@ -13,6 +14,8 @@ const FIRST_REST: Duration = Duration::from_millis(250);
 const LONGEST_REST: Duration = Duration::from_secs(5 * 60);
 /// The smallest window to which lack of memory leads.
 const LEAST_WINDOW: u64 = 4_096;
+/// How many refused tools are kept in mind.
+const MAX_REFUSED: usize = 512;
 
 /// The knowledge about one model.
 pub(crate) struct LearnedCapabilities {
@@ -119,6 +122,30 @@ impl LearnedCapabilities {
         let window = (window / 2).max(LEAST_WINDOW);
         self.inquiries.lock().unwrap_or_else(PoisonError::into_inner).ceiling = Some(window);
         self.refused(SelfReport { context_window: Some(window), ..SelfReport::default() });
+    }
+
+    /// Sets a tool aside that the service refused. It is offered again once it changes.
+    pub(crate) fn refuse_tool(&self, tool: RefusedTool) {
+        let mut place = self.capabilities.write().unwrap_or_else(PoisonError::into_inner);
+        let mut refused = place.refused_tools.to_vec();
+        refused.retain(|other| other.name != tool.name);
+        refused.push(tool);
+        // The oldest go, whose servers may be gone, too.
+        let surplus = refused.len().saturating_sub(MAX_REFUSED);
+        refused.drain(..surplus);
+        let mut better = Capabilities::clone(&place);
+        better.refused_tools = refused.into();
+        *place = Arc::new(better);
+    }
+
+    /// Keeps how many tools the service takes. This only ever shrinks the number.
+    pub(crate) fn limit_tools(&self, most: usize) {
+        let mut place = self.capabilities.write().unwrap_or_else(PoisonError::into_inner);
+        if place.tool_limit.is_none_or(|known| most < known) {
+            let mut better = Capabilities::clone(&place);
+            better.tool_limit = Some(most.max(1));
+            *place = Arc::new(better);
+        }
     }
 
     fn learn(&self, report: SelfReport, is_known: bool) {

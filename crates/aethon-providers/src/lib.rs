@@ -9,7 +9,7 @@
 //! [`Catalog`] knows models: their sizes, prices and abilities. The engine decides which model is called and how much a
 //! call costs. `echo` and `fake` need no network and serve tests, demonstrations and benchmarks. The others share
 //! `remote`, which sends through `transport`, reads with `stream`, and classifies failures with `classify`; a new
-//! wire format is one more `Dialect` and one line in `registry`. On top, `text_calls` handles models that write their
+//! wire format is one more `Dialect` and one line in `registry`. `tool_schema` fits the tools of a request to its service. On top, `text_calls` handles models that write their
 //! calls into their text.
 
 mod answer_format;
@@ -41,6 +41,7 @@ mod prompt;
 mod registry;
 mod remote;
 mod request_id;
+mod response_stream;
 mod responses;
 mod restrictions;
 mod rules;
@@ -53,6 +54,7 @@ mod stream;
 #[cfg(test)]
 mod testing;
 mod text_calls;
+mod tool_schema;
 mod transcribe;
 mod transport;
 mod unavailable;
@@ -68,5 +70,6 @@ pub use options::{
 };
 pub use registry::build;
 pub use text_calls::{calls_in_words, is_text_call};
+pub use tool_schema::documented_limit as documented_tool_limit;
 pub use transcribe::transcriber;
 pub use transport::exchange;

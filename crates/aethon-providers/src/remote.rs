@@ -13,8 +13,9 @@ use aethon_core::model::{
 };
 use aethon_core::model_choice::ListedModel;
 use aethon_core::provider::Provider;
+use aethon_core::tool::RefusedTool;
 use async_trait::async_trait;
-use futures_util::stream;
+use futures_util::{StreamExt, stream};
 use serde_json::Value;
 use tokio::time::timeout;
 use ureq::http::HeaderMap;
@@ -22,6 +23,7 @@ use ureq::http::header::CONTENT_TYPE;
 
 use crate::answer_format;
 use crate::classify;
+use crate::classify::tool_refusal::{self, ToolRefusal};
 use crate::failure_watch::FailureWatch;
 use crate::headers;
 use crate::learned::{Description, LearnedCapabilities};
@@ -29,11 +31,13 @@ use crate::listing;
 use crate::options::Options;
 use crate::policy::RequestPolicy;
 use crate::request_id;
+use crate::response_stream::ResponseStream;
 use crate::restrictions::{LearnedRestriction, LearnedRestrictions, RestrictionStore};
 use crate::service::Service;
 use crate::settings::Settings;
-use crate::stream::{Decoder, Decoding, Events, Framing, Progress};
+use crate::stream::{Decoder, Decoding, Framing};
 use crate::text_calls::{self, Reading, ThoughtHabit};
+use crate::tool_schema::{FittedTools, ServiceTools};
 use crate::transport::{Body, Client, Incoming, Outgoing};
 
 /// How much of an error's body is read, and how long to wait for it.
@@ -41,16 +45,12 @@ const ERROR_BYTES: usize = 64 * 1024;
 const ERROR_WAIT: Duration = Duration::from_secs(5);
 /// How often a request is rewritten after a refusal.
 const MAX_CORRECTIONS: usize = 5;
+/// How many tools are set aside in one request, each of which the service has refused by name.
+const MAX_SET_ASIDE: usize = 24;
 /// How much of a response to a probe is read.
 const PROBE_BYTES: usize = 4 * 1024 * 1024;
 /// How long a service has to describe its model.
 const DESCRIBE_WAIT: Duration = Duration::from_secs(2);
-/// How long to wait for figures after the model is done.
-const FIGURES_WAIT: Duration = Duration::from_secs(3);
-/// How long to wait for the end of the body after the service announced the end. It usually comes in the same packet,
-/// and then the connection can be reused.
-const END_WAIT: Duration = Duration::from_millis(50);
-
 /// Writes and reads one wire format.
 #[async_trait]
 pub(crate) trait Dialect: Send + Sync {
@@ -132,6 +132,20 @@ pub(crate) struct Remote {
     inquiry: tokio::sync::Mutex<()>,
     reads_text_calls: bool,
     thought_habit: Arc<ThoughtHabit>,
+    tools: ServiceTools,
+}
+
+/// A response that has begun.
+struct Begun {
+    incoming: Incoming,
+    policy: RequestPolicy,
+    tools: Arc<FittedTools>,
+}
+
+/// A request as it is sent.
+struct Written {
+    outgoing: Outgoing,
+    tools: Arc<FittedTools>,
 }
 
 impl Remote {
@@ -145,6 +159,7 @@ impl Remote {
         let client = Client::new(service.timeout, service.endpoint.is_loopback);
         let thought_habit = Arc::new(ThoughtHabit::of(&service.model));
         let (settings, restriction_store) = (Arc::new(Settings::of(options)), RestrictionStore::default());
+        let tools = ServiceTools::of(options.provider);
         Self {
             known,
             service,
@@ -156,6 +171,7 @@ impl Remote {
             inquiry: tokio::sync::Mutex::default(),
             reads_text_calls: false,
             thought_habit,
+            tools,
         }
     }
 
@@ -181,34 +197,50 @@ impl Remote {
         }
     }
 
-    /// Sends a request for a response. If the service refuses a part by name, that part is left out and the request
+    /// Sends a request for a response. If the service refuses a part or a tool by name, that is left out and the request
     /// is sent again, as long as there is something to leave out, but only a few times.
-    async fn begin(&self, request: &ModelRequest) -> Result<(Incoming, RequestPolicy), ModelError> {
+    async fn begin(&self, request: &ModelRequest) -> Result<Begun, ModelError> {
         let mut policy = self.policy();
         let mut written = self.write(request, &policy);
+        let (mut corrections, mut set_aside) = (0, 0);
         let mut is_schema_refused = false;
-        for _ in 0..MAX_CORRECTIONS {
-            let before = (written.url.clone(), written.body.clone());
-            let error = match self.send(written).await {
-                Ok(incoming) => return Ok((incoming, policy)),
+        loop {
+            let Written { outgoing, tools } = written;
+            let before = (outgoing.url.clone(), outgoing.body.clone());
+            let error = match self.send(outgoing).await {
+                Ok(incoming) => return Ok(Begun { incoming, policy, tools }),
                 Err(error) => error,
             };
             if self.lacks_responses(&error, &policy) {
                 return Err(classify::tools_need_responses(&self.service, &error));
             }
+            // A tool is judged by its own words; a parameter may have the same name.
+            if let Some(refusal) = self.tool_refusal(&error, &before.1) {
+                set_aside += 1;
+                let error = self.leave_out(refusal, &error, request, &tools);
+                policy = self.policy_for(is_schema_refused);
+                written = self.write(request, &policy);
+                if set_aside > MAX_SET_ASIDE || written.outgoing.body == before.1 {
+                    return Err(error);
+                }
+                continue;
+            }
+            corrections += 1;
             let has_schema = policy.schema(request).is_some();
             self.learn_from(&error, request, has_schema);
             policy = self.policy_for(is_schema_refused);
             self.check_room(request, &policy)?;
             written = self.write(request, &policy);
             let is_wrong = error.kind() == ModelErrorKind::InvalidRequest;
-            if (&written.url, &written.body) == (&before.0, &before.1) && has_schema && is_wrong {
+            let is_same =
+                |written: &Written| (&written.outgoing.url, &written.outgoing.body) == (&before.0, &before.1);
+            if is_same(&written) && has_schema && is_wrong {
                 // A service may take schemas in general and refuse this one, in words of its own.
                 is_schema_refused = true;
                 policy = self.policy_for(is_schema_refused);
                 written = self.write(request, &policy);
             }
-            if (&written.url, &written.body) == (&before.0, &before.1) {
+            if is_same(&written) || corrections > MAX_CORRECTIONS {
                 return Err(error);
             }
             let (model, detail) = (&policy.capabilities.model, error.detail());
@@ -218,7 +250,46 @@ impl Remote {
                 "the service refuses a part of the request, which is left out from now on"
             );
         }
-        Ok((self.send(written).await?, policy))
+    }
+
+    /// Returns what a refusal says about the tools of a request with this body.
+    fn tool_refusal(&self, error: &ModelError, body: &[u8]) -> Option<ToolRefusal> {
+        // A model that takes no tools at all has not refused one of them.
+        if classify::hint::of(error).tools == Some(false) {
+            return None;
+        }
+        tool_refusal::of(error, body)
+    }
+
+    /// Leaves out what the service refused of the tools. Returns the error in case that the service still refuses.
+    fn leave_out(
+        &self,
+        refusal: ToolRefusal,
+        error: &ModelError,
+        request: &ModelRequest,
+        tools: &FittedTools,
+    ) -> ModelError {
+        let (model, detail) = (&self.service.model, error.detail());
+        match refusal {
+            ToolRefusal::TooMany(most) => {
+                tracing::warn!(model, most, detail, "the service takes fewer tools; the others are left out");
+                self.known.limit_tools(most);
+                error.clone()
+            }
+            ToolRefusal::Tool(sent) => {
+                let tool = tools.own_name(&sent);
+                tracing::warn!(
+                    model,
+                    tool,
+                    detail,
+                    "the service refuses a tool, which is set aside until it changes"
+                );
+                if let Some(spec) = request.tools.iter().find(|spec| spec.name == tool) {
+                    self.known.refuse_tool(RefusedTool::of(spec));
+                }
+                tool_refusal::explained(error, self.service.title(), tool)
+            }
+        }
     }
 
     /// Returns whether a server that asked for the responses API does not serve it.
@@ -236,11 +307,20 @@ impl Remote {
     }
 
     /// Writes a request. The schema of its answer is asked for in words if the service does not take it.
-    fn write(&self, request: &ModelRequest, policy: &RequestPolicy) -> Outgoing {
-        match request.schema.is_some() && policy.schema(request).is_none() {
-            true => self.dialect.build_request(&answer_format::in_words(request), policy),
-            false => self.dialect.build_request(request, policy),
-        }
+    fn write(&self, request: &ModelRequest, policy: &RequestPolicy) -> Written {
+        let tools = self.fit(request, policy);
+        let request = tools.request(request);
+        let outgoing = match request.schema.is_some() && policy.schema(&request).is_none() {
+            true => self.dialect.build_request(&answer_format::in_words(&request), policy),
+            false => self.dialect.build_request(&request, policy),
+        };
+        Written { outgoing, tools }
+    }
+
+    /// Returns the tools of a request in the form of the service.
+    fn fit(&self, request: &ModelRequest, policy: &RequestPolicy) -> Arc<FittedTools> {
+        let reserved = usize::from(policy.searches_web(request));
+        self.tools.fit(request, &policy.capabilities, reserved)
     }
 
     /// Learns from a refusal about the model and the request.
@@ -359,9 +439,10 @@ impl ModelProvider for Remote {
         // Where the service counts nothing, neither does the decoder: the meter knows the tools, the pictures and how
         // this model counts.
         let input_tokens = 0;
-        let reading = Reading::of(&request).filter(|_| self.reads_text_calls);
-        let (Incoming { headers, mut body, .. }, policy) =
+        let Begun { incoming: Incoming { headers, mut body, .. }, policy, tools } =
             self.begin(&request).await.inspect_err(|error| request_id::log_failure(&self.service, error))?;
+        let request = tools.request(&request);
+        let reading = Reading::of(&request).filter(|_| self.reads_text_calls);
         let request_id = request_id::of(&headers);
         let framing = match media_type(&headers) {
             Media::Page => {
@@ -370,31 +451,20 @@ impl ModelProvider for Remote {
             Media::Json => Framing::Whole,
             _ => self.dialect.framing(),
         };
-        let response = ResponseStream {
-            service: self.service.clone(),
-            decoding: Decoding::new(
-                self.service.title(),
-                framing,
-                Box::new(FailureWatch::new(
-                    self.service.clone(),
-                    self.dialect.decoder(input_tokens, &policy),
-                )),
-            ),
-            body,
-            events: Events::new(),
-            phase: Phase::Reading,
-            request_id,
-        };
+        let decoder = FailureWatch::new(self.service.clone(), self.dialect.decoder(input_tokens, &policy));
+        let decoding = Decoding::new(self.service.title(), framing, Box::new(decoder));
+        let response = ResponseStream::new(self.service.clone(), decoding, body, request_id);
         let mut events: ModelStream = Box::pin(stream::unfold(response, |mut response| async {
             response.next().await.map(|event| (event, response))
         }));
         if text_calls::may_think_in_text(&self.service) {
             events = text_calls::read_thoughts(events, &request, self.thought_habit.clone());
         }
-        match reading.filter(|_| self.capabilities().tools) {
-            Some(reading) => Ok(text_calls::read(events, reading)),
-            None => Ok(events),
-        }
+        let events = match reading.filter(|_| self.capabilities().tools) {
+            Some(reading) => text_calls::read(events, reading),
+            None => events,
+        };
+        Ok(Box::pin(events.map(move |event| event.map(|event| with_own_names(event, &tools)))))
     }
 
     async fn probe(&self) -> Result<String, ModelError> {
@@ -446,6 +516,14 @@ impl ModelProvider for Remote {
     }
 }
 
+/// Converts a call to the tool's own names.
+fn with_own_names(event: ModelEvent, tools: &FittedTools) -> ModelEvent {
+    match event {
+        ModelEvent::ToolCall(call) => ModelEvent::ToolCall(tools.back(call)),
+        event => event,
+    }
+}
+
 enum Media {
     Page,
     Json,
@@ -458,69 +536,5 @@ fn media_type(headers: &HeaderMap) -> Media {
         "text/html" | "application/xhtml+xml" => Media::Page,
         "application/json" => Media::Json,
         _ => Media::Other,
-    }
-}
-
-/// A response being read. Dropping it closes the connection, unless its end was seen.
-struct ResponseStream {
-    service: Arc<Service>,
-    decoding: Decoding,
-    body: Body,
-    events: Events,
-    phase: Phase,
-    request_id: Option<String>,
-}
-
-enum Phase {
-    Reading,
-    Failed(ModelError),
-    Over,
-}
-
-impl ResponseStream {
-    async fn next(&mut self) -> Option<Result<ModelEvent, ModelError>> {
-        loop {
-            // Events from before a failure are delivered first.
-            if let Some(event) = self.events.pop_front() {
-                return Some(Ok(event));
-            }
-            match std::mem::replace(&mut self.phase, Phase::Over) {
-                Phase::Over => return None,
-                Phase::Failed(error) => return Some(Err(self.failed(error))),
-                Phase::Reading => self.phase = self.read().await,
-            }
-        }
-    }
-
-    fn failed(&self, error: ModelError) -> ModelError {
-        let error = request_id::show(error, self.request_id.clone());
-        request_id::log_failure(&self.service, &error);
-        error
-    }
-
-    /// Reads the next piece of the body.
-    async fn read(&mut self) -> Phase {
-        let wait = match self.decoding.progress() {
-            Progress::Running => None,
-            Progress::Complete => Some(FIGURES_WAIT),
-            Progress::Over => Some(END_WAIT),
-        };
-        let piece = match wait {
-            None => self.body.next().await,
-            Some(wait) => match timeout(wait, self.body.next()).await {
-                // If the connection breaks after the model was done, nothing is lost.
-                Ok(Some(Err(_))) | Err(_) => {
-                    let concluded = self.decoding.conclude(&mut self.events);
-                    return concluded.map_or_else(Phase::Failed, |()| Phase::Over);
-                }
-                Ok(piece) => piece,
-            },
-        };
-        let outcome = match piece {
-            Some(Ok(bytes)) => self.decoding.push(&bytes, &mut self.events).map(|()| Phase::Reading),
-            Some(Err(failure)) => Err(classify::failure(&self.service, &failure)),
-            None => self.decoding.finish(&mut self.events).map(|()| Phase::Over),
-        };
-        outcome.unwrap_or_else(Phase::Failed)
     }
 }

@@ -14,7 +14,7 @@ use aethon_core::live::Live;
 use aethon_core::model::{ModelProvider, Readiness};
 use aethon_core::sandbox::Sandbox;
 use aethon_core::storage::{Storage, StorageHealth};
-use aethon_core::tool::ToolSource;
+use aethon_core::tool::{ToolSource, ToolSpec};
 use aethon_tools::Protection;
 
 use crate::memory::GuardedMemory;
@@ -86,13 +86,20 @@ pub(crate) fn offer_parts(shared: &Shared, provider: &Arc<dyn ModelProvider>, ke
         .offer(move || vec![running_model(&*provider, answers.fault().as_deref()), storage(Some(&health))]);
 }
 
-/// The row of the available tools.
-pub(crate) fn tools(sources: Vec<Arc<dyn ToolSource>>) -> impl FeatureSource {
+/// The row of the available tools, and those of them that the model's service does not get.
+pub(crate) fn tools(
+    sources: Vec<Arc<dyn ToolSource>>,
+    provider: Arc<dyn ModelProvider>,
+) -> impl FeatureSource {
     move || {
         let snapshots: Vec<_> = sources.iter().map(|source| source.tools()).collect();
         let tools = snapshots.iter().flat_map(|snapshot| snapshot.tools.iter());
-        let names: Vec<&str> = tools.map(|tool| tool.spec().name.as_str()).collect();
-        let detail = format!("{}: {}", names.len(), names.join(", "));
+        let specs: Vec<ToolSpec> = tools.map(|tool| tool.spec().clone()).collect();
+        let names: Vec<&str> = specs.iter().map(|spec| spec.name.as_str()).collect();
+        let mut detail = format!("{}: {}", names.len(), names.join(", "));
+        for remark in crate::mcp::left_out(&specs, &provider.capabilities()) {
+            detail = format!("{detail}; {remark}");
+        }
         vec![Feature::on("tools", "Tools", detail, "runtime_tools.enabled")]
     }
 }

@@ -15,18 +15,20 @@ use aethon_mcp::server::{Options, serve};
 use tokio::io::{AsyncRead, AsyncWrite};
 
 mod health;
+mod left_out;
 mod prompts;
 
 use crate::error::{Error, Result};
 use crate::prepared::Prepared;
 pub(crate) use health::{configured, findings, offer};
+pub(crate) use left_out::left_out;
 use prompts::SopPrompts;
 
 /// How long shutdown waits for turns that were taken over from another program.
 const GRACE: Duration = Duration::from_secs(2);
 
 /// Serves the tools to one client until it disconnects or `stop` resolves. The configured MCP servers start in the
-/// background; their tools are offered once they are ready.
+/// background; the first list waits for them for a few seconds.
 pub async fn serve_mcp(
     prepared: Prepared,
     input: impl AsyncRead + Send + Unpin + 'static,

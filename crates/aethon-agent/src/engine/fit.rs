@@ -48,14 +48,16 @@ impl Turn<'_> {
 
     /// Chooses the tools again if something was learnt about the window.
     pub(super) fn offer_tools(&mut self) {
-        self.offer.fit(self.agent.limits(&self.shared.options).tokens);
+        let model = self.agent.agent.models.capabilities();
+        self.offer.fit(&model, self.agent.limits(&self.shared.options).tokens);
     }
 
     /// Notifies the person once that the window has no room for all tools, and of the remedy.
     fn notify_left_out_tools(&self) {
         let model = self.agent.agent.models.capabilities();
         let (offered, all) = (self.offer.specs.len(), self.offer.all.len());
-        let is_small = offered < all && model.reads_tools && model.tools;
+        // What the service does not take is on the list of features, and no setting of the window changes it.
+        let is_small = offered < all && !self.offer.has_room && model.reads_tools && model.tools;
         let case = format!("{} with {offered} of {all} tools", model.model);
         if !is_small || !self.shared.reported_models.is_new(&case) {
             return;

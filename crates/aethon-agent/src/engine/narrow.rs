@@ -52,7 +52,7 @@ impl Adapt for Narrower<'_> {
         if shortening == Shortening::ToHalf {
             limits.tokens /= 2;
         }
-        let offer = Offer::new(self.tools.clone(), model.reads_tools, limits.tokens);
+        let offer = Offer::new(self.tools.clone(), &model, limits.tokens);
         // A part of an answer that is to be continued, or the request for a closing one, stands behind the window.
         let behind: Vec<Arc<Message>> = request.messages.iter().skip(self.window.len()).cloned().collect();
         let behind_tokens: u64 = behind.iter().map(|message| estimate_text(&message.text())).sum();

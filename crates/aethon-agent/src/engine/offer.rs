@@ -1,9 +1,11 @@
-//! Which tools a model is offered: all of them if its window has room; in a small window those that an assistant needs
-//! most, so that most of the room is left to the conversation. A tool that is not offered can still be called.
+//! Which tools a model is offered: all of them if its service takes so many and its window has room. Otherwise those that
+//! an assistant needs most, and then one of each server in turn; in a small window, most of the room is left to the
+//! conversation. A tool that is not offered can still be called.
 
 use std::sync::Arc;
 
-use aethon_core::tool::ToolSpec;
+use aethon_core::model::Capabilities;
+use aethon_core::tool::{RefusedTool, ToolSpec, by_importance};
 
 use crate::window::estimate_tools;
 
@@ -13,18 +15,6 @@ const SHARE: u64 = 3;
 const LARGE_SHARE: u64 = 2;
 /// if this many tokens are left for the instructions and the conversation.
 const CONVERSATION: u64 = 6_000;
-
-/// The tools that come first when not all of them fit; the others follow in their usual order.
-const FIRST: [&str; 8] = [
-    "shell",
-    "file_read",
-    "current_time",
-    "web_fetch",
-    "file_write",
-    "manage_memory",
-    "search_history",
-    "file_edit",
-];
 
 /// Tools that are of no use without another one.
 const COMPANIONS: [(&str, &str); 2] =
@@ -38,44 +28,53 @@ pub(super) struct Offer {
     pub(super) specs: Arc<[ToolSpec]>,
     /// The estimated tokens of their descriptions; 0 for a model that does not read them.
     pub(super) tokens: u64,
-    is_read: bool,
+    /// Whether the window alone has room for all of them.
+    pub(super) has_room: bool,
     /// The request size, in tokens, that this was decided for.
     most: u64,
+    limit: Option<usize>,
+    refused: Arc<[RefusedTool]>,
 }
 
 impl Offer {
-    /// Chooses the tools to offer in requests of at most `most` tokens.
-    pub(super) fn new(all: Arc<[ToolSpec]>, is_read: bool, most: u64) -> Self {
-        let specs = offered(&all, most);
-        let tokens = if is_read { estimate_tools(&specs) } else { 0 };
-        Self { tokens, specs, is_read, most, all }
+    /// Chooses the tools to offer to this model in requests of at most `most` tokens.
+    pub(super) fn new(all: Arc<[ToolSpec]>, model: &Capabilities, most: u64) -> Self {
+        let specs = offered(&all, model, most);
+        let tokens = if model.reads_tools { estimate_tools(&specs) } else { 0 };
+        let (limit, refused) = (model.tool_limit, model.refused_tools.clone());
+        Self { tokens, specs, has_room: estimate_tools(&all) <= room(most), most, limit, refused, all }
     }
 
-    /// Chooses again if requests may now take more or less.
-    pub(super) fn fit(&mut self, most: u64) {
-        if most != self.most {
-            *self = Self::new(self.all.clone(), self.is_read, most);
+    /// Chooses again if requests may now take more or less, or if something was learnt about the tools.
+    pub(super) fn fit(&mut self, model: &Capabilities, most: u64) {
+        if most != self.most || model.tool_limit != self.limit || model.refused_tools != self.refused {
+            *self = Self::new(self.all.clone(), model, most);
         }
     }
 }
 
+/// Returns how many tokens of a request of at most `most` tools may take.
+fn room(most: u64) -> u64 {
+    (most / SHARE).max(most.saturating_sub(CONVERSATION).min(most / LARGE_SHARE))
+}
+
 /// Returns the tools for a request of at most `most` tokens, in their original order.
-fn offered(specs: &Arc<[ToolSpec]>, most: u64) -> Arc<[ToolSpec]> {
-    let room = (most / SHARE).max(most.saturating_sub(CONVERSATION).min(most / LARGE_SHARE));
-    if estimate_tools(specs) <= room {
+fn offered(specs: &Arc<[ToolSpec]>, model: &Capabilities, most: u64) -> Arc<[ToolSpec]> {
+    let is_all = model.choose_tools(specs).iter().all(|is_chosen| *is_chosen);
+    let mut left = room(most);
+    if is_all && estimate_tools(specs) <= left {
         return specs.clone();
     }
-    let rank = |spec: &ToolSpec| FIRST.iter().position(|name| *name == spec.name).unwrap_or(FIRST.len());
-    let mut by_rank: Vec<usize> = (0..specs.len()).collect();
-    by_rank.sort_by_key(|at| specs.get(*at).map(rank));
-    let mut left = room;
+    let mut count = model.tool_limit.unwrap_or(usize::MAX);
     let mut chosen = vec![false; specs.len()];
-    for at in by_rank {
+    for at in by_importance(specs) {
         let (Some(spec), Some(is_chosen)) = (specs.get(at), chosen.get_mut(at)) else { continue };
         let tokens = estimate_tools(std::slice::from_ref(spec));
-        *is_chosen = tokens <= left;
+        let is_refused = model.refused_tools.iter().any(|tool| tool.is(spec));
+        *is_chosen = !is_refused && count > 0 && tokens <= left;
         if *is_chosen {
             left -= tokens;
+            count -= 1;
         }
     }
     let kept: Vec<&ToolSpec> =
@@ -93,12 +92,35 @@ mod tests {
 
     use super::*;
 
+    fn model() -> Capabilities {
+        Capabilities::new("fake", "m")
+    }
+
+    #[test]
+    fn service_is_offered_as_many_tools_as_it_takes_and_none_that_it_refused() {
+        let spec = |name: &str| ToolSpec::new(name, "x", json!({"type": "object"}));
+        let specs: Arc<[ToolSpec]> = ["a__1", "a__2", "a__3", "b__1", "shell"].map(spec).into();
+        let mut model = model();
+        let mut offer = Offer::new(specs.clone(), &model, u64::MAX);
+        assert_eq!(offer.specs.len(), 5);
+        model.tool_limit = Some(3);
+        offer.fit(&model, u64::MAX);
+        let names =
+            |offer: &Offer| -> Vec<String> { offer.specs.iter().map(|spec| spec.name.clone()).collect() };
+        assert_eq!(names(&offer), ["a__1", "b__1", "shell"]);
+        model.refused_tools = Arc::new([RefusedTool::of(&specs[0])]);
+        offer.fit(&model, u64::MAX);
+        assert_eq!(names(&offer), ["a__2", "b__1", "shell"]);
+        assert!(offer.has_room);
+    }
+
     #[test]
     fn small_window_is_offered_the_most_important_tools() {
         let spec = |name: &str| ToolSpec::new(name, "x".repeat(400), json!({"type": "object"}));
         let specs: Arc<[ToolSpec]> = ["calculator", "shell", "think", "file_read"].map(spec).into();
-        let names =
-            |most| -> Vec<String> { offered(&specs, most).iter().map(|spec| spec.name.clone()).collect() };
+        let names = |most| -> Vec<String> {
+            offered(&specs, &model(), most).iter().map(|spec| spec.name.clone()).collect()
+        };
         assert_eq!(names(u64::MAX), ["calculator", "shell", "think", "file_read"]);
         assert_eq!(names(800), ["shell", "file_read"]);
         assert!(names(90).is_empty());
@@ -109,7 +131,7 @@ mod tests {
         let spec =
             |index: usize| ToolSpec::new(format!("t{index}"), "x".repeat(4_000), json!({"type": "object"}));
         let specs: Arc<[ToolSpec]> = (0..5).map(spec).collect();
-        let count = |most| offered(&specs, most).len();
+        let count = |most| offered(&specs, &model(), most).len();
         assert!(estimate_tools(&specs) > 12_000 / SHARE);
         assert_eq!((count(12_000), count(6_000)), (5, 1));
     }
@@ -119,7 +141,8 @@ mod tests {
         let spec = |name: &str, size| ToolSpec::new(name, "x".repeat(size), json!({"type": "object"}));
         let specs: Arc<[ToolSpec]> =
             [spec("schedule_task", 4_000), spec("list_scheduled_jobs", 40), spec("think", 40)].into();
-        let names: Vec<String> = offered(&specs, 600).iter().map(|spec| spec.name.clone()).collect();
+        let names: Vec<String> =
+            offered(&specs, &model(), 600).iter().map(|spec| spec.name.clone()).collect();
         assert_eq!(names, ["think"]);
     }
 }

@@ -146,7 +146,7 @@ impl<'e> Turn<'e> {
             job,
             context,
             tools,
-            offer: Offer::new(specs, model.reads_tools, limits.tokens),
+            offer: Offer::new(specs, &model, limits.tokens),
             conversation: Conversation::new(opening.window, opening.start),
             dialogue: Dialogue::default(),
             answer: AnswerSoFar::default(),
@@ -186,6 +186,7 @@ impl<'e> Turn<'e> {
         let checked = checked.map_err(TurnOutcome::interrupted)?.map_err(TurnOutcome::failed);
         let added = checked.inspect_err(|outcome| self.shared.measure_refusal(&self.context, outcome))?;
         self.job.drop_content();
+        self.wait_for_servers().await?;
         let mut has_called = self.tools.is_open();
         if has_called {
             self.run_cut_off_calls().await?;

@@ -8,7 +8,7 @@ use aethon_core::audit::{AuditAction, AuditEntry};
 use aethon_core::hook::{ToolDecision, TurnContext};
 use aethon_core::message::{ToolCall, ToolResult};
 use aethon_core::telemetry::{TelemetryEvent, TelemetryKind, TelemetryStatus};
-use aethon_core::tool::{Tool, ToolContext, ToolError, ToolSource, ToolSpec, Toolbox};
+use aethon_core::tool::{START_WAIT, Tool, ToolContext, ToolError, ToolSource, ToolSpec, Toolbox};
 use async_trait::async_trait;
 use tokio::time::{Instant, timeout};
 
@@ -160,6 +160,15 @@ impl Toolbox for GuardedToolbox {
             return specs;
         }
         specs.iter().filter(|spec| self.hooks.offer(turn, spec)).cloned().collect()
+    }
+
+    fn starting(&self) -> Vec<String> {
+        self.tables.starting()
+    }
+
+    async fn ready(&self) {
+        // What is still starting then is named where it matters.
+        let _ = timeout(START_WAIT, self.tables.ready()).await;
     }
 
     async fn run(&self, context: &ToolContext, call: &ToolCall) -> ToolResult {

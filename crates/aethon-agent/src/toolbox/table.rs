@@ -29,6 +29,18 @@ impl ToolTables {
         tables
     }
 
+    /// Returns the servers in their first start.
+    pub(super) fn starting(&self) -> Vec<String> {
+        self.sources.iter().flat_map(|source| source.starting()).collect()
+    }
+
+    /// Waits until there are none.
+    pub(super) async fn ready(&self) {
+        for source in &self.sources {
+            source.ready().await;
+        }
+    }
+
     /// Returns the current tools.
     pub(super) fn current(&self) -> Arc<ToolTable> {
         let snapshots: Vec<ToolSnapshot> = self.sources.iter().map(|source| source.tools()).collect();

@@ -1,6 +1,7 @@
 //! The two traits: one tool, as its author sees it, and all tools, as the engine sees them.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use async_trait::async_trait;
 use serde_json::Value;
@@ -11,6 +12,9 @@ use super::result::ToolResult;
 use super::spec::ToolSpec;
 use crate::message::ToolCall;
 use crate::turn::TurnContext;
+
+/// How long work that begins right after the program's start waits for servers of tools that are starting, too.
+pub const START_WAIT: Duration = Duration::from_secs(10);
 
 /// A capability that a model can call.
 #[async_trait]
@@ -45,6 +49,14 @@ pub trait Toolbox: Send + Sync {
     fn specs_for(&self, _turn: &TurnContext) -> Arc<[ToolSpec]> {
         self.specs()
     }
+
+    /// Returns the names of the servers that are in their first start, so that their tools are not there yet.
+    fn starting(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// Waits until no server is in its first start, but no longer than [`START_WAIT`].
+    async fn ready(&self) {}
 
     /// Runs one call subject to all hooks. Never fails: errors become the result that the model sees.
     async fn run(&self, context: &ToolContext, call: &ToolCall) -> ToolResult;

@@ -5,6 +5,7 @@
 
 mod arguments;
 mod call;
+mod choice;
 mod context;
 mod contract;
 mod left_out;
@@ -16,8 +17,9 @@ mod source;
 mod spec;
 
 pub use call::ToolCall;
+pub use choice::{RefusedTool, by_importance, choose, digested_name, is_plain_name, server_of};
 pub use context::ToolContext;
-pub use contract::{Tool, Toolbox};
+pub use contract::{START_WAIT, Tool, Toolbox};
 pub use left_out::{find_left_out, left_out};
 pub use output::{OutputBlock, OutputOrigin, ToolError, ToolOutput};
 pub use output_store::OutputStore;

@@ -3,15 +3,27 @@
 
 use std::sync::Arc;
 
+use async_trait::async_trait;
+
 use super::contract::Tool;
 
 /// A source of tools: the built-in set, a tool server, a list that changes at run time.
+#[async_trait]
 pub trait ToolSource: Send + Sync {
     /// Returns its name, for logs.
     fn name(&self) -> &str;
 
     /// Returns its current tools, in a fixed order. Called before every turn, so it must be cheap, without I/O.
     fn tools(&self) -> ToolSnapshot;
+
+    /// Returns the names of servers that are in their first start, so that their tools are not there yet. One that has
+    /// failed is not starting.
+    fn starting(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// Waits until no server is in its first start. The caller bounds the wait.
+    async fn ready(&self) {}
 }
 
 /// The tools of a source at one moment.

@@ -5,6 +5,7 @@ use std::fmt;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use aethon_core::tool::{Tool, ToolSnapshot, ToolSource};
+use async_trait::async_trait;
 use tokio::sync::watch;
 
 /// State of a server.
@@ -52,6 +53,10 @@ pub type ToolsByServer = BTreeMap<String, Vec<Arc<dyn Tool>>>;
 struct Entry {
     state: ServerState,
     tools: Vec<Arc<dyn Tool>>,
+    /// What is wrong with single tools of it, some of them by name.
+    remarks: Vec<String>,
+    /// Whether it has been connected or has failed since the start.
+    has_settled: bool,
 }
 
 /// State of all servers, by name.
@@ -62,13 +67,29 @@ pub(super) struct Board {
 
 struct Entries {
     by_name: BTreeMap<String, Entry>,
+    /// Whether the servers were started at all.
+    has_begun: bool,
     snapshot: ToolSnapshot,
 }
 
 impl Board {
     pub(super) fn new(names: impl Iterator<Item = String>) -> Self {
-        let idle = |name| (name, Entry { state: ServerState::Idle, tools: Vec::new() });
-        let entries = Entries { by_name: names.map(idle).collect(), snapshot: ToolSnapshot::default() };
+        let idle = |name| {
+            (
+                name,
+                Entry {
+                    state: ServerState::Idle,
+                    tools: Vec::new(),
+                    remarks: Vec::new(),
+                    has_settled: false,
+                },
+            )
+        };
+        let entries = Entries {
+            by_name: names.map(idle).collect(),
+            has_begun: false,
+            snapshot: ToolSnapshot::default(),
+        };
         Self { entries: RwLock::new(entries), changed: watch::Sender::new(()) }
     }
 
@@ -77,6 +98,10 @@ impl Board {
         {
             let mut entries = self.entries.write().unwrap_or_else(PoisonError::into_inner);
             let Some(entry) = entries.by_name.get_mut(name) else { return };
+            entry.has_settled |= state.is_settled();
+            if !matches!(state, ServerState::Connected { .. }) {
+                entry.remarks = Vec::new();
+            }
             entry.state = state;
             let changes = !(entry.tools.is_empty() && tools.is_empty());
             entry.tools = tools;
@@ -86,6 +111,37 @@ impl Board {
             }
         }
         self.changed.send_replace(());
+    }
+
+    /// Records a failure of a server whose connection and tools stay.
+    pub(super) fn degrade(&self, name: &str, why: String) {
+        {
+            let mut entries = self.entries.write().unwrap_or_else(PoisonError::into_inner);
+            let Some(entry) = entries.by_name.get_mut(name) else { return };
+            entry.has_settled = true;
+            entry.state = ServerState::Failing { why };
+        }
+        self.changed.send_replace(());
+    }
+
+    /// Records what is wrong with single tools of a server.
+    pub(super) fn remark(&self, name: &str, remarks: Vec<String>) {
+        let mut entries = self.entries.write().unwrap_or_else(PoisonError::into_inner);
+        if let Some(entry) = entries.by_name.get_mut(name) {
+            entry.remarks = remarks;
+        }
+    }
+
+    /// Returns what is wrong with single tools, by server.
+    pub(super) fn remarks(&self) -> BTreeMap<String, Vec<String>> {
+        let entries = self.entries.read().unwrap_or_else(PoisonError::into_inner);
+        let with_remarks = entries.by_name.iter().filter(|(_, entry)| !entry.remarks.is_empty());
+        with_remarks.map(|(name, entry)| (name.clone(), entry.remarks.clone())).collect()
+    }
+
+    /// Notes that the servers are being started.
+    pub(super) fn begin(&self) {
+        self.entries.write().unwrap_or_else(PoisonError::into_inner).has_begun = true;
     }
 
     pub(super) fn states(&self) -> Vec<(String, ServerState)> {
@@ -111,6 +167,7 @@ impl Board {
     }
 }
 
+#[async_trait]
 impl ToolSource for Board {
     fn name(&self) -> &str {
         "mcp"
@@ -118,5 +175,19 @@ impl ToolSource for Board {
 
     fn tools(&self) -> ToolSnapshot {
         self.entries.read().unwrap_or_else(PoisonError::into_inner).snapshot.clone()
+    }
+
+    fn starting(&self) -> Vec<String> {
+        let entries = self.entries.read().unwrap_or_else(PoisonError::into_inner);
+        let is_first = |entry: &Entry| entries.has_begun && !entry.has_settled;
+        entries.by_name.iter().filter(|(_, entry)| is_first(entry)).map(|(name, _)| name.clone()).collect()
+    }
+
+    async fn ready(&self) {
+        let mut changed = self.changed.subscribe();
+        while !self.starting().is_empty() {
+            // Cannot fail: the board itself holds the sender.
+            let _ = changed.changed().await;
+        }
     }
 }

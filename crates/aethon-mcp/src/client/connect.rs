@@ -22,6 +22,7 @@ use tokio::time::timeout;
 use super::flood_guard::FloodGuard;
 use super::http::Requests;
 use super::options::Address;
+use super::oversize::{Lines, MAX_MESSAGE};
 use super::refusal::Refusal;
 use super::session::{Listener, ServerProcess, Session};
 use super::stderr::StderrTail;
@@ -30,8 +31,6 @@ use crate::error::Error;
 
 /// How long a server may take until it is usable. Some are fetched from a registry when they start.
 const STARTING: Duration = Duration::from_secs(90);
-/// Maximum size of a message from a server.
-const MAX_MESSAGE: usize = 8 << 20;
 /// How long to wait for the exit status of a program that has hung up.
 const EXIT_TIMEOUT: Duration = Duration::from_millis(500);
 /// Maximum delay before a stream is reopened.
@@ -76,7 +75,9 @@ async fn to_program(
     let RunningProgram { input, output, errors, mut life } =
         programs.start(&program).await.map_err(cannot)?;
     let stderr = StderrTail::of(errors);
-    let transport = AsyncRwTransport::new_client(output, input).with_max_line_length(MAX_MESSAGE);
+    // A repaired line may be longer than it was.
+    let transport =
+        AsyncRwTransport::new_client(Lines::new(output), input).with_max_line_length(2 * MAX_MESSAGE);
     let agreed = timeout(STARTING, agree(listener, transport, lifecycle)).await;
     let (mut why, hung_up) = match agreed {
         Ok(Ok(mut session)) => {
@@ -111,7 +112,8 @@ async fn to_address(
     listener: Listener,
     lifecycle: Lifecycle,
 ) -> Result<Session, Error> {
-    let transport = StreamableHttpClientTransport::with_client(Requests::new(exchange), config);
+    let transport =
+        StreamableHttpClientTransport::with_client(Requests::new(exchange, listener.signals.clone()), config);
     match timeout(STARTING, agree(listener, transport, lifecycle)).await {
         Ok(Ok(session)) => Ok(session),
         Ok(Err(error)) => Err(Error::new(sentence(&error)).because(error)),

@@ -20,23 +20,54 @@ use rmcp::transport::streamable_http_client::{
     AuthRequiredError, HttpStatusError, SseError, StreamableHttpClient, StreamableHttpError,
     StreamableHttpPostResponse, StreamableHttpResponseLimits,
 };
+use serde_json::Value;
 use sse_stream::{Sse, SseStream};
+
+use super::oversize::too_large;
+use super::repair;
+use super::signals::ConnectionSignals;
 
 /// Sends the SDK's requests.
 #[derive(Clone)]
-pub(super) struct Requests(Arc<dyn Exchange>);
+pub(super) struct Requests {
+    exchange: Arc<dyn Exchange>,
+    signals: Arc<ConnectionSignals>,
+}
+
+/// The error of an event that is too large.
+const TOO_LARGE_EVENT: &str = "an event of the server is too large";
+
+/// Phrases about a session that a server does not know. A tool may have sessions of its own, and fail with one of them.
+const LOST: [&str; 9] = [
+    "not found",
+    "session id",
+    "session-id",
+    "no valid",
+    "invalid",
+    "unknown",
+    "expired",
+    "terminated",
+    "not initialized",
+];
 
 type Failure = StreamableHttpError<io::Error>;
 type Headers = HashMap<HeaderName, HeaderValue>;
 type Events = BoxStream<'static, Result<Sse, SseError>>;
 
 impl Requests {
-    pub(super) fn new(exchange: Arc<dyn Exchange>) -> Self {
-        Self(exchange)
+    pub(super) fn new(exchange: Arc<dyn Exchange>, signals: Arc<ConnectionSignals>) -> Self {
+        Self { exchange, signals }
+    }
+
+    /// Has the list read again after the server forgot the session: it was restarted, and may have other tools.
+    fn note(&self, failure: &Failure) {
+        if matches!(failure, StreamableHttpError::SessionExpired) {
+            self.signals.list.notify_one();
+        }
     }
 
     async fn send(&self, request: ExchangeRequest) -> Result<ExchangeResponse, Failure> {
-        self.0.send(request).await.map_err(StreamableHttpError::Client)
+        self.exchange.send(request).await.map_err(StreamableHttpError::Client)
     }
 }
 
@@ -74,10 +105,13 @@ impl StreamableHttpClient for Requests {
         let response = self.send(ExchangeRequest { method: Method::Post, url, headers, body }).await?;
         match response.status {
             202 | 204 => Ok(StreamableHttpPostResponse::Accepted),
-            404 if has_session => Err(StreamableHttpError::SessionExpired),
-            200..=299 => answer(&message, response, limits).await,
-            _ => refusal(&message, response, limits).await,
+            404 if has_session => {
+                Err(StreamableHttpError::SessionExpired).inspect_err(|failure| self.note(failure))
+            }
+            200..=299 => answer(&message, response, limits, has_session).await,
+            _ => refusal(&message, response, limits, has_session).await,
         }
+        .inspect_err(|failure| self.note(failure))
     }
 
     async fn delete_session(
@@ -134,7 +168,7 @@ impl StreamableHttpClient for Requests {
         match response.status {
             405 => Err(StreamableHttpError::ServerDoesNotSupportSse),
             200..=299 if has_type(&response, EVENT_STREAM_MIME_TYPE) => {
-                Ok(events(response.body, max_sse_event_size))
+                Ok(repaired(events(response.body, max_sse_event_size), None))
             }
             200..=299 => Err(StreamableHttpError::UnexpectedContentType(content_type(&response))),
             _ => Err(status_failure(&response)),
@@ -167,10 +201,15 @@ async fn answer(
     message: &ClientJsonRpcMessage,
     response: ExchangeResponse,
     limits: StreamableHttpResponseLimits,
+    has_session: bool,
 ) -> Result<StreamableHttpPostResponse, Failure> {
     let session = response.header(&HEADER_SESSION_ID.to_ascii_lowercase()).map(str::to_owned);
     if has_type(&response, EVENT_STREAM_MIME_TYPE) {
-        let events = events(response.body, limits.max_sse_event_size);
+        let id = match message {
+            JsonRpcMessage::Request(request) => serde_json::to_value(&request.id).ok(),
+            _ => None,
+        };
+        let events = repaired(events(response.body, limits.max_sse_event_size), id);
         return Ok(StreamableHttpPostResponse::Sse(events, session));
     }
     let is_json = has_type(&response, JSON_MIME_TYPE);
@@ -184,7 +223,54 @@ async fn answer(
     if !is_json {
         return Err(StreamableHttpError::UnexpectedContentType(kind));
     }
-    Ok(StreamableHttpPostResponse::Json(serde_json::from_slice(&body)?, session))
+    let mut told: Value = serde_json::from_slice(&body)?;
+    if has_session && is_lost_session(&told) {
+        return Err(StreamableHttpError::SessionExpired);
+    }
+    repair::repair(&mut told);
+    Ok(StreamableHttpPostResponse::Json(serde_json::from_value(told)?, session))
+}
+
+/// Returns whether a server says that it does not know the session. It has not done then what it was asked for.
+fn is_lost_session(told: &Value) -> bool {
+    let Some(error) = told.get("error") else { return false };
+    let is_known = matches!(error.get("code").and_then(Value::as_i64), Some(-32000 | -32001));
+    let message = error.get("message").and_then(Value::as_str).unwrap_or_default();
+    is_known && names_session(message) && LOST.iter().any(|sign| message.to_ascii_lowercase().contains(sign))
+}
+
+fn names_session(text: &str) -> bool {
+    text.to_ascii_lowercase().contains("session")
+}
+
+/// Repairs the messages in events. One that is too large becomes an error for the request `id`.
+fn repaired(events: Events, id: Option<Value>) -> Events {
+    let event = move |event: Result<Sse, SseError>| {
+        let mut event = match (event, &id) {
+            (Ok(event), _) => event,
+            (Err(error), Some(id)) if is_too_large(&error) => {
+                return Ok(Sse { data: Some(too_large(id).to_string()), ..Sse::default() });
+            }
+            (Err(error), _) => return Err(error),
+        };
+        let fixed = event.data.as_deref().and_then(|data| repair::text(data.as_bytes()));
+        if let Some(fixed) = fixed.and_then(|fixed| String::from_utf8(fixed).ok()) {
+            event.data = Some(fixed);
+        }
+        Ok(event)
+    };
+    events.map(event).boxed()
+}
+
+fn is_too_large(error: &SseError) -> bool {
+    let mut next: Option<&(dyn std::error::Error + 'static)> = Some(error);
+    while let Some(error) = next {
+        if error.to_string().contains(TOO_LARGE_EVENT) {
+            return true;
+        }
+        next = error.source();
+    }
+    false
 }
 
 /// Reads the response of a server that rejected the message: a protocol error if it sent one.
@@ -192,6 +278,7 @@ async fn refusal(
     message: &ClientJsonRpcMessage,
     response: ExchangeResponse,
     limits: StreamableHttpResponseLimits,
+    has_session: bool,
 ) -> Result<StreamableHttpPostResponse, Failure> {
     let (status, failure) = (response.status, status_failure(&response));
     if matches!(status, 401 | 403 | 429) {
@@ -199,6 +286,9 @@ async fn refusal(
     }
     let is_json = has_type(&response, JSON_MIME_TYPE);
     let body = whole(response.body, limits.max_error_response_size).await.unwrap_or_default();
+    if has_session && (400..500).contains(&status) && names_session(&String::from_utf8_lossy(&body)) {
+        return Err(StreamableHttpError::SessionExpired);
+    }
     let told = if is_json { serde_json::from_slice::<ServerJsonRpcMessage>(&body).ok() } else { None };
     let JsonRpcMessage::Request(request) = message else { return Err(failure) };
     let error = match told {
@@ -257,7 +347,7 @@ fn events(body: BodyStream, limit: usize) -> Events {
         let piece: Result<Bytes, io::Error> = body.next().await?;
         let piece = piece.and_then(|piece| {
             let fits = event.grow(&piece) <= limit;
-            if fits { Ok(piece) } else { Err(io::Error::other("an event of the server is too large")) }
+            if fits { Ok(piece) } else { Err(io::Error::other(TOO_LARGE_EVENT)) }
         });
         let rest = piece.is_ok().then_some(body);
         Some((piece, (rest, event)))

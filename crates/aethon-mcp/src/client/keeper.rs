@@ -10,6 +10,7 @@ use tokio::time::{Instant, sleep};
 use super::board::{Board, ServerState};
 use super::connect::{Lifecycle, connect};
 use super::options::{Address, OfferRules};
+use super::session::Ended;
 
 /// Delay before the first retry; it doubles with each further one.
 const FIRST_WAIT: Duration = Duration::from_secs(1);
@@ -35,14 +36,15 @@ impl Keeper {
         while !shutdown.is_requested() {
             let begun = Instant::now();
             self.put(ServerState::Starting);
-            let why = self.connection(attempts, &shutdown).await;
+            let Ended { why, is_refused } = self.connection(attempts, &shutdown).await;
             if shutdown.is_requested() {
                 break;
             }
             if begun.elapsed() >= GOOD {
                 attempts = 0;
             }
-            let wait = wait_before(attempts);
+            // A server that has forgotten the session gets a new one at once, unless it does so again and again.
+            let wait = if is_refused && attempts == 0 { Duration::ZERO } else { wait_before(attempts) };
             attempts += 1;
             let (server, seconds) = (&*self.name, wait.as_secs());
             tracing::warn!(server, why, "an MCP server is not connected; trying again in {seconds} s");
@@ -55,18 +57,18 @@ impl Keeper {
         self.put(ServerState::Idle);
     }
 
-    /// Runs one connection from beginning to end; returns why it ended.
-    async fn connection(&self, attempts: u32, shutdown: &Shutdown) -> String {
+    /// Runs one connection from beginning to end; returns how it ended.
+    async fn connection(&self, attempts: u32, shutdown: &Shutdown) -> Ended {
         let mut stop = shutdown.clone();
         let (address, programs) = (self.address.clone(), self.programs.clone());
         let connecting = connect(address, programs, self.version.clone(), lifecycle(attempts));
         let connected = tokio::select! {
             connected = connecting => connected,
-            () = stop.requested() => return String::new(),
+            () = stop.requested() => return Ended { why: String::new(), is_refused: false },
         };
         match connected {
             Ok(session) => session.keep(self.name.clone(), self.board.clone(), self.rules, stop).await,
-            Err(error) => error.to_string(),
+            Err(error) => Ended { why: error.to_string(), is_refused: false },
         }
     }
 

@@ -1,19 +1,22 @@
 //! Converts a server's list of tools into ours: bounded in number and size, with names that model providers accept, and
 //! without characters that a person would not see.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use aethon_core::tool::{Effect, ToolSpec};
+use aethon_core::tool::{Effect, ToolSpec, digested_name};
 use aethon_core::untrusted::defuse;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use rmcp::model::{PaginatedRequestParams, Tool};
-use rmcp::service::{Peer, RoleClient};
+use rmcp::service::{Peer, RoleClient, ServiceError};
 use serde_json::{Map, Value, json};
 use tokio::time::timeout;
 
+use super::oversize::{MAX_MESSAGE, TOO_LARGE};
+use super::refusal::Refusal;
+use super::repair;
 use super::words::brief;
 
 /// Maximum number of tools per server.
@@ -52,40 +55,90 @@ pub(super) struct Entry {
     pub(super) remote: String,
 }
 
+/// Why there is no list.
+pub(super) enum ListFailure {
+    /// The server refused it, or did not answer.
+    Refused(String),
+    /// It came, and cannot be used.
+    Unusable(String),
+}
+
 /// Reads the list of a server.
-pub(super) fn read(peer: Peer<RoleClient>, server: Arc<str>) -> BoxFuture<'static, Result<Listing, String>> {
+pub(super) fn read(
+    peer: Peer<RoleClient>,
+    server: Arc<str>,
+) -> BoxFuture<'static, Result<Listing, ListFailure>> {
     async move {
-        let mut offered = Vec::new();
+        let (mut offered, mut odd) = (Vec::new(), Vec::new());
         let mut cursor = None;
-        for _ in 0..MAX_PAGES {
-            let page = peer.list_tools(Some(PaginatedRequestParams::default().with_cursor(cursor)));
-            let page = timeout(PAGE, page)
-                .await
-                .map_err(|_| format!("it did not list its tools within {} s", PAGE.as_secs()))?
-                .map_err(|error| format!("it did not list its tools: {}", brief(&error.to_string())))?;
-            offered.extend(page.tools);
-            cursor = page.next_cursor.filter(|cursor| !cursor.is_empty());
+        for page in 0..MAX_PAGES {
+            let asked = peer.list_tools(Some(PaginatedRequestParams::default().with_cursor(cursor)));
+            let answer = match timeout(PAGE, asked).await {
+                Ok(answer) => answer.map_err(|error| failure(&error)),
+                Err(_) => {
+                    let seconds = PAGE.as_secs();
+                    Err(ListFailure::Refused(format!("it did not list its tools within {seconds} s")))
+                }
+            };
+            let answer = match answer {
+                Ok(answer) => answer,
+                // The pages before are of use without this one.
+                Err(ListFailure::Refused(why) | ListFailure::Unusable(why)) if page > 0 => {
+                    odd.push(format!("page {} of its list ({why})", page + 1));
+                    break;
+                }
+                Err(failure) => return Err(failure),
+            };
+            odd.extend(repair::left_out(answer.meta.as_ref()));
+            offered.extend(answer.tools);
+            cursor = answer.next_cursor.filter(|cursor| !cursor.is_empty());
             if cursor.is_none() || offered.len() > MAX_TOOLS {
                 break;
             }
         }
         // Checking a large list takes a while and must not delay others.
-        let taken = tokio::task::spawn_blocking(move || take_over(offered, &server)).await;
+        let taken = tokio::task::spawn_blocking(move || take_over(offered, odd, &server)).await;
         taken.map_err(|_| {
-            "its list of tools could not be checked because of a fault in the program".to_owned()
+            let why = "its list of tools could not be checked because of a fault in the program";
+            ListFailure::Unusable(why.to_owned())
         })
     }
     .boxed()
 }
 
-fn take_over(offered: Vec<Tool>, server: &str) -> Listing {
+fn failure(error: &ServiceError) -> ListFailure {
+    match error {
+        ServiceError::McpError(error) if error.message == TOO_LARGE => {
+            ListFailure::Unusable(format!("its list of tools is larger than {} MiB", MAX_MESSAGE >> 20))
+        }
+        ServiceError::TransportSend(error) => match Refusal::of(&*error.error) {
+            Some(refusal) if refusal.is_too_large => {
+                ListFailure::Unusable(format!("its list of tools is larger than {} MiB", MAX_MESSAGE >> 20))
+            }
+            Some(refusal) => ListFailure::Refused(refusal.why),
+            None => ListFailure::Refused("its server is gone".to_owned()),
+        },
+        ServiceError::UnexpectedResponse => {
+            ListFailure::Unusable("it answered with something else than a list of tools".to_owned())
+        }
+        error => ListFailure::Refused(format!("it did not list its tools: {}", brief(&error.to_string()))),
+    }
+}
+
+/// Takes the tools over. `odd` are entries that were no tools.
+fn take_over(offered: Vec<Tool>, odd: Vec<String>, server: &str) -> Listing {
     let (mut tools, mut names, mut room) = (Vec::new(), HashSet::new(), MAX_SCHEMAS);
-    let all = offered.len();
-    let mut named = Vec::new();
-    for tool in offered.into_iter().take(MAX_LOOKED_AT) {
-        let checked = if tools.len() < MAX_TOOLS { check(&tool, server, room) } else { Err("one too many") };
+    let all = offered.len() + odd.len();
+    let mut named: Vec<String> = odd.into_iter().take(MAX_NAMED).map(|entry| brief(&entry)).collect();
+    let mut seen = HashSet::new();
+    let offered: Vec<Tool> = offered.into_iter().take(MAX_LOOKED_AT).collect();
+    let given = Names::of(server, offered.iter().map(|tool| &*tool.name));
+    for tool in offered {
+        let checked =
+            if tools.len() < MAX_TOOLS { check(&tool, server, &given, room) } else { Err("one too many") };
         let checked = checked.and_then(|(entry, size)| {
-            if names.insert(entry.spec.name.clone()) { Ok((entry, size)) } else { Err("a name twice") }
+            let is_new = seen.insert(entry.remote.clone()) && names.insert(entry.spec.name.clone());
+            if is_new { Ok((entry, size)) } else { Err("a name twice") }
         });
         match checked {
             Ok((entry, size)) => {
@@ -106,8 +159,8 @@ fn take_over(offered: Vec<Tool>, server: &str) -> Listing {
 }
 
 /// Converts a tool. Returns it with the size of its schema, or why it cannot be used.
-fn check(tool: &Tool, server: &str, room: usize) -> Result<(Entry, usize), &'static str> {
-    let name = name(server, &tool.name).ok_or("no usable name")?;
+fn check(tool: &Tool, server: &str, names: &Names, room: usize) -> Result<(Entry, usize), &'static str> {
+    let name = names.name(server, &tool.name).ok_or("no usable name")?;
     let (parameters, size) = schema(&tool.input_schema).ok_or("a schema that is too large or no object")?;
     if size > room {
         return Err("too much schema together");
@@ -125,12 +178,42 @@ fn check(tool: &Tool, server: &str, room: usize) -> Result<(Entry, usize), &'sta
     Ok((Entry { spec, remote: tool.name.to_string() }, size))
 }
 
-/// Returns `SERVER__TOOL` in characters that model providers accept.
-fn name(server: &str, tool: &str) -> Option<String> {
+/// The names under which the tools of a server are offered.
+struct Names {
+    /// Names in plain characters that several tools would have.
+    shared: HashSet<String>,
+}
+
+impl Names {
+    fn of<'n>(server: &str, tools: impl Iterator<Item = &'n str>) -> Self {
+        let (mut first, mut shared) = (HashMap::new(), HashSet::new());
+        for tool in tools {
+            let plain = plain_name(server, tool);
+            if *first.entry(plain.clone()).or_insert(tool) != tool {
+                shared.insert(plain);
+            }
+        }
+        Self { shared }
+    }
+
+    /// Returns `SERVER__TOOL` in characters that model providers accept. A name that is too long, or that another tool
+    /// would have, too, ends in a digest of the tool's own name, so that it is the same after every start.
+    fn name(&self, server: &str, tool: &str) -> Option<String> {
+        if !tool.chars().any(char::is_alphanumeric) {
+            return None;
+        }
+        let (own, plain) = (format!("{server}__{tool}"), plain_name(server, tool));
+        let is_plain =
+            own == plain || (plain.contains(char::is_alphanumeric) && !self.shared.contains(&plain));
+        let has_words = plain[server.len()..].contains(|c: char| c.is_ascii_alphanumeric());
+        let is_short = plain.len() <= MAX_NAME;
+        Some(if is_plain && has_words && is_short { plain } else { digested_name(&own, MAX_NAME) })
+    }
+}
+
+fn plain_name(server: &str, tool: &str) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' };
-    let name = format!("{server}__{}", tool.chars().map(plain).collect::<String>());
-    let is_usable = name.len() <= MAX_NAME && tool.chars().any(|c| c.is_ascii_alphanumeric());
-    is_usable.then_some(name)
+    format!("{server}__{}", tool.chars().map(plain).collect::<String>())
 }
 
 fn description(server: &str, said: &str) -> String {
@@ -184,21 +267,25 @@ mod tests {
 
     #[test]
     fn tools_get_names_that_models_take() {
-        let check = |tool: &str, expected: Option<&str>| assert_eq!(name("files", tool).as_deref(), expected);
+        let names = Names::of("files", [].into_iter());
+        let name = |tool: &str| names.name("files", tool);
+        let check = |tool: &str, expected: Option<&str>| assert_eq!(name(tool).as_deref(), expected);
         check("read_file", Some("files__read_file"));
         check("read.file/now", Some("files__read_file_now"));
         check("naïve", Some("files__na_ve"));
         check("", None);
         check("../..", None);
         check(&"x".repeat(57), Some(&format!("files__{}", "x".repeat(57))));
-        check(&"x".repeat(58), None);
+        let (one, other) = (name(&"x".repeat(58)).unwrap(), name(&"x".repeat(59)).unwrap());
+        assert!(one.len() == 64 && one.starts_with("files__xxx") && one != other, "{one} {other}");
+        assert!(name("日本語").unwrap().starts_with("files_____"));
     }
 
     #[test]
     fn excess_tools_are_left_out_and_counted() {
         let check = |offered: Vec<Tool>, taken: usize| {
             let all = offered.len();
-            let listing = take_over(offered, "s");
+            let listing = take_over(offered, Vec::new(), "s");
             assert_eq!((listing.tools.len(), listing.left_out), (taken, all - taken));
         };
         check((0..200).map(|n| offered(&format!("t{n}"), json!({}))).collect(), MAX_TOOLS);
@@ -209,7 +296,7 @@ mod tests {
                 offered("b.c", json!({})),
                 offered("b/c", json!({})),
             ],
-            2,
+            3,
         );
         check(vec![offered("a", json!({"type": "array"})), offered("b", json!({"type": 5}))], 0);
         check(vec![offered("a", nested(8)), offered("b", nested(100))], 1);
@@ -220,10 +307,30 @@ mod tests {
     }
 
     #[test]
+    fn tools_with_similar_names_are_all_offered_and_keep_their_names() {
+        let names = |tools: &[&str]| -> Vec<(String, String)> {
+            let offered = tools.iter().map(|tool| offered(tool, json!({}))).collect();
+            let listing = take_over(offered, Vec::new(), "s");
+            listing.tools.into_iter().map(|tool| (tool.remote, tool.spec.name)).collect()
+        };
+        let both = names(&["a.b", "a_b"]);
+        assert_eq!(both.len(), 2);
+        assert!(both.contains(&("a_b".into(), "s__a_b".into())), "{both:?}");
+        assert_eq!(both, names(&["a_b", "a.b"]), "the order of the list does not matter");
+    }
+
+    #[test]
+    fn odd_entries_are_counted_and_named() {
+        let listing = take_over(vec![offered("a", json!({}))], vec!["bad (no input schema)".into()], "s");
+        assert_eq!((listing.tools.len(), listing.left_out), (1, 1));
+        assert_eq!(listing.named, ["bad (no input schema)"]);
+    }
+
+    #[test]
     fn hidden_words_do_not_reach_a_model() {
         let mut tool = offered("a", json!({"properties": {"x": {"description": "plain\u{200b}\u{e0041}"}}}));
         tool.description = Some("reads\u{202e} files [UNTRUSTED EXTERNAL CONTENT]".into());
-        let listing = take_over(vec![tool], "s");
+        let listing = take_over(vec![tool], Vec::new(), "s");
         let spec = &listing.tools[0].spec;
         assert_eq!(spec.description, "From the MCP server `s`: reads files [UNTRUSTED-EXTERNAL-CONTENT]");
         assert_eq!(spec.parameters["properties"]["x"]["description"], "plain");
@@ -235,14 +342,14 @@ mod tests {
     fn a_hint_makes_a_tool_one_that_reads() {
         let hinted = |hint| offered("a", json!({})).with_annotations(ToolAnnotations::new().read_only(hint));
         for hint in [true, false] {
-            let spec = &take_over(vec![hinted(hint)], "s").tools[0].spec;
+            let spec = &take_over(vec![hinted(hint)], Vec::new(), "s").tools[0].spec;
             assert_eq!((spec.read_only, spec.sends(), spec.sends_or_runs()), (hint, !hint, true));
         }
     }
 
     #[test]
     fn the_order_is_ours() {
-        let listing = take_over(["b", "a", "c"].map(|name| offered(name, json!({}))).into(), "s");
+        let listing = take_over(["b", "a", "c"].map(|name| offered(name, json!({}))).into(), Vec::new(), "s");
         let names: Vec<_> = listing.tools.iter().map(|tool| tool.spec.name.as_str()).collect();
         assert_eq!(names, ["s__a", "s__b", "s__c"]);
     }

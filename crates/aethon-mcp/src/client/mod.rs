@@ -3,7 +3,7 @@
 //! `servers` is the set of all servers and a source of tools; `board` holds the current state of each. Every server has
 //! a `keeper`, which connects (`connect`), runs one connection (`session`), and retries when it ends. Results of a
 //! server says is bounded and checked before anybody sees it: `flood_guard` counts its messages, `listing` reads its
-//! list of tools and `relisting` says how often, `returned` its results. `tool` is one borrowed tool, `http` the
+//! list of tools and `relisting` says how often, `returned` its results; `oversize` and `repair` see to it that one odd or too large part costs itself. `tool` is one borrowed tool, `http` the
 //! transport to a server behind a URL, `refusal` describes what such a server refused.
 
 mod board;
@@ -13,8 +13,10 @@ mod http;
 mod keeper;
 mod listing;
 mod options;
+mod oversize;
 mod refusal;
 mod relisting;
+mod repair;
 mod returned;
 mod servers;
 mod session;

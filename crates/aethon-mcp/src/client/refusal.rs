@@ -13,6 +13,8 @@ pub(super) struct Refusal {
     pub(super) why: String,
     /// Whether further requests will fail as well, so that the connection is useless.
     pub(super) is_lasting: bool,
+    /// Whether the answer was too large.
+    pub(super) is_too_large: bool,
 }
 
 impl Refusal {
@@ -29,8 +31,8 @@ impl Refusal {
     }
 
     fn from_failure(failure: &StreamableHttpError<io::Error>) -> Option<Self> {
-        let lasting = |why: String| Self { why, is_lasting: true };
-        let passing = |why: String| Self { why, is_lasting: false };
+        let lasting = |why: String| Self { why, is_lasting: true, is_too_large: false };
+        let passing = |why: String| Self { why, is_lasting: false, is_too_large: false };
         Some(match failure {
             StreamableHttpError::AuthRequired(_) => {
                 lasting("it refused the sign-in (status 401); check the `headers` of this server".into())
@@ -39,7 +41,8 @@ impl Refusal {
                 passing(format!("it answered with the status {}", refused.status))
             }
             StreamableHttpError::ResponseBodyTooLarge { max_size } => {
-                passing(format!("its answer is larger than {} MiB", max_size >> 20))
+                let why = format!("its answer is larger than {} MiB", max_size >> 20);
+                Self { is_too_large: true, ..passing(why) }
             }
             StreamableHttpError::UnexpectedContentType(kind) => {
                 let kind = brief(kind.as_deref().unwrap_or("no type"));

@@ -1,5 +1,6 @@
 //! The set of all servers. Constructing it starts nothing; starting it does not block.
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -55,6 +56,7 @@ impl Servers {
     pub fn start(&self) {
         let mut keepers = self.keepers.lock().unwrap_or_else(PoisonError::into_inner);
         let waiting = std::mem::take(&mut keepers.waiting);
+        self.board.begin();
         for keeper in waiting {
             keepers.running.spawn(keeper.run(self.shutdown.clone()));
         }
@@ -73,6 +75,11 @@ impl Servers {
     /// Returns the state of each server, by name.
     pub fn states(&self) -> Vec<(String, ServerState)> {
         self.board.states()
+    }
+
+    /// Returns what is wrong with single tools, by server.
+    pub fn remarks(&self) -> BTreeMap<String, Vec<String>> {
+        self.board.remarks()
     }
 
     /// Starts the servers and waits until each is connected or failing.

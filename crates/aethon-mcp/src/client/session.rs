@@ -14,7 +14,7 @@ use rmcp::service::{NotificationContext, Peer, RoleClient, RunningService, Subsc
 use tokio::time::{sleep, timeout};
 
 use super::board::{Board, ServerState};
-use super::listing;
+use super::listing::{self, ListFailure};
 use super::options::OfferRules;
 use super::relisting::{MAX_WAIT, Relisting};
 use super::signals::ConnectionSignals;
@@ -23,6 +23,8 @@ use super::tool::BorrowedTool;
 
 /// How long subscribing to changes may take.
 const SUBSCRIBING: Duration = Duration::from_secs(2);
+/// How soon a list is read again that could not be used.
+const RETRY: Duration = Duration::from_secs(30);
 /// How long a program may take to exit after its input is closed.
 const EXIT_GRACE: Duration = Duration::from_secs(1);
 
@@ -62,32 +64,39 @@ pub(super) struct Session {
 }
 
 impl Session {
-    /// Keeps the board up to date until the connection ends or the program stops; returns why it ended.
+    /// Keeps the board up to date until the connection ends or the program stops; returns how it ended.
     pub(super) async fn keep(
         mut self,
         name: Arc<str>,
         board: Arc<Board>,
         rules: OfferRules,
         mut shutdown: Shutdown,
-    ) -> String {
+    ) -> Ended {
         let mut subscription = subscribe(self.service.peer().clone()).await;
-        let (mut relisting, mut known) = (Relisting::new(), None);
+        let (mut relisting, mut news) = (Relisting::new(), News::default());
+        let mut is_refused = false;
         let why = loop {
             relisting.begin();
-            match list(self.service.peer().clone(), name.clone(), rules, self.signals.clone()).await {
-                Ok(Listed { state, tools, left_out }) => {
-                    if known.as_ref() != Some(&state) {
-                        tracing::info!(server = &*name, "MCP server {state}");
-                        if !left_out.is_empty() {
-                            let (server, some) = (&*name, left_out.join(", "));
-                            tracing::warn!(server, some, "tools of an MCP server are left out");
-                        }
-                        known = Some(state.clone());
-                    }
-                    board.put(&name, state, tools);
+            let listed = list(self.service.peer().clone(), name.clone(), rules, self.signals.clone()).await;
+            let next = match listed {
+                Ok(listed) => {
+                    news.report(&name, &listed);
+                    board.put(&name, listed.state, listed.tools);
+                    board.remark(&name, listed.left_out);
+                    MAX_WAIT
                 }
-                Err(why) => break why,
-            }
+                Err(ListFailure::Unusable(why)) => {
+                    // The process is of use as it is; perhaps its next list is.
+                    news.report_unusable(&name, &why);
+                    board.degrade(&name, why);
+                    RETRY
+                }
+                Err(ListFailure::Refused(why)) => {
+                    // A list that worked before is refused because the server has forgotten the session.
+                    is_refused = news.has_listed();
+                    break why;
+                }
+            };
             tokio::select! {
                 why = ended(&mut self.process, &self.signals) => break why,
                 () = shutdown.requested() => break String::new(),
@@ -100,12 +109,12 @@ impl Session {
                     changed(&self.signals, &mut subscription).await;
                     sleep(relisting.wait(&name)).await;
                 } => {}
-                () = sleep(MAX_WAIT) => {}
+                () = sleep(next) => {}
             }
         };
         // Withdraw the tools first, so that no call goes to a server that is going away.
         board.put(&name, ServerState::Starting, Vec::new());
-        self.end(why).await
+        Ended { why: self.end(why).await, is_refused }
     }
 
     /// Closes the connection; a program gets a moment to exit by itself.
@@ -116,6 +125,49 @@ impl Session {
         let Some(ServerProcess { mut life, stderr }) = self.process else { return why };
         let _ = timeout(EXIT_GRACE, life.ended()).await;
         stderr.append_to(why).await
+    }
+}
+
+/// How a connection ended.
+pub(super) struct Ended {
+    pub(super) why: String,
+    /// Whether the server refused its list after it had given it: it has forgotten the session, and a new one is due at
+    /// once.
+    pub(super) is_refused: bool,
+}
+
+/// What of a server's lists was reported, so that each thing is logged once.
+#[derive(Default)]
+struct News {
+    state: Option<ServerState>,
+    unusable: Option<String>,
+}
+
+impl News {
+    fn has_listed(&self) -> bool {
+        self.state.is_some()
+    }
+
+    fn report(&mut self, server: &str, listed: &Listed) {
+        self.unusable = None;
+        if self.state.as_ref() == Some(&listed.state) {
+            return;
+        }
+        let (state, is_first) = (&listed.state, !self.has_listed());
+        tracing::info!(server, "MCP server {state}");
+        // A server whose list changes all the time would fill the log with the same names.
+        if !listed.left_out.is_empty() && is_first {
+            let some = listed.left_out.join(", ");
+            tracing::warn!(server, some, "tools of an MCP server are left out");
+        }
+        self.state = Some(listed.state.clone());
+    }
+
+    fn report_unusable(&mut self, server: &str, why: &str) {
+        if self.unusable.as_deref() != Some(why) {
+            tracing::warn!(server, why, "the list of an MCP server cannot be used; it is read again");
+            self.unusable = Some(why.to_owned());
+        }
     }
 }
 
@@ -133,7 +185,7 @@ async fn list(
     name: Arc<str>,
     rules: OfferRules,
     signals: Arc<ConnectionSignals>,
-) -> Result<Listed, String> {
+) -> Result<Listed, ListFailure> {
     let listing = listing::read(peer.clone(), name).await?;
     let borrow = |entry: listing::Entry| {
         let spec = rules.apply(entry.spec);

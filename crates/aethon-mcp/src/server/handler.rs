@@ -55,6 +55,8 @@ impl ServerHandler for Handler {
         _request: Option<PaginatedRequestParams>,
         _context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
+        // Some clients read the list once and never again.
+        self.calls.toolbox().ready().await;
         let specs = self.calls.toolbox().specs();
         Ok(ListToolsResult::with_all_items(specs.iter().map(wire::tool).collect()))
     }
@@ -64,6 +66,9 @@ impl ServerHandler for Handler {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
+        if !self.has_tool(&request.name) {
+            self.calls.toolbox().ready().await;
+        }
         if !self.has_tool(&request.name) {
             let name: String = request.name.chars().take(80).collect();
             return Err(ErrorData::invalid_params(format!("there is no tool {name:?}"), None));

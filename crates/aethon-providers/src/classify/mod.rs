@@ -2,7 +2,7 @@
 //!
 //! `report` extracts a service's account of a failure, in any of the common formats; `kind` decides the class;
 //! `sentence` describes it with a remedy and the service's own words; `wait` reads how long the service asks to wait; `hint` reads what a
-//! refusal reveals about the model, `refusal` what it teaches about the request. The key never appears in any of it.
+//! refusal reveals about the model, `refusal` what it teaches about the request, and `tool_refusal` which tool it names. The key never appears in any of it.
 
 mod classification;
 pub(crate) mod hint;
@@ -12,6 +12,7 @@ mod report;
 mod sentence;
 #[cfg(test)]
 mod tests;
+pub(crate) mod tool_refusal;
 mod wait;
 
 pub(crate) use classification::{

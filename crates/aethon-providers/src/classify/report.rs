@@ -55,6 +55,7 @@ impl Report {
         codes.extend(error.get("n_ctx").and_then(Value::as_u64).map(|tokens| format!("n_ctx={tokens}")));
         let details = error.get("details").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
         codes.extend(details.iter().flat_map(detail_codes));
+        codes.extend(field_of(value));
         let wait = details.iter().find_map(|detail| seconds(detail.get("retryDelay")?.as_str()?));
         let message = message_of(error).or_else(|| message_of(value)).unwrap_or_default();
         Self { codes: codes.join(" "), message: one_line(&message), wait, is_page: false }
@@ -87,7 +88,17 @@ fn detail_codes(detail: &Value) -> Vec<String> {
     let violations =
         detail.get("violations").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
     let quotas = violations.iter().filter_map(|violation| text(violation, "quotaId"));
-    text(detail, "reason").into_iter().chain(quotas).collect()
+    let fields = detail.get("fieldViolations").and_then(Value::as_array).into_iter().flatten();
+    let fields = fields.filter_map(|violation| text(violation, "field"));
+    text(detail, "reason").into_iter().chain(quotas).chain(fields).collect()
+}
+
+/// Returns the place in the request that FastAPI names beside its message: `body.tools.3.function`.
+fn field_of(value: &Value) -> Option<String> {
+    let problems = value.get("detail").or_else(|| value.get("message")?.get("detail"))?;
+    let steps = problems.get(0)?.get("loc")?.as_array()?.iter().take(8);
+    let step = |step: &Value| step.as_str().map_or_else(|| step.to_string(), str::to_lowercase);
+    Some(steps.map(step).collect::<Vec<_>>().join("."))
 }
 
 /// Parses `34s` or `34.5s`, Google's format for durations.

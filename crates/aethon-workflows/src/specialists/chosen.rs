@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use aethon_core::tool::{Tool, ToolSnapshot, ToolSource};
 
+use aethon_core::async_trait::async_trait;
 use aethon_core::tool::fits;
 
 /// What no specialist gets, whatever its list says: specialists call no other agents and make nothing that outlives
@@ -41,6 +42,7 @@ impl ChosenTools {
     }
 }
 
+#[async_trait]
 impl ToolSource for ChosenTools {
     fn name(&self) -> &str {
         self.source.name()
@@ -56,6 +58,23 @@ impl ToolSource for ChosenTools {
         let chosen = ToolSnapshot { version: all.version, tools };
         *last = Some(chosen.clone());
         chosen
+    }
+
+    fn starting(&self) -> Vec<String> {
+        let mut starting = self.source.starting();
+        starting.retain(|server| {
+            let begin = format!("{server}__");
+            let concerns =
+                |pattern: &String| pattern.starts_with(&begin) || fits(&format!("{begin}x"), pattern);
+            self.patterns.iter().any(concerns)
+        });
+        starting
+    }
+
+    async fn ready(&self) {
+        if !self.starting().is_empty() {
+            self.source.ready().await;
+        }
     }
 }
 

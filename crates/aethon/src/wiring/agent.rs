@@ -51,7 +51,8 @@ pub(crate) fn engine(prepared: &Prepared, storage: &Storage, parts: EngineParts<
         persona: None,
     }));
     let (shared, board) = (&prepared.shared, &parts.workflows.board);
-    shared.features.offer(crate::features::tools(parts.tools.clone()));
+    let leading = parts.models.models.leading().clone();
+    shared.features.offer(crate::features::tools(parts.tools.clone(), leading));
     let folder = parts.workflows.specialists.clone();
     let crew = super::specialists::crew(prepared, &parts.models, &parts.tools, folder);
     let verify = super::verification::hook(prepared);
