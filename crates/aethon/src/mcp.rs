@@ -16,6 +16,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 
 mod health;
 mod prompts;
+pub(crate) mod sign_in;
 
 use crate::error::{Error, Result};
 use crate::prepared::Prepared;

@@ -58,7 +58,10 @@ pub(super) async fn connect(
         Address::Program(program) => to_program(program.clone(), programs, listener, lifecycle).await,
         Address::Url { url, headers, exchange } => {
             let config = config(url, headers)?;
-            to_address(config, exchange.clone(), listener, lifecycle).await
+            let connected = to_address(config, exchange.clone(), listener, lifecycle).await;
+            // Who has configured a token of their own is told that it is refused.
+            let has_token = headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("authorization"));
+            connected.map_err(|error| if has_token { error.mended_by_sign_in(false) } else { error })
         }
     }
 }
@@ -114,7 +117,10 @@ async fn to_address(
     let transport = StreamableHttpClientTransport::with_client(Requests::new(exchange), config);
     match timeout(STARTING, agree(listener, transport, lifecycle)).await {
         Ok(Ok(session)) => Ok(session),
-        Ok(Err(error)) => Err(Error::new(sentence(&error)).because(error)),
+        Ok(Err(error)) => {
+            let wants_sign_in = wants_sign_in(&error);
+            Err(Error::new(sentence(&error)).because(error).mended_by_sign_in(wants_sign_in))
+        }
         Err(_) => Err(Error::new(format!("it did not answer within {} s", STARTING.as_secs()))),
     }
 }
@@ -165,6 +171,17 @@ fn valid(headers: &[(String, Secret)]) -> Result<HashMap<HeaderName, HeaderValue
 /// Returns whether the other side went away.
 fn is_hung_up(error: &ClientInitializeError) -> bool {
     matches!(error, ClientInitializeError::ConnectionClosed(_) | ClientInitializeError::TransportError { .. })
+}
+
+/// Returns whether the server wants a person to sign in.
+fn wants_sign_in(error: &ClientInitializeError) -> bool {
+    match error {
+        ClientInitializeError::TransportError { error, .. } => {
+            Refusal::of(&*error.error).is_some_and(|refusal| refusal.wants_sign_in)
+        }
+        ClientInitializeError::LegacyFallbackFailed { fallback, .. } => wants_sign_in(fallback),
+        _ => false,
+    }
 }
 
 /// Describes the failure without quoting the server, whose text may be anything and of any length.

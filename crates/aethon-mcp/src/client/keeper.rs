@@ -10,6 +10,8 @@ use tokio::time::{Instant, sleep};
 use super::board::{Board, ServerState};
 use super::connect::{Lifecycle, connect};
 use super::options::{Address, OfferRules};
+use super::refusal::sign_in_command;
+use crate::error::Error;
 
 /// Delay before the first retry; it doubles with each further one.
 const FIRST_WAIT: Duration = Duration::from_secs(1);
@@ -17,6 +19,8 @@ const FIRST_WAIT: Duration = Duration::from_secs(1);
 const MAX_WAIT: Duration = Duration::from_secs(120);
 /// A connection that lasted this long resets the delay.
 const GOOD: Duration = Duration::from_secs(60);
+/// How often a server that wants a sign-in is tried. Its transport answers for it while nobody has signed in.
+const SIGN_IN_WAIT: Duration = Duration::from_secs(2);
 
 /// Keeps one server connected.
 pub(super) struct Keeper {
@@ -32,13 +36,28 @@ impl Keeper {
     /// Runs until the program stops.
     pub(super) async fn run(self, mut shutdown: Shutdown) {
         let mut attempts = 0;
+        let mut waits_for_person = false;
         while !shutdown.is_requested() {
             let begun = Instant::now();
-            self.put(ServerState::Starting);
-            let why = self.connection(attempts, &shutdown).await;
+            if !waits_for_person {
+                self.put(ServerState::Starting);
+            }
+            let end = self.connection(attempts, &shutdown).await;
             if shutdown.is_requested() {
                 break;
             }
+            if end.needs_sign_in() {
+                if !std::mem::replace(&mut waits_for_person, true) {
+                    tracing::warn!(server = &*self.name, "an MCP server needs a sign-in");
+                    self.put(ServerState::NeedsSignIn { command: sign_in_command(&self.name) });
+                }
+                tokio::select! {
+                    () = sleep(SIGN_IN_WAIT) => continue,
+                    () = shutdown.requested() => break,
+                }
+            }
+            waits_for_person = false;
+            let why = end.to_string();
             if begun.elapsed() >= GOOD {
                 attempts = 0;
             }
@@ -56,17 +75,19 @@ impl Keeper {
     }
 
     /// Runs one connection from beginning to end; returns why it ended.
-    async fn connection(&self, attempts: u32, shutdown: &Shutdown) -> String {
+    async fn connection(&self, attempts: u32, shutdown: &Shutdown) -> Error {
         let mut stop = shutdown.clone();
         let (address, programs) = (self.address.clone(), self.programs.clone());
         let connecting = connect(address, programs, self.version.clone(), lifecycle(attempts));
         let connected = tokio::select! {
             connected = connecting => connected,
-            () = stop.requested() => return String::new(),
+            () = stop.requested() => return Error::new(""),
         };
         match connected {
-            Ok(session) => session.keep(self.name.clone(), self.board.clone(), self.rules, stop).await,
-            Err(error) => error.to_string(),
+            Ok(session) => {
+                Error::new(session.keep(self.name.clone(), self.board.clone(), self.rules, stop).await)
+            }
+            Err(error) => error,
         }
     }
 

@@ -13,6 +13,13 @@ pub(super) struct Refusal {
     pub(super) why: String,
     /// Whether further requests will fail as well, so that the connection is useless.
     pub(super) is_lasting: bool,
+    /// Whether a person's sign-in may help.
+    pub(super) wants_sign_in: bool,
+}
+
+/// Returns the command that signs in to a server.
+pub(super) fn sign_in_command(server: &str) -> String {
+    format!("aethon-cli mcp login {server}")
 }
 
 impl Refusal {
@@ -29,11 +36,19 @@ impl Refusal {
     }
 
     fn from_failure(failure: &StreamableHttpError<io::Error>) -> Option<Self> {
-        let lasting = |why: String| Self { why, is_lasting: true };
-        let passing = |why: String| Self { why, is_lasting: false };
+        let lasting = |why: String| Self { why, is_lasting: true, wants_sign_in: false };
+        let passing = |why: String| Self { why, is_lasting: false, wants_sign_in: false };
         Some(match failure {
             StreamableHttpError::AuthRequired(_) => {
-                lasting("it refused the sign-in (status 401); check the `headers` of this server".into())
+                let why = "it refused the sign-in (status 401); check the `headers` of this server".into();
+                Self { why, is_lasting: true, wants_sign_in: true }
+            }
+            StreamableHttpError::InsufficientScope(lacks) => {
+                let scope = lacks.required_scope.as_deref().map(brief).unwrap_or_default();
+                let scope = if scope.is_empty() { scope } else { format!(" ({scope})") };
+                let why =
+                    format!("the sign-in at its server does not permit that; it needs more scope{scope}");
+                Self { why, is_lasting: false, wants_sign_in: true }
             }
             StreamableHttpError::HttpStatus(refused) => {
                 passing(format!("it answered with the status {}", refused.status))

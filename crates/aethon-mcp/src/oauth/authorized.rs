@@ -138,9 +138,10 @@ impl Authorized {
     /// Returns whether the server has refused this token a short while ago.
     async fn is_refused(&self, token: Option<&String>) -> bool {
         let state = self.state.lock().await;
-        state.refused.as_ref().is_some_and(|refused| {
-            refused.token.as_ref() == token && refused.at.elapsed() < PATIENCE
-        })
+        state
+            .refused
+            .as_ref()
+            .is_some_and(|refused| refused.token.as_ref() == token && refused.at.elapsed() < PATIENCE)
     }
 
     async fn note_refusal(&self, token: Option<String>) {

@@ -54,7 +54,8 @@ pub(super) enum Proof {
 impl Grant {
     /// Reads what [`Self::to_secret`] has written; `None` if it is something else.
     pub fn parse(document: &Secret) -> Option<Self> {
-        serde_json::from_str(document.expose()).ok()
+        let grant: Option<Self> = serde_json::from_str(document.expose()).ok();
+        grant.filter(|grant| !grant.resource.is_empty())
     }
 
     /// Returns it as a document to be kept.

@@ -143,10 +143,14 @@ impl Login {
         }
         match &returned.issuer {
             Some(issuer) if *issuer != self.grant.issuer => {
-                return Err(Error::new("another authorization server answered than was asked (its `iss` differs)"));
+                return Err(Error::new(
+                    "another authorization server answered than was asked (its `iss` differs)",
+                ));
             }
             None if self.names_itself => {
-                return Err(Error::new("the answer does not say which authorization server it is from (`iss`)"));
+                return Err(Error::new(
+                    "the answer does not say which authorization server it is from (`iss`)",
+                ));
             }
             _ => {}
         }
@@ -169,9 +173,8 @@ impl Login {
 ///
 /// The tokens cannot be removed.
 pub async fn sign_out(exchange: Arc<dyn Exchange>, store: &dyn GrantStore) -> Result<bool, Error> {
-    let cannot = |error: std::io::Error| {
-        Error::new(format!("the tokens cannot be removed: {error}")).because(error)
-    };
+    let cannot =
+        |error: std::io::Error| Error::new(format!("the tokens cannot be removed: {error}")).because(error);
     let _lock = store.lock().await.map_err(cannot)?;
     let grant = kept(store).await;
     let was_there = store.remove().await.map_err(cannot)?;
@@ -197,16 +200,18 @@ async fn challenge_of(
     }});
     let own = [("accept", "application/json, text/event-stream"), ("content-type", "application/json")];
     let own = own.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
-    let headers = own.chain(headers.into_iter().map(|(name, value)| (name, value.expose().trim().to_owned())));
+    let headers =
+        own.chain(headers.into_iter().map(|(name, value)| (name, value.expose().trim().to_owned())));
     let request = ExchangeRequest {
         method: Method::Post,
         url: url.to_owned(),
         headers: headers.collect(),
         body: hello.to_string().into_bytes(),
     };
-    let response = exchange.send(request).await.map_err(|error| {
-        Error::new(format!("the server cannot be reached: {error}")).because(error)
-    })?;
+    let response = exchange
+        .send(request)
+        .await
+        .map_err(|error| Error::new(format!("the server cannot be reached: {error}")).because(error))?;
     // A server may let everybody begin, and ask for a sign-in later.
     Ok(Challenge::of(&response).unwrap_or_default())
 }

@@ -52,7 +52,8 @@ impl Resource {
     }
 
     fn parse(answer: &Answer, server: &Url) -> Result<Self, Error> {
-        let id = answer.text("resource").ok_or_else(|| Error::new("the server's metadata names no resource"))?;
+        let id =
+            answer.text("resource").ok_or_else(|| Error::new("the server's metadata names no resource"))?;
         let resource = Url::parse(id).map_err(|_| Error::new("the server's metadata names no resource"))?;
         if !contains(&resource, server) {
             return Err(Error::new("the server's metadata is that of another server"));

@@ -23,4 +23,5 @@ pub use authorized::{Authorized, AuthorizedOptions};
 pub use challenge::Challenge;
 pub use grant::{Grant, GrantStore};
 pub use login::{Login, LoginOptions, Preset, sign_out};
+pub use place::hosts;
 pub use redirect::{Redirect, Returned};

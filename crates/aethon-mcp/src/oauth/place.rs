@@ -1,5 +1,6 @@
 //! URLs of authorization servers and of their metadata: what they must be, and how they are put together.
 
+use aethon_core::egress::HostRule;
 use url::{Host, Url};
 
 use crate::error::Error;
@@ -46,6 +47,21 @@ pub(super) fn contains(resource: &Url, url: &Url) -> bool {
     let root = resource.path().trim_end_matches('/');
     let rest = url.path().strip_prefix(root);
     resource.origin() == url.origin() && rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+/// Returns the hosts that requests about a sign-in may reach although their address is not public: the server itself, and where
+/// that is an address of this machine or network, its neighbours on the same host.
+pub fn hosts(server: &str) -> Vec<HostRule> {
+    let Ok(url) = Url::parse(server) else { return Vec::new() };
+    let (host, port) = (url.host_str().unwrap_or_default(), url.port_or_known_default().unwrap_or_default());
+    let own = HostRule::exactly(host, port);
+    if is_loopback(&url) {
+        let here = ["localhost", "127.0.0.1", "[::1]", host];
+        return here.iter().filter_map(|host| host.parse().ok()).chain([own]).collect();
+    }
+    // A name could be pointed anywhere, so no other port of it is open.
+    let neighbours = if matches!(url.host(), Some(Host::Domain(_))) { None } else { host.parse().ok() };
+    neighbours.into_iter().chain([own]).collect()
 }
 
 /// Returns a URL as it names a resource: without query and fragment, and without the slash of an empty path.
@@ -103,6 +119,25 @@ mod tests {
         check("https://a.example", "https://a.example:8443/mcp", false);
         check("https://a.example", "http://a.example/mcp", false);
         check("https://b.example", "https://a.example/mcp", false);
+    }
+
+    #[test]
+    fn a_private_server_opens_its_own_host_and_a_name_only_its_own_port() {
+        let check = |server: &str, host: &str, port: u16, expected: bool| {
+            let admits = hosts(server).iter().any(|rule| rule.admits(host, port));
+            assert_eq!(admits, expected, "{server} {host}:{port}");
+        };
+        check("http://127.0.0.1:81/mcp", "127.0.0.1", 82, true);
+        check("http://127.0.0.1:81/mcp", "localhost", 82, true);
+        check("http://localhost:81/mcp", "[::1]", 82, true);
+        check("http://127.0.0.1:81/mcp", "192.168.1.5", 81, false);
+        check("https://192.168.1.5/mcp", "192.168.1.5", 8443, true);
+        check("https://192.168.1.5/mcp", "192.168.1.6", 443, false);
+        check("https://192.168.1.5/mcp", "127.0.0.1", 443, false);
+        check("https://mcp.example/mcp", "mcp.example", 443, true);
+        check("https://mcp.example/mcp", "mcp.example", 80, false);
+        check("https://mcp.example/mcp", "127.0.0.1", 443, false);
+        check("https://mcp.example/mcp", "169.254.169.254", 80, false);
     }
 
     #[test]

@@ -95,12 +95,12 @@ impl Redirect {
         let returned = self.read(&head).filter(|returned| belongs(returned));
         let (status, words) = match &returned {
             Some(Returned { error: None, .. }) => ("200 OK", "You are signed in. You can close this page."),
-            Some(_) => ("200 OK", "The sign-in was refused. You can close this page; the terminal says more."),
+            Some(_) => {
+                ("200 OK", "The sign-in was refused. You can close this page; the terminal says more.")
+            }
             None => ("400 Bad Request", "This address belongs to no sign-in that is waiting."),
         };
-        let page = format!(
-            "<!doctype html><meta charset=utf-8><title>Aethon</title><p>{words}</p>"
-        );
+        let page = format!("<!doctype html><meta charset=utf-8><title>Aethon</title><p>{words}</p>");
         let answer = format!(
             "HTTP/1.1 {status}\r\nContent-Type: text/html; charset=utf-8\r\nContent-Length: {}\r\nCache-Control: no-store\r\n\
              Content-Security-Policy: default-src 'none'\r\nReferrer-Policy: no-referrer\r\n\
@@ -122,11 +122,12 @@ impl Redirect {
         let own = self.address.strip_prefix("http://")?.strip_suffix(PATH)?;
         let host = lines.filter_map(|line| line.split_once(':'));
         let mut host = host.filter(|(name, _)| name.eq_ignore_ascii_case("host"));
-        if method != "GET" || host.next()?.1.trim() != own || host.next().is_some() {
+        let is_ours = method == "GET" && target.split('?').next() == Some(PATH);
+        if !is_ours || host.next()?.1.trim() != own || host.next().is_some() {
             return None;
         }
         let url = Url::parse(&format!("http://{own}")).ok()?.join(target).ok()?;
-        (target.starts_with('/') && url.path() == PATH).then(|| Returned::of_query(&url))?
+        Returned::of_query(&url)
     }
 }
 
@@ -193,7 +194,10 @@ mod tests {
         };
         check(" http://127.0.0.1:1/mcp/callback?code=a&state=b\n", Some(("a", "b")));
         check("<http://127.0.0.1:1/mcp/callback?state=b&code=a>", Some(("a", "b")));
-        check("http://127.0.0.1:1/mcp/callback?error=access_denied%1b[0m&state=b", Some(("access_denied0m", "b")));
+        check(
+            "http://127.0.0.1:1/mcp/callback?error=access_denied%1b[0m&state=b",
+            Some(("access_denied0m", "b")),
+        );
         check("http://127.0.0.1:1/mcp/callback", None);
         check("code=a&state=b", None);
         check("", None);

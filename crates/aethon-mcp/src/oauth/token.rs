@@ -118,7 +118,8 @@ fn taken(grant: Grant, answer: &Answer) -> Result<Grant, Error> {
     };
     let bearer = answer.text("token_type").is_none_or(|kind| kind.eq_ignore_ascii_case("bearer"));
     let access = answer.text("access_token").filter(is_token).filter(|_| bearer);
-    let access = access.ok_or_else(|| Error::new("the authorization server's answer holds no usable token"))?;
+    let access =
+        access.ok_or_else(|| Error::new("the authorization server's answer holds no usable token"))?;
     let seconds = &answer.document["expires_in"];
     let seconds = seconds.as_u64().or_else(|| seconds.as_str()?.parse().ok());
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();

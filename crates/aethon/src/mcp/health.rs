@@ -36,7 +36,9 @@ pub(crate) fn offer(board: &Features, servers: &Arc<Servers>) {
 }
 
 fn running(states: &[(String, ServerState)]) -> Feature {
-    let fails = states.iter().any(|(_, state)| matches!(state, ServerState::Failing { .. }));
+    let fails =
+        |state: &ServerState| matches!(state, ServerState::Failing { .. } | ServerState::NeedsSignIn { .. });
+    let fails = states.iter().any(|(_, state)| fails(state));
     let told: Vec<String> = states.iter().map(|(name, state)| format!("{name}: {state}")).collect();
     row(if fails { FeatureState::Degraded } else { FeatureState::On }, told.join("; "))
 }
@@ -65,6 +67,7 @@ fn finding(name: &str, state: &ServerState) -> Finding {
             Finding::warning("mcp", message, fix)
         }
         ServerState::Failing { .. } => Finding::broken("mcp", message, fix),
+        ServerState::NeedsSignIn { command } => Finding::broken("mcp", message, format!("run {command}")),
         ServerState::Idle | ServerState::Starting => {
             let message = format!("{name}: not connected after {} s", TIMEOUT.as_secs());
             Finding::warning("mcp", message, fix)
