@@ -41,6 +41,7 @@ pub async fn serve_mcp(
         toolbox: assistant.engine.toolbox(),
         context: context(most_chars)?,
         prompts: Some(Arc::new(SopPrompts(assistant.sops()))),
+        bus: Some(assistant.events().clone()),
         version: env!("CARGO_PKG_VERSION").into(),
     };
     let served = serve(options, input, output, stop).await;
