@@ -164,22 +164,16 @@ fn token_is_renewed_before_it_ends_and_by_one_program_at_a_time() {
     let (setting, home) = (stage.setting(), home());
     sign_in(home.path(), &[&setting]);
     stage.records().lifetime = 3600;
-    // Each would renew the token at its start; a refresh token that comes twice is refused.
-    let servers: Vec<_> = (0..3)
+    // Each renews the token when it connects; a refresh token that comes twice is refused.
+    let programs: Vec<_> = (0..3)
         .map(|_| {
             let (home, setting) = (home.clone(), setting.clone());
-            std::thread::spawn(move || {
-                let line = "!tool far__echo {\"word\": \"together\"}";
-                eventually("its tools are there", || {
-                    let asked = run_cli(home.path(), &["--set", &setting, "ask", line], None);
-                    let said = String::from_utf8_lossy(&asked.stdout).into_owned();
-                    said.contains("together").then_some(said)
-                })
-            })
+            std::thread::spawn(move || run_cli(home.path(), &["--set", &setting, "doctor"], None))
         })
         .collect();
-    for server in servers {
-        server.join().unwrap();
+    for program in programs {
+        let report = String::from_utf8_lossy(&program.join().unwrap().stdout).into_owned();
+        assert!(report.contains("far: connected, 2 tools"), "{report}");
     }
     assert_eq!(stage.records().renewals, 1);
     assert_eq!(stage.records().breaches, Vec::<String>::new());

@@ -11,7 +11,10 @@ use aethon_core::program::{Program, Programs, RunningProgram};
 use aethon_core::secret::Secret;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use rmcp::model::{ClientConfig, Implementation, ProtocolVersion};
+use rmcp::model::{
+    ClientCapabilities, ClientConfig, ElicitationCapability, FormElicitationCapability, Implementation,
+    ProtocolVersion, UrlElicitationCapability,
+};
 use rmcp::service::{ClientInitializeError, ClientLifecycleMode, RoleClient, serve_client_with_lifecycle};
 use rmcp::transport::async_rw::AsyncRwTransport;
 use rmcp::transport::common::client_side_sse::ExponentialBackoff;
@@ -46,14 +49,34 @@ pub(super) enum Lifecycle {
     Handshake,
 }
 
+/// Who connects, and to whom.
+pub(super) struct Introduction {
+    /// The name of the server.
+    pub(super) server: Arc<str>,
+    /// The version of this program.
+    pub(super) version: String,
+    /// Whether a person can be asked here.
+    pub(super) people: People,
+}
+
+/// Whether there are people to ask.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum People {
+    /// In some turns.
+    Present,
+    /// In none.
+    Absent,
+}
+
 /// Connects to a server. The error is a sentence that names the problem.
 pub(super) async fn connect(
     address: Arc<Address>,
     programs: Arc<dyn Programs>,
-    version: String,
+    introduction: Introduction,
     lifecycle: Lifecycle,
 ) -> Result<Session, Error> {
-    let listener = Listener::new(client(version));
+    let Introduction { server, version, people } = introduction;
+    let listener = Listener::new(client(version, people), server);
     match &*address {
         Address::Program(program) => to_program(program.clone(), programs, listener, lifecycle).await,
         Address::Url { url, headers, exchange } => {
@@ -146,10 +169,17 @@ fn agree<T: Transport<RoleClient> + 'static>(
     .boxed()
 }
 
-/// Introduces us. Offers no capabilities: a server may request nothing from the assistant.
-fn client(version: String) -> ClientConfig {
+/// Introduces us. A server may ask a person, where there are people, and request nothing else from the assistant.
+fn client(version: String, people: People) -> ClientConfig {
     let name = Implementation::new(crate::NAME, version).with_title("Aethon");
-    ClientConfig::new(Default::default(), name).with_protocol_version(ProtocolVersion::LATEST_WITH_INITIALIZE)
+    let mut capabilities = ClientCapabilities::default();
+    if people == People::Present {
+        let mut elicitation = ElicitationCapability::default();
+        elicitation.form = Some(FormElicitationCapability::default());
+        elicitation.url = Some(UrlElicitationCapability::default());
+        capabilities.elicitation = Some(elicitation);
+    }
+    ClientConfig::new(capabilities, name).with_protocol_version(ProtocolVersion::LATEST_WITH_INITIALIZE)
 }
 
 fn valid(headers: &[(String, Secret)]) -> Result<HashMap<HeaderName, HeaderValue>, Error> {

@@ -8,7 +8,7 @@ use aethon_core::shutdown::Shutdown;
 use tokio::time::{Instant, sleep};
 
 use super::board::{Board, ServerState};
-use super::connect::{Lifecycle, connect};
+use super::connect::{Introduction, Lifecycle, People, connect};
 use super::options::{Address, OfferRules};
 use super::refusal::sign_in_command;
 use crate::error::Error;
@@ -30,6 +30,7 @@ pub(super) struct Keeper {
     pub(super) programs: Arc<dyn Programs>,
     pub(super) rules: OfferRules,
     pub(super) version: String,
+    pub(super) people: People,
 }
 
 impl Keeper {
@@ -78,7 +79,9 @@ impl Keeper {
     async fn connection(&self, attempts: u32, shutdown: &Shutdown) -> Error {
         let mut stop = shutdown.clone();
         let (address, programs) = (self.address.clone(), self.programs.clone());
-        let connecting = connect(address, programs, self.version.clone(), lifecycle(attempts));
+        let (server, version) = (self.name.clone(), self.version.clone());
+        let introduction = Introduction { server, version, people: self.people };
+        let connecting = connect(address, programs, introduction, lifecycle(attempts));
         let connected = tokio::select! {
             connected = connecting => connected,
             () = stop.requested() => return Error::new(""),

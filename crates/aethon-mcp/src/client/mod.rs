@@ -4,18 +4,24 @@
 //! a `keeper`, which connects (`connect`), runs one connection (`session`), and retries when it ends. Results of a
 //! server says is bounded and checked before anybody sees it: `flood_guard` counts its messages, `listing` reads its
 //! list of tools and `relisting` says how often, `returned` its results. `tool` is one borrowed tool, `http` the
-//! transport to a server behind a URL, `refusal` describes what such a server refused.
+//! transport to a server behind a URL; `running` knows the calls of a connection, `questions` asks their people, `extras` are our
+//! tools for what servers have besides tools, `hints` their words about them, `server_log` their log. `refusal` describes what such a server refused.
 
 mod board;
 mod connect;
+mod extras;
 mod flood_guard;
+mod hints;
 mod http;
 mod keeper;
 mod listing;
 mod options;
+mod questions;
 mod refusal;
 mod relisting;
 mod returned;
+mod running;
+mod server_log;
 mod servers;
 mod session;
 mod signals;

@@ -1,5 +1,7 @@
 //! One live connection: reads its list of tools, and reads it again when the server announces a change.
 
+#![expect(deprecated, reason = "the newest revision gives logging up, and servers of the others use it")]
+
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,14 +11,20 @@ use aethon_core::tool::Tool;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use rmcp::handler::client::ClientHandler;
-use rmcp::model::{ClientConfig, ServerNotification, SubscriptionFilter};
-use rmcp::service::{NotificationContext, Peer, RoleClient, RunningService, Subscription};
+use rmcp::model::{
+    ClientConfig, ElicitRequestParams, ElicitResult, ElicitationCreateRequestMethod, ErrorData,
+    LoggingMessageNotificationParam, ProgressNotificationParam, ServerNotification, SubscriptionFilter,
+};
+use rmcp::service::{NotificationContext, Peer, RequestContext, RoleClient, RunningService, Subscription};
 use tokio::time::{sleep, timeout};
 
 use super::board::{Board, ServerState};
+use super::extras::{self, Extras};
 use super::listing;
 use super::options::OfferRules;
+use super::questions;
 use super::relisting::{MAX_WAIT, Relisting};
+use super::server_log::ServerLog;
 use super::signals::ConnectionSignals;
 use super::stderr::StderrTail;
 use super::tool::BorrowedTool;
@@ -30,11 +38,12 @@ const EXIT_GRACE: Duration = Duration::from_secs(1);
 pub(super) struct Listener {
     client: ClientConfig,
     pub(super) signals: Arc<ConnectionSignals>,
+    log: ServerLog,
 }
 
 impl Listener {
-    pub(super) fn new(client: ClientConfig) -> Self {
-        Self { client, signals: Arc::default() }
+    pub(super) fn new(client: ClientConfig, server: Arc<str>) -> Self {
+        Self { client, signals: Arc::new(ConnectionSignals::of(server)), log: ServerLog::default() }
     }
 }
 
@@ -45,6 +54,43 @@ impl ClientHandler for Listener {
 
     async fn on_tool_list_changed(&self, _context: NotificationContext<RoleClient>) {
         self.signals.list.notify_one();
+    }
+
+    /// What it may offer besides tools has changed, and with it our tools for that.
+    async fn on_resource_list_changed(&self, _context: NotificationContext<RoleClient>) {
+        self.signals.list.notify_one();
+    }
+
+    async fn on_prompt_list_changed(&self, _context: NotificationContext<RoleClient>) {
+        self.signals.list.notify_one();
+    }
+
+    async fn on_progress(
+        &self,
+        progress: ProgressNotificationParam,
+        _context: NotificationContext<RoleClient>,
+    ) {
+        self.signals.running.show(&progress);
+    }
+
+    async fn on_logging_message(
+        &self,
+        message: LoggingMessageNotificationParam,
+        _context: NotificationContext<RoleClient>,
+    ) {
+        self.log.note(self.signals.running.server(), &message);
+    }
+
+    async fn create_elicitation(
+        &self,
+        request: ElicitRequestParams,
+        _context: RequestContext<RoleClient>,
+    ) -> Result<ElicitResult, ErrorData> {
+        if self.client.capabilities.elicitation.is_none() {
+            return Err(ErrorData::method_not_found::<ElicitationCreateRequestMethod>());
+        }
+        let running = &self.signals.running;
+        Ok(questions::ask(running.server(), running.sole().as_ref(), &request).await)
     }
 }
 
@@ -134,13 +180,15 @@ async fn list(
     rules: OfferRules,
     signals: Arc<ConnectionSignals>,
 ) -> Result<Listed, String> {
-    let listing = listing::read(peer.clone(), name).await?;
+    let listing = listing::read(peer.clone(), name.clone()).await?;
     let borrow = |entry: listing::Entry| {
         let spec = rules.apply(entry.spec);
         Arc::new(BorrowedTool::new(spec, entry.remote, peer.clone(), signals.clone())) as Arc<dyn Tool>
     };
     let tools: Vec<_> = listing.tools.into_iter().map(borrow).collect();
     let state = ServerState::Connected { tools: tools.len(), left_out: listing.left_out };
+    let mut tools = tools;
+    extras::add(&mut tools, &Extras { peer, server: name, rules, signals });
     Ok(Listed { state, tools, left_out: listing.named })
 }
 
@@ -172,7 +220,8 @@ fn subscribe(peer: Peer<RoleClient>) -> BoxFuture<'static, Option<Subscription>>
         if !is_new {
             return None;
         }
-        let filter = SubscriptionFilter::builder().tools_list_changed().build();
+        let filter = SubscriptionFilter::builder().tools_list_changed().resources_list_changed();
+        let filter = filter.prompts_list_changed().build();
         timeout(SUBSCRIBING, peer.listen(filter)).await.ok()?.ok()
     }
     .boxed()
@@ -187,7 +236,11 @@ fn changed<'a>(
         let announced = async {
             while let Some(open) = subscription {
                 match open.next().await {
-                    Ok(Some(ServerNotification::ToolListChangedNotification(_))) => return,
+                    Ok(Some(
+                        ServerNotification::ToolListChangedNotification(_)
+                        | ServerNotification::ResourceListChangedNotification(_)
+                        | ServerNotification::PromptListChangedNotification(_),
+                    )) => return,
                     Ok(Some(_)) => {}
                     // The subscription is over; the list is still polled.
                     Ok(None) | Err(_) => *subscription = None,

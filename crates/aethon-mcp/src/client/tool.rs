@@ -70,12 +70,12 @@ impl Tool for BorrowedTool {
     }
 
     /// Calls the server. Dropping the future cancels the request at the server.
-    async fn call(&self, _context: &ToolContext, input: Value) -> Result<ToolOutput, ToolError> {
+    async fn call(&self, context: &ToolContext, input: Value) -> Result<ToolOutput, ToolError> {
         let mut request = CallToolRequestParams::new(self.remote.clone());
         if let Value::Object(arguments) = input {
             request = request.with_arguments(arguments);
         }
-        match self.peer.call_tool_once(request).await {
+        match self.signals.running.call(&self.peer, request, context).await {
             Ok(CallToolResponse::Complete(result)) => returned::output(result),
             Ok(_) => {
                 let name = &self.spec.name;
