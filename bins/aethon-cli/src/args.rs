@@ -114,8 +114,12 @@ pub(crate) enum Command {
         #[arg(long)]
         json: bool,
     },
-    /// Serve the tools to an MCP client, such as an editor, over standard input and output.
-    Mcp,
+    /// Serve the tools to an MCP client, such as an editor, over standard input and output; or sign in to MCP servers.
+    Mcp {
+        /// Without a command, it serves.
+        #[command(subcommand)]
+        command: Option<McpCommand>,
+    },
     /// Test models, and list the known ones.
     #[command(subcommand)]
     Model(ModelCommand),
@@ -177,6 +181,26 @@ pub(crate) enum Command {
     Completions {
         /// The shell.
         shell: clap_complete::Shell,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum McpCommand {
+    /// Sign in to a configured MCP server that asks for it.
+    ///
+    /// Prints an address to open in a browser, and waits until you come back from it. If the browser is on another machine,
+    /// paste the address at which it ended.
+    Login {
+        /// The server's name under [mcp.servers].
+        name: String,
+        /// Open the address in the browser of this machine.
+        #[arg(long)]
+        open: bool,
+    },
+    /// Sign out of an MCP server, and forget its tokens.
+    Logout {
+        /// The server's name under [mcp.servers].
+        name: String,
     },
 }
 

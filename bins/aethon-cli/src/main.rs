@@ -69,7 +69,8 @@ fn run(cli: Cli) -> Result<ExitCode> {
         Command::Model(ModelCommand::Update { file, json }) => {
             commands::models::update(common, file.as_deref(), json)
         }
-        Command::Mcp => commands::mcp::run(common),
+        Command::Mcp { command: None } => commands::mcp::run(common),
+        Command::Mcp { command: Some(command) } => commands::mcp_sign_in::run(common, command),
         Command::Sessions(command) => finish(commands::sessions::run(common, command)),
         Command::Sop(command) => finish(commands::sop::run(common, command)),
         Command::Channels(command) => finish(commands::channels::run(common, command)),
@@ -101,7 +102,7 @@ fn local_only(command: &Command) -> Option<&'static str> {
         Command::Secrets(_) => "secrets",
         Command::Doctor { .. } => "doctor",
         Command::Model(_) => "model",
-        Command::Mcp => "mcp",
+        Command::Mcp { .. } => "mcp",
         Command::Backup(_) => "backup",
         Command::Restore(_) => "restore",
         Command::Upgrade(_) => "upgrade",

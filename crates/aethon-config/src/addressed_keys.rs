@@ -145,14 +145,21 @@ pub(crate) fn addressed_keys(config: &Config) -> Vec<AddressedKeys> {
         all.extend(Some(keyed).filter(is_own));
     }
     all.extend(of_messengers(channels));
-    all.extend(config.mcp.servers.iter().map(|(name, server)| {
+    all.extend(config.mcp.servers.iter().flat_map(|(name, server)| {
         let section = KeyPath::of(["mcp", "servers", name]);
-        AddressedKeys {
+        let keyed = |key: KeyPath, is_keyed: bool| AddressedKeys {
             address_key: section.key("url").to_string(),
             address: origin(server.url.as_deref().unwrap_or_default()),
-            keys: vec![section.key("headers")],
-            is_keyed: server.headers.values().any(|secret| !secret.is_empty()),
-        }
+            keys: vec![key],
+            is_keyed,
+        };
+        let has_headers = server.headers.values().any(|secret| !secret.is_empty());
+        // The server says where the secret is sent.
+        let has_secret = !server.oauth.client_secret.is_empty();
+        [
+            keyed(section.key("headers"), has_headers),
+            keyed(section.key("oauth").key("client_secret"), has_secret),
+        ]
     }));
     all
 }

@@ -54,14 +54,34 @@ pub fn values(directory: &Path) -> Vec<Secret> {
     let names = list(directory).unwrap_or_default();
     let mut values = Vec::new();
     for text in names.iter().filter_map(|name| read(directory, name).ok()) {
-        let lines = text.lines().map(str::trim).filter(|line| line.len() >= LONG_LINE);
-        values.extend(lines.filter(|line| !line.contains(char::is_whitespace)).map(Secret::new));
-        if let Ok(document) = serde_json::from_str::<serde_json::Value>(&text) {
-            strings(&document, &mut values);
-        }
+        values.extend(parts(&text));
         values.push(Secret::new(text));
     }
     values
+}
+
+/// Returns the parts of a credential that are secrets by themselves: its long lines without blanks, and the long strings of a
+/// JSON document.
+pub fn parts(text: &str) -> Vec<Secret> {
+    let lines = text.lines().map(str::trim).filter(|line| line.len() >= LONG_LINE);
+    let mut values: Vec<_> =
+        lines.filter(|line| !line.contains(char::is_whitespace)).map(Secret::new).collect();
+    if let Ok(document) = serde_json::from_str::<serde_json::Value>(text) {
+        strings(&document, &mut values);
+    }
+    values
+}
+
+/// Returns a stored credential; `None` if there is none of this name.
+pub fn load(directory: &Path, name: &str) -> io::Result<Option<Secret>> {
+    require_name(name)?;
+    match directory.join(name).symlink_metadata() {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+        Ok(_) => read(directory, name)
+            .map(|text| Some(Secret::new(text)))
+            .map_err(|(why, _)| io::Error::other(why)),
+    }
 }
 
 fn strings(value: &serde_json::Value, found: &mut Vec<Secret>) {

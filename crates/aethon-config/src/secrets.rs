@@ -55,6 +55,7 @@ impl Config {
             };
             all.extend(server.env.iter().map(|(entry, secret)| (key("env", entry), secret)));
             all.extend(server.headers.iter().map(|(entry, secret)| (key("headers", entry), secret)));
+            all.push((key("oauth", "client_secret"), &server.oauth.client_secret));
         }
         for (name, server) in &self.lsp.servers {
             let key = |entry: &str| KeyPath::of(["lsp", "servers", name, "env", entry]).to_string();

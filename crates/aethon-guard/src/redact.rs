@@ -13,6 +13,7 @@ mod tests;
 mod view;
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -56,12 +57,25 @@ enum Reach {
 struct Known {
     text: Forms,
     digits: Forms,
+    /// Those that stay.
+    fixed: Vec<Secret>,
+    /// Those that are replaced while the program runs, by what they are for.
+    changing: BTreeMap<String, Vec<Secret>>,
 }
 
 impl Redactor {
     /// Knows these values besides the common shapes.
     pub fn new(values: impl IntoIterator<Item = Secret>) -> Self {
-        Self { known: Arc::new(Known::of(values)) }
+        Self { known: Arc::new(Known::of(values.into_iter().collect(), BTreeMap::new())) }
+    }
+
+    /// Returns a redactor that also knows these values, in the place of those that it knew under this name: for tokens that are
+    /// renewed while the program runs.
+    #[must_use]
+    pub fn with_changing(&self, name: &str, values: Vec<Secret>) -> Self {
+        let mut changing = self.known.changing.clone();
+        changing.insert(name.to_owned(), values);
+        Self { known: Arc::new(Known::of(self.known.fixed.clone(), changing)) }
     }
 
     /// Returns the text with every secret replaced by `***`.
@@ -153,9 +167,9 @@ fn apart(text: &str, mut places: Vec<Range<usize>>) -> Vec<Range<usize>> {
 }
 
 impl Known {
-    fn of(secrets: impl IntoIterator<Item = Secret>) -> Self {
+    fn of(fixed: Vec<Secret>, changing: BTreeMap<String, Vec<Secret>>) -> Self {
         let mut values: Vec<Secret> = Vec::new();
-        for secret in secrets {
+        for secret in fixed.iter().chain(changing.values().flatten()) {
             let plain = secret.expose().trim();
             let is_known = values.iter().any(|known| known.expose() == plain);
             if plain.len() >= MIN_VALUE && !is_known {
@@ -163,6 +177,7 @@ impl Known {
             }
         }
         let exposed = || values.iter().map(Secret::expose);
-        Self { text: Forms::of_text(exposed()), digits: Forms::of_digits(exposed()) }
+        let (text, digits) = (Forms::of_text(exposed()), Forms::of_digits(exposed()));
+        Self { text, digits, fixed, changing }
     }
 }

@@ -7,12 +7,15 @@
     reason = "in tests a failed expectation is the result"
 )]
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use aethon_core::async_trait;
+use aethon_core::event::{Event, EventBus};
 use aethon_core::ids::{SessionId, TurnId};
+use aethon_core::jiff::Timestamp;
+use aethon_core::log::{Level, LogRecord};
 use aethon_core::message::{Inbound, ToolCall, ToolResult};
 use aethon_core::surface::Unattended;
 use aethon_core::tool::{OutputBlock, ToolContext, ToolSpec, Toolbox};
@@ -76,13 +79,19 @@ impl Toolbox for Fakes {
     }
 }
 
-struct OnePrompt;
+/// Greets; what it says of itself changes.
+#[derive(Default)]
+struct OnePrompt(Mutex<String>);
 
 #[async_trait::async_trait]
 impl Prompts for OnePrompt {
     async fn list(&self) -> Vec<Prompt> {
         let argument = PromptArgument { name: "who".into(), description: "whom".into(), required: true };
-        vec![Prompt { name: "greet".into(), description: "greets".into(), arguments: vec![argument] }]
+        vec![Prompt {
+            name: "greet".into(),
+            description: self.0.lock().unwrap().clone(),
+            arguments: vec![argument],
+        }]
     }
 
     async fn fill(&self, name: &str, arguments: &[(String, String)]) -> Result<String, String> {
@@ -90,6 +99,14 @@ impl Prompts for OnePrompt {
             [(blank, who)] if name == "greet" && blank == "who" => Ok(format!("Greet {who}.")),
             _ => Err("`greet` needs `who`".into()),
         }
+    }
+
+    async fn complete(&self, name: &str, argument: &str, begun: &str) -> Result<Vec<String>, String> {
+        if (name, argument) != ("greet", "who") {
+            return Err("there is no such argument".into());
+        }
+        let all = (0..150).map(|number| format!("Ada {number}"));
+        Ok(all.filter(|name| name.starts_with(begun)).collect())
     }
 }
 
@@ -99,16 +116,17 @@ fn options(toolbox: Fakes) -> Options {
     Options {
         toolbox: Arc::new(toolbox),
         context: ToolContext::of(&turn, Arc::new(Unattended), 1_000),
-        prompts: Some(Arc::new(OnePrompt)),
+        prompts: Some(Arc::new(OnePrompt(Mutex::new("greets".into())))),
+        bus: None,
         version: "0.0.1".into(),
     }
 }
 
 /// A served connection: its other end, and how it ended.
-fn served(toolbox: Fakes) -> (DuplexStream, JoinHandle<Result<(), aethon_mcp::Error>>) {
+fn served(options: Options) -> (DuplexStream, JoinHandle<Result<(), aethon_mcp::Error>>) {
     let (ours, theirs) = duplex(1 << 16);
     let (input, output) = split(theirs);
-    let serving = tokio::spawn(serve(options(toolbox), input, output, std::future::pending()));
+    let serving = tokio::spawn(serve(options, input, output, std::future::pending()));
     (ours, serving)
 }
 
@@ -121,7 +139,11 @@ struct Raw {
 
 impl Raw {
     fn new(toolbox: Fakes) -> Self {
-        let (ours, serving) = served(toolbox);
+        Self::of(options(toolbox))
+    }
+
+    fn of(options: Options) -> Self {
+        let (ours, serving) = served(options);
         let (output, input) = split(ours);
         Self { input, output: BufReader::new(output).lines(), serving }
     }
@@ -147,6 +169,17 @@ impl Raw {
         }
     }
 
+    /// Waits for a notification.
+    async fn until(&mut self, method: &str) -> Value {
+        loop {
+            let line = timeout(TIMEOUT, self.output.next_line()).await.expect("in time").unwrap();
+            let message: Value = serde_json::from_str(&line.expect("it lives")).expect("nothing but JSON");
+            if message["method"] == method {
+                return message;
+            }
+        }
+    }
+
     async fn initialize(&mut self, revision: &str) -> Value {
         let client = json!({"name": "raw", "version": "1"});
         let params = json!({"protocolVersion": revision, "capabilities": {}, "clientInfo": client});
@@ -158,7 +191,7 @@ impl Raw {
 
 #[tokio::test]
 async fn the_sdks_client_lists_calls_and_fills_in() {
-    let (ours, serving) = served(Fakes::default());
+    let (ours, serving) = served(options(Fakes::default()));
     let client = ().serve(ours).await.unwrap();
     assert_eq!(client.peer_info().unwrap().server_info.as_ref().unwrap().name, "aethon");
     let tools = client.list_all_tools().await.unwrap();
@@ -357,4 +390,75 @@ async fn progress_is_sent_to_a_client_that_asks_for_it() {
         }
     }
     assert!(heard[0] > 0.0 && heard[1] > heard[0], "{heard:?}");
+}
+
+#[tokio::test]
+async fn arguments_of_prompts_are_completed() {
+    let mut raw = Raw::new(Fakes::default());
+    let begun = raw.initialize("2025-06-18").await;
+    let capabilities = &begun["result"]["capabilities"];
+    assert!(
+        capabilities["completions"].is_object() && capabilities["prompts"]["listChanged"] == true,
+        "{begun}"
+    );
+    let mut complete = async |id: u64, reference: Value, name: &str, value: &str| {
+        let params = json!({"ref": reference, "argument": {"name": name, "value": value}});
+        raw.ask(id, "completion/complete", params).await
+    };
+    let greet = json!({"type": "ref/prompt", "name": "greet"});
+    let some = complete(1, greet.clone(), "who", "Ada 14").await;
+    assert_eq!(some["result"]["completion"]["values"].as_array().unwrap().len(), 11, "{some}");
+    assert_eq!(some["result"]["completion"]["hasMore"], false);
+    let many = complete(2, greet.clone(), "who", "").await;
+    let completion = &many["result"]["completion"];
+    assert_eq!(completion["values"].as_array().unwrap().len(), 100);
+    assert_eq!((&completion["total"], &completion["hasMore"]), (&json!(150), &json!(true)));
+    for (id, reference, name) in [
+        (3, greet, "whom"),
+        (4, json!({"type": "ref/prompt", "name": "none"}), "who"),
+        (5, json!({"type": "ref/resource", "uri": "file:///{x}"}), "x"),
+        (6, json!({"type": "ref/nonsense"}), "x"),
+    ] {
+        let refused = complete(id, reference.clone(), name, "").await;
+        assert_eq!(refused["error"]["code"], -32602, "{reference}: {refused}");
+    }
+}
+
+#[tokio::test]
+async fn changed_prompts_are_announced() {
+    let prompts = Arc::new(OnePrompt(Mutex::new("greets".into())));
+    let options = Options { prompts: Some(prompts.clone()), ..options(Fakes::default()) };
+    let mut raw = Raw::of(options);
+    raw.initialize("2025-06-18").await;
+    raw.say(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#).await;
+    assert!(raw.ask(1, "ping", json!({})).await["result"].is_object());
+    *prompts.0.lock().unwrap() = "greets better".into();
+    raw.until("notifications/prompts/list_changed").await;
+}
+
+#[tokio::test]
+async fn log_is_sent_at_the_level_that_a_client_sets() {
+    let bus = EventBus::default();
+    let mut raw = Raw::of(Options { bus: Some(bus.clone()), ..options(Fakes::default()) });
+    let begun = raw.initialize("2025-06-18").await;
+    assert!(begun["result"]["capabilities"]["logging"].is_object(), "{begun}");
+    let record = |level: Level, target: &str, message: &str| {
+        let (target, message) = (target.to_owned(), message.to_owned());
+        let fields = serde_json::Map::new();
+        bus.publish(|| {
+            Event::Log(Arc::new(LogRecord { ts: Timestamp::UNIX_EPOCH, level, target, message, fields }))
+        });
+    };
+    assert_eq!(raw.ask(1, "logging/setLevel", json!({"level": "loud"})).await["error"]["code"], -32602);
+    record(Level::Error, "aethon", "before a level is set");
+    assert!(raw.ask(2, "logging/setLevel", json!({"level": "warning"})).await["result"].is_object());
+    record(Level::Info, "aethon", "too little");
+    record(Level::Error, "rmcp::service", "of sending itself");
+    record(Level::Warn, "aethon::x", "the disk is nearly full");
+    let sent = raw.until("notifications/message").await;
+    let expected = json!({"level": "warning", "logger": "aethon::x", "data": "the disk is nearly full"});
+    assert_eq!(sent["params"], expected);
+    assert!(raw.ask(3, "logging/setLevel", json!({"level": "debug"})).await["result"].is_object());
+    record(Level::Debug, "aethon", "a detail");
+    assert_eq!(raw.until("notifications/message").await["params"]["level"], "debug");
 }

@@ -59,5 +59,5 @@ pub use set::{Absence, Needs, ToolSet, sets, tools};
 pub use shell::{CommandSlots, MARK};
 pub use sockets::{socket_kinds, socket_variables};
 pub use verify::{VerifyEdits, VerifyOptions};
-pub use web::{GitHubOptions, Names, SearchOptions, SearchService, WebOptions};
+pub use web::{GitHubOptions, Names, SearchOptions, SearchService, WebOptions, outside};
 pub use workflows::workflow_tools;

@@ -167,6 +167,7 @@ impl Aethon {
     /// Returns the single entry point for messages. A caller is about to send some, so this also starts the MCP servers in the
     /// background; turns wait for them for a few seconds.
     pub fn assistant(&self) -> Arc<dyn Assistant> {
+        self.tools.servers.ask_people();
         self.tools.servers.start();
         self.workflows.entry.clone()
     }

@@ -80,6 +80,7 @@ pub use crate::home::{Home, HomeLock};
 pub use crate::init::run_as_init;
 pub use crate::logging::{LogLevel, Logging};
 pub use crate::mcp::serve_mcp;
+pub use crate::mcp::sign_in::McpSignIn;
 pub use crate::prepared::Prepared;
 pub use crate::reload::{Reload, Reloaded};
 pub use crate::service::Service;

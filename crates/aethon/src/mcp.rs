@@ -17,6 +17,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 mod health;
 mod left_out;
 mod prompts;
+pub(crate) mod sign_in;
 
 use crate::error::{Error, Result};
 use crate::prepared::Prepared;
@@ -42,6 +43,7 @@ pub async fn serve_mcp(
         toolbox: assistant.engine.toolbox(),
         context: context(most_chars)?,
         prompts: Some(Arc::new(SopPrompts(assistant.sops()))),
+        bus: Some(assistant.events().clone()),
         version: env!("CARGO_PKG_VERSION").into(),
     };
     let served = serve(options, input, output, stop).await;

@@ -6,6 +6,7 @@
 //! be sent back unchanged; shown a picture, it says so; otherwise it chats.
 
 pub mod anthropic;
+pub mod authorization;
 pub mod bedrock;
 pub mod chat;
 pub mod gateway;

@@ -10,6 +10,7 @@ pub(crate) mod doctor;
 pub(crate) mod init;
 pub(crate) mod jobs;
 pub(crate) mod mcp;
+pub(crate) mod mcp_sign_in;
 pub(crate) mod memory;
 pub(crate) mod model;
 pub(crate) mod models;

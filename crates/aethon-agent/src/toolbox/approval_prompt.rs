@@ -37,6 +37,7 @@ const MAX_PREVIEW: usize = 20_000;
 const MAX_LOOK: Duration = Duration::from_secs(10);
 
 /// Asks, and waits for the answer.
+#[derive(Clone)]
 pub(super) struct ApprovalPrompt {
     pub(super) approvals: Approvals,
     pub(super) hooks: Hooks,
@@ -251,13 +252,13 @@ const CROWDED: &str = "it needs an approval, and too many other calls wait for o
 const TOO_LATE: &str = "it was not approved in time (`approval.timeout_seconds`)";
 
 /// An open approval request. However it ends, even if the turn is stopped, every surface that showed it is notified.
-struct Open<'a> {
-    prompt: &'a ApprovalPrompt,
-    context: &'a ToolContext,
-    id: String,
-    settled: Option<Resolution>,
+pub(super) struct Open<'a> {
+    pub(super) prompt: &'a ApprovalPrompt,
+    pub(super) context: &'a ToolContext,
+    pub(super) id: String,
+    pub(super) settled: Option<Resolution>,
     /// The arguments as a person changed them.
-    edited: Option<Value>,
+    pub(super) edited: Option<Value>,
 }
 
 impl Drop for Open<'_> {

@@ -68,7 +68,7 @@ impl GuardedToolbox {
         }
         context.has_begun.store(true, Ordering::Relaxed);
         let started = Instant::now();
-        let ran = run(&**tool, context, call).await;
+        let ran = run(&**tool, &context.asking_with(Arc::new(self.prompt.clone())), call).await;
         let took = started.elapsed();
         if let Ok(Returned { outcome: Err(error), .. }) = &ran
             && error.is_denied()

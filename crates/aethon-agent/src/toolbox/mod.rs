@@ -5,6 +5,7 @@ mod approvals;
 mod arguments;
 mod audit;
 mod guarded;
+mod questions;
 mod returned;
 mod table;
 

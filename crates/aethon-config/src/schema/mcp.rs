@@ -42,6 +42,25 @@ pub struct McpServer {
     /// Headers for requests to that address.
     #[schemars(schema_with = "crate::json_schema::secrets")]
     pub headers: BTreeMap<String, Secret>,
+    /// The sign-in at that address, if it wants one (`aethon-cli mcp login NAME`). Most servers need nothing here.
+    pub oauth: McpOauth,
+}
+
+/// How this program signs in at a remote MCP server.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct McpOauth {
+    /// The id under which you have registered this program at the authorization server. Unset: it registers itself.
+    pub client_id: Option<String>,
+    /// The secret of that registration.
+    #[schemars(schema_with = "crate::json_schema::secret")]
+    pub client_secret: Secret,
+    /// The scopes to ask for. Unset: those that the server names.
+    pub scopes: Vec<String>,
+    /// The only authorization server that is trusted with the secret. Unset: the one that the server names.
+    pub issuer: Option<String>,
+    /// The port on this machine at which the browser comes back, as `http://127.0.0.1:PORT/mcp/callback`. 0 is any free one.
+    pub redirect_port: u16,
 }
 
 impl Default for McpServer {
@@ -57,6 +76,7 @@ impl Default for McpServer {
             trusted: false,
             url: None,
             headers: BTreeMap::new(),
+            oauth: McpOauth::default(),
         }
     }
 }

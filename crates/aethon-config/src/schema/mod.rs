@@ -46,7 +46,7 @@ pub use self::code::{Lsp, LspServer, RepoMap};
 pub use self::dashboard::Dashboard;
 pub use self::household::{Household, HouseholdPerson};
 pub use self::logging::Logging;
-pub use self::mcp::{Mcp, McpServer};
+pub use self::mcp::{Mcp, McpOauth, McpServer};
 pub use self::memory::{Embedding, Memory};
 pub use self::messengers::{Discord, Email, Matrix, Slack, Telegram, WhatsApp};
 pub use self::model::{Fallback, Model};

@@ -9,7 +9,7 @@ use super::address;
 use crate::echo::{quoted, shown};
 use crate::path::{KeyPath, Step};
 use crate::remark::Remarks;
-use crate::schema::{Config, Job, McpServer};
+use crate::schema::{Config, Job, McpOauth, McpServer};
 
 /// The highest accepted price of a million tokens in USD: a dollar per token. Anything above is a typing error.
 const MAX_PRICE: f64 = 1e6;
@@ -138,8 +138,27 @@ fn mcp_server(name: &str, server: &McpServer, remarks: &mut Remarks) {
     match (command.trim().is_empty(), url.trim().is_empty()) {
         (true, true) => remarks.problem(key, "neither command nor url", "one of them"),
         (false, false) => remarks.problem(key, "both command and url", "one of them"),
-        (true, false) => address::service(key.key("url"), url, remarks),
+        (true, false) => {
+            address::service(key.key("url"), url, remarks);
+            mcp_oauth(&key.key("oauth"), &server.oauth, remarks);
+        }
         (false, true) => {}
+    }
+}
+
+fn mcp_oauth(key: &KeyPath, oauth: &McpOauth, remarks: &mut Remarks) {
+    if let Some(issuer) = oauth.issuer.as_deref() {
+        address::service(key.key("issuer"), issuer, remarks);
+    }
+    let has_id = oauth.client_id.as_deref().is_some_and(|id| !id.trim().is_empty());
+    if !oauth.client_secret.is_empty() && !has_id {
+        remarks.problem(key.key("client_id"), "nothing", "the id that the client_secret belongs to");
+    }
+    for (index, scope) in oauth.scopes.iter().enumerate() {
+        if scope.is_empty() || !scope.bytes().all(|byte| byte.is_ascii_graphic()) {
+            let key = key.key("scopes").join(Step::Index(index));
+            remarks.problem(key, quoted(scope), "one scope, without blanks");
+        }
     }
 }
 

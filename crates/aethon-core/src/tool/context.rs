@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use super::question::{Question, QuestionAnswer, Questions};
 use crate::ids::{AgentName, SessionId, TurnId};
 use crate::message::{Destination, ToolCall};
 use crate::model::ModelRequest;
@@ -43,6 +44,8 @@ pub struct ToolContext {
     is_again: bool,
     /// The window of the model that made this call before a restart.
     seen: Option<Arc<ModelRequest>>,
+    /// Asks the person, while a call runs.
+    questions: Option<Arc<dyn Questions>>,
 }
 
 impl ToolContext {
@@ -63,6 +66,7 @@ impl ToolContext {
             call: Arc::default(),
             is_again: false,
             seen: None,
+            questions: None,
         }
     }
 
@@ -123,6 +127,25 @@ impl ToolContext {
         };
         (!call.is_empty())
             .then(|| format!("{:016x}{:016x}", hash(0xcbf2_9ce4_8422_2325), hash(0x8422_2325_cbf2_9ce4)))
+    }
+
+    /// Sets who asks the person.
+    #[must_use]
+    pub fn asking_with(&self, questions: Arc<dyn Questions>) -> Self {
+        Self { questions: Some(questions), ..self.clone() }
+    }
+
+    /// Asks the person of the turn something that the call needs to know. Without a person, the question is declined.
+    pub async fn ask(&self, question: Question) -> QuestionAnswer {
+        match &self.questions {
+            Some(questions) if self.surface.is_attended() => questions.ask(self, question).await,
+            _ => QuestionAnswer::Declined,
+        }
+    }
+
+    /// Returns the name of the tool that is called; empty for a context without a call.
+    pub fn tool_name(&self) -> &str {
+        &self.call.1
     }
 
     /// Shows the output so far to those who watch, replacing what was shown before. For display only: keep it short,

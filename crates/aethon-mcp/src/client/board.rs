@@ -22,6 +22,11 @@ pub enum ServerState {
         /// How many of its tools were left out, because they are too many, too large or badly named.
         left_out: usize,
     },
+    /// It wants a person to sign in.
+    NeedsSignIn {
+        /// The command for it.
+        command: String,
+    },
     /// It cannot be used now; the connection will be retried.
     Failing {
         /// The reason, in a sentence.
@@ -36,6 +41,7 @@ impl fmt::Display for ServerState {
             Self::Starting => f.write_str("starting"),
             Self::Connected { tools, left_out: 0 } => write!(f, "connected, {tools} tools"),
             Self::Connected { tools, left_out } => write!(f, "connected, {tools} tools, {left_out} left out"),
+            Self::NeedsSignIn { command } => write!(f, "needs sign-in: run {command}"),
             Self::Failing { why } => write!(f, "failing: {why}"),
         }
     }
@@ -43,7 +49,7 @@ impl fmt::Display for ServerState {
 
 impl ServerState {
     fn is_settled(&self) -> bool {
-        matches!(self, Self::Connected { .. } | Self::Failing { .. })
+        matches!(self, Self::Connected { .. } | Self::NeedsSignIn { .. } | Self::Failing { .. })
     }
 }
 

@@ -11,7 +11,10 @@ use aethon_core::program::{Program, Programs, RunningProgram};
 use aethon_core::secret::Secret;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use rmcp::model::{ClientConfig, Implementation, ProtocolVersion};
+use rmcp::model::{
+    ClientCapabilities, ClientConfig, ElicitationCapability, FormElicitationCapability, Implementation,
+    ProtocolVersion, UrlElicitationCapability,
+};
 use rmcp::service::{ClientInitializeError, ClientLifecycleMode, RoleClient, serve_client_with_lifecycle};
 use rmcp::transport::async_rw::AsyncRwTransport;
 use rmcp::transport::common::client_side_sse::ExponentialBackoff;
@@ -45,19 +48,42 @@ pub(super) enum Lifecycle {
     Handshake,
 }
 
+/// Who connects, and to whom.
+pub(super) struct Introduction {
+    /// The name of the server.
+    pub(super) server: Arc<str>,
+    /// The version of this program.
+    pub(super) version: String,
+    /// Whether a person can be asked here.
+    pub(super) people: People,
+}
+
+/// Whether there are people to ask.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum People {
+    /// In some turns.
+    Present,
+    /// In none.
+    Absent,
+}
+
 /// Connects to a server. The error is a sentence that names the problem.
 pub(super) async fn connect(
     address: Arc<Address>,
     programs: Arc<dyn Programs>,
-    version: String,
+    introduction: Introduction,
     lifecycle: Lifecycle,
 ) -> Result<Session, Error> {
-    let listener = Listener::new(client(version));
+    let Introduction { server, version, people } = introduction;
+    let listener = Listener::new(client(version, people), server);
     match &*address {
         Address::Program(program) => to_program(program.clone(), programs, listener, lifecycle).await,
         Address::Url { url, headers, exchange } => {
             let config = config(url, headers)?;
-            to_address(config, exchange.clone(), listener, lifecycle).await
+            let connected = to_address(config, exchange.clone(), listener, lifecycle).await;
+            // Who has configured a token of their own is told that it is refused.
+            let has_token = headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("authorization"));
+            connected.map_err(|error| if has_token { error.mended_by_sign_in(false) } else { error })
         }
     }
 }
@@ -116,7 +142,10 @@ async fn to_address(
         StreamableHttpClientTransport::with_client(Requests::new(exchange, listener.signals.clone()), config);
     match timeout(STARTING, agree(listener, transport, lifecycle)).await {
         Ok(Ok(session)) => Ok(session),
-        Ok(Err(error)) => Err(Error::new(sentence(&error)).because(error)),
+        Ok(Err(error)) => {
+            let wants_sign_in = wants_sign_in(&error);
+            Err(Error::new(sentence(&error)).because(error).mended_by_sign_in(wants_sign_in))
+        }
         Err(_) => Err(Error::new(format!("it did not answer within {} s", STARTING.as_secs()))),
     }
 }
@@ -142,10 +171,17 @@ fn agree<T: Transport<RoleClient> + 'static>(
     .boxed()
 }
 
-/// Introduces us. Offers no capabilities: a server may request nothing from the assistant.
-fn client(version: String) -> ClientConfig {
+/// Introduces us. A server may ask a person, where there are people, and request nothing else from the assistant.
+fn client(version: String, people: People) -> ClientConfig {
     let name = Implementation::new(crate::NAME, version).with_title("Aethon");
-    ClientConfig::new(Default::default(), name).with_protocol_version(ProtocolVersion::LATEST_WITH_INITIALIZE)
+    let mut capabilities = ClientCapabilities::default();
+    if people == People::Present {
+        let mut elicitation = ElicitationCapability::default();
+        elicitation.form = Some(FormElicitationCapability::default());
+        elicitation.url = Some(UrlElicitationCapability::default());
+        capabilities.elicitation = Some(elicitation);
+    }
+    ClientConfig::new(capabilities, name).with_protocol_version(ProtocolVersion::LATEST_WITH_INITIALIZE)
 }
 
 fn valid(headers: &[(String, Secret)]) -> Result<HashMap<HeaderName, HeaderValue>, Error> {
@@ -167,6 +203,17 @@ fn valid(headers: &[(String, Secret)]) -> Result<HashMap<HeaderName, HeaderValue
 /// Returns whether the other side went away.
 fn is_hung_up(error: &ClientInitializeError) -> bool {
     matches!(error, ClientInitializeError::ConnectionClosed(_) | ClientInitializeError::TransportError { .. })
+}
+
+/// Returns whether the server wants a person to sign in.
+fn wants_sign_in(error: &ClientInitializeError) -> bool {
+    match error {
+        ClientInitializeError::TransportError { error, .. } => {
+            Refusal::of(&*error.error).is_some_and(|refusal| refusal.wants_sign_in)
+        }
+        ClientInitializeError::LegacyFallbackFailed { fallback, .. } => wants_sign_in(fallback),
+        _ => false,
+    }
 }
 
 /// Describes the failure without quoting the server, whose text may be anything and of any length.

@@ -76,13 +76,17 @@ impl<T: Transport<RoleClient>> Transport<RoleClient> for FloodGuard<T> {
     }
 }
 
-/// Returns whether to pass a message on. The SDK answers requests, mostly with an error; of the notifications, only
-/// those about lists and requests are used.
+/// Returns whether to pass a message on. The SDK answers requests, mostly with an error; of the notifications, those
+/// about lists, requests and the log are used.
 fn is_handled(message: &RxJsonRpcMessage<RoleClient>) -> bool {
     let JsonRpcMessage::Notification(message) = message else { return true };
     matches!(
         message.notification,
         ServerNotification::ToolListChangedNotification(_)
+            | ServerNotification::ResourceListChangedNotification(_)
+            | ServerNotification::PromptListChangedNotification(_)
+            | ServerNotification::ProgressNotification(_)
+            | ServerNotification::LoggingMessageNotification(_)
             | ServerNotification::CancelledNotification(_)
             | ServerNotification::SubscriptionsAcknowledgedNotification(_)
     )

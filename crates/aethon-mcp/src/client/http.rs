@@ -17,8 +17,8 @@ use rmcp::transport::common::http_header::{
     EVENT_STREAM_MIME_TYPE, HEADER_LAST_EVENT_ID, HEADER_SESSION_ID, JSON_MIME_TYPE,
 };
 use rmcp::transport::streamable_http_client::{
-    AuthRequiredError, HttpStatusError, SseError, StreamableHttpClient, StreamableHttpError,
-    StreamableHttpPostResponse, StreamableHttpResponseLimits,
+    AuthRequiredError, HttpStatusError, InsufficientScopeError, SseError, StreamableHttpClient,
+    StreamableHttpError, StreamableHttpPostResponse, StreamableHttpResponseLimits,
 };
 use serde_json::Value;
 use sse_stream::{Sse, SseStream};
@@ -26,6 +26,7 @@ use sse_stream::{Sse, SseStream};
 use super::oversize::too_large;
 use super::repair;
 use super::signals::ConnectionSignals;
+use crate::oauth::Challenge;
 
 /// Sends the SDK's requests.
 #[derive(Clone)]
@@ -311,6 +312,10 @@ fn status_failure(response: &ExchangeResponse) -> Failure {
     let challenge = response.header("www-authenticate").unwrap_or_default();
     match response.status {
         401 => StreamableHttpError::AuthRequired(AuthRequiredError::new(challenge.to_owned())),
+        403 if let Some(lacking) = Challenge::of(response).filter(Challenge::needs_more_scope) => {
+            let error = InsufficientScopeError::new(challenge.to_owned(), lacking.scope);
+            StreamableHttpError::InsufficientScope(error)
+        }
         status => {
             let after = response.header("retry-after").filter(|after| after.len() <= 128);
             StreamableHttpError::HttpStatus(HttpStatusError::new(status, after.map(str::to_owned)))

@@ -8,9 +8,11 @@ use aethon_core::shutdown::Shutdown;
 use tokio::time::{Instant, sleep};
 
 use super::board::{Board, ServerState};
-use super::connect::{Lifecycle, connect};
+use super::connect::{Introduction, Lifecycle, People, connect};
 use super::options::{Address, OfferRules};
+use super::refusal::sign_in_command;
 use super::session::Ended;
+use crate::error::Error;
 
 /// Delay before the first retry; it doubles with each further one.
 const FIRST_WAIT: Duration = Duration::from_secs(1);
@@ -18,6 +20,8 @@ const FIRST_WAIT: Duration = Duration::from_secs(1);
 const MAX_WAIT: Duration = Duration::from_secs(120);
 /// A connection that lasted this long resets the delay.
 const GOOD: Duration = Duration::from_secs(60);
+/// How often a server that wants a sign-in is tried. Its transport answers for it while nobody has signed in.
+const SIGN_IN_WAIT: Duration = Duration::from_secs(2);
 
 /// Keeps one server connected.
 pub(super) struct Keeper {
@@ -27,19 +31,35 @@ pub(super) struct Keeper {
     pub(super) programs: Arc<dyn Programs>,
     pub(super) rules: OfferRules,
     pub(super) version: String,
+    pub(super) people: People,
 }
 
 impl Keeper {
     /// Runs until the program stops.
     pub(super) async fn run(self, mut shutdown: Shutdown) {
         let mut attempts = 0;
+        let mut waits_for_person = false;
         while !shutdown.is_requested() {
             let begun = Instant::now();
-            self.put(ServerState::Starting);
-            let Ended { why, is_refused } = self.connection(attempts, &shutdown).await;
+            if !waits_for_person {
+                self.put(ServerState::Starting);
+            }
+            let Ended { error, is_refused } = self.connection(attempts, &shutdown).await;
             if shutdown.is_requested() {
                 break;
             }
+            if error.needs_sign_in() {
+                if !std::mem::replace(&mut waits_for_person, true) {
+                    tracing::warn!(server = &*self.name, "an MCP server needs a sign-in");
+                    self.put(ServerState::NeedsSignIn { command: sign_in_command(&self.name) });
+                }
+                tokio::select! {
+                    () = sleep(SIGN_IN_WAIT) => continue,
+                    () = shutdown.requested() => break,
+                }
+            }
+            waits_for_person = false;
+            let why = error.to_string();
             if begun.elapsed() >= GOOD {
                 attempts = 0;
             }
@@ -61,14 +81,16 @@ impl Keeper {
     async fn connection(&self, attempts: u32, shutdown: &Shutdown) -> Ended {
         let mut stop = shutdown.clone();
         let (address, programs) = (self.address.clone(), self.programs.clone());
-        let connecting = connect(address, programs, self.version.clone(), lifecycle(attempts));
+        let (server, version) = (self.name.clone(), self.version.clone());
+        let introduction = Introduction { server, version, people: self.people };
+        let connecting = connect(address, programs, introduction, lifecycle(attempts));
         let connected = tokio::select! {
             connected = connecting => connected,
-            () = stop.requested() => return Ended { why: String::new(), is_refused: false },
+            () = stop.requested() => return Error::new("").into(),
         };
         match connected {
             Ok(session) => session.keep(self.name.clone(), self.board.clone(), self.rules, stop).await,
-            Err(error) => Ended { why: error.to_string(), is_refused: false },
+            Err(error) => error.into(),
         }
     }
 

@@ -14,6 +14,7 @@ use rmcp::service::{Peer, RoleClient, ServiceError};
 use serde_json::{Map, Value, json};
 use tokio::time::timeout;
 
+use super::hints;
 use super::oversize::{MAX_MESSAGE, TOO_LARGE};
 use super::refusal::Refusal;
 use super::repair;
@@ -165,8 +166,7 @@ fn check(tool: &Tool, server: &str, names: &Names, room: usize) -> Result<(Entry
     if size > room {
         return Err("too much schema together");
     }
-    let said = tool.description.as_deref().unwrap_or_default();
-    let spec = ToolSpec::new(name, description(server, said), parameters)
+    let spec = ToolSpec::new(name, description(server, &hints::described(tool)), parameters)
         .with_untrusted_output()
         .described_outside();
     let only_reads = tool.annotations.as_ref().and_then(|hints| hints.read_only_hint) == Some(true);
@@ -224,7 +224,6 @@ fn description(server: &str, said: &str) -> String {
 /// Returns the schema for models, and its size.
 fn schema(schema: &Map<String, Value>) -> Option<(Value, usize)> {
     let Value::Object(mut schema) = clean(&Value::Object(schema.clone()), MAX_DEPTH)? else { return None };
-    schema.remove("$schema");
     if schema.entry("type").or_insert_with(|| json!("object")) != "object" {
         return None;
     }

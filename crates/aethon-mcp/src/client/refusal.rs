@@ -15,6 +15,13 @@ pub(super) struct Refusal {
     pub(super) is_lasting: bool,
     /// Whether the answer was too large.
     pub(super) is_too_large: bool,
+    /// Whether a person's sign-in may help.
+    pub(super) wants_sign_in: bool,
+}
+
+/// Returns the command that signs in to a server.
+pub(super) fn sign_in_command(server: &str) -> String {
+    format!("aethon-cli mcp login {server}")
 }
 
 impl Refusal {
@@ -31,11 +38,20 @@ impl Refusal {
     }
 
     fn from_failure(failure: &StreamableHttpError<io::Error>) -> Option<Self> {
-        let lasting = |why: String| Self { why, is_lasting: true, is_too_large: false };
-        let passing = |why: String| Self { why, is_lasting: false, is_too_large: false };
+        let lasting = |why: String| Self { why, is_lasting: true, is_too_large: false, wants_sign_in: false };
+        let passing =
+            |why: String| Self { why, is_lasting: false, is_too_large: false, wants_sign_in: false };
         Some(match failure {
             StreamableHttpError::AuthRequired(_) => {
-                lasting("it refused the sign-in (status 401); check the `headers` of this server".into())
+                let why = "it refused the sign-in (status 401); check the `headers` of this server".into();
+                Self { wants_sign_in: true, ..lasting(why) }
+            }
+            StreamableHttpError::InsufficientScope(lacks) => {
+                let scope = lacks.required_scope.as_deref().map(brief).unwrap_or_default();
+                let scope = if scope.is_empty() { scope } else { format!(" ({scope})") };
+                let why =
+                    format!("the sign-in at its server does not permit that; it needs more scope{scope}");
+                Self { wants_sign_in: true, ..passing(why) }
             }
             StreamableHttpError::HttpStatus(refused) => {
                 passing(format!("it answered with the status {}", refused.status))

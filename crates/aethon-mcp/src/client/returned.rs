@@ -1,32 +1,65 @@
 //! Converts the result of a server to tool output. Limiting its length is left to the output cap.
 
 use aethon_core::tool::{ToolError, ToolOutput};
-use rmcp::model::{CallToolResult, ContentBlock, ResourceContents};
+use rmcp::model::{CallToolResult, ContentBlock, ResourceContents, Role};
+use serde_json::Value;
 
 /// Returns the output of a call, or why it failed.
 pub(super) fn output(result: CallToolResult) -> Result<ToolOutput, ToolError> {
     let mut texts = Vec::new();
+    let mut for_person = Vec::new();
     let mut pictures = Vec::new();
     for block in result.content {
-        match block {
-            ContentBlock::Image(image) => pictures.push((image.mime_type, image.data)),
-            other => texts.extend(text(other)),
+        match (audience(&block), block) {
+            (Audience::Model, ContentBlock::Image(_)) => {
+                texts.push("[a picture that is not meant for the person]".to_owned());
+            }
+            (_, ContentBlock::Image(image)) => pictures.push((image.mime_type, image.data)),
+            (Audience::Person, ContentBlock::Text(text)) => for_person.push(text.text),
+            (_, other) => texts.extend(text(other)),
         }
     }
-    if let Some(value) = result.structured_content.filter(|_| texts.is_empty()) {
-        texts.push(value.to_string());
+    if let Some(value) = result.structured_content {
+        let is_same = |text: &String| serde_json::from_str::<Value>(text).is_ok_and(|said| said == value);
+        if !texts.iter().any(is_same) {
+            texts.push(value.to_string());
+        }
     }
     let text = texts.join("\n");
     if result.is_error == Some(true) {
         let text = if text.trim().is_empty() { "the tool failed and did not say why".into() } else { text };
         return Err(ToolError::failed(text));
     }
-    let output = ToolOutput::text(text);
+    let mut output = ToolOutput::text(text);
+    if !for_person.is_empty() {
+        output = output.with_file("for-you.txt", "text/plain", for_person.join("\n"));
+    }
     Ok(pictures.into_iter().fold(output, |output, (mime, data)| output.with_image(mime, data)))
 }
 
+/// Who a block is meant for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Audience {
+    Everybody,
+    Person,
+    Model,
+}
+
+fn audience(block: &ContentBlock) -> Audience {
+    let annotations = match block {
+        ContentBlock::Text(text) => text.annotations.as_ref(),
+        ContentBlock::Image(image) => image.annotations.as_ref(),
+        _ => None,
+    };
+    match annotations.and_then(|annotations| annotations.audience.as_deref()) {
+        Some([Role::User]) => Audience::Person,
+        Some([Role::Assistant]) => Audience::Model,
+        _ => Audience::Everybody,
+    }
+}
+
 /// Returns the part of a block that a model can read.
-fn text(block: ContentBlock) -> Option<String> {
+pub(super) fn text(block: ContentBlock) -> Option<String> {
     match block {
         ContentBlock::Text(text) => Some(text.text),
         ContentBlock::Audio(audio) => {
@@ -46,7 +79,7 @@ fn text(block: ContentBlock) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::{Value, json};
+    use serde_json::json;
 
     use super::*;
 
@@ -73,11 +106,32 @@ mod tests {
     }
 
     #[test]
-    fn structure_stands_in_for_text() {
+    fn structure_is_passed_on_unless_a_text_says_the_same() {
         let output = result(json!({"content": [], "structuredContent": {"sum": 3}})).unwrap();
         assert_eq!(output.to_text(), "{\"sum\":3}");
         let both = json!({"content": [{"type": "text", "text": "3"}], "structuredContent": {"sum": 3}});
-        assert_eq!(result(both).unwrap().to_text(), "3");
+        assert_eq!(result(both).unwrap().to_text(), "3\n{\"sum\":3}");
+        let same =
+            json!({"content": [{"type": "text", "text": "{ \"sum\": 3 }"}], "structuredContent": {"sum": 3}});
+        assert_eq!(result(same).unwrap().to_text(), "{ \"sum\": 3 }");
+    }
+
+    #[test]
+    fn blocks_reach_those_who_they_are_meant_for() {
+        let meant = |audience: &str, mut block: Value| {
+            block["annotations"] = json!({"audience": [audience]});
+            block
+        };
+        let picture = json!({"type": "image", "data": "iVBORw0KGgo=", "mimeType": "image/png"});
+        let output = result(json!({"content": [
+            meant("user", json!({"type": "text", "text": "for Ada"})),
+            meant("assistant", json!({"type": "text", "text": "for the model"})),
+            meant("assistant", picture.clone()),
+            meant("user", picture),
+        ]}));
+        let output = output.unwrap();
+        assert_eq!(output.to_text(), "for the model\n[a picture that is not meant for the person]");
+        assert_eq!(output.blocks.len(), 3, "the text, the file for the person, and one picture");
     }
 
     #[test]

@@ -10,6 +10,7 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 
 use super::board::{Board, ServerState, ToolsByServer};
+use super::connect::People;
 use super::keeper::Keeper;
 use super::options::{Address, OfferRules, Options, ServerOptions};
 
@@ -44,12 +45,19 @@ impl Servers {
                 programs: programs.clone(),
                 rules: OfferRules { call_timeout, is_trusted: server.is_trusted, is_local },
                 version: version.clone(),
+                people: People::Absent,
             }
         };
         let waiting = servers.into_iter().map(keeper).collect();
         let (trigger, shutdown) = ShutdownTrigger::pair();
         let keepers = Mutex::new(Keepers { waiting, running: JoinSet::new() });
         Self { board, shutdown, trigger, keepers }
+    }
+
+    /// Lets servers ask the people whose turns call their tools. Counts for those that are started later.
+    pub fn ask_people(&self) {
+        let mut keepers = self.keepers.lock().unwrap_or_else(PoisonError::into_inner);
+        keepers.waiting.iter_mut().for_each(|keeper| keeper.people = People::Present);
     }
 
     /// Starts the servers in the background, unless already done. Needs a runtime; returns at once.

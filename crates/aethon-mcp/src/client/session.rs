@@ -1,5 +1,7 @@
 //! One live connection: reads its list of tools, and reads it again when the server announces a change.
 
+#![expect(deprecated, reason = "the newest revision gives logging up, and servers of the others use it")]
+
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,17 +11,24 @@ use aethon_core::tool::Tool;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use rmcp::handler::client::ClientHandler;
-use rmcp::model::{ClientConfig, ServerNotification, SubscriptionFilter};
-use rmcp::service::{NotificationContext, Peer, RoleClient, RunningService, Subscription};
+use rmcp::model::{
+    ClientConfig, ElicitRequestParams, ElicitResult, ElicitationCreateRequestMethod, ErrorData,
+    LoggingMessageNotificationParam, ProgressNotificationParam, ServerNotification, SubscriptionFilter,
+};
+use rmcp::service::{NotificationContext, Peer, RequestContext, RoleClient, RunningService, Subscription};
 use tokio::time::{sleep, timeout};
 
 use super::board::{Board, ServerState};
+use super::extras::{self, Extras};
 use super::listing::{self, ListFailure};
 use super::options::OfferRules;
+use super::questions;
 use super::relisting::{MAX_WAIT, Relisting};
+use super::server_log::ServerLog;
 use super::signals::ConnectionSignals;
 use super::stderr::StderrTail;
 use super::tool::BorrowedTool;
+use crate::error::Error;
 
 /// How long subscribing to changes may take.
 const SUBSCRIBING: Duration = Duration::from_secs(2);
@@ -32,11 +41,12 @@ const EXIT_GRACE: Duration = Duration::from_secs(1);
 pub(super) struct Listener {
     client: ClientConfig,
     pub(super) signals: Arc<ConnectionSignals>,
+    log: ServerLog,
 }
 
 impl Listener {
-    pub(super) fn new(client: ClientConfig) -> Self {
-        Self { client, signals: Arc::default() }
+    pub(super) fn new(client: ClientConfig, server: Arc<str>) -> Self {
+        Self { client, signals: Arc::new(ConnectionSignals::of(server)), log: ServerLog::default() }
     }
 }
 
@@ -47,6 +57,43 @@ impl ClientHandler for Listener {
 
     async fn on_tool_list_changed(&self, _context: NotificationContext<RoleClient>) {
         self.signals.list.notify_one();
+    }
+
+    /// What it may offer besides tools has changed, and with it our tools for that.
+    async fn on_resource_list_changed(&self, _context: NotificationContext<RoleClient>) {
+        self.signals.list.notify_one();
+    }
+
+    async fn on_prompt_list_changed(&self, _context: NotificationContext<RoleClient>) {
+        self.signals.list.notify_one();
+    }
+
+    async fn on_progress(
+        &self,
+        progress: ProgressNotificationParam,
+        _context: NotificationContext<RoleClient>,
+    ) {
+        self.signals.running.show(&progress);
+    }
+
+    async fn on_logging_message(
+        &self,
+        message: LoggingMessageNotificationParam,
+        _context: NotificationContext<RoleClient>,
+    ) {
+        self.log.note(self.signals.running.server(), &message);
+    }
+
+    async fn create_elicitation(
+        &self,
+        request: ElicitRequestParams,
+        _context: RequestContext<RoleClient>,
+    ) -> Result<ElicitResult, ErrorData> {
+        if self.client.capabilities.elicitation.is_none() {
+            return Err(ErrorData::method_not_found::<ElicitationCreateRequestMethod>());
+        }
+        let running = &self.signals.running;
+        Ok(questions::ask(running.server(), running.sole().as_ref(), &request).await)
     }
 }
 
@@ -114,7 +161,7 @@ impl Session {
         };
         // Withdraw the tools first, so that no call goes to a server that is going away.
         board.put(&name, ServerState::Starting, Vec::new());
-        Ended { why: self.end(why).await, is_refused }
+        Ended { error: Error::new(self.end(why).await), is_refused }
     }
 
     /// Closes the connection; a program gets a moment to exit by itself.
@@ -130,10 +177,16 @@ impl Session {
 
 /// How a connection ended.
 pub(super) struct Ended {
-    pub(super) why: String,
+    pub(super) error: Error,
     /// Whether the server refused its list after it had given it: it has forgotten the session, and a new one is due at
     /// once.
     pub(super) is_refused: bool,
+}
+
+impl From<Error> for Ended {
+    fn from(error: Error) -> Self {
+        Self { error, is_refused: false }
+    }
 }
 
 /// What of a server's lists was reported, so that each thing is logged once.
@@ -186,13 +239,15 @@ async fn list(
     rules: OfferRules,
     signals: Arc<ConnectionSignals>,
 ) -> Result<Listed, ListFailure> {
-    let listing = listing::read(peer.clone(), name).await?;
+    let listing = listing::read(peer.clone(), name.clone()).await?;
     let borrow = |entry: listing::Entry| {
         let spec = rules.apply(entry.spec);
         Arc::new(BorrowedTool::new(spec, entry.remote, peer.clone(), signals.clone())) as Arc<dyn Tool>
     };
     let tools: Vec<_> = listing.tools.into_iter().map(borrow).collect();
     let state = ServerState::Connected { tools: tools.len(), left_out: listing.left_out };
+    let mut tools = tools;
+    extras::add(&mut tools, &Extras { peer, server: name, rules, signals });
     Ok(Listed { state, tools, left_out: listing.named })
 }
 
@@ -224,7 +279,8 @@ fn subscribe(peer: Peer<RoleClient>) -> BoxFuture<'static, Option<Subscription>>
         if !is_new {
             return None;
         }
-        let filter = SubscriptionFilter::builder().tools_list_changed().build();
+        let filter = SubscriptionFilter::builder().tools_list_changed().resources_list_changed();
+        let filter = filter.prompts_list_changed().build();
         timeout(SUBSCRIBING, peer.listen(filter)).await.ok()?.ok()
     }
     .boxed()
@@ -239,7 +295,11 @@ fn changed<'a>(
         let announced = async {
             while let Some(open) = subscription {
                 match open.next().await {
-                    Ok(Some(ServerNotification::ToolListChangedNotification(_))) => return,
+                    Ok(Some(
+                        ServerNotification::ToolListChangedNotification(_)
+                        | ServerNotification::ResourceListChangedNotification(_)
+                        | ServerNotification::PromptListChangedNotification(_),
+                    )) => return,
                     Ok(Some(_)) => {}
                     // The subscription is over; the list is still polled.
                     Ok(None) | Err(_) => *subscription = None,

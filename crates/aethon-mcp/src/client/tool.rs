@@ -8,7 +8,7 @@ use rmcp::model::{CallToolRequestParams, CallToolResponse};
 use rmcp::service::{Peer, RoleClient, ServiceError};
 use serde_json::Value;
 
-use super::refusal::Refusal;
+use super::refusal::{Refusal, sign_in_command};
 use super::returned;
 use super::signals::ConnectionSignals;
 use super::words::brief;
@@ -37,6 +37,12 @@ impl BorrowedTool {
         "its server is gone; it is started again, so try later".to_owned()
     }
 
+    /// Adds what the owner can do.
+    fn with_sign_in(&self, why: String) -> String {
+        let server = self.spec.name.split("__").next().unwrap_or_default();
+        format!("{why}; the owner can sign in with `{}`", sign_in_command(server))
+    }
+
     fn failed(&self, error: &ServiceError) -> ToolError {
         let name = &self.spec.name;
         let why = match error {
@@ -46,7 +52,7 @@ impl BorrowedTool {
                     if refusal.is_lasting {
                         self.signals.broken.notify_one();
                     }
-                    refusal.why
+                    if refusal.wants_sign_in { self.with_sign_in(refusal.why) } else { refusal.why }
                 }
                 None => self.gone(),
             },
@@ -64,12 +70,12 @@ impl Tool for BorrowedTool {
     }
 
     /// Calls the server. Dropping the future cancels the request at the server.
-    async fn call(&self, _context: &ToolContext, input: Value) -> Result<ToolOutput, ToolError> {
+    async fn call(&self, context: &ToolContext, input: Value) -> Result<ToolOutput, ToolError> {
         let mut request = CallToolRequestParams::new(self.remote.clone());
         if let Value::Object(arguments) = input {
             request = request.with_arguments(arguments);
         }
-        match self.peer.call_tool_once(request).await {
+        match self.signals.running.call(&self.peer, request, context).await {
             Ok(CallToolResponse::Complete(result)) => returned::output(result),
             Ok(_) => {
                 let name = &self.spec.name;

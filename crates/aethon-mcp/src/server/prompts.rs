@@ -34,4 +34,8 @@ pub trait Prompts: Send + Sync {
     /// Returns the text of a prompt with its arguments filled in. The error is a sentence for the person: the prompt
     /// does not exist, or an argument is missing.
     async fn fill(&self, name: &str, arguments: &[(String, String)]) -> Result<String, String>;
+
+    /// Returns values for an argument that begin as a person has begun to write it, best first. The error is a sentence: the
+    /// prompt or the argument does not exist.
+    async fn complete(&self, name: &str, argument: &str, begun: &str) -> Result<Vec<String>, String>;
 }

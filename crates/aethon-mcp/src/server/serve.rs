@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use aethon_core::event::EventBus;
 use aethon_core::tool::{ToolContext, Toolbox};
 use rmcp::service::{QuitReason, ServerInitializeError};
 use rmcp::transport::async_rw::AsyncRwTransport;
@@ -10,9 +11,10 @@ use tokio::sync::watch;
 
 use super::arrays::ArrayFilter;
 use super::calls::Calls;
-use super::changes;
+use super::changes::{self, Counts};
 use super::handler::Handler;
 use super::lenient::LenientTransport;
+use super::log_feed::LogFeed;
 use super::prompts::Prompts;
 use crate::error::Error;
 
@@ -27,6 +29,8 @@ pub struct Options {
     pub context: ToolContext,
     /// Prompts, if there are any.
     pub prompts: Option<Arc<dyn Prompts>>,
+    /// Where the log of the program is published, redacted, for clients that want it.
+    pub bus: Option<EventBus>,
     /// The version of the program.
     pub version: String,
 }
@@ -39,14 +43,21 @@ pub async fn serve(
     output: impl AsyncWrite + Send + Unpin + 'static,
     stop: impl Future<Output = ()> + Send,
 ) -> Result<(), Error> {
-    let Options { toolbox, context, prompts, version } = options;
-    let (sender, changes) = watch::channel(0);
-    let handler = Handler { calls: Calls::new(toolbox.clone(), context), prompts, changes, version };
+    let Options { toolbox, context, prompts, bus, version } = options;
+    let (sender, changes) = watch::channel(Counts::default());
+    let handler = Handler {
+        calls: Calls::new(toolbox.clone(), context),
+        prompts: prompts.clone(),
+        changes,
+        log: bus.map(LogFeed::new),
+        version,
+    };
     let transport = AsyncRwTransport::new_server(ArrayFilter::new(input), output);
     let transport = LenientTransport::new(transport.with_max_line_length(MAX_LINE));
     tokio::select! {
         outcome = converse(handler, transport) => outcome,
-        () = changes::watch(toolbox, sender) => Ok(()),
+        () = changes::watch(toolbox, sender.clone()) => Ok(()),
+        () = changes::watch_prompts(prompts, sender) => Ok(()),
         () = stop => Ok(()),
     }
 }

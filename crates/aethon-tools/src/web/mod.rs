@@ -2,7 +2,7 @@
 //!
 //! Every request goes through `client`: `target` validates its URL, `connect` resolves the host and has every address
 //! judged by `rules` before it connects, `body` reads the response within limits. `fetch`, `search`, `jsonrpc` and
-//! `github` are the tools. Their results are untrusted text, and their descriptions mark it as such.
+//! `github` are the tools, and `outside` is the exit for other parts of the program. The tools' results are untrusted text, and their descriptions mark it as such.
 
 mod address;
 mod body;
@@ -16,6 +16,7 @@ mod html;
 mod json;
 mod jsonrpc;
 mod options;
+mod outside;
 mod page;
 mod pdf;
 mod refusal;
@@ -27,5 +28,6 @@ mod tests;
 mod web_tools;
 
 pub use self::options::{GitHubOptions, Names, SearchOptions, SearchService, WebOptions};
+pub use self::outside::outside;
 pub(crate) use self::web_tools::web_tools;
 use self::web_tools::{call_timeout, with_query};

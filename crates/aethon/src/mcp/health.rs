@@ -44,7 +44,9 @@ pub(crate) fn offer(board: &Features, servers: &Arc<Servers>) {
 type Remarks = BTreeMap<String, Vec<String>>;
 
 fn running(states: &[(String, ServerState)], remarks: &Remarks) -> Feature {
-    let fails = states.iter().any(|(_, state)| matches!(state, ServerState::Failing { .. }));
+    let fails =
+        |state: &ServerState| matches!(state, ServerState::Failing { .. } | ServerState::NeedsSignIn { .. });
+    let fails = states.iter().any(|(_, state)| fails(state));
     let told: Vec<String> = states.iter().map(|(name, state)| described(name, state, remarks)).collect();
     row(if fails { FeatureState::Degraded } else { FeatureState::On }, told.join("; "))
 }
@@ -101,6 +103,7 @@ fn finding(name: &str, state: &ServerState, remarks: &Remarks) -> Finding {
             Finding::warning("mcp", message, fix)
         }
         ServerState::Failing { .. } => Finding::broken("mcp", message, fix),
+        ServerState::NeedsSignIn { command } => Finding::broken("mcp", message, format!("run {command}")),
         ServerState::Idle | ServerState::Starting => {
             let message = format!("{name}: not connected after {} s", TIMEOUT.as_secs());
             Finding::warning("mcp", message, fix)

@@ -4,12 +4,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use aethon_config::schema::McpServer;
+use aethon_core::exchange::Exchange;
 use aethon_core::program::{Program, ProgramSandbox};
 use aethon_core::secret::Secret;
 use aethon_mcp::client::{Address, Options, ServerOptions, Servers};
+use aethon_mcp::oauth::{Authorized, AuthorizedOptions};
 use aethon_tools::ConfinedPrograms;
 
 use super::tool_options;
+use crate::mcp::sign_in;
 use crate::prepared::Prepared;
 
 /// The longest duration of a call, whatever the limit of a turn.
@@ -22,7 +25,7 @@ pub(crate) fn servers(prepared: &Prepared) -> Servers {
     let config = &prepared.config;
     let programs = ConfinedPrograms::new(&tool_options::options(prepared), &prepared.flags.locale);
     let enabled = config.mcp.servers.iter().filter(|(_, server)| server.enabled);
-    let mut servers: Vec<_> = enabled.filter_map(|(name, server)| entry(name, server)).collect();
+    let mut servers: Vec<_> = enabled.filter_map(|(name, server)| entry(prepared, name, server)).collect();
     if prepared.flags.is_nested && !servers.is_empty() {
         // A server may be this very program on another home with MCP servers of its own, and so on without end.
         tracing::warn!("started by another assistant, so MCP servers are not started");
@@ -36,7 +39,7 @@ pub(crate) fn servers(prepared: &Prepared) -> Servers {
     })
 }
 
-fn entry(name: &str, server: &McpServer) -> Option<ServerOptions> {
+fn entry(prepared: &Prepared, name: &str, server: &McpServer) -> Option<ServerOptions> {
     let pairs = |secrets: &std::collections::BTreeMap<String, Secret>| -> Vec<(String, Secret)> {
         secrets.iter().map(|(name, value)| (name.clone(), value.clone())).collect()
     };
@@ -49,10 +52,8 @@ fn entry(name: &str, server: &McpServer) -> Option<ServerOptions> {
             let sandbox = server.sandbox.then_some(ProgramSandbox { image, network });
             Address::Program(Program { command, args, environment, sandbox })
         }
-        (None, Some(url)) => match aethon_providers::exchange(&url, SILENCE) {
-            Ok(exchange) => {
-                Address::Url { url, headers: pairs(&server.headers), exchange: Arc::new(exchange) }
-            }
+        (None, Some(url)) => match exchange(prepared, name, server, &url) {
+            Ok(exchange) => Address::Url { url, headers: pairs(&server.headers), exchange },
             Err(error) => {
                 tracing::error!(server = name, %error, "an MCP server cannot be used");
                 return None;
@@ -62,4 +63,24 @@ fn entry(name: &str, server: &McpServer) -> Option<ServerOptions> {
         (None, None) => return None,
     };
     Some(ServerOptions { name: name.to_owned(), address, is_trusted: server.trusted })
+}
+
+/// Returns the transport to a remote server: with the tokens of its sign-in, unless the owner has configured others.
+fn exchange(
+    prepared: &Prepared,
+    name: &str,
+    server: &McpServer,
+    url: &str,
+) -> std::io::Result<Arc<dyn Exchange>> {
+    let exchange: Arc<dyn Exchange> = Arc::new(aethon_providers::exchange(url, SILENCE)?);
+    if sign_in::has_own_token(server) {
+        return Ok(exchange);
+    }
+    let options = AuthorizedOptions {
+        url: url.to_owned(),
+        exchange,
+        outside: sign_in::outside(prepared, url),
+        store: sign_in::store(prepared, name),
+    };
+    Authorized::new(options).map(|exchange| Arc::new(exchange) as _).map_err(std::io::Error::other)
 }

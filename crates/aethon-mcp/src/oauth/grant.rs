@@ -1,0 +1,130 @@
+//! What a sign-in leaves behind, and where it is kept.
+
+use std::any::Any;
+use std::io;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use aethon_core::secret::Secret;
+use async_trait::async_trait;
+use serde::{Deserialize, Serialize};
+use url::Url;
+
+use super::place::contains;
+
+/// How long before its end a token is renewed.
+const EARLY: Duration = Duration::from_secs(60);
+
+/// The tokens for one server, with what is needed to renew them. It has no `Debug`, because most of it is secret.
+#[derive(Clone, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Grant {
+    /// The server that the tokens are for; they go nowhere else.
+    pub resource: String,
+    /// Who gave them.
+    pub issuer: String,
+    pub(super) token_endpoint: String,
+    pub(super) revocation_endpoint: Option<String>,
+    pub(super) client_id: String,
+    pub(super) client_secret: Option<String>,
+    /// How the secret is sent.
+    pub(super) proof: Proof,
+    pub(super) access_token: Option<String>,
+    pub(super) refresh_token: Option<String>,
+    /// When the access token ends, in seconds since 1970.
+    pub(super) expires_at: Option<u64>,
+    /// What was granted.
+    pub(super) scopes: Vec<String>,
+    /// What the server asked for besides, which the next sign-in asks for.
+    pub(super) missing_scopes: Vec<String>,
+}
+
+/// How a program proves who it is at the token endpoint.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Proof {
+    /// It has no secret.
+    #[default]
+    None,
+    /// In the `Authorization` header.
+    Basic,
+    /// In the form.
+    Post,
+}
+
+impl Grant {
+    /// Reads what [`Self::to_secret`] has written; `None` if it is something else.
+    pub fn parse(document: &Secret) -> Option<Self> {
+        let grant: Option<Self> = serde_json::from_str(document.expose()).ok();
+        grant.filter(|grant| !grant.resource.is_empty())
+    }
+
+    /// Returns it as a document to be kept.
+    pub fn to_secret(&self) -> Secret {
+        // Texts, numbers and lists of them can always be written.
+        Secret::new(serde_json::to_string(self).unwrap_or_default())
+    }
+
+    /// Returns whether its tokens may be sent to this address.
+    pub(super) fn is_for(&self, url: &Url) -> bool {
+        Url::parse(&self.resource).is_ok_and(|resource| contains(&resource, url))
+    }
+
+    /// Returns whether the access token has ended or is about to.
+    pub(super) fn is_ending(&self) -> bool {
+        let soon = SystemTime::now() + EARLY;
+        self.expires_at.is_some_and(|end| UNIX_EPOCH + Duration::from_secs(end) <= soon)
+    }
+
+    /// Returns whether it can be used, perhaps after a renewal.
+    pub fn is_usable(&self) -> bool {
+        self.access_token.is_some() || self.refresh_token.is_some()
+    }
+
+    /// Drops the tokens, which are of no use any more, and keeps what the next sign-in needs.
+    pub(super) fn without_tokens(self) -> Self {
+        Self { access_token: None, refresh_token: None, expires_at: None, ..self }
+    }
+}
+
+/// Keeps the grant for one server, for all programs of a home.
+#[async_trait]
+pub trait GrantStore: Send + Sync {
+    /// Returns the document that is kept.
+    async fn load(&self) -> io::Result<Option<Secret>>;
+
+    /// Replaces it.
+    async fn save(&self, document: &Secret) -> io::Result<()>;
+
+    /// Removes it. Returns `false` if there was none.
+    async fn remove(&self) -> io::Result<bool>;
+
+    /// Waits until no other program changes it, and keeps them from it until what this returns is dropped.
+    async fn lock(&self) -> io::Result<Box<dyn Any + Send>>;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_grant_is_read_as_it_was_written_and_other_documents_are_none() {
+        let grant = Grant {
+            resource: "https://a.example/mcp".into(),
+            access_token: Some("t".into()),
+            proof: Proof::Basic,
+            scopes: vec!["a".into()],
+            ..Grant::default()
+        };
+        let read = Grant::parse(&grant.to_secret()).unwrap();
+        assert_eq!((read.access_token.as_deref(), read.proof), (Some("t"), Proof::Basic));
+        assert!(read.is_usable() && !read.clone().without_tokens().is_usable() && !read.is_ending());
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs();
+        assert!(Grant { expires_at: Some(now + 30), ..read.clone() }.is_ending());
+        assert!(!Grant { expires_at: Some(now + 90), ..read.clone() }.is_ending());
+        assert!(read.is_for(&Url::parse("https://a.example/mcp").unwrap()));
+        assert!(!read.is_for(&Url::parse("https://b.example/mcp").unwrap()));
+        for other in ["", "x", "[]", "7", "{\"scopes\": 1}"] {
+            assert!(Grant::parse(&Secret::new(other)).is_none(), "{other}");
+        }
+    }
+}
