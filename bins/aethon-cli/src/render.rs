@@ -4,10 +4,15 @@
 //! Nothing in the source controls the terminal, neither characters in it nor those written as Markdown entities such as
 //! `&#27;`. Without colours the structure remains readable.
 
+use std::time::{Duration, Instant};
+
 use aethon::core::visible::readable;
+use comrak::Arena;
 use comrak::nodes::{AstNode, ListType, NodeValue, TableAlignment};
-use comrak::{Arena, Options, parse_document};
 use unicode_width::UnicodeWidthChar;
+
+/// How long parsing may take.
+const TIMEOUT: Duration = Duration::from_secs(2);
 
 /// The style of text on this terminal.
 #[derive(Debug, Clone, Copy)]
@@ -137,17 +142,15 @@ fn is_list_item(line: &str) -> bool {
         || (digits.len() < line.len() && digits.starts_with(['.', ')']))
 }
 
-/// Renders a complete text.
+/// Renders a complete text. One that the parser does not finish in time is shown as it is.
 pub(crate) fn markdown(source: &str, style: Style) -> String {
-    let arena = Arena::new();
-    let mut options = Options::default();
-    options.extension.table = true;
-    options.extension.tasklist = true;
-    options.extension.strikethrough = true;
-    options.extension.autolink = true;
-    let root = parse_document(&arena, &source.replace('\r', ""), &options);
+    let (arena, source) = (Arena::new(), source.replace('\r', ""));
+    let deadline = Instant::now() + TIMEOUT;
     let mut out = String::new();
-    blocks(root, style, "", &mut out);
+    match aethon::markdown::parse(&arena, &source, &|| Instant::now() >= deadline) {
+        Some(root) => blocks(root, style, "", &mut out),
+        None => out.push_str(&readable(&source)),
+    }
     out
 }
 
@@ -352,6 +355,23 @@ mod tests {
     use super::*;
 
     const BARE: Style = Style { colour: false, width: 30 };
+
+    #[test]
+    fn emphasis_and_addresses_of_all_scripts_are_recognised() {
+        let style = Style { colour: true, width: 80 };
+        let painted = |source: &str, code: &str, words: &str| {
+            let (found, expected) = (markdown(source, style), style.paint(code, words));
+            assert!(found.contains(&expected) && !found.contains("**"), "{source:?}: {found:?}");
+        };
+        painted("这是**我想做的事。**所以", BOLD, "我想做的事。");
+        painted("これは**「重要」**です", BOLD, "「重要」");
+        painted("**마크다운(Markdown)**을", BOLD, "마크다운(Markdown)");
+        painted("~~删除（了）。~~这个", STRIKE, "删除（了）。");
+        painted("นี่คือ**คำ (ใหม่)**ครับ", BOLD, "คำ (ใหม่)");
+        painted("见 https://example.com/x，谢谢", UNDERLINE, "https://example.com/x");
+        painted("**https://example.com/x**。做", UNDERLINE, "https://example.com/x");
+        painted("見る https://ja.wikipedia.org/wiki/東京。", UNDERLINE, "https://ja.wikipedia.org/wiki/東京");
+    }
 
     #[test]
     fn the_structure_stays_readable_without_colours() {

@@ -10,7 +10,8 @@ pub(crate) enum Floor {
     Core,
     /// `crates/aethon-files`: how files are opened.
     Files,
-    /// `crates/aethon-guard` and `crates/aethon-archive`: refusing and masking, and ZIP files. They see only the core.
+    /// `crates/aethon-guard`, `crates/aethon-archive` and `crates/aethon-markdown`: refusing and masking, ZIP files, and the
+    /// dialect of Markdown. They see only the core.
     Guard,
     /// `web`: the embedded pages.
     Web,
@@ -32,7 +33,7 @@ impl Floor {
         match folder {
             "crates/aethon-core" => Some(Self::Core),
             "crates/aethon-files" => Some(Self::Files),
-            "crates/aethon-guard" | "crates/aethon-archive" => Some(Self::Guard),
+            "crates/aethon-guard" | "crates/aethon-archive" | "crates/aethon-markdown" => Some(Self::Guard),
             "crates/aethon" => Some(Self::Facade),
             "web" => Some(Self::Web),
             "xtask" => Some(Self::Chores),

@@ -1,10 +1,10 @@
 //! `sop list|show|run|check|runs|resume`: workflows in Markdown, through the daemon if one runs, else in this process.
 
 use std::fmt::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
-use aethon::core::sop::{SopFault, SopName};
+use aethon::core::sop::{SopCheck, SopFault, SopName};
 use aethon::core::visible::readable;
 use aethon::json::{ListedSop, Sops};
 use anyhow::{Result, anyhow, bail};
@@ -115,30 +115,32 @@ impl Workflows<'_> {
     }
 }
 
-/// Checks files and reports the faults of each.
+/// Checks files and reports the faults of each, and what was not understood.
 fn check(common: &Common, files: Vec<PathBuf>) -> Result<ExitCode> {
     let files = if files.is_empty() { workspace_files(common)? } else { files };
     let mut out = String::new();
+    let mut is_valid = true;
     for path in &files {
-        for SopFault { line, message } in faults(path) {
+        let SopCheck { faults, remarks } = aethon::check_sop(path);
+        is_valid &= faults.is_empty();
+        let faults = faults.iter().map(|fault| (fault, ""));
+        let mut places: Vec<_> = faults.chain(remarks.iter().map(|remark| (remark, "remark: "))).collect();
+        places.sort_by_key(|(place, _)| place.line);
+        for (SopFault { line, message }, kind) in places {
             // Writing into a string cannot fail.
-            let _ = writeln!(out, "{}:{line}: {message}", path.display());
+            let _ = writeln!(out, "{}:{line}: {kind}{message}", path.display());
         }
     }
     print(&readable(&out))?;
-    if out.is_empty() {
+    if is_valid {
         eprintln!("{} {} in order", files.len(), if files.len() == 1 { "file is" } else { "files are" });
     }
-    Ok(if out.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    Ok(if is_valid { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 fn workspace_files(common: &Common) -> Result<Vec<PathBuf>> {
     let folder = crate::setup::prepared(common)?.home().sops();
     aethon::sop_files(&folder).map_err(|why| anyhow!("{} is not used: {why}", folder.display()))
-}
-
-fn faults(path: &Path) -> Vec<SopFault> {
-    aethon::check_sop(path).err().unwrap_or_default()
 }
 
 /// Returns the required parameters of a SOP as written after its name.

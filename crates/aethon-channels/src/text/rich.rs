@@ -7,7 +7,7 @@
 use comrak::nodes::{AstNode, Node, NodeLink, NodeValue};
 use comrak::{Arena, format_commonmark};
 
-use super::tree::{cleaned, dialect, document, is_break, is_open, language};
+use super::tree::{cleaned, document, is_break, is_open, language};
 
 /// The limits of such a message.
 #[derive(Debug, Clone, Copy)]
@@ -38,7 +38,7 @@ pub(crate) fn rich(markdown: &str, fit: RichFit) -> Option<String> {
     for node in nodes {
         sanitize_node(&arena, node);
     }
-    let mut options = dialect();
+    let mut options = aethon_markdown::dialect();
     options.render.prefer_fenced = true;
     let mut out = String::with_capacity(2 * source.len());
     format_commonmark(document, &options, &mut out).ok()?;

@@ -5,8 +5,8 @@
 
 use std::time::{Duration, Instant};
 
+use comrak::Arena;
 use comrak::nodes::{ListType, Node, NodeLink, NodeValue};
-use comrak::{Arena, Options, try_parse_document};
 
 use super::styled::{Span, Style, Styled};
 use super::table;
@@ -45,7 +45,7 @@ pub(super) fn document<'a>(arena: &'a Arena<'a>, source: &str) -> Option<Node<'a
         return None;
     }
     let deadline = Instant::now() + TIMEOUT;
-    try_parse_document(arena, source, &dialect(), &|| Instant::now() >= deadline).ok()
+    aethon_markdown::parse(arena, source, &|| Instant::now() >= deadline)
 }
 
 /// Returns whether an address leads to the web or to mail. Other links are shown but cannot be followed.
@@ -66,16 +66,6 @@ pub(super) fn language(info: &str) -> String {
 pub(super) fn is_break(html: &str) -> bool {
     let tag = html.trim_start_matches('<').trim_end_matches('>').trim_end_matches('/').trim_end();
     tag.eq_ignore_ascii_case("br")
-}
-
-/// Returns the supported Markdown dialect.
-pub(super) fn dialect() -> Options<'static> {
-    let mut options = Options::default();
-    options.extension.strikethrough = true;
-    options.extension.table = true;
-    options.extension.autolink = true;
-    options.extension.tasklist = true;
-    options
 }
 
 #[derive(Default)]
@@ -288,6 +278,29 @@ mod tests {
         check("a\n\n---\n\nb", "a\n\n———\n\nb", &[]);
         check("a<br>b <b>c</b>", "a\nb <b>c</b>", &[]);
         check("![cat](https://a.b/c.png)", "cat", &[("cat", Style::Link("https://a.b/c.png".into()))]);
+    }
+
+    #[test]
+    fn all_scripts_have_emphasis_and_addresses() {
+        let link = |address: &str| Style::Link(address.into());
+        let x = "https://example.com/x";
+        check("这是**我想做的事。**所以", "这是我想做的事。所以", &[("我想做的事。", Style::Bold)]);
+        check("**마크다운(Markdown)**을", "마크다운(Markdown)을", &[("마크다운(Markdown)", Style::Bold)]);
+        check("นี่คือ**คำ (ใหม่)**ครับ", "นี่คือคำ (ใหม่)ครับ", &[("คำ (ใหม่)", Style::Bold)]);
+        check("~~删除（了）。~~这个", "删除（了）。这个", &[("删除（了）。", Style::Strike)]);
+        check("见 https://example.com/x，谢谢", "见 https://example.com/x，谢谢", &[(x, link(x))]);
+        check(
+            "**https://example.com/x**。做",
+            "https://example.com/x。做",
+            &[(x, Style::Bold), (x, link(x))],
+        );
+        check("看https://example.com/x（说明）", "看https://example.com/x（说明）", &[(x, link(x))]);
+        let tokyo = "https://ja.wikipedia.org/wiki/東京";
+        check(
+            "見る https://ja.wikipedia.org/wiki/東京。次",
+            &format!("見る {tokyo}。次"),
+            &[(tokyo, link(tokyo))],
+        );
     }
 
     #[test]

@@ -168,16 +168,13 @@ impl Field {
             };
             let (from, to) = match (range, range.split_once('-')) {
                 ("*", _) => (self.from, self.to - u32::from(self.to == WEEKDAY.to)),
-                (_, Some((from, to))) => (self.number(from)?, self.end(to)?),
+                (_, Some((from, to))) => self.range(part, from, to)?,
                 // `5/10` continues to the end.
                 (one, None) => {
                     let number = self.number(one)?;
                     (number, if step.is_some() { self.to - u32::from(self.to == WEEKDAY.to) } else { number })
                 }
             };
-            if from > to {
-                return Err(self.wrong(part, "the range ends before it begins"));
-            }
             let step = usize::try_from(step.unwrap_or(1)).unwrap_or(usize::MAX);
             set |= (from..=to).step_by(step).fold(0, |set, number| set | 1 << number);
         }
@@ -197,10 +194,44 @@ impl Field {
         })
     }
 
-    /// The end of a range: `sat-sun` ends with the seventh day.
-    fn end(&self, text: &str) -> Result<u32, InvalidCron> {
-        let number = self.number(text)?;
-        Ok(if text.eq_ignore_ascii_case("sun") { 7 } else { number })
+    /// The ends of a range. One of weekdays may end with Sunday (`sat-sun`, `5-7`); one from Sunday to Sunday is that day
+    /// alone (`sun-sun`, `0-sun`, `7-7`), except `0-7`, which is every day as in other crons.
+    fn range(&self, part: &str, from: &str, to: &str) -> Result<(u32, u32), InvalidCron> {
+        let is_name = |text: &str| text.bytes().all(|byte| byte.is_ascii_alphabetic());
+        let has_name = is_name(from) || is_name(to);
+        let (first, last) = (self.number(from)?, self.number(to)?);
+        if self.to != WEEKDAY.to {
+            return if first <= last { Ok((first, last)) } else { Err(self.reversed(part, from, to)) };
+        }
+        let is_sunday = |day: u32| day % 7 == 0;
+        match (first, last) {
+            (first, last) if is_sunday(first) && is_sunday(last) && (has_name || first == last) => Ok((0, 0)),
+            (first, 0) if is_name(to) => Ok((first, 7)),
+            (first, last) if first <= last => Ok((first, last)),
+            _ => Err(self.reversed(part, from, to)),
+        }
+    }
+
+    /// Refuses a range that ends before it begins, and says how to write what it may mean.
+    fn reversed(&self, part: &str, from: &str, to: &str) -> InvalidCron {
+        let name = |number: u32| {
+            let index = usize::try_from(number - self.from).unwrap_or(usize::MAX);
+            let is_named = !from.bytes().all(|byte| byte.is_ascii_digit());
+            self.names
+                .get(index)
+                .filter(|_| is_named)
+                .map_or_else(|| number.to_string(), |name| (*name).to_owned())
+        };
+        let (first, last) = (name(self.from), name(self.to - u32::from(self.to == WEEKDAY.to)));
+        let instead = match (self.number(from), self.number(to)) {
+            (Ok(7), _) if self.to == WEEKDAY.to => format!("0-{to}"),
+            (_, Ok(0)) if self.to == WEEKDAY.to => format!("{from}-7"),
+            _ => format!("{from}-{last},{first}-{to}"),
+        };
+        self.wrong(
+            part,
+            &format!("the range ends before it begins; write {instead:?} for one that goes on after the end"),
+        )
     }
 
     fn step(&self, text: &str) -> Result<u32, InvalidCron> {
@@ -239,7 +270,16 @@ mod tests {
         check("* * * 13 *", "month field");
         check("* * * * 8", "weekday field");
         check("* * * * fre", "weekday field");
-        check("5-1 * * * *", "ends before it begins");
+        check("5-1 * * * *", "write \"5-59,0-1\"");
+        check("0 22-6 * * *", "write \"22-23,0-6\"");
+        check("0 0 * nov-feb *", "write \"nov-dec,jan-feb\"");
+        check("0 0 28-3 * *", "write \"28-31,1-3\"");
+        check("* * * * fri-mon", "write \"fri-sat,sun-mon\"");
+        check("* * * * 5-1", "write \"5-6,0-1\"");
+        check("* * * * 7-mon", "write \"0-mon\"");
+        check("* * * * 7-2", "write \"0-2\"");
+        check("* * * * fri-0", "write \"fri-7\"");
+        check("* * * * sat-fri", "ends before it begins");
         check("*/0 * * * *", "a step");
         check("*/-1 * * * *", "a step");
         check("+5 * * * *", "minute field");
@@ -269,6 +309,69 @@ mod tests {
         // Either one, if both are restricted.
         check("0 9 25 * 1", &["23", "25", "30"]);
         check("@weekly", &["22", "29"]);
+    }
+
+    #[test]
+    fn a_range_of_weekdays_or_months_covers_the_days_it_names() {
+        let days = |weekdays: &str, expected: &[u64]| {
+            let cron = Cron::parse(&format!("0 0 * * {weekdays}")).unwrap();
+            assert_eq!(cron.weekdays, expected.iter().fold(0, |set, day| set | 1 << day), "{weekdays}");
+        };
+        let every = [0, 1, 2, 3, 4, 5, 6];
+        for sunday in [
+            "sun-sun",
+            "SUN-Sun",
+            "0-sun",
+            "sun-0",
+            "7-sun",
+            "sun-7",
+            "7-7",
+            "0-0",
+            "0",
+            "7",
+            "sun",
+            "sun-sun/2",
+        ] {
+            days(sunday, &[0]);
+        }
+        for all in [
+            "0-7",
+            "0-6",
+            "sun-6",
+            "sun-sat",
+            "1-7",
+            "mon-sun",
+            "1-sun",
+            "mon-7",
+            "*",
+            "sun-sun,1-6",
+            "1-5,sat-sun",
+        ] {
+            days(all, &every);
+        }
+        days("sat-sun", &[0, 6]);
+        days("6-7", &[0, 6]);
+        days("6-sun", &[0, 6]);
+        days("fri-sun", &[0, 5, 6]);
+        days("fri-7", &[0, 5, 6]);
+        days("sun-mon", &[0, 1]);
+        days("0-mon", &[0, 1]);
+        days("sun-2", &[0, 1, 2]);
+        days("mon-mon", &[1]);
+        days("mon-fri", &[1, 2, 3, 4, 5]);
+        days("mon-sun/2", &[0, 1, 3, 5]);
+        days("sun-sat/2", &[0, 2, 4, 6]);
+        days("0-7/7", &[0]);
+        let months = |months: &str, expected: std::ops::RangeInclusive<u64>| {
+            let cron = Cron::parse(&format!("0 0 1 {months} *")).unwrap();
+            assert_eq!(cron.months, expected.fold(0, |set, month| set | 1 << month), "{months}");
+        };
+        months("dec-dec", 12..=12);
+        months("jan-jan", 1..=1);
+        months("jan-dec", 1..=12);
+        months("1-dec", 1..=12);
+        months("Nov-12", 11..=12);
+        months("1-12", 1..=12);
     }
 
     #[test]

@@ -23,8 +23,8 @@ pub trait SopCatalog: Send + Sync {
     /// Returns the files that are named like SOPs but are invalid. They do not affect the others.
     async fn broken(&self) -> Result<Vec<BrokenSop>>;
 
-    /// Returns the faults of the text of a SOP; empty if it is valid.
-    fn check(&self, content: &str) -> Vec<SopFault>;
+    /// Returns what is wrong with the text of a SOP, and what was not understood in it.
+    fn check(&self, content: &str) -> SopCheck;
 
     /// Writes a file in the workspace, if the SOP is as expected. Its earlier text is kept.
     async fn save(&self, name: &SopName, content: &str, expected: Expected) -> Result<Arc<Sop>, SopRefusal>;
@@ -80,6 +80,15 @@ pub struct SopFault {
     pub line: usize,
     /// The problem.
     pub message: String,
+}
+
+/// What was found in the text of a SOP.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct SopCheck {
+    /// What makes it invalid; empty if it is valid.
+    pub faults: Vec<SopFault>,
+    /// What has no meaning to the program although it looks as if it should have. It harms nothing.
+    pub remarks: Vec<SopFault>,
 }
 
 /// Why a SOP was not written or removed.

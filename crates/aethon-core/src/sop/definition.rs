@@ -66,7 +66,11 @@ impl Sop {
     /// Returns the model that works on it, from a line `**Model:** NAME` before its steps: a name under `[model.named]`,
     /// or an id.
     pub fn model(&self) -> Option<&str> {
-        let head = self.content.lines().take_while(|line| !line.to_ascii_lowercase().starts_with("## steps"));
+        let is_steps = |line: &str| {
+            let word = line.trim().trim_matches(['#', ' ', ':', '*']);
+            word.eq_ignore_ascii_case("steps") && !line.starts_with(['-', '*', '+'])
+        };
+        let head = self.content.lines().take_while(|line| !is_steps(line));
         let named = head.filter_map(|line| line.trim().strip_prefix("**Model:**")).map(|name| name.trim());
         named.map(|name| name.trim_matches('`')).find(|name| !name.is_empty())
     }

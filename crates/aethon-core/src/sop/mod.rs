@@ -8,6 +8,6 @@ mod catalog;
 mod definition;
 mod run;
 
-pub use catalog::{BrokenSop, SopCatalog, SopDraft, SopFault, SopRefusal, SopVersion};
+pub use catalog::{BrokenSop, SopCatalog, SopCheck, SopDraft, SopFault, SopRefusal, SopVersion};
 pub use definition::{InvalidSopName, Sop, SopName, SopOrigin, SopParameter, SopStep, StepSchema};
 pub use run::{SopRun, SopRunChange, SopRunState, SopRunner, SopRuns};

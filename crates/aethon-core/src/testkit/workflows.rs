@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use crate::error::{Error, Result};
 use crate::ids::TurnId;
 use crate::schedule::{JobRecord, JobRefusal, JobRequest, Origin, RunRecord, Schedule};
-use crate::sop::{BrokenSop, Sop, SopCatalog, SopFault, SopName, SopRefusal, SopRunner, SopVersion};
+use crate::sop::{BrokenSop, Sop, SopCatalog, SopCheck, SopName, SopRefusal, SopRunner, SopVersion};
 use crate::version::Expected;
 use crate::work::{Plan, PlannedFor, Work, WorkBook, WorkCommand, WorkOrigin, WorkRefusal, WorkStatus};
 
@@ -29,8 +29,8 @@ impl SopCatalog for NoWorkflows {
         Ok(Vec::new())
     }
 
-    fn check(&self, _content: &str) -> Vec<SopFault> {
-        Vec::new()
+    fn check(&self, _content: &str) -> SopCheck {
+        SopCheck::default()
     }
 
     async fn save(&self, _: &SopName, _content: &str, _: Expected) -> Result<Arc<Sop>, SopRefusal> {

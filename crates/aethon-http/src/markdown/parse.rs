@@ -6,8 +6,8 @@
 use std::borrow::Cow;
 use std::time::{Duration, Instant};
 
+use comrak::Arena;
 use comrak::nodes::NodeValue;
-use comrak::{Arena, Options, try_parse_document};
 
 use super::inline::escape_into;
 use super::tree;
@@ -54,9 +54,9 @@ pub(super) fn pieces(source: &str) -> Vec<Piece> {
     }
     let deadline = Instant::now() + TIMEOUT;
     let arena = Arena::new();
-    match try_parse_document(&arena, source, &dialect(), &|| Instant::now() >= deadline) {
-        Ok(document) => rendered(document, source),
-        Err(_) => vec![plain(source, 0)],
+    match aethon_markdown::parse(&arena, source, &|| Instant::now() >= deadline) {
+        Some(document) => rendered(document, source),
+        None => vec![plain(source, 0)],
     }
 }
 
@@ -103,15 +103,6 @@ fn can_begin(node: comrak::nodes::Node<'_>, source: &str, offset: usize) -> bool
     let indent = from.bytes().take_while(|byte| *byte == b' ').count();
     let is_deep = indent > 3 || from.as_bytes().get(indent) == Some(&b'\t');
     (!is_table || follows_blank) && !is_deep
-}
-
-fn dialect() -> Options<'static> {
-    let mut options = Options::default();
-    options.extension.strikethrough = true;
-    options.extension.table = true;
-    options.extension.autolink = true;
-    options.extension.tasklist = true;
-    options
 }
 
 /// Finds the byte offsets of lines, which must be requested in ascending order.

@@ -24,6 +24,33 @@ fn text_and_emphasis() {
 }
 
 #[test]
+fn emphasis_and_addresses_of_all_scripts_are_recognised() {
+    let has = |markdown: &str, expected: &str| {
+        let html = render(markdown);
+        assert!(html.contains(expected) && !html.contains("**"), "{markdown:?}: {html}");
+    };
+    has("这是**我想做的事。**所以继续。", "<strong>我想做的事。</strong>");
+    has("これは**「重要なこと」**です。", "<strong>「重要なこと」</strong>");
+    has("**마크다운(Markdown)**을 사용하세요.", "<strong>마크다운(Markdown)</strong>");
+    has("**复现：**10 轮对话", "<strong>复现：</strong>");
+    has("~~删除的文字（带括号）。~~这个句子", "<del>删除的文字（带括号）。</del>");
+    has("นี่คือ**คำ (ใหม่)**ครับ", "<strong>คำ (ใหม่)</strong>");
+    let leads = |markdown: &str, address: &str| {
+        let html = render(markdown);
+        assert!(
+            html.contains(&format!("href=\"{address}\"")) && !html.contains("**"),
+            "{markdown:?}: {html}"
+        );
+    };
+    leads("见 https://example.com/a?b=1，谢谢", "https://example.com/a?b=1");
+    leads("访问 https://example.com/docs（说明）了解", "https://example.com/docs");
+    leads("句: https://example.com/foo。次の文。", "https://example.com/foo");
+    leads("链接：**https://example.com/x**。做", "https://example.com/x");
+    leads("看https://example.com/x查看", "https://example.com/x");
+    leads("https://ja.wikipedia.org/wiki/東京。", "https://ja.wikipedia.org/wiki/%E6%9D%B1%E4%BA%AC");
+}
+
+#[test]
 fn headings_stand_below_those_of_the_page() {
     check("# a", "<h3 class=\"depth-1\">a</h3>");
     check("## a", "<h4 class=\"depth-2\">a</h4>");
@@ -479,6 +506,9 @@ fn following_random_markdown_ends_at_the_whole() {
         "<!--",
         "-->",
         "[x](https://y.example)",
+        "https://y.example/东，",
+        "（东）",
+        "ครับ",
         "![",
         "]",
         "\r\n",

@@ -3,7 +3,9 @@
 use aethon_core::error::Result;
 use aethon_core::ids::{SessionId, unique};
 use aethon_core::message::{Handling, Inbound};
-use aethon_core::sop::{BrokenSop, Sop, SopCatalog, SopFault, SopName, SopRefusal, SopRun, SopVersion};
+use aethon_core::sop::{
+    BrokenSop, Sop, SopCatalog, SopCheck, SopFault, SopName, SopRefusal, SopRun, SopVersion,
+};
 use http::StatusCode;
 use serde::Serialize;
 use serde_json::Value;
@@ -39,11 +41,15 @@ struct Resumed<'a> {
 struct Checked {
     ok: bool,
     problems: Vec<Fault>,
+    remarks: Vec<Fault>,
 }
 
 impl Checked {
-    fn of(problems: Vec<Fault>) -> Self {
-        Self { ok: problems.is_empty(), problems }
+    fn of(check: SopCheck) -> Self {
+        let places = |places: Vec<SopFault>| {
+            places.into_iter().map(|SopFault { line, message }| Fault { line, message }).collect()
+        };
+        Self { ok: check.faults.is_empty(), problems: places(check.faults), remarks: places(check.remarks) }
     }
 }
 
@@ -111,13 +117,11 @@ pub(super) async fn remove(workflows: Workflows, request: Request) -> HandlerRes
     Ok(response::no_content())
 }
 
-/// `POST /api/sops/check {content}`: reports the errors in a text, line by line. Writes nothing.
+/// `POST /api/sops/check {content}`: reports the errors in a text and what was not understood, line by line. Writes nothing.
 pub(super) async fn check(workflows: Workflows, mut request: Request) -> HandlerResult {
     let content = Fields::parse(&request.read().await?)?.text("content")?;
     let content = content.ok_or_else(|| Problem::invalid("content", "is required"))?;
-    let faults = workflows.sops.check(&content);
-    let problems = faults.into_iter().map(|SopFault { line, message }| Fault { line, message }).collect();
-    response::json(&Checked::of(problems))
+    response::json(&Checked::of(workflows.sops.check(&content)))
 }
 
 /// `POST /api/sops/{name}/run {text?, arguments?, session?}`: starts a run in a web chat session, a new one by

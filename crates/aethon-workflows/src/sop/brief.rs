@@ -46,7 +46,7 @@ pub(super) fn file(sop: &Sop, input: &SopInput, audience: Audience, is_untrusted
     text.push_str(&parameters(sop, input, is_untrusted));
     text.push_str(&schemas(sop));
     // Writing to a string cannot fail.
-    let _ = write!(text, "\n---\n\n{}", sop.content.trim());
+    let _ = write!(text, "\n---\n\n{}", source(sop));
     text.push('\n');
     attachment(sop, &text)
 }
@@ -78,8 +78,13 @@ pub(super) fn reminder(sop: &Sop, input: &SopInput, step: u32, done: u32) -> Att
     );
     text.push_str(&parameters(sop, input, false));
     text.push_str(&schemas(sop));
-    let _ = write!(text, "\n---\n\n{}\n", sop.content.trim());
+    let _ = write!(text, "\n---\n\n{}\n", source(sop));
     attachment(sop, &text)
+}
+
+/// The text of the SOP, without the mark that some editors put at the start of a file.
+fn source(sop: &Sop) -> &str {
+    sop.content.trim_start_matches('\u{feff}').trim()
 }
 
 fn attachment(sop: &Sop, text: &str) -> Attachment {

@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use aethon_core::error::{Error, Result};
 use aethon_core::live::Live;
 use aethon_core::sop::{
-    BrokenSop, Sop, SopCatalog, SopDraft, SopFault, SopName, SopOrigin, SopRefusal, SopVersion,
+    BrokenSop, Sop, SopCatalog, SopCheck, SopDraft, SopFault, SopName, SopOrigin, SopRefusal, SopVersion,
 };
 use aethon_core::version::{Expected, Version};
 use aethon_files::{Contents, Directory, Lock, Refusal, Stamp, Subdirectory};
@@ -21,7 +21,7 @@ use async_trait::async_trait;
 
 use super::builtin;
 use super::history::SopHistory;
-use super::parse::{MAX_BYTES, parse};
+use super::parse::{MAX_BYTES, Reading, parse};
 use super::schemas;
 use crate::digest;
 use aethon_core::instructions::{Instructions, Observations, Observed, Origin};
@@ -150,9 +150,10 @@ impl SopCatalog for SopFolder {
         .await
     }
 
-    fn check(&self, content: &str) -> Vec<SopFault> {
-        let Ok(name) = SopName::parse("draft") else { return Vec::new() };
-        parse(name, SopOrigin::BuiltIn, content).err().unwrap_or_default()
+    fn check(&self, content: &str) -> SopCheck {
+        let Ok(name) = SopName::parse("draft") else { return SopCheck::default() };
+        let Reading { outcome, remarks } = Reading::of(name, SopOrigin::BuiltIn, content);
+        SopCheck { faults: outcome.err().unwrap_or_default(), remarks }
     }
 
     async fn save(
@@ -238,7 +239,7 @@ impl Inner {
                 let contents = contents?;
                 let (digest, stamp) = (Ok(digest(&contents.bytes)), contents.stamp);
                 let text = contents.is_whole.then(|| contents.bytes.clone());
-                let outcome = understood(&path, contents);
+                let outcome = understood(&path, contents).outcome.map(Arc::new);
                 let draft = text
                     .filter(|_| outcome.is_err())
                     .map(|text| String::from_utf8_lossy(&text).into_owned().into());
@@ -431,26 +432,30 @@ pub fn files_of(folder: &Path) -> std::result::Result<Vec<PathBuf>, String> {
     Ok(names.into_iter().map(|name| folder.join(name)).collect())
 }
 
-/// Reads a file as the catalog would, wherever it is.
-pub fn check_file(path: &Path) -> std::result::Result<Sop, Vec<SopFault>> {
-    let fault = |message: String| vec![SopFault { line: 1, message }];
+/// Reads a file as the catalog would, wherever it is, and returns what is wrong and what was not understood.
+pub fn check_file(path: &Path) -> SopCheck {
+    let fault =
+        |message: String| SopCheck { faults: vec![SopFault { line: 1, message }], remarks: Vec::new() };
     let outer = path.parent().filter(|outer| !outer.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let name = path.file_name().unwrap_or_default();
     let outer = match Directory::open(outer) {
         Ok(outer) => outer,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            return Err(fault("there is no such file".into()));
+            return fault("there is no such file".into());
         }
-        Err(error) => return Err(fault(Refusal::from(error).to_string())),
+        Err(error) => return fault(Refusal::from(error).to_string()),
     };
     let contents = match outer.read(name, MAX_BYTES) {
         Ok(Some(contents)) => contents,
-        Ok(None) => return Err(fault("there is no such file".into())),
-        Err(refusal) => return Err(fault(refusal.to_string())),
+        Ok(None) => return fault("there is no such file".into()),
+        Err(refusal) => return fault(refusal.to_string()),
     };
-    let sop = schemas::filled_in(understood(path, contents)?, Some(&outer));
-    let faults = schemas::faults(&sop);
-    if faults.is_empty() { Ok(Arc::unwrap_or_clone(sop)) } else { Err(faults) }
+    let Reading { outcome, remarks } = understood(path, contents);
+    let faults = match outcome {
+        Ok(sop) => schemas::faults(&schemas::filled_in(Arc::new(sop), Some(&outer))),
+        Err(faults) => faults,
+    };
+    SopCheck { faults, remarks }
 }
 
 /// Returns the name of a SOP's file in notices to the owner.
@@ -464,8 +469,8 @@ fn sop_name(path: &Path) -> Option<SopName> {
     SopName::parse(path.file_name()?.to_str()?.strip_suffix(ENDING)?).ok()
 }
 
-fn understood(path: &Path, contents: Contents) -> Outcome {
-    let fault = |line, message: String| Err(vec![SopFault { line, message }]);
+fn understood(path: &Path, contents: Contents) -> Reading {
+    let fault = |line, message: String| Reading::failed(vec![SopFault { line, message }]);
     let file_name = path.file_name().unwrap_or_default().to_string_lossy();
     let Some(name) = file_name.strip_suffix(ENDING) else {
         return fault(1, format!("the name of the file must end with `{ENDING}`"));
@@ -480,7 +485,7 @@ fn understood(path: &Path, contents: Contents) -> Outcome {
         return fault(1, format!("{}; a SOP must fit into a prompt", too_large()));
     }
     match String::from_utf8(contents.bytes) {
-        Ok(text) => parse(name, SopOrigin::File(path.to_owned()), &text).map(Arc::new),
+        Ok(text) => Reading::of(name, SopOrigin::File(path.to_owned()), &text),
         Err(error) => {
             let good = &error.as_bytes()[..error.utf8_error().valid_up_to()];
             fault(1 + good.iter().filter(|byte| **byte == b'\n').count(), "this is not UTF-8 text".into())

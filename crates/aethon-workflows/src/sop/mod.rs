@@ -23,7 +23,7 @@ mod schemas;
 pub use catalog::{SopFolder, check_file, files_of};
 pub use history::SopHistory;
 pub use input::{SopInput, read_input};
-pub use parse::{MAX_BYTES, parse};
+pub use parse::{MAX_BYTES, Reading, parse};
 pub use parts::SopParts;
 pub use router::SopRouter;
 pub use runs::Sops;

@@ -101,6 +101,7 @@ export const sopWords = {
   contentHint: "A title, an Overview, Parameters if it needs any, and Steps.",
   lintOk: "No faults found.",
   lintFaults: (/** @type {number} */ n) => plural(n, "fault", "faults"),
+  lintRemarks: (/** @type {number} */ n) => plural(n, "remark", "remarks"),
   checking: "Checking",
   saved: "Saved.",
   changes: "What you changed",

@@ -79,11 +79,11 @@ function edit(context, element, { sop, item, back }) {
     asked += 1;
     const number = asked;
     try {
-      const { problems } = await context.request("/api/sops/check", {
+      const { problems, remarks = [] } = await context.request("/api/sops/check", {
         method: "POST",
         body: { content: control.value },
       });
-      if (number === asked) fill(lint, ...faultLines(problems, control));
+      if (number === asked) fill(lint, ...faultLines(problems, control), ...remarkLines(remarks, control));
     } catch {
       // The last result stays; saving reports faults in any case.
     }
@@ -195,35 +195,39 @@ async function saveNew(context, name, change) {
   return there.send(change, { isSame: () => false, ask });
 }
 
-/** @param {{line: number, message: string}[]} problems @param {HTMLTextAreaElement} control */
+/** @typedef {{line: number, message: string}} Place */
+
+/** @param {Place[]} problems @param {HTMLTextAreaElement} control */
 function faultLines(problems, control) {
   if (problems.length === 0) return [make("p", { class: "sop-fine" }, icon("check"), words.lintOk)];
-  return [
-    make("p", {}, words.lintFaults(problems.length)),
-    make(
-      "ul",
-      { role: "list" },
-      ...problems.map(({ line, message }) =>
+  return [make("p", {}, words.lintFaults(problems.length)), places(problems, "alert", control)];
+}
+
+/**
+ * What was not understood, which harms nothing.
+ * @param {Place[]} remarks @param {HTMLTextAreaElement} control
+ */
+function remarkLines(remarks, control) {
+  if (remarks.length === 0) return [];
+  return [make("p", {}, words.lintRemarks(remarks.length)), places(remarks, "info", control)];
+}
+
+/** @param {Place[]} found @param {string} look @param {HTMLTextAreaElement} control */
+function places(found, look, control) {
+  return make(
+    "ul",
+    { role: "list" },
+    ...found.map(({ line, message }) =>
+      make(
+        "li",
+        {},
         make(
-          "li",
-          {},
-          make(
-            "button",
-            { type: "button", class: "sop-fault", on: { click: () => goToLine(control, line) } },
-            icon("alert"),
-            make("span", {}, words.fault(line, message)),
-          ),
+          "button",
+          { type: "button", class: "sop-fault", on: { click: () => goToLine(control, line) } },
+          icon(look),
+          make("span", {}, words.fault(line, message)),
         ),
       ),
     ),
-  ];
-}
-
-/** @param {HTMLTextAreaElement} control @param {number} line */
-function goToLine(control, line) {
-  const lines = control.value.split("\n");
-  const from = lines.slice(0, Math.max(0, line - 1)).join("\n").length + (line > 1 ? 1 : 0);
-  control.focus();
-  control.setSelectionRange(from, from + (lines[line - 1]?.length ?? 0));
-  control.scrollTop = Math.max(0, (line - 4) * parseFloat(getComputedStyle(control).lineHeight || "20"));
+  );
 }
