@@ -202,38 +202,34 @@ fn file(part: &Part<'_>, place: Place) -> Option<File> {
         return None;
     }
     let name = part.name.as_deref().map(one_line).filter(|name| !name.is_empty());
-    let ending =
-        name.as_deref().and_then(|name| name.rsplit_once('.')).map(|(_, ending)| ending.to_lowercase());
-    let is_of = |kinds: &[&str], endings: &[&str]| {
-        kinds.contains(&part.kind.as_str())
-            || ending.as_deref().is_some_and(|ending| endings.contains(&ending))
-    };
-    let (read, usual): (Option<fn(&str) -> Option<String>>, &str) = match () {
-        () if is_of(
-            &["text/calendar", "application/ics", "text/x-vcalendar"],
-            &["ics", "ical", "vcs", "ifb"],
-        ) =>
-        {
-            (Some(cards::calendar), "calendar.ics")
-        }
-        () if is_of(
-            &["text/vcard", "text/x-vcard", "text/directory", "application/vcard"],
-            &["vcf", "vcard"],
-        ) =>
-        {
-            (Some(cards::contacts), "contact.vcf")
-        }
-        () => (None, "attachment"),
-    };
-    let name = name.unwrap_or_else(|| usual.to_owned());
-    let is_quoted = false;
-    match read {
-        Some(read) => {
+    let (mime, bytes, usual) = match card(part, name.as_deref()) {
+        Some(card) => {
             let text = part.text();
-            let text = read(&text).unwrap_or(text);
-            Some(File { name, mime: "text/plain".to_owned(), bytes: text.into_bytes(), is_quoted })
+            let (read, usual) = match card {
+                Card::Calendar => (cards::calendar(&text), "calendar.ics"),
+                Card::Contacts => (cards::contacts(&text), "contact.vcf"),
+            };
+            ("text/plain".to_owned(), read.unwrap_or(text).into_bytes(), usual)
         }
-        None => Some(File { name, mime: part.kind.clone(), bytes: bytes.into_owned(), is_quoted }),
+        None => (part.kind.clone(), bytes.into_owned(), "attachment"),
+    };
+    Some(File { name: name.unwrap_or_else(|| usual.to_owned()), mime, bytes, is_quoted: false })
+}
+
+/// Files that are read as short texts.
+enum Card {
+    Calendar,
+    Contacts,
+}
+
+fn card(part: &Part<'_>, name: Option<&str>) -> Option<Card> {
+    let ending = name.and_then(|name| name.rsplit_once('.')).map(|(_, ending)| ending.to_lowercase());
+    match (part.kind.as_str(), ending.as_deref()) {
+        ("text/calendar" | "application/ics" | "text/x-vcalendar", _)
+        | (_, Some("ics" | "ical" | "vcs" | "ifb")) => Some(Card::Calendar),
+        ("text/vcard" | "text/x-vcard" | "text/directory" | "application/vcard", _)
+        | (_, Some("vcf" | "vcard")) => Some(Card::Contacts),
+        _ => None,
     }
 }
 
