@@ -19,6 +19,7 @@ pub const ACCOUNT: &str = "bot@home.example";
 
 /// The host.
 pub struct MailHost {
+    account: &'static str,
     imap: SocketAddr,
     smtp: SocketAddr,
     shared: Arc<Shared>,
@@ -26,6 +27,7 @@ pub struct MailHost {
 
 #[derive(Default)]
 struct Shared {
+    account: &'static str,
     state: Mutex<State>,
     changed: Condvar,
 }
@@ -48,10 +50,15 @@ struct Mail {
 impl MailHost {
     /// Starts the host with an empty mailbox.
     pub fn start() -> Self {
-        let shared: Arc<Shared> = Arc::default();
+        Self::start_for(ACCOUNT)
+    }
+
+    /// Starts a host for another account.
+    pub fn start_for(account: &'static str) -> Self {
+        let shared = Arc::new(Shared { account, ..Shared::default() });
         let imap = listen(&shared, imap);
         let smtp = listen(&shared, smtp);
-        Self { imap, smtp, shared }
+        Self { account, imap, smtp, shared }
     }
 
     /// The settings with which a server uses it.
@@ -62,7 +69,7 @@ impl MailHost {
             format!("channels.email.imap_port={}", self.imap.port()),
             format!("channels.email.smtp_port={}", self.smtp.port()),
             "channels.email.tls=false".into(),
-            format!("channels.email.username={ACCOUNT}"),
+            format!("channels.email.username={}", self.account),
             format!("channels.email.password={PASSWORD}"),
             "channels.email.authserv_id=mx.home.example".into(),
         ]
@@ -78,6 +85,12 @@ impl MailHost {
     /// Delivers a mail without authentication results.
     pub fn put_unproven(&self, number: u32, from: &str, text: &str) {
         self.put_raw(&letter(number, from, "", text));
+    }
+
+    /// Delivers a whole mail that the host vouches for.
+    pub fn put_whole(&self, domain: &str, mail: &str) {
+        let proof = format!("Authentication-Results: mx.home.example; dmarc=pass header.from={domain}\r\n");
+        self.put_raw(&format!("{proof}{}", mail.replace("\r\n", "\n").replace('\n', "\r\n")));
     }
 
     fn put_raw(&self, mail: &str) {
@@ -171,8 +184,8 @@ fn line(reader: &mut impl BufRead) -> std::io::Result<String> {
     }
 }
 
-fn is_right(proof: &str) -> bool {
-    let right = format!("\0{ACCOUNT}\0{PASSWORD}");
+fn is_right(account: &str, proof: &str) -> bool {
+    let right = format!("\0{account}\0{PASSWORD}");
     STANDARD.decode(proof).is_ok_and(|proof| proof == right.as_bytes())
 }
 
@@ -191,7 +204,9 @@ fn imap(connection: TcpStream, shared: &Arc<Shared>) -> std::io::Result<()> {
                 write.write_all(answer.as_bytes())?;
             }
             "AUTHENTICATE" => {
-                is_signed_in = command.strip_prefix("AUTHENTICATE PLAIN ").is_some_and(is_right);
+                is_signed_in = command
+                    .strip_prefix("AUTHENTICATE PLAIN ")
+                    .is_some_and(|proof| is_right(shared.account, proof));
                 let word = if is_signed_in { "OK welcome" } else { "NO [AUTHENTICATIONFAILED] wrong" };
                 write.write_all(format!("{tag} {word}\r\n").as_bytes())?;
             }
@@ -342,7 +357,8 @@ fn smtp(connection: TcpStream, shared: &Arc<Shared>) -> std::io::Result<()> {
         answer = match word.to_ascii_uppercase().as_str() {
             "EHLO" => "250-mail.home.example\r\n250-8BITMIME\r\n250 AUTH PLAIN".to_owned(),
             "AUTH" => {
-                is_signed_in = rest.strip_prefix("PLAIN ").is_some_and(is_right);
+                is_signed_in =
+                    rest.strip_prefix("PLAIN ").is_some_and(|proof| is_right(shared.account, proof));
                 if is_signed_in { "235 welcome".to_owned() } else { "535 5.7.8 wrong".to_owned() }
             }
             "MAIL" | "RCPT" | "NOOP" | "RSET" if is_signed_in => "250 ok".to_owned(),

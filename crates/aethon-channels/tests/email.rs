@@ -29,66 +29,9 @@ use async_trait::async_trait;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use jiff::Timestamp;
-use mail::{Mailbox, PASSWORD, PROVEN, Post, TOKEN, letter};
-use stage::{Stage, eventually, rules};
-
-fn options(mailbox: &Mailbox, post: &Post) -> Options {
-    Options {
-        imap: Server { host: "127.0.0.1".into(), port: mailbox.port },
-        smtp: Server { host: "localhost".into(), port: post.port },
-        tls: false,
-        username: "bot@home.example".into(),
-        password: Secret::new(PASSWORD),
-        tokens: None,
-        from: "Aethon <bot@home.example>".into(),
-        authserv_id: "mx.home.example".into(),
-        trust_from: false,
-        poll: Duration::from_millis(20),
-        folder: "INBOX".into(),
-    }
-}
-
-fn known() -> Rules {
-    Rules { allowed: Live::new(vec!["ada@x.example".into()]), streams: false, ..rules("email") }
-}
-
-struct Bench {
-    stage: Stage,
-    mailbox: Mailbox,
-    post: Post,
-}
-
-impl Bench {
-    async fn new() -> Self {
-        Self { stage: Stage::new(), mailbox: Mailbox::start().await, post: Post::start().await }
-    }
-
-    fn channel(&self) -> Messenger {
-        self.channel_with(known(), |options| options)
-    }
-
-    fn channel_with(&self, rules: Rules, change: impl FnOnce(Options) -> Options) -> Messenger {
-        email::channel(change(options(&self.mailbox, &self.post)), rules, self.stage.services())
-    }
-
-    /// Runs the channel until so many messages were submitted in all and the mailbox is idle.
-    async fn run_until(&self, count: usize) -> Vec<String> {
-        let (trigger, shutdown) = ShutdownTrigger::pair();
-        let (channel, assistant) = (self.channel(), self.stage.assistant.clone());
-        let running = tokio::spawn(async move { channel.run(assistant, shutdown).await });
-        eventually("the messages arrive", || self.stage.assistant.count() >= count).await;
-        self.mailbox.quiet().await;
-        trigger.trigger();
-        running.await.unwrap().unwrap();
-        self.stage.assistant.texts()
-    }
-}
-
-fn delivery(id: i64, to: &str, text: &str) -> Delivery {
-    let content = NewDelivery::new("email", text, Timestamp::MAX).with_recipient(Some(to.into()));
-    let session = SessionId::of("email", to).unwrap();
-    Delivery::new(id, session, TurnId::existing("0198"), content.as_reply(true))
-}
+use mail::bench::{Bench, delivery, known};
+use mail::{PASSWORD, PROVEN, TOKEN, letter};
+use stage::eventually;
 
 #[tokio::test]
 async fn mail_arrives_in_order_despite_disconnects_and_without_history() {
@@ -235,7 +178,19 @@ async fn attachments_arrive_and_oversized_ones_are_reported() {
     assert_eq!(of("s1").attachments[0].name, "notes.txt");
     let large = of("s2");
     assert!(large.attachments.is_empty() && large.text.contains("look"), "{}", large.text);
-    assert!(bench.stage.said()[0].contains("max_file_mb"), "{:?}", bench.stage.said());
+    // The answer says so: one question, one mail.
+    assert!(bench.stage.said().is_empty(), "{:?}", bench.stage.said());
+    let to = large.deliver_to.clone().unwrap().recipient.unwrap();
+    let channel = bench.channel();
+    bench.post.lose(1);
+    assert!(channel.send(&delivery(1, &to, "I looked.")).await.unwrap_err().retryable);
+    channel.send(&delivery(1, &to, "I looked.")).await.unwrap();
+    channel.send(&delivery(2, &to, "And again.")).await.unwrap();
+    let letters = bench.post.letters();
+    let mentions: Vec<bool> =
+        letters.iter().map(|letter| letter.replace("=\r\n", "").contains("max_file_mb")).collect();
+    assert_eq!(mentions, [true, true, false], "with the answer, and with its copy: {letters:?}");
+    assert!(letters[1].contains("I looked."));
 }
 
 #[tokio::test]
@@ -300,9 +255,12 @@ async fn unfinished_recording_is_fetched_again_after_a_restart() {
     let (trigger, running) = start();
     eventually("the words beside it arrive", || bench.stage.assistant.count() == 2).await;
     assert_eq!(bench.stage.assistant.last().unwrap().text, "Subject: s2\n\nlook");
-    assert!(bench.stage.said()[0].contains("`memo.ogg` could not be fetched"), "{:?}", bench.stage.said());
     trigger.trigger();
     running.await.unwrap().unwrap();
+    let to = bench.stage.assistant.last().unwrap().deliver_to.unwrap().recipient.unwrap();
+    bench.channel().send(&delivery(1, &to, "An answer.")).await.unwrap();
+    let answer = bench.post.letters().pop().unwrap().replace("=\r\n", "");
+    assert!(answer.contains("`memo.ogg` could not be fetched"), "{answer}");
 }
 
 #[tokio::test]

@@ -7,14 +7,38 @@ use aethon_tests::{Server, home, run_cli};
 use tempfile::TempDir;
 
 const ADA: &str = "ada@x.example";
+/// Another person, whose mails show that those before them were looked at.
+const BOB: &str = "bob@x.example";
 
 fn start(host: &MailHost, home: &Arc<TempDir>) -> Server {
     let mut settings = host.settings();
-    settings.push(format!("security.allowed_senders.email=[\"{ADA}\"]"));
+    settings.push(format!("security.allowed_senders.email=[\"{ADA}\", \"{BOB}\", \"{HERE}\", \"{AWAY}\"]"));
     let settings: Vec<&str> = settings.iter().map(String::as_str).collect();
     let server = Server::start_in(home.clone(), &settings);
     host.await_idle();
     server
+}
+
+/// The accounts of two assistants.
+const HERE: &str = "bot@home.example";
+const AWAY: &str = "bot@away.example";
+
+/// Waits until all mails so far were looked at, and all answers sent.
+fn settle(server: &Server, host: &MailHost, number: u32) {
+    let text = format!("marker-{number}");
+    host.put(number, BOB, "", &format!("!say {text}"));
+    host.await_letter("the marker", |letter| letter.contains(&text));
+    aethon_tests::eventually("everything is answered", || {
+        let sessions = server.get("/api/sessions").json();
+        let waiting = server.get("/api/outbox?state=waiting").json();
+        let is_busy = sessions["sessions"].as_array()?.iter().any(|session| session["busy"] == true);
+        (!is_busy && waiting["deliveries"].as_array()?.is_empty()).then_some(())
+    });
+}
+
+/// The answers to all but the marker.
+fn own_answers(host: &MailHost) -> Vec<String> {
+    host.letters().into_iter().filter(|letter| !letter.contains("marker-")).collect()
 }
 
 fn answers<'l>(letters: &'l [String], text: &str) -> Vec<&'l String> {
@@ -104,4 +128,103 @@ fn mail_is_answered_once_in_its_thread_through_cuts_and_crashes() {
     test.extend(settings.iter().flat_map(|setting| ["--set", setting]));
     let test = run_cli(home.path(), &test, None);
     assert_eq!(test.status.code(), Some(0), "{}", String::from_utf8_lossy(&test.stdout));
+}
+
+#[test]
+fn unmarked_autoresponder_is_answered_five_times_over_a_crash_and_the_owner_is_told() {
+    let (host, home) = (MailHost::start(), home());
+    let mut server = start(&host, &home);
+    let mut last = "<0@x.example>".to_owned();
+    for round in 1..=9_u32 {
+        let fields = format!("In-Reply-To: {last}\r\n");
+        host.put(round, ADA, &fields, &format!("!say round {round}"));
+        settle(&server, &host, 100 + round);
+        let answered = own_answers(&host);
+        if let Some(id) = answered
+            .last()
+            .and_then(|letter| letter.lines().find_map(|line| line.strip_prefix("Message-ID: ")))
+        {
+            id.clone_into(&mut last);
+        }
+        if round == 3 {
+            host.await_idle();
+            let home = server.kill();
+            server = start(&host, &home);
+        }
+    }
+    let answered = own_answers(&host);
+    assert_eq!(answered.len(), 5, "{answered:?}");
+    // The owner reads it on the page.
+    let told = aethon_tests::eventually("the owner is told", || {
+        let messages = server.get("/api/sessions/webchat:default").text();
+        messages.contains("I do not answer a mail of ada@x.example").then_some(messages)
+    });
+    assert_eq!(told.matches("I do not answer a mail").count(), 1, "{told}");
+    host.assert_well_spoken();
+}
+
+#[test]
+fn two_assistants_that_mail_each_other_end_within_five_mails() {
+    for is_stripped in [false, true] {
+        let (here, away) = (MailHost::start_for(HERE), MailHost::start_for(AWAY));
+        let (home_here, home_away) = (home(), home());
+        let servers = [start(&here, &home_here), start(&away, &home_away)];
+        let hosts = [&here, &away];
+        here.put_whole("away.example", "From: bot@away.example\nTo: bot@home.example\nSubject: plan\nMessage-ID: <1@away.example>\n\nShall we meet?\n");
+        let mut passed_on = [0, 0];
+        for round in 0..14_u32 {
+            let (from, to) = if round % 2 == 0 { (0, 1) } else { (1, 0) };
+            settle(&servers[from], hosts[from], 100 + round);
+            // A gateway between them that may lose the mark of automatic mail.
+            for letter in own_answers(hosts[from]).iter().skip(passed_on[from]) {
+                let lines =
+                    letter.lines().filter(|line| !is_stripped || !line.starts_with("Auto-Submitted:"));
+                let letter: Vec<&str> = lines.collect();
+                let domain = if from == 0 { "home.example" } else { "away.example" };
+                hosts[to].put_whole(domain, &letter.join("\n"));
+                passed_on[from] += 1;
+            }
+        }
+        let counts = [own_answers(&here).len(), own_answers(&away).len()];
+        let expected = if is_stripped { 1..=5 } else { 0..=1 };
+        assert!(counts.iter().all(|count| expected.contains(count)), "{is_stripped}: {counts:?}");
+        assert!(counts[0] > 0, "the first one is answered");
+    }
+}
+
+#[test]
+fn every_word_around_a_photo_is_read_and_one_mail_answers() {
+    let (host, home) = (MailHost::start(), home());
+    let _server = start(&host, &home);
+    let photo = "--b\nContent-Type: image/png; name=a.png\nContent-Disposition: inline; filename=a.png\nContent-Transfer-Encoding: base64\n\n\
+        iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==\n";
+    let zip = "--b\nContent-Type: application/zip; name=a.zip\nContent-Disposition: attachment; filename=a.zip\n\nPK\n";
+    let mail = |number: u32, parts: &str| {
+        format!(
+            "From: {ADA}\nTo: {HERE}\nSubject: s{number}\nMessage-ID: <{number}@x.example>\nContent-Type: multipart/mixed; boundary=b\n\n{parts}--b--\n"
+        )
+    };
+    host.put_whole(
+        "x.example",
+        &mail(1, &format!("{photo}--b\nContent-Type: text/plain\n\n!say below the photo\n")),
+    );
+    host.await_letter("the words below a photo are answered", |letter| letter.contains("below the photo"));
+    host.put_whole(
+        "x.example",
+        &mail(2, &format!("--b\nContent-Type: text/plain\n\n!say beside a file\n{zip}")),
+    );
+    let answer =
+        host.await_letter("a mail with a file is answered", |letter| letter.contains("beside a file"));
+    assert!(answer.contains("I cannot read `a.zip`"), "in the same mail: {answer}");
+    // The same id with other words, and a real copy.
+    host.put(3, ADA, "", "!say one");
+    host.await_letter("the first", |letter| letter.contains("one"));
+    host.put(3, ADA, "", "!say two");
+    host.await_letter("the other one", |letter| letter.contains("two"));
+    host.put(3, ADA, "", "!say one");
+    host.put(4, "ada@x.example <ada@x.example>", "", "!say odd sender");
+    host.await_letter("an odd sender is answered", |letter| letter.contains("odd sender"));
+    let letters = host.letters();
+    assert_eq!(letters.len(), 5, "{letters:?}");
+    host.assert_well_spoken();
 }

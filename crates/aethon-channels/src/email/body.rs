@@ -1,7 +1,9 @@
 //! Extracts what a person wrote in a mail: repeated text and signatures are removed, and what somebody else wrote is
 //! separated. Where that begins is decided in `foreign`.
 
-use super::foreign::{Beginning, QUOTES, Shapes};
+use super::foreign::{Beginning, QUOTES, QuotesAfter, Shapes};
+use super::lines::{Line, Mark};
+use super::parts::has_words;
 
 /// The text of a mail, split by author.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -13,9 +15,10 @@ pub(super) struct Words {
 }
 
 /// What kind of mail a text belongs to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum Kind {
     /// It begins a conversation.
+    #[default]
     First,
     /// It answers a mail of the conversation, which need not be read again.
     Reply,
@@ -23,81 +26,157 @@ pub(super) enum Kind {
     Forward,
 }
 
-/// Splits a text. Quotes in a certain form are dropped from a reply, since the conversation already contains them; any
-/// other text that may be another person's is kept apart. A forwarded mail that shows no boundary is another person's as a
-/// whole.
-pub(super) fn words(text: &str, kind: Kind) -> Words {
-    let text = text.replace("\r\n", "\n").replace(['\r', '\0'], "");
-    let lines: Vec<&str> = text.lines().collect();
-    let mut split =
-        Split { kind, own: Vec::new(), repeated: Vec::new(), foreign: Vec::new(), is_signed: false };
-    split.run(&lines);
-    let Split { own, repeated, mut foreign, .. } = split;
+/// Splits the lines of a mail. Quotes in a certain form are dropped from a reply, since the conversation already contains
+/// them; any other text that may be another person's is kept apart. A forwarded mail that shows no boundary is another
+/// person's as a whole. If nothing would be left, nothing is dropped.
+pub(super) fn words(lines: &[Line], kind: Kind) -> Words {
+    let mut split = Split { kind, ..Split::default() };
+    split.run(lines);
+    split.end_signature();
+    let Split { own, signed, repeated, mut foreign, .. } = split;
     let mut own = collapsed(&own);
+    if !has_words(&own) {
+        own = collapsed(&signed);
+    }
     if kind == Kind::Forward && foreign.is_empty() && repeated.is_empty() {
         own.clear();
-        foreign = lines;
+        foreign = lines.iter().map(|line| line.text.as_str()).collect();
     }
     // If there is nothing but quoted text, the sender wants it to be seen.
-    if own.is_empty() && foreign.is_empty() {
+    if !has_words(&own) && !foreign.iter().any(|line| has_words(line)) {
         foreign = repeated;
     }
     let passed_on = foreign.join("\n").trim().to_owned();
-    Words { own, passed_on: Some(passed_on).filter(|text| !text.is_empty()) }
+    Words { own, passed_on: Some(passed_on).filter(|text| has_words(text)) }
 }
 
+/// A signature has at most this many lines; what is longer is read.
+const MAX_SIGNATURE: usize = 15;
+
 /// A text that is being split.
+#[derive(Default)]
 struct Split<'t> {
     kind: Kind,
     own: Vec<&'t str>,
+    /// Where in `own` the last mark of a signature stands.
+    signature: Option<usize>,
+    /// What was removed as a signature.
+    signed: Vec<&'t str>,
     /// Quoted lines of a reply.
     repeated: Vec<&'t str>,
     foreign: Vec<&'t str>,
-    /// Whether the sender's signature has begun.
-    is_signed: bool,
 }
 
 impl<'t> Split<'t> {
-    fn run(&mut self, lines: &[&'t str]) {
+    fn run(&mut self, lines: &'t [Line]) {
         let (shapes, is_reply) = (Shapes::of(lines), self.kind == Kind::Reply);
         let mut at = 0;
+        let mut is_attributed = false;
         while at < lines.len() {
-            if shapes.is_quoted(at) {
-                let bare = lines[at].trim_start().trim_start_matches(QUOTES).trim_start_matches(' ');
-                if is_reply {
-                    self.repeated.push(bare)
-                } else {
-                    self.foreign.push(bare)
+            let line = &lines[at];
+            match line.mark {
+                Mark::Begin | Mark::BeginForwarded => {
+                    at = self.run_apart(lines, &shapes, at);
+                    continue;
                 }
+                Mark::End | Mark::Part => {
+                    self.end_signature();
+                    self.own.push("");
+                    at += 1;
+                    continue;
+                }
+                Mark::None | Mark::Quoted | Mark::Attribution => {}
+            }
+            if shapes.is_quoted(at, is_reply) {
+                self.end_signature();
+                let bare = line.text.trim_start().trim_start_matches(QUOTES).trim_start_matches(' ');
+                // A quote in general may be of anything, unless a line says whose mail it is.
+                self.other(bare, is_reply && (line.mark != Mark::Quoted || is_attributed));
                 at += 1;
                 continue;
             }
-            match shapes.at(at, is_reply) {
-                Some(Beginning::Repeated) if is_reply => return,
-                Some(Beginning::Repeated | Beginning::Foreign) => return self.foreign.extend(&lines[at..]),
+            let begins = shapes.at(at, is_reply).or_else(|| marked_attribution(lines, at));
+            let rest = || lines[at..].iter().map(|line| line.text.as_str());
+            match begins {
+                Some(Beginning::Repeated) if is_reply => {
+                    self.end_signature();
+                    return self.repeated.extend(rest());
+                }
+                Some(Beginning::Repeated | Beginning::Foreign) => {
+                    self.end_signature();
+                    return self.foreign.extend(rest());
+                }
                 Some(Beginning::Attribution { lines: length, certain }) => {
-                    if !shapes.has_quotes(at + length) {
-                        // All of the rest is the answered mail.
-                        if !(is_reply && certain) {
-                            self.foreign.extend(&lines[at..]);
+                    self.end_signature();
+                    match shapes.quotes_after(at + length) {
+                        QuotesAfter::None => {
+                            // All of the rest is the answered mail.
+                            let others =
+                                if is_reply && certain { &mut self.repeated } else { &mut self.foreign };
+                            return others.extend(rest());
                         }
-                        return;
+                        QuotesAfter::Later => {
+                            // Whose words stand in between is not known.
+                            for (line, at) in rest().zip(at..) {
+                                let is_repeated = is_reply && shapes.is_quoted(at, is_reply);
+                                self.other(line, is_repeated);
+                            }
+                            return;
+                        }
+                        QuotesAfter::AtOnce => {}
                     }
-                    if !is_reply {
-                        self.foreign.extend(&lines[at..at + length]);
+                    for line in &lines[at..at + length] {
+                        self.other(&line.text, is_reply);
                     }
+                    is_attributed = true;
                     at += length;
                     continue;
                 }
                 None => {}
             }
-            self.is_signed |= lines[at].trim_end() == "--";
-            if !self.is_signed {
-                self.own.push(lines[at]);
+            if line.text == "-- " {
+                self.signature = Some(self.own.len());
             }
+            self.own.push(&line.text);
             at += 1;
         }
     }
+
+    /// Takes another mail whose extent is marked. Returns where it ends.
+    fn run_apart(&mut self, lines: &'t [Line], shapes: &Shapes, at: usize) -> usize {
+        self.end_signature();
+        let length =
+            lines[at..].iter().position(|line| line.mark == Mark::End).unwrap_or(lines.len() - at - 1);
+        let inner = &lines[at + 1..(at + length + 1).min(lines.len())];
+        let first = inner.iter().position(|line| has_words(&line.text)).map_or(at, |first| at + 1 + first);
+        let is_forwarded = lines[at].mark == Mark::BeginForwarded || shapes.announces_forward(first);
+        let is_repeated = self.kind == Kind::Reply && !is_forwarded;
+        for line in inner {
+            self.other(&line.text, is_repeated);
+        }
+        at + length + 1
+    }
+
+    /// Takes a line of another person.
+    fn other(&mut self, line: &'t str, is_repeated: bool) {
+        let others = if is_repeated { &mut self.repeated } else { &mut self.foreign };
+        others.push(line);
+    }
+
+    /// Removes a signature at the end of the lines so far.
+    fn end_signature(&mut self) {
+        let Some(at) = self.signature.take() else { return };
+        let has_lines = |lines: &[&str]| lines.iter().filter(|line| has_words(line)).count();
+        if has_lines(&self.own[..at]) > 0 && has_lines(&self.own[at + 1..]) <= MAX_SIGNATURE {
+            self.signed.extend(self.own.drain(at..));
+        }
+    }
+}
+
+/// Returns the lines from here on that their program marks as an attribution.
+fn marked_attribution(lines: &[Line], at: usize) -> Option<Beginning> {
+    let length = lines[at..].iter().take_while(|line| line.mark == Mark::Attribution).count();
+    (length > 0).then_some(Beginning::Attribution { lines: length, certain: true })
 }
 
 /// Joins lines, collapsing consecutive empty lines into one.
@@ -118,49 +197,15 @@ fn collapsed(lines: &[&str]) -> String {
     text
 }
 
-/// A page, split where programs begin to quote another mail.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Page<'h> {
-    /// What comes before.
-    pub(super) own: &'h str,
-    /// The rest; empty if nothing is quoted.
-    pub(super) rest: &'h str,
-    /// Whether a program says by its mark that it repeats the mail that this one answers.
-    pub(super) is_repeated: bool,
-}
-
-/// Splits the HTML of a mail.
-pub(super) fn split_page(html: &str) -> Page<'_> {
-    const MARKS: [&str; 10] = [
-        "class=\"gmail_quote",
-        "class=\"gmail_attr",
-        "type=\"cite\"",
-        "id=\"divrplyfwdmsg\"",
-        "id=\"appendonsend\"",
-        "class=\"moz-cite-prefix\"",
-        "class=\"moz-forward-container\"",
-        "class=\"yahoo_quoted\"",
-        "class=\"protonmail_quote\"",
-        "class=\"zmail_extra\"",
-    ];
-    let lowered = html.to_ascii_lowercase();
-    let first = MARKS.iter().filter_map(|mark| lowered.find(mark)).min();
-    // The mark is inside a tag, which starts before it.
-    let marked = first.and_then(|at| lowered[..at].rfind('<'));
-    let block = lowered.find("<blockquote");
-    let at = marked.into_iter().chain(block).min().unwrap_or(html.len());
-    let (own, rest) = html.split_at(at);
-    Page { own, rest, is_repeated: marked == Some(at) }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::email::lines;
 
     fn check(text: &str, is_reply: bool, own: &str, passed_on: Option<&str>) {
         let kind = if is_reply { Kind::Reply } else { Kind::First };
         let expected = Words { own: own.into(), passed_on: passed_on.map(str::to_owned) };
-        assert_eq!(words(text, kind), expected, "{text:?}");
+        assert_eq!(words(&lines::of_text(text, None), kind), expected, "{text:?}");
     }
 
     #[test]
@@ -209,18 +254,5 @@ mod tests {
         }
         let travel = "From: Bern\nTo: Rome\nDate: 3 May";
         check(travel, false, travel, None);
-    }
-
-    #[test]
-    fn a_page_is_split_where_it_quotes() {
-        let check = |html: &str, own: &str, is_repeated: bool| {
-            let page = split_page(html);
-            assert_eq!((page.own, page.is_repeated), (own, is_repeated), "{html}");
-            assert_eq!(format!("{}{}", page.own, page.rest), html);
-        };
-        check("<p>Yes</p><div class=\"gmail_quote gmail_x\">old</div>", "<p>Yes</p>", true);
-        check("<p>Ä</p><BLOCKQUOTE TYPE=\"cite\">old", "<p>Ä</p>", true);
-        check("<p>Ä</p><blockquote>old</blockquote>", "<p>Ä</p>", false);
-        check("<p>Yes</p>", "<p>Yes</p>", false);
     }
 }

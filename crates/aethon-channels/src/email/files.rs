@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::letter::File;
+use super::parts::File;
 use crate::talk::RemoteFile;
 
 /// Where a file is: the UIDVALIDITY, the UID of its mail, and its index in the mail.
@@ -57,7 +57,7 @@ impl Files {
                 mime: file.mime,
                 size,
                 seconds: None,
-                is_quoted: false,
+                is_quoted: file.is_quoted,
             }
         };
         files.into_iter().enumerate().map(offer).collect()
@@ -86,7 +86,12 @@ mod tests {
     #[test]
     fn files_are_at_hand_once_and_within_bounds() {
         let files = Files::new(10);
-        let file = |length| File { name: "a".into(), mime: "text/plain".into(), bytes: vec![0; length] };
+        let file = |length| File {
+            name: "a".into(),
+            mime: "text/plain".into(),
+            bytes: vec![0; length],
+            is_quoted: false,
+        };
         let first = files.offer((7, 1), vec![file(4), file(4)]);
         let places: Vec<FilePlace> =
             first.iter().map(|offer| FilePlace::parse(&offer.handle).unwrap()).collect();

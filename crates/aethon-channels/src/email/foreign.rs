@@ -6,7 +6,8 @@
 //! do not. A shape that is not quite certain counts all the same: text of the sender that is taken for somebody else's is
 //! still read, while the reverse would let a stranger speak as the owner.
 
-use super::phrases::{FROM, REPEATED, SENT, SUBJECT};
+use super::lines::Line;
+use super::phrases::{ADDRESSEE, FROM, REPEATED, SENT, SUBJECT, WROTE};
 
 /// What begins at a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,9 +53,9 @@ pub(super) struct Shapes(Vec<String>);
 
 impl Shapes {
     /// Prepares lines: lowercased, without blanks around them and without characters that show nothing.
-    pub(super) fn of(lines: &[&str]) -> Self {
-        let plain = |line: &&str| {
-            let visible: String = line.chars().filter(|&c| !is_invisible(c)).collect();
+    pub(super) fn of(lines: &[Line]) -> Self {
+        let plain = |line: &Line| {
+            let visible: String = line.text.chars().filter(|&c| !is_invisible(c)).collect();
             visible.replace('\u{a0}', " ").trim().to_lowercase()
         };
         Self(lines.iter().map(plain).collect())
@@ -64,39 +65,87 @@ impl Shapes {
     pub(super) fn at(&self, at: usize, is_reply: bool) -> Option<Beginning> {
         let lines = &self.0[at..];
         let first = lines.first()?;
+        let below = || {
+            let below = lines[1..].iter().position(|line| !line.is_empty());
+            below.map_or(&[][..], |below| &lines[1 + below..])
+        };
         if is_separator(first) {
             let is_repeated = REPEATED.iter().any(|words| first.contains(words));
-            return Some(if is_repeated { Beginning::Repeated } else { Beginning::Foreign });
+            // People decorate headlines with anything but dashes.
+            let counts = is_repeated
+                || has_dashes(first)
+                || FORWARDED.iter().any(|words| first.contains(words))
+                || is_known_heading(below())
+                || is_heading(below(), true);
+            if counts {
+                return Some(if is_repeated { Beginning::Repeated } else { Beginning::Foreign });
+            }
         }
         if is_rule(first) {
-            let below = lines[1..].iter().position(|line| !line.is_empty()).map(|below| &lines[1 + below..]);
-            let is_repeated = below.is_some_and(is_known_heading);
-            return Some(if is_repeated { Beginning::Repeated } else { Beginning::Foreign });
+            // People draw lines, too: it takes a heading below.
+            let below = below();
+            return match (is_known_heading(below), is_heading(below, is_reply)) {
+                (true, _) => Some(Beginning::Repeated),
+                (false, true) => Some(Beginning::Foreign),
+                (false, false) => None,
+            };
         }
-        if is_known_heading(lines) {
+        if is_evident_heading(lines) {
             return Some(Beginning::Repeated);
         }
-        if is_heading(lines, is_reply) || announces_heading(lines, is_reply) {
+        if is_known_heading(lines) || is_heading(lines, is_reply) || announces_heading(lines, is_reply) {
             return Some(Beginning::Foreign);
         }
         attribution(lines, is_reply).map(|(lines, certain)| Beginning::Attribution { lines, certain })
     }
 
-    /// Returns whether a line is quoted, or the rest of a quoted line that was too long for a program on the way.
-    pub(super) fn is_quoted(&self, at: usize) -> bool {
+    /// Returns whether a line is quoted, or the rest of a quoted line that was too long for a program on the way. In a reply,
+    /// people write right below what they answer.
+    pub(super) fn is_quoted(&self, at: usize, is_reply: bool) -> bool {
         let is_marked = |line: &String| line.starts_with(QUOTES);
         let is_rest = || {
             let before = at.checked_sub(1).map(|before| &self.0[before]);
+            let goes_on = self.0.get(at + 1).is_some_and(is_marked);
             before.is_some_and(|line| is_marked(line) && line.chars().count() >= WRAPPED)
+                && (goes_on || !is_reply)
         };
         is_marked(&self.0[at]) || !self.0[at].is_empty() && is_rest()
     }
 
-    /// Returns whether any of the lines from here on is quoted.
-    pub(super) fn has_quotes(&self, from: usize) -> bool {
-        self.0.iter().skip(from).any(|line| line.starts_with(QUOTES))
+    /// Returns where quoted lines begin from here on.
+    pub(super) fn quotes_after(&self, from: usize) -> QuotesAfter {
+        let is_marked = |line: &&String| line.starts_with(QUOTES);
+        let mut rest = self.0.iter().skip(from).filter(|line| !line.is_empty()).peekable();
+        match rest.peek().is_some_and(is_marked) {
+            true => QuotesAfter::AtOnce,
+            false if rest.any(|line| is_marked(&line)) => QuotesAfter::Later,
+            false => QuotesAfter::None,
+        }
+    }
+
+    /// Returns whether this line says that a forwarded mail follows, and not the one that is answered.
+    pub(super) fn announces_forward(&self, at: usize) -> bool {
+        self.0.get(at).is_some_and(|line| {
+            is_separator(line)
+                && !REPEATED.iter().any(|words| line.contains(words))
+                && !WROTE.iter().any(|word| line.contains(word))
+        })
     }
 }
+
+/// Where quoted lines begin below an attribution.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum QuotesAfter {
+    /// On the next line.
+    AtOnce,
+    /// Below other lines.
+    Later,
+    /// Nowhere.
+    None,
+}
+
+/// Words in a line that a forwarded mail follows.
+const FORWARDED: [&str; 2] = ["forwarded", "fwd"];
 
 /// The marks before quoted lines.
 pub(super) const QUOTES: [char; 4] = ['>', '＞', '»', '›'];
@@ -119,6 +168,10 @@ fn is_separator(line: &str) -> bool {
     is_framed && inner.chars().any(char::is_alphabetic)
 }
 
+fn has_dashes(line: &str) -> bool {
+    line.starts_with(|c| matches!(c, '-' | '\u{2010}'..='\u{2015}'))
+}
+
 fn is_rule(line: &str) -> bool {
     line.chars().count() >= MIN_RULE && line.chars().all(|c| matches!(c, '_' | '-' | '\u{2014}'))
 }
@@ -129,6 +182,42 @@ fn is_known_heading(lines: &[String]) -> bool {
     let below = &rest[..rest.len().min(MAX_HEADING)];
     let has = |names: &[&str]| below.iter().any(|line| is_field(line, names));
     is_field(first, &FROM) && has(&SENT) && has(&SUBJECT)
+}
+
+/// Returns whether these lines begin with a heading that no person writes by hand: with an address or a date, or with all
+/// headers that Outlook writes, in its order.
+fn is_evident_heading(lines: &[String]) -> bool {
+    if !is_known_heading(lines) {
+        return false;
+    }
+    let heading = &lines[..lines.len().min(MAX_HEADING)];
+    let fields: Vec<&String> =
+        heading.iter().take_while(|line| line.is_empty() || label(line).is_some()).collect();
+    let is_dated = |line: &&&String| is_field(line, &SENT) && has_digit(line);
+    let has_address = fields.iter().any(|line| has_mail_address(line));
+    let order = [&*FROM, &*SENT, &*ADDRESSEE, &*SUBJECT];
+    let mut names = order.iter().peekable();
+    for line in fields.iter().filter(|line| !line.is_empty()) {
+        names.next_if(|names| is_field(line, names));
+    }
+    has_address
+        || names.peek().is_none()
+        || fields.iter().any(|line| is_dated(&line) && (has_date(line) || has_time(line)))
+}
+
+/// Returns whether a text has a time of day, such as `10:00` or `10.00`.
+fn has_time(text: &str) -> bool {
+    let digits = |text: &str| text.bytes().take_while(u8::is_ascii_digit).count();
+    let mut rest = text;
+    while let Some(at) = rest.find(|c: char| c.is_ascii_digit()) {
+        let hour = digits(&rest[at..]);
+        let behind = &rest[at + hour..];
+        if hour <= 2 && behind.starts_with([':', '.']) && digits(&behind[1..]) == 2 {
+            return true;
+        }
+        rest = behind;
+    }
+    false
 }
 
 fn is_field(line: &str, names: &[&str]) -> bool {
@@ -201,6 +290,10 @@ fn attribution(lines: &[String], is_reply: bool) -> Option<(usize, bool)> {
         || has_date(&lines[0]) && !has_date(&later) && !lines[0].ends_with(['.', '!', '?', '。']);
     if !is_part {
         return None;
+    }
+    let is_evident = has_framed_address(&joined) || has_date(&joined) && has_time(&joined);
+    if is_reply && is_evident && WROTE.iter().any(|word| joined.contains(word)) {
+        return Some((length, true));
     }
     let is_followed =
         lines[length..].iter().find(|line| !line.is_empty()).is_some_and(|line| line.starts_with(QUOTES));

@@ -60,6 +60,33 @@ impl Head {
     }
 }
 
+/// Returns the bytes of the first field with this name, unfolded, for a value whose charset is not known yet.
+pub(super) fn raw(mail: &[u8], name: &str) -> Option<Vec<u8>> {
+    let mut found: Option<Vec<u8>> = None;
+    for line in mail.split(|byte| *byte == b'\n') {
+        let line = line.strip_suffix(b"\r").unwrap_or(line);
+        if line.is_empty() {
+            break;
+        }
+        if line.starts_with(b" ") || line.starts_with(b"\t") {
+            if let Some(value) = &mut found {
+                value.push(b' ');
+                value.extend(line.trim_ascii());
+            }
+            continue;
+        }
+        if found.is_some() {
+            break;
+        }
+        let colon = line.iter().position(|byte| *byte == b':');
+        let field = colon.map(|colon| (line[..colon].trim_ascii(), line[colon + 1..].trim_ascii()));
+        if let Some((_, value)) = field.filter(|(known, _)| known.eq_ignore_ascii_case(name.as_bytes())) {
+            found = Some(value.to_vec());
+        }
+    }
+    found
+}
+
 /// Returns whether this is a plausible message id that is safe in a header of another mail.
 fn is_id(id: &str) -> bool {
     (1..=500).contains(&id.len())

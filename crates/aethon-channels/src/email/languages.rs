@@ -1,6 +1,11 @@
 //! Mails as programs write them in many languages: no other person's text counts as the sender's words.
 
-use super::body::{Kind, words};
+use super::body::{self, Kind, Words};
+use super::lines;
+
+fn words(text: &str, kind: Kind) -> Words {
+    body::words(&lines::of_text(text, None), kind)
+}
 
 /// A mail and the words of its sender. Everything else in it is somebody else's and contains `FOREIGN`.
 struct Row {

@@ -1,26 +1,17 @@
 //! Converts the bytes of a mail to what its sender says: text, files, and the mail it answers.
 
-use mail_parser::decoders::html::html_to_text;
-use mail_parser::{MessageParser, MessagePart, MimeHeaders as _, PartType};
+use ring::digest::{Context, SHA256};
 
-use super::body::{self, Kind, Page, Words};
-use super::head::Head;
+use super::body::{self, Kind, Words};
+use super::encoded_words;
+use super::head::{self, Head};
+use super::parts::{Content, File};
 use super::subject::{is_of_another, says_forwarded};
 
-/// Inline pictures smaller than this are part of a signature.
-const MIN_PICTURE: usize = 10 << 10;
 /// The longest subject that is kept.
 const MAX_SUBJECT: usize = 200;
-/// Parts that programs add for other programs.
-const NOT_FOR_PEOPLE: [&str; 7] = [
-    "application/pgp-signature",
-    "application/pkcs7-signature",
-    "application/x-pkcs7-signature",
-    "application/ms-tnef",
-    "application/pgp-keys",
-    "text/calendar",
-    "text/vcard",
-];
+/// How many bytes of a digest distinguish mails with the same id.
+const DIGEST_BYTES: usize = 8;
 
 /// A parsed mail.
 #[derive(Debug, Default)]
@@ -39,14 +30,6 @@ pub(super) struct Letter {
     brings_mail: bool,
 }
 
-/// A file attached to a mail.
-#[derive(Debug)]
-pub(super) struct File {
-    pub(super) name: String,
-    pub(super) mime: String,
-    pub(super) bytes: Vec<u8>,
-}
-
 impl Letter {
     /// Parses a mail. `stand_in` replaces a missing id.
     pub(super) fn read(mail: &[u8], head: &Head, stand_in: &str) -> Self {
@@ -55,24 +38,38 @@ impl Letter {
         if references.is_empty() {
             references = head.ids("in-reply-to");
         }
-        let Some(message) = MessageParser::default().parse(mail) else {
-            return Self { id, references, ..Self::default() };
-        };
-        let subject = one_line(message.subject().unwrap_or_default());
+        let subject = one_line(&encoded_words::decoded(&head::raw(mail, "subject").unwrap_or_default()));
         let kind = match references.is_empty() {
             // Programs reference the mail that they forward, too.
             _ if says_forwarded(&subject) => Kind::Forward,
             true => Kind::First,
             false => Kind::Reply,
         };
-        let words = match message.text_bodies().next().map(|part| &part.body) {
-            Some(PartType::Text(text)) => body::words(text, kind),
-            Some(PartType::Html(page)) => words_of_page(page, kind),
-            _ => Words::default(),
-        };
-        let brings_mail = message.attachments().any(|part| matches!(part.body, PartType::Message(_)));
-        let files = message.attachments().filter_map(file).collect();
+        let Content { lines, files, mails } = Content::of(mail);
+        let mut words = body::words(&lines, kind);
+        let brings_mail = !mails.is_empty();
+        if brings_mail {
+            let others = words.passed_on.into_iter().chain(mails).collect::<Vec<_>>();
+            words.passed_on = Some(others.join("\n\n")).filter(|others| !others.trim().is_empty());
+        }
         Self { id, references, subject, words, files, brings_mail }
+    }
+
+    /// Returns a digest of what it says, by which two mails with the same id are told apart.
+    pub(super) fn digest(&self) -> String {
+        let mut context = Context::new(&SHA256);
+        let mut add = |bytes: &[u8]| {
+            context.update(&bytes.len().to_le_bytes());
+            context.update(bytes);
+        };
+        add(self.text().as_bytes());
+        add(self.passed_on().unwrap_or_default().as_bytes());
+        for file in &self.files {
+            add(file.name.as_bytes());
+            add(&file.bytes);
+        }
+        let digest = context.finish();
+        digest.as_ref().iter().take(DIGEST_BYTES).map(|byte| format!("{byte:02x}")).collect()
     }
 
     /// Returns the id of the first mail of its thread.
@@ -111,38 +108,6 @@ impl Letter {
     fn begins_thread(&self) -> bool {
         self.references.is_empty()
     }
-}
-
-/// Splits a page by author: by the marks of programs, and its text by its shape.
-fn words_of_page(page: &str, kind: Kind) -> Words {
-    let Page { own, rest, is_repeated } = body::split_page(page);
-    let rest = html_to_text(rest);
-    let has_boundary = !rest.trim().is_empty();
-    // With a boundary in the page its text above needs none.
-    let kind_above = if has_boundary && kind == Kind::Forward { Kind::First } else { kind };
-    let mut words = body::words(&html_to_text(own), kind_above);
-    if has_boundary && !(is_repeated && kind == Kind::Reply) {
-        let parts = words.passed_on.take().into_iter().chain([rest.trim().to_owned()]);
-        words.passed_on = Some(parts.collect::<Vec<_>>().join("\n\n"));
-    }
-    words
-}
-
-fn file(part: &MessagePart<'_>) -> Option<File> {
-    let mime = match part.content_type() {
-        Some(kind) => {
-            format!("{}/{}", kind.ctype(), kind.subtype().unwrap_or("octet-stream")).to_ascii_lowercase()
-        }
-        None => "text/plain".to_owned(),
-    };
-    let bytes = part.contents();
-    let is_decoration =
-        mime.starts_with("image/") && part.content_id().is_some() && bytes.len() < MIN_PICTURE;
-    if is_decoration || NOT_FOR_PEOPLE.contains(&mime.as_str()) {
-        return None;
-    }
-    let name = part.attachment_name().map(one_line).filter(|name| !name.is_empty());
-    Some(File { name: name.unwrap_or_else(|| "attachment".to_owned()), mime, bytes: bytes.to_vec() })
 }
 
 /// Reduces a text to one line without invisible characters.

@@ -1,15 +1,23 @@
 //! Mail: IMAP in, SMTP out.
 //!
 //! `dial` connects, `imap` talks to the mailbox and `frame` delimits its responses, `watch` reads incoming mail,
-//! `head` and `proof` decide whether the sender is proven, `letter` converts a mail, `body` separates what others
-//! wrote (recognised by `foreign` and `subject`, by the `phrases` of many languages), `files` caches attachments,
-//! `thread` remembers threads, `reply` composes a mail and `smtp` sends it, `token` provides access tokens in place of a password.
+//! `head`, `address`, `machine` and `proof` decide whether the sender is proven and a person, and `ledger` bounds how often one
+//! is answered. `letter` converts a mail: `mime` takes it apart (with `transfer`, `charset` and `encoded_words`), `parts` gathers
+//! its words and files, which `lines`, `page` (with `marks`) and `cards` read, and `body` separates what others wrote (recognised by
+//! `foreign` and `subject`, by the `phrases` of many languages). `files` caches attachments, `thread` remembers threads, `notes`
+//! what a reply has to mention, `reply` composes a mail and `smtp` sends it, `token` provides access tokens in place of a password.
 //!
 //! Anyone can put any name in a mail. So a mail is accepted only if the owner's mail server vouches for the sender,
 //! and nothing can be approved by mail.
 
+mod address;
 mod body;
+mod cards;
+mod charset;
+#[cfg(test)]
+mod corpus;
 mod dial;
+mod encoded_words;
 mod files;
 mod foreign;
 mod form;
@@ -18,18 +26,30 @@ mod head;
 mod imap;
 #[cfg(test)]
 mod languages;
+mod ledger;
 mod letter;
+mod lines;
+mod machine;
+mod marks;
+mod mime;
+mod notes;
 mod options;
+mod page;
+mod parts;
 mod phrases;
 mod platform;
 mod proof;
 mod reply;
 mod smtp;
 mod subject;
+#[cfg(test)]
+mod thirty;
 mod thread;
 mod token;
+mod transfer;
 mod watch;
 
+pub use address::canonical;
 pub use options::{Options, Server};
 pub use platform::{channel, is_address};
 pub use token::TokenSource;

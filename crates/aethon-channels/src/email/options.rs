@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use aethon_core::secret::Secret;
 
+use super::address::canonical;
 use super::token::{TokenSource, Tokens};
 
 /// Settings of mail besides the rules.
@@ -46,7 +47,7 @@ impl Options {
     pub(super) fn address(&self) -> String {
         let from = if self.from.trim().is_empty() { &self.username } else { &self.from };
         let inner = from.rsplit_once('<').map_or(from.as_str(), |(_, address)| address.trim_end_matches('>'));
-        inner.trim().to_ascii_lowercase()
+        canonical(inner)
     }
 
     /// Returns whether any mail can be accepted at all.

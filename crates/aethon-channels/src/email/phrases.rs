@@ -8,6 +8,8 @@ type Phrases = LazyLock<Vec<&'static str>>;
 pub(super) static REPEATED: Phrases = LazyLock::new(|| phrases("[repeated]"));
 pub(super) static FROM: Phrases = LazyLock::new(|| phrases("[from]"));
 pub(super) static SENT: Phrases = LazyLock::new(|| phrases("[sent]"));
+pub(super) static ADDRESSEE: Phrases = LazyLock::new(|| phrases("[to]"));
+pub(super) static WROTE: Phrases = LazyLock::new(|| phrases("[wrote]"));
 pub(super) static SUBJECT: Phrases = LazyLock::new(|| phrases("[subject]"));
 pub(super) static FORWARDS: Phrases = LazyLock::new(|| phrases("[forward]"));
 pub(super) static REPLIES: Phrases = LazyLock::new(|| phrases("[reply]"));
@@ -27,10 +29,12 @@ mod tests {
         let check = |list: &Phrases, expected: (usize, &str)| {
             assert_eq!((list.len(), *list.last().unwrap()), expected);
         };
-        check(&REPEATED, (14, "元のメッセージ"));
-        check(&FROM, (28, "من"));
-        check(&SENT, (32, "보낸 날짜"));
-        check(&SUBJECT, (25, "الموضوع"));
+        check(&REPEATED, (45, "originalnachricht"));
+        check(&FROM, (57, "од"));
+        check(&SENT, (87, "wysłane"));
+        check(&ADDRESSEE, (41, "skirta"));
+        check(&WROTE, (52, "寫了"));
+        check(&SUBJECT, (46, "naslov"));
         check(&FORWARDS, (62, "birtu"));
         check(&REPLIES, (40, "trả lời"));
     }

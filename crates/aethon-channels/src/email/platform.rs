@@ -5,33 +5,36 @@ use std::time::{Duration, SystemTime};
 
 use aethon_core::channel::ChannelRecords;
 use aethon_core::clock::Clock;
+use aethon_core::error::Result;
 use async_trait::async_trait;
 use jiff::SignedDuration;
 use lettre::message::Mailbox;
 
 use super::Options;
+use super::address;
 use super::files::{FilePlace, Files};
 use super::head::Head;
 use super::imap::{Failure, Imap};
 use super::letter::Letter;
+use super::notes;
 use super::options::{Account, UNPROVEN};
-use super::proof::{self, Trust};
+use super::proof::Trust;
 use super::reply::{self, Envelope};
 use super::smtp::Smtp;
 use super::thread::{self, Thread};
 use crate::options::{ChannelServices, Rules};
 use crate::talk::{Check, Content, Dialect, Fault, Messenger, Platform, RemoteFile};
-use crate::text::{Fit, Measure};
+use crate::text::{Fit, Measure, Styled};
 
 /// Creates the channel.
 pub fn channel(options: Options, rules: Rules, services: ChannelServices) -> Messenger {
-    let mail = Mail::new(options, rules.max_file_bytes, rules.stale_after, &services);
+    let mail = Mail::new(options, &rules, &services);
     Messenger::new(Arc::new(mail), |recipient| thread::address(recipient).is_some(), rules, services)
 }
 
 /// Returns whether this is a complete address, as configured for senders of mail.
 pub fn is_address(address: &str) -> bool {
-    proof::is_address(address)
+    address::is_address(&address::canonical(address))
 }
 
 /// The longest mail in bytes. Only the reader's patience limits it.
@@ -48,6 +51,8 @@ pub(super) struct Mail {
     pub(super) credentials: Account,
     /// Our own addresses.
     own: Vec<String>,
+    /// The recipient of deliveries that name none.
+    pub(super) home: Option<String>,
     /// The longest mail that is read completely, in bytes.
     pub(super) most: usize,
     /// Mails found again after a UIDVALIDITY change are ignored if they are older than this.
@@ -60,25 +65,22 @@ pub(super) struct Mail {
 }
 
 impl Mail {
-    fn new(
-        mut options: Options,
-        max_file_bytes: u64,
-        stale_after: Duration,
-        services: &ChannelServices,
-    ) -> Self {
-        let mut own = vec![options.address(), options.username.trim().to_ascii_lowercase()];
-        own.retain(|address| proof::is_address(address));
+    fn new(mut options: Options, rules: &Rules, services: &ChannelServices) -> Self {
+        let mut own = vec![options.address(), address::canonical(&options.username)];
+        own.retain(|own| address::is_address(own));
         // Attachments grow by a third in transfer encoding.
-        let most =
-            usize::try_from(max_file_bytes.saturating_mul(2)).unwrap_or(usize::MAX).saturating_add(1 << 20);
+        let most = usize::try_from(rules.max_file_bytes.saturating_mul(2))
+            .unwrap_or(usize::MAX)
+            .saturating_add(1 << 20);
         let credentials = Account::of(&mut options);
         Self {
             smtp: Smtp::new(&options, &credentials),
             credentials,
             options,
             own,
+            home: rules.home.clone(),
             most,
-            stale_after,
+            stale_after: rules.stale_after,
             records: services.records.clone(),
             clock: services.clock.clone(),
             files: Files::new(most),
@@ -113,12 +115,44 @@ impl Mail {
         Ok(letter.files.into_iter().nth(place.number).map(|file| file.bytes))
     }
 
+    /// Remembers which thread a mail of ours belongs to, for programs that name only that mail in their answer.
+    async fn remember_sent(&self, chat: &str, id: &str) {
+        let until = self.clock.now() + REMEMBERED;
+        if let Err(error) = thread::remember_sent(&*self.records, chat, id, until).await {
+            tracing::warn!(channel = "email", %error, "the thread of a mail could not be remembered");
+        }
+    }
+
     fn from(&self) -> std::result::Result<Mailbox, Fault> {
         let options = &self.options;
         let from = if options.from.trim().is_empty() { &options.username } else { &options.from };
         from.trim().parse().map_err(|_| {
             Fault::Refused("replies have no sender; set channels.email.from to the account's address".into())
         })
+    }
+}
+
+/// Writes a mail, with a note below its text.
+fn write_with_note(
+    envelope: &Envelope<'_>,
+    content: Content<'_>,
+    note: Option<&str>,
+) -> std::result::Result<(lettre::Message, String), Fault> {
+    let Some(note) = note else { return reply::write(envelope, content) };
+    match content {
+        Content::Text { text, buttons } => {
+            reply::write(envelope, Content::Text { text: &notes::with_note(text, note), buttons })
+        }
+        Content::TextWithFiles { text, files } => {
+            let text = notes::with_note(text.unwrap_or(&Styled::default()), note);
+            reply::write(envelope, Content::TextWithFiles { text: Some(&text), files })
+        }
+        Content::File(file) => {
+            let text = notes::with_note(&Styled::default(), note);
+            let files = std::slice::from_ref(file);
+            reply::write(envelope, Content::TextWithFiles { text: Some(&text), files })
+        }
+        other => reply::write(envelope, other),
     }
 }
 
@@ -147,8 +181,15 @@ impl Platform for Mail {
         let id = format!("<{key}@{}>", from.email.domain());
         let at = SystemTime::from(self.clock.now());
         let envelope = Envelope { from: &from, to, id: &id, thread: thread.as_ref(), at };
-        let (message, subject) = reply::write(&envelope, content)?;
+        let note = notes::waiting(&*self.records, chat).await.map_err(unstored)?;
+        let (message, subject) = write_with_note(&envelope, content, note.as_deref())?;
         self.smtp.send(message).await?;
+        if note.is_some()
+            && let Err(error) = notes::mentioned(&*self.records, chat).await
+        {
+            tracing::warn!(channel = "email", %error, "a note that was sent could not be removed");
+        }
+        self.remember_sent(chat, &id).await;
         if thread.is_none() {
             // Replies to this mail continue its thread.
             let begun = Thread { subject, last: id.clone(), references: Vec::new() };
@@ -159,6 +200,11 @@ impl Platform for Mail {
             }
         }
         Ok(id)
+    }
+
+    async fn mention(&self, chat: &str, note: &str) -> Result<bool> {
+        notes::add(&*self.records, chat, note, self.clock.now()).await?;
+        Ok(true)
     }
 
     async fn edit(&self, _: &str, _: &str, _: Content<'_>) -> std::result::Result<(), Fault> {

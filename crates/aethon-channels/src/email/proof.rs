@@ -5,7 +5,9 @@
 //! server, with one DMARC result that is unambiguous about the address. Anything unclear fails. A field that cannot
 //! be parsed may be that server's own, made unreadable by content from the sender, so nothing below it counts.
 
+use super::address::{canonical_domain, only_address};
 use super::head::Head;
+use super::machine;
 
 /// Why a mail is not accepted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,7 +39,7 @@ impl Trust<'_> {
         if self.own.contains(&sender) {
             return Err(RejectReason::Own);
         }
-        if is_of_a_machine(head) {
+        if machine::wrote(head, &sender) {
             return Err(RejectReason::Machine);
         }
         if self.takes_from || self.is_proven(head, &sender) {
@@ -89,7 +91,7 @@ impl Outcomes {
         let is_of_sender = |word: &String| match word.split_once('=') {
             Some((name, from)) if name.eq_ignore_ascii_case("header.from") => {
                 let from = from.rsplit_once('@').map_or(from, |(_, domain)| domain);
-                from.eq_ignore_ascii_case(domain)
+                canonical_domain(from) == domain
             }
             _ => true,
         };
@@ -133,66 +135,6 @@ fn finish(word: &mut String, words: &mut Vec<String>) {
     if !word.is_empty() {
         words.push(std::mem::take(word));
     }
-}
-
-/// Returns the address of a field that names exactly one, in the plain forms `ada@x` and `Ada <ada@x>`.
-pub(super) fn only_address(value: &str) -> Option<String> {
-    let mut bare = String::new();
-    let (mut depth, mut is_quoted) = (0_u32, false);
-    let mut characters = value.chars();
-    while let Some(c) = characters.next() {
-        match c {
-            '\\' if depth > 0 || is_quoted => drop(characters.next()?),
-            '"' if depth == 0 => is_quoted = !is_quoted,
-            _ if is_quoted => {}
-            '(' => depth += 1,
-            ')' => depth = depth.checked_sub(1)?,
-            _ if depth > 0 => {}
-            _ => bare.push(c),
-        }
-    }
-    if depth > 0 || is_quoted || bare.contains([',', ';', ':']) {
-        return None;
-    }
-    let address = match bare.split_once('<') {
-        Some((name, rest)) => {
-            let address = rest.trim_end().strip_suffix('>')?;
-            (!name.contains(['@', '>'])).then_some(address)?
-        }
-        None => bare.as_str(),
-    };
-    let address = address.trim().to_ascii_lowercase();
-    is_address(&address).then_some(address)
-}
-
-/// Returns whether this is a complete address of characters that need no decoding or quoting.
-pub(super) fn is_address(address: &str) -> bool {
-    let Some((local, domain)) = address.split_once('@') else { return false };
-    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b".!#$%&'*+/=?^_`{|}~-".contains(&byte);
-    let is_domain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-');
-    (1..=64).contains(&local.len())
-        && (1..=100).contains(&domain.len())
-        && local.bytes().all(is_plain)
-        && domain.bytes().all(is_domain)
-        && !domain.starts_with(['.', '-'])
-        && !domain.ends_with(['.', '-'])
-}
-
-/// Returns whether a program wrote the mail. Automatic replies are not answered, or two programs could answer each
-/// other forever.
-fn is_of_a_machine(head: &Head) -> bool {
-    let is_word = |name: &str, words: &[&str]| {
-        head.all(name)
-            .any(|value| words.iter().any(|word| value.trim().to_ascii_lowercase().starts_with(word)))
-    };
-    let is_automatic = head.all("auto-submitted").any(|value| !value.trim().eq_ignore_ascii_case("no"));
-    let is_bounce = head.all("return-path").any(|value| value.trim() == "<>");
-    is_automatic
-        || is_bounce
-        || head.has_any("list-")
-        || is_word("precedence", &["bulk", "list", "junk", "auto_reply"])
-        || is_word("content-type", &["multipart/report", "message/delivery-status"])
-        || is_word("x-auto-response-suppress", &["all", "autoreply", "oof"])
 }
 
 #[cfg(test)]

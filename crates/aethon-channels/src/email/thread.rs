@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use ring::digest::{SHA256, digest};
 use serde::{Deserialize, Serialize};
 
-use super::proof::is_address;
+use super::address::is_address;
 
 /// How many bytes of the hash are in a name.
 const NAME_BYTES: usize = 4;
@@ -53,6 +53,26 @@ impl Thread {
         let text = serde_json::to_string(self).unwrap_or_default();
         records.put("email", &name(chat), &text, Some(until)).await
     }
+}
+
+/// Remembers the thread of a mail that we sent.
+pub(super) async fn remember_sent(
+    records: &dyn ChannelRecords,
+    chat: &str,
+    id: &str,
+    until: Timestamp,
+) -> Result<()> {
+    records.put("email", &sent_name(id), chat, Some(until)).await
+}
+
+/// Returns the thread in which we sent a mail with this id to this address.
+pub(super) async fn of_sent(records: &dyn ChannelRecords, sender: &str, id: &str) -> Result<Option<String>> {
+    let chat = records.get("email", &sent_name(id)).await?;
+    Ok(chat.filter(|chat| address(chat) == Some(sender) && chat != sender))
+}
+
+fn sent_name(id: &str) -> String {
+    format!("sent:{id}")
 }
 
 fn name(chat: &str) -> String {

@@ -15,6 +15,7 @@ use tokio::time::sleep;
 
 use super::head::Head;
 use super::imap::{Failure, Imap};
+use super::ledger::{self, Counted, Verdict};
 use super::letter::Letter;
 use super::options::UNPROVEN;
 use super::platform::{Mail, REMEMBERED};
@@ -34,6 +35,8 @@ const MAX_OF_LONG: usize = 512 << 10;
 const LOOK_BACK: SignedDuration = SignedDuration::from_hours(6 * 24);
 /// How long a stranger's thread is remembered.
 const STRANGERS_REMEMBERED: SignedDuration = SignedDuration::from_hours(1);
+/// How long the owner is not told again that a thread or a sender is not answered.
+const TOLD_FOR: SignedDuration = SignedDuration::from_hours(24);
 /// Where the position is stored, and the time of the first start.
 const PLACE: &str = "place";
 const BEGUN: &str = "begun";
@@ -192,10 +195,12 @@ impl Session {
         if cut.is_some() {
             letter.files.clear();
         }
-        let files = std::mem::take(&mut letter.files);
         let arrival = self.arrival(mail, intake, (sender, &letter, at), is_known).await?;
+        if is_known && !is_answered(mail, intake, &arrival, &letter).await? {
+            return Ok(());
+        }
         let files = match cut {
-            None => mail.files.offer((self.validity, uid), files),
+            None => mail.files.offer((self.validity, uid), std::mem::take(&mut letter.files)),
             Some(_) => vec![too_long(found.size)],
         };
         intake.arrive(Arrival { files, ..arrival }).await?;
@@ -219,7 +224,13 @@ impl Session {
         (sender, letter, at): (Sender, &Letter, Timestamp),
         is_known: bool,
     ) -> Result<Arrival> {
-        let chat = thread::chat(&sender.id, letter.root());
+        let mut chat = thread::chat(&sender.id, letter.root());
+        // Some programs name only the mail that they answer, which may be ours.
+        if let [answered] = letter.references.as_slice()
+            && let Some(known) = thread::of_sent(intake.records(), &sender.id, answered).await?
+        {
+            chat = known;
+        }
         let thread = Thread {
             subject: thread::bare_subject(&letter.subject).to_owned(),
             last: letter.id.clone(),
@@ -234,9 +245,32 @@ impl Session {
             text: text.trim().to_owned(),
             quoted: passed_on.filter(|_| !is_forwarded),
             is_forwarded,
-            ..Arrival::new(format!("{} {}", sender.id, letter.id), chat, sender, at)
+            ..Arrival::new(format!("{} {} {}", sender.id, letter.id, letter.digest()), chat, sender, at)
         })
     }
+}
+
+/// Returns whether a mail is to be answered, and tells the owner once if a bound is reached.
+async fn is_answered(mail: &Mail, intake: &Intake, arrival: &Arrival, letter: &Letter) -> Result<bool> {
+    let (sender, records) = (&arrival.sender.id, intake.records());
+    let counted = Counted { chat: &arrival.chat, id: &arrival.id, letter };
+    let Verdict::End { why, of } = ledger::judge(records, sender, &counted, mail.now()).await? else {
+        return Ok(true);
+    };
+    tracing::warn!(channel = "email", sender, why, "a mail is not answered, as if a program had sent it");
+    let until = Some(mail.now() + TOLD_FOR);
+    if records.claim("email", &format!("ended:{of}"), "", until).await? {
+        let subject = thread::bare_subject(&letter.subject);
+        let text = format!(
+            "I do not answer a mail of {sender} (\"{subject}\"), because of {why}: as programs do that answer each other. \
+             It stays unread in the mailbox. I answer again after an hour, or in a new thread."
+        );
+        let is_other = mail.home.as_deref().is_some_and(|home| thread::address(home) != Some(sender));
+        if !intake.tell_owner(&text, is_other).await? {
+            tracing::warn!(channel = "email", sender, "no channel has a default recipient to tell the owner");
+        }
+    }
+    Ok(false)
 }
 
 /// Stands for the files of an oversized mail, none of which were read.

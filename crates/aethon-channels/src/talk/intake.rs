@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use aethon_core::assistant::Assistant;
 use aethon_core::audit::{AuditAction, AuditEntry};
-use aethon_core::channel::ChannelRecords;
+use aethon_core::channel::{ChannelRecords, NewDelivery};
 use aethon_core::clock::Clock;
 use aethon_core::error::Result;
 use aethon_core::ids::{SessionId, TurnId};
@@ -55,6 +55,8 @@ const MAX_AT_ONCE: usize = 4;
 /// The longest pause before retrying one that could not be stored.
 const MAX_PAUSE: Duration = Duration::from_secs(60);
 
+/// The channel of the page.
+const PAGE: &str = "webchat";
 const STRANGER: &str = "Sorry, I only talk to people I know.";
 const PAIRED: &str = "You are connected. Write to me whenever you like; /help lists the commands.";
 /// The same for everyone without access, whatever they pressed: it reveals neither whose prompt it is nor whether it
@@ -200,6 +202,19 @@ impl Intake {
         self.waiting.done(&entry).await;
     }
 
+    /// Says which files were not taken: in the answer where the platform can, else in a message of its own.
+    async fn tell_of_files(&self, arrival: &Arrival, notes: &[String], starts_nothing: bool) -> Result<()> {
+        let Some(note) = Some(notes.join("\n\n")).filter(|note| !note.is_empty()) else { return Ok(()) };
+        tracing::info!(channel = self.outlet.channel(), "a file was not taken");
+        let name = format!("told:file:{}", arrival.id);
+        let is_told = self.records().get(self.outlet.channel(), &name).await?.is_some();
+        if !starts_nothing && !is_told && self.outlet.platform.mention(&arrival.chat, &note).await? {
+            let until = Some(self.clock().now() + SEEN_FOR);
+            return self.records().put(self.outlet.channel(), &name, "", until).await;
+        }
+        self.tell_once(arrival, "file", note).await
+    }
+
     /// Returns whether someone may write.
     pub(crate) async fn may_write(&self, sender: &Sender) -> Result<bool> {
         let rules = &self.outlet.rules;
@@ -233,6 +248,30 @@ impl Intake {
             self.outlet.say(chat, text).await?;
         }
         Ok(())
+    }
+
+    /// Tells the owner something on the first channel with a default recipient. On this channel only if `is_fit_here`.
+    pub(crate) async fn tell_owner(&self, text: &str, is_fit_here: bool) -> Result<bool> {
+        let (courier, own) = (&self.outlet.services.courier, self.outlet.channel());
+        let mut others = courier.channels();
+        others.retain(|name| name != own);
+        // The page has a recipient always, but is read less often.
+        others.sort_by_key(|name| name == PAGE);
+        let has_home = is_fit_here && self.outlet.rules.home.is_some();
+        let at = others.iter().position(|name| name == PAGE).unwrap_or(others.len());
+        others.splice(at..at, has_home.then(|| own.to_owned()));
+        let session = outlet::session(own, "owner", 1)?;
+        let expires_at = self.clock().now() + SEEN_FOR;
+        for channel in others {
+            let word = NewDelivery::new(channel, text, expires_at);
+            match courier.send(&session, &TurnId::fresh(), word).await {
+                Ok(()) => return Ok(true),
+                // It has no default recipient.
+                Err(error) if error.is_invalid() => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(false)
     }
 
     /// Handles a button press. Returns the response to the person. Someone who could write when the prompt was shown
@@ -392,12 +431,10 @@ impl Intake {
     async fn submit(&self, admitted: &Admitted, taken: Taken) -> Result<()> {
         let Admitted { arrival, session, person } = admitted;
         let Taken { files: mut attachments, spoken, notes } = taken;
-        for note in &notes {
-            tracing::info!(channel = self.outlet.channel(), "a file was not taken");
-            self.tell_once(arrival, "file", note.clone()).await?;
-        }
         let passes_files_on = self.outlet.platform.dialect().passes_files_on;
         let Worded { text, quoted } = wording(arrival, &spoken, passes_files_on);
+        let is_empty = text.trim().is_empty() && quoted.is_none() && attachments.is_empty();
+        self.tell_of_files(arrival, &notes, is_empty).await?;
         if text.trim().is_empty() && quoted.is_none() && attachments.is_empty() {
             return Ok(());
         }

@@ -29,6 +29,12 @@ pub(crate) trait Platform: Send + Sync {
     /// Fetches a file of a message that the intake has admitted, possibly before a restart.
     async fn fetch(&self, file: &RemoteFile) -> Result<Vec<u8>, Fault>;
 
+    /// Mentions something in the next message to this chat. Returns whether it will be: most platforms say it in a message of
+    /// its own.
+    async fn mention(&self, _chat: &str, _note: &str) -> Result<bool, aethon_core::error::Error> {
+        Ok(false)
+    }
+
     /// Checks whether the platform grants us access, without sending or receiving anything.
     async fn inspect(&self) -> Vec<Check>;
 }

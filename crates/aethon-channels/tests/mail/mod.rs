@@ -1,5 +1,6 @@
 //! An IMAP and an SMTP server on loopback, as strict as real ones about the commands they receive.
 
+pub mod bench;
 mod mailbox;
 mod post;
 

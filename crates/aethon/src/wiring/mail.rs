@@ -9,7 +9,7 @@ use aethon_config::schema::Email;
 use aethon_core::messenger::{GroupMode, Streaming};
 use aethon_core::program::Program;
 
-use super::messenger_parts::{EMAIL, MessengerDeps, common, lowered};
+use super::messenger_parts::{EMAIL, MessengerDeps, common};
 
 pub(super) fn channel(config: &Config, deps: &MessengerDeps) -> Option<Messenger> {
     let section = &config.channels.email;
@@ -30,7 +30,10 @@ pub(super) fn channel(config: &Config, deps: &MessengerDeps) -> Option<Messenger
     // A mail cannot be edited, so the reply is sent when it is complete.
     let common = common!(section, GroupMode::Off, Streaming::Off);
     let rules = common.rules(EMAIL, config, deps);
-    let rules = Rules { owners: rules.owners.map(lowered), ..rules };
+    let rules = Rules {
+        owners: rules.owners.map(|list| list.iter().map(|owner| email::canonical(owner)).collect()),
+        ..rules
+    };
     Some(email::channel(options, rules, deps.services.clone()))
 }
 

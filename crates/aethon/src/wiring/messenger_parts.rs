@@ -66,7 +66,11 @@ impl AllowLists {
 fn listed(channel: &str, config: &Config) -> Vec<String> {
     let list = config.security.allowed_senders.get(channel).cloned().unwrap_or_default();
     // Mail addresses are compared without case, and senders arrive in lower case.
-    if channel == EMAIL { lowered(list) } else { list }
+    if channel == EMAIL {
+        list.iter().map(|entry| aethon_channels::email::canonical(entry)).collect()
+    } else {
+        list
+    }
 }
 
 pub(super) fn exchange(channel: &str, address: &str, silence: Duration) -> Option<Arc<dyn Exchange>> {
@@ -111,11 +115,6 @@ impl Common<'_> {
     }
 }
 
-/// Normalises a list of addresses to the form in which senders arrive.
-pub(super) fn lowered(list: Vec<String>) -> Vec<String> {
-    list.into_iter().map(|entry| entry.trim().to_lowercase()).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -134,6 +133,8 @@ mod tests {
         lists.reload(&with("email", " Ada@X.example"));
         assert!(telegram.get().is_empty(), "who is no longer listed is not heard any more");
         assert_eq!(*mail.get(), ["ada@x.example"], "senders come in lower case");
+        lists.reload(&with("email", "Jürgen@Bücher.example"));
+        assert_eq!(*mail.get(), ["jürgen@xn--bcher-kva.example"], "and in one form of their domain");
         // Asking again for a channel's list must not change it.
         let again = lists.of("telegram", &with("telegram", "1"));
         assert!(again.get().is_empty());

@@ -1,0 +1,96 @@
+//! The lines of a mail, with what the program that wrote it says about them.
+
+use super::mime::Flow;
+
+/// A line.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Line {
+    /// Its text; quoted lines begin with `>`.
+    pub(super) text: String,
+    /// What its program marks it as.
+    pub(super) mark: Mark,
+}
+
+/// What a mail program says about a line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) enum Mark {
+    /// Nothing.
+    #[default]
+    None,
+    /// It is quoted, by a form that people use for the words of others in general.
+    Quoted,
+    /// It says whom the lines below quote.
+    Attribution,
+    /// Not a line: another mail begins, up to [`Mark::End`] or the end.
+    Begin,
+    /// Not a line: a forwarded mail begins, up to [`Mark::End`] or the end.
+    BeginForwarded,
+    /// Not a line: the other mail ends.
+    End,
+    /// Not a line: another part of the mail begins.
+    Part,
+}
+
+impl Line {
+    /// A line about which nothing is said.
+    pub(super) fn plain(text: impl Into<String>) -> Self {
+        Self { text: text.into(), mark: Mark::None }
+    }
+
+    /// A mark between lines.
+    pub(super) fn mark(mark: Mark) -> Self {
+        Self { text: String::new(), mark }
+    }
+}
+
+/// Returns the lines of a plain text.
+pub(super) fn of_text(text: &str, flow: Option<Flow>) -> Vec<Line> {
+    let text = text.replace("\r\n", "\n").replace('\r', "\n").replace('\0', "");
+    match flow {
+        None => text.lines().map(Line::plain).collect(),
+        Some(flow) => flowed(&text, flow).into_iter().map(Line::plain).collect(),
+    }
+}
+
+/// Joins lines that end with a blank with the next one of the same quote (RFC 3676).
+fn flowed(text: &str, flow: Flow) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    let mut open: Option<usize> = None;
+    for line in text.lines() {
+        let depth = line.bytes().take_while(|byte| *byte == b'>').count();
+        let content = &line[depth..];
+        let content = content.strip_prefix(' ').unwrap_or(content);
+        let is_signature = content == "-- ";
+        let continues = open == Some(depth) && !is_signature;
+        match lines.last_mut().filter(|_| continues) {
+            Some(last) => {
+                if flow == Flow::DeleteBlank {
+                    last.pop();
+                }
+                last.push_str(content);
+            }
+            None if depth > 0 => lines.push(format!("{} {content}", ">".repeat(depth))),
+            None => lines.push(content.to_owned()),
+        }
+        open = (content.ends_with(' ') && !is_signature).then_some(depth);
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn flowed_lines_are_joined() {
+        let check =
+            |text: &str, flow: Flow, expected: &[&str]| assert_eq!(flowed(text, flow), expected, "{text:?}");
+        check("one \ntwo\nthree", Flow::KeepBlank, &["one two", "three"]);
+        check("我们 \n明天", Flow::DeleteBlank, &["我们明天"]);
+        check("> old \n> rest\nnew", Flow::KeepBlank, &["> old rest", "new"]);
+        check("> old \nnew", Flow::KeepBlank, &["> old ", "new"]);
+        check("text\n-- \nAda", Flow::KeepBlank, &["text", "-- ", "Ada"]);
+        check("text \n-- \nAda", Flow::KeepBlank, &["text ", "-- ", "Ada"]);
+        check(" From me\n >no quote", Flow::KeepBlank, &["From me", ">no quote"]);
+    }
+}
