@@ -10,10 +10,13 @@ use async_trait::async_trait;
 use crate::turn::Trust;
 
 /// The most bytes of a document that are read.
-pub const MAX_DOCUMENT: usize = 20 << 20;
+pub const MAX_DOCUMENT: usize = 32 << 20;
+
+/// The most bytes of a document that comes with a message.
+pub const MAX_ATTACHED: usize = 20 << 20;
 
 /// Number of bytes that suffice to recognise a document.
-pub const HEAD: usize = 512;
+pub const HEAD: usize = 1536;
 
 /// The kind of a document, by how it is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -88,7 +91,9 @@ impl DocumentKind {
     pub fn of(head: &[u8], name: &str, mime: &str) -> Option<Self> {
         let called = Self::called(name, mime);
         let start = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head).trim_ascii_start();
-        if start.starts_with(b"%PDF-") {
+        // What the transport left before a PDF belongs to it, as its readers have always agreed.
+        let begins_late = || head.windows(5).any(|window| window == b"%PDF-");
+        if start.starts_with(b"%PDF-") || called == Some(Self::Pdf) && begins_late() {
             return Some(Self::Pdf);
         }
         if head.starts_with(b"PK\x03\x04") {
@@ -102,7 +107,7 @@ impl DocumentKind {
         if start.starts_with(b"{\\rtf") {
             return Some(Self::RichText);
         }
-        called
+        called.filter(|kind| kind.is_textual())
     }
 
     /// Returns what a file is by its name and its media type alone.
@@ -134,6 +139,21 @@ impl DocumentKind {
     pub fn parse(name: &str) -> Option<Self> {
         Self::ALL.iter().find(|(_, known)| *known == name).map(|(kind, _)| *kind)
     }
+}
+
+/// Returns whether bytes may be text, in UTF-8, UTF-16 or an encoding of one byte for each character.
+pub fn is_readable_text(bytes: &[u8]) -> bool {
+    if std::str::from_utf8(bytes).is_ok() {
+        return true;
+    }
+    let is_even = bytes.len().is_multiple_of(2);
+    let units = |of: fn([u8; 2]) -> u16| bytes.chunks_exact(2).map(move |pair| of([pair[0], pair[1]]));
+    let is_wide = |of| char::decode_utf16(units(of)).all(|unit| unit.is_ok_and(|c| !c.is_control() || c.is_whitespace()));
+    if bytes.starts_with(b"\xff\xfe") || bytes.starts_with(b"\xfe\xff") || bytes.contains(&0) {
+        return is_even && (is_wide(u16::from_le_bytes) || is_wide(u16::from_be_bytes));
+    }
+    let is_odd = |byte: &u8| matches!(*byte, 1..=8 | 14..=31 | 127);
+    bytes.iter().any(|byte| byte.is_ascii_alphanumeric() || *byte == b' ') && !bytes.iter().any(is_odd)
 }
 
 /// A document that was read.
@@ -213,6 +233,19 @@ mod tests {
         check(b"a;b", "a.csv", "text/csv", Some(DocumentKind::Table));
         check(b"hello", "a.txt", "text/plain", None);
         check(b"\x7fELF", "a", "", None);
+        check(b"hi", "a.pdf", "application/pdf", None);
+        check(b"\0\x01%PDF-1.4", "a.pdf", "", Some(DocumentKind::Pdf));
+        check(b"how to write %PDF-1.4", "a.md", "text/markdown", None);
+    }
+
+    #[test]
+    fn text_in_other_encodings_is_text() {
+        for bytes in [b"hi".as_slice(), b"Gr\xf6\xdfe", b"\xff\xfeh\0i\0", b"h\0i\0", b"\xfe\xff\0h", b""] {
+            assert!(is_readable_text(bytes), "{bytes:?}");
+        }
+        for bytes in [b"\xff".as_slice(), b"\xff\xfe\0", b"\xff\xff\xff\xff", b"\x7fELF\x02\xff", b"a\0\xff"] {
+            assert!(!is_readable_text(bytes), "{bytes:?}");
+        }
     }
 
     #[test]

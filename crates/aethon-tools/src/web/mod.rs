@@ -17,7 +17,6 @@ mod json;
 mod jsonrpc;
 mod options;
 mod page;
-mod pdf;
 mod refusal;
 mod rules;
 mod search;
