@@ -107,7 +107,8 @@ mod tests {
 
     #[test]
     fn documents_are_found_whatever_they_are_labelled() {
-        let check = |file: Attachment, expected: Option<DocumentKind>| assert_eq!(kind(&file), expected, "{file:?}");
+        let check =
+            |file: Attachment, expected: Option<DocumentKind>| assert_eq!(kind(&file), expected, "{file:?}");
         check(file("a.pdf", "application/pdf", b"%PDF-1.7"), Some(DocumentKind::Pdf));
         check(file("a.bin", "application/octet-stream", b"%PDF-1.7"), Some(DocumentKind::Pdf));
         check(file("a.docx", "application/zip", b"PK\x03\x04"), Some(DocumentKind::Package));

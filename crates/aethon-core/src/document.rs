@@ -57,10 +57,19 @@ const PACKAGES: [(&str, &str); 16] = [
     ("epub", "application/epub+zip"),
 ];
 /// Words at the beginning of a ZIP that only documents have.
-const IN_PACKAGES: [&[u8]; 6] =
-    [b"[Content_Types].xml", b"mimetypeapplication/epub", b"mimetypeapplication/vnd.oasis", b"word/", b"xl/", b"ppt/"];
-const COMPOUNDS: [(&str, &str); 3] =
-    [("xls", "application/vnd.ms-excel"), ("doc", "application/msword"), ("ppt", "application/vnd.ms-powerpoint")];
+const IN_PACKAGES: [&[u8]; 6] = [
+    b"[Content_Types].xml",
+    b"mimetypeapplication/epub",
+    b"mimetypeapplication/vnd.oasis",
+    b"word/",
+    b"xl/",
+    b"ppt/",
+];
+const COMPOUNDS: [(&str, &str); 3] = [
+    ("xls", "application/vnd.ms-excel"),
+    ("doc", "application/msword"),
+    ("ppt", "application/vnd.ms-powerpoint"),
+];
 const OTHERS: [(&str, &str, DocumentKind); 11] = [
     ("pdf", "application/pdf", DocumentKind::Pdf),
     ("pdf", "application/x-pdf", DocumentKind::Pdf),
@@ -122,7 +131,9 @@ impl DocumentKind {
             return Some(Self::Compound);
         }
         let by_mime = OTHERS.iter().find(|(_, kind, _)| *kind == mime);
-        by_mime.or_else(|| OTHERS.iter().find(|(ending, _, _)| *ending == extension)).map(|(_, _, kind)| *kind)
+        by_mime
+            .or_else(|| OTHERS.iter().find(|(ending, _, _)| *ending == extension))
+            .map(|(_, _, kind)| *kind)
     }
 
     /// Returns whether a document of this kind is text as it stands, if that is UTF-8.
@@ -148,7 +159,9 @@ pub fn is_readable_text(bytes: &[u8]) -> bool {
     }
     let is_even = bytes.len().is_multiple_of(2);
     let units = |of: fn([u8; 2]) -> u16| bytes.chunks_exact(2).map(move |pair| of([pair[0], pair[1]]));
-    let is_wide = |of| char::decode_utf16(units(of)).all(|unit| unit.is_ok_and(|c| !c.is_control() || c.is_whitespace()));
+    let is_wide = |of| {
+        char::decode_utf16(units(of)).all(|unit| unit.is_ok_and(|c| !c.is_control() || c.is_whitespace()))
+    };
     if bytes.starts_with(b"\xff\xfe") || bytes.starts_with(b"\xfe\xff") || bytes.contains(&0) {
         return is_even && (is_wide(u16::from_le_bytes) || is_wide(u16::from_be_bytes));
     }
@@ -169,9 +182,8 @@ impl DocumentText {
     /// Returns the text for a model, at most this many bytes of it; what is missing comes first.
     pub fn for_model(&self, most: usize) -> String {
         let end = self.text.floor_char_boundary(most);
-        let cut = (end < self.text.len()).then(|| {
-            format!("It is long: {} of its {} bytes of text are here.", end, self.text.len())
-        });
+        let cut = (end < self.text.len())
+            .then(|| format!("It is long: {} of its {} bytes of text are here.", end, self.text.len()));
         let notes: Vec<String> = self.notes.iter().chain(&cut).map(|note| format!("[{note}]\n")).collect();
         let gap = if notes.is_empty() { "" } else { "\n" };
         format!("{}{gap}{}", notes.concat(), &self.text[..end])
@@ -192,7 +204,12 @@ impl fmt::Display for Unreadable {
 #[async_trait]
 pub trait DocumentReader: Send + Sync {
     /// Reads a document for a turn of this trust. If the future is dropped, the reading ends.
-    async fn read(&self, kind: DocumentKind, bytes: Vec<u8>, trust: Trust) -> Result<DocumentText, Unreadable>;
+    async fn read(
+        &self,
+        kind: DocumentKind,
+        bytes: Vec<u8>,
+        trust: Trust,
+    ) -> Result<DocumentText, Unreadable>;
 }
 
 /// A reader that reads nothing, and says why.
@@ -223,7 +240,12 @@ mod tests {
         };
         check(b"%PDF-1.7", "a", "", Some(DocumentKind::Pdf));
         check(b"%PDF-1.7", "a.docx", "text/plain", Some(DocumentKind::Pdf));
-        check(b"PK\x03\x04....word/document.xml", "a", "application/octet-stream", Some(DocumentKind::Package));
+        check(
+            b"PK\x03\x04....word/document.xml",
+            "a",
+            "application/octet-stream",
+            Some(DocumentKind::Package),
+        );
         check(b"PK\x03\x04", "A.XLSX", "", Some(DocumentKind::Package));
         check(b"PK\x03\x04", "a.zip", "application/zip", None);
         check(b"{\\rtf1", "a.doc", "application/msword", Some(DocumentKind::RichText));
@@ -243,7 +265,8 @@ mod tests {
         for bytes in [b"hi".as_slice(), b"Gr\xf6\xdfe", b"\xff\xfeh\0i\0", b"h\0i\0", b"\xfe\xff\0h", b""] {
             assert!(is_readable_text(bytes), "{bytes:?}");
         }
-        for bytes in [b"\xff".as_slice(), b"\xff\xfe\0", b"\xff\xff\xff\xff", b"\x7fELF\x02\xff", b"a\0\xff"] {
+        for bytes in [b"\xff".as_slice(), b"\xff\xfe\0", b"\xff\xff\xff\xff", b"\x7fELF\x02\xff", b"a\0\xff"]
+        {
             assert!(!is_readable_text(bytes), "{bytes:?}");
         }
     }

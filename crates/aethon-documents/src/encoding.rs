@@ -95,7 +95,10 @@ mod tests {
     fn a_page_says_how_it_is_to_be_read() {
         let check = |bytes: &[u8], expected: &str| assert_eq!(page(bytes), expected);
         check(b"<meta charset=windows-1251>\xef\xf0", "<meta charset=windows-1251>пр");
-        check(b"<?xml version='1.0' encoding='ISO-8859-1'?>\xe4", "<?xml version='1.0' encoding='ISO-8859-1'?>ä");
+        check(
+            b"<?xml version='1.0' encoding='ISO-8859-1'?>\xe4",
+            "<?xml version='1.0' encoding='ISO-8859-1'?>ä",
+        );
         check("<p>ä".as_bytes(), "<p>ä");
         check(b"<p>\xe4", "<p>ä");
     }

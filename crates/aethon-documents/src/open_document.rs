@@ -137,6 +137,13 @@ fn number(tag: &Tag<'_>, name: &str) -> usize {
 fn is_left_out(name: &str) -> bool {
     matches!(
         name,
-        "tracked-changes" | "creator" | "date" | "note-citation" | "forms" | "font-face-decls" | "automatic-styles" | "scripts"
+        "tracked-changes"
+            | "creator"
+            | "date"
+            | "note-citation"
+            | "forms"
+            | "font-face-decls"
+            | "automatic-styles"
+            | "scripts"
     )
 }

@@ -29,7 +29,10 @@ impl<'s> Output<'s> {
             if self.written + self.piece.len() + character.len_utf8() > MAX_TEXT {
                 if !self.is_full {
                     self.is_full = true;
-                    self.note(format!("The document has more than {} MiB of text; the rest is left out.", MAX_TEXT >> 20));
+                    self.note(format!(
+                        "The document has more than {} MiB of text; the rest is left out.",
+                        MAX_TEXT >> 20
+                    ));
                 }
                 return;
             }

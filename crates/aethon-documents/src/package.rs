@@ -25,9 +25,13 @@ pub(crate) struct Package<'b> {
 
 impl<'b> Package<'b> {
     pub(crate) fn open(bytes: &'b [u8]) -> Result<Self, Error> {
-        let archive = ZipArchive::new(Cursor::new(bytes)).map_err(|fault| Error::damaged("its archive", fault))?;
+        let archive =
+            ZipArchive::new(Cursor::new(bytes)).map_err(|fault| Error::damaged("its archive", fault))?;
         if archive.len() > MAX_FILES {
-            return Err(Error::new(format!("it holds {} files, and at most {MAX_FILES} are read", archive.len())));
+            return Err(Error::new(format!(
+                "it holds {} files, and at most {MAX_FILES} are read",
+                archive.len()
+            )));
         }
         Ok(Self { archive, left: MAX_ALL })
     }
@@ -60,7 +64,9 @@ impl<'b> Package<'b> {
         let most = MAX_FILE.min(self.left);
         let mut bytes = Vec::new();
         // What it says about its size is not believed.
-        file.take(most + 1).read_to_end(&mut bytes).map_err(|fault| Error::damaged(&format!("its part {name}"), fault))?;
+        file.take(most + 1)
+            .read_to_end(&mut bytes)
+            .map_err(|fault| Error::damaged(&format!("its part {name}"), fault))?;
         let length = bytes.len() as u64;
         if length > most {
             return Err(Error::new(format!("its part {name} unpacks to more than {} MiB", most >> 20)));

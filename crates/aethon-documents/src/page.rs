@@ -9,7 +9,8 @@ use crate::output::Output;
 const MAX_DEPTH: usize = 512;
 
 pub(crate) fn read(html: &str, out: &mut Output<'_>) {
-    let mut reader = Page { flow: Flow::new(out), open: Vec::new(), hidden: 0, preformatted: 0, items: Vec::new() };
+    let mut reader =
+        Page { flow: Flow::new(out), open: Vec::new(), hidden: 0, preformatted: 0, items: Vec::new() };
     let mut emitter = DefaultEmitter::default();
     // Without a tree builder, this makes the tokenizer treat scripts and styles as raw text.
     emitter.naively_switch_states(true);
@@ -52,16 +53,24 @@ impl Page<'_, '_> {
     fn start(&mut self, tag: &StartTag<()>) {
         let name: &[u8] = &tag.name;
         match name {
-            b"br" => return if self.hidden == 0 { self.flow.break_line() },
-            b"hr" => return if self.hidden == 0 { self.flow.end_paragraph() },
+            b"br" => {
+                return if self.hidden == 0 {
+                    self.flow.break_line()
+                };
+            }
+            b"hr" => {
+                return if self.hidden == 0 {
+                    self.flow.end_paragraph()
+                };
+            }
             b"img" | b"image" => {
                 let alt = attribute(tag, b"alt").filter(|alt| !alt.trim().is_empty());
                 return if let Some(alt) = alt.filter(|_| self.hidden == 0) {
                     self.flow.text(&format!("[image: {}]", alt.trim()));
                 };
             }
-            b"area" | b"base" | b"col" | b"embed" | b"input" | b"link" | b"meta" | b"param" | b"source" | b"track"
-            | b"wbr" => return,
+            b"area" | b"base" | b"col" | b"embed" | b"input" | b"link" | b"meta" | b"param" | b"source"
+            | b"track" | b"wbr" => return,
             _ => {}
         }
         while self.open.last().is_some_and(|open| ends_before(&open.name, name)) {
@@ -74,7 +83,8 @@ impl Page<'_, '_> {
         }
         let is_hidden = is_invisible(tag);
         self.hidden += usize::from(is_hidden);
-        let link = attribute(tag, b"href").filter(|href| href.starts_with("http") || href.starts_with("mailto:"));
+        let link =
+            attribute(tag, b"href").filter(|href| href.starts_with("http") || href.starts_with("mailto:"));
         let link = link.filter(|_| name == b"a");
         self.open.push(Open { name: name.to_vec(), is_hidden, link });
         if self.hidden == 0 {
@@ -188,8 +198,19 @@ fn is_invisible(tag: &StartTag<()>) -> bool {
     let style = attribute(tag, b"style").unwrap_or_default().to_ascii_lowercase().replace(' ', "");
     matches!(
         name,
-        b"script" | b"style" | b"noscript" | b"template" | b"svg" | b"iframe" | b"object" | b"canvas" | b"audio"
-            | b"video" | b"datalist" | b"dialog" | b"noframes"
+        b"script"
+            | b"style"
+            | b"noscript"
+            | b"template"
+            | b"svg"
+            | b"iframe"
+            | b"object"
+            | b"canvas"
+            | b"audio"
+            | b"video"
+            | b"datalist"
+            | b"dialog"
+            | b"noframes"
     ) || tag.attributes.contains_key(b"hidden".as_slice())
         || style.contains("display:none")
         || style.contains("visibility:hidden")
@@ -198,9 +219,36 @@ fn is_invisible(tag: &StartTag<()>) -> bool {
 fn is_block(name: &[u8]) -> bool {
     matches!(
         name,
-        b"p" | b"div" | b"h1" | b"h2" | b"h3" | b"h4" | b"h5" | b"h6" | b"blockquote" | b"article" | b"section" | b"main"
-            | b"nav" | b"aside" | b"header" | b"footer" | b"form" | b"fieldset" | b"figure" | b"figcaption" | b"dl"
-            | b"dt" | b"dd" | b"address" | b"body" | b"head" | b"title" | b"center" | b"details" | b"summary" | b"caption"
+        b"p" | b"div"
+            | b"h1"
+            | b"h2"
+            | b"h3"
+            | b"h4"
+            | b"h5"
+            | b"h6"
+            | b"blockquote"
+            | b"article"
+            | b"section"
+            | b"main"
+            | b"nav"
+            | b"aside"
+            | b"header"
+            | b"footer"
+            | b"form"
+            | b"fieldset"
+            | b"figure"
+            | b"figcaption"
+            | b"dl"
+            | b"dt"
+            | b"dd"
+            | b"address"
+            | b"body"
+            | b"head"
+            | b"title"
+            | b"center"
+            | b"details"
+            | b"summary"
+            | b"caption"
     )
 }
 

@@ -140,7 +140,8 @@ impl<'b, 'o, 's> Reader<'b, 'o, 's> {
         while self.bytes.get(self.at).is_some_and(u8::is_ascii_digit) && self.at - from < 12 {
             self.at += 1;
         }
-        let number = std::str::from_utf8(&self.bytes[from..self.at]).ok().and_then(|digits| digits.parse().ok());
+        let number =
+            std::str::from_utf8(&self.bytes[from..self.at]).ok().and_then(|digits| digits.parse().ok());
         if self.bytes.get(self.at) == Some(&b' ') {
             self.at += 1;
         }
@@ -150,7 +151,8 @@ impl<'b, 'o, 's> Reader<'b, 'o, 's> {
     fn symbol(&mut self, symbol: u8) {
         match symbol {
             b'\'' => {
-                let digits = self.bytes.get(self.at..self.at + 2).and_then(|digits| std::str::from_utf8(digits).ok());
+                let digits =
+                    self.bytes.get(self.at..self.at + 2).and_then(|digits| std::str::from_utf8(digits).ok());
                 self.at += 2;
                 if let Some(byte) = digits.and_then(|digits| u8::from_str_radix(digits, 16).ok()) {
                     self.byte(byte);
@@ -192,9 +194,9 @@ impl<'b, 'o, 's> Reader<'b, 'o, 's> {
             ("f", Some(font)) => self.state.encoding = self.fonts.get(&font).copied().unwrap_or(self.page),
             ("plain", _) => self.state.encoding = self.page,
             (
-                "colortbl" | "stylesheet" | "info" | "pict" | "object" | "themedata" | "filetbl" | "listtable"
-                | "revtbl" | "datastore" | "xmlnstbl" | "fldinst" | "latentstyles" | "nonshppict" | "bkmkstart"
-                | "bkmkend" | "generator",
+                "colortbl" | "stylesheet" | "info" | "pict" | "object" | "themedata" | "filetbl"
+                | "listtable" | "revtbl" | "datastore" | "xmlnstbl" | "fldinst" | "latentstyles"
+                | "nonshppict" | "bkmkstart" | "bkmkend" | "generator",
                 _,
             ) => self.state.destination = Destination::Nothing,
             ("shppict" | "shpinst" | "shptxt" | "fldrslt" | "ud", _) if self.is_shown_above() => {

@@ -203,7 +203,9 @@ mod tests {
 
     #[test]
     fn numbers_are_shown_as_programs_show_them() {
-        for (number, expected) in [(0.1 + 0.2, "0.3"), (42.0, "42"), (-1.5, "-1.5"), (1e21, "1000000000000000000000")] {
+        for (number, expected) in
+            [(0.1 + 0.2, "0.3"), (42.0, "42"), (-1.5, "-1.5"), (1e21, "1000000000000000000000")]
+        {
             assert_eq!(float(number), expected);
         }
     }

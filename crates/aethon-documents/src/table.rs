@@ -12,8 +12,11 @@ const SAMPLE: usize = 20;
 
 pub(crate) fn read(text: &str, out: &mut Output<'_>) {
     let text = without_declaration(text);
-    let mut reader =
-        ReaderBuilder::new().has_headers(false).flexible(true).delimiter(delimiter(text)).from_reader(text.as_bytes());
+    let mut reader = ReaderBuilder::new()
+        .has_headers(false)
+        .flexible(true)
+        .delimiter(delimiter(text))
+        .from_reader(text.as_bytes());
     let mut row = StringRecord::new();
     let mut is_first = true;
     loop {
@@ -82,11 +85,19 @@ mod tests {
 
     #[test]
     fn what_stands_between_values_is_found() {
-        for text in ["a,b\n1,2\n", "a;b\n1;2\n", "a\tb\n1\t2", "a|b\r\n1|2", "sep=;\na;b\n1;2", "\"a\",\"b\"\n1,2"] {
+        for text in
+            ["a,b\n1,2\n", "a;b\n1;2\n", "a\tb\n1\t2", "a|b\r\n1|2", "sep=;\na;b\n1;2", "\"a\",\"b\"\n1,2"]
+        {
             assert_eq!(table(text), "| a | b |\n| --- | --- |\n| 1 | 2 |\n", "{text}");
         }
-        assert_eq!(table("price;what\n1,5;x\n2,5;y"), "| price | what |\n| --- | --- |\n| 1,5 | x |\n| 2,5 | y |\n");
-        assert_eq!(table("a,b\n\"one\ntwo, three\",\"say \"\"hi\"\"\""), "| a | b |\n| --- | --- |\n| one two, three | say \"hi\" |\n");
+        assert_eq!(
+            table("price;what\n1,5;x\n2,5;y"),
+            "| price | what |\n| --- | --- |\n| 1,5 | x |\n| 2,5 | y |\n"
+        );
+        assert_eq!(
+            table("a,b\n\"one\ntwo, three\",\"say \"\"hi\"\"\""),
+            "| a | b |\n| --- | --- |\n| one two, three | say \"hi\" |\n"
+        );
         assert_eq!(table("only\nwords"), "| only |\n| --- |\n| words |\n");
     }
 }

@@ -168,5 +168,8 @@ impl Word<'_, '_, '_> {
 
 /// What was deleted, what stands twice for older programs, instructions to programs, and what an edit moved away.
 fn is_left_out(name: &str) -> bool {
-    matches!(name, "del" | "moveFrom" | "Fallback" | "instrText" | "delInstrText" | "tabs" | "separator" | "rubyPr")
+    matches!(
+        name,
+        "del" | "moveFrom" | "Fallback" | "instrText" | "delInstrText" | "tabs" | "separator" | "rubyPr"
+    )
 }

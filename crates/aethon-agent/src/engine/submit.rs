@@ -132,7 +132,8 @@ impl Shared {
         if is_stopped {
             documents::leave(&mut job.inbound, "the turn was stopped before it was read");
         }
-        (job.message, job.replaces) = admit(&*self.services.log, &job.inbound, job.message.created_at).await?;
+        (job.message, job.replaces) =
+            admit(&*self.services.log, &job.inbound, job.message.created_at).await?;
         Ok(())
     }
 

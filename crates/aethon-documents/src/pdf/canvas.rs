@@ -1,8 +1,8 @@
 //! Takes what a page draws, and keeps its characters and where they stand.
 
 use hayro_interpret::font::{Glyph, GlyphRun};
-use hayro_interpret::hayro_cmap::BfString;
-use hayro_interpret::kurbo::{Affine, BezPath, Point, Rect};
+use hayro_interpret::hayro_cmap::{BfString, WritingMode};
+use hayro_interpret::kurbo::{Affine, BezPath, Point, Rect, Vec2};
 use hayro_interpret::{BlendMode, ClipPath, Device, DrawMode, DrawProps, Image, ImageDrawProps, SoftMask};
 
 use super::collections::Fonts;
@@ -31,12 +31,21 @@ pub(super) struct Canvas<'a> {
     /// How many characters are unknown.
     pub(super) unknown: usize,
     pub(super) has_pictures: bool,
+    /// Where the last run began, and how many characters were there before it.
+    last_fill: Option<(Point, usize)>,
     pub(super) is_full: bool,
 }
 
 impl<'a> Canvas<'a> {
     pub(super) fn new(fonts: Fonts<'a>) -> Self {
-        Self { fonts, characters: Vec::new(), unknown: 0, has_pictures: false, is_full: false }
+        Self {
+            fonts,
+            characters: Vec::new(),
+            unknown: 0,
+            has_pictures: false,
+            last_fill: None,
+            is_full: false,
+        }
     }
 
     fn meaning(&self, glyph: &Glyph<'_>) -> Option<String> {
@@ -55,7 +64,7 @@ impl<'a> Canvas<'a> {
         })
     }
 
-    fn add(&mut self, glyph: &Glyph<'_>, transform: Affine) {
+    fn add(&mut self, glyph: &Glyph<'_>, transform: Affine, is_vertical: bool) {
         if self.characters.len() >= MAX_CHARACTERS {
             self.is_full = true;
             return;
@@ -72,10 +81,21 @@ impl<'a> Canvas<'a> {
             Glyph::Type3(_) => None,
         };
         let advance = advance.filter(|advance| *advance > 0.0).unwrap_or(EM / 2.0);
-        let along = transform * Point::new(advance, 0.0) - at;
+        let along = if is_vertical { -up } else { transform * Point::new(advance, 0.0) - at };
         if at.x.is_finite() && at.y.is_finite() {
-            self.characters.push(Character { text, x: at.x, y: at.y, end: at.x + along.x, size });
+            let (x, y) = turned(at.to_vec2(), along);
+            self.characters.push(Character { text, x, y, end: x + along.hypot(), size });
         }
+    }
+}
+
+/// Turns the page so that a line in this direction runs to the right, which lines of turned pages do not.
+fn turned(at: Vec2, along: Vec2) -> (f64, f64) {
+    match (along.x.abs() >= along.y.abs(), along.x >= 0.0, along.y >= 0.0) {
+        (true, true, _) => (at.x, at.y),
+        (true, false, _) => (-at.x, -at.y),
+        (false, _, true) => (at.y, -at.x),
+        (false, _, false) => (-at.y, at.x),
     }
 }
 
@@ -95,13 +115,15 @@ impl Device<'_> for Canvas<'_> {
         if let (DrawMode::Stroke(_), Some(last), Some(first)) =
             (mode, self.characters.len().checked_sub(run.glyphs().len()), run.glyphs().first())
         {
-            let at = props.transform * first.transform() * Point::ZERO;
-            if self.characters.get(last).is_some_and(|c| (c.x - at.x).abs() + (c.y - at.y).abs() < 0.01) {
+            if self.last_fill == Some((props.transform * first.transform() * Point::ZERO, last)) {
                 return;
             }
         }
+        let first = run.glyphs().first().map(|first| props.transform * first.transform() * Point::ZERO);
+        self.last_fill = first.map(|first| (first, self.characters.len()));
+        let is_vertical = run.writing_mode() == WritingMode::Vertical;
         for glyph in run.glyphs() {
-            self.add(glyph, props.transform * glyph.transform());
+            self.add(glyph, props.transform * glyph.transform(), is_vertical);
         }
     }
 

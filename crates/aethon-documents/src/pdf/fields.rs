@@ -98,8 +98,11 @@ fn shown(value: &Object<'_>, depth: usize) -> Option<String> {
         Object::Name(name) => Some(name.as_str().to_owned()),
         Object::Stream(stream) => stream.decoded().ok().map(|text| decoded(&text)),
         Object::Array(list) if depth < 2 => {
-            let values: Vec<String> =
-                list.iter::<Object<'_>>().take(MAX_DEPTH).filter_map(|value| shown(&value, depth + 1)).collect();
+            let values: Vec<String> = list
+                .iter::<Object<'_>>()
+                .take(MAX_DEPTH)
+                .filter_map(|value| shown(&value, depth + 1))
+                .collect();
             Some(values.join(", "))
         }
         Object::Dict(_) => Some("(signed)".to_owned()),

@@ -35,7 +35,7 @@ pub(crate) fn read(bytes: Vec<u8>, out: &mut Output<'_>) -> Result<(), Error> {
         seen.pages += 1;
         if pages.len() > 1 {
             out.gap();
-            out.push(&format!("[page {}]\n\n", number + 1));
+            out.push(&format!("--- page {} ---\n\n", number + 1));
         }
         read_page(&pdf, page, &collections, &mut seen, out);
         out.flush();

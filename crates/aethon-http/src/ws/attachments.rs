@@ -29,7 +29,9 @@ fn checked_file(file: Attachment) -> Result<Attachment, Refusal> {
     let is_image = matches!(mime.as_str(), "image/png" | "image/jpeg" | "image/gif" | "image/webp");
     let is_text = mime.strip_prefix("text/").is_some_and(|kind| !kind.is_empty());
     let unknown = || {
-        refused(format!("{name} cannot be attached: use PNG, JPEG, GIF or WebP pictures, text, or a document."))
+        refused(format!(
+            "{name} cannot be attached: use PNG, JPEG, GIF or WebP pictures, text, or a document."
+        ))
     };
     let may_be_document = !is_image && DocumentKind::called(&name, &mime).is_some();
     if !(is_image || is_text || may_be_document) {
@@ -38,7 +40,8 @@ fn checked_file(file: Attachment) -> Result<Attachment, Refusal> {
     let bytes = STANDARD.decode(&file.data).map_err(|_| {
         refused(format!("{name} did not arrive whole: its data is not standard base64. Attach it again."))
     })?;
-    let is_document = may_be_document && DocumentKind::of(&bytes[..bytes.len().min(HEAD)], &name, &mime).is_some();
+    let is_document =
+        may_be_document && DocumentKind::of(&bytes[..bytes.len().min(HEAD)], &name, &mime).is_some();
     if !(is_image || is_text || is_document) {
         return Err(unknown());
     }

@@ -53,7 +53,8 @@ mod tests {
 
     #[test]
     fn an_answer_counts_as_far_as_it_goes() {
-        let answer = |text: &str, end: Vec<u8>| parse([text.as_bytes().to_vec(), end].concat(), "it took too long");
+        let answer =
+            |text: &str, end: Vec<u8>| parse([text.as_bytes().to_vec(), end].concat(), "it took too long");
         let read = answer("words\n", of_notes(&["One.".into(), "Two.".into()])).unwrap();
         assert_eq!((read.text.as_str(), read.notes.len()), ("words\n", 2));
         assert_eq!(answer("", of_notes(&[])), Ok(DocumentText::default()));
@@ -61,6 +62,9 @@ mod tests {
         assert!(answer("words", of_refusal("it is damaged")).unwrap().notes[0].contains("damaged"));
         assert!(answer("words", Vec::new()).unwrap().notes[0].contains("too long"));
         assert_eq!(answer("", Vec::new()).unwrap_err().0, "it took too long");
-        assert!(answer("words", b"\0+One".to_vec()).unwrap().notes[0].contains("too long"), "its end is missing");
+        assert!(
+            answer("words", b"\0+One".to_vec()).unwrap().notes[0].contains("too long"),
+            "its end is missing"
+        );
     }
 }

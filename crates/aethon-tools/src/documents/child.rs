@@ -57,7 +57,8 @@ impl DocumentReader for DocumentChildren {
         }
         let Some(launcher) = self.launcher.clone() else {
             return Err(Unreadable(
-                "the program that embeds Aethon has named no launcher, which reading documents needs".to_owned(),
+                "the program that embeds Aethon has named no launcher, which reading documents needs"
+                    .to_owned(),
             ));
         };
         static SLOTS: LazyLock<SharedSlots> = LazyLock::new(|| SharedSlots::of(AT_ONCE));
@@ -65,7 +66,8 @@ impl DocumentReader for DocumentChildren {
         let cannot = |error: io::Error| Unreadable(format!("its reader could not be started ({error})"));
         let (ours, theirs) = Pipe::pair().map_err(cannot)?;
         let start = move || start(&launcher, kind, theirs);
-        let started = tokio::task::spawn_blocking(start).await.unwrap_or_else(|_| Err(io::Error::other("a fault")));
+        let started =
+            tokio::task::spawn_blocking(start).await.unwrap_or_else(|_| Err(io::Error::other("a fault")));
         let mut child = Running(Some(started.map_err(cannot)?));
         let talk = talk(ours, bytes);
         let (answer, is_late) = match tokio::time::timeout(TIME, talk).await {
@@ -77,7 +79,10 @@ impl DocumentReader for DocumentChildren {
     }
 }
 
-#[expect(clippy::disallowed_methods, reason = "a child that is this very program, and builds its walls itself")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a child that is this very program, and builds its walls itself"
+)]
 fn start(launcher: &PathBuf, kind: DocumentKind, pipe: Pipe) -> io::Result<Child> {
     let (input, output) = (OwnedFd::from(pipe.try_clone()?), OwnedFd::from(pipe));
     let mut command = Command::new(launcher);
@@ -109,7 +114,9 @@ fn words(status: Option<ExitStatus>, is_late: bool) -> String {
     match status.and_then(|status| status.signal()) {
         _ if is_late => format!("it took longer than {} s", TIME.as_secs()),
         Some(signal) if TOO_LONG.contains(&signal) => "it took too much processor time".to_owned(),
-        Some(ABORTED) => format!("it takes more than {} MiB of memory, or is nested too deeply", MEMORY >> 20),
+        Some(ABORTED) => {
+            format!("it takes more than {} MiB of memory, or is nested too deeply", MEMORY >> 20)
+        }
         _ => "it broke its reader".to_owned(),
     }
 }

@@ -178,7 +178,8 @@ fn read(mut source: Source, arguments: Arguments, chars: usize) -> Result<Found,
     let Source { mut file, length, is_owners } = source;
     // Lines of two-byte units cannot be searched as they are.
     let is_wide = head.starts_with(b"\xff\xfe") || head.starts_with(b"\xfe\xff");
-    let read = if is_wide { Err(not_text(path, length)) } else { text_of(&mut file, length, &arguments, chars) };
+    let read =
+        if is_wide { Err(not_text(path, length)) } else { text_of(&mut file, length, &arguments, chars) };
     match read {
         Ok(output) => Ok(Found::Read(output.of_the_owner(is_owners))),
         Err(error) if error.to_string().contains(NOT_TEXT) && length <= MAX_DOCUMENT as u64 => {

@@ -7,8 +7,8 @@ use ureq::http::{HeaderMap, header};
 use url::Url;
 
 use super::body::Body;
-use super::html::{self, Readable};
 use super::charset;
+use super::html::{self, Readable};
 
 /// Maximum bytes read of text, HTML and data.
 const MAX_TEXT: usize = 5 << 20;
@@ -84,11 +84,14 @@ fn kind_by_content(kind: Kind, bytes: &[u8]) -> Kind {
     let begins_with = |words: &str| {
         start.get(..words.len()).is_some_and(|head| head.eq_ignore_ascii_case(words.as_bytes()))
     };
-    let document = DocumentKind::of(&bytes[..bytes.len().min(HEAD)], "", "").filter(|kind| !kind.is_textual());
+    let document =
+        DocumentKind::of(&bytes[..bytes.len().min(HEAD)], "", "").filter(|kind| !kind.is_textual());
     match (kind, document) {
         (Kind::Unknown | Kind::Text, Some(document)) => return Kind::Document(document),
         // An error page under the name of the document.
-        (Kind::Document(DocumentKind::Pdf), None) if begins_with("<!doctype html") || begins_with("<html") => {
+        (Kind::Document(DocumentKind::Pdf), None)
+            if begins_with("<!doctype html") || begins_with("<html") =>
+        {
             return Kind::Html;
         }
         _ => {}

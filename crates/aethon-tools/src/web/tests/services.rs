@@ -178,8 +178,10 @@ async fn a_method_is_called_and_its_result_returned() {
     assert!(error.contains("-32601: Method not found"), "{error}");
     let lured = Server::new(|_, stream| redirect(stream, "/elsewhere"));
     assert!(json_rpc(&lured.url("/"), json!({"method": "sum"})).await.unwrap_err().is_denied());
-    let refused =
-        call(&web_tools(&options(&[], |_| {}), no_documents()).json_rpc, json!({"url": server.url("/"), "method": "sum"}))
-            .await;
+    let refused = call(
+        &web_tools(&options(&[], |_| {}), no_documents()).json_rpc,
+        json!({"url": server.url("/"), "method": "sum"}),
+    )
+    .await;
     assert!(refused.unwrap_err().is_denied());
 }
