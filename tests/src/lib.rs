@@ -19,6 +19,7 @@ pub mod discord;
 pub mod docker;
 pub mod dockerd;
 pub mod gateways;
+pub mod hostile;
 pub mod http;
 pub mod idle_services;
 pub mod mail;

@@ -100,7 +100,8 @@ pub(crate) struct ShotsOptions {
 }
 
 /// The packages and tests that contain the targets of `fuzz`.
-const TARGETS: [&[&str]; 7] = [
+const TARGETS: [&[&str]; 8] = [
+    &["-p", "aethon-documents", "--test", "fuzz"],
     &["-p", "aethon-providers", "--lib"],
     &["-p", "aethon-http", "--lib"],
     &["-p", "aethon-http", "--test", "heads"],

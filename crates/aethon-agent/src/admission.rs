@@ -9,6 +9,8 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use jiff::Timestamp;
 
+use crate::documents;
+
 /// Picture formats that models accept.
 const IMAGES: [&str; 4] = ["image/png", "image/jpeg", "image/gif", "image/webp"];
 
@@ -114,6 +116,12 @@ fn content(inbound: &Inbound) -> Result<Vec<Block>> {
         content.push(Block::Text { text: inbound.text.clone(), untrusted });
     }
     for attachment in &inbound.attachments {
+        if documents::kind(attachment).is_some() {
+            // Its text takes this place before the message is stored.
+            let (name, mime) = (attachment.name.clone(), attachment.mime.clone());
+            content.push(Block::File { name, mime, text: String::new(), untrusted: None });
+            continue;
+        }
         let block = block(attachment)?;
         if attachment.untrusted && matches!(block, Block::Image { .. }) {
             // A picture has no room for markers.
@@ -135,7 +143,7 @@ pub(crate) fn block(attachment: &Attachment) -> Result<Block> {
     if !is_image && !mime.starts_with("text/") && !TEXTS.contains(&mime.as_str()) {
         return Err(refused(
             attachment,
-            "is of a kind that cannot be read; send png, jpeg, gif, webp or text",
+            "is of a kind that cannot be read; send png, jpeg, gif, webp, text or a document",
         ));
     }
     let bytes = STANDARD.decode(&attachment.data).map_err(|_| refused(attachment, "is not valid base64"))?;

@@ -1,7 +1,8 @@
 //! The assistant's engine: it accepts messages, keeps them in order, asks the model, runs the tools, and stores the
 //! results.
 //!
-//! The modules: `admission` (which messages are admitted, and in which form), `dispatcher` (which turn runs when),
+//! The modules: `admission` (which messages are admitted, and in which form), `documents`
+//! (those that come with a message, as text), `dispatcher` (which turn runs when),
 //! `engine` (one turn), `models` (which one is called, in which order), `meter` (the cost of that), `window` (the
 //! part of a conversation that a model sees), `hooks` (one file per concern), `prompt` (the system prompt), `changes`
 //! (reports changes of the model's instructions to the owner), `outbox` (delivers replies elsewhere), `roster` (the
@@ -14,6 +15,7 @@ mod catch_panic;
 pub mod changes;
 mod control;
 mod dispatcher;
+mod documents;
 mod engine;
 pub mod hooks;
 mod meter;

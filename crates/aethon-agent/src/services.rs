@@ -5,6 +5,7 @@ use std::sync::Arc;
 use aethon_core::agents::AgentBoard;
 use aethon_core::audit::NoAudit;
 use aethon_core::clock::Clock;
+use aethon_core::document::{DocumentReader, NoDocuments};
 use aethon_core::event::EventBus;
 use aethon_core::hook::Review;
 use aethon_core::learned::{ModelFact, ModelKey, ModelMemory, NoMemory};
@@ -53,6 +54,8 @@ pub struct Services {
     pub bus: EventBus,
     /// The time.
     pub clock: Arc<dyn Clock>,
+    /// Turns documents that come with a message into text.
+    pub documents: Arc<dyn DocumentReader>,
     /// Wakes the delivery worker when a reply must go elsewhere.
     pub wake: DeliveryWake,
 }
@@ -81,6 +84,7 @@ impl Services {
             audit: Audit { log: Arc::new(NoAudit), redactor: Live::default() },
             bus: EventBus::default(),
             clock,
+            documents: Arc::new(NoDocuments::default()),
             wake: DeliveryWake::default(),
         }
     }

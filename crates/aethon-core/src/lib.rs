@@ -18,6 +18,7 @@ pub mod backup;
 pub mod channel;
 pub mod clock;
 mod delivery;
+pub mod document;
 mod effort;
 pub mod egress;
 pub mod embed;

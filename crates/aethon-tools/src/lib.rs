@@ -7,18 +7,19 @@
 //! tools of SOPs and scheduled jobs, `memory` and `pages` keep what should be known later, `outputs` keeps output too long
 //! for the model, `dynamic` has tools that are created while the program runs. `programs` starts programs that the
 //! assistant talks to.
-//! `slots` shares out places between the owner and strangers, and `cancel` ends work on the blocking pool.
+//! `documents` reads documents in children of this program.
+//! `slots` shares out places between the owner and strangers.
 //!
 //! `strangers` knows what turns leave as it is that the owner's words did not begin.
 //!
 //! `confine` builds the walls around every child process, `protected_paths` and `sockets` list the places closed to it,
 //! and `sandbox` and `docker` isolate commands from the rest of the machine.
 
-mod cancel;
 mod confine;
 mod conversation;
 mod desktop;
 mod docker;
+mod documents;
 mod dynamic;
 mod files;
 mod lsp;
@@ -27,7 +28,6 @@ mod messages;
 mod options;
 mod outputs;
 mod pages;
-mod pdf;
 mod programs;
 mod protected_paths;
 mod run_as;
@@ -46,6 +46,7 @@ mod workflows;
 
 pub use confine::{Confinement, Protection, SocketProtection};
 pub use docker::{DockerSandbox, PullPolicy, Trial};
+pub use documents::{DocumentChildren, document_step};
 pub use dynamic::DynamicTools;
 pub use files::{Opened, Workspace};
 pub use lsp::{LanguageServer, LanguageServers, LspOptions};

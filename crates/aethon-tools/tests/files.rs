@@ -11,11 +11,13 @@ mod common;
 
 use std::fs::{self, File};
 use std::os::unix::fs::{PermissionsExt, symlink};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use aethon_core::document::{DocumentKind, DocumentReader, DocumentText, Unreadable};
 use aethon_core::tool::{OutputBlock, Tool, ToolOutput};
+use aethon_core::turn::Trust;
 use aethon_tools::Options;
 use rustix::fs::{CWD, FileType, Mode, RenameFlags, mknodat, renameat_with};
 use serde_json::{Value, json};
@@ -26,6 +28,7 @@ const SECRET: &str = "TOP SECRET";
 /// A person's home with keys, and a workspace in it.
 struct Disk {
     folder: TempDir,
+    workspace_only: bool,
     tools: Vec<Arc<dyn Tool>>,
 }
 
@@ -46,14 +49,20 @@ impl Disk {
             fs::write(path, text).unwrap();
         }
         fs::create_dir_all(folder.path().join("outside")).unwrap();
-        let options = Options::default().with(|options| {
+        let mut disk = Self { tools: Vec::new(), workspace_only, folder };
+        disk.tools = common::all(&disk.options());
+        disk
+    }
+
+    fn options(&self) -> Options {
+        let home = self.home("");
+        Options::default().with(|options| {
             options.home = Some(home.join(".aethon"));
             options.workspace = home.join(".aethon/workspace");
             options.user_home = Some(home.clone());
-            options.workspace_only = workspace_only;
+            options.workspace_only = self.workspace_only;
             options.own = vec![home.join(".aethon/config.toml")];
-        });
-        Self { tools: common::all(&options), folder }
+        })
     }
 
     fn home(&self, path: &str) -> PathBuf {
@@ -430,28 +439,44 @@ async fn a_swap_while_tools_write_list_and_search_wins_nothing() {
     }
 }
 
-/// Documents made by fpdf2 and qpdf: letters by the numbers of glyphs, in pages that are packed into streams, and
-/// locked ones.
-#[tokio::test]
-async fn real_documents_are_read_and_locked_ones_are_named_as_such() {
-    let disk = Disk::new(true);
-    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/pdf");
-    for name in ["cid-fonts", "object-streams", "encrypted", "restricted"] {
-        fs::copy(data.join(format!("{name}.pdf")), disk.workspace(&format!("{name}.pdf"))).unwrap();
-    }
-    for name in ["cid-fonts", "object-streams"] {
-        let text = disk.call("file_read", json!({"path": format!("{name}.pdf")})).await.unwrap();
-        for part in [
-            "--- page 2 ---",
-            "Rechnung Nr. 17 für Ada: 1 234,50 €",
-            "Žluťoučký kůň — Ελληνικά — Привет",
-            "office 3.14",
-        ] {
-            assert!(text.contains(part), "{part} is missing in {name}: {text}");
+/// A reader that repeats what it was given.
+struct Repeats;
+
+#[async_trait::async_trait]
+impl DocumentReader for Repeats {
+    async fn read(&self, kind: DocumentKind, bytes: Vec<u8>, _: Trust) -> Result<DocumentText, Unreadable> {
+        if bytes.ends_with(b"locked") {
+            return Err(Unreadable("it needs a password".into()));
         }
+        let text = format!("{}\nsecond line of {} bytes\n", kind.as_str(), bytes.len());
+        Ok(DocumentText { text, notes: vec!["1 of 2 pages has no text.".into()] })
     }
-    for name in ["encrypted", "restricted"] {
-        let told = disk.call("file_read", json!({"path": format!("{name}.pdf")})).await.unwrap_err();
-        assert!(told.contains("is encrypted"), "{told}");
+}
+
+#[tokio::test]
+async fn documents_are_handed_to_their_reader_and_what_it_says_is_shown() {
+    let mut disk = Disk::new(true);
+    disk.tools = common::all_with(&disk.options(), |needs| needs.documents = Arc::new(Repeats));
+    for (name, bytes, expected) in [
+        ("a.pdf", b"%PDF-1.7".as_slice(), "[1 of 2 pages has no text.]\n\npdf\nsecond line of 8 bytes\n"),
+        ("b", b"PK\x03\x04word/", "package"),
+        ("c.rtf", b"{\\rtf1}", "rtf"),
+        ("d.csv", b"a;\xff", "csv"),
+        ("e.txt", b"\xff\xfea\0", "plain"),
+        ("f.csv", b"a;b", "a;b"),
+        ("g.html", b"<p>source</p>", "<p>source</p>"),
+        ("h.pdf", b"no PDF", "no PDF"),
+    ] {
+        fs::write(disk.workspace(name), bytes).unwrap();
+        let text = disk.call("file_read", json!({"path": name})).await.unwrap();
+        assert!(text.contains(expected), "{name}: {text}");
     }
+    let found = disk.call("file_read", json!({"path": "a.pdf", "search": "line"})).await.unwrap();
+    assert!(found.contains("2: second line of 8 bytes"), "{found}");
+    fs::write(disk.workspace("locked.pdf"), b"%PDF-1.7 locked").unwrap();
+    let told = disk.call("file_read", json!({"path": "locked.pdf"})).await.unwrap_err();
+    assert!(told.contains("the text of \"locked.pdf\" cannot be read: it needs a password"), "{told}");
+    fs::write(disk.workspace("odd.txt"), b"\x7fELF\xff locked").unwrap();
+    let told = disk.call("file_read", json!({"path": "odd.txt"})).await.unwrap_err();
+    assert!(told.contains("is not a UTF-8 text file") && told.contains("7f 45 4c 46"), "{told}");
 }

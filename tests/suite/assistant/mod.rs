@@ -3,6 +3,7 @@
 mod agents;
 mod approvals;
 mod builtin_sops;
+mod documents;
 mod many_jobs;
 mod mcp;
 mod mcp_address;

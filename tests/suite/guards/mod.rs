@@ -9,6 +9,7 @@ mod config_guard;
 mod containers;
 mod docker_daemon;
 mod foreign_pages;
+mod hostile_documents;
 mod outbound;
 mod overload;
 mod process_list;

@@ -128,7 +128,7 @@ fn voice_without_a_transcriber_is_not_downloaded() {
     let server = start(&telegram, &whisper, &home, &["transcription.provider=none"]);
     telegram.speak(OWNER, SHORT, b"hi");
     telegram.await_message(OWNER, "it is told", |posted| {
-        posted.text().ends_with("(audio/ogg); send a picture or a text file.")
+        posted.text().ends_with("(audio/ogg); send a picture, a document or a text file.")
     });
     assert_eq!((whisper.asked(), server.feature("transcription")["state"].as_str()), (0, Some("off")));
 }

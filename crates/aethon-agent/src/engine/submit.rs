@@ -17,6 +17,7 @@ use super::shared::Shared;
 use crate::admission::{admit, inherit_from_original, mark_files};
 use crate::catch_panic::catch_panic;
 use crate::dispatcher::{Job, Position, Stage};
+use crate::documents;
 
 impl Shared {
     pub(super) async fn submit(
@@ -43,6 +44,12 @@ impl Shared {
         if self.options.marks_files {
             mark_files(&mut inbound);
         }
+        if documents::has_documents(&inbound)
+            && let Some(known) = self.find_duplicate(&inbound).await?
+        {
+            // A message that is sent again is not read again.
+            return Ok(known);
+        }
         let message = admit(&*self.services.log, &inbound, self.services.clock.now()).await?;
         let (job, live) = Job::pair(TurnId::fresh(), inbound, message, surface);
         let reply = live.reply.clone();
@@ -66,6 +73,9 @@ impl Shared {
         answer: oneshot::Sender<Result<Submitted>>,
     ) {
         let turn = job.turn.clone();
+        if let Err(error) = self.read_documents(&mut job).await {
+            return self.refuse(&job, error, answer).await;
+        }
         if position == Position::First {
             self.refresh(&job.inbound.agent).await;
             self.attach_context_page(&mut job);
@@ -98,11 +108,33 @@ impl Shared {
             Ok(Err(error)) => error,
             Err(panic) => Error::internal("the storage failed").because(panic),
         };
-        let next = self.queues.release_claim(job.session(), &turn);
-        let _ = answer.send(Err(refused));
+        self.refuse(&job, refused, answer).await;
+    }
+
+    /// Gives the place of a message up that could not be stored.
+    async fn refuse(self: &Arc<Self>, job: &Job, why: Error, answer: oneshot::Sender<Result<Submitted>>) {
+        let next = self.queues.release_claim(job.session(), &job.turn);
+        let _ = answer.send(Err(why));
         if let Some(next) = next {
             self.run_queue(next).await;
         }
+    }
+
+    /// Reads the documents of a message that has its place already: messages behind it wait, as they would for the turn.
+    async fn read_documents(&self, job: &mut Job) -> Result<()> {
+        if !documents::has_documents(&job.inbound) {
+            return Ok(());
+        }
+        let is_stopped = tokio::select! {
+            () = documents::read(&*self.services.documents, &mut job.inbound) => false,
+            _ = job.stop.stopped() => true,
+        };
+        if is_stopped {
+            documents::leave(&mut job.inbound, "the turn was stopped before it was read");
+        }
+        (job.message, job.replaces) =
+            admit(&*self.services.log, &job.inbound, job.message.created_at).await?;
+        Ok(())
     }
 
     /// Answers a duplicate delivery of a turn that has ended, or that waits or runs in this process.

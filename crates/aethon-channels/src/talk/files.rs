@@ -1,5 +1,6 @@
 //! The files of a message: which are accepted, and what is said about those that are not.
 
+use aethon_core::document::DocumentKind;
 use aethon_core::message::Attachment;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -81,11 +82,12 @@ fn refusal(outlet: &RateLimitedSender, offer: &RemoteFile) -> Option<String> {
     if offer.size > outlet.rules.max_file_bytes {
         return Some(too_large(outlet, offer));
     }
-    if is_readable(&offer.mime) || speech::transcriber(outlet, offer).is_some() {
+    let is_document = DocumentKind::called(&offer.name, &offer.mime).is_some();
+    if is_document || is_readable(&offer.mime) || speech::transcriber(outlet, offer).is_some() {
         return None;
     }
     let name = shown_name(&offer.name);
-    Some(format!("I cannot read {name} ({}); send a picture or a text file.", offer.mime))
+    Some(format!("I cannot read {name} ({}); send a picture, a document or a text file.", offer.mime))
 }
 
 fn too_large(outlet: &RateLimitedSender, offer: &RemoteFile) -> String {

@@ -1,7 +1,9 @@
-//! Which attachments may come with a chat message: pictures that models can see, and text.
+//! Which attachments may come with a chat message: pictures that models can see, text, and documents that are
+//! turned into text.
 //!
 //! Everything else is refused here, where the person who attached it still sees the response.
 
+use aethon_core::document::{DocumentKind, HEAD, is_readable_text};
 use aethon_core::message::{Attachment, begins_like_picture};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -26,14 +28,23 @@ fn checked_file(file: Attachment) -> Result<Attachment, Refusal> {
     let mime = file.mime.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
     let is_image = matches!(mime.as_str(), "image/png" | "image/jpeg" | "image/gif" | "image/webp");
     let is_text = mime.strip_prefix("text/").is_some_and(|kind| !kind.is_empty());
-    if !(is_image || is_text) {
-        return Err(refused(format!(
-            "{name} cannot be attached: use PNG, JPEG, GIF or WebP pictures, or text."
-        )));
+    let unknown = || {
+        refused(format!(
+            "{name} cannot be attached: use PNG, JPEG, GIF or WebP pictures, text, or a document."
+        ))
+    };
+    let may_be_document = !is_image && DocumentKind::called(&name, &mime).is_some();
+    if !(is_image || is_text || may_be_document) {
+        return Err(unknown());
     }
     let bytes = STANDARD.decode(&file.data).map_err(|_| {
         refused(format!("{name} did not arrive whole: its data is not standard base64. Attach it again."))
     })?;
+    let is_document =
+        may_be_document && DocumentKind::of(&bytes[..bytes.len().min(HEAD)], &name, &mime).is_some();
+    if !(is_image || is_text || is_document) {
+        return Err(unknown());
+    }
     if bytes.is_empty() {
         return Err(refused(format!("{name} is empty.")));
     }
@@ -42,8 +53,8 @@ fn checked_file(file: Attachment) -> Result<Attachment, Refusal> {
             "{name} is not a picture of the type {mime}. Attach the picture itself."
         )));
     }
-    if is_text && std::str::from_utf8(&bytes).is_err() {
-        return Err(refused(format!("{name} is not text in UTF-8. Convert it and attach it again.")));
+    if is_text && !is_document && !is_readable_text(&bytes) {
+        return Err(refused(format!("{name} is not text. Attach it as what it is.")));
     }
     Ok(Attachment::new(name, mime, file.data))
 }
@@ -76,6 +87,8 @@ mod tests {
             ("image/webp", "UklGRgAAAABXRUJQ"),
             ("text/plain", "aGk="),
             ("text/markdown; charset=utf-8", "aGk="),
+            ("text/plain", "R3L232U="),
+            ("application/pdf", "JVBERi0xLjc="),
         ] {
             assert!(checked(vec![file("a", mime, data)]).is_ok(), "{mime}");
         }

@@ -5,7 +5,8 @@
 //! port, its memory or its process, and cannot leave the walls again. `walls` is how a child gets inside; `support`
 //! knows the abilities of the kernel and describes the missing ones; `places` says which places are closed now, for
 //! which `scan` looks for keys by their names, `mounts` for other paths, and `grants` computes what stays open;
-//! `landlock`, `filter`, `cover` and `capabilities` talk to the kernel. Running as another user, and isolating a
+//! `landlock`, `filter`, `cover` and `capabilities` talk to the kernel. `sealed` shuts in a process of our own that only
+//! computes. Running as another user, and isolating a
 //! command from the whole machine, is left to the sandbox (`kernel`).
 
 #[cfg(target_os = "linux")]
@@ -26,6 +27,8 @@ mod mounts;
 mod places;
 #[cfg(target_os = "linux")]
 mod scan;
+#[cfg(target_os = "linux")]
+mod sealed;
 mod support;
 mod walls;
 
@@ -33,5 +36,7 @@ mod walls;
 pub(crate) use kernel::{ALONE, ControlGroups, hand_over, step, trial};
 #[cfg(target_os = "linux")]
 pub(crate) use mounts::mounted_below;
+#[cfg(target_os = "linux")]
+pub(crate) use sealed::seal;
 pub use support::{Protection, SocketProtection};
 pub use walls::Confinement;

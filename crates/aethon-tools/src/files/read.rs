@@ -1,4 +1,4 @@
-//! `file_read`: reads a text file or a piece of it, matching lines in it, a picture, the text of a PDF, or output that
+//! `file_read`: reads a text file or a piece of it, matching lines in it, a picture, the text of a document, or output that
 //! was too long for one result. The content is untrusted data wherever the file is: the workspace also contains what
 //! commands have downloaded. Only the pages that the owner writes for the assistant count as the owner's word.
 
@@ -8,6 +8,7 @@ use std::io::{Cursor, Read, Seek, SeekFrom};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use aethon_core::document::{DocumentKind, DocumentReader, DocumentText, HEAD, MAX_DOCUMENT};
 use aethon_core::ids::SessionId;
 use aethon_core::message::begins_like_picture;
 use aethon_core::tool::{ArgumentRole, Tool, ToolContext, ToolError, ToolOutput, ToolSpec};
@@ -23,9 +24,7 @@ use super::background::blocking;
 use super::lines::{PieceError, read_piece};
 use super::search::{Bounds, lines, pattern};
 use super::workspace::Workspace;
-use crate::cancel::{self, Cancelled};
 use crate::outputs::KeptOutputs;
-use crate::pdf;
 
 /// Space reserved for the line that says how to continue.
 const NOTE: usize = 200;
@@ -33,10 +32,6 @@ const NOTE: usize = 200;
 const MAX_PICTURE: u64 = 3_750_000;
 /// Supported types of pictures.
 const PICTURES: [&str; 4] = ["image/png", "image/jpeg", "image/gif", "image/webp"];
-/// Maximum size of a PDF.
-const MAX_PDF: u64 = 32 << 20;
-/// Number of bytes that suffice to detect the type.
-const HEAD: usize = 64;
 /// Maximum number of lines that a search in a file returns.
 const MAX_HITS: usize = 200;
 /// Context lines beside each.
@@ -49,6 +44,7 @@ pub(crate) struct FileRead {
     spec: ToolSpec,
     workspace: Arc<Workspace>,
     outputs: Option<KeptOutputs>,
+    documents: Arc<dyn DocumentReader>,
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -73,11 +69,15 @@ struct Source {
 }
 
 impl FileRead {
-    pub(crate) fn new(workspace: Arc<Workspace>, outputs: Option<KeptOutputs>) -> Self {
+    pub(crate) fn new(
+        workspace: Arc<Workspace>,
+        outputs: Option<KeptOutputs>,
+        documents: Arc<dyn DocumentReader>,
+    ) -> Self {
         let spec = ToolSpec::of::<Arguments>(
             "file_read",
-            "Reads a text file, the text of a PDF, or a picture (png, jpeg, gif, webp). Relative paths start at the \
-             workspace. A long file comes in pieces; the end of each piece says how to read on. With search it tells only \
+            "Reads a text file, the text of a document (PDF, Word, Excel, PowerPoint, OpenDocument, EPUB, RTF), or a \
+             picture (png, jpeg, gif, webp). Relative paths start at the workspace. A long file comes in pieces; the end of each piece says how to read on. With search it tells only \
              the lines that match. The note on output that was cut names a handle, which is read like a path.",
         )
         .with_role("path", ArgumentRole::ReadPath)
@@ -86,7 +86,7 @@ impl FileRead {
         .open_to(Trust::Guest)
         .with_untrusted_output()
         .with_timeout(Duration::from_secs(60));
-        Self { spec, workspace, outputs }
+        Self { spec, workspace, outputs, documents }
     }
 }
 
@@ -105,19 +105,22 @@ impl Tool for FileRead {
             let source = source(&workspace, outputs.as_ref(), &session, &arguments.path)?;
             read(source, arguments, chars)
         };
-        match blocking("reading the file", work).await? {
-            Found::Read(output) => Ok(output),
-            Found::Pdf(source, arguments) => {
-                let slot = pdf::slot(context.trust()).await;
-                let reading = cancel::blocking(move |cancelled| {
-                    let _slot = slot;
-                    read_pdf(source, &arguments, chars, cancelled)
-                });
-                let failed =
-                    || Err(ToolError::failed("reading the file failed because of a fault in the program"));
-                reading.await.unwrap_or_else(failed)
+        let document = match blocking("reading the file", work).await? {
+            Found::Read(output) => return Ok(output),
+            Found::Document(document) => document,
+        };
+        let Document { kind, bytes, arguments, or_else } = document;
+        let path = &arguments.path;
+        let text = match (self.documents.read(kind, bytes, context.trust()).await, or_else) {
+            (Ok(text), _) => text,
+            // It would have been text in another encoding.
+            (Err(_), Some(error)) => return Err(error),
+            (Err(why), None) => {
+                return Err(ToolError::failed(format!("the text of {path:?} cannot be read: {why}")));
             }
-        }
+        };
+        let work = move || text_of_document(&text, &arguments, chars);
+        blocking("reading the document", work).await
     }
 }
 
@@ -125,8 +128,17 @@ impl Tool for FileRead {
 enum Found {
     /// Something that is read at once.
     Read(ToolOutput),
-    /// A PDF, which takes longer.
-    Pdf(Source, Arguments),
+    /// A document, which the reader of documents takes.
+    Document(Document),
+}
+
+/// A document, and what is asked about it.
+struct Document {
+    kind: DocumentKind,
+    bytes: Vec<u8>,
+    arguments: Arguments,
+    /// What is said if it cannot be read, other than why.
+    or_else: Option<ToolError>,
 }
 
 fn source(
@@ -158,19 +170,64 @@ fn read(mut source: Source, arguments: Arguments, chars: usize) -> Result<Found,
     if let Some(mime) = PICTURES.into_iter().find(|mime| begins_like_picture(mime, &head)) {
         return picture(source, path, mime).map(Found::Read);
     }
-    if head.starts_with(b"%PDF-") {
-        return Ok(Found::Pdf(source, arguments));
+    let kind = DocumentKind::of(&head, path, "");
+    if let Some(kind) = kind.filter(|kind| !kind.is_textual()) {
+        return whole(source, kind, arguments, None).map(Found::Document);
     }
-    let Source { file, length, is_owners } = source;
-    let output = text_of(file, length, &arguments, chars).map(|output| output.of_the_owner(is_owners));
-    output.map(Found::Read).map_err(|error| {
-        // A sample tells more than just that it is not text.
-        if error.to_string().contains("is not a UTF-8 text file") {
+    let other_encoding = kind.unwrap_or(DocumentKind::Plain);
+    let Source { mut file, length, is_owners } = source;
+    // Lines of two-byte units cannot be searched as they are.
+    let is_wide = head.starts_with(b"\xff\xfe") || head.starts_with(b"\xfe\xff");
+    let read =
+        if is_wide { Err(not_text(path, length)) } else { text_of(&mut file, length, &arguments, chars) };
+    match read {
+        Ok(output) => Ok(Found::Read(output.of_the_owner(is_owners))),
+        Err(error) if error.to_string().contains(NOT_TEXT) && length <= MAX_DOCUMENT as u64 => {
+            // A sample tells more than just that it is not text.
             let sample: Vec<String> = head.iter().take(16).map(|byte| format!("{byte:02x}")).collect();
-            return ToolError::failed(format!("{error}, beginning with {}", sample.join(" ")));
+            let error = ToolError::failed(format!("{error}, beginning with {}", sample.join(" ")));
+            file.seek(SeekFrom::Start(0)).map_err(cannot)?;
+            let source = Source { file, length, is_owners };
+            whole(source, other_encoding, arguments, Some(error)).map(Found::Document)
         }
-        error
-    })
+        Err(error) => Err(error),
+    }
+}
+
+/// Reads the bytes of a document.
+fn whole(
+    source: Source,
+    kind: DocumentKind,
+    arguments: Arguments,
+    or_else: Option<ToolError>,
+) -> Result<Document, ToolError> {
+    let path = &arguments.path;
+    if source.length > MAX_DOCUMENT as u64 {
+        let length = source.length;
+        return Err(ToolError::failed(format!(
+            "{path:?} is a document of {length} bytes; at most {MAX_DOCUMENT} are read"
+        )));
+    }
+    let mut bytes = Vec::new();
+    let read = source.file.take(MAX_DOCUMENT as u64).read_to_end(&mut bytes);
+    read.map_err(|error| ToolError::failed(format!("{path:?} cannot be read: {error}")))?;
+    Ok(Document { kind, bytes, arguments, or_else })
+}
+
+/// Returns the part of a document's text that is asked for. What is missing of it is said with each part.
+fn text_of_document(
+    document: &DocumentText,
+    arguments: &Arguments,
+    chars: usize,
+) -> Result<ToolOutput, ToolError> {
+    let length = document.text.len() as u64;
+    let notes: String = document.notes.iter().map(|note| format!("[{note}]\n")).collect();
+    if document.text.trim().is_empty() && !notes.is_empty() {
+        return Ok(ToolOutput::text(notes));
+    }
+    let chars = chars.saturating_sub(notes.len()).max(NOTE);
+    let output = text_of(Cursor::new(&document.text), length, arguments, chars)?;
+    Ok(if notes.is_empty() { output } else { ToolOutput::text(format!("{notes}\n{}", output.to_text())) })
 }
 
 fn picture(source: Source, path: &str, mime: &str) -> Result<ToolOutput, ToolError> {
@@ -187,31 +244,6 @@ fn picture(source: Source, path: &str, mime: &str) -> Result<ToolOutput, ToolErr
     Ok(ToolOutput::text(told).with_image(mime, STANDARD.encode(bytes)))
 }
 
-fn read_pdf(
-    mut source: Source,
-    arguments: &Arguments,
-    chars: usize,
-    cancelled: &Cancelled,
-) -> Result<ToolOutput, ToolError> {
-    let text = pdf_text(&mut source, &arguments.path, cancelled)?;
-    let length = text.len() as u64;
-    text_of(Cursor::new(text), length, arguments, chars)
-}
-
-fn pdf_text(source: &mut Source, path: &str, cancelled: &Cancelled) -> Result<String, ToolError> {
-    if source.length > MAX_PDF {
-        return Err(ToolError::failed(format!(
-            "{path:?} is a PDF of {} bytes; at most {MAX_PDF} are read",
-            source.length
-        )));
-    }
-    let mut bytes = Vec::new();
-    let read = source.file.by_ref().take(MAX_PDF).read_to_end(&mut bytes);
-    read.map_err(|error| ToolError::failed(format!("{path:?} cannot be read: {error}")))?;
-    pdf::text(&bytes, cancelled)
-        .map_err(|why| ToolError::failed(format!("the text of {path:?} cannot be read: {why}")))
-}
-
 fn text_of(
     file: impl Read,
     length: u64,
@@ -224,6 +256,13 @@ fn text_of(
     }
 }
 
+/// Words that say that a file is no text.
+const NOT_TEXT: &str = "is not a UTF-8 text file";
+
+fn not_text(path: &str, length: u64) -> ToolError {
+    ToolError::failed(format!("{path:?} {NOT_TEXT} ({length} bytes)"))
+}
+
 fn piece(file: impl Read, length: u64, arguments: &Arguments, chars: usize) -> Result<ToolOutput, ToolError> {
     let first = arguments.offset.unwrap_or(1).max(1);
     let lines = arguments.limit.unwrap_or(usize::MAX).max(1);
@@ -232,7 +271,7 @@ fn piece(file: impl Read, length: u64, arguments: &Arguments, chars: usize) -> R
         ToolError::failed(match why {
             PieceError::BeyondTheEnd(lines) => format!("{path:?} has only {lines} lines"),
             PieceError::TooFar => format!("line {first} of {path:?} is too far into the file; use search"),
-            PieceError::NotText => format!("{path:?} is not a UTF-8 text file ({length} bytes)"),
+            PieceError::NotText => return not_text(path, length),
             PieceError::Unreadable(error) => format!("{path:?} cannot be read: {error}"),
         })
     })?;

@@ -7,7 +7,7 @@ use crate::files::{FileEdit, FileList, FileRead, FileSearch, FileWrite};
 pub(super) fn set(inputs: &ToolInputs<'_>) -> ToolSet {
     let workspace = || inputs.workspace.clone();
     ToolSet::new("files", "Files")
-        .with(FileRead::new(workspace(), inputs.needs.outputs.clone()))
+        .with(FileRead::new(workspace(), inputs.needs.outputs.clone(), inputs.needs.documents.clone()))
         .with(FileList::new(workspace()))
         .with(FileSearch::new(workspace()))
         .with(FileWrite::new(workspace()))

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use aethon_core::channel::Courier;
 use aethon_core::clock::Clock;
+use aethon_core::document::{DocumentReader, NoDocuments};
 use aethon_core::history::History;
 use aethon_core::live::Live;
 use aethon_core::memory::Memory;
@@ -35,6 +36,8 @@ pub struct Needs {
     pub courier: Option<Arc<dyn Courier>>,
     /// The language servers, if any.
     pub lsp: Option<Arc<LanguageServers>>,
+    /// Turns documents into text.
+    pub documents: Arc<dyn DocumentReader>,
 }
 
 impl Needs {
@@ -49,6 +52,7 @@ impl Needs {
             outputs: None,
             courier: None,
             lsp: None,
+            documents: Arc::new(NoDocuments::default()),
         }
     }
 }

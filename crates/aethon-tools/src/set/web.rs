@@ -5,7 +5,7 @@ use super::tool_set::ToolSet;
 use crate::web::web_tools;
 
 pub(super) fn set(inputs: &ToolInputs<'_>) -> ToolSet {
-    let web = web_tools(inputs.options);
+    let web = web_tools(inputs.options, inputs.needs.documents.clone());
     let set = ToolSet::new("web", "The web").with(web.fetch).with(web.json_rpc);
     let set = match web.search {
         Ok(search) => set.with(search),

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use aethon_core::document::{DocumentKind, DocumentReader};
 use aethon_core::tool::{ArgumentRole, Tool, ToolContext, ToolError, ToolOutput, ToolSpec};
 use aethon_core::turn::Trust;
 use async_trait::async_trait;
@@ -15,7 +16,6 @@ use super::client::{Fetched, WebClient};
 use super::html::Readable;
 use super::target::Target;
 use super::{call_timeout, page};
-use crate::{cancel, pdf};
 
 /// Preferred media types.
 const ACCEPT: &str =
@@ -27,6 +27,7 @@ const REASON: usize = 1000;
 pub(crate) struct WebFetch {
     spec: ToolSpec,
     client: Arc<WebClient>,
+    documents: Arc<dyn DocumentReader>,
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -36,11 +37,11 @@ struct Arguments {
 }
 
 impl WebFetch {
-    pub(super) fn new(client: Arc<WebClient>) -> Self {
+    pub(super) fn new(client: Arc<WebClient>, documents: Arc<dyn DocumentReader>) -> Self {
         let spec = ToolSpec::of::<Arguments>(
             "web_fetch",
-            "Fetches an address and returns its readable text: a web page as Markdown with its headings and links, a PDF as \
-             text, plain text and JSON as they are. Scripts are not run. Hosts of this machine and of the private network \
+            "Fetches an address and returns its readable text: a web page as Markdown with its headings and links, a \
+             document (PDF, office files, e-books) as text, plain text and JSON as they are. Scripts are not run. Hosts of this machine and of the private network \
              are closed, unless the owner has allowed them.",
         )
         .with_role("url", ArgumentRole::Url)
@@ -48,7 +49,7 @@ impl WebFetch {
         .open_to(Trust::Guest)
         .with_untrusted_output()
         .with_timeout(call_timeout(&client));
-        Self { spec, client }
+        Self { spec, client, documents }
     }
 }
 
@@ -64,19 +65,29 @@ impl Tool for WebFetch {
             Target::parse(&arguments.url).map_err(|refusal| ToolError::denied(refusal.to_string()))?;
         let accept: [(HeaderName, HeaderValue); 1] = [(header::ACCEPT, HeaderValue::from_static(ACCEPT))];
         let fetched = self.client.get(target, &accept, context.trust(), page::body_limit).await?;
-        let is_pdf = page::is_pdf(&fetched.response.headers, &fetched.response.body);
-        let slot = if is_pdf { Some(pdf::slot(context.trust()).await) } else { None };
-        let reading = cancel::blocking(move |cancelled| {
-            let _slot = slot;
+        let body = &fetched.response.body;
+        let document = page::document_of(&fetched.response.headers, body).filter(|_| body.cut.is_none());
+        if let Some(kind) = document {
+            let read = self.document(kind, body.bytes.clone(), context.trust()).await;
+            return page_output(&fetched, read);
+        }
+        let reading = tokio::task::spawn_blocking(move || {
             let Fetched { response, target, .. } = &fetched;
-            let read = page::read(&response.headers, &response.body, target.url(), cancelled);
+            let read = page::read(&response.headers, &response.body, target.url());
             page_output(&fetched, read)
         });
-        reading.await.unwrap_or_else(|| {
+        reading.await.unwrap_or_else(|_| {
             Err(ToolError::failed(
                 "the page could not be read because of a fault in the program; the log has more",
             ))
         })
+    }
+}
+
+impl WebFetch {
+    async fn document(&self, kind: DocumentKind, bytes: Vec<u8>, trust: Trust) -> Result<Readable, String> {
+        let read = self.documents.read(kind, bytes, trust).await.map_err(|why| why.to_string())?;
+        Ok(Readable { title: String::new(), text: read.for_model(page::MAX_LEN), is_cut: false })
     }
 }
 

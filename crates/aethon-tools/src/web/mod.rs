@@ -18,7 +18,6 @@ mod jsonrpc;
 mod options;
 mod outside;
 mod page;
-mod pdf;
 mod refusal;
 mod rules;
 mod search;

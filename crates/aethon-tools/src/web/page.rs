@@ -2,28 +2,29 @@
 
 use std::borrow::Cow;
 
+use aethon_core::document::{DocumentKind, HEAD};
 use ureq::http::{HeaderMap, header};
 use url::Url;
 
 use super::body::Body;
+use super::charset;
 use super::html::{self, Readable};
-use super::{charset, pdf};
-use crate::cancel::Cancelled;
 
 /// Maximum bytes read of text, HTML and data.
 const MAX_TEXT: usize = 5 << 20;
-/// Maximum bytes read of a PDF, which is useless in part.
-const MAX_PDF: usize = 20 << 20;
+/// Maximum bytes read of a document, which is useless in part.
+const MAX_DOCUMENT: usize = 20 << 20;
 /// Maximum bytes read of an error page.
 const MAX_REASON: usize = 64 << 10;
 /// Maximum bytes of text shown.
-const MAX_LEN: usize = 2 << 20;
+pub(super) const MAX_LEN: usize = 2 << 20;
 
 /// Kind of a response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     Html,
-    Pdf,
+    /// A PDF, an office document, an e-book: read by the reader of documents.
+    Document(DocumentKind),
     /// Shown as it is: plain text, JSON, XML, source code.
     Text,
     /// Not readable as text.
@@ -37,7 +38,7 @@ pub(super) fn body_limit(status: u16, headers: &HeaderMap) -> usize {
     match kind_of(&media_type(headers)) {
         _ if status >= 400 => MAX_REASON,
         Kind::Html | Kind::Text | Kind::Unknown => MAX_TEXT,
-        Kind::Pdf => MAX_PDF,
+        Kind::Document(_) => MAX_DOCUMENT,
         Kind::Binary => 0,
     }
 }
@@ -55,9 +56,11 @@ fn content_type(headers: &HeaderMap) -> Cow<'_, str> {
 
 fn kind_of(media_type: &str) -> Kind {
     let subtype = media_type.split_once('/').map_or("", |(_, subtype)| subtype);
+    if let Some(kind) = DocumentKind::called("", media_type).filter(|kind| !kind.is_textual()) {
+        return Kind::Document(kind);
+    }
     match media_type {
         "text/html" | "application/xhtml+xml" => Kind::Html,
-        "application/pdf" | "application/x-pdf" => Kind::Pdf,
         "" | "application/octet-stream" | "binary/octet-stream" | "application/x-download" => Kind::Unknown,
         "image/svg+xml" => Kind::Text,
         _ if media_type.starts_with("text/") => Kind::Text,
@@ -74,15 +77,26 @@ fn kind_of(media_type: &str) -> Kind {
     }
 }
 
-/// Determines the kind of a body that has arrived, whatever it is labelled: many servers serve a PDF as a download and
-/// a page as plain text.
+/// Determines the kind of a body that has arrived, whatever it is labelled: many servers serve a document as a download
+/// and a page as plain text.
 fn kind_by_content(kind: Kind, bytes: &[u8]) -> Kind {
     let start = bytes.trim_ascii_start();
     let begins_with = |words: &str| {
         start.get(..words.len()).is_some_and(|head| head.eq_ignore_ascii_case(words.as_bytes()))
     };
+    let document =
+        DocumentKind::of(&bytes[..bytes.len().min(HEAD)], "", "").filter(|kind| !kind.is_textual());
+    match (kind, document) {
+        (Kind::Unknown | Kind::Text, Some(document)) => return Kind::Document(document),
+        // An error page under the name of the document.
+        (Kind::Document(DocumentKind::Pdf), None)
+            if begins_with("<!doctype html") || begins_with("<html") =>
+        {
+            return Kind::Html;
+        }
+        _ => {}
+    }
     match kind {
-        Kind::Unknown | Kind::Text if bytes.starts_with(b"%PDF-") => Kind::Pdf,
         Kind::Unknown if begins_with("<!doctype html") || begins_with("<html") => Kind::Html,
         Kind::Unknown if bytes.contains(&0) => Kind::Binary,
         Kind::Unknown => Kind::Text,
@@ -90,18 +104,17 @@ fn kind_by_content(kind: Kind, bytes: &[u8]) -> Kind {
     }
 }
 
-/// Returns whether the text of a response is that of a PDF.
-pub(super) fn is_pdf(headers: &HeaderMap, body: &Body) -> bool {
-    kind_by_content(kind_of(&media_type(headers)), &body.bytes) == Kind::Pdf
+/// Returns the kind of document that a response is, if it is one.
+pub(super) fn document_of(headers: &HeaderMap, body: &Body) -> Option<DocumentKind> {
+    match kind_by_content(kind_of(&media_type(headers)), &body.bytes) {
+        Kind::Document(kind) => Some(kind),
+        _ => None,
+    }
 }
 
-/// Extracts the text of a response. The error says why there is none. Blocks: a PDF or a long page takes a while.
-pub(super) fn read(
-    headers: &HeaderMap,
-    body: &Body,
-    address: &Url,
-    cancelled: &Cancelled,
-) -> Result<Readable, String> {
+/// Extracts the text of a response that is no document. The error says why there is none. Blocks: a long page takes a
+/// while.
+pub(super) fn read(headers: &HeaderMap, body: &Body, address: &Url) -> Result<Readable, String> {
     let media_type = media_type(headers);
     let kind = kind_by_content(kind_of(&media_type), &body.bytes);
     match kind {
@@ -112,11 +125,10 @@ pub(super) fn read(
             let is_cut = end < text.len();
             Ok(Readable { title: String::new(), text: text[..end].to_owned(), is_cut })
         }
-        Kind::Pdf if body.cut.is_some() => {
-            Err(format!("it is a PDF of more than {} MiB, or broke off", MAX_PDF >> 20))
+        Kind::Document(_) if body.cut.is_some() => {
+            Err(format!("it is a document of more than {} MiB, or broke off", MAX_DOCUMENT >> 20))
         }
-        Kind::Pdf => pdf::read(&body.bytes, MAX_LEN, cancelled),
-        Kind::Binary => {
+        Kind::Document(_) | Kind::Binary => {
             let name =
                 if media_type.is_empty() { "binary data".to_owned() } else { format!("{media_type:?}") };
             Err(format!("it is {name}, which has no text"))
@@ -138,19 +150,24 @@ mod tests {
         check("text/html", b"x", Kind::Html);
         check("application/xhtml+xml", b"x", Kind::Html);
         check("text/plain", b"<html>", Kind::Text);
-        check("text/plain", b"%PDF-1.7", Kind::Pdf);
+        check("text/plain", b"%PDF-1.7", Kind::Document(DocumentKind::Pdf));
         check("application/json", b"{}", Kind::Text);
         check("application/vnd.github+json", b"{}", Kind::Text);
         check("application/x-yaml", b"a: 1", Kind::Text);
         check("application/rss+xml", b"<rss/>", Kind::Text);
-        check("application/pdf", b"%PDF-1.7", Kind::Pdf);
-        check("application/octet-stream", b"%PDF-1.7", Kind::Pdf);
+        check("application/pdf", b"%PDF-1.7", Kind::Document(DocumentKind::Pdf));
+        check("application/octet-stream", b"%PDF-1.7", Kind::Document(DocumentKind::Pdf));
         check("", b" <!DOCTYPE HTML><p>x", Kind::Html);
         check("", b"hello", Kind::Text);
         check("", b"\x7fELF\0\0", Kind::Binary);
         check("image/png", b"\x89PNG", Kind::Binary);
         check("video/mp4", b"", Kind::Binary);
         check("application/zip", b"PK", Kind::Binary);
+        check("application/octet-stream", b"PK\x03\x04word/", Kind::Document(DocumentKind::Package));
+        check("application/epub+zip", b"PK\x03\x04", Kind::Document(DocumentKind::Package));
+        check("text/rtf", b"{\\rtf1", Kind::Document(DocumentKind::RichText));
+        check("text/csv", b"a,b", Kind::Text);
+        check("application/pdf", b"<!doctype html>sign in", Kind::Html);
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use aethon_core::document::DocumentReader;
 use aethon_core::egress::HostRule;
 use aethon_core::tool::ToolError;
 
@@ -29,7 +30,7 @@ pub(crate) struct WebTools {
 
 /// Creates the web tools. A service that the owner has configured may be reached by the tool that uses it, wherever it
 /// is, and by no other tool.
-pub(crate) fn web_tools(options: &Options) -> WebTools {
+pub(crate) fn web_tools(options: &Options, documents: Arc<dyn DocumentReader>) -> WebTools {
     let web = &options.web;
     let client = |own: Option<&str>| {
         let own = own.and_then(|address| Target::parse(address).ok());
@@ -48,7 +49,7 @@ pub(crate) fn web_tools(options: &Options) -> WebTools {
         .ok_or_else(|| "no search service is set: set `tools.web_search.provider`".to_owned());
     let github = web.github.as_ref().ok_or_else(|| "there is no token: set `tools.github.token`".to_owned());
     WebTools {
-        fetch: WebFetch::new(common.clone()),
+        fetch: WebFetch::new(common.clone(), documents),
         json_rpc: JsonRpc::new(common),
         search: search.and_then(|service| WebSearch::new(client(service.base.as_deref()), service)),
         github: github.and_then(|service| GitHub::new(client(Some(&service.base)), service)),

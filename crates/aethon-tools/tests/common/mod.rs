@@ -31,6 +31,13 @@ pub fn all(options: &Options) -> Vec<Arc<dyn Tool>> {
     tools(&sets(options, &needs()))
 }
 
+/// All tools, with these changes of what they need.
+pub fn all_with(options: &Options, change: impl FnOnce(&mut Needs)) -> Vec<Arc<dyn Tool>> {
+    let mut needs = needs();
+    change(&mut needs);
+    tools(&sets(options, &needs))
+}
+
 /// The tool of this name.
 pub fn tool(options: &Options, name: &str) -> Arc<dyn Tool> {
     named(&all(options), name)

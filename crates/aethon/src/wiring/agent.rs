@@ -76,6 +76,7 @@ pub(crate) fn engine(prepared: &Prepared, storage: &Storage, parts: EngineParts<
     services.audit = Audit { log: storage.audit.clone(), redactor: shared.redactor.clone() };
     services.bus = shared.bus.clone();
     services.wake = parts.wake.clone();
+    services.documents = crate::documents::reader(&prepared.flags);
     let directory = parts.models.choices.map(|choices| choices as Arc<dyn ModelDirectory>);
     let agent = Agent::main(parts.models.models, prompt)
         .with_small(parts.models.small)

@@ -68,6 +68,7 @@ fn sets(
     needs.redactor = prepared.shared.redactor.clone();
     needs.outputs = Some(outputs(prepared));
     needs.lsp = prepared.shared.lsp.clone();
+    needs.documents = crate::documents::reader(&prepared.flags);
     needs.courier = Some(deliveries.courier(storage.outbox.clone()));
     aethon_tools::sets(&tool_options::options(prepared), &needs).into()
 }

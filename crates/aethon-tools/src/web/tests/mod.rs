@@ -7,6 +7,7 @@ mod services;
 
 use std::sync::Arc;
 
+use aethon_core::document::{DocumentReader, NoDocuments};
 use aethon_core::hook::TurnContext;
 use aethon_core::ids::{SessionId, TurnId};
 use aethon_core::message::Inbound;
@@ -27,8 +28,12 @@ pub(super) fn options(allowed: &[&str], change: impl FnOnce(&mut WebOptions)) ->
     })
 }
 
+pub(super) fn no_documents() -> Arc<dyn DocumentReader> {
+    Arc::new(NoDocuments::default())
+}
+
 pub(super) fn fetcher(options: &Options) -> Arc<dyn Tool> {
-    Arc::new(web_tools(options).fetch)
+    Arc::new(web_tools(options, no_documents()).fetch)
 }
 
 pub(super) async fn call(tool: &dyn Tool, input: Value) -> Result<String, ToolError> {
@@ -52,7 +57,7 @@ fn web_tools_declare_untrusted_results_and_their_effects() {
         let (base, token) = ("https://api.github.com".to_owned(), aethon_core::secret::Secret::new("t"));
         web.github = Some(super::GitHubOptions { base, token });
     });
-    let tools = web_tools(&options);
+    let tools = web_tools(&options, no_documents());
     let (search, github) = (tools.search.map_err(drop).unwrap(), tools.github.map_err(drop).unwrap());
     let all: [(&dyn Tool, bool); 4] =
         [(&tools.fetch, true), (&tools.json_rpc, false), (&search, true), (&github, false)];
@@ -66,7 +71,7 @@ fn web_tools_declare_untrusted_results_and_their_effects() {
 
 #[test]
 fn unconfigured_tools_are_absent_and_name_their_keys() {
-    let tools = web_tools(&options(&[], |_| {}));
+    let tools = web_tools(&options(&[], |_| {}), no_documents());
     assert!(tools.search.err().unwrap().contains("tools.web_search.provider"));
     assert!(tools.github.err().unwrap().contains("tools.github.token"));
     for (service, key) in [
@@ -75,7 +80,7 @@ fn unconfigured_tools_are_absent_and_name_their_keys() {
         (super::SearchService::Tavily, "tools.web_search.api_key"),
     ] {
         let search = super::SearchOptions { service, base: None, key: Default::default() };
-        let tools = web_tools(&options(&[], |web| web.search = Some(search)));
+        let tools = web_tools(&options(&[], |web| web.search = Some(search)), no_documents());
         let why = tools.search.err().unwrap();
         assert!(why.contains(key), "{why}");
     }

@@ -5,7 +5,7 @@ use aethon_core::tool::{Tool, ToolError};
 use serde_json::{Value, json};
 
 use super::server::{answer, redirect};
-use super::{Server, call, options};
+use super::{Server, call, no_documents, options};
 use crate::web::{GitHubOptions, SearchOptions, SearchService, web_tools};
 
 const KEY: &str = "canary-key-4711";
@@ -14,7 +14,7 @@ async fn search(service: SearchService, server: &Server, input: Value) -> Result
     let base = Some(server.url("/"));
     let key = if service == SearchService::SearXng { Secret::default() } else { Secret::new(KEY) };
     let options = options(&[], |web| web.search = Some(SearchOptions { service, base, key }));
-    let tool = web_tools(&options).search.map_err(drop).unwrap();
+    let tool = web_tools(&options, no_documents()).search.map_err(drop).unwrap();
     call(&tool, input).await
 }
 
@@ -25,13 +25,13 @@ async fn github(server: &Server, input: Value) -> Result<String, ToolError> {
 fn github_tool(server: &Server) -> impl Tool + use<> {
     let base = server.url("/api");
     let options = options(&[], |web| web.github = Some(GitHubOptions { base, token: Secret::new(KEY) }));
-    web_tools(&options).github.map_err(drop).unwrap()
+    web_tools(&options, no_documents()).github.map_err(drop).unwrap()
 }
 
 async fn json_rpc(url: &str, input: Value) -> Result<String, ToolError> {
     let mut input = input;
     input["url"] = url.into();
-    call(&web_tools(&options(&["127.0.0.1"], |_| {})).json_rpc, input).await
+    call(&web_tools(&options(&["127.0.0.1"], |_| {}), no_documents()).json_rpc, input).await
 }
 
 #[tokio::test]
@@ -178,8 +178,10 @@ async fn a_method_is_called_and_its_result_returned() {
     assert!(error.contains("-32601: Method not found"), "{error}");
     let lured = Server::new(|_, stream| redirect(stream, "/elsewhere"));
     assert!(json_rpc(&lured.url("/"), json!({"method": "sum"})).await.unwrap_err().is_denied());
-    let refused =
-        call(&web_tools(&options(&[], |_| {})).json_rpc, json!({"url": server.url("/"), "method": "sum"}))
-            .await;
+    let refused = call(
+        &web_tools(&options(&[], |_| {}), no_documents()).json_rpc,
+        json!({"url": server.url("/"), "method": "sum"}),
+    )
+    .await;
     assert!(refused.unwrap_err().is_denied());
 }

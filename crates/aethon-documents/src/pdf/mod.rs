@@ -1,0 +1,13 @@
+//! PDFs, page by page, by the libraries of hayro: they find the newest objects, decrypt, unpack and interpret.
+//!
+//! `pages` goes through the document and says what is missing, `canvas` takes the characters that a page draws, `lines`
+//! puts them into lines, `collections` knows characters of East Asian fonts that the document does not explain, and
+//! `fields` reads forms and notes.
+
+mod canvas;
+mod collections;
+mod fields;
+mod lines;
+mod pages;
+
+pub(crate) use pages::read;
