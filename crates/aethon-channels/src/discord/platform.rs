@@ -128,7 +128,7 @@ fn named(key: &str) -> String {
 impl Platform for Discord {
     fn dialect(&self) -> Dialect {
         let fit = Fit { measure: Measure::Discord, length: MAX_TEXT, spans: 200 };
-        Dialect { sends_once: true, ..Dialect::chat(fit, |_| PACE) }
+        Dialect { sends_once: true, splits_at: Some(2000), ..Dialect::chat(fit, |_| PACE) }
     }
 
     async fn post(&self, chat: &str, content: Content<'_>, key: &str) -> std::result::Result<String, Fault> {
