@@ -4,10 +4,9 @@
 //! Platforms report more as an edit than people do: a link preview that was loaded, a file whose address was renewed.
 //! So an edit that changes neither words nor files is none.
 
-use aethon_core::error::{Error, Result};
+use aethon_core::error::Result;
 use aethon_core::ids::SessionId;
 use jiff::SignedDuration;
-use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
 
 use super::act::{Act, content_digest};
@@ -25,13 +24,6 @@ const MAX_CORRECTIONS: usize = 20;
 
 /// Above the new text of a message that was answered before it was edited.
 const CORRECTED: &str = "(The person corrected an earlier message. It now reads like this.)";
-
-/// An edit of a message that was answered, as stored.
-#[derive(Debug, Serialize, Deserialize)]
-struct Correction {
-    text: String,
-    session: SessionId,
-}
 
 /// The corrections that go with a message.
 #[derive(Debug, Default)]
@@ -70,7 +62,7 @@ impl Intake {
         {
             let _in_order = self.order.lock().await;
             if let Some(entry) = self.waiting.find(&of) {
-                if !entry.act.is_by(&edit) {
+                if !entry.act.parts.iter().any(|part| part.id == of && part.sender.id == edit.sender.id) {
                     return Ok(());
                 }
                 let act = with_edit(&entry.act, &edit, &of, is_command);
@@ -175,23 +167,18 @@ impl Intake {
             let names: Vec<&str> = edit.files.iter().map(|file| file.name.as_str()).collect();
             text = format!("{text}\n(with {})", names.join(", ")).trim().to_owned();
         }
-        let correction = Correction { text, session: known.session.clone() };
-        let stored =
-            serde_json::to_string(&correction).map_err(|error| Error::internal(error.to_string()))?;
-        let (name, until) = (format!("{}{of}", corrections_of(edit)), Some(self.now() + SEEN_FOR));
-        self.records().put(self.outlet.channel(), &name, &stored, until).await
+        let name = format!("{}{of}", corrections_of(edit, &known.session));
+        let until = Some(self.now() + SEEN_FOR);
+        self.records().put(self.outlet.channel(), &name, &text, until).await
     }
 
     /// Returns the corrections that the next message of a sender brings along.
     pub(super) async fn corrections(&self, head: &Arrival, session: &SessionId) -> Result<Corrections> {
-        let (channel, prefix) = (self.outlet.channel(), corrections_of(head));
+        let (channel, prefix) = (self.outlet.channel(), corrections_of(head, session));
         let mut corrections = Corrections::default();
-        for (name, stored) in self.records().list(channel, &prefix, MAX_CORRECTIONS).await? {
-            let correction: Option<Correction> = serde_json::from_str(&stored).ok();
+        for (name, text) in self.records().list(channel, &prefix, MAX_CORRECTIONS).await? {
             corrections.names.push(name);
-            // What was said in an earlier conversation means nothing in this one.
-            let here = correction.filter(|correction| correction.session == *session);
-            corrections.texts.extend(here.map(|correction| correction.text));
+            corrections.texts.push(text);
         }
         Ok(corrections)
     }
@@ -205,9 +192,10 @@ impl Intake {
     }
 }
 
-/// Where the corrections of a sender's messages in a chat are stored.
-fn corrections_of(arrival: &Arrival) -> String {
-    format!("corrected:{} {} ", arrival.chat, arrival.sender.id)
+/// Where the corrections of a sender's messages in a conversation are stored. What was said in an earlier conversation means
+/// nothing in the next one.
+fn corrections_of(arrival: &Arrival, session: &SessionId) -> String {
+    format!("corrected:{session} {} ", arrival.sender.id)
 }
 
 /// Returns an act with the edit of one of its messages, or without that message if it has become a command.
@@ -220,6 +208,7 @@ fn with_edit(act: &Act, edit: &Arrival, of: &str, is_command: bool) -> Act {
     for part in act.parts.iter_mut().filter(|part| part.id == of) {
         *part = Arrival {
             id: part.id.clone(),
+            chat: part.chat.clone(),
             at: part.at,
             act: part.act.clone(),
             is_addressed: part.is_addressed || edit.is_addressed,
