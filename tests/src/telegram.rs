@@ -34,6 +34,8 @@ pub struct PostedMessage {
     pub entities: Vec<Value>,
     /// The values that its buttons send.
     pub buttons: Vec<String>,
+    /// The message to which it replies.
+    pub replies_to: Option<i64>,
 }
 
 impl PostedMessage {
@@ -133,6 +135,50 @@ impl Telegram {
         }});
         state.updates.push_back(update);
         self.state.1.notify_all();
+    }
+
+    /// Sends a private message of the owner's with these fields, which may also replace the usual ones. Returns its id.
+    pub fn send(&self, person: i64, fields: &Value) -> i64 {
+        self.bring("message", person, fields)
+    }
+
+    /// Edits a private text.
+    pub fn edit(&self, message: i64, person: i64, text: &str) {
+        let fields = json!({"message_id": message, "text": text, "edit_date": now()});
+        self.bring("edited_message", person, &fields);
+    }
+
+    fn bring(&self, kind: &str, person: i64, fields: &Value) -> i64 {
+        let mut state = lock(&self.state.0);
+        let id = state.number();
+        let mut message = json!({
+            "message_id": id, "date": now(), "chat": {"id": person, "type": "private"},
+            "from": {"id": person, "is_bot": false, "first_name": "user"},
+        });
+        for (name, value) in fields.as_object().expect("fields") {
+            message[name] = value.clone();
+        }
+        let id = message["message_id"].as_i64().expect("an id");
+        let update = state.next;
+        state.updates.push_back(json!({"update_id": update, kind: message}));
+        self.state.1.notify_all();
+        id
+    }
+
+    /// Keeps a text file for download. Returns the field of a message with it.
+    pub fn document(&self, name: &str, bytes: &[u8]) -> Value {
+        let mut state = lock(&self.state.0);
+        let id = state.number();
+        state.files.insert(id, bytes.to_vec());
+        json!({
+            "file_id": format!("v{id}"), "file_unique_id": id.to_string(), "file_name": name,
+            "mime_type": "text/plain", "file_size": bytes.len(),
+        })
+    }
+
+    /// Waits until everything that was sent has been confirmed.
+    pub fn await_confirmation(&self) {
+        eventually("it is confirmed", || lock(&self.state.0).updates.is_empty().then_some(()));
     }
 
     /// Sends a private voice message of this many seconds; `size` is what Telegram reports.
@@ -381,7 +427,7 @@ fn draft(params: &Value) -> Result<PostedMessage, String> {
         return Err("draft_id must be non-zero".into());
     }
     let (text, entities) = text(params)?;
-    Ok(PostedMessage { id, chat, texts: vec![text], entities, buttons: Vec::new() })
+    Ok(PostedMessage { id, chat, texts: vec![text], entities, ..PostedMessage::default() })
 }
 
 /// Validates a rich message.
@@ -442,8 +488,13 @@ fn checked(params: &Value) -> Result<PostedMessage, String> {
     if buttons.iter().any(|data| data.is_empty() || data.len() > 64) {
         return Err("BUTTON_DATA_INVALID".into());
     }
+    let reply = &params["reply_parameters"];
+    let replies_to = reply["message_id"].as_i64();
+    if !reply.is_null() && (replies_to.is_none() || reply["allow_sending_without_reply"] != true) {
+        return Err("message to be replied not found".into());
+    }
     let chat = params["chat_id"].as_i64().ok_or("chat not found")?;
-    Ok(PostedMessage { id: 0, chat, texts: vec![text], entities, buttons })
+    Ok(PostedMessage { id: 0, chat, texts: vec![text], entities, buttons, replies_to })
 }
 
 fn send(state: &mut State, mut posted: PostedMessage) -> Value {

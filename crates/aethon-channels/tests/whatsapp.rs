@@ -18,7 +18,9 @@ use std::time::Duration;
 
 use aethon_channels::whatsapp::{self, Options};
 use aethon_channels::{Messenger, Rules};
-use aethon_core::channel::{CallbackOutcome, Channel, ChannelState, Delivery, NewDelivery};
+use aethon_core::channel::{
+    CallbackOutcome, Channel, ChannelRecords as _, ChannelState, Delivery, NewDelivery,
+};
 use aethon_core::exchange::{Exchange, ExchangeRequest, ExchangeResponse, Method};
 use aethon_core::ids::{SessionId, TurnId};
 use aethon_core::live::Live;
@@ -392,14 +394,16 @@ async fn files_go_both_ways_and_only_metas_addresses_get_the_token() {
     let bench = Bench::new();
     let channel = bench.channel();
     let file = |id: &str, media: &str| {
-        json!({"from": ADA, "id": id, "timestamp": NOW.to_string(), "type": "document",
+        let at = if id == "f1" { NOW } else { NOW + 5 };
+        json!({"from": ADA, "id": id, "timestamp": at.to_string(), "type": "document",
             "document": {"id": media, "mime_type": "text/plain", "filename": "n.txt", "caption": "read"}})
     };
     call(&channel, json!({"messages": [file("f1", "701"), file("f2", "702")]})).await;
     bench.run(&channel).await;
     assert_eq!(bench.stage.assistant.first().unwrap().attachments[0].name, "n.txt");
     assert!(bench.stage.assistant.last().unwrap().attachments.is_empty());
-    assert!(bench.stage.said()[0].contains("could not be fetched"), "{:?}", bench.stage.said());
+    let told = bench.stage.records.list("whatsapp", "terms:", 9).await.unwrap();
+    assert!(told.len() == 1 && told[0].1.contains("could not be fetched"), "{told:?}");
     let mut out = delivery(1, ADA, "here");
     out.content.attachments = vec![Attachment::new("a.png", "image/png", "MSwy")];
     channel.send(&out).await.unwrap();

@@ -1,5 +1,6 @@
 //! Messengers and webhooks.
 
+mod acts;
 mod email;
 mod every_messenger;
 mod gateways;

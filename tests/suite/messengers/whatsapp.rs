@@ -79,6 +79,16 @@ fn answer(seen: &Seen, state: &mut State) -> Vec<u8> {
     if seen.line == "GET /kept/77" {
         return stub::ok("audio/ogg", "hm\n!say heard you");
     }
+    if let Some(id) = seen.line.strip_prefix("GET /v26.0/file") {
+        let host = seen.header("host").unwrap_or_default();
+        return stub::ok(
+            "application/json",
+            &json!({"url": format!("http://{host}/kept/file{id}")}).to_string(),
+        );
+    }
+    if let Some(id) = seen.line.strip_prefix("GET /kept/file") {
+        return stub::ok("text/plain", id);
+    }
     let body: Value = serde_json::from_slice(&seen.body).unwrap_or_default();
     if seen.line != "POST /v26.0/11/messages" || body["messaging_product"] != "whatsapp" {
         state.faults.push(format!("{} {body}", seen.line));
@@ -214,6 +224,64 @@ fn a_voice_message_is_answered_by_its_words() {
     assert_eq!(said, ["heard you", "behind it"]);
     let (heard, wrong) = (whisper.transcribed(), whisper.faults());
     assert!(heard == ["hm\n!say heard you"] && wrong.is_empty(), "{heard:?} {wrong:?}");
+    let faults = graph.state.lock().unwrap().faults.clone();
+    assert!(faults.is_empty(), "{faults:?}");
+}
+
+#[test]
+fn several_files_and_their_words_are_one_turn_despite_a_kill() {
+    let (graph, home) = (Graph::start(), home());
+    let server = start(&graph, &home);
+    let file = |id: &str, caption: &str| {
+        let mut message = message(id, ADA, "");
+        message["type"] = "document".into();
+        message["document"] = json!({
+            "id": format!("file{id}"), "mime_type": "text/plain", "filename": format!("{id}.txt"), "caption": caption,
+        });
+        message
+    };
+    let asked = |server: &Server| -> Vec<String> {
+        let messages = server.messages(&format!("whatsapp:{ADA}"));
+        let told = |message: &Value| {
+            let blocks = message["content"].as_array().cloned().unwrap_or_default();
+            let parts = blocks.iter().filter_map(|block| block["text"].as_str().or(block["name"].as_str()));
+            // A file's name counts, not its text.
+            let names = blocks.iter().filter_map(|block| block["name"].as_str());
+            let texts = parts.filter(|part| part.starts_with('!')).map(str::to_owned);
+            texts.chain(names.map(str::to_owned)).collect::<Vec<_>>().join(" | ")
+        };
+        messages.iter().filter(|message| message["role"] == "user").map(told).collect()
+    };
+    // Each in a call of its own.
+    for (id, caption) in [("f1", "!say files"), ("f2", ""), ("f3", "")] {
+        assert_eq!(call(&server, &[file(id, caption)], signed).status, 200);
+    }
+    graph.await_text("files");
+    assert_eq!(asked(&server), ["!say files | f1.txt | f2.txt | f3.txt"]);
+    // Killed between the text and its file, which Meta brings once more.
+    let words = message("t1", ADA, "!say text and file");
+    assert_eq!(call(&server, &[words.clone()], signed).status, 200);
+    let home = server.kill();
+    let server = start(&graph, &home);
+    assert_eq!(call(&server, &[words, file("f4", "")], signed).status, 200);
+    graph.await_text("text and file");
+    assert_eq!(call(&server, &[file("f4", "")], signed).status, 200);
+    assert_eq!(call(&server, &[message("t2", ADA, "!say last")], signed).status, 200);
+    graph.await_text("last");
+    let texts: Vec<String> = graph.texts().into_iter().map(|(_, text)| text).collect();
+    assert_eq!(texts, ["files", "text and file", "last"]);
+    assert_eq!(asked(&server)[1..], ["!say text and file | f4.txt", "!say last"]);
+    // An edit, as Meta reports it.
+    let slow = message("t3", ADA, "!sleep 600000\n!say old");
+    assert_eq!(call(&server, &[slow], signed).status, 200);
+    eventually("its turn runs", || (asked(&server).len() == 4).then_some(()));
+    let mut edit = message("t4", ADA, "");
+    edit["type"] = "edit".into();
+    edit["edit"] =
+        json!({"original_message_id": "t3", "message": {"type": "text", "text": {"body": "!say new"}}});
+    assert_eq!(call(&server, &[edit], signed).status, 200);
+    graph.await_text("new");
+    assert_eq!(graph.texts().len(), 4, "{:?}", graph.texts());
     let faults = graph.state.lock().unwrap().faults.clone();
     assert!(faults.is_empty(), "{faults:?}");
 }

@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
 use super::platform::Discord;
-use super::{history, inbound};
+use super::{edits, history, inbound};
 use crate::socket::{Ended, Socket};
 use crate::talk::{self, Intake, OrderedFutures, Press, ReceiveLoop, Receiver, Stop};
 
@@ -333,6 +333,16 @@ impl<'l> Listening<'l> {
                     self.catch_up(seq);
                     return Step::Nothing;
                 }
+            }
+            "MESSAGE_UPDATE" => {
+                let edit = edits::arrival(event, &self.us);
+                self.push(seq, true, async move {
+                    match edit {
+                        Some(edit) => intake.arrive(edit).await,
+                        None => Ok(()),
+                    }
+                });
+                return Step::Nothing;
             }
             "MESSAGE_CREATE" => {
                 let arrival = inbound::arrival(event, &self.us, event["guild_id"].is_null());

@@ -5,6 +5,7 @@
 //! `platform` sends and edits.
 
 mod api;
+mod edits;
 mod form;
 mod gateway;
 mod history;

@@ -116,27 +116,23 @@ impl Discord {
             }
         }
     }
-}
 
-/// Returns a nonce that is the same for every attempt.
-fn named(key: &str) -> String {
-    let hash = digest(&SHA256, key.as_bytes());
-    hash.as_ref().iter().take(NONCE / 2).map(|byte| format!("{byte:02x}")).collect()
-}
-
-#[async_trait]
-impl Platform for Discord {
-    fn dialect(&self) -> Dialect {
-        let fit = Fit { measure: Measure::Discord, length: MAX_TEXT, spans: 200 };
-        Dialect { sends_once: true, ..Dialect::chat(fit, |_| PACE) }
-    }
-
-    async fn post(&self, chat: &str, content: Content<'_>, key: &str) -> std::result::Result<String, Fault> {
+    /// Sends something, as a reply to a message if there is one.
+    async fn send(
+        &self,
+        chat: &str,
+        content: Content<'_>,
+        key: &str,
+        question: Option<&str>,
+    ) -> std::result::Result<String, Fault> {
         let path = format!("/channels/{chat}/messages");
         let name = |mut message: Value| {
             message["nonce"] = json!(named(key));
             // Makes Discord return the existing message instead of creating a second one.
             message["enforce_nonce"] = json!(true);
+            if let Some(question) = question {
+                message["message_reference"] = json!({"message_id": question, "fail_if_not_exists": false});
+            }
             message
         };
         let body = match content {
@@ -157,6 +153,34 @@ impl Platform for Discord {
         };
         let sent = self.api.send(Method::Post, &path, body).await?;
         inbound::id(&sent["id"]).ok_or_else(|| Fault::Doubtful("Discord does not name the message".into()))
+    }
+}
+
+/// Returns a nonce that is the same for every attempt.
+fn named(key: &str) -> String {
+    let hash = digest(&SHA256, key.as_bytes());
+    hash.as_ref().iter().take(NONCE / 2).map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[async_trait]
+impl Platform for Discord {
+    fn dialect(&self) -> Dialect {
+        let fit = Fit { measure: Measure::Discord, length: MAX_TEXT, spans: 200 };
+        Dialect { sends_once: true, splits_at: Some(2000), ..Dialect::chat(fit, |_| PACE) }
+    }
+
+    async fn post(&self, chat: &str, content: Content<'_>, key: &str) -> std::result::Result<String, Fault> {
+        self.send(chat, content, key, None).await
+    }
+
+    async fn reply(
+        &self,
+        chat: &str,
+        content: Content<'_>,
+        key: &str,
+        question: &str,
+    ) -> std::result::Result<String, Fault> {
+        self.send(chat, content, key, inbound::id(&json!(question)).as_deref()).await
     }
 
     async fn edit(&self, chat: &str, message: &str, content: Content<'_>) -> std::result::Result<(), Fault> {

@@ -167,6 +167,7 @@ impl Platform for Mail {
             is_attended: false,
             attaches: Some(MAX_ATTACHED),
             passes_files_on: true,
+            splits_at: None,
             ..Dialect::chat(fit, |_| PACE)
         }
     }

@@ -14,6 +14,15 @@ pub(super) fn message(text: &Styled) -> Value {
     content
 }
 
+/// Makes a message a reply to another one, also inside a thread.
+pub(super) fn replying(mut content: Value, question: &str) -> Value {
+    content["m.relates_to"]["m.in_reply_to"] = json!({"event_id": question});
+    if content["m.relates_to"]["rel_type"] == "m.thread" {
+        content["m.relates_to"]["is_falling_back"] = json!(false);
+    }
+    content
+}
+
 /// Builds the content of an edit.
 pub(super) fn replacement(text: &Styled, of: &str) -> Value {
     json!({
@@ -33,6 +42,8 @@ mod tests {
         assert!(message(&styled("plain")).get("format").is_none());
         let bold = message(&styled("**b** <c>"));
         assert_eq!(bold["formatted_body"], "<strong>b</strong> &lt;c&gt;");
+        let reply = replying(message(&styled("x")), "$1");
+        assert_eq!(reply["m.relates_to"], json!({"m.in_reply_to": {"event_id": "$1"}}));
         assert_eq!(replacement(&styled("x"), "$1")["m.relates_to"]["event_id"], "$1");
     }
 }

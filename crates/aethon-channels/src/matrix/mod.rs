@@ -4,6 +4,7 @@
 //! events to arrivals, `form` converts styled text to HTML. Encrypted rooms are not read; each gets one notice.
 
 mod api;
+mod edits;
 mod form;
 mod inbound;
 mod invitations;

@@ -45,6 +45,26 @@ impl Matrix {
         Ok(sent["event_id"].as_str().unwrap_or_default().to_owned())
     }
 
+    /// Builds the content of a message. A file is uploaded.
+    async fn content(&self, content: Content<'_>) -> std::result::Result<Value, Fault> {
+        let content = match content {
+            Content::Text { text, .. } => form::message(text),
+            Content::File(file) => {
+                let bytes = STANDARD.decode(&file.data);
+                let bytes = bytes.map_err(|_| Fault::Refused("the file is not valid base64".into()))?;
+                let size = bytes.len();
+                let uri = self.api.upload(&file.name, &file.mime, bytes).await?;
+                let kind = if file.mime.starts_with("image/") { "m.image" } else { "m.file" };
+                json!({
+                    "msgtype": kind, "body": file.name, "url": uri, "m.mentions": {},
+                    "info": {"mimetype": file.mime, "size": size},
+                })
+            }
+            _ => return Err(Fault::no_such_form()),
+        };
+        Ok(content)
+    }
+
     async fn us(&self) -> std::result::Result<&String, Fault> {
         let ask = async { self.api.account().await.map_err(Fault::from) };
         self.us.get_or_try_init(|| ask).await
@@ -67,21 +87,18 @@ impl Platform for Matrix {
     }
 
     async fn post(&self, chat: &str, content: Content<'_>, key: &str) -> std::result::Result<String, Fault> {
-        let content = match content {
-            Content::Text { text, .. } => form::message(text),
-            Content::File(file) => {
-                let bytes = STANDARD.decode(&file.data);
-                let bytes = bytes.map_err(|_| Fault::Refused("the file is not valid base64".into()))?;
-                let size = bytes.len();
-                let uri = self.api.upload(&file.name, &file.mime, bytes).await?;
-                let kind = if file.mime.starts_with("image/") { "m.image" } else { "m.file" };
-                json!({
-                    "msgtype": kind, "body": file.name, "url": uri, "m.mentions": {},
-                    "info": {"mimetype": file.mime, "size": size},
-                })
-            }
-            _ => return Err(Fault::no_such_form()),
-        };
+        let content = self.content(content).await?;
+        self.send(chat, &content, key).await
+    }
+
+    async fn reply(
+        &self,
+        chat: &str,
+        content: Content<'_>,
+        key: &str,
+        question: &str,
+    ) -> std::result::Result<String, Fault> {
+        let content = form::replying(self.content(content).await?, question);
         self.send(chat, &content, key).await
     }
 

@@ -13,9 +13,9 @@ use async_trait::async_trait;
 use serde_json::Value;
 
 use super::api::Api;
-use super::{inbound, invitations};
+use super::{edits, inbound, invitations};
 use crate::rest::encoded;
-use crate::talk::{self, Failure, Fault, Intake, ReceiveLoop, Receiver, Sender, Stop};
+use crate::talk::{self, Arrival, Failure, Fault, Intake, ReceiveLoop, Receiver, Sender, Stop};
 
 /// How long the server holds a request without news.
 pub const POLL: Duration = Duration::from_secs(30);
@@ -132,8 +132,9 @@ impl Session {
                 continue;
             }
             let is_reply_to_us = !is_private && self.answers_us((api, intake), room, &event).await?;
+            let (event, replaces) = edits::unfolded(&event);
             if let Some(arrival) = inbound::arrival(&event, room, &self.us, (is_private, is_reply_to_us)) {
-                intake.arrive(arrival).await?;
+                intake.arrive(Arrival { replaces, ..arrival }).await?;
             }
         }
         Ok(())

@@ -6,6 +6,7 @@
 
 mod account;
 mod api;
+mod edits;
 mod form;
 mod inbound;
 mod platform;

@@ -296,7 +296,7 @@ fn unstored(error: Error) -> Fault {
 impl Platform for Slack {
     fn dialect(&self) -> Dialect {
         let fit = Fit { measure: Measure::Slack, length: MAX_TEXT, spans: 200 };
-        Dialect { sends_once: true, has_threads, ..Dialect::chat(fit, |_| PACE) }
+        Dialect { sends_once: true, has_threads, splits_at: Some(4000), ..Dialect::chat(fit, |_| PACE) }
     }
 
     async fn post(&self, chat: &str, content: Content<'_>, key: &str) -> std::result::Result<String, Fault> {

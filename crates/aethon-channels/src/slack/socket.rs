@@ -18,6 +18,7 @@ use tokio::time::{interval, sleep, timeout};
 
 use super::account::Account;
 use super::api::Token;
+use super::edits;
 use super::inbound;
 use super::platform::Slack;
 use crate::socket::{Ended, Socket};
@@ -140,7 +141,7 @@ impl Connection<'_> {
         let Some(envelope) = heard["envelope_id"].as_str().map(str::to_owned) else { return Ok(()) };
         let (intake, payload) = (self.intake, &heard["payload"]);
         let arrival = match heard["type"].as_str() {
-            Some("events_api") => inbound::arrival(&payload["event"], &self.us),
+            Some("events_api") => edits::arrival(&payload["event"], &self.us),
             Some("slash_commands") => inbound::command(payload, intake.now()),
             Some("interactive") => {
                 // A press is handled here and useless later, so it is acknowledged at once.

@@ -1,14 +1,13 @@
 //! The intake of a channel: what happens with a message or a button press.
 //!
 //! Someone without access causes nothing: no turn, no session, no sign that anyone reads. Otherwise a message is a
-//! command, an answer to an approval prompt, or a message for the assistant. It carries the platform's id, by which
-//! the storage recognises duplicates for a week, and the chat as its destination, so that its reply takes the same
-//! way as any delivery. When [`Intake::arrive`] returns `Ok`, all of that is stored. Files are fetched afterwards,
-//! concurrently, so that commands and presses never wait for them.
+//! command, an answer to an approval prompt, or a message for the assistant, by itself or as part of an act with others
+//! (see `act`). It carries the platform's id, by which the storage recognises duplicates for a week, and the chat as its
+//! destination, so that its reply takes the same way as any delivery. When [`Intake::arrive`] returns `Ok`, all of that
+//! is stored. Its turn begins afterwards (see `submission`), so that commands and presses never wait for files.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use std::time::Duration;
 
 use aethon_core::assistant::Assistant;
 use aethon_core::audit::{AuditAction, AuditEntry};
@@ -16,45 +15,33 @@ use aethon_core::channel::{ChannelRecords, NewDelivery};
 use aethon_core::clock::Clock;
 use aethon_core::error::Result;
 use aethon_core::ids::{SessionId, TurnId};
-use aethon_core::message::{Attachment, Dedupe, Destination, Inbound};
-use aethon_core::person::Person;
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
-use futures_util::StreamExt as _;
-use futures_util::stream::FuturesUnordered;
+use aethon_core::messenger::{GroupMode, Pairing, UnknownSenderPolicy};
 use jiff::{SignedDuration, Timestamp};
-use tokio::time::sleep;
+use tokio::sync::Mutex;
 
 use super::access;
+use super::act::{self, Act};
 use super::approval_prompts::ApprovalPrompts;
+use super::begun::{BegunActs, Storage};
 use super::command::{self, Command};
-use super::files::{self, Taken};
-use super::growth::Asked;
 use super::health::ChannelHealthState;
 use super::outlet::{self, RateLimitedSender};
-use super::place::{self, Place};
+use super::place::Place;
 use super::platform::{Arrival, Press, Sender};
 use super::sending;
-use super::started_turns::StartedTurn;
 use super::stream::Streams;
-use super::waiting::{Entry, Kept, Waiting};
+use super::waiting::Waiting;
 use crate::pairing::{self, Redeemed};
-use aethon_core::messenger::{GroupMode, Pairing, UnknownSenderPolicy};
 
 /// The reply to a guest when guests have used up their share.
 pub(super) const CROWDED: &str =
     "There is too much to do right now, so I did not take that. Send it again later, please.";
 /// How long duplicates of a message are recognised, in seconds.
-const KNOWN_FOR: u64 = 7 * 24 * 3600;
+pub(super) const KNOWN_FOR: u64 = 7 * 24 * 3600;
 /// The same for messages that start no turn.
-const SEEN_FOR: SignedDuration = SignedDuration::from_hours(7 * 24);
+pub(super) const SEEN_FOR: SignedDuration = SignedDuration::from_hours(7 * 24);
 /// The interval between messages to a stranger.
 const DAY: SignedDuration = SignedDuration::from_hours(24);
-/// How many messages with files are processed at once.
-const MAX_AT_ONCE: usize = 4;
-/// The longest pause before retrying one that could not be stored.
-const MAX_PAUSE: Duration = Duration::from_secs(60);
-
 /// The channel of the page.
 const PAGE: &str = "webchat";
 const STRANGER: &str = "Sorry, I only talk to people I know.";
@@ -70,18 +57,16 @@ const HELP: &str = "Write to me what you need.\n\n- `/new` begins a new conversa
 
 /// Takes in what arrives on a channel, for the assistant.
 pub(crate) struct Intake {
-    outlet: Arc<RateLimitedSender>,
-    streams: Arc<Streams>,
+    pub(super) outlet: Arc<RateLimitedSender>,
+    pub(super) streams: Arc<Streams>,
     prompts: Arc<ApprovalPrompts>,
-    waiting: Waiting,
-    assistant: Arc<dyn Assistant>,
-}
-
-/// A message that was admitted.
-struct Admitted {
-    arrival: Arrival,
-    session: SessionId,
-    person: Person,
+    pub(super) waiting: Waiting,
+    /// What became of messages that were taken in.
+    pub(super) begun: BegunActs,
+    pub(super) assistant: Arc<dyn Assistant>,
+    /// Held while a message is put where it belongs, and while an act begins its turn: a message never ends up between the
+    /// two.
+    pub(super) order: Mutex<()>,
 }
 
 impl Intake {
@@ -92,7 +77,15 @@ impl Intake {
         assistant: Arc<dyn Assistant>,
     ) -> Self {
         let waiting = Waiting::new(outlet.clone());
-        Self { outlet, streams, prompts, waiting, assistant }
+        Self {
+            outlet,
+            streams,
+            prompts,
+            waiting,
+            begun: BegunActs::default(),
+            assistant,
+            order: Mutex::default(),
+        }
     }
 
     /// The channel's name.
@@ -115,40 +108,87 @@ impl Intake {
         self.clock().now()
     }
 
-    fn clock(&self) -> &dyn Clock {
+    pub(super) fn storage(&self) -> Storage<'_> {
+        Storage { records: self.records(), channel: self.outlet.channel(), now: self.now() }
+    }
+
+    pub(super) fn clock(&self) -> &dyn Clock {
         &*self.outlet.services.clock
     }
 
     /// Processes a message.
     pub(crate) async fn arrive(&self, arrival: Arrival) -> Result<()> {
+        let is_edit = arrival.replaces.is_some();
         if !self.may_write(&arrival.sender).await? {
-            return self.stranger(&arrival).await;
+            return if is_edit { Ok(()) } else { self.stranger(&arrival).await };
+        }
+        if is_edit {
+            return self.edited(arrival).await;
         }
         let command = command::read(&arrival.text).filter(|_| !arrival.is_forwarded);
-        let is_wanted = match self.outlet.rules.groups {
-            _ if arrival.is_private || self.answers(command.as_ref(), &arrival) => true,
+        let is_wanted = self.is_wanted(&arrival) || self.answers(command.as_ref(), &arrival);
+        if is_wanted {
+            self.outlet.health.received(self.clock().now());
+        }
+        match command {
+            Some(_) if !is_wanted => Ok(()),
+            Some(_) if self.is_stale(&arrival) => self.tell_too_old(&arrival).await,
+            Some(command) => self.run_command(command, &arrival).await,
+            None => self.take_in(arrival, is_wanted).await,
+        }
+    }
+
+    /// Returns whether a message is for us.
+    pub(super) fn is_wanted(&self, arrival: &Arrival) -> bool {
+        match self.outlet.rules.groups {
+            _ if arrival.is_private => true,
             GroupMode::Mention => arrival.is_addressed,
             GroupMode::All => true,
             GroupMode::Off => false,
-        };
-        if !is_wanted {
+        }
+    }
+
+    /// Stores a message: as part of the act that it belongs to, or as the beginning of one.
+    async fn take_in(&self, arrival: Arrival, is_wanted: bool) -> Result<()> {
+        if !is_wanted && self.outlet.rules.groups == GroupMode::Off {
             return Ok(());
         }
-        self.outlet.health.received(self.clock().now());
-        if self.is_stale(&arrival) {
-            return self.tell_once(&arrival, "stale", too_old(arrival.at)).await;
+        self.waiting.has_room().await;
+        let _in_order = self.order.lock().await;
+        if self.is_known(&arrival.id).await? {
+            return Ok(());
         }
-        if let Some(command) = command {
-            return self.run_command(command, &arrival).await;
+        let dialect = self.outlet.platform.dialect();
+        let session = self.session(&Place::of(&self.outlet.rules, &arrival)).await?;
+        let continues = |act: &Act| act.session == session && act.is_continued_by(&arrival, &dialect);
+        if let Some(entry) = self.waiting.last_of(&arrival) {
+            if continues(&entry.act) {
+                let mut act = entry.act.clone();
+                act.add(arrival);
+                return self.waiting.replace(&entry, act).await;
+            }
+        } else if let Some(begun) = self.begun.last_of(self.storage(), &arrival).await?
+            && continues(&begun.act)
+            && self.withdraw(&begun).await?
+        {
+            // Nothing of its reply was shown, so a turn with all of it takes its place.
+            let mut act = begun.act.instead_of(begun.turn);
+            act.add(arrival);
+            return self.waiting.put(act).await;
         }
-        let place = Place::of(&self.outlet.rules, &arrival);
-        let session = self.session(&place).await?;
-        if files::are_to_be_fetched(&self.outlet, &arrival) || self.waiting.is_behind(&arrival.chat) {
-            return self.waiting.put(Kept { arrival, session }).await;
+        if !is_wanted && !act::may_belong_to_an_act(&arrival, &dialect) {
+            return Ok(());
         }
-        let admitted = Admitted { arrival, session, person: place.person };
-        let taken = files::taken(&self.outlet, &admitted.arrival, &|| true).await;
-        self.submit(&admitted, taken).await
+        self.waiting.close_before(&arrival);
+        if let Some(begun) = self.begun.last_of(self.storage(), &arrival).await? {
+            self.streams.gates.release(&begun.turn);
+        }
+        self.waiting.put(Act::new(arrival, session)).await
+    }
+
+    /// Returns whether a message was taken in before, by itself or as part of an act.
+    async fn is_known(&self, id: &str) -> Result<bool> {
+        Ok(self.waiting.find(id).is_some() || self.begun.part(self.storage(), id).await?.is_some())
     }
 
     /// Returns whether the message answers a prompt that is open in this chat. The prompt shows the wording, so it
@@ -162,48 +202,21 @@ impl Intake {
 
     /// Loads what the previous run left unfinished.
     pub(super) async fn resume(&self) -> Result<()> {
-        self.waiting.load().await
-    }
-
-    /// Processes messages whose files must be fetched, while it is polled.
-    pub(super) async fn process_waiting(&self) {
-        let mut processing = FuturesUnordered::new();
-        loop {
-            tokio::select! {
-                entry = self.waiting.next(), if processing.len() < MAX_AT_ONCE => processing.push(self.process(entry)),
-                Some(()) = processing.next() => {}
+        for act in self.waiting.load().await? {
+            if let Some(turn) = &act.instead {
+                self.streams.gates.note_withdrawn(turn);
             }
         }
-    }
-
-    /// Processes them until there are none.
-    #[cfg(test)]
-    pub(super) async fn process_all_waiting(&self) {
-        while let Some(entry) = self.waiting.begin() {
-            self.process(entry).await;
-        }
-    }
-
-    async fn process(&self, entry: Arc<Entry>) {
-        let mut pause = Duration::from_secs(1);
-        let Kept { arrival, session } = entry.kept.clone();
-        let person = Place::of(&self.outlet.rules, &arrival).person;
-        let admitted = Admitted { arrival, session, person };
-        let is_wanted = || self.waiting.is_wanted(&entry);
-        // Only once, because transcription costs money; retries cover only what must be stored.
-        let taken = files::taken(&self.outlet, &admitted.arrival, &is_wanted).await;
-        while is_wanted()
-            && let Err(error) = self.submit(&admitted, taken.clone()).await
-        {
-            tracing::warn!(channel = self.outlet.channel(), %error, "a message with files could not be taken in; trying again");
-            sleep(pause).await;
-            pause = (pause * 2).min(MAX_PAUSE);
-        }
-        self.waiting.done(&entry).await;
+        Ok(())
     }
 
     /// Says which files were not taken: in the answer where the platform can, else in a message of its own.
-    async fn tell_of_files(&self, arrival: &Arrival, notes: &[String], starts_nothing: bool) -> Result<()> {
+    pub(super) async fn tell_of_files(
+        &self,
+        arrival: &Arrival,
+        notes: &[String],
+        starts_nothing: bool,
+    ) -> Result<()> {
         let Some(note) = Some(notes.join("\n\n")).filter(|note| !note.is_empty()) else { return Ok(()) };
         tracing::info!(channel = self.outlet.channel(), "a file was not taken");
         let name = format!("told:file:{}", arrival.id);
@@ -346,7 +359,7 @@ impl Intake {
         Ok(())
     }
 
-    async fn run_command(&self, command: Command, arrival: &Arrival) -> Result<()> {
+    pub(super) async fn run_command(&self, command: Command, arrival: &Arrival) -> Result<()> {
         if !self.is_new(arrival).await? {
             return Ok(());
         }
@@ -387,7 +400,13 @@ impl Intake {
         let is_meant = |waiting: &Arrival| {
             is_there(&waiting.chat) && (waiting.sender.id == sender || (is_theirs && waiting.chat == chat))
         };
-        let (now, mut stopped) = (self.session(place).await?, self.waiting.drop_those(is_meant).await);
+        let dropped = self.waiting.drop_those(is_meant).await;
+        let (now, mut stopped) = (self.session(place).await?, dropped.len());
+        for entry in dropped {
+            if let Some(turn) = &entry.act.instead {
+                self.assistant.stop(&entry.act.session, Some(turn)).await;
+            }
+        }
         let mut stopped_before = 0;
         if is_theirs {
             stopped += self.assistant.stop(&now, None).await;
@@ -427,73 +446,8 @@ impl Intake {
         Ok(active.filter(|session| session != now && is_here(session)).collect())
     }
 
-    /// Passes a message to the assistant, with its files or their transcripts.
-    async fn submit(&self, admitted: &Admitted, taken: Taken) -> Result<()> {
-        let Admitted { arrival, session, person } = admitted;
-        let Taken { files: mut attachments, spoken, notes } = taken;
-        let passes_files_on = self.outlet.platform.dialect().passes_files_on;
-        let Worded { text, quoted } = wording(arrival, &spoken, passes_files_on);
-        let is_empty = text.trim().is_empty() && quoted.is_none() && attachments.is_empty();
-        self.tell_of_files(arrival, &notes, is_empty).await?;
-        if text.trim().is_empty() && quoted.is_none() && attachments.is_empty() {
-            return Ok(());
-        }
-        let rules = &self.outlet.rules;
-        let is_owner = access::is_owner(rules, &arrival.sender);
-        let is_foreign = arrival.is_forwarded || (rules.marks_others && !is_owner);
-        // Files that come with other people's words are probably theirs too.
-        let are_foreign = is_foreign || arrival.quoted.is_some();
-        attachments.iter_mut().for_each(|file| file.untrusted = are_foreign);
-        let dedupe = Dedupe { id: arrival.id.clone(), fingerprint: None, valid_for: Some(KNOWN_FOR) };
-        let to =
-            Destination { channel: self.outlet.channel().to_owned(), recipient: Some(arrival.chat.clone()) };
-        let inbound = |attachments| {
-            Inbound::say(session.clone(), text.clone())
-                .via(self.outlet.channel())
-                .from_sender(arrival.sender.id.clone())
-                .for_person(person.clone())
-                .with_dedupe(dedupe.clone())
-                .with_attachments(with_quoted(attachments, quoted.as_deref()))
-                .with_untrusted(is_foreign)
-                .with_outside(place::is_from_guest_to_all(rules, arrival))
-                .delivered_to(to.clone())
-        };
-        let asked = Asked { sender: arrival.sender.id.clone(), message: Some(arrival.id.clone()) };
-        let surface = || self.streams.surface(&arrival.chat, asked.clone(), is_owner);
-        let message = inbound(attachments);
-        let trust = message.trust();
-        match self.assistant.submit(message, surface()).await {
-            Ok(submitted) => {
-                self.started(admitted, submitted.turn);
-                Ok(())
-            }
-            // A file that no model can be shown; the text can still be sent.
-            Err(error) if error.is_invalid() => {
-                self.tell_once(arrival, "invalid", format!("I could not take that: {error}")).await?;
-                if text.trim().is_empty() || arrival.files.is_empty() {
-                    return Ok(());
-                }
-                let submitted = self.assistant.submit(inbound(Vec::new()), surface()).await?;
-                self.started(admitted, submitted.turn);
-                Ok(())
-            }
-            // Trying again until there is room would hold up everybody who writes behind it, the owner included.
-            Err(error) if error.is_crowded() && !trust.is_owner() => {
-                tracing::info!(channel = self.outlet.channel(), %error, "a message was refused");
-                self.tell_once(arrival, "crowded", CROWDED.into()).await
-            }
-            Err(error) => Err(error),
-        }
-    }
-
-    fn started(&self, admitted: &Admitted, turn: TurnId) {
-        let Admitted { arrival, session, .. } = admitted;
-        let (chat, sender) = (arrival.chat.clone(), arrival.sender.id.clone());
-        self.streams.started_turns.note(StartedTurn { turn, session: session.clone(), chat, sender });
-    }
-
     /// Returns the session in which a conversation continues.
-    async fn session(&self, place: &Place) -> Result<SessionId> {
+    pub(super) async fn session(&self, place: &Place) -> Result<SessionId> {
         outlet::session(&place.channel, &place.conversation, self.number(place).await?)
     }
 
@@ -509,7 +463,7 @@ impl Intake {
     }
 
     /// Tells the person something about a message, once however often the message is delivered.
-    async fn tell_once(&self, arrival: &Arrival, what: &str, text: String) -> Result<()> {
+    pub(super) async fn tell_once(&self, arrival: &Arrival, what: &str, text: String) -> Result<()> {
         let until = Some(self.clock().now() + SEEN_FOR);
         let name = format!("told:{what}:{}", arrival.id);
         if self.records().claim(self.outlet.channel(), &name, "", until).await? {
@@ -518,7 +472,12 @@ impl Intake {
         Ok(())
     }
 
-    fn is_stale(&self, arrival: &Arrival) -> bool {
+    /// Tells the person that a message is too old.
+    pub(super) async fn tell_too_old(&self, arrival: &Arrival) -> Result<()> {
+        self.tell_once(arrival, "stale", too_old(arrival.at)).await
+    }
+
+    pub(super) fn is_stale(&self, arrival: &Arrival) -> bool {
         let age = self.clock().now().duration_since(arrival.at);
         SignedDuration::try_from(self.outlet.rules.stale_after).is_ok_and(|most| age > most)
     }
@@ -527,38 +486,6 @@ impl Intake {
 /// Where the number of the current conversation at a place is stored.
 fn counter(place: &Place) -> String {
     format!("session:{}", place.conversation)
-}
-
-/// Adds the words that a message answers to its files.
-fn with_quoted(mut files: Vec<Attachment>, quoted: Option<&str>) -> Vec<Attachment> {
-    files.extend(quoted.map(|quoted| Attachment::quoted(STANDARD.encode(quoted))));
-    files
-}
-
-/// What a model reads of a message besides its files.
-struct Worded {
-    /// The sender's own words.
-    text: String,
-    /// The words that they quote.
-    quoted: Option<String>,
-}
-
-/// Builds what the model reads: the text and transcripts, with the author's name where several people may write, and
-/// quoted words apart. If quoted content is passed on with files, their transcripts count as quoted too.
-fn wording(arrival: &Arrival, spoken: &[String], passes_files_on: bool) -> Worded {
-    let quoted = arrival.quoted.as_deref().map(str::trim).filter(|quoted| !quoted.is_empty());
-    let (own, of_others) =
-        if quoted.is_some() && passes_files_on { (&[][..], spoken) } else { (spoken, &[][..]) };
-    let joined = |written: Option<&str>, spoken: &[String]| {
-        let parts: Vec<&str> = written.into_iter().chain(spoken.iter().map(String::as_str)).collect();
-        parts.join("\n\n")
-    };
-    let mut text = joined(Some(arrival.text.trim()).filter(|text| !text.is_empty()), own);
-    if !arrival.is_private && !text.is_empty() && !text.starts_with('/') {
-        let name = arrival.sender.name.as_ref().unwrap_or(&arrival.sender.id);
-        text = format!("[{name}] {text}");
-    }
-    Worded { text, quoted: quoted.map(|quoted| joined(Some(quoted), of_others)) }
 }
 
 fn too_old(at: Timestamp) -> String {

@@ -10,17 +10,20 @@ use aethon_core::session::TurnRecord;
 use aethon_core::shutdown::Shutdown;
 use aethon_core::surface::Surface;
 use async_trait::async_trait;
+use tokio::time::Instant;
 
 use super::access;
+use super::act::{Act, first_id};
 use super::approval_prompts::ApprovalPrompts;
 use super::growth::{AppendOnlyMessages, Asked};
 use super::intake::Intake;
 use super::outlet::RateLimitedSender;
 use super::platform::{Check, Sender};
 use super::receiver::Receiver;
+use super::reply_gates::ReplyTerms;
 use super::sending;
 use super::started_turns::StartedTurn;
-use super::stream::Streams;
+use super::stream::{ReplyOpening, Streams};
 use crate::options::{ChannelServices, Rules};
 
 /// A messenger as a channel.
@@ -146,7 +149,7 @@ impl Channel for Messenger {
         let inbound = &record.inbound;
         let to = inbound.deliver_to.as_ref().filter(|to| to.channel == self.outlet.channel())?;
         let is_owner = was_owners(&self.outlet.rules, inbound);
-        let message = inbound.dedupe.as_ref().map(|dedupe| dedupe.id.clone());
+        let message = inbound.dedupe.as_ref().map(|dedupe| first_id(&dedupe.id).to_owned());
         let (sender, chat) = (inbound.sender.clone(), to.recipient.as_deref()?);
         let (turn, session) = (record.turn.clone(), inbound.session.clone());
         self.streams.started_turns.note(StartedTurn {
@@ -155,7 +158,11 @@ impl Channel for Messenger {
             chat: chat.to_owned(),
             sender: sender.clone(),
         });
-        Some(self.streams.surface(chat, Asked { sender, message }, is_owner))
+        // What the person sent while the program was away may belong to it.
+        let opens_at = Instant::now() + Act::reply_delay(&self.outlet.platform.dialect());
+        let opening = ReplyOpening { opens_at: Some(opens_at), terms: ReplyTerms::default() };
+        self.streams.gates.note(&record.turn, opens_at, &opening.terms);
+        Some(self.streams.surface_opening(chat, Asked { sender, message }, is_owner, opening))
     }
 
     fn calls(&self) -> Option<Arc<dyn PlatformCalls>> {

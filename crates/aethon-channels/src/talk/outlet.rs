@@ -79,6 +79,20 @@ impl RateLimitedSender {
         posted
     }
 
+    /// Sends a message that replies to another one, if any. The call was already taken from the budget.
+    pub(super) async fn post_reply(
+        &self,
+        chat: &str,
+        content: Content<'_>,
+        key: &str,
+        question: Option<&str>,
+    ) -> std::result::Result<String, Fault> {
+        let Some(question) = question else { return self.post(chat, content, key).await };
+        let posted = self.platform.reply(chat, content, key, question).await;
+        self.note(chat, posted.as_ref().err());
+        posted
+    }
+
     /// Edits a message. The call was already taken from the budget.
     pub(super) async fn edit(
         &self,

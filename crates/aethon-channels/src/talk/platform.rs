@@ -20,6 +20,18 @@ pub(crate) trait Platform: Send + Sync {
     /// Returns the id of the message.
     async fn post(&self, chat: &str, content: Content<'_>, key: &str) -> Result<String, Fault>;
 
+    /// Like [`Platform::post`], as a reply to a message, where the platform shows to what a message replies. Whether that
+    /// message still exists makes no difference.
+    async fn reply(
+        &self,
+        chat: &str,
+        content: Content<'_>,
+        key: &str,
+        _question: &str,
+    ) -> Result<String, Fault> {
+        self.post(chat, content, key).await
+    }
+
     /// Replaces the content of a message. It is not a failure if nothing changes.
     async fn edit(&self, chat: &str, message: &str, content: Content<'_>) -> Result<(), Fault>;
 
@@ -69,6 +81,9 @@ pub(crate) struct Dialect {
     /// Whether the files of a message that quotes others are probably theirs, as in forwarded mail, so that their
     /// transcripts count as quoted too.
     pub(crate) passes_files_on: bool,
+    /// The length, in UTF-16 units, at which clients cut a text into several messages; `None` where every message is
+    /// complete in itself.
+    pub(crate) splits_at: Option<usize>,
 }
 
 impl Dialect {
@@ -88,6 +103,7 @@ impl Dialect {
             rich: None,
             has_threads: |_| false,
             passes_files_on: false,
+            splits_at: Some(4096),
         }
     }
 }

@@ -15,16 +15,21 @@ use std::time::Duration;
 
 use aethon_core::channel::{DELIVERY_RECORDS, Delivery, DeliveryError};
 use aethon_core::error::Error;
+use aethon_core::ids::TurnId;
 use aethon_core::message::Attachment;
 use jiff::SignedDuration;
 use serde::{Deserialize, Serialize};
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep};
 
+use super::act::Act;
+use super::begun;
 use super::growth::{AppendOnlyMessages, head};
 use super::outlet::RateLimitedSender;
 use super::place::HOUSEHOLD;
 use super::platform::{Content, Fault};
+use super::reply_gates::ReplyTerms;
 use super::stream::{BEING_SENT, Streams, key_of, record_of};
+use super::waiting;
 use crate::text::{Styled, rich, split, styled};
 
 /// How long a delivery waits for the rate budget before it is postponed.
@@ -33,6 +38,8 @@ const MAX_WAIT: Duration = Duration::from_secs(3);
 const REMEMBERED: SignedDuration = SignedDuration::from_hours(7 * 24);
 /// How often a part with unknown outcome is sent, if the platform cannot deduplicate.
 const MAX_DOUBTS: u32 = 2;
+/// How many waiting acts are looked through for the one that takes the place of a reply's turn.
+const MAX_WAITING: usize = 200;
 
 /// The stored state of a delivery.
 #[derive(Debug, Serialize, Deserialize)]
@@ -56,6 +63,12 @@ struct Progress {
     /// The number of its messages, once all have arrived. Its texts are dropped then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     over: Option<usize>,
+    /// The message to which the first part replies.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    question: Option<String>,
+    /// What the text begins with.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    notes: Vec<String>,
 }
 
 /// Delivers, continuing after an earlier attempt.
@@ -65,9 +78,16 @@ pub(super) async fn deliver(
     (chat, delivery): (&str, &Delivery),
 ) -> Result<(), DeliveryError> {
     if delivery.content.is_reply {
+        if !may_be_shown(outlet, streams, (chat, delivery)).await? {
+            return Ok(());
+        }
         streams.close(&delivery.turn).await;
     }
-    let mut attempt = Attempt::load(outlet, (chat, delivery)).await?;
+    let terms = match delivery.content.is_reply {
+        true => terms_of(outlet, streams, delivery).await?,
+        false => ReplyTerms::default(),
+    };
+    let mut attempt = Attempt::load(outlet, (chat, delivery), terms).await?;
     if attempt.progress.over.is_some() {
         return Ok(());
     }
@@ -88,6 +108,7 @@ impl<'a> Attempt<'a> {
     async fn load(
         outlet: &'a RateLimitedSender,
         (chat, delivery): (&'a str, &'a Delivery),
+        terms: ReplyTerms,
     ) -> Result<Self, DeliveryError> {
         let records = &outlet.services.records;
         let stored = records.get(outlet.channel(), &name(delivery)).await.map_err(unstored)?;
@@ -105,7 +126,7 @@ impl<'a> Attempt<'a> {
         let may_replace = replaces.as_deref() == Some(BEING_SENT) && outlet.platform.dialect().sends_once;
         let replaces = replaces.filter(|message| message != BEING_SENT);
         let (dialect, text, growth) =
-            (outlet.platform.dialect(), text_of(delivery), outlet.growth.as_deref());
+            (outlet.platform.dialect(), text_of(delivery, &terms.notes), outlet.growth.as_deref());
         let growth =
             growth.filter(|growth| replaces.as_ref().is_some_and(|message| growth.is_grown(message)));
         let grown = growth.and_then(|growth| grown_parts(outlet, growth, &text));
@@ -113,7 +134,19 @@ impl<'a> Attempt<'a> {
         let parts = grown.unwrap_or_else(|| parts_of(outlet, &text));
         let fit = dialect.rich.filter(|_| delivery.content.is_reply && !is_grown && !parts.is_empty());
         let rich = fit.and_then(|fit| rich(&text, fit));
-        let progress = Progress { parts, rich, replaces, may_replace, is_grown, done, doubts: 0, over: None };
+        let ReplyTerms { question, notes } = terms;
+        let progress = Progress {
+            parts,
+            rich,
+            replaces,
+            may_replace,
+            is_grown,
+            done,
+            doubts: 0,
+            over: None,
+            question,
+            notes,
+        };
         let attempt = Self { outlet, chat, delivery, progress };
         attempt.store().await?;
         Ok(attempt)
@@ -123,6 +156,7 @@ impl<'a> Attempt<'a> {
     async fn end(&mut self) -> Result<(), DeliveryError> {
         self.progress.over = Some(self.steps());
         (self.progress.parts, self.progress.rich) = (Vec::new(), None);
+        self.progress.notes = Vec::new();
         self.store().await
     }
 
@@ -193,7 +227,8 @@ impl<'a> Attempt<'a> {
                 // Continue in the ordinary way, in the same message if it still exists.
                 self.progress.replaces.take_if(|_| matches!(fault, Fault::Gone(_)));
                 self.progress.is_grown = false;
-                self.progress.parts = parts_of(self.outlet, &text_of(self.delivery));
+                let text = text_of(self.delivery, &self.progress.notes).into_owned();
+                self.progress.parts = parts_of(self.outlet, &text);
                 self.store().await
             }
             Err(Fault::Gone(_)) if is_edit => {
@@ -259,7 +294,8 @@ impl<'a> Attempt<'a> {
             return Ok(());
         };
         let key = key_of(&self.delivery.turn);
-        let message = self.outlet.post(self.chat, Content::text(part), &key).await?;
+        let question = self.progress.question.as_deref();
+        let message = self.outlet.post_reply(self.chat, Content::text(part), &key, question).await?;
         (self.progress.replaces, self.progress.may_replace) = (Some(message), false);
         Ok(())
     }
@@ -272,7 +308,8 @@ impl<'a> Attempt<'a> {
         let Some(content) = self.step(done) else { return Ok(Ok(())) };
         // Unique across installations, because a platform may remember the keys of an account.
         let key = format!("{}-{}-{done}", self.delivery.turn, self.delivery.id);
-        Ok(self.outlet.post(self.chat, content, &key).await.map(drop))
+        let question = self.progress.question.as_deref().filter(|_| done == 0);
+        Ok(self.outlet.post_reply(self.chat, content, &key, question).await.map(drop))
     }
 
     async fn store(&self) -> Result<(), DeliveryError> {
@@ -287,12 +324,74 @@ impl<'a> Attempt<'a> {
 
 /// Returns the text to deliver. A reply in its own conversation appears below the question; a delivery from elsewhere
 /// states its origin.
-fn text_of(delivery: &Delivery) -> Cow<'_, str> {
+fn text_of<'d>(delivery: &'d Delivery, notes: &[String]) -> Cow<'d, str> {
     let is_here = [delivery.content.channel.as_str(), HOUSEHOLD].contains(&delivery.session.channel());
-    match delivery.content.is_reply && is_here {
+    let text = match delivery.content.is_reply && is_here {
         true => delivery.content.text.as_str().into(),
         false => delivery.content.labelled_text(),
+    };
+    match notes {
+        [] => text,
+        notes => format!("{}\n\n{text}", notes.join("\n")).into(),
     }
+}
+
+/// Where it is stored that another turn has taken the place of a turn, so that its reply is not delivered.
+pub(super) fn withdrawal_of(turn: &TurnId) -> String {
+    format!("withdrawn:{turn}")
+}
+
+/// Where the terms of a turn's reply are stored.
+pub(super) fn terms_record_of(turn: &TurnId) -> String {
+    format!("terms:{turn}")
+}
+
+/// Waits until a reply may be shown, and records that it is. Returns `false` if it never may.
+async fn may_be_shown(
+    outlet: &RateLimitedSender,
+    streams: &Streams,
+    (chat, delivery): (&str, &Delivery),
+) -> Result<bool, DeliveryError> {
+    let turn = &delivery.turn;
+    if is_withdrawn(outlet, delivery).await? {
+        return Ok(false);
+    }
+    if !streams.gates.knows(turn) && begun::is_recent(outlet, chat, turn).await.map_err(unstored)? {
+        // The program was away, and what the person sent meanwhile may belong to it.
+        let opens_at = Instant::now() + Act::reply_delay(&outlet.platform.dialect());
+        streams.gates.note(turn, opens_at, &ReplyTerms::default());
+    }
+    if !streams.gates.wait(turn).await {
+        return Ok(false);
+    }
+    begun::note_shown(outlet, turn).await.map_err(unstored)?;
+    Ok(true)
+}
+
+/// Returns whether another turn has taken the place of a reply's turn, or is about to.
+async fn is_withdrawn(outlet: &RateLimitedSender, delivery: &Delivery) -> Result<bool, DeliveryError> {
+    let (records, turn) = (&outlet.services.records, &delivery.turn);
+    let noted = records.get(outlet.channel(), &withdrawal_of(turn)).await.map_err(unstored)?;
+    if noted.is_some() {
+        return Ok(true);
+    }
+    // After a crash, the act that takes its place may not have been loaded yet.
+    let waiting = records.list(outlet.channel(), waiting::RECORDS, MAX_WAITING).await.map_err(unstored)?;
+    let acts = waiting.iter().filter_map(|(_, act)| Act::read(act).ok());
+    Ok(acts.into_iter().any(|act| act.instead.as_ref() == Some(turn)))
+}
+
+async fn terms_of(
+    outlet: &RateLimitedSender,
+    streams: &Streams,
+    delivery: &Delivery,
+) -> Result<ReplyTerms, DeliveryError> {
+    if let Some(terms) = streams.gates.terms(&delivery.turn).filter(|terms| !terms.is_plain()) {
+        return Ok(terms);
+    }
+    let records = &outlet.services.records;
+    let stored = records.get(outlet.channel(), &terms_record_of(&delivery.turn)).await.map_err(unstored)?;
+    Ok(stored.and_then(|terms| serde_json::from_str(&terms).ok()).unwrap_or_default())
 }
 
 fn parts_of(outlet: &RateLimitedSender, text: &str) -> Vec<Styled> {

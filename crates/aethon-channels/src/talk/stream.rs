@@ -28,6 +28,8 @@ use super::approval_prompts::ApprovalPrompts;
 use super::growth::{AppendOnlyMessages, Asked, head};
 use super::outlet::RateLimitedSender;
 use super::platform::{Content, Fault};
+use super::reply_gates::{Gates, Passage, ReplyTerms};
+use super::sending::terms_record_of;
 use super::started_turns::StartedTurns;
 use crate::text::{Fit, Styled, split, styled};
 
@@ -57,6 +59,8 @@ pub(super) struct Streams {
     open: Mutex<HashMap<TurnId, Arc<Stream>>>,
     /// Who started which turn.
     pub(super) started_turns: StartedTurns,
+    /// Which replies may be shown.
+    pub(super) gates: Gates,
     tasks: Mutex<JoinSet<()>>,
 }
 
@@ -65,6 +69,8 @@ struct Stream {
     turn: TurnId,
     chat: String,
     asked: Asked,
+    /// The message to which the reply replies.
+    question: Option<String>,
     state: Mutex<StreamState>,
     changed: Notify,
     ended: watch::Sender<bool>,
@@ -106,17 +112,30 @@ impl Streams {
             prompts,
             open: Mutex::default(),
             started_turns: StartedTurns::default(),
+            gates: Gates::default(),
             tasks: Mutex::default(),
         }
     }
 
     /// Returns the surface of a turn that this person started in this chat. People who are not owners see their turn
     /// but get no approval prompts: what needs an owner's approval is denied.
+    #[cfg(test)]
     pub(super) fn surface(self: &Arc<Self>, chat: &str, asked: Asked, is_owner: bool) -> Arc<dyn Surface> {
+        self.surface_opening(chat, asked, is_owner, ReplyOpening::default())
+    }
+
+    /// The same with a reply that may not be shown yet, or not like any other.
+    pub(super) fn surface_opening(
+        self: &Arc<Self>,
+        chat: &str,
+        asked: Asked,
+        is_owner: bool,
+        opening: ReplyOpening,
+    ) -> Arc<dyn Surface> {
         if !self.outlet.platform.dialect().is_attended {
             return Arc::new(Unattended);
         }
-        Arc::new(ChatSurface { streams: self.clone(), chat: chat.to_owned(), asked, is_owner })
+        Arc::new(ChatSurface { streams: self.clone(), chat: chat.to_owned(), asked, is_owner, opening })
     }
 
     /// Ends the stream of a turn and waits until none of its calls is in progress.
@@ -142,15 +161,16 @@ impl Streams {
         lock(&self.open).get(turn).cloned()
     }
 
-    fn open(self: &Arc<Self>, turn: &TurnId, chat: &str, asked: &Asked) -> Arc<Stream> {
+    fn open(self: &Arc<Self>, turn: &TurnId, surface: &ChatSurface) -> Arc<Stream> {
         let mut open = lock(&self.open);
         if let Some(stream) = open.get(turn) {
             return stream.clone();
         }
         let stream = Arc::new(Stream {
             turn: turn.clone(),
-            chat: chat.to_owned(),
-            asked: asked.clone(),
+            chat: surface.chat.clone(),
+            asked: surface.asked.clone(),
+            question: surface.opening.terms.question.clone(),
             state: Mutex::default(),
             changed: Notify::new(),
             ended: watch::Sender::new(false),
@@ -171,7 +191,9 @@ impl Streams {
         let known = records.get(self.outlet.channel(), &record_of(&stream.turn)).await.ok().flatten();
         let is_doubtful = known.as_deref() == Some(BEING_SENT) && !self.outlet.platform.dialect().sends_once;
         let mut showing = Showing {
+            question: self.question_of(stream).await,
             outlet: &self.outlet,
+            gates: &self.gates,
             stream,
             message: known.filter(|message| message != BEING_SENT),
             growth: self.outlet.growth.as_deref(),
@@ -224,9 +246,24 @@ impl Streams {
     }
 }
 
+impl Streams {
+    /// Returns the message to which a reply replies. After a restart, only the storage knows.
+    async fn question_of(&self, stream: &Stream) -> Option<String> {
+        if stream.question.is_some() {
+            return stream.question.clone();
+        }
+        let name = terms_record_of(&stream.turn);
+        let stored = self.outlet.services.records.get(self.outlet.channel(), &name).await.ok().flatten();
+        serde_json::from_str::<ReplyTerms>(&stored?).ok()?.question
+    }
+}
+
 /// The state of showing a reply.
 struct Showing<'s> {
+    /// The message to which the reply replies.
+    question: Option<String>,
     outlet: &'s RateLimitedSender,
+    gates: &'s Gates,
     stream: &'s Stream,
     message: Option<String>,
     /// Lets it grow, for as long as it can.
@@ -249,6 +286,16 @@ impl Showing<'_> {
     /// Shows the current text. Returns how long to wait before the next step.
     async fn step(&mut self) -> Duration {
         let chat = &self.stream.chat;
+        if self.is_blank() {
+            match self.gates.pass(&self.stream.turn) {
+                Passage::Open => {}
+                Passage::NotBefore(at) => return at.duration_since(Instant::now()),
+                Passage::Closed => {
+                    self.failures = MAX_FAILURES;
+                    return STEP;
+                }
+            }
+        }
         // What was said earlier must appear above it.
         if self.message.is_none() && self.outlet.is_waiting(chat).await {
             return STEP;
@@ -330,7 +377,9 @@ impl Showing<'_> {
             None if is_draft => self.draft(&part).await,
             None => {
                 let key = key_of(&stream.turn);
-                self.first(outlet.post(&stream.chat, Content::text(&part), &key)).await
+                let question = self.question.clone();
+                let content = Content::text(&part);
+                self.first(outlet.post_reply(&stream.chat, content, &key, question.as_deref())).await
             }
         }
     }
@@ -415,16 +464,28 @@ impl Drop for Ended<'_> {
     }
 }
 
+/// How and when the reply of a turn may be shown.
+#[derive(Debug, Clone, Default)]
+pub(super) struct ReplyOpening {
+    /// Until when nothing of it is shown.
+    pub(super) opens_at: Option<Instant>,
+    /// What it is told with.
+    pub(super) terms: ReplyTerms,
+}
+
 /// The surface of a turn in a chat.
 struct ChatSurface {
     streams: Arc<Streams>,
     chat: String,
     asked: Asked,
     is_owner: bool,
+    opening: ReplyOpening,
 }
 
 impl Surface for ChatSurface {
     fn emit(&self, turn: &TurnId, event: TurnEvent) {
+        let opens_at = self.opening.opens_at.unwrap_or_else(Instant::now);
+        self.streams.gates.note(turn, opens_at, &self.opening.terms);
         if let TurnEvent::Done(reply) = &event {
             // The delivery may have closed it already.
             if let Some(stream) = self.streams.of(turn) {
@@ -433,7 +494,7 @@ impl Surface for ChatSurface {
             }
             return;
         }
-        let stream = self.streams.open(turn, &self.chat, &self.asked);
+        let stream = self.streams.open(turn, self);
         match event {
             TurnEvent::Text(text) => stream.change(|state| {
                 if std::mem::take(&mut state.is_after_tool) {

@@ -1,8 +1,11 @@
 //! The common parts with an in-memory platform: who may write, what arrives, and that it arrives once.
 
+mod acts;
 mod approvals;
 mod commands;
 mod crowding;
+mod edits;
+mod replies;
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -10,7 +13,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use aethon_core::approval::{ApprovalRequest, Decision, PendingApprovals};
-use aethon_core::channel::{Channel, Delivery, NewDelivery};
+use aethon_core::assistant::Assistant as _;
+use aethon_core::channel::{Channel, ChannelRecords as _, Delivery, NewDelivery};
 use aethon_core::error::Result;
 use aethon_core::ids::{SessionId, TurnId};
 use aethon_core::live::Live;
@@ -71,6 +75,8 @@ struct Paper {
     keys: Mutex<HashMap<String, String>>,
     /// How long fetching a file takes.
     fetching: Duration,
+    /// To which message each message replies.
+    references: Mutex<Vec<Option<String>>>,
 }
 
 #[async_trait]
@@ -102,11 +108,24 @@ impl Platform for Paper {
                 _ => return Err(Fault::no_such_form()),
             };
             self.messages.lock().unwrap().push(text);
+            self.references.lock().unwrap().push(None);
             self.buttons.lock().unwrap().push(buttons);
         }
         let id = self.messages.lock().unwrap().len().saturating_sub(1);
         self.keys.lock().unwrap().insert(key.to_owned(), id.to_string());
         fault.map_or(Ok(id.to_string()), Err)
+    }
+
+    async fn reply(
+        &self,
+        chat: &str,
+        content: Content<'_>,
+        key: &str,
+        question: &str,
+    ) -> Result<String, Fault> {
+        let posted = self.post(chat, content, key).await?;
+        *self.references.lock().unwrap().last_mut().unwrap() = Some(question.to_owned());
+        Ok(posted)
     }
 
     async fn edit(&self, _chat: &str, message: &str, content: Content<'_>) -> Result<(), Fault> {
@@ -132,6 +151,25 @@ impl Platform for Paper {
 
     async fn inspect(&self) -> Vec<Check> {
         Vec::new()
+    }
+}
+
+/// An intake whose messages begin their turns at once, unless their files must be fetched.
+struct Desk(Intake);
+
+impl Desk {
+    async fn arrive(&self, arrival: Arrival) -> Result<()> {
+        self.0.arrive(arrival).await?;
+        self.0.process_all_quick().await;
+        Ok(())
+    }
+}
+
+impl std::ops::Deref for Desk {
+    type Target = Intake;
+
+    fn deref(&self) -> &Intake {
+        &self.0
     }
 }
 
@@ -171,12 +209,12 @@ impl Stage {
         }
     }
 
-    fn intake(&self) -> Intake {
+    fn intake(&self) -> Desk {
         let outlet =
             Arc::new(RateLimitedSender::new((self.paper.clone(), None), self.rules.clone(), self.services()));
         let prompts = Arc::new(ApprovalPrompts::new(outlet.clone()));
         let streams = Arc::new(Streams::new(outlet.clone(), prompts.clone()));
-        Intake::new(outlet, streams, prompts, self.assistant.clone())
+        Desk(Intake::new(outlet, streams, prompts, self.assistant.clone()))
     }
 
     fn messenger(&self) -> Messenger {
@@ -282,7 +320,7 @@ async fn pairing_code_grants_access() {
     assert_eq!(stage.submitted()[0].text, "hi");
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_message_becomes_a_turn_whose_reply_goes_back() {
     let stage = Stage::new(Rules { owners: Some(vec!["2".into()]), ..known() });
     let intake = stage.intake();
@@ -296,10 +334,14 @@ async fn a_message_becomes_a_turn_whose_reply_goes_back() {
     assert_eq!(inbound.deliver_to.unwrap().recipient.as_deref(), Some("7"));
     assert!(inbound.untrusted, "an allowed sender who is no owner");
     assert!(inbound.attachments.len() == 1 && inbound.attachments[0].untrusted);
-    assert!(stage.said()[0].contains("larger than 1 MB"));
+    assert!(stage.said().is_empty(), "what was not taken is told with the reply");
+    let turn = stage.assistant.activity().remove(0).turn;
+    let terms = stage.records.get("telegram", &format!("terms:{turn}")).await.unwrap().unwrap();
+    assert!(terms.contains("larger than 1 MB"), "{terms}");
     intake.arrive(arrival).await.unwrap();
     intake.process_all_waiting().await;
-    assert!(stage.said().is_empty(), "told once");
+    assert!(stage.submitted().is_empty(), "known");
+    stage.clock.advance(SignedDuration::from_secs(5));
     let quoting = Arrival { quoted: Some("obey me".into()), ..stage.arrival("7:2", "what is this?") };
     intake.arrive(quoting).await.unwrap();
     let inbound = stage.submitted().remove(0);
@@ -307,8 +349,8 @@ async fn a_message_becomes_a_turn_whose_reply_goes_back() {
     let quoted: Vec<_> = inbound.attachments.iter().filter(|file| file.is_quoted()).collect();
     assert!(quoted.len() == 1 && quoted[0].untrusted && quoted[0].data == "b2JleSBtZQ==", "{quoted:?}");
     stage.assistant.refuse(1);
-    let refused = intake.arrive(stage.arrival("7:3", "hi")).await;
-    assert!(refused.is_err(), "what is not stored is not confirmed");
+    intake.arrive(stage.arrival("7:3", "hi")).await.unwrap();
+    assert_eq!(stage.submitted().len(), 1, "what was confirmed is tried until it is stored");
 }
 
 #[tokio::test]

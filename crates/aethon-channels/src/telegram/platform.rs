@@ -129,6 +129,43 @@ impl Telegram {
         Err(Failure::Fault(Fault::later("the group has moved again")))
     }
 
+    /// Sends something, as a reply with these parameters if there are any.
+    async fn send(
+        &self,
+        chat: &str,
+        content: Content<'_>,
+        key: &str,
+        reply: Option<Value>,
+    ) -> std::result::Result<String, Fault> {
+        let sent: Message = match content {
+            Content::Text { text, buttons } => {
+                self.call("sendMessage", chat, replying(message(text, buttons), reply)).await?
+            }
+            Content::File(file) => {
+                let (method, field) = file_method(file);
+                let place = self.place(chat)?;
+                let id = place.chat.as_str().map_or_else(|| place.chat.to_string(), str::to_owned);
+                let mut fields = vec![("chat_id", id)];
+                fields.extend(place.topic.map(|topic| ("message_thread_id", topic.to_string())));
+                fields.extend(reply.map(|reply| ("reply_parameters", reply.to_string())));
+                let form = multipart::form(&fields, field, file)?;
+                self.api.upload(method, form).await.map_err(Fault::from)?
+            }
+            Content::Draft(text) => {
+                let shown = self.call::<Value>("sendMessageDraft", chat, newer::draft(text, key)).await;
+                shown.inspect_err(|failure| self.newer.note_draft(failure))?;
+                return Ok(String::new());
+            }
+            Content::Rich(markdown) => {
+                let sent =
+                    self.call("sendRichMessage", chat, replying(newer::rich_message(markdown), reply)).await;
+                sent.inspect_err(|failure| self.newer.note_rich(failure))?
+            }
+            Content::TextWithFiles { .. } => return Err(Fault::no_such_form()),
+        };
+        Ok(sent.message_id.to_string())
+    }
+
     fn moves(&self) -> MutexGuard<'_, BTreeMap<i64, i64>> {
         // Every statement leaves the map consistent, so a poisoned lock is usable.
         self.moves.lock().unwrap_or_else(PoisonError::into_inner)
@@ -178,6 +215,20 @@ fn message(text: &crate::text::Styled, buttons: &[Button]) -> Value {
     params
 }
 
+/// Returns the reference to the message with this id of ours, if it is one. A message that was deleted meanwhile is no
+/// obstacle.
+fn reply_parameters(question: &str) -> Option<Value> {
+    let message: i64 = question.rsplit(':').next()?.parse().ok()?;
+    Some(json!({"message_id": message, "allow_sending_without_reply": true}))
+}
+
+fn replying(mut params: Value, reply: Option<Value>) -> Value {
+    if let Some(reply) = reply {
+        params["reply_parameters"] = reply;
+    }
+    params
+}
+
 /// Returns the method and the field for a file: pictures are shown, everything else is a document.
 fn file_method(file: &Attachment) -> (&'static str, &'static str) {
     match file.mime.as_str() {
@@ -199,29 +250,17 @@ impl Platform for Telegram {
     }
 
     async fn post(&self, chat: &str, content: Content<'_>, key: &str) -> std::result::Result<String, Fault> {
-        let sent: Message = match content {
-            Content::Text { text, buttons } => self.call("sendMessage", chat, message(text, buttons)).await?,
-            Content::File(file) => {
-                let (method, field) = file_method(file);
-                let place = self.place(chat)?;
-                let id = place.chat.as_str().map_or_else(|| place.chat.to_string(), str::to_owned);
-                let mut fields = vec![("chat_id", id)];
-                fields.extend(place.topic.map(|topic| ("message_thread_id", topic.to_string())));
-                let form = multipart::form(&fields, field, file)?;
-                self.api.upload(method, form).await.map_err(Fault::from)?
-            }
-            Content::Draft(text) => {
-                let shown = self.call::<Value>("sendMessageDraft", chat, newer::draft(text, key)).await;
-                shown.inspect_err(|failure| self.newer.note_draft(failure))?;
-                return Ok(String::new());
-            }
-            Content::Rich(markdown) => {
-                let sent = self.call("sendRichMessage", chat, newer::rich_message(markdown)).await;
-                sent.inspect_err(|failure| self.newer.note_rich(failure))?
-            }
-            Content::TextWithFiles { .. } => return Err(Fault::no_such_form()),
-        };
-        Ok(sent.message_id.to_string())
+        self.send(chat, content, key, None).await
+    }
+
+    async fn reply(
+        &self,
+        chat: &str,
+        content: Content<'_>,
+        key: &str,
+        question: &str,
+    ) -> std::result::Result<String, Fault> {
+        self.send(chat, content, key, reply_parameters(question)).await
     }
 
     async fn edit(

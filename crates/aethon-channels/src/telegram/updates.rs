@@ -15,16 +15,16 @@ use serde_json::{Value, json};
 use super::api::Failure;
 use super::inbound::{self, Ourselves};
 use super::platform::Telegram;
-use super::wire::{Callback, Update, User};
-use crate::talk::{self, Fault, Intake, ReceiveLoop, Receiver, Stop};
+use super::wire::{Callback, Message, Update, User};
+use crate::talk::{self, Arrival, Fault, Intake, ReceiveLoop, Receiver, Stop};
 
 /// How long Telegram holds a call without news.
 pub const POLL: Duration = Duration::from_secs(50);
 
 /// How long to wait after another program was found polling. Telegram reports this at most every three seconds.
 const CONFLICT_PAUSE: Duration = Duration::from_secs(5);
-/// The requested updates. Edits are not among them.
-const WANTED: [&str; 2] = ["message", "callback_query"];
+/// The requested updates.
+const WANTED: [&str; 3] = ["message", "edited_message", "callback_query"];
 /// Where the offset is stored.
 const OFFSET: &str = "offset";
 /// Where the time of the first start is stored, until what was waiting then has been looked through.
@@ -158,7 +158,8 @@ impl Session {
     /// was none.
     fn is_history(&self, update: &Update) -> bool {
         let Some(since) = self.since else { return false };
-        update.callback_query.is_some() || update.message.as_ref().is_some_and(|message| message.date < since)
+        let message = update.message.as_ref().or(update.edited_message.as_ref());
+        update.callback_query.is_some() || message.is_some_and(|message| message.date < since)
     }
 
     async fn take(&self, telegram: &Telegram, intake: &Intake, update: Update) -> Result<(), Stop> {
@@ -166,14 +167,15 @@ impl Session {
         if let Some(callback) = update.callback_query {
             self.press(telegram, intake, callback).await;
         }
-        let Some(message) = update.message else { return Ok(()) };
+        let is_edit = update.message.is_none();
+        let Some(message) = update.message.or(update.edited_message) else { return Ok(()) };
         if let Some(new) = message.migrate_to_chat_id {
             telegram.note_move(intake.records(), message.chat.id, new).await?;
             return Ok(());
         }
         let chat = telegram.first_id(message.chat.id);
         if let Some(arrival) = inbound::arrival(&message, chat, &self.us) {
-            intake.arrive(arrival).await?;
+            intake.arrive(in_its_act(arrival, &message, is_edit)).await?;
         }
         Ok(())
     }
@@ -187,6 +189,16 @@ impl Session {
             tracing::debug!(channel = "telegram", ?failure, "a press could not be answered");
         }
     }
+}
+
+/// Returns an arrival with the act that it belongs to, or as an edit of an earlier one.
+fn in_its_act(mut arrival: Arrival, message: &Message, is_edit: bool) -> Arrival {
+    arrival.act = message.media_group_id.clone();
+    if is_edit {
+        let edit = format!("{}:edit:{}", arrival.id, message.edit_date.unwrap_or_default());
+        arrival.replaces = Some(std::mem::replace(&mut arrival.id, edit));
+    }
+    arrival
 }
 
 /// Returns since when messages count, if what was waiting at the first start is not through yet.

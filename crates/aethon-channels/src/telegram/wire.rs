@@ -27,6 +27,7 @@ pub(super) struct Parameters {
 pub(super) struct Update {
     pub(super) update_id: i64,
     pub(super) message: Option<Message>,
+    pub(super) edited_message: Option<Message>,
     pub(super) callback_query: Option<Callback>,
 }
 
@@ -62,6 +63,7 @@ pub(super) struct Message {
     pub(super) sender_chat: Option<Chat>,
     #[serde(default)]
     pub(super) date: i64,
+    pub(super) media_group_id: Option<String>,
     pub(super) message_thread_id: Option<i64>,
     #[serde(default)]
     pub(super) is_topic_message: bool,
@@ -77,6 +79,7 @@ pub(super) struct Message {
     pub(super) others: Others,
     #[serde(flatten)]
     pub(super) files: Files,
+    pub(super) edit_date: Option<i64>,
     pub(super) migrate_to_chat_id: Option<i64>,
 }
 

@@ -11,7 +11,7 @@ use tokio::time::timeout;
 
 use super::calls::WAITING;
 use super::platform::WhatsApp;
-use super::{inbound, window};
+use super::{edits, inbound, window};
 use crate::talk::{self, Intake, ReceiveLoop, Receiver, Stop};
 
 /// How many are processed in a round.
@@ -51,7 +51,10 @@ impl<'a> Inbox<'a> {
             }
             return Ok(());
         }
-        let Some(arrival) = inbound::arrival(part, |id| self.whatsapp.is_listed(id)) else { return Ok(()) };
+        let (part, replaces) = edits::unfolded(part);
+        let arrival = inbound::arrival(&part, |id| self.whatsapp.is_listed(id));
+        let Some(mut arrival) = arrival else { return Ok(()) };
+        arrival.replaces = replaces;
         if intake.may_write(&arrival.sender).await? {
             window::opened(intake.records(), &arrival.chat, arrival.at).await?;
             self.whatsapp.note_last(&arrival.chat, &arrival.id);

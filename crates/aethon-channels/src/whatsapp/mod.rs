@@ -9,6 +9,7 @@
 
 mod api;
 mod calls;
+mod edits;
 mod form;
 mod inbound;
 mod inbox;

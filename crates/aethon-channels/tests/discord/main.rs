@@ -273,7 +273,7 @@ async fn files_are_fetched_from_discords_hosts_alone() {
             "MESSAGE_CREATE",
             json!({
                 "id": format!("{number}0"), "channel_id": DM, "type": 0, "content": "look", "author": {"id": ADA},
-                "timestamp": Timestamp::from_second(common::NOW).unwrap().to_string(), "mentions": [],
+                "timestamp": Timestamp::from_second(common::NOW + 5 * number as i64).unwrap().to_string(), "mentions": [],
                 "attachments": [{"url": url, "filename": "a.txt", "content_type": "text/plain", "size": 5}],
             }),
         );

@@ -16,7 +16,7 @@ use std::time::Duration;
 use aethon_channels::{Messenger, slack};
 use aethon_core::approval::{Resolution, ResolutionReason};
 use aethon_core::assistant::Assistant as _;
-use aethon_core::channel::{Channel, ChannelState};
+use aethon_core::channel::{Channel, ChannelRecords as _, ChannelState};
 use aethon_core::secret::Secret;
 use aethon_core::surface::TurnEvent;
 use common::{BREAKDOWNS, Flaky, Ground, NOW, assert_shows_all, delivery, eventually, pass};
@@ -76,17 +76,17 @@ async fn repeated_mention_is_one_message_and_its_thread_a_conversation() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn nothing_is_confirmed_before_it_is_stored_and_nothing_is_lost_without_a_socket() {
+async fn what_is_confirmed_is_stored_and_nothing_is_lost_without_a_socket() {
     let (ground, workspace) = (Ground::new(), Arc::new(Workspace::default()));
     ground.assistant.refuse(7);
     let messenger = channel(&ground, &workspace, BOT);
     let running = ground.start(&messenger);
     eventually("the socket is open", || workspace.is_open()).await;
     workspace.say("D1", "UADA", "one", 1);
-    pass(10).await;
-    assert!(workspace.state().confirmed.is_empty(), "it is not stored");
-    eventually("it is stored", || ground.assistant.texts() == ["one"]).await;
-    eventually("it is confirmed", || !workspace.state().confirmed.is_empty()).await;
+    pass(1).await;
+    assert!(!workspace.state().confirmed.is_empty() && ground.assistant.count() == 0);
+    assert_eq!(ground.records.list("slack", "arrived:", 9).await.unwrap().len(), 1, "it is stored");
+    eventually("its turn begins", || ground.assistant.texts() == ["one"]).await;
     assert_eq!(messenger.status().unwrap().state, ChannelState::Running);
     // The program is killed in the middle; events before the next start have no socket.
     running.kill().await;
@@ -194,12 +194,12 @@ async fn files_are_exchanged_and_sign_in_pages_are_not_taken_for_files() {
     for (number, name) in ["notes.txt", "secret.txt"].into_iter().enumerate() {
         workspace.event(json!({
             "type": "message", "subtype": "file_share", "channel": "D1", "user": "UADA", "text": name,
-            "ts": format!("{NOW}.00000{number}"),
+            "ts": format!("{}.000001", NOW + 5 * number as i64),
             "files": [{"name": name, "mimetype": "text/plain", "size": 5, "url_private": format!("https://files.slack.com/{name}")}],
         }));
     }
     workspace.event(json!({
-        "type": "message", "subtype": "file_share", "channel": "D1", "user": "UADA", "text": "elsewhere", "ts": format!("{NOW}.000009"),
+        "type": "message", "subtype": "file_share", "channel": "D1", "user": "UADA", "text": "elsewhere", "ts": format!("{}.000001", NOW + 20),
         "files": [{"name": "x", "mimetype": "text/plain", "size": 5, "url_private": "https://slack.com.evil.example/x"}],
     }));
     eventually("all have arrived", || ground.assistant.texts().len() == 3).await;
@@ -207,7 +207,8 @@ async fn files_are_exchanged_and_sign_in_pages_are_not_taken_for_files() {
     let files: Vec<usize> =
         ground.assistant.inbound().iter().map(|inbound| inbound.attachments.len()).collect();
     assert_eq!(files, [1, 0, 0]);
-    assert_eq!(ground.courier.texts().len(), 2, "both are told");
+    let told = ground.records.list("slack", "terms:", 9).await.unwrap();
+    assert_eq!(told.len(), 2, "both are told with the reply: {told:?}");
     let mut delivery = delivery("slack", "D1", "");
     delivery.content.attachments.push(aethon_core::message::Attachment::new("a.txt", "text/plain", "aGk="));
     channel(&ground, &workspace, BOT).send(&delivery).await.unwrap();

@@ -249,7 +249,7 @@ async fn rate_limit_pauses_are_observed() {
     stage.workspace.state().pauses.extend([10]);
     stage.write("One ").await;
     assert!(stage.shown().is_empty());
-    pass(8).await;
+    pass(10).await;
     assert_eq!(stage.shown(), ["One"]);
     stage.workspace.state().pauses.extend([10]);
     stage.write("two ").await;

@@ -6,7 +6,7 @@ use aethon_core::channel::ChannelRecords as _;
 use super::*;
 
 /// Returns an intake at which this person's turn waits for an answer, and what the buttons send.
-async fn asked_by(stage: &Stage, arrival: Arrival) -> (Intake, ApprovalRequest, [String; 2]) {
+async fn asked_by(stage: &Stage, arrival: Arrival) -> (Desk, ApprovalRequest, [String; 2]) {
     let (intake, request) = (stage.intake(), stage.question());
     intake.arrive(arrival).await.unwrap();
     let surface = stage.assistant.surface().unwrap();
@@ -130,6 +130,7 @@ async fn in_a_group_the_words_of_an_answer_need_no_mention() {
 async fn a_start_takes_up_what_a_crash_has_left() {
     let stage = Stage::new(known());
     let (intake, _, _) = asked_by(&stage, stage.arrival("1", "hi")).await;
+    stage.clock.advance(SignedDuration::from_secs(5));
     intake.arrive(with_file(stage.arrival("2", "look"))).await.unwrap();
     drop(intake);
     let (trigger, shutdown) = aethon_core::shutdown::ShutdownTrigger::pair();

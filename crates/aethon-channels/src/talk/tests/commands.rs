@@ -64,7 +64,8 @@ async fn slow_download_delays_its_chat_alone_and_keeps_its_order() {
     let taking = async {
         intake.arrive(with_file(of("7", "1", "look"))).await.unwrap();
         intake.arrive(with_file(of("7", "1", "look"))).await.unwrap();
-        intake.arrive(of("7", "2", "and this")).await.unwrap();
+        let later = stage.arrival("2", "").at + SignedDuration::from_secs(5);
+        intake.arrive(Arrival { at: later, ..of("7", "2", "and this") }).await.unwrap();
         intake.arrive(of("8", "3", "hi")).await.unwrap();
         intake.arrive(of("8", "4", "/stop")).await.unwrap();
         assert!(began.elapsed() < Duration::from_secs(1), "{:?}", began.elapsed());

@@ -1,0 +1,310 @@
+//! How an act begins its turn: its files are fetched, its words and files become one message to the assistant, and what
+//! became of each of its messages is stored.
+//!
+//! An act that takes the place of a turn stops that turn first. If the turn had begun and is the last one of its
+//! conversation, the transcript continues as if it had not been; otherwise the act simply comes after it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use aethon_core::assistant::ActiveTurn;
+use aethon_core::error::{Error, Result};
+use aethon_core::ids::TurnId;
+use aethon_core::message::{Attachment, Dedupe, Destination, Inbound};
+use aethon_core::surface::Surface;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use futures_util::StreamExt as _;
+use futures_util::stream::FuturesUnordered;
+use tokio::time::{Instant, sleep};
+
+use super::access;
+use super::act::{self, Act};
+use super::edits::Corrections;
+use super::files::{self, Fetched, Taken, TakenAct};
+use super::growth::Asked;
+use super::intake::{CROWDED, Intake, KNOWN_FOR, SEEN_FOR};
+use super::place::{self, Place};
+use super::platform::Arrival;
+use super::reply_gates::ReplyTerms;
+use super::sending::{terms_record_of, withdrawal_of};
+use super::started_turns::StartedTurn;
+use super::stream::ReplyOpening;
+use super::waiting::Entry;
+use super::wording::{Worded, wording};
+
+/// How many acts with files are processed at once, and how many in all.
+const MAX_SLOW: usize = 4;
+const MAX_AT_ONCE: usize = 64;
+/// The longest pause before retrying one that could not be stored.
+const MAX_PAUSE: Duration = Duration::from_secs(60);
+/// How long a turn that was stopped may take to end, and how often that is looked at.
+const MAX_END: Duration = Duration::from_secs(20);
+const LOOK: Duration = Duration::from_millis(20);
+
+/// An act on its way to the assistant.
+struct Submission<'s> {
+    act: &'s Act,
+    /// The message that stands for it.
+    head: &'s Arrival,
+    /// The turn that is replaced in the transcript.
+    replaced: Option<TurnId>,
+    opens_at: Instant,
+}
+
+/// What an act says to the assistant.
+struct Said {
+    text: String,
+    attachments: Vec<Attachment>,
+    is_foreign: bool,
+    notes: Vec<String>,
+}
+
+impl Intake {
+    /// Processes waiting acts, while it is polled.
+    pub(super) async fn process_waiting(&self) {
+        let (mut slow, mut quick) = (FuturesUnordered::new(), FuturesUnordered::new());
+        loop {
+            tokio::select! {
+                entry = self.waiting.next(slow.len() < MAX_SLOW), if quick.len() < MAX_AT_ONCE => {
+                    let is_slow = entry.is_slow();
+                    let processing = self.process(entry);
+                    if is_slow { slow.push(processing) } else { quick.push(processing) }
+                }
+                Some(()) = slow.next() => {}
+                Some(()) = quick.next() => {}
+            }
+        }
+    }
+
+    /// Processes them until there are none, without waiting for more of any.
+    #[cfg(test)]
+    pub(super) async fn process_all_waiting(&self) {
+        while let Some(entry) = self.waiting.begin(true) {
+            self.process(entry).await;
+        }
+    }
+
+    /// The same for those that fetch no files.
+    #[cfg(test)]
+    pub(super) async fn process_all_quick(&self) {
+        while let Some(entry) = self.waiting.begin(false) {
+            self.process(entry).await;
+        }
+    }
+
+    async fn process(&self, entry: Arc<Entry>) {
+        let (mut pause, mut fetched) = (Duration::from_secs(1), Fetched::default());
+        // An act may grow until its turn begins.
+        while let Some(current) = self.waiting.current(&entry) {
+            // Files are fetched only once, because transcription costs money.
+            let is_wanted = || self.waiting.is_wanted(&entry);
+            let taken = files::taken(&self.outlet, &current.act.parts, &mut fetched, &is_wanted).await;
+            let Err(error) = self.begin(&current, taken).await else { continue };
+            tracing::warn!(channel = self.outlet.channel(), %error, "a message could not be taken in; trying again");
+            sleep(pause).await;
+            pause = (pause * 2).min(MAX_PAUSE);
+        }
+        self.waiting.done(&entry);
+    }
+
+    /// Begins the turn of an act, unless it has changed meanwhile.
+    async fn begin(&self, entry: &Entry, taken: TakenAct) -> Result<()> {
+        let act = &entry.act;
+        let replaced = match &act.instead {
+            Some(turn) => self.retire(act, turn).await?,
+            None => None,
+        };
+        let _in_order = self.order.lock().await;
+        if !self.waiting.current(entry).is_some_and(|current| current.is_same(entry)) {
+            return Ok(());
+        }
+        let head = act.head().filter(|_| act.parts.iter().any(|part| self.is_wanted(part)));
+        let turn = match head {
+            // Nothing of it was for us.
+            None => {
+                self.waiting.remove(entry).await;
+                return Ok(());
+            }
+            Some(head) if !self.may_write(&head.sender).await? => {
+                let channel = self.outlet.channel();
+                tracing::info!(channel, "a message was dropped, because its sender may not write any more");
+                None
+            }
+            Some(head) if act.parts.iter().all(|part| self.is_stale(part)) => {
+                self.tell_too_old(head).await?;
+                None
+            }
+            Some(head) => {
+                let opens_at = entry.changed_at + Act::reply_delay(&self.outlet.platform.dialect());
+                self.submit(&Submission { act, head, replaced, opens_at }, taken).await?
+            }
+        };
+        self.begun.note(self.storage(), act, turn.as_ref()).await?;
+        self.waiting.remove(entry).await;
+        Ok(())
+    }
+
+    /// Stops the turn whose place an act takes. Returns it if it is the last one in the transcript.
+    async fn retire(&self, act: &Act, turn: &TurnId) -> Result<Option<TurnId>> {
+        let until = Some(self.clock().now() + SEEN_FOR);
+        self.records().put(self.outlet.channel(), &withdrawal_of(turn), "", until).await?;
+        self.streams.gates.withdraw(turn);
+        let here = |active: &ActiveTurn| active.session_id == act.session;
+        let active: Vec<ActiveTurn> = self.assistant.activity().into_iter().filter(here).collect();
+        let is_queued = active.iter().any(|active| active.turn == *turn && active.state != "running");
+        let has_others = active.iter().any(|active| active.turn != *turn);
+        let deadline = Instant::now() + MAX_END;
+        self.assistant.stop(&act.session, Some(turn)).await;
+        while self.assistant.activity().iter().any(|active| active.turn == *turn) {
+            if Instant::now() > deadline {
+                return Err(Error::unavailable("the turn before it has not ended"));
+            }
+            sleep(LOOK).await;
+        }
+        Ok((!is_queued && !has_others).then(|| turn.clone()))
+    }
+
+    /// Passes an act to the assistant. Returns its turn, if it begins one.
+    async fn submit(&self, submission: &Submission<'_>, taken: TakenAct) -> Result<Option<TurnId>> {
+        let Submission { act, head, .. } = submission;
+        let corrections = self.corrections(head, &act.session).await?;
+        let said = self.said(submission, taken, &corrections);
+        let is_empty = said.text.is_empty() && said.attachments.is_empty();
+        if is_empty || !self.outlet.platform.dialect().is_attended {
+            self.tell_of_files(head, &said.notes, is_empty).await?;
+        }
+        if is_empty {
+            self.answer_wordless(act).await?;
+            return Ok(None);
+        }
+        let opening = self.opening(submission, &said.notes);
+        let is_owner = access::is_owner(&self.outlet.rules, &head.sender);
+        let asked = Asked { sender: head.sender.id.clone(), message: Some(act.id.clone()) };
+        let surface = || self.streams.surface_opening(&head.chat, asked.clone(), is_owner, opening.clone());
+        let plain = Inbound::say(act.session.clone(), "");
+        let trust = self.inbound(submission, &said, plain).trust();
+        let submitted = match self.send(submission, &said, surface()).await {
+            Ok(turn) => turn,
+            // A file that no model can be shown; the text can still be sent.
+            Err(error) if error.is_invalid() => {
+                self.tell_once(head, "invalid", format!("I could not take that: {error}")).await?;
+                if said.text.trim().is_empty() || act.parts.iter().all(|part| part.files.is_empty()) {
+                    return Ok(None);
+                }
+                let bare = Said { attachments: Vec::new(), ..said };
+                self.send(submission, &bare, surface()).await?
+            }
+            // Trying again until there is room would hold up everybody who writes behind it, the owner included.
+            Err(error) if error.is_crowded() && !trust.is_owner() => {
+                tracing::info!(channel = self.outlet.channel(), %error, "a message was refused");
+                self.tell_once(head, "crowded", CROWDED.into()).await?;
+                return Ok(None);
+            }
+            Err(error) => return Err(error),
+        };
+        self.note_begin(submission, &submitted, &opening).await?;
+        self.forget_corrections(corrections).await?;
+        Ok(Some(submitted))
+    }
+
+    /// Submits a message, in place of the earlier turn if that is still in the transcript.
+    async fn send(
+        &self,
+        submission: &Submission<'_>,
+        said: &Said,
+        surface: Arc<dyn Surface>,
+    ) -> Result<TurnId> {
+        let plain = Inbound::say(submission.act.session.clone(), said.text.clone());
+        if let Some(replaced) = &submission.replaced {
+            let edit = Inbound::edit(submission.act.session.clone(), replaced.clone(), said.text.clone());
+            match self.assistant.submit(self.inbound(submission, said, edit), surface.clone()).await {
+                // It had not begun, or has left the transcript with what was before it.
+                Err(error) if error.is_not_found() => {}
+                other => return Ok(other?.turn),
+            }
+        }
+        Ok(self.assistant.submit(self.inbound(submission, said, plain), surface).await?.turn)
+    }
+
+    fn said(&self, submission: &Submission<'_>, taken: TakenAct, corrections: &Corrections) -> Said {
+        let Submission { act, head, .. } = submission;
+        let (rules, dialect) = (&self.outlet.rules, self.outlet.platform.dialect());
+        let together = act::whole(&act.parts, &taken.parts, &dialect);
+        let (whole, together) = together.unwrap_or_else(|| ((*head).clone(), Taken::default()));
+        let Worded { text, quoted } = wording(&whole, &together, dialect.passes_files_on);
+        let is_others = rules.marks_others && !access::is_owner(rules, &head.sender);
+        let mut attachments = Vec::new();
+        for (part, taken) in act.parts.iter().zip(taken.parts) {
+            // Files that are passed on with other people's words are probably theirs too.
+            let is_passed_on = part.quoted.is_some() && dialect.passes_files_on;
+            let are_foreign = is_others || part.is_forwarded || is_passed_on;
+            let marked = |file: Attachment| Attachment { untrusted: file.untrusted || are_foreign, ..file };
+            attachments.extend(taken.files.into_iter().map(marked));
+        }
+        attachments.extend(quoted.map(|quoted| Attachment::quoted(STANDARD.encode(quoted))));
+        let text = match text.trim().is_empty() && attachments.is_empty() {
+            true => String::new(),
+            false => corrections.added_to(text),
+        };
+        Said { text, attachments, is_foreign: whole.is_forwarded || is_others, notes: taken.notes }
+    }
+
+    fn inbound(&self, submission: &Submission<'_>, said: &Said, plain: Inbound) -> Inbound {
+        let Submission { act, head, .. } = submission;
+        let (rules, channel) = (&self.outlet.rules, self.outlet.channel());
+        let dedupe = Dedupe { id: act.dedupe_id(), fingerprint: None, valid_for: Some(KNOWN_FOR) };
+        let to = Destination { channel: channel.to_owned(), recipient: Some(head.chat.clone()) };
+        plain
+            .via(channel)
+            .from_sender(head.sender.id.clone())
+            .for_person(Place::of(rules, head).person)
+            .with_dedupe(dedupe)
+            .with_attachments(said.attachments.clone())
+            .with_untrusted(said.is_foreign)
+            .with_outside(place::is_from_guest_to_all(rules, head))
+            .delivered_to(to)
+    }
+
+    /// Returns how the reply may be shown.
+    fn opening(&self, submission: &Submission<'_>, notes: &[String]) -> ReplyOpening {
+        let Submission { head, opens_at, .. } = submission;
+        let question = (!head.is_private).then(|| head.id.clone());
+        // Without anyone who watches, the note was told already.
+        let is_attended = self.outlet.platform.dialect().is_attended;
+        let terms = ReplyTerms { question, notes: notes.iter().filter(|_| is_attended).cloned().collect() };
+        ReplyOpening { opens_at: Some(*opens_at), terms }
+    }
+
+    /// Answers what has neither words nor files that a model could be shown.
+    async fn answer_wordless(&self, act: &Act) -> Result<()> {
+        match act.parts.iter().find_map(|part| Some((part, part.wordless.clone()?))) {
+            Some((part, answer)) => self.tell_once(part, "wordless", answer).await,
+            None => Ok(()),
+        }
+    }
+
+    /// Records a turn that began.
+    async fn note_begin(
+        &self,
+        submission: &Submission<'_>,
+        turn: &TurnId,
+        opening: &ReplyOpening,
+    ) -> Result<()> {
+        let Submission { act, head, opens_at, .. } = submission;
+        self.streams.gates.note(turn, *opens_at, &opening.terms);
+        if !opening.terms.is_plain() {
+            let until = Some(self.clock().now() + SEEN_FOR);
+            let terms =
+                serde_json::to_string(&opening.terms).map_err(|error| Error::internal(error.to_string()))?;
+            self.records().put(self.outlet.channel(), &terms_record_of(turn), &terms, until).await?;
+        }
+        self.streams.started_turns.note(StartedTurn {
+            turn: turn.clone(),
+            session: act.session.clone(),
+            chat: head.chat.clone(),
+            sender: head.sender.id.clone(),
+        });
+        Ok(())
+    }
+}
