@@ -9,7 +9,8 @@ use serde_json::Value;
 use tokio::time::sleep;
 
 use super::api::Api;
-use super::inbound;
+use super::platform::Discord;
+use super::{context, inbound};
 use crate::talk::{Arrival, Failure, Fault, Intake, Stop};
 
 /// Where the last message of a chat is stored.
@@ -26,7 +27,14 @@ const MAX_PAUSE: Duration = Duration::from_secs(60);
 const PRIVATE: &str = " private";
 
 /// Passes a message to the intake and stores it as the last of its chat.
-pub(super) async fn arrive(intake: &Intake, arrival: Arrival) -> aethon_core::error::Result<()> {
+pub(super) async fn arrive(
+    discord: &Discord,
+    intake: &Intake,
+    (message, us): (&Value, &str),
+    arrival: Arrival,
+) -> aethon_core::error::Result<()> {
+    let arrival = context::completed(discord, intake, (message, us), arrival).await?;
+    let Some(arrival) = arrival else { return Ok(()) };
     let (id, chat) = (arrival.id.clone(), arrival.chat.clone());
     let (is_private, is_for_us) = (arrival.is_private, arrival.is_addressed);
     let is_known = is_for_us && intake.may_write(&arrival.sender).await?;
@@ -39,20 +47,20 @@ pub(super) async fn arrive(intake: &Intake, arrival: Arrival) -> aethon_core::er
 }
 
 /// Processes the messages that were missed.
-pub(super) async fn catch_up(api: &Api, intake: &Intake, us: &str) -> Result<(), Stop> {
+pub(super) async fn catch_up(discord: &Discord, intake: &Intake, us: &str) -> Result<(), Stop> {
     for (name, value) in intake.records().list("discord", LAST, MAX_CHATS).await? {
         let Some(chat) = name.strip_prefix(LAST) else { continue };
         let (last, is_private) = match value.strip_suffix(PRIVATE) {
             Some(last) => (last, true),
             None => (value.as_str(), false),
         };
-        read_on(api, intake, us, chat, is_private, last.to_owned()).await?;
+        read_on(discord, intake, us, chat, is_private, last.to_owned()).await?;
     }
     Ok(())
 }
 
 async fn read_on(
-    api: &Api,
+    discord: &Discord,
     intake: &Intake,
     us: &str,
     chat: &str,
@@ -61,7 +69,7 @@ async fn read_on(
 ) -> Result<(), Stop> {
     for _ in 0..MAX_PAGES {
         let path = format!("/channels/{chat}/messages?after={last}&limit={PAGE}");
-        let page = match page(api, &path).await {
+        let page = match page(discord.api(), &path).await {
             Ok(page) => page,
             // We are no longer a member.
             Err(Failure::Fault(Fault::Refused(message))) => {
@@ -79,7 +87,7 @@ async fn read_on(
         messages.sort_unstable_by_key(|(id, _)| *id);
         for (id, message) in &messages {
             if let Some(arrival) = inbound::arrival(message, us, is_private) {
-                arrive(intake, arrival).await?;
+                arrive(discord, intake, (message, us), arrival).await?;
             }
             last = id.to_string();
         }
@@ -90,8 +98,14 @@ async fn read_on(
     Ok(())
 }
 
+/// Returns the last message of a chat that was for us.
+pub(super) async fn last(intake: &Intake, chat: &str) -> aethon_core::error::Result<Option<u64>> {
+    let stored = intake.records().get("discord", &format!("{LAST}{chat}")).await?;
+    Ok(stored.and_then(|stored| stored.strip_suffix(PRIVATE).unwrap_or(&stored).parse().ok()))
+}
+
 /// Fetches a page, waiting out the pauses that Discord asks for.
-async fn page(api: &Api, path: &str) -> Result<Value, Failure> {
+pub(super) async fn page(api: &Api, path: &str) -> Result<Value, Failure> {
     loop {
         match api.get(path).await {
             Err(Failure::Fault(Fault::Later { after: Some(after), .. })) if after <= MAX_PAUSE => {

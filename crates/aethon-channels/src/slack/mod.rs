@@ -1,17 +1,19 @@
 //! Slack: Socket Mode in, the Web API out.
 //!
 //! `api` calls methods, `socket` keeps the connection and acknowledges what was stored, `inbound` converts events to
-//! arrivals, `form` converts styled text to `mrkdwn`, `platform` sends each message once and edits, `stream` shows a
+//! arrivals, `content` reads blocks and marks, `thread` knows what was said before in a thread, `form` converts styled text to `mrkdwn`, `platform` sends each message once and edits, `stream` shows a
 //! growing reply in one of Slack's native streams.
 
 mod account;
 mod api;
+mod content;
 mod form;
 mod inbound;
 mod platform;
 mod socket;
 mod stream;
 mod streams;
+mod thread;
 
 use std::sync::Arc;
 

@@ -23,6 +23,8 @@ pub(super) struct Taken {
     pub(super) files: Vec<Attachment>,
     /// Transcripts of voice messages.
     pub(super) spoken: Vec<String>,
+    /// Transcripts of other people's voice messages that the message answers.
+    pub(super) spoken_by_others: Vec<String>,
     /// Notes on files that were not accepted.
     pub(super) notes: Vec<String>,
 }
@@ -53,12 +55,15 @@ async fn take(
 ) -> Result<(), String> {
     let bytes = fetched(outlet, offer).await?;
     let Some(transcriber) = speech::transcriber(outlet, offer) else {
-        taken.files.push(Attachment::new(offer.name.clone(), offer.mime.clone(), STANDARD.encode(bytes)));
+        let mut file = Attachment::new(offer.name.clone(), offer.mime.clone(), STANDARD.encode(bytes));
+        file.untrusted = offer.is_quoted;
+        taken.files.push(file);
         return Ok(());
     };
     let words = speech::words(outlet, transcriber, (offer, bytes), is_wanted).await;
     let name = shown_name(&offer.name);
-    taken.spoken.push(words.map_err(|why| format!("I could not make out what is said in {name}. {why}"))?);
+    let words = words.map_err(|why| format!("I could not make out what is said in {name}. {why}"))?;
+    if offer.is_quoted { &mut taken.spoken_by_others } else { &mut taken.spoken }.push(words);
     Ok(())
 }
 

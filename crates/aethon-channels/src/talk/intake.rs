@@ -38,6 +38,7 @@ use super::sending;
 use super::started_turns::StartedTurn;
 use super::stream::Streams;
 use super::waiting::{Entry, Kept, Waiting};
+use super::wording::{Worded, wording};
 use crate::pairing::{self, Redeemed};
 use aethon_core::messenger::{GroupMode, Pairing, UnknownSenderPolicy};
 
@@ -307,10 +308,41 @@ impl Intake {
         Ok(())
     }
 
+    /// Processes a command whose answer the platform takes in place of a message. Returns that answer; `None` if
+    /// there is none, because it is a stranger's, a duplicate, or not a command but a message.
+    pub(crate) async fn answer_command(&self, arrival: Arrival) -> Result<Option<String>> {
+        let command = command::read(&arrival.text);
+        let is_wanted = arrival.is_private || self.outlet.rules.groups != GroupMode::Off;
+        let Some(command) = command.filter(|_| is_wanted) else {
+            self.arrive(arrival).await?;
+            return Ok(None);
+        };
+        if !self.may_write(&arrival.sender).await? {
+            self.stranger(&arrival).await?;
+            return Ok(None);
+        }
+        self.outlet.health.received(self.clock().now());
+        match self.is_new(&arrival).await? {
+            true => Ok(Some(self.obey(command, &arrival).await?)),
+            false => Ok(None),
+        }
+    }
+
+    /// Sends a message of the program's own.
+    pub(crate) async fn say(&self, chat: &str, text: String) -> Result<()> {
+        self.outlet.say(chat, text).await
+    }
+
     async fn run_command(&self, command: Command, arrival: &Arrival) -> Result<()> {
         if !self.is_new(arrival).await? {
             return Ok(());
         }
+        let answer = self.obey(command, arrival).await?;
+        self.outlet.say(&arrival.chat, answer).await
+    }
+
+    /// Does what a command says. Returns the answer.
+    async fn obey(&self, command: Command, arrival: &Arrival) -> Result<String> {
         let chat = arrival.chat.as_str();
         let place = Place::of(&self.outlet.rules, arrival);
         // In a group, the conversation belongs to everyone.
@@ -333,7 +365,7 @@ impl Intake {
                 self.prompts.answer(&code, decision, (&arrival.sender, chat)).to_owned()
             }
         };
-        self.outlet.say(chat, answer).await
+        Ok(answer)
     }
 
     /// Stops what is running. If the conversation is theirs, that is all of it and of earlier conversations here;
@@ -391,22 +423,22 @@ impl Intake {
     /// Passes a message to the assistant, with its files or their transcripts.
     async fn submit(&self, admitted: &Admitted, taken: Taken) -> Result<()> {
         let Admitted { arrival, session, person } = admitted;
-        let Taken { files: mut attachments, spoken, notes } = taken;
-        for note in &notes {
+        for note in &taken.notes {
             tracing::info!(channel = self.outlet.channel(), "a file was not taken");
             self.tell_once(arrival, "file", note.clone()).await?;
         }
         let passes_files_on = self.outlet.platform.dialect().passes_files_on;
-        let Worded { text, quoted } = wording(arrival, &spoken, passes_files_on);
+        let Worded { text, quoted } = wording(arrival, &taken, passes_files_on);
+        let mut attachments = taken.files;
         if text.trim().is_empty() && quoted.is_none() && attachments.is_empty() {
-            return Ok(());
+            return self.answer_wordless(arrival).await;
         }
         let rules = &self.outlet.rules;
         let is_owner = access::is_owner(rules, &arrival.sender);
         let is_foreign = arrival.is_forwarded || (rules.marks_others && !is_owner);
-        // Files that come with other people's words are probably theirs too.
-        let are_foreign = is_foreign || arrival.quoted.is_some();
-        attachments.iter_mut().for_each(|file| file.untrusted = are_foreign);
+        // Files that are passed on with other people's words are probably theirs too.
+        let are_foreign = is_foreign || (arrival.quoted.is_some() && passes_files_on);
+        attachments.iter_mut().for_each(|file| file.untrusted |= are_foreign);
         let dedupe = Dedupe { id: arrival.id.clone(), fingerprint: None, valid_for: Some(KNOWN_FOR) };
         let to =
             Destination { channel: self.outlet.channel().to_owned(), recipient: Some(arrival.chat.clone()) };
@@ -446,6 +478,14 @@ impl Intake {
                 self.tell_once(arrival, "crowded", CROWDED.into()).await
             }
             Err(error) => Err(error),
+        }
+    }
+
+    /// Answers what has neither words nor files that a model could be shown.
+    async fn answer_wordless(&self, arrival: &Arrival) -> Result<()> {
+        match &arrival.wordless {
+            Some(answer) => self.tell_once(arrival, "wordless", answer.clone()).await,
+            None => Ok(()),
         }
     }
 
@@ -496,32 +536,6 @@ fn counter(place: &Place) -> String {
 fn with_quoted(mut files: Vec<Attachment>, quoted: Option<&str>) -> Vec<Attachment> {
     files.extend(quoted.map(|quoted| Attachment::quoted(STANDARD.encode(quoted))));
     files
-}
-
-/// What a model reads of a message besides its files.
-struct Worded {
-    /// The sender's own words.
-    text: String,
-    /// The words that they quote.
-    quoted: Option<String>,
-}
-
-/// Builds what the model reads: the text and transcripts, with the author's name where several people may write, and
-/// quoted words apart. If quoted content is passed on with files, their transcripts count as quoted too.
-fn wording(arrival: &Arrival, spoken: &[String], passes_files_on: bool) -> Worded {
-    let quoted = arrival.quoted.as_deref().map(str::trim).filter(|quoted| !quoted.is_empty());
-    let (own, of_others) =
-        if quoted.is_some() && passes_files_on { (&[][..], spoken) } else { (spoken, &[][..]) };
-    let joined = |written: Option<&str>, spoken: &[String]| {
-        let parts: Vec<&str> = written.into_iter().chain(spoken.iter().map(String::as_str)).collect();
-        parts.join("\n\n")
-    };
-    let mut text = joined(Some(arrival.text.trim()).filter(|text| !text.is_empty()), own);
-    if !arrival.is_private && !text.is_empty() && !text.starts_with('/') {
-        let name = arrival.sender.name.as_ref().unwrap_or(&arrival.sender.id);
-        text = format!("[{name}] {text}");
-    }
-    Worded { text, quoted: quoted.map(|quoted| joined(Some(quoted), of_others)) }
 }
 
 fn too_old(at: Timestamp) -> String {

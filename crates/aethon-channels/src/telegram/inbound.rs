@@ -5,8 +5,9 @@
 
 use jiff::Timestamp;
 
-use super::wire::{Callback, Entity, File, Message, User};
-use crate::talk::{Arrival, Press, RemoteFile, Sender};
+use super::content::{self, Thing, with_links};
+use super::wire::{Callback, Entity, Files, Message, Others, Things, User};
+use crate::talk::{Arrival, Author, NO_WORDS, Original, Press, RemoteFile, Sender, without_marks};
 
 /// Our own identity.
 #[derive(Debug, Clone)]
@@ -30,11 +31,13 @@ pub(super) fn arrival(message: &Message, chat: i64, us: &Ourselves) -> Option<Ar
     if message.sender_chat.is_some() {
         return None;
     }
+    // Where someone is on their way is no correction of where they were.
+    let is_on_the_way = message.things.location.as_ref().is_some_and(|place| place["live_period"].is_u64());
+    if message.edit_date.is_some() && is_on_the_way {
+        return None;
+    }
     let is_private = message.chat.kind == "private";
-    let (text, entities) = match message.text.is_empty() {
-        true => (&message.caption, &message.caption_entities),
-        false => (&message.text, &message.entities),
-    };
+    let (text, entities) = message.words();
     let addressed = Addressed::read(text, entities, us);
     let is_reply_to_us = message
         .others
@@ -42,29 +45,44 @@ pub(super) fn arrival(message: &Message, chat: i64, us: &Ourselves) -> Option<Ar
         .as_ref()
         .and_then(|replied| replied.from.as_ref())
         .is_some_and(|replied| replied.id == us.id);
-    let is_forwarded = message
-        .others
-        .forward_origin
-        .as_ref()
-        .is_some_and(|origin| origin.sender_user.as_ref().is_none_or(|origin| origin.id != from.id));
-    let files = files(message);
-    if addressed.text.trim().is_empty() && files.is_empty() {
-        return None;
-    }
-    Some(Arrival {
+    let mut arrival = Arrival {
         is_private,
         is_addressed: is_private || addressed.is_named || is_reply_to_us,
         text: addressed.text,
-        quoted: quoted(message, from, us),
-        is_forwarded,
-        files,
+        is_forwarded: is_passed_on(message, from),
+        files: content::files(&message.files, false),
         ..Arrival::new(
             format!("{}:{}", message.chat.id, message.message_id),
             chat_of(message, chat),
             who(from, (!is_private).then(|| chat.to_string())),
             Timestamp::from_second(message.date).unwrap_or(Timestamp::UNIX_EPOCH),
         )
-    })
+    };
+    match content::thing(&message.things, &message.files) {
+        Some(Thing::Described(sentence)) => {
+            arrival.text = [arrival.text.as_str(), &sentence].join("\n").trim().to_owned();
+        }
+        Some(Thing::Unreadable(answer)) => arrival.wordless = Some(answer),
+        None => {}
+    }
+    let has_content = !arrival.is_blank() || arrival.wordless.is_some();
+    if let Some(original) = original(message, from, us).filter(|_| has_content || addressed.is_named) {
+        arrival.answering(original);
+    }
+    if arrival.is_blank() && arrival.wordless.is_none() {
+        arrival.wordless = addressed.is_named.then(|| NO_WORDS.to_owned());
+        arrival.wordless.as_ref()?;
+    }
+    Some(arrival)
+}
+
+/// Returns whether a message was passed on and is someone else's.
+fn is_passed_on(message: &Message, from: &User) -> bool {
+    message
+        .others
+        .forward_origin
+        .as_ref()
+        .is_some_and(|origin| origin.sender_user.as_ref().is_none_or(|origin| origin.id != from.id))
 }
 
 /// Converts a button press. `first` returns the id that a chat had when its conversation began.
@@ -92,12 +110,11 @@ impl Addressed {
     fn read(text: &str, entities: &[Entity], us: &Ourselves) -> Self {
         let units: Vec<u16> = text.encode_utf16().collect();
         let mention = format!("@{}", us.username);
-        let (mut kept, mut at, mut is_named) = (Vec::new(), 0, false);
+        let mut cuts: Vec<(usize, usize)> = Vec::new();
+        let mut is_first = false;
         for entity in entities {
             let end = entity.offset.saturating_add(entity.length);
-            let Some(stretch) = units.get(entity.offset..end).filter(|_| entity.offset >= at) else {
-                continue;
-            };
+            let Some(stretch) = units.get(entity.offset..end) else { continue };
             let words = String::from_utf16_lossy(stretch);
             let cut = match entity.kind.as_str() {
                 "mention" if words.eq_ignore_ascii_case(&mention) => (entity.offset, end),
@@ -113,51 +130,56 @@ impl Addressed {
                 },
                 _ => continue,
             };
-            is_named = true;
-            kept.extend_from_slice(&units[at..cut.0]);
-            at = cut.1;
+            is_first |=
+                units.get(..cut.0).is_some_and(|before| String::from_utf16_lossy(before).trim().is_empty());
+            cuts.push(cut);
         }
-        kept.extend_from_slice(&units[at..]);
-        Self { text: String::from_utf16_lossy(&kept).trim().to_owned(), is_named }
+        cuts.sort_unstable();
+        // The name of a mention of us says nothing.
+        let others =
+            entities.iter().filter(|entity| entity.user.as_ref().is_none_or(|user| user.id != us.id));
+        let links = with_links(text, others, &cuts);
+        let text = if is_first { without_marks(&links) } else { links.trim() };
+        Self { text: text.to_owned(), is_named: !cuts.is_empty() }
     }
 }
 
-/// Returns other people's words that the message answers. Our own are already in the conversation.
-fn quoted(message: &Message, from: &User, us: &Ourselves) -> Option<String> {
-    let replied = message.others.reply_to_message.as_ref();
-    let author = replied.and_then(|replied| replied.from.as_ref()).map(|author| author.id);
-    if author == Some(us.id) || author == Some(from.id) {
-        return None;
+/// Returns what a message answers: the chosen part of it, or all of it, with its files.
+fn original(message: &Message, from: &User, us: &Ourselves) -> Option<Original> {
+    let Others { reply_to_message: replied, external_reply, quote, .. } = &message.others;
+    let quote = quote.as_ref().map(|quote| with_links(&quote.text, &quote.entities, &[]));
+    if let Some(external) = external_reply.as_ref().filter(|_| replied.is_none()) {
+        let is_own = external.origin.as_ref().is_some_and(|origin| origin.is_by(from.id));
+        let author = if is_own { Author::Sender } else { Author::Other };
+        let (text, files) = whole(quote.unwrap_or_default(), &external.things, &external.files);
+        return Some(Original { author, text, files });
     }
     // Every message in a topic formally answers the topic's first message.
-    let replied = replied.filter(|replied| Some(replied.message_id) != message.message_thread_id);
-    let quote = message.others.quote.as_ref().map(|quote| quote.text.clone());
-    quote.or_else(|| {
-        let replied = replied?;
-        Some(if replied.text.is_empty() { replied.caption.clone() } else { replied.text.clone() })
-    })
+    let is_topic =
+        |replied: &Message| message.is_topic_message && Some(replied.message_id) == message.message_thread_id;
+    let replied = replied.as_deref().filter(|replied| !is_topic(replied))?;
+    let author = match replied.from.as_ref() {
+        Some(author) if author.id == us.id => Author::Us,
+        Some(author)
+            if author.id == from.id && replied.sender_chat.is_none() && !is_passed_on(replied, from) =>
+        {
+            Author::Sender
+        }
+        _ => Author::Other,
+    };
+    let (text, files) =
+        whole(quote.unwrap_or_else(|| content::words(replied)), &replied.things, &replied.files);
+    Some(Original { author, text, files })
 }
 
-fn files(message: &Message) -> Vec<RemoteFile> {
-    let offer = |file: &File, name: &str, mime: &str| RemoteFile {
-        handle: file.file_id.clone(),
-        name: file.file_name.clone().unwrap_or_else(|| name.to_owned()),
-        mime: file.mime_type.clone().unwrap_or_else(|| mime.to_owned()),
-        size: file.file_size,
-        seconds: file.duration,
-        is_quoted: false,
+/// Returns words with the sentence for what came with them, and the files.
+fn whole(words: String, things: &Things, files: &Files) -> (String, Vec<RemoteFile>) {
+    let sentence = match content::thing(things, files) {
+        Some(Thing::Described(sentence)) => sentence,
+        _ => String::new(),
     };
-    let photo = message.files.photo.iter().max_by_key(|photo| photo.file_size);
-    let photo = photo.map(|photo| offer(photo, "photo.jpg", "image/jpeg"));
-    let others = [
-        (&message.files.document, "document", "application/octet-stream"),
-        (&message.files.voice, "voice message", "audio/ogg"),
-        (&message.files.audio, "audio", "audio/mpeg"),
-        (&message.files.video, "video", "video/mp4"),
-        (&message.files.video_note, "video message", "video/mp4"),
-    ];
-    let others = others.into_iter().filter_map(|(file, name, mime)| Some(offer(file.as_ref()?, name, mime)));
-    photo.into_iter().chain(others).collect()
+    let text = [words, sentence].join("\n").trim().to_owned();
+    (text, content::files(files, true))
 }
 
 #[cfg(test)]

@@ -16,6 +16,7 @@ use aethon_core::error::Result;
 use aethon_core::exchange::{Exchange, ExchangeRequest, ExchangeResponse};
 use aethon_core::ids::{SessionId, TurnId};
 use aethon_core::live::Live;
+use aethon_core::message::Inbound;
 use aethon_core::messenger::{GroupMode, Pairing, UnknownSenderPolicy};
 use aethon_core::shutdown::{Shutdown, ShutdownTrigger};
 use aethon_core::testkit::{
@@ -23,6 +24,8 @@ use aethon_core::testkit::{
 };
 use aethon_core::transcribe::{Speech, Transcriber};
 use async_trait::async_trait;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use futures_util::stream;
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -167,6 +170,13 @@ pub(crate) async fn eventually(what: &str, look: impl Fn() -> bool) {
 pub(crate) fn delivery(channel: &str, recipient: &str, text: &str) -> Delivery {
     let content = NewDelivery::new(channel, text, Timestamp::MAX).with_recipient(Some(recipient.into()));
     Delivery::new(1, SessionId::of(channel, recipient).unwrap(), TurnId::fresh(), content.as_reply(true))
+}
+
+/// Other people's words that came with a message.
+pub(crate) fn quoted(inbound: &Inbound) -> Option<String> {
+    let quoted = inbound.attachments.iter().find(|file| file.is_quoted())?;
+    assert!(quoted.untrusted);
+    Some(String::from_utf8(STANDARD.decode(&quoted.data).unwrap()).unwrap())
 }
 
 /// The value of a header.

@@ -259,7 +259,8 @@ impl Workspace {
             "conversations.history" | "conversations.replies" => {
                 assert_eq!(params["include_all_metadata"], "true");
                 let is_here = |message: &&Value| {
-                    let in_thread = message["thread_ts"].as_str() == params.get("ts").map(String::as_str);
+                    let thread = message["thread_ts"].as_str();
+                    let in_thread = thread == params.get("ts").map(String::as_str);
                     let oldest = params.get("oldest").map_or("", String::as_str);
                     let is_new = message["ts"].as_str() >= Some(oldest);
                     message["channel"] == params["channel"].as_str() && in_thread && is_new
