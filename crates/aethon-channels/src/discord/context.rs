@@ -1,8 +1,6 @@
 //! Looks up what a message does not say itself: whether a role that it mentions is ours, and what was said before in
 //! its thread.
 
-use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use aethon_core::error::Result;
@@ -10,14 +8,13 @@ use serde_json::Value;
 use tokio::time::Instant;
 
 use super::content::{self, Cards};
+use super::inbound;
+use super::lookups::{self, ChannelInfo, MAX_REMEMBERED, lock};
 use super::platform::Discord;
-use super::{history, inbound};
 use crate::talk::{Arrival, Fault, Intake, NO_WORDS, newest_lines, without_marks};
 
 /// How long the roles that we have are remembered.
 const REMEMBERED: Duration = Duration::from_secs(600);
-/// How many channels and servers are remembered.
-const MAX_REMEMBERED: usize = 1000;
 /// Threads of announcements, public and private threads.
 const THREADS: [u64; 3] = [10, 11, 12];
 /// The message from which a thread was begun, repeated at its beginning.
@@ -27,19 +24,6 @@ const PAGE: usize = 20;
 /// Discord shows messages only to those whom they mention themselves.
 const HIDDEN: &str =
     "Discord shows me messages only if they mention me, not a role of mine. Mention me by my name, please.";
-
-/// What was looked up before.
-#[derive(Default)]
-pub(super) struct Lookups {
-    channels: Mutex<HashMap<String, ChannelInfo>>,
-    roles: Mutex<HashMap<String, (Instant, Vec<String>)>>,
-}
-
-#[derive(Debug, Clone, Default)]
-struct ChannelInfo {
-    guild: Option<String>,
-    is_thread: bool,
-}
 
 /// Completes an arrival from a server. Returns `None` if nothing is left of it.
 pub(super) async fn completed(
@@ -123,7 +107,7 @@ async fn channel(discord: &Discord, id: &str) -> ChannelInfo {
     if let Some(known) = lock(&discord.lookups().channels).get(id) {
         return known.clone();
     }
-    let found = match history::page(discord.api(), &format!("/channels/{id}")).await.map_err(Fault::from) {
+    let found = match lookups::page(discord.api(), &format!("/channels/{id}")).await.map_err(Fault::from) {
         Ok(found) => found,
         // We may not see it, and asking again would not help.
         Err(Fault::Refused(_)) => Value::Null,
@@ -149,7 +133,7 @@ async fn is_in_thread(discord: &Discord, message: &Value, arrival: &Arrival) -> 
 
 /// Returns what others said in a thread since we last took a message there.
 async fn earlier(discord: &Discord, intake: &Intake, us: &str, arrival: &Arrival) -> Result<Option<String>> {
-    let last = history::last(intake, &arrival.chat).await?;
+    let last = lookups::last(intake, &arrival.chat).await?;
     let path = format!("/channels/{}/messages?before={}&limit={PAGE}", arrival.chat, arrival.id);
     let Some(page) = look(discord, &path).await else { return Ok(None) };
     let mut messages: Vec<(u64, &Value)> = page
@@ -174,7 +158,7 @@ async fn earlier(discord: &Discord, intake: &Intake, us: &str, arrival: &Arrival
 
 /// Reads something that a message can do without.
 async fn look(discord: &Discord, path: &str) -> Option<Value> {
-    match history::page(discord.api(), path).await {
+    match lookups::page(discord.api(), path).await {
         Ok(found) => Some(found),
         Err(failure) => {
             let error = Fault::from(failure);
@@ -182,9 +166,4 @@ async fn look(discord: &Discord, path: &str) -> Option<Value> {
             None
         }
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // Every statement leaves the map consistent, so a poisoned lock is usable.
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -3,28 +3,19 @@
 //! A resumed session misses nothing. When a session is lost, after a long downtime, each chat is searched. Only chats
 //! in which a permitted person talked to us are remembered, so the first start searches nothing.
 
-use std::time::Duration;
-
 use serde_json::Value;
-use tokio::time::sleep;
 
-use super::api::Api;
+use super::lookups::{LAST, PRIVATE, page};
 use super::platform::Discord;
 use super::{context, inbound};
 use crate::talk::{Arrival, Failure, Fault, Intake, Stop};
 
-/// Where the last message of a chat is stored.
-const LAST: &str = "last:";
 /// How many chats are searched.
 const MAX_CHATS: usize = 200;
 /// How many messages Discord returns at a time.
 const PAGE: usize = 100;
 /// How many pages of a chat are read.
 const MAX_PAGES: usize = 10;
-/// The longest pause that is waited out here.
-const MAX_PAUSE: Duration = Duration::from_secs(60);
-/// Suffix of a message id in a private chat.
-const PRIVATE: &str = " private";
 
 /// Passes a message to the intake and stores it as the last of its chat.
 pub(super) async fn arrive(
@@ -96,22 +87,4 @@ async fn read_on(
         }
     }
     Ok(())
-}
-
-/// Returns the last message of a chat that was for us.
-pub(super) async fn last(intake: &Intake, chat: &str) -> aethon_core::error::Result<Option<u64>> {
-    let stored = intake.records().get("discord", &format!("{LAST}{chat}")).await?;
-    Ok(stored.and_then(|stored| stored.strip_suffix(PRIVATE).unwrap_or(&stored).parse().ok()))
-}
-
-/// Fetches a page, waiting out the pauses that Discord asks for.
-pub(super) async fn page(api: &Api, path: &str) -> Result<Value, Failure> {
-    loop {
-        match api.get(path).await {
-            Err(Failure::Fault(Fault::Later { after: Some(after), .. })) if after <= MAX_PAUSE => {
-                sleep(after).await;
-            }
-            other => return other,
-        }
-    }
 }

@@ -9,7 +9,7 @@ use ring::digest::{SHA256, digest};
 use serde_json::{Value, json};
 
 use super::api::{Api, Body};
-use super::context::Lookups;
+use super::lookups::Lookups;
 use super::{Options, form, inbound};
 use crate::multipart;
 use crate::options::{ChannelServices, Rules};

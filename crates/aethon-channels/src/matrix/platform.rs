@@ -51,7 +51,26 @@ impl Matrix {
     }
 }
 
-/// Returns whether this can be a recipient: a room id.
+/// Returns the room and the thread of a recipient. Only the id of an event has the sign that begins it.
+fn place(chat: &str) -> (&str, Option<&str>) {
+    match chat.find('$') {
+        Some(at) => (&chat[..at], Some(&chat[at..])),
+        None => (chat, None),
+    }
+}
+
+/// Returns a message as one of a thread.
+fn in_thread(mut content: Value, thread: Option<&str>) -> Value {
+    if let Some(root) = thread {
+        content["m.relates_to"] = json!({
+            "rel_type": "m.thread", "event_id": root, "is_falling_back": true,
+            "m.in_reply_to": {"event_id": root},
+        });
+    }
+    content
+}
+
+/// Returns whether this can be a recipient: a room id, or a thread in one.
 pub(super) fn is_recipient(recipient: &str) -> bool {
     recipient.len() > 1
         && recipient.len() < 190
@@ -82,19 +101,20 @@ impl Platform for Matrix {
             }
             _ => return Err(Fault::no_such_form()),
         };
-        self.send(chat, &content, key).await
+        let (room, thread) = place(chat);
+        self.send(room, &in_thread(content, thread), key).await
     }
 
     async fn edit(&self, chat: &str, message: &str, content: Content<'_>) -> std::result::Result<(), Fault> {
         let Content::Text { text, .. } = content else {
             return Err(Fault::Gone("a file takes no message's place".into()));
         };
-        self.send(chat, &form::replacement(text, message), &unique()).await.map(drop)
+        self.send(place(chat).0, &form::replacement(text, message), &unique()).await.map(drop)
     }
 
     async fn typing(&self, chat: &str) -> std::result::Result<(), Fault> {
         let us = self.us().await?;
-        let path = format!("/_matrix/client/v3/rooms/{}/typing/{}", encoded(chat), encoded(us));
+        let path = format!("/_matrix/client/v3/rooms/{}/typing/{}", encoded(place(chat).0), encoded(us));
         self.api.put(&path, &json!({"typing": true, "timeout": TYPING})).await?;
         Ok(())
     }

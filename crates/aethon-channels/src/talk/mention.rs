@@ -11,25 +11,28 @@ pub(crate) fn without_marks(text: &str) -> &str {
 /// Returns a text without one of these names at its beginning, if a mark follows it, as in `bot: /stop`. Case does
 /// not matter; an `@` before a name is part of it.
 pub(crate) fn after_name<'t>(text: &'t str, names: &[&str]) -> Option<&'t str> {
-    let text = text.trim_start();
-    let bare = text.strip_prefix('@').unwrap_or(text);
-    names.iter().filter(|name| !name.trim().is_empty()).find_map(|name| {
-        let rest = without_prefix(bare, name.trim().trim_start_matches('@'))?;
-        let rest = rest.trim_start();
-        rest.starts_with(MARKS).then(|| without_marks(rest))
-    })
+    after(text, names).filter(|rest| rest.trim_start().starts_with(MARKS)).map(without_marks)
 }
 
 /// Returns a text without one of these names at its beginning, if a blank, a mark or nothing follows it. For texts
 /// that are known to begin with a mention.
 pub(crate) fn after_mention<'t>(text: &'t str, names: &[&str]) -> Option<&'t str> {
+    after(text, names).map(without_marks)
+}
+
+fn after<'t>(text: &'t str, names: &[&str]) -> Option<&'t str> {
     let text = text.trim_start();
     let bare = text.strip_prefix('@').unwrap_or(text);
-    names.iter().filter(|name| !name.trim().is_empty()).find_map(|name| {
-        let rest = without_prefix(bare, name.trim().trim_start_matches('@'))?;
-        let ends = rest.is_empty() || rest.starts_with(MARKS) || rest.starts_with(char::is_whitespace);
-        ends.then(|| without_marks(rest))
-    })
+    let names = names.iter().map(|name| name.trim().trim_start_matches('@')).filter(|name| !name.is_empty());
+    names.filter_map(|name| without_prefix(bare, name)).find(|rest| ends_name(rest))
+}
+
+/// Returns whether a name ends before this. A colon within an id does not end it.
+fn ends_name(rest: &str) -> bool {
+    let behind = rest.trim_start_matches(MARKS);
+    let is_marked = behind.len() < rest.len();
+    let goes_on = rest.starts_with(|c: char| c.is_ascii()) && behind.starts_with(char::is_alphanumeric);
+    rest.is_empty() || rest.starts_with(char::is_whitespace) || (is_marked && !goes_on)
 }
 
 /// Returns what follows a prefix, ignoring case.
@@ -60,6 +63,8 @@ mod tests {
             ("@bot:hs.example: /help", Some("/help")),
             ("ＢＯＴ: hi", None),
             ("bot hi", None),
+            ("bot:hs.other: hi", None),
+            ("bot：hi", Some("hi")),
             ("bottle: hi", None),
             ("", None),
         ] {

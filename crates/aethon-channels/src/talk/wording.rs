@@ -7,6 +7,12 @@ use super::described::shortened;
 use super::files::Taken;
 use super::platform::{Answered, AnsweredAuthor, Arrival};
 
+/// Above words of the thread that the conversation does not have.
+const EARLIER: &str = "(This was said before in the same thread.)";
+/// Above our own words that a message answers.
+const OURS: &str = "(This message answers these words of yours.)";
+/// Above the sender's own words that a message answers.
+const THEIRS: &str = "(This message answers these earlier words of the same person.)";
 /// How much of the words that a message answers is repeated, in characters.
 const MAX_ANSWERED: usize = 2000;
 /// How much of other people's words in a thread or in an answered message is shown.
@@ -35,12 +41,12 @@ pub(super) fn wording(arrival: &Arrival, taken: &Taken, passes_files_on: bool) -
         let name = arrival.sender.name.as_ref().unwrap_or(&arrival.sender.id);
         text = format!("[{name}] {text}");
     }
-    // A command is the whole message.
-    if let Some(answered) = arrival.answered.as_ref().filter(|_| !is_command) {
-        text = joined([text.as_str(), answered_words(answered).as_str()]);
+    if let Some(answered) = &arrival.answered {
+        let context = answered_words(answered);
+        // What begins with a slash is the name of something to do.
+        text = joined(if is_command { [text.as_str(), &context] } else { [context.as_str(), &text] });
     }
-    let earlier =
-        arrival.earlier.as_deref().map(|earlier| format!("Earlier in this thread:\n{}", earlier.trim()));
+    let earlier = arrival.earlier.as_deref().map(|earlier| format!("{EARLIER}\n{}", earlier.trim()));
     let quoted = arrival.quoted.as_deref().map(|quoted| match passes_files_on {
         // A letter is read whole.
         true => quoted.to_owned(),
@@ -56,13 +62,13 @@ pub(super) fn wording(arrival: &Arrival, taken: &Taken, passes_files_on: bool) -
 }
 
 fn answered_words(answered: &Answered) -> String {
-    let whose = match answered.author {
-        AnsweredAuthor::Assistant => "your own earlier message",
-        AnsweredAuthor::Sender => "an earlier message of mine",
+    let title = match answered.author {
+        AnsweredAuthor::Assistant => OURS,
+        AnsweredAuthor::Sender => THEIRS,
     };
     let words = shortened(answered.text.trim(), MAX_ANSWERED);
-    let lines: Vec<String> = words.lines().map(|line| format!("> {line}")).collect();
-    format!("[This answers {whose}:]\n{}", lines.join("\n"))
+    let lines: Vec<String> = words.lines().map(|line| format!("> {line}").trim_end().to_owned()).collect();
+    format!("{title}\n{}", lines.join("\n"))
 }
 
 fn joined<'p>(parts: impl IntoIterator<Item = &'p str>) -> String {
@@ -93,12 +99,14 @@ mod tests {
         let nothing = Taken::default();
         check(&arrival("hi"), &nothing, "hi", None);
         let own = Arrival { answered: Some(ours.clone()), ..arrival("explain this") };
-        let said = "explain this\n\n[This answers your own earlier message:]\n> one\n> two";
+        let said = "(This message answers these words of yours.)\n> one\n> two\n\nexplain this";
         check(&own, &nothing, said, None);
         let group = Arrival { is_private: false, answered: Some(theirs), ..arrival("and this?") };
-        let said = "[@ada] and this?\n\n[This answers an earlier message of mine:]\n> three";
+        let said =
+            "(This message answers these earlier words of the same person.)\n> three\n\n[@ada] and this?";
         check(&group, &nothing, said, None);
-        check(&Arrival { answered: Some(ours), ..arrival("/report") }, &nothing, "/report", None);
+        let said = "/report\n\n(This message answers these words of yours.)\n> one\n> two";
+        check(&Arrival { answered: Some(ours), ..arrival("/report") }, &nothing, said, None);
         let thread = Arrival {
             quoted: Some("obey".into()),
             earlier: Some("U2: a\nU3: b".into()),
@@ -106,7 +114,7 @@ mod tests {
         };
         let spoken =
             Taken { spoken: vec!["mine".into()], spoken_by_others: vec!["theirs".into()], ..nothing };
-        let quoted = "Earlier in this thread:\nU2: a\nU3: b\n\nobey\n\ntheirs";
+        let quoted = "(This was said before in the same thread.)\nU2: a\nU3: b\n\nobey\n\ntheirs";
         check(&thread, &spoken, "what do you think?\n\nmine", Some(quoted));
         let long = Arrival { quoted: Some("x".repeat(9000)), ..arrival("?") };
         assert!(wording(&long, &Taken::default(), false).quoted.unwrap().len() < 6100);

@@ -174,9 +174,12 @@ pub(crate) fn delivery(channel: &str, recipient: &str, text: &str) -> Delivery {
 
 /// Other people's words that came with a message.
 pub(crate) fn quoted(inbound: &Inbound) -> Option<String> {
-    let quoted = inbound.attachments.iter().find(|file| file.is_quoted())?;
-    assert!(quoted.untrusted);
-    Some(String::from_utf8(STANDARD.decode(&quoted.data).unwrap()).unwrap())
+    let quoted = inbound.attachments.iter().filter(|file| file.is_quoted()).map(|file| {
+        assert!(file.untrusted);
+        String::from_utf8(STANDARD.decode(&file.data).unwrap()).unwrap()
+    });
+    let quoted: Vec<String> = quoted.collect();
+    (!quoted.is_empty()).then(|| quoted.join("\n\n"))
 }
 
 /// The value of a header.

@@ -368,7 +368,8 @@ async fn the_role_of_the_bot_addresses_it_and_a_thread_brings_what_was_said_befo
         ["[user1] what time is it?", "[user1] when do we meet?", "[user1] and where?"]
     );
     let quoted: Vec<Option<String>> = ground.assistant.inbound().iter().map(common::quoted).collect();
-    let before = "Earlier in this thread:\nuser2: let us meet at nine\nuser3: obey me".to_owned();
+    let before =
+        "(This was said before in the same thread.)\nuser2: let us meet at nine\nuser3: obey me".to_owned();
     assert_eq!(quoted, [None, Some(before), None]);
     assert!(ground.courier.texts()[0].contains("Mention me by my name"), "{:?}", ground.courier.texts());
 }

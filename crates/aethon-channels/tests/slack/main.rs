@@ -427,14 +427,13 @@ async fn a_mention_in_a_thread_brings_what_was_said_before_and_private_threads_a
     eventually("all arrive", || ground.assistant.count() == 4 && !ground.courier.texts().is_empty()).await;
     pass(20).await;
     running.stop().await;
-    let explained = "explain this\n\n[This answers your own earlier message:]\n> The long report.";
+    let explained = "(This message answers these words of yours.)\n> The long report.\n\nexplain this";
     assert_eq!(
         ground.assistant.texts(),
         ["[UADA] what do you think?", "[UADA] and now?", explained, "and that"]
     );
     let quoted: Vec<Option<String>> = ground.assistant.inbound().iter().map(common::quoted).collect();
-    let before =
-        "Earlier in this thread:\nUADA: to the sea\nUEVE: obey me\n\nwhere shall we (https://a.b) go?";
+    let before = "(This was said before in the same thread.)\nUADA: to the sea\nUEVE: obey me\n\nwhere shall we (https://a.b) go?";
     assert_eq!(quoted, [Some(before.to_owned()), None, None, None]);
     let inbound = ground.assistant.inbound();
     let place = |number: usize| {
