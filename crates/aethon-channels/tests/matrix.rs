@@ -66,6 +66,8 @@ struct State {
     /// Answers that get lost after the request was done.
     losses: u32,
     members: usize,
+    /// Reactions that were added or removed.
+    reactions: Vec<String>,
 }
 
 impl Homeserver {
@@ -180,6 +182,17 @@ impl Homeserver {
         if path.contains("/typing/") {
             return (200, json!({}));
         }
+        if path.contains("/send/m.reaction/") {
+            let content: Value = serde_json::from_slice(body).unwrap();
+            let relation = &content["m.relates_to"];
+            assert!(relation["rel_type"] == "m.annotation" && relation["key"] == "\u{1f440}", "{content}");
+            state.reactions.push(format!("+{}", relation["event_id"].as_str().unwrap()));
+            return (200, json!({"event_id": "$reaction"}));
+        }
+        if let Some((_, redacted)) = path.split_once("/redact/") {
+            state.reactions.push(format!("-{}", redacted.split('/').next().unwrap()));
+            return (200, json!({"event_id": "$redaction"}));
+        }
         if state.refusals > 0 {
             state.refusals -= 1;
             return (429, json!({"errcode": "M_LIMIT_EXCEEDED", "retry_after_ms": 1500}));
@@ -256,6 +269,7 @@ struct Stage {
     courier: Arc<CollectingCourier>,
     transcriber: Arc<CollectingTranscriber>,
     pairing: Pairing,
+    acknowledges: bool,
 }
 
 impl Stage {
@@ -271,6 +285,7 @@ impl Stage {
             courier: Arc::default(),
             transcriber: Arc::default(),
             pairing: Pairing::Off,
+            acknowledges: false,
         }
     }
 
@@ -300,6 +315,7 @@ impl Stage {
             max_file_bytes: 1 << 20,
             stale_after: Duration::from_secs(3600),
             marks_others: true,
+            acknowledges: self.acknowledges,
         };
         let services = ChannelServices {
             records: self.records.clone(),
@@ -663,4 +679,21 @@ async fn threads_are_answered_in_themselves_and_bring_what_was_said_before() {
         sent[0]["m.relates_to"]["rel_type"] == "m.thread"
             && sent[0]["m.relates_to"]["is_falling_back"] == true
     );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_message_is_acknowledged_while_it_is_answered() {
+    let stage = Stage { acknowledges: true, ..Stage::new() };
+    let (trigger, shutdown) = ShutdownTrigger::pair();
+    let running = stage.start(shutdown);
+    tokio::time::sleep(Duration::from_secs(5)).await;
+    stage.server.say("@ada:hs", "hi");
+    let reactions = || stage.server.state.lock().unwrap().reactions.clone();
+    common::eventually("it is acknowledged", || reactions().len() == 1).await;
+    let surface = stage.assistant.surface().unwrap();
+    surface.emit(&TurnId::existing("t"), TurnEvent::Done(Arc::new(common::reply())));
+    common::eventually("that is taken back", || reactions().len() == 2).await;
+    trigger.trigger();
+    running.await.unwrap().unwrap();
+    assert_eq!(reactions(), ["+$0", "-%24reaction"]);
 }

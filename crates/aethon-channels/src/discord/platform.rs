@@ -14,7 +14,7 @@ use super::{Options, form, inbound};
 use crate::multipart;
 use crate::options::{ChannelServices, Rules};
 use crate::socket::Dial;
-use crate::talk::{Check, Content, Dialect, Failure, Fault, Intake, Messenger, Platform, RemoteFile};
+use crate::talk::{Check, Content, Dialect, EYES, Failure, Fault, Intake, Messenger, Platform, RemoteFile};
 use crate::text::{Fit, Measure};
 use aethon_core::messenger::GroupMode;
 
@@ -162,6 +162,13 @@ fn noted(answered: std::result::Result<Value, Failure>) -> bool {
     true
 }
 
+/// Returns the path of our reaction to a message.
+fn reaction(chat: &str, message: &str) -> std::result::Result<String, Fault> {
+    let id =
+        inbound::id(&json!(message)).ok_or_else(|| Fault::Refused("this is no message of Discord".into()))?;
+    Ok(format!("/channels/{chat}/messages/{id}/reactions/{}/@me", crate::rest::encoded(EYES)))
+}
+
 /// Returns a nonce that is the same for every attempt.
 fn named(key: &str) -> String {
     let hash = digest(&SHA256, key.as_bytes());
@@ -214,6 +221,16 @@ impl Platform for Discord {
 
     async fn typing(&self, chat: &str) -> std::result::Result<(), Fault> {
         self.api.send(Method::Post, &format!("/channels/{chat}/typing"), Body::Nothing).await?;
+        Ok(())
+    }
+
+    async fn acknowledge(&self, chat: &str, message: &str) -> std::result::Result<String, Fault> {
+        self.api.send(Method::Put, &reaction(chat, message)?, Body::Nothing).await?;
+        Ok(String::new())
+    }
+
+    async fn withdraw(&self, chat: &str, message: &str, _: Option<&str>) -> std::result::Result<(), Fault> {
+        self.api.send(Method::Delete, &reaction(chat, message)?, Body::Nothing).await?;
         Ok(())
     }
 

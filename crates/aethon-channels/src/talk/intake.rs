@@ -10,12 +10,12 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use aethon_core::assistant::Assistant;
+use aethon_core::assistant::{Assistant, Submitted};
 use aethon_core::audit::{AuditAction, AuditEntry};
 use aethon_core::channel::ChannelRecords;
 use aethon_core::clock::Clock;
 use aethon_core::error::Result;
-use aethon_core::ids::{SessionId, TurnId};
+use aethon_core::ids::SessionId;
 use aethon_core::message::{Attachment, Dedupe, Destination, Inbound};
 use aethon_core::person::Person;
 use base64::Engine as _;
@@ -459,7 +459,7 @@ impl Intake {
         let trust = message.trust();
         match self.assistant.submit(message, surface()).await {
             Ok(submitted) => {
-                self.started(admitted, submitted.turn);
+                self.started(admitted, &submitted);
                 Ok(())
             }
             // A file that no model can be shown; the text can still be sent.
@@ -469,7 +469,7 @@ impl Intake {
                     return Ok(());
                 }
                 let submitted = self.assistant.submit(inbound(Vec::new()), surface()).await?;
-                self.started(admitted, submitted.turn);
+                self.started(admitted, &submitted);
                 Ok(())
             }
             // Trying again until there is room would hold up everybody who writes behind it, the owner included.
@@ -489,8 +489,12 @@ impl Intake {
         }
     }
 
-    fn started(&self, admitted: &Admitted, turn: TurnId) {
+    fn started(&self, admitted: &Admitted, submitted: &Submitted) {
         let Admitted { arrival, session, .. } = admitted;
+        let turn = submitted.turn.clone();
+        if submitted.is_new {
+            self.streams.acknowledgements.begin(&arrival.chat, &arrival.id, &turn);
+        }
         let (chat, sender) = (arrival.chat.clone(), arrival.sender.id.clone());
         self.streams.started_turns.note(StartedTurn { turn, session: session.clone(), chat, sender });
     }

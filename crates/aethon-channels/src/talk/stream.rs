@@ -24,6 +24,7 @@ use tokio::sync::{Notify, watch};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until, timeout};
 
+use super::acknowledgements::Acknowledgements;
 use super::approval_prompts::ApprovalPrompts;
 use super::growth::{AppendOnlyMessages, Asked, head};
 use super::outlet::RateLimitedSender;
@@ -57,6 +58,8 @@ pub(super) struct Streams {
     open: Mutex<HashMap<TurnId, Arc<Stream>>>,
     /// Who started which turn.
     pub(super) started_turns: StartedTurns,
+    /// The reactions on messages whose turns wait or run.
+    pub(super) acknowledgements: Arc<Acknowledgements>,
     tasks: Mutex<JoinSet<()>>,
 }
 
@@ -101,7 +104,9 @@ pub(super) fn key_of(turn: &TurnId) -> String {
 
 impl Streams {
     pub(super) fn new(outlet: Arc<RateLimitedSender>, prompts: Arc<ApprovalPrompts>) -> Self {
+        let acknowledgements = Arc::new(Acknowledgements::new(outlet.clone()));
         Self {
+            acknowledgements,
             outlet,
             prompts,
             open: Mutex::default(),
@@ -135,6 +140,7 @@ impl Streams {
     pub(super) async fn shutdown(&self) {
         let mut tasks = std::mem::take(&mut *lock(&self.tasks));
         tasks.shutdown().await;
+        self.acknowledgements.shutdown().await;
         lock(&self.open).clear();
     }
 
@@ -426,6 +432,9 @@ struct ChatSurface {
 impl Surface for ChatSurface {
     fn emit(&self, turn: &TurnId, event: TurnEvent) {
         if let TurnEvent::Done(reply) = &event {
+            if let Some(message) = &self.asked.message {
+                self.streams.acknowledgements.end(message);
+            }
             // The delivery may have closed it already.
             if let Some(stream) = self.streams.of(turn) {
                 let is_stopped = reply.end == TurnEnd::Stopped;

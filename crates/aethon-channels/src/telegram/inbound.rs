@@ -234,7 +234,7 @@ mod tests {
         let ours = json!({"message_id": 4, "chat": {"id": 7}, "from": {"id": 99}, "text": "said"});
         let reply = json!({"text": "hi", "reply_to_message": ours, "chat": {"id": -7, "type": "group"}});
         let arrival = read(reply).unwrap();
-        assert!(arrival.is_addressed && arrival.quoted.is_none());
+        assert!(arrival.is_addressed && arrival.quoted.is_none() && arrival.answered.is_some());
         let theirs = json!({"message_id": 4, "chat": {"id": 7}, "from": {"id": 2}, "text": "obey"});
         assert_eq!(
             read(json!({"text": "?", "reply_to_message": theirs})).unwrap().quoted.as_deref(),
@@ -245,6 +245,194 @@ mod tests {
         assert!(read(forwarded(2)).unwrap().is_forwarded);
         assert!(!read(forwarded(1)).unwrap().is_forwarded);
         assert!(read(json!({"text": "x", "forward_origin": {"type": "hidden_user"}})).unwrap().is_forwarded);
+    }
+
+    /// What a model reads: the text, and other people's words.
+    fn check(message: Value, text: &str, quoted: Option<&str>) {
+        let arrival = read(message.clone()).unwrap_or_else(|| panic!("nothing of {message}"));
+        assert_eq!((arrival.text.as_str(), arrival.quoted.as_deref()), (text, quoted), "{message}");
+        assert!(arrival.wordless.is_none(), "{message}");
+    }
+
+    #[test]
+    fn things_are_sentences() {
+        let place = json!({"latitude": 52.52, "longitude": 13.405});
+        let live = json!({"latitude": 52.52, "longitude": 13.405, "live_period": 900, "heading": 3});
+        let options = json!([{"text": "Pizza", "voter_count": 0}, {"text": "Soup", "voter_count": 0}]);
+        let tasks = json!([{"id": 1, "text": "milk", "completion_date": 1}, {"id": 2, "text": "bread"}]);
+        let animation = json!({"file_id": "a", "file_name": "cat.mp4", "mime_type": "video/mp4"});
+        for (more, expected) in [
+            (json!({"location": place}), "[Location: 52.52, 13.405]"),
+            (json!({"location": live}), "[Live location: 52.52, 13.405]"),
+            (
+                json!({"location": place, "venue": {"location": place, "title": "Alexanderplatz", "address": "Berlin"}}),
+                "[Location: 52.52, 13.405, Alexanderplatz, Berlin]",
+            ),
+            (
+                json!({"contact": {"phone_number": "+4930", "first_name": "Ada", "last_name": "L.", "vcard": "BEGIN:VCARD\nEMAIL;TYPE=HOME:a@b.c\nEND:VCARD"}}),
+                "[Contact: Ada L., +4930, a@b.c]",
+            ),
+            (json!({"contact": {"phone_number": "+4930", "first_name": "Ada"}}), "[Contact: Ada, +4930]"),
+            (
+                json!({"poll": {"id": "1", "question": "Lunch?", "options": options, "type": "regular"}}),
+                "[Poll: Lunch? Pizza; Soup]",
+            ),
+            (
+                json!({"sticker": {"file_id": "s", "emoji": "\u{1f600}", "set_name": "x", "type": "regular"}}),
+                "[Sticker: \u{1f600}]",
+            ),
+            (json!({"sticker": {"file_id": "s", "set_name": "Cats"}}), "[Sticker: Cats]"),
+            (json!({"dice": {"emoji": "\u{1f3b2}", "value": 4}}), "[Dice \u{1f3b2}: 4]"),
+            (json!({"game": {"title": "Chess", "description": "Play", "photo": []}}), "[Game: Chess, Play]"),
+            (
+                json!({"checklist": {"title": "Shop", "tasks": tasks}}),
+                "[Checklist: Shop; [x] milk; [ ] bread]",
+            ),
+            (
+                json!({"giveaway": {"winner_count": 5, "prize_description": "a cake"}}),
+                "[Giveaway: 5 winners, a cake]",
+            ),
+            (json!({"giveaway_winners": {"winner_count": 2}}), "[Winners of a giveaway: 2]"),
+            (
+                json!({"animation": animation, "document": animation, "caption": "haha"}),
+                "haha\n[Animation: cat.mp4]",
+            ),
+            (
+                json!({"invoice": {"title": "Tea", "description": "Green", "currency": "EUR", "total_amount": 500}}),
+                "[Invoice: Tea, Green, 500 EUR in its smallest unit]",
+            ),
+        ] {
+            check(more.clone(), expected, None);
+            assert!(read(more).unwrap().files.is_empty());
+        }
+        let paid = json!({"paid_media": {"star_count": 1, "paid_media": [{"type": "photo", "photo": [{"file_id": "p", "file_size": 1}]}]}});
+        assert_eq!(read(paid).unwrap().files[0].handle, "p");
+        let preview = json!({"paid_media": {"star_count": 1, "paid_media": [{"type": "preview"}]}});
+        for unreadable in [json!({"story": {"id": 1, "chat": {"id": 2}}}), preview] {
+            assert!(read(unreadable).unwrap().wordless.is_some());
+        }
+        for service in [
+            json!({"new_chat_members": [{"id": 3}]}),
+            json!({"pinned_message": {"message_id": 1, "chat": {"id": 7}}}),
+            json!({"new_chat_title": "x"}),
+            json!({"location": live, "edit_date": 5}),
+        ] {
+            assert!(read(service.clone()).is_none(), "{service}");
+        }
+    }
+
+    #[test]
+    fn links_keep_their_addresses() {
+        let link = |offset: usize, length: usize, url: &str| json!({"type": "text_link", "offset": offset, "length": length, "url": url});
+        for (text, entities, expected) in [
+            ("click here now", json!([link(6, 4, "https://a.b/c")]), "click here (https://a.b/c) now"),
+            ("\u{1f600} here", json!([link(3, 4, "https://a.b")]), "\u{1f600} here (https://a.b)"),
+            (
+                "a b",
+                json!([link(0, 1, "https://a.x"), link(2, 1, "https://b.x")]),
+                "a (https://a.x) b (https://b.x)",
+            ),
+            ("https://a.b/", json!([link(0, 12, "https://a.b")]), "https://a.b/"),
+            ("see https://a.b", json!([{"type": "url", "offset": 4, "length": 11}]), "see https://a.b"),
+            (
+                "bold",
+                json!([{"type": "bold", "offset": 0, "length": 4}, link(0, 4, "https://a.b")]),
+                "bold (https://a.b)",
+            ),
+            (
+                "ask Eve",
+                json!([{"type": "text_mention", "offset": 4, "length": 3, "user": {"id": 2, "username": "eve"}}]),
+                "ask Eve (@eve)",
+            ),
+            ("ask @eve", json!([{"type": "mention", "offset": 4, "length": 4}]), "ask @eve"),
+            ("wild", json!([link(900, 4, "https://a.b")]), "wild"),
+        ] {
+            check(json!({"text": text, "entities": entities}), expected, None);
+            check(
+                json!({"caption": text, "caption_entities": entities, "photo": [{"file_id": "p"}]}),
+                expected,
+                None,
+            );
+        }
+        let forwarded = json!({"text": "click", "entities": [link(0, 5, "https://evil.x")], "forward_origin": {"type": "hidden_user"}});
+        check(forwarded, "click (https://evil.x)", None);
+        let named = json!({"text": "@aethon_bot see this", "chat": {"id": -7, "type": "group"}, "entities": [
+            {"type": "mention", "offset": 0, "length": 11}, link(16, 4, "https://a.b"),
+        ]});
+        check(named, "see this (https://a.b)", None);
+    }
+
+    #[test]
+    fn commands_work_behind_a_mention() {
+        for (text, offset, length, kind) in [
+            ("@aethon_bot /stop", 0, 11, "mention"),
+            ("@aethon_bot: /stop", 0, 11, "mention"),
+            ("@Aethon_Bot, /stop", 0, 11, "mention"),
+            ("/stop@aethon_bot", 0, 16, "bot_command"),
+            ("/stop @aethon_bot", 6, 11, "mention"),
+        ] {
+            let entities = json!([{"type": kind, "offset": offset, "length": length}]);
+            let arrival =
+                read(json!({"text": text, "entities": entities, "chat": {"id": -7, "type": "group"}}))
+                    .unwrap();
+            assert!(arrival.is_addressed && arrival.text == "/stop", "{text}: {}", arrival.text);
+        }
+        let bare = json!({"text": "@aethon_bot", "entities": [{"type": "mention", "offset": 0, "length": 11}], "chat": {"id": -7, "type": "group"}});
+        assert!(read(bare).unwrap().wordless.is_some());
+    }
+
+    #[test]
+    fn what_a_message_answers_comes_with_it() {
+        let replied = |from: i64, more: Value| {
+            let mut message = json!({"message_id": 4, "chat": {"id": 7}, "from": {"id": from}});
+            for (key, value) in more.as_object().unwrap() {
+                message[key] = value.clone();
+            }
+            message
+        };
+        let (ours, own, theirs) = (99, 1, 2);
+        let answered = |message: Value| {
+            let answered = read(message).unwrap().answered.unwrap();
+            (answered.author == crate::talk::AnsweredAuthor::Assistant, answered.text)
+        };
+        let said = json!({"text": "a long report"});
+        let message = |reply: Value| json!({"text": "explain this", "reply_to_message": reply});
+        assert_eq!(answered(message(replied(ours, said.clone()))), (true, "a long report".into()));
+        assert_eq!(answered(message(replied(own, said.clone()))), (false, "a long report".into()));
+        let mut chosen = message(replied(ours, said.clone()));
+        chosen["quote"] = json!({"text": "report", "position": 7, "is_manual": true});
+        assert_eq!(answered(chosen.clone()), (true, "report".into()));
+        chosen["reply_to_message"] = replied(theirs, said.clone());
+        check(chosen, "explain this", Some("report"));
+        let passed = json!({"text": "obey", "forward_origin": {"type": "user", "sender_user": {"id": 2}}});
+        check(message(replied(own, passed)), "explain this", Some("obey"));
+        let channel = json!({"text": "news", "sender_chat": {"id": -9, "type": "channel"}, "from": null});
+        check(message(replied(theirs, channel)), "explain this", Some("news"));
+        let link = json!({"text": "here", "entities": [{"type": "text_link", "offset": 0, "length": 4, "url": "https://a.b"}]});
+        check(message(replied(theirs, link)), "explain this", Some("here (https://a.b)"));
+        let place = json!({"location": {"latitude": 1.5, "longitude": 2.5}});
+        check(message(replied(theirs, place)), "explain this", Some("[Location: 1.5, 2.5]"));
+        let external = json!({"text": "explain this", "external_reply": {"origin": {"type": "channel"}}, "quote": {"text": "elsewhere"}});
+        check(external, "explain this", Some("elsewhere"));
+        // The topic itself is no message, but a post that is commented is one.
+        let mut topic = message(replied(theirs, said.clone()));
+        (topic["message_thread_id"], topic["is_topic_message"]) = (json!(4), json!(true));
+        check(topic.clone(), "explain this", None);
+        topic["is_topic_message"] = json!(false);
+        check(topic, "explain this", Some("a long report"));
+        let photo = json!({"photo": [{"file_id": "s", "file_size": 1}, {"file_id": "l", "file_size": 9}], "caption": "my cat"});
+        for (from, is_quoted) in [(theirs, true), (own, false)] {
+            let arrival =
+                read(json!({"text": "what is it?", "reply_to_message": replied(from, photo.clone())}))
+                    .unwrap();
+            assert_eq!((arrival.files[0].handle.as_str(), arrival.files[0].is_quoted), ("l", is_quoted));
+        }
+        let mention = json!({
+            "text": "@aethon_bot", "entities": [{"type": "mention", "offset": 0, "length": 11}],
+            "chat": {"id": -7, "type": "group"}, "reply_to_message": replied(theirs, photo),
+        });
+        let asked = read(mention).unwrap();
+        assert!(asked.is_addressed && asked.wordless.is_none() && asked.files.len() == 1);
     }
 
     #[test]

@@ -20,7 +20,7 @@ use super::{Options, TERMS, form, inbound, window, words};
 use crate::multipart;
 use crate::options::{ChannelServices, Rules};
 use crate::talk::{
-    Button, Check, Content, Dialect, Failure, Fault, Messenger, Platform, RemoteFile, described,
+    Button, Check, Content, Dialect, EYES, Failure, Fault, Messenger, Platform, RemoteFile, described,
 };
 use crate::text::{Fit, Measure, Styled};
 
@@ -213,6 +213,15 @@ impl Platform for WhatsApp {
             "typing_indicator": {"type": "text"},
         });
         self.api.messages(&read).await?;
+        Ok(())
+    }
+
+    async fn acknowledge(&self, chat: &str, message: &str) -> std::result::Result<String, Fault> {
+        self.send(chat, "reaction", json!({"message_id": message, "emoji": EYES})).await
+    }
+
+    async fn withdraw(&self, chat: &str, message: &str, _: Option<&str>) -> std::result::Result<(), Fault> {
+        self.send(chat, "reaction", json!({"message_id": message, "emoji": ""})).await?;
         Ok(())
     }
 

@@ -373,3 +373,24 @@ async fn the_role_of_the_bot_addresses_it_and_a_thread_brings_what_was_said_befo
     assert_eq!(quoted, [None, Some(before), None]);
     assert!(ground.courier.texts()[0].contains("Mention me by my name"), "{:?}", ground.courier.texts());
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_message_is_acknowledged_while_it_is_answered() {
+    let (ground, discord) = (Ground::new(), Arc::new(Discord::default()));
+    let options = discord::Options {
+        api_base: "http://127.0.0.1/api/v10".into(),
+        token: Secret::new(TOKEN),
+        message_content: false,
+        exchange: discord.clone(),
+        dial: Arc::new(Line(discord.clone())),
+    };
+    let rules = aethon_channels::Rules { acknowledges: true, ..ground.rules("discord", &[ADA]) };
+    let running = ground.start(&Arc::new(discord::channel(options, rules, ground.services())));
+    eventually("it runs", || discord.state().identified == 1).await;
+    discord.say(DM, ADA, "hi");
+    eventually("it is acknowledged", || !discord.state().reactions.is_empty()).await;
+    common::finish(&ground);
+    eventually("that is taken back", || discord.state().reactions.len() == 2).await;
+    running.stop().await;
+    assert_eq!(discord.state().reactions, ["+70/1001", "-70/1001"]);
+}

@@ -443,3 +443,27 @@ async fn a_mention_in_a_thread_brings_what_was_said_before_and_private_threads_a
     assert_eq!(place(2), ("slack:D1".to_owned(), "D1:2.000001".to_owned()));
     assert_eq!(place(0), ("slack:C1:1.000001".to_owned(), "C1:1.000001".to_owned()));
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_message_is_acknowledged_while_it_is_answered() {
+    let (ground, workspace) = (Ground::new(), Arc::new(Workspace::default()));
+    let options = slack::Options {
+        api_base: "http://127.0.0.1/api/".into(),
+        bot_token: Secret::new(BOT),
+        app_token: Secret::new(APP),
+        native_streams: false,
+        exchange: workspace.clone(),
+        dial: Arc::new(Line(workspace.clone())),
+    };
+    let rules = aethon_channels::Rules { acknowledges: true, ..ground.rules("slack", &["UADA"]) };
+    let messenger = Arc::new(slack::channel(options, rules, ground.services()));
+    let running = ground.start(&messenger);
+    eventually("the socket is open", || workspace.is_open()).await;
+    workspace.say("D1", "UADA", "hi", 1);
+    eventually("it is acknowledged", || !workspace.state().reactions.is_empty()).await;
+    common::finish(&ground);
+    eventually("that is taken back", || workspace.state().reactions.len() == 2).await;
+    running.stop().await;
+    let place = format!("D1:{NOW}.000001");
+    assert_eq!(workspace.state().reactions, [format!("+{place}"), format!("-{place}")]);
+}

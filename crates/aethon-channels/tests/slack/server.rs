@@ -54,6 +54,8 @@ pub(crate) struct State {
     /// Words with which calls of streams were refused.
     pub(crate) faults: Vec<&'static str>,
     pub(crate) files: BTreeMap<String, Value>,
+    /// Reactions that were added or removed.
+    pub(crate) reactions: Vec<String>,
 }
 
 impl Workspace {
@@ -241,6 +243,21 @@ impl Workspace {
             }
             "chat.postEphemeral" => {
                 state.whispers.push(params.clone());
+                Ok(ok(json!({})))
+            }
+            "reactions.add" | "reactions.remove" => {
+                assert_eq!(params["name"], "eyes");
+                let sign = if method == "reactions.add" { "+" } else { "-" };
+                let place = format!(
+                    "{}:{}",
+                    params["channel"].as_str().unwrap(),
+                    params["timestamp"].as_str().unwrap()
+                );
+                let is_there = state.reactions.contains(&format!("+{place}"));
+                if is_there && sign == "+" {
+                    return Ok(answer(200, &json!({"ok": false, "error": "already_reacted"})));
+                }
+                state.reactions.push(format!("{sign}{place}"));
                 Ok(ok(json!({})))
             }
             "files.completeUploadExternal" => {
