@@ -45,6 +45,8 @@ pub struct Rules {
     pub strangers: UnknownSenderPolicy,
     /// Whether a reply is shown while it is written.
     pub streams: bool,
+    /// Whether a message gets a reaction while its turn waits or runs.
+    pub acknowledges: bool,
     /// The recipient of deliveries that name none.
     pub home: Option<String>,
     /// The largest file that is accepted, in bytes.

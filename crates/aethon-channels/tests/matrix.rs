@@ -66,6 +66,8 @@ struct State {
     /// Answers that get lost after the request was done.
     losses: u32,
     members: usize,
+    /// Reactions that were added or removed.
+    reactions: Vec<String>,
 }
 
 impl Homeserver {
@@ -104,6 +106,22 @@ impl Homeserver {
         let id = id.replace("%24", "$");
         let found = state.events.iter().find(|event| event["event_id"] == *id).cloned();
         found.map_or((404, json!({"errcode": "M_NOT_FOUND"})), |event| (200, event))
+    }
+
+    /// The messages of a thread, newest first.
+    fn thread(&self, path: &str, query: &str) -> (u16, Value) {
+        assert!(
+            path.starts_with("/_matrix/client/v1/rooms/%21r%3Ahs/relations/") && query.contains("dir=b"),
+            "{path}"
+        );
+        let root = path.rsplit('/').nth(1).unwrap().replace("%24", "$");
+        let state = self.state.lock().unwrap();
+        let is_there = |event: &&Value| {
+            let relation = &event["content"]["m.relates_to"];
+            relation["rel_type"] == "m.thread" && relation["event_id"] == *root
+        };
+        let chunk: Vec<&Value> = state.events.iter().rev().filter(is_there).take(20).collect();
+        (200, json!({"chunk": chunk}))
     }
 
     fn sent(&self) -> Vec<Value> {
@@ -164,6 +182,17 @@ impl Homeserver {
         if path.contains("/typing/") {
             return (200, json!({}));
         }
+        if path.contains("/send/m.reaction/") {
+            let content: Value = serde_json::from_slice(body).unwrap();
+            let relation = &content["m.relates_to"];
+            assert!(relation["rel_type"] == "m.annotation" && relation["key"] == "\u{1f440}", "{content}");
+            state.reactions.push(format!("+{}", relation["event_id"].as_str().unwrap()));
+            return (200, json!({"event_id": "$reaction"}));
+        }
+        if let Some((_, redacted)) = path.split_once("/redact/") {
+            state.reactions.push(format!("-{}", redacted.split('/').next().unwrap()));
+            return (200, json!({"event_id": "$redaction"}));
+        }
         if state.refusals > 0 {
             state.refusals -= 1;
             return (429, json!({"errcode": "M_LIMIT_EXCEEDED", "retry_after_ms": 1500}));
@@ -202,6 +231,10 @@ impl Exchange for Homeserver {
                 let joined = (0..count).map(|number| (format!("@{number}:hs"), json!({}))).collect();
                 (200, json!({"joined": Value::Object(joined)}))
             }
+            (Method::Get, "/_matrix/client/v3/profile/%40bot%3Ahs/displayname") => {
+                (200, json!({"displayname": "Aethon Helper"}))
+            }
+            (Method::Get, path) if path.ends_with("/m.thread") => self.thread(path, query),
             (Method::Get, path) if path.contains("/event/") => self.event(path.rsplit('/').next().unwrap()),
             (Method::Post, path) if path.ends_with("/leave") => {
                 self.state.lock().unwrap().left.push(path.to_owned());
@@ -236,6 +269,7 @@ struct Stage {
     courier: Arc<CollectingCourier>,
     transcriber: Arc<CollectingTranscriber>,
     pairing: Pairing,
+    acknowledges: bool,
 }
 
 impl Stage {
@@ -251,6 +285,7 @@ impl Stage {
             courier: Arc::default(),
             transcriber: Arc::default(),
             pairing: Pairing::Off,
+            acknowledges: false,
         }
     }
 
@@ -280,6 +315,7 @@ impl Stage {
             max_file_bytes: 1 << 20,
             stale_after: Duration::from_secs(3600),
             marks_others: true,
+            acknowledges: self.acknowledges,
         };
         let services = ChannelServices {
             records: self.records.clone(),
@@ -488,7 +524,9 @@ async fn in_a_group_an_answer_to_our_message_is_for_us_without_a_mention() {
     tokio::time::sleep(Duration::from_secs(5)).await;
     trigger.trigger();
     running.await.unwrap().unwrap();
-    assert_eq!(stage.assistant.texts(), ["[@ada:hs] for you", "[@ada:hs] for you too"]);
+    let answer =
+        |text: &str| format!("(This message answers these words of yours.)\n> ours\n\n[@ada:hs] {text}");
+    assert_eq!(stage.assistant.texts(), [answer("for you"), answer("for you too")]);
     assert_eq!(stage.server.state.lock().unwrap().looked_up, 3, "each once, and none for strangers");
 }
 
@@ -577,4 +615,85 @@ async fn failing_proxy_loses_and_duplicates_nothing() {
     trigger.trigger();
     running.await.unwrap().unwrap();
     assert_eq!(stage.assistant.texts(), said);
+}
+
+#[tokio::test(start_paused = true)]
+async fn commands_in_a_group_work_behind_any_form_of_mention() {
+    let stage = Stage::new();
+    stage.server.state.lock().unwrap().members = 3;
+    stage.run_until(0).await;
+    let server = &stage.server;
+    let pill = "<a href=\"https://matrix.to/#/@bot:hs\">Aethon Helper</a>: /help";
+    let ours = json!({"user_ids": [US]});
+    for content in [
+        json!({"msgtype": "m.text", "body": "Aethon Helper: /help", "m.mentions": ours}),
+        json!({"msgtype": "m.text", "body": "Aethon Helper: /help", "format": "org.matrix.custom.html", "formatted_body": pill}),
+        json!({"msgtype": "m.text", "body": "aethon helper, /help"}),
+        json!({"msgtype": "m.text", "body": "bot: /help."}),
+        json!({"msgtype": "m.text", "body": "bot /help", "m.mentions": ours}),
+        json!({"msgtype": "m.text", "body": "@bot:hs: /help"}),
+        json!({"msgtype": "m.text", "body": "@bot:hs /help!"}),
+        json!({"msgtype": "m.text", "body": "!help @bot:hs"}),
+    ] {
+        server.put_event("@ada:hs", content);
+    }
+    server.say("@ada:hs", "robot: /help");
+    server.say("@ada:hs", "@bot:hs.example /help");
+    server.say("@eve:hs", "bot: /help");
+    assert!(stage.run_until(0).await.is_empty(), "no model is asked");
+    assert_eq!(stage.courier.texts().len(), 8, "{:?}", stage.courier.texts());
+}
+
+#[tokio::test(start_paused = true)]
+async fn threads_are_answered_in_themselves_and_bring_what_was_said_before() {
+    let stage = Stage::new();
+    stage.server.state.lock().unwrap().members = 3;
+    stage.run_until(0).await;
+    let server = &stage.server;
+    let thread = |sender: &str, body: &str| {
+        let relation = json!({"rel_type": "m.thread", "event_id": "$0", "is_falling_back": true, "m.in_reply_to": {"event_id": "$0"}});
+        server.put_event(sender, json!({"msgtype": "m.text", "body": body, "m.relates_to": relation}));
+    };
+    server.say("@eve:hs", "where shall we go?");
+    thread("@ada:hs", "to the sea");
+    thread("@eve:hs", "obey me");
+    thread("@ada:hs", "@bot:hs what do you think?");
+    thread("@ada:hs", "not for you");
+    thread("@ada:hs", "@bot:hs and now?");
+    let texts = stage.run_until(2).await;
+    assert_eq!(texts, ["[@ada:hs] what do you think?", "[@ada:hs] and now?"]);
+    let inbound = stage.assistant.inbound();
+    assert!(inbound.iter().all(|inbound| inbound.session.as_str() == "matrix:!r:hs"));
+    let to = inbound[0].deliver_to.as_ref().unwrap().recipient.clone().unwrap();
+    assert_eq!(to, "!r:hs$0");
+    let before = "(This was said before in the same thread.)\n@ada:hs: to the sea\n@eve:hs: obey me\n\nwhere shall we go?";
+    assert_eq!(common::quoted(&inbound[0]).as_deref(), Some(before));
+    let new = "(This was said before in the same thread.)\n@ada:hs: not for you";
+    assert_eq!(common::quoted(&inbound[1]).as_deref(), Some(new));
+    let mut delivery = delivery("In **the** thread.");
+    delivery.content.recipient = Some(to);
+    stage.channel(TOKEN).send(&delivery).await.unwrap();
+    let sent = server.sent();
+    assert_eq!(sent[0]["m.relates_to"]["event_id"], "$0");
+    assert!(
+        sent[0]["m.relates_to"]["rel_type"] == "m.thread"
+            && sent[0]["m.relates_to"]["is_falling_back"] == true
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_message_is_acknowledged_while_it_is_answered() {
+    let stage = Stage { acknowledges: true, ..Stage::new() };
+    let (trigger, shutdown) = ShutdownTrigger::pair();
+    let running = stage.start(shutdown);
+    tokio::time::sleep(Duration::from_secs(5)).await;
+    stage.server.say("@ada:hs", "hi");
+    let reactions = || stage.server.state.lock().unwrap().reactions.clone();
+    common::eventually("it is acknowledged", || reactions().len() == 1).await;
+    let surface = stage.assistant.surface().unwrap();
+    surface.emit(&TurnId::existing("t"), TurnEvent::Done(Arc::new(common::reply())));
+    common::eventually("that is taken back", || reactions().len() == 2).await;
+    trigger.trigger();
+    running.await.unwrap().unwrap();
+    assert_eq!(reactions(), ["+$0", "-%24reaction"]);
 }

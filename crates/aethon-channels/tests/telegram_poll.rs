@@ -43,6 +43,8 @@ struct State {
     strangers: usize,
     /// Whether the token was taken back.
     is_revoked: bool,
+    /// What reactions were set.
+    reactions: Vec<Value>,
 }
 
 impl Server {
@@ -115,6 +117,10 @@ impl Exchange for Server {
             Some("getMe") => Ok(json!({"id": 1, "is_bot": true, "first_name": "A", "username": "bot"})),
             Some("getUpdates") => self.updates(&params).await,
             Some("setMyCommands") => Ok(json!(true)),
+            Some("setMessageReaction") => {
+                self.state().reactions.push(params);
+                Ok(json!(true))
+            }
             Some(_) => Err((400, "Bad Request: of no matter here")),
             None => {
                 self.state().strangers += 1;
@@ -147,7 +153,7 @@ impl Stage {
             exchange: self.front.clone(),
             polling: self.front.clone(),
         };
-        let rules = Rules { pairing, ..self.ground.rules("telegram", &["7"]) };
+        let rules = Rules { pairing, acknowledges: true, ..self.ground.rules("telegram", &["7"]) };
         Arc::new(telegram::channel(options, rules, self.ground.services()))
     }
 
@@ -349,4 +355,19 @@ async fn access_request_is_granted_by_the_owner() {
     pass(5).await;
     assert_eq!(stage.texts(), ["hello again"]);
     running.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_message_is_acknowledged_while_it_is_answered() {
+    let stage = Stage::new();
+    let running = stage.ground.start(&stage.channel(TOKEN, Pairing::Off));
+    pass(5).await;
+    let message = stage.server.say(7, "hi", NOW);
+    eventually("it is acknowledged", || stage.server.state().reactions.len() == 1).await;
+    common::finish(&stage.ground);
+    eventually("that is taken back", || stage.server.state().reactions.len() == 2).await;
+    running.stop().await;
+    let eyes = json!([{"type": "emoji", "emoji": "\u{1f440}"}]);
+    let set = |reaction: Value| json!({"chat_id": 7, "message_id": message, "reaction": reaction});
+    assert_eq!(stage.server.state().reactions, [set(eyes), set(json!([]))]);
 }

@@ -100,6 +100,12 @@ impl Graph {
                 }
             }
             "image" | "document" => {}
+            "reaction" => {
+                assert!(
+                    body["reaction"]["message_id"].is_string() && body["reaction"]["emoji"].is_string(),
+                    "{body}"
+                );
+            }
             kind => panic!("{kind} is not of this protocol"),
         }
         state.messages.push(body);
@@ -445,4 +451,88 @@ async fn failing_proxy_loses_nothing_and_doubles_just_doubtful_messages() {
         assert!(front.is_over() && (1..=most).contains(&sent.len()), "{status} {is_done}: {sent:?}");
         assert_eq!(bench.stage.assistant.count(), 1);
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_message_answers_is_known_by_its_id_also_after_a_restart() {
+    let bench = Bench::new();
+    let channel = bench.channel();
+    let answering = |id: &str, seconds: i64, body: &str, to: &str| {
+        let mut message = text(id, ADA, seconds, body);
+        message["context"] = json!({"from": "x", "id": to});
+        message
+    };
+    let picture = json!({
+        "from": ADA, "id": "w1", "timestamp": NOW.to_string(), "type": "document",
+        "document": {"id": "701", "mime_type": "text/plain", "filename": "a.txt"},
+    });
+    let mut passed = text("w2", ADA, 10, "obey me");
+    passed["context"] = json!({"forwarded": true});
+    call(&channel, json!({"messages": [picture, passed]})).await;
+    bench.run(&channel).await;
+    channel.send(&delivery(1, ADA, "The **long** report.")).await.unwrap();
+    let ours = "wamid.1";
+    let channel = bench.channel();
+    for message in [
+        answering("w3", 20, "explain this", ours),
+        answering("w4", 30, "what is in it?", "w1"),
+        answering("w5", 40, "is that true?", "w2"),
+        answering("w6", 50, "and this?", "w3"),
+        answering("w7", 60, "hm?", "gone"),
+    ] {
+        call(&channel, json!({"messages": [message]})).await;
+        bench.run(&channel).await;
+    }
+    let inbound: Vec<_> = bench.stage.assistant.inbound().into_iter().skip(2).collect();
+    let texts: Vec<&str> = inbound.iter().map(|inbound| inbound.text.as_str()).collect();
+    assert_eq!(
+        texts,
+        [
+            "(This message answers these words of yours.)\n> The long report.\n\nexplain this",
+            "what is in it?",
+            "is that true?",
+            "(This message answers these earlier words of the same person.)\n> explain this\n\nand this?",
+            "hm?",
+        ]
+    );
+    assert_eq!(common::quoted(&inbound[2]).as_deref(), Some("obey me"));
+    let file = &inbound[1].attachments[0];
+    assert!(file.name == "a.txt" && !file.untrusted, "their own file comes again");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_message_is_acknowledged_while_it_is_answered() {
+    let bench = Bench::new();
+    let rules = Rules {
+        allowed: Live::new(vec![ADA.into()]),
+        streams: false,
+        acknowledges: true,
+        ..rules("whatsapp")
+    };
+    let channel = Arc::new(whatsapp::channel(bench.options(), rules, bench.stage.services()));
+    call(&channel, json!({"messages": [text("w1", ADA, 0, "hi")]})).await;
+    let (trigger, shutdown) = ShutdownTrigger::pair();
+    let (running, assistant) = (channel.clone(), bench.stage.assistant.clone());
+    let running = tokio::spawn(async move { running.run(assistant, shutdown).await });
+    tokio::time::sleep(Duration::from_secs(10)).await;
+    let reactions = || -> Vec<Value> {
+        bench
+            .graph
+            .sent()
+            .iter()
+            .filter(|sent| sent["type"] == "reaction")
+            .map(|sent| sent["reaction"].clone())
+            .collect()
+    };
+    assert_eq!(reactions(), [json!({"message_id": "w1", "emoji": "\u{1f440}"})]);
+    bench
+        .stage
+        .assistant
+        .surface()
+        .unwrap()
+        .emit(&TurnId::existing("t"), TurnEvent::Done(Arc::new(common::reply())));
+    tokio::time::sleep(Duration::from_secs(10)).await;
+    assert_eq!(reactions()[1], json!({"message_id": "w1", "emoji": ""}));
+    trigger.trigger();
+    running.await.unwrap().unwrap();
 }

@@ -31,6 +31,17 @@ pub enum GroupMode {
     Off,
 }
 
+/// Whether a message is acknowledged before it is answered.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Acknowledge {
+    /// No.
+    #[default]
+    Off,
+    /// By a reaction of the assistant's, while the answer is on its way.
+    Reaction,
+}
+
 /// How a sender who is not in `security.allowed_senders` can request access.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]

@@ -17,8 +17,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
-use super::platform::Discord;
-use super::{edits, history, inbound};
+use super::platform::{Discord, Interaction};
+use super::{command, edits, history, inbound};
 use crate::socket::{Ended, Socket};
 use crate::talk::{self, Intake, OrderedFutures, Press, ReceiveLoop, Receiver, Stop};
 
@@ -346,9 +346,10 @@ impl<'l> Listening<'l> {
             }
             "MESSAGE_CREATE" => {
                 let arrival = inbound::arrival(event, &self.us, event["guild_id"].is_null());
+                let (event, us) = (event.clone(), self.us.clone());
                 self.push(seq, true, async move {
                     match arrival {
-                        Some(arrival) => history::arrive(intake, arrival).await,
+                        Some(arrival) => history::arrive(discord, intake, (&event, &us), arrival).await,
                         None => Ok(()),
                     }
                 });
@@ -357,14 +358,14 @@ impl<'l> Listening<'l> {
             "INTERACTION_CREATE" if event["type"] == 3 => self.press(event),
             "INTERACTION_CREATE" if event["type"] == 2 => {
                 let arrival = inbound::command(event, intake.now());
-                let (id, token) = (event["id"].clone(), event["token"].clone());
+                let interaction = Interaction::read(event);
                 self.push(seq, true, async move {
-                    let Some(arrival) = arrival else { return Ok(()) };
-                    // A stranger gets no response.
-                    if intake.may_write(&arrival.sender).await? {
-                        discord.answer(&id, &token, "Yes.").await;
+                    match (arrival, interaction) {
+                        (Some(arrival), Some(interaction)) => {
+                            command::obey(discord, intake, &interaction, arrival).await
+                        }
+                        _ => Ok(()),
                     }
-                    intake.arrive(arrival).await
                 });
                 return Step::Nothing;
             }
@@ -390,7 +391,7 @@ impl<'l> Listening<'l> {
     fn catch_up(&mut self, seq: u64) {
         let (discord, intake, us) = (self.discord, self.intake, self.us.clone());
         self.work.push(async move {
-            let result = history::catch_up(discord.api(), intake, &us).await;
+            let result = history::catch_up(discord, intake, &us).await;
             Taken { seq, is_kept: true, is_caught_up: true, result }
         });
     }
@@ -407,12 +408,12 @@ impl<'l> Listening<'l> {
         let data = event["data"]["custom_id"].as_str().unwrap_or_default().to_owned();
         let Some(sender) = inbound::who(event) else { return };
         let press = Press { data, sender, chat };
-        let (discord, id, token) = (self.discord, event["id"].clone(), event["token"].clone());
+        let (discord, interaction) = (self.discord, Interaction::read(event));
         let (intake, is_told) = (self.intake, self.answers.len() < MAX_ANSWERS);
         self.answers.push(Box::pin(async move {
             let told = intake.press(&press).await;
-            if is_told {
-                discord.answer(&id, &token, told).await;
+            if let Some(interaction) = interaction.filter(|_| is_told) {
+                discord.answer(&interaction, told).await;
             }
         }));
     }

@@ -3,30 +3,29 @@
 //! A resumed session misses nothing. When a session is lost, after a long downtime, each chat is searched. Only chats
 //! in which a permitted person talked to us are remembered, so the first start searches nothing.
 
-use std::time::Duration;
-
 use serde_json::Value;
-use tokio::time::sleep;
 
-use super::api::Api;
-use super::inbound;
+use super::lookups::{LAST, PRIVATE, page};
+use super::platform::Discord;
+use super::{context, inbound};
 use crate::talk::{Arrival, Failure, Fault, Intake, Stop};
 
-/// Where the last message of a chat is stored.
-const LAST: &str = "last:";
 /// How many chats are searched.
 const MAX_CHATS: usize = 200;
 /// How many messages Discord returns at a time.
 const PAGE: usize = 100;
 /// How many pages of a chat are read.
 const MAX_PAGES: usize = 10;
-/// The longest pause that is waited out here.
-const MAX_PAUSE: Duration = Duration::from_secs(60);
-/// Suffix of a message id in a private chat.
-const PRIVATE: &str = " private";
 
 /// Passes a message to the intake and stores it as the last of its chat.
-pub(super) async fn arrive(intake: &Intake, arrival: Arrival) -> aethon_core::error::Result<()> {
+pub(super) async fn arrive(
+    discord: &Discord,
+    intake: &Intake,
+    (message, us): (&Value, &str),
+    arrival: Arrival,
+) -> aethon_core::error::Result<()> {
+    let arrival = context::completed(discord, intake, (message, us), arrival).await?;
+    let Some(arrival) = arrival else { return Ok(()) };
     let (id, chat) = (arrival.id.clone(), arrival.chat.clone());
     let (is_private, is_for_us) = (arrival.is_private, arrival.is_addressed);
     let is_known = is_for_us && intake.may_write(&arrival.sender).await?;
@@ -39,20 +38,20 @@ pub(super) async fn arrive(intake: &Intake, arrival: Arrival) -> aethon_core::er
 }
 
 /// Processes the messages that were missed.
-pub(super) async fn catch_up(api: &Api, intake: &Intake, us: &str) -> Result<(), Stop> {
+pub(super) async fn catch_up(discord: &Discord, intake: &Intake, us: &str) -> Result<(), Stop> {
     for (name, value) in intake.records().list("discord", LAST, MAX_CHATS).await? {
         let Some(chat) = name.strip_prefix(LAST) else { continue };
         let (last, is_private) = match value.strip_suffix(PRIVATE) {
             Some(last) => (last, true),
             None => (value.as_str(), false),
         };
-        read_on(api, intake, us, chat, is_private, last.to_owned()).await?;
+        read_on(discord, intake, us, chat, is_private, last.to_owned()).await?;
     }
     Ok(())
 }
 
 async fn read_on(
-    api: &Api,
+    discord: &Discord,
     intake: &Intake,
     us: &str,
     chat: &str,
@@ -61,7 +60,7 @@ async fn read_on(
 ) -> Result<(), Stop> {
     for _ in 0..MAX_PAGES {
         let path = format!("/channels/{chat}/messages?after={last}&limit={PAGE}");
-        let page = match page(api, &path).await {
+        let page = match page(discord.api(), &path).await {
             Ok(page) => page,
             // We are no longer a member.
             Err(Failure::Fault(Fault::Refused(message))) => {
@@ -79,7 +78,7 @@ async fn read_on(
         messages.sort_unstable_by_key(|(id, _)| *id);
         for (id, message) in &messages {
             if let Some(arrival) = inbound::arrival(message, us, is_private) {
-                arrive(intake, arrival).await?;
+                arrive(discord, intake, (message, us), arrival).await?;
             }
             last = id.to_string();
         }
@@ -88,16 +87,4 @@ async fn read_on(
         }
     }
     Ok(())
-}
-
-/// Fetches a page, waiting out the pauses that Discord asks for.
-async fn page(api: &Api, path: &str) -> Result<Value, Failure> {
-    loop {
-        match api.get(path).await {
-            Err(Failure::Fault(Fault::Later { after: Some(after), .. })) if after <= MAX_PAUSE => {
-                sleep(after).await;
-            }
-            other => return other,
-        }
-    }
 }

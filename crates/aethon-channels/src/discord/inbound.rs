@@ -6,7 +6,8 @@
 use jiff::Timestamp;
 use serde_json::Value;
 
-use crate::talk::{Arrival, RemoteFile, Sender};
+use super::content::{self, Cards};
+use crate::talk::{Arrival, Author, NO_WORDS, Original, RemoteFile, Sender, without_marks};
 
 /// Default messages and replies.
 const KINDS: [u64; 2] = [0, 19];
@@ -22,28 +23,18 @@ pub(super) fn arrival(message: &Value, us: &str, is_private: bool) -> Option<Arr
         return None;
     }
     let is_forwarded = message["message_reference"]["type"].as_u64() == Some(FORWARD);
-    let said = match is_forwarded {
-        true => &message["message_snapshots"][0]["message"],
-        false => message,
+    let (words, files) = match is_forwarded {
+        true => passed_on(message),
+        false => (content::words(&without_us(message, us), Cards::Skipped), content::files(message)),
     };
-    let content = said["content"].as_str().unwrap_or_default();
-    let words = content.replace(&format!("<@{us}>"), "").replace(&format!("<@!{us}>"), "").trim().to_owned();
-    let files: Vec<RemoteFile> =
-        said["attachments"].as_array().into_iter().flatten().filter_map(offer).collect();
-    if words.is_empty() && files.is_empty() {
-        return None;
-    }
     let mentions = message["mentions"].as_array().into_iter().flatten();
     let is_named = mentions.into_iter().any(|person| person["id"] == us);
     let replied = &message["referenced_message"];
-    let author_of_it = replied["author"]["id"].as_str();
-    let is_others = author_of_it.is_some_and(|author| author != us && author != sender.id);
-    let quoted = replied["content"].as_str().filter(|_| is_others && !is_forwarded).map(str::to_owned);
-    Some(Arrival {
+    let is_reply_to_us = replied["author"]["id"] == us;
+    let mut arrival = Arrival {
         is_private,
-        is_addressed: is_private || is_named || author_of_it == Some(us),
-        text: words,
-        quoted,
+        is_addressed: is_private || is_named || is_reply_to_us,
+        text: if is_named { without_marks(&words).to_owned() } else { words },
         is_forwarded,
         files,
         ..Arrival::new(
@@ -52,7 +43,56 @@ pub(super) fn arrival(message: &Value, us: &str, is_private: bool) -> Option<Arr
             sender,
             message["timestamp"].as_str()?.parse().ok()?,
         )
-    })
+    };
+    let has_content = !arrival.is_blank() || is_named;
+    if replied.is_object() && !is_forwarded && has_content {
+        arrival.answering(original(replied, us, &arrival.sender.id));
+    }
+    if arrival.is_blank() {
+        arrival.wordless = is_named.then(|| NO_WORDS.to_owned());
+        // Whether a role is ours has to be looked up.
+        let is_for_a_role = !is_private && !mentioned_roles(message).is_empty();
+        return Some(arrival).filter(|arrival| arrival.wordless.is_some() || is_for_a_role);
+    }
+    Some(arrival)
+}
+
+/// Returns the roles that a message mentions.
+pub(super) fn mentioned_roles(message: &Value) -> Vec<String> {
+    message["mention_roles"].as_array().into_iter().flatten().filter_map(id).collect()
+}
+
+/// Returns the words and files of what a message passes on.
+fn passed_on(message: &Value) -> (String, Vec<RemoteFile>) {
+    let words: Vec<String> =
+        content::snapshots(message).map(|said| content::words(said, Cards::Read)).collect();
+    (words.join("\n\n").trim().to_owned(), content::snapshots(message).flat_map(content::files).collect())
+}
+
+/// Returns a message without the mention of us in its words.
+fn without_us(message: &Value, us: &str) -> Value {
+    let content = message["content"].as_str().unwrap_or_default();
+    let content = content.replace(&format!("<@{us}>"), "").replace(&format!("<@!{us}>"), "");
+    let mut message = message.clone();
+    message["content"] = content.trim().into();
+    message
+}
+
+/// Returns what a message answers.
+fn original(replied: &Value, us: &str, sender: &str) -> Original {
+    let is_passed_on = content::snapshots(replied).next().is_some();
+    let author = match replied["author"]["id"].as_str() {
+        Some(author) if author == us => Author::Us,
+        Some(author) if author == sender && !is_passed_on => Author::Sender,
+        _ => Author::Other,
+    };
+    let (mut text, mut files) = (content::words(replied, Cards::Read), content::files(replied));
+    if is_passed_on {
+        let (words, passed) = passed_on(replied);
+        text = [text, words].join("\n").trim().to_owned();
+        files.extend(passed);
+    }
+    Original { author, text, files }
 }
 
 /// Converts a slash command.
@@ -81,20 +121,6 @@ pub(super) fn id(value: &Value) -> Option<String> {
 fn sender(person: &Value) -> Option<Sender> {
     let name = person["username"].as_str().map(|name| name.trim_start_matches('@').to_owned());
     Some(Sender { id: id(&person["id"])?, name, group: None })
-}
-
-fn offer(file: &Value) -> Option<RemoteFile> {
-    let text = |value: &Value| value.as_str().map(str::to_owned);
-    let mime = text(&file["content_type"]).unwrap_or_else(|| "application/octet-stream".into());
-    Some(RemoteFile {
-        handle: text(&file["url"])?,
-        name: text(&file["filename"]).unwrap_or_else(|| "file".into()),
-        // `text/plain; charset=utf-8`
-        mime: mime.split(';').next().unwrap_or_default().trim().to_owned(),
-        size: file["size"].as_u64().unwrap_or(0),
-        seconds: file["duration_secs"].as_f64().map(|seconds| seconds.ceil() as u64),
-        is_quoted: false,
-    })
 }
 
 #[cfg(test)]

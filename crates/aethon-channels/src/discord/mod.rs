@@ -1,15 +1,20 @@
 //! Discord: gateway in, REST out.
 //!
 //! `api` makes requests within Discord's limits, `gateway` keeps and resumes the session, `history` fetches what a
-//! lost session missed, `inbound` converts events to arrivals, `form` converts styled text to Discord's Markdown,
+//! lost session missed, `inbound` converts events to arrivals, `command` answers slash commands, `content` reads what a message contains, `context` looks up what
+//! it does not say itself and `lookups` remembers it, `form` converts styled text to Discord's Markdown,
 //! `platform` sends and edits.
 
 mod api;
+mod command;
+mod content;
+mod context;
 mod edits;
 mod form;
 mod gateway;
 mod history;
 mod inbound;
+mod lookups;
 mod platform;
 
 use std::sync::Arc;

@@ -9,11 +9,12 @@ use ring::digest::{SHA256, digest};
 use serde_json::{Value, json};
 
 use super::api::{Api, Body};
+use super::lookups::Lookups;
 use super::{Options, form, inbound};
 use crate::multipart;
 use crate::options::{ChannelServices, Rules};
 use crate::socket::Dial;
-use crate::talk::{Check, Content, Dialect, Failure, Fault, Intake, Messenger, Platform, RemoteFile};
+use crate::talk::{Check, Content, Dialect, EYES, Failure, Fault, Intake, Messenger, Platform, RemoteFile};
 use crate::text::{Fit, Measure};
 use aethon_core::messenger::GroupMode;
 
@@ -25,6 +26,7 @@ pub fn channel(options: Options, rules: Rules, services: ChannelServices) -> Mes
         dial: options.dial,
         wants_content,
         most_file: usize::try_from(rules.max_file_bytes).unwrap_or(usize::MAX),
+        lookups: Lookups::default(),
     };
     Messenger::new(Arc::new(discord), |recipient| inbound::id(&json!(recipient)).is_some(), rules, services)
 }
@@ -45,6 +47,7 @@ pub(super) struct Discord {
     dial: Arc<dyn Dial>,
     wants_content: bool,
     most_file: usize,
+    lookups: Lookups,
 }
 
 impl Discord {
@@ -54,6 +57,11 @@ impl Discord {
 
     pub(super) fn dial(&self) -> &Arc<dyn Dial> {
         &self.dial
+    }
+
+    /// What was looked up about channels and servers.
+    pub(super) fn lookups(&self) -> &Lookups {
+        &self.lookups
     }
 
     /// Returns whether to request the content of messages not addressed to us.
@@ -69,20 +77,31 @@ impl Discord {
         Ok((id, us["username"].as_str().unwrap_or_default().to_owned()))
     }
 
-    /// Sends a message that only one person sees. It is not essential, so it may get lost.
-    pub(super) async fn answer(&self, id: &Value, token: &Value, text: &str) {
-        let (Some(id), Some(token)) = (inbound::id(id), token.as_str()) else { return };
-        let path = format!("/interactions/{id}/{}/callback", crate::rest::encoded(token));
-        let body = json!({"type": 4, "data": {
+    /// Answers an interaction with a message that only one person sees. Returns whether it arrived.
+    pub(super) async fn answer(&self, interaction: &Interaction, text: &str) -> bool {
+        let data = json!({
             "content": text, "flags": form::ONLY_FOR_YOU, "allowed_mentions": form::nobody(),
-        }});
-        if let Err(failure) = self.api.send(Method::Post, &path, Body::Json(body)).await {
-            tracing::debug!(
-                channel = "discord",
-                error = Fault::from(failure).message(),
-                "a press could not be answered"
-            );
-        }
+        });
+        self.respond(interaction, json!({"type": 4, "data": data})).await
+    }
+
+    /// Announces an answer to an interaction.
+    pub(super) async fn defer(&self, interaction: &Interaction) -> bool {
+        self.respond(interaction, json!({"type": 5, "data": {"flags": form::ONLY_FOR_YOU}})).await
+    }
+
+    /// Sends the answer that was announced. Returns whether it arrived.
+    pub(super) async fn follow_up(&self, interaction: &Interaction, text: &str) -> bool {
+        let Interaction { application, token, .. } = interaction;
+        let path = format!("/webhooks/{application}/{}/messages/@original", crate::rest::encoded(token));
+        let body = json!({"content": text, "allowed_mentions": form::nobody()});
+        noted(self.api.send(Method::Patch, &path, Body::Json(body)).await)
+    }
+
+    async fn respond(&self, interaction: &Interaction, body: Value) -> bool {
+        let Interaction { id, token, .. } = interaction;
+        let path = format!("/interactions/{id}/{}/callback", crate::rest::encoded(token));
+        noted(self.api.send(Method::Post, &path, Body::Json(body)).await)
     }
 
     /// Registers the slash commands once. Without registration, they can still be typed.
@@ -156,6 +175,38 @@ impl Discord {
     }
 }
 
+/// The reference by which a press or a command is answered.
+#[derive(Debug, Clone)]
+pub(super) struct Interaction {
+    id: String,
+    application: String,
+    token: String,
+}
+
+impl Interaction {
+    pub(super) fn read(event: &Value) -> Option<Self> {
+        let application = inbound::id(&event["application_id"]).unwrap_or_default();
+        Some(Self { id: inbound::id(&event["id"])?, application, token: event["token"].as_str()?.to_owned() })
+    }
+}
+
+/// Returns whether an answer arrived.
+fn noted(answered: std::result::Result<Value, Failure>) -> bool {
+    if let Err(failure) = answered {
+        let error = Fault::from(failure);
+        tracing::debug!(channel = "discord", error = error.message(), "an interaction could not be answered");
+        return false;
+    }
+    true
+}
+
+/// Returns the path of our reaction to a message.
+fn reaction(chat: &str, message: &str) -> std::result::Result<String, Fault> {
+    let id =
+        inbound::id(&json!(message)).ok_or_else(|| Fault::Refused("this is no message of Discord".into()))?;
+    Ok(format!("/channels/{chat}/messages/{id}/reactions/{}/@me", crate::rest::encoded(EYES)))
+}
+
 /// Returns a nonce that is the same for every attempt.
 fn named(key: &str) -> String {
     let hash = digest(&SHA256, key.as_bytes());
@@ -194,6 +245,16 @@ impl Platform for Discord {
 
     async fn typing(&self, chat: &str) -> std::result::Result<(), Fault> {
         self.api.send(Method::Post, &format!("/channels/{chat}/typing"), Body::Nothing).await?;
+        Ok(())
+    }
+
+    async fn acknowledge(&self, chat: &str, message: &str) -> std::result::Result<String, Fault> {
+        self.api.send(Method::Put, &reaction(chat, message)?, Body::Nothing).await?;
+        Ok(String::new())
+    }
+
+    async fn withdraw(&self, chat: &str, message: &str, _: Option<&str>) -> std::result::Result<(), Fault> {
+        self.api.send(Method::Delete, &reaction(chat, message)?, Body::Nothing).await?;
         Ok(())
     }
 

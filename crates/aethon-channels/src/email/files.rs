@@ -58,6 +58,7 @@ impl Files {
                 size,
                 seconds: None,
                 is_quoted: file.is_quoted,
+                is_earlier: false,
             }
         };
         files.into_iter().enumerate().map(offer).collect()

@@ -282,6 +282,7 @@ fn too_long(size: u32) -> RemoteFile {
         size: u64::from(size),
         seconds: None,
         is_quoted: false,
+        is_earlier: false,
     }
 }
 

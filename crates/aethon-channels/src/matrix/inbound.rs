@@ -3,65 +3,183 @@
 use jiff::Timestamp;
 use serde_json::Value;
 
-use crate::talk::{Arrival, RemoteFile, Sender};
+use super::content::{Content, content};
+use super::markup::Markup;
+use super::platform::is_recipient;
+use crate::talk::{Arrival, Author, NO_WORDS, Original, Sender, after_mention, after_name, without_marks};
+
+/// Who we are.
+#[derive(Debug, Clone)]
+pub(super) struct Us {
+    pub(super) id: String,
+    /// Names under which people address us: the whole id, its first part, and display names.
+    names: Vec<String>,
+}
+
+/// How many display names are remembered.
+const MAX_NAMES: usize = 20;
+
+impl Us {
+    pub(super) fn new(id: &str) -> Self {
+        let first = id.trim_start_matches('@').split(':').next().unwrap_or_default();
+        Self { id: id.to_owned(), names: vec![id.to_owned(), first.to_owned()] }
+    }
+
+    /// Remembers a display name.
+    pub(super) fn note_name(&mut self, name: &str) {
+        let is_new = !name.trim().is_empty() && self.names.iter().all(|known| known != name);
+        if is_new && self.names.len() < MAX_NAMES {
+            self.names.push(name.trim().to_owned());
+        }
+    }
+
+    fn names(&self) -> Vec<&str> {
+        self.names.iter().map(String::as_str).collect()
+    }
+}
+
+/// What a message refers to.
+#[derive(Debug, Default)]
+pub(super) struct Surroundings {
+    /// Whether only we and its sender read it.
+    pub(super) is_private: bool,
+    /// The message that it answers.
+    pub(super) answered: Option<Value>,
+    /// The message that began its thread.
+    pub(super) root: Option<Value>,
+}
 
 /// Converts an event, if it is a message by someone else. Edits and bot messages are ignored.
-pub(super) fn arrival(
-    event: &Value,
-    room: &str,
-    us: &str,
-    (is_private, is_reply_to_us): (bool, bool),
-) -> Option<Arrival> {
-    let content = &event["content"];
+pub(super) fn arrival(event: &Value, room: &str, us: &Us, surroundings: &Surroundings) -> Option<Arrival> {
     let text = |value: &Value| value.as_str().map(str::to_owned);
-    let sender = event["sender"].as_str().filter(|sender| *sender != us)?;
-    let kind = content["msgtype"].as_str()?;
-    let is_edit = content["m.relates_to"]["rel_type"] == "m.replace";
-    if event["type"] != "m.room.message" || is_edit || kind == "m.notice" {
+    let sender = event["sender"].as_str().filter(|sender| *sender != us.id)?;
+    let relation = &event["content"]["m.relates_to"];
+    if relation["rel_type"] == "m.replace" {
         return None;
     }
-    let mut body = text(&content["body"]).unwrap_or_default();
-    let mut files = Vec::new();
-    if matches!(kind, "m.image" | "m.file" | "m.audio" | "m.video") {
-        let name = text(&content["filename"]).unwrap_or_else(|| body.clone());
-        let info = &content["info"];
-        let mime = text(&info["mimetype"]).unwrap_or_else(|| "application/octet-stream".into());
-        // A file name is not a message, but a caption is.
-        if name == body {
-            body.clear();
-        }
-        // Files of encrypted rooms have no address.
-        let size = info["size"].as_u64().unwrap_or(0);
-        let seconds = info["duration"].as_u64().map(|milliseconds| milliseconds.div_ceil(1000));
-        files.push(RemoteFile {
-            handle: text(&content["url"])?,
-            name,
-            mime,
-            size,
-            seconds,
-            is_quoted: false,
-        });
-    }
-    let quoted = content["m.relates_to"]["m.in_reply_to"].is_object().then(|| fallback(&mut body)).flatten();
-    // Our own words are already in the conversation.
-    let quoted = quoted.filter(|_| !is_reply_to_us);
-    let mentions = content["m.mentions"]["user_ids"].as_array();
-    let is_named =
-        mentions.is_some_and(|mentions| mentions.iter().any(|user| user == us)) || body.contains(us);
+    let is_private = surroundings.is_private;
+    let Content { markup, files, wordless, repeated } = content(event, &us.id)?;
+    let (words, is_called) = own_words(event, markup, us);
+    let is_ours = |event: &Value| event["sender"] == us.id;
+    let is_reply_to_us = surroundings.answered.as_ref().is_some_and(is_ours);
+    let is_in_our_thread = surroundings.root.as_ref().is_some_and(|root| is_ours(root) || is_named(root, us));
+    let is_addressed = is_private || is_called || is_reply_to_us || is_in_our_thread;
+    let author = Sender { id: sender.to_owned(), name: None, group: (!is_private).then(|| room.to_owned()) };
     let millis = event["origin_server_ts"].as_i64()?;
-    Some(Arrival {
+    let mut arrival = Arrival {
         is_private,
-        is_addressed: is_private || is_named || is_reply_to_us,
-        text: body.replace(us, "").trim().to_owned(),
-        quoted,
+        is_addressed,
+        text: words,
         files,
+        wordless,
         ..Arrival::new(
             text(&event["event_id"])?,
-            room.to_owned(),
-            Sender { id: sender.to_owned(), name: None, group: (!is_private).then(|| room.to_owned()) },
+            chat(room, thread(event)),
+            author,
             Timestamp::from_millisecond(millis).ok()?,
         )
-    })
+    };
+    match (&surroundings.answered, repeated) {
+        (Some(answered), repeated) => {
+            let original = original(answered, us, sender);
+            if let Some(own) = repeated.filter(|repeated| !is_repetition(repeated, &original.text)) {
+                let own: Vec<String> = own.lines().map(|line| format!("> {line}")).collect();
+                arrival.text = format!("{}\n\n{}", own.join("\n"), arrival.text).trim().to_owned();
+            }
+            if !arrival.is_blank() || is_called {
+                arrival.answering(original);
+            }
+        }
+        (None, repeated) => arrival.quoted = repeated,
+    }
+    if arrival.is_blank() && arrival.wordless.is_none() {
+        arrival.wordless = is_called.then(|| NO_WORDS.to_owned());
+        arrival.wordless.as_ref()?;
+    }
+    Some(arrival)
+}
+
+/// Returns whether lines at the beginning of a message repeat the one that it answers. Newer clients repeat nothing,
+/// and such lines are the sender's own then.
+fn is_repetition(lines: &str, original: &str) -> bool {
+    let is_marked = lines.trim_start_matches(['*', ' ']).starts_with("<@");
+    is_marked || lines.lines().all(|line| original.contains(line.trim()))
+}
+
+/// Adds the beginning of the thread as what a message answers.
+pub(super) fn add_root(arrival: &mut Arrival, surroundings: &Surroundings, us: &Us) {
+    if let Some(root) = &surroundings.root {
+        arrival.answering(original(root, us, &arrival.sender.id));
+    }
+}
+
+/// Returns the chat of a room or of a thread in it.
+fn chat(room: &str, thread: Option<&str>) -> String {
+    let whole = format!("{room}{}", thread.unwrap_or_default());
+    if is_recipient(&whole) { whole } else { room.to_owned() }
+}
+
+/// Returns the words of a message without the mention of us, and whether there was one. A client's mention of us is
+/// our display name.
+fn own_words(event: &Value, markup: Markup, us: &Us) -> (String, bool) {
+    let names = us.names();
+    let is_named = is_named(event, us) || markup.is_naming_us;
+    if markup.begins_with_us {
+        return (without_marks(&markup.text).to_owned(), true);
+    }
+    let begun = match is_named {
+        true => after_mention(&markup.text, &names),
+        false => after_name(&markup.text, &names),
+    };
+    let is_called = is_named || begun.is_some();
+    let words = begun.map(str::to_owned).unwrap_or(markup.text);
+    (words.replace(&us.id, "").trim().to_owned(), is_called)
+}
+
+/// Returns whether a message mentions us by our id.
+pub(super) fn is_named(event: &Value, us: &Us) -> bool {
+    let content = &event["content"];
+    let mentions = content["m.mentions"]["user_ids"].as_array();
+    let is_listed = mentions.is_some_and(|mentions| mentions.iter().any(|user| *user == us.id));
+    let words = content["body"].as_str().unwrap_or_default();
+    // What an older client repeats of another message does not count.
+    let is_reply = content["m.relates_to"]["m.in_reply_to"].is_object();
+    let mut own = words.lines().skip_while(|line| is_reply && line.starts_with('>'));
+    is_listed || own.any(|line| contains_id(line, &us.id))
+}
+
+/// Returns whether a text contains an id that does not go on as another one.
+fn contains_id(text: &str, id: &str) -> bool {
+    let goes_on = |rest: &str| {
+        let mut rest = rest.chars();
+        match rest.next() {
+            Some('.' | ':' | '-') => rest.next().is_some_and(char::is_alphanumeric),
+            next => next.is_some_and(char::is_alphanumeric),
+        }
+    };
+    text.match_indices(id).any(|(at, _)| !goes_on(&text[at + id.len()..]))
+}
+
+/// Returns what another message says to the sender of one that answers it.
+fn original(event: &Value, us: &Us, sender: &str) -> Original {
+    let author = match event["sender"].as_str() {
+        Some(author) if author == us.id => Author::Us,
+        Some(author) if author == sender => Author::Sender,
+        _ => Author::Other,
+    };
+    // Our notices are words as well.
+    let mut event = event.clone();
+    if event["content"]["msgtype"] == "m.notice" {
+        event["content"]["msgtype"] = "m.text".into();
+    }
+    let Content { markup, files, .. } = content(&event, "").unwrap_or_default();
+    Original { author, text: markup.text, files }
+}
+
+/// Returns the message that began the thread of this one.
+pub(super) fn thread(event: &Value) -> Option<&str> {
+    let relation = &event["content"]["m.relates_to"];
+    relation["event_id"].as_str().filter(|id| relation["rel_type"] == "m.thread" && id.starts_with('$'))
 }
 
 /// Returns the message that this one answers. Inside a thread, that is the previous message, given for clients
@@ -70,20 +188,6 @@ pub(super) fn answered(event: &Value) -> Option<&str> {
     let relation = &event["content"]["m.relates_to"];
     let is_thread = relation["rel_type"] == "m.thread" && relation["is_falling_back"] == true;
     relation["m.in_reply_to"]["event_id"].as_str().filter(|_| !is_thread)
-}
-
-/// Removes the reply fallback of older clients, which repeat the answered message as lines beginning with `>`, and
-/// returns it. However its first line continues, which depends on the kind of message, the words are someone else's.
-fn fallback(body: &mut String) -> Option<String> {
-    let lines: Vec<&str> = body.lines().collect();
-    let count = lines.iter().take_while(|line| line.starts_with('>')).count();
-    let (above, below) = lines.split_at(count);
-    let quoted: Vec<&str> = above.iter().map(|line| line.trim_start_matches(['>', ' '])).collect();
-    let (quoted, rest) = (quoted.join("\n"), below.join("\n"));
-    (count > 0).then(|| {
-        *body = rest;
-        quoted
-    })
 }
 
 #[cfg(test)]
@@ -99,7 +203,8 @@ mod tests {
             "type": "m.room.message", "event_id": "$1", "sender": "@ada:hs", "origin_server_ts": 1_800_000_000_000i64,
             "content": content,
         });
-        arrival(&event, "!r:hs", US, (is_private, false))
+        let surroundings = Surroundings { is_private, ..Surroundings::default() };
+        arrival(&event, "!r:hs", &Us::new(US), &surroundings)
     }
 
     #[test]
@@ -110,7 +215,7 @@ mod tests {
         let edit = json!({"msgtype": "m.text", "body": "* hi", "m.relates_to": {"rel_type": "m.replace", "event_id": "$0"}});
         assert!(read(edit, true).is_none());
         let own = json!({"type": "m.room.message", "event_id": "$1", "sender": US, "origin_server_ts": 1, "content": {"msgtype": "m.text", "body": "x"}});
-        assert!(arrival(&own, "!r:hs", US, (true, false)).is_none());
+        assert!(arrival(&own, "!r:hs", &Us::new(US), &Surroundings::default()).is_none());
     }
 
     #[test]

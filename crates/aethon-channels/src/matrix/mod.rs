@@ -1,13 +1,16 @@
 //! Matrix, over the client-server API: sync in, events with a transaction id out.
 //!
 //! `api` makes requests, `sync` reads events and fills gaps, `invitations` joins and leaves rooms, `inbound` converts
-//! events to arrivals, `form` converts styled text to HTML. Encrypted rooms are not read; each gets one notice.
+//! events to arrivals, `content` and `markup` read what an event contains, `context` looks up what it refers to, `form` converts styled text to HTML. Encrypted rooms are not read; each gets one notice.
 
 mod api;
+mod content;
+mod context;
 mod edits;
 mod form;
 mod inbound;
 mod invitations;
+mod markup;
 mod platform;
 mod sync;
 

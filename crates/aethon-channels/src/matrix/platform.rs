@@ -13,7 +13,7 @@ use super::api::Api;
 use super::{Options, form};
 use crate::options::{ChannelServices, Rules};
 use crate::rest::encoded;
-use crate::talk::{Check, Content, Dialect, Fault, Messenger, Platform, RemoteFile};
+use crate::talk::{Check, Content, Dialect, EYES, Fault, Messenger, Platform, RemoteFile};
 use crate::text::{Fit, Measure};
 
 /// Creates the channel.
@@ -71,7 +71,28 @@ impl Matrix {
     }
 }
 
-/// Returns whether this can be a recipient: a room id.
+/// Returns the room and the thread of a recipient. Only the id of an event has the sign that begins it.
+fn place(chat: &str) -> (&str, Option<&str>) {
+    match chat.find('$') {
+        Some(at) => (&chat[..at], Some(&chat[at..])),
+        None => (chat, None),
+    }
+}
+
+/// Returns a message as one of a thread. Clients without threads show one that replies to nothing as a reply to the
+/// first.
+fn in_thread(mut content: Value, thread: Option<&str>) -> Value {
+    if let Some(root) = thread {
+        let question = content["m.relates_to"]["m.in_reply_to"]["event_id"].as_str().map(str::to_owned);
+        content["m.relates_to"] = json!({
+            "rel_type": "m.thread", "event_id": root, "is_falling_back": question.is_none(),
+            "m.in_reply_to": {"event_id": question.as_deref().unwrap_or(root)},
+        });
+    }
+    content
+}
+
+/// Returns whether this can be a recipient: a room id, or a thread in one.
 pub(super) fn is_recipient(recipient: &str) -> bool {
     recipient.len() > 1
         && recipient.len() < 190
@@ -87,8 +108,9 @@ impl Platform for Matrix {
     }
 
     async fn post(&self, chat: &str, content: Content<'_>, key: &str) -> std::result::Result<String, Fault> {
-        let content = self.content(content).await?;
-        self.send(chat, &content, key).await
+        let (room, thread) = place(chat);
+        let content = in_thread(self.content(content).await?, thread);
+        self.send(room, &content, key).await
     }
 
     async fn reply(
@@ -98,21 +120,54 @@ impl Platform for Matrix {
         key: &str,
         question: &str,
     ) -> std::result::Result<String, Fault> {
-        let content = form::replying(self.content(content).await?, question);
-        self.send(chat, &content, key).await
+        let (room, thread) = place(chat);
+        let content = in_thread(form::replying(self.content(content).await?, question), thread);
+        self.send(room, &content, key).await
     }
 
     async fn edit(&self, chat: &str, message: &str, content: Content<'_>) -> std::result::Result<(), Fault> {
         let Content::Text { text, .. } = content else {
             return Err(Fault::Gone("a file takes no message's place".into()));
         };
-        self.send(chat, &form::replacement(text, message), &unique()).await.map(drop)
+        self.send(place(chat).0, &form::replacement(text, message), &unique()).await.map(drop)
     }
 
     async fn typing(&self, chat: &str) -> std::result::Result<(), Fault> {
         let us = self.us().await?;
-        let path = format!("/_matrix/client/v3/rooms/{}/typing/{}", encoded(chat), encoded(us));
+        let path = format!("/_matrix/client/v3/rooms/{}/typing/{}", encoded(place(chat).0), encoded(us));
         self.api.put(&path, &json!({"typing": true, "timeout": TYPING})).await?;
+        Ok(())
+    }
+
+    async fn acknowledge(&self, chat: &str, message: &str) -> std::result::Result<String, Fault> {
+        let path = format!(
+            "/_matrix/client/v3/rooms/{}/send/m.reaction/{}",
+            encoded(place(chat).0),
+            encoded(&format!("eyes{message}"))
+        );
+        let relation = json!({"rel_type": "m.annotation", "event_id": message, "key": EYES});
+        let sent = self.api.put(&path, &json!({"m.relates_to": relation})).await?;
+        Ok(sent["event_id"].as_str().unwrap_or_default().to_owned())
+    }
+
+    async fn withdraw(
+        &self,
+        chat: &str,
+        message: &str,
+        reference: Option<&str>,
+    ) -> std::result::Result<(), Fault> {
+        let reaction = match reference {
+            Some(reaction) => reaction.to_owned(),
+            // The same transaction again names the event.
+            None => self.acknowledge(chat, message).await?,
+        };
+        let path = format!(
+            "/_matrix/client/v3/rooms/{}/redact/{}/{}",
+            encoded(place(chat).0),
+            encoded(&reaction),
+            encoded(&format!("seen{message}"))
+        );
+        self.api.put(&path, &json!({})).await?;
         Ok(())
     }
 

@@ -13,9 +13,11 @@ use async_trait::async_trait;
 use serde_json::Value;
 
 use super::api::Api;
-use super::{edits, inbound, invitations};
+use super::context::Context;
+use super::inbound::Us;
+use super::{content, invitations};
 use crate::rest::encoded;
-use crate::talk::{self, Arrival, Failure, Fault, Intake, ReceiveLoop, Receiver, Sender, Stop};
+use crate::talk::{self, Failure, Fault, Intake, ReceiveLoop, Receiver, Sender, Stop};
 
 /// How long the server holds a request without news.
 pub const POLL: Duration = Duration::from_secs(30);
@@ -24,8 +26,6 @@ pub const POLL: Duration = Duration::from_secs(30);
 const SINCE: &str = "since";
 /// How many pages of a gap are fetched.
 const MAX_PAGES: usize = 20;
-/// For how many messages it is remembered whether they are ours.
-const MAX_OURS: usize = 2000;
 /// Which events of rooms are requested.
 const FILTER: &str = r#"{"presence":{"types":[]},"account_data":{"types":[]},"room":{"ephemeral":{"types":[]},"account_data":{"types":[]},"state":{"lazy_load_members":true,"types":["m.room.member"]},"timeline":{"limit":50}}}"#;
 const ENCRYPTED: &str = "I cannot read encrypted rooms. Please write to me in a room without encryption.";
@@ -61,8 +61,8 @@ struct Session {
     since: Option<String>,
     /// The number of people in each room, as far as known.
     members: BTreeMap<String, u64>,
-    /// Whether a recently seen or answered message is ours.
-    ours: BTreeMap<String, bool>,
+    /// What messages refer to.
+    context: Context,
     /// Whether the last request failed. If so, the next one returns immediately; otherwise recovery would show only
     /// after the server held a request for its full time.
     has_failed: bool,
@@ -77,7 +77,8 @@ impl Session {
         let since = intake.records().get("matrix", SINCE).await?;
         tracing::info!(channel = "matrix", account = us, "the channel runs");
         intake.health().runs(Some(&us));
-        Ok(Self { us, since, members: BTreeMap::new(), ours: BTreeMap::new(), has_failed: false })
+        let context = Context::new(named(api, &us).await);
+        Ok(Self { us, since, members: BTreeMap::new(), context, has_failed: false })
     }
 
     async fn round(&mut self, api: &Api, intake: &Intake) -> Result<(), Stop> {
@@ -115,11 +116,12 @@ impl Session {
         events.extend(timeline["events"].as_array().cloned().unwrap_or_default());
         for event in events {
             if event["type"] == "m.room.member" {
+                self.context.note_member(&event);
                 // Requested again when needed.
                 self.members.remove(room);
                 continue;
             }
-            if !matches!(event["type"].as_str(), Some("m.room.message" | "m.room.encrypted")) {
+            if event["type"] != "m.room.encrypted" && !content::is_message(&event["type"]) {
                 continue;
             }
             let is_private = self.is_private(api, room).await?;
@@ -131,58 +133,15 @@ impl Session {
                 }
                 continue;
             }
-            let is_reply_to_us = !is_private && self.answers_us((api, intake), room, &event).await?;
-            let (event, replaces) = edits::unfolded(&event);
-            if let Some(arrival) = inbound::arrival(&event, room, &self.us, (is_private, is_reply_to_us)) {
-                intake.arrive(Arrival { replaces, ..arrival }).await?;
+            let arrival = self.context.arrival((api, intake), room, &event, is_private).await?;
+            if let Some((arrival, thread)) = arrival {
+                intake.arrive(arrival).await?;
+                if let Some(thread) = thread {
+                    thread.store(intake).await?;
+                }
             }
         }
         Ok(())
-    }
-
-    /// Returns whether a message answers one of ours. Not every client adds a mention, so the answered message is
-    /// looked up, but not for strangers.
-    async fn answers_us(
-        &mut self,
-        (api, intake): (&Api, &Intake),
-        room: &str,
-        event: &Value,
-    ) -> Result<bool, Stop> {
-        let (Some(sender), Some(id)) = (event["sender"].as_str(), event["event_id"].as_str()) else {
-            return Ok(false);
-        };
-        if self.ours.len() >= MAX_OURS {
-            self.ours.clear();
-        }
-        if sender == self.us {
-            self.ours.insert(id.to_owned(), true);
-            return Ok(false);
-        }
-        let Some(answered) = inbound::answered(event) else { return Ok(false) };
-        let group = Some(room.to_owned());
-        if !intake.may_write(&Sender { id: sender.to_owned(), name: None, group }).await? {
-            return Ok(false);
-        }
-        if let Some(is_ours) = self.ours.get(answered) {
-            return Ok(*is_ours);
-        }
-        let path = format!("/_matrix/client/v3/rooms/{}/event/{}", encoded(room), encoded(answered));
-        let is_ours = match api.get(&path).await {
-            Ok(found) => found["sender"] == *self.us,
-            Err(failure @ Failure::Token(_)) => return Err(failure.into()),
-            Err(Failure::Fault(Fault::Refused(_))) => false,
-            // A person who meant us can mention us; other people's messages must not wait for this.
-            Err(Failure::Fault(fault)) => {
-                tracing::debug!(
-                    channel = "matrix",
-                    error = fault.message(),
-                    "what is answered could not be looked up"
-                );
-                return Ok(false);
-            }
-        };
-        self.ours.insert(answered.to_owned(), is_ours);
-        Ok(is_ours)
     }
 
     /// Fetches the messages that the server left out, oldest first.
@@ -212,6 +171,8 @@ impl Session {
     }
 
     fn note_members(&mut self, room: &str, joined: &Value) {
+        let state = joined["state"]["events"].as_array().into_iter().flatten();
+        state.for_each(|event| self.context.note_member(event));
         if let Some(count) = joined["summary"]["m.joined_member_count"].as_u64() {
             self.members.insert(room.to_owned(), count);
         }
@@ -232,6 +193,17 @@ impl Session {
         self.members.insert(room.to_owned(), count);
         Ok(count <= 2)
     }
+}
+
+/// Returns who we are, with the name under which clients show us. Without it, the name in our id is left.
+async fn named(api: &Api, us: &str) -> Us {
+    let mut named = Us::new(us);
+    if let Ok(profile) = api.get(&format!("/_matrix/client/v3/profile/{}/displayname", encoded(us))).await
+        && let Some(name) = profile["displayname"].as_str()
+    {
+        named.note_name(name);
+    }
+    named
 }
 
 #[async_trait]

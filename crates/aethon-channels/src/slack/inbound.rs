@@ -6,13 +6,19 @@
 use jiff::Timestamp;
 use serde_json::Value;
 
-use crate::talk::{Arrival, RemoteFile, Sender};
+use super::content;
+use crate::talk::{Arrival, Author, NO_WORDS, Original, Sender, cannot_read, without_marks};
+
+/// The subtypes of messages that people write.
+const SUBTYPES: [&str; 4] = ["file_share", "thread_broadcast", "me_message", HUDDLE];
+/// A call that someone began.
+const HUDDLE: &str = "huddle_thread";
 
 /// Converts an event, if it is a message by a person.
 pub(super) fn arrival(event: &Value, us: &str) -> Option<Arrival> {
-    let text = |value: &Value| value.as_str().map(str::to_owned);
     let is_message = matches!(event["type"].as_str(), Some("message" | "app_mention"));
-    let is_plain = matches!(event["subtype"].as_str(), None | Some("file_share" | "thread_broadcast"));
+    let subtype = event["subtype"].as_str();
+    let is_plain = subtype.is_none_or(|subtype| SUBTYPES.contains(&subtype));
     let is_machine = event["bot_id"].is_string() || event["hidden"] == true;
     let sender = event["user"].as_str().filter(|sender| *sender != us)?;
     if !is_message || !is_plain || is_machine {
@@ -20,31 +26,85 @@ pub(super) fn arrival(event: &Value, us: &str) -> Option<Arrival> {
     }
     let (channel, ts) = (event["channel"].as_str()?, event["ts"].as_str()?);
     let is_private = channel.starts_with('D');
-    let thread = thread_of(event)?;
-    let raw = event["text"].as_str().unwrap_or_default();
-    let mention = format!("<@{us}>");
-    let is_named = raw.contains(&mention);
-    let is_reply_to_us = event["parent_user_id"] == us;
-    let files: Vec<RemoteFile> = event["files"].as_array().into_iter().flatten().filter_map(offer).collect();
-    let words = plain(&raw.replace(&mention, "")).trim().to_owned();
-    let quoted = shared(event, sender);
-    if words.is_empty() && files.is_empty() && quoted.is_none() {
-        return None;
-    }
-    // A message that was only forwarded has no text of its own.
-    let is_forwarded = words.is_empty() && files.is_empty();
-    let (said, quoted) = if is_forwarded { (quoted.unwrap_or_default(), None) } else { (words, quoted) };
-    let chat = if is_private { channel.to_owned() } else { format!("{channel}:{thread}") };
-    let author = Sender { id: text(&event["user"])?, name: None, group: None };
-    Some(Arrival {
+    let is_named = is_named(event, us);
+    let chat = match (is_private, root_of(event)) {
+        (true, None) => channel.to_owned(),
+        (true, Some(thread)) => format!("{channel}:{thread}"),
+        (false, _) => format!("{channel}:{}", thread_of(event)?),
+    };
+    let author = Sender { id: sender.to_owned(), name: None, group: None };
+    let mut arrival = Arrival {
         is_private,
-        is_addressed: is_private || is_named || is_reply_to_us,
-        text: said,
-        quoted,
-        is_forwarded,
-        files,
+        is_addressed: is_private || is_named || event["parent_user_id"] == us,
+        text: own_words(event, us, is_named),
+        files: content::files(event),
         ..Arrival::new(format!("{channel}:{ts}"), chat, author, at(ts)?)
-    })
+    };
+    let mut shared = shared(event, us, sender);
+    let is_said = !arrival.text.is_empty() || !arrival.files.is_empty();
+    if let Some(first) = shared.iter().find(|shared| shared.author == Author::Other).filter(|_| !is_said) {
+        // A message that was only forwarded has no text of its own.
+        (arrival.text, arrival.files, arrival.is_forwarded) = (first.text.clone(), first.files.clone(), true);
+        shared.retain(|shared| shared.author == Author::Other);
+        shared.remove(0);
+    }
+    shared.into_iter().for_each(|shared| arrival.answering(shared));
+    if subtype == Some("me_message") && !arrival.text.is_empty() {
+        arrival.text = format!("[/me] {}", arrival.text);
+    }
+    if arrival.is_blank() {
+        arrival.wordless = wordless(event, is_named);
+        arrival.wordless.as_ref()?;
+    }
+    Some(arrival)
+}
+
+/// Returns the answer to a message without anything that can be read.
+fn wordless(event: &Value, is_named: bool) -> Option<String> {
+    let has_files = event["files"].as_array().is_some_and(|files| !files.is_empty());
+    match event["subtype"].as_str() {
+        Some(HUDDLE) => Some("I cannot join huddles. Write to me what you need, please.".to_owned()),
+        _ if has_files => Some(cannot_read("files that Slack does not hand out")),
+        _ => is_named.then(|| NO_WORDS.to_owned()),
+    }
+}
+
+/// Returns the words of a message without the mention of us.
+fn own_words(event: &Value, us: &str, is_named: bool) -> String {
+    let raw = event["text"].as_str().unwrap_or_default();
+    let mut words = content::words(event, &raw.replace(&format!("<@{us}>"), ""));
+    if raw.trim().is_empty() {
+        words = words.replace(&format!("@{us}"), "");
+    }
+    if is_named { without_marks(&words).to_owned() } else { words.trim().to_owned() }
+}
+
+/// Returns whether a message mentions us.
+pub(super) fn is_named(event: &Value, us: &str) -> bool {
+    let is_in_text = event["text"].as_str().is_some_and(|text| text.contains(&format!("<@{us}>")));
+    is_in_text || (event["blocks"].is_array() && mentions(&event["blocks"], us))
+}
+
+fn mentions(blocks: &Value, us: &str) -> bool {
+    match blocks {
+        Value::Array(blocks) => blocks.iter().any(|block| mentions(block, us)),
+        Value::Object(block) => {
+            (blocks["type"] == "user" && blocks["user_id"] == us)
+                || block.values().any(|inner| (inner.is_array() || inner.is_object()) && mentions(inner, us))
+        }
+        _ => false,
+    }
+}
+
+/// Returns whether a message begins by mentioning someone else.
+pub(super) fn begins_with_other(event: &Value, us: &str) -> bool {
+    let text = event["text"].as_str().unwrap_or_default().trim_start();
+    text.starts_with("<@") && !text.starts_with(&format!("<@{us}>")) && !is_named(event, us)
+}
+
+/// Returns the beginning of the thread that a message is in.
+pub(super) fn root_of(event: &Value) -> Option<&str> {
+    event["thread_ts"].as_str().filter(|thread| event["ts"] != *thread)
 }
 
 /// Returns the thread that a message is in, or would start when answered in a thread.
@@ -90,68 +150,33 @@ pub(super) fn chat_of(payload: &Value) -> String {
         .or_else(|| text(&container["thread_ts"]))
         .or_else(|| text(&message["ts"]))
         .or_else(|| text(&container["message_ts"]));
-    match thread.filter(|_| !channel.starts_with('D')) {
+    // In a private chat, only what is in a thread is apart.
+    let own = [&message["ts"], &container["message_ts"]];
+    let is_apart = |thread: &str| !channel.starts_with('D') || own.iter().all(|own| **own != *thread);
+    match thread.filter(|thread| is_apart(thread)) {
         Some(thread) => format!("{channel}:{thread}"),
         None => channel,
     }
 }
 
-/// Returns other people's words that a message shares.
-fn shared(event: &Value, sender: &str) -> Option<String> {
+/// Returns the messages that a message shares.
+fn shared(event: &Value, us: &str, sender: &str) -> Vec<Original> {
     let attachments = event["attachments"].as_array().into_iter().flatten();
-    let shared = attachments.filter(|attachment| {
-        (attachment["is_share"] == true || attachment["is_msg_unfurl"] == true)
-            && attachment["author_id"] != sender
+    let shared = attachments.filter(|attachment| content::is_shared(attachment)).map(|attachment| Original {
+        author: match attachment["author_id"].as_str() {
+            Some(author) if author == us => Author::Us,
+            Some(author) if author == sender => Author::Sender,
+            _ => Author::Other,
+        },
+        text: content::shared_words(attachment),
+        files: content::files(attachment),
     });
-    let texts: Vec<String> = shared
-        .filter_map(|attachment| attachment["text"].as_str().or(attachment["fallback"].as_str()))
-        .map(plain)
-        .collect();
-    (!texts.is_empty()).then(|| texts.join("\n"))
-}
-
-fn offer(file: &Value) -> Option<RemoteFile> {
-    let text = |value: &Value| value.as_str().map(str::to_owned);
-    let address = text(&file["url_private_download"]).or_else(|| text(&file["url_private"]))?;
-    Some(RemoteFile {
-        handle: address,
-        name: text(&file["name"]).unwrap_or_else(|| "file".into()),
-        mime: text(&file["mimetype"]).unwrap_or_else(|| "application/octet-stream".into()),
-        size: file["size"].as_u64().unwrap_or(0),
-        seconds: file["duration_ms"].as_u64().map(|milliseconds| milliseconds.div_ceil(1000)),
-        is_quoted: false,
-    })
+    shared.filter(|shared| !shared.text.is_empty() || !shared.files.is_empty()).collect()
 }
 
 /// Parses a timestamp such as `1700000000.000100`.
 fn at(ts: &str) -> Option<Timestamp> {
     Timestamp::from_second(ts.split('.').next()?.parse().ok()?).ok()
-}
-
-/// Returns a text as the person saw it, without Slack's markup for people, channels and links.
-fn plain(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some(start) = rest.find('<') {
-        let Some(length) = rest[start..].find('>') else { break };
-        out.push_str(&rest[..start]);
-        out.push_str(&shown(&rest[start + 1..start + length]));
-        rest = &rest[start + length + 1..];
-    }
-    out.push_str(rest);
-    out.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
-}
-
-fn shown(mark: &str) -> String {
-    let (what, label) = mark.split_once('|').map_or((mark, None), |(what, label)| (what, Some(label)));
-    match (what.chars().next(), label) {
-        (Some('@' | '#'), Some(label)) => format!("{}{}", &what[..1], label.trim_start_matches(['@', '#'])),
-        (Some('@' | '#'), None) => what.to_owned(),
-        (Some('!'), Some(label)) => label.to_owned(),
-        (Some('!'), None) => format!("@{}", &what[1..]),
-        (_, Some(label)) if !what.contains(label) => format!("{label} ({what})"),
-        _ => what.trim_start_matches("mailto:").to_owned(),
-    }
 }
 
 #[cfg(test)]
@@ -202,18 +227,6 @@ mod tests {
         let reply = read(json!({"channel": "C1", "thread_ts": "1.2", "parent_user_id": US})).unwrap();
         assert!(reply.is_addressed && reply.chat == "C1:1.2");
         assert!(!read(json!({"channel": "C1"})).unwrap().is_addressed);
-    }
-
-    #[test]
-    fn marks_are_what_the_person_saw() {
-        let check = |text: &str, expected: &str| assert_eq!(plain(text), expected);
-        check("a &lt;b&gt; &amp;amp;", "a <b> &amp;");
-        check("<@U2> and <#C1|general>", "@U2 and #general");
-        check(
-            "<https://a.b|a.b> <https://a.b|this> <mailto:a@b.c|a@b.c>",
-            "https://a.b this (https://a.b) a@b.c",
-        );
-        check("<!here> <!subteam^S1|@team> 1 < 2", "@here @team 1 < 2");
     }
 
     #[test]

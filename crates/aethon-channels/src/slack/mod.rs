@@ -1,11 +1,12 @@
 //! Slack: Socket Mode in, the Web API out.
 //!
 //! `api` calls methods, `socket` keeps the connection and acknowledges what was stored, `inbound` converts events to
-//! arrivals, `form` converts styled text to `mrkdwn`, `platform` sends each message once and edits, `stream` shows a
+//! arrivals, `content` reads blocks and marks, `thread` knows what was said before in a thread, `form` converts styled text to `mrkdwn`, `platform` sends each message once and edits, `stream` shows a
 //! growing reply in one of Slack's native streams.
 
 mod account;
 mod api;
+mod content;
 mod edits;
 mod form;
 mod inbound;
@@ -13,6 +14,7 @@ mod platform;
 mod socket;
 mod stream;
 mod streams;
+mod thread;
 
 use std::sync::Arc;
 

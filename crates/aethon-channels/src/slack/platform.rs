@@ -126,6 +126,17 @@ impl Slack {
         }
     }
 
+    /// Adds or removes our reaction. It is not a failure if that was done before.
+    async fn react(&self, method: &str, message: &str, done: &str) -> std::result::Result<(), Fault> {
+        let place = message.split_once(':').filter(|(_, ts)| is_ts(ts));
+        let (channel, ts) = place.ok_or_else(|| Fault::Refused("this is no message of Slack".into()))?;
+        let params = json!({"channel": channel, "timestamp": ts, "name": "eyes"});
+        match self.api.call(method, &params).await.map_err(Fault::from) {
+            Err(Fault::Refused(why)) if why.ends_with(done) => Ok(()),
+            reacted => reacted.map(drop),
+        }
+    }
+
     /// Records that something is being sent. Returns the earlier record if it was tried before.
     pub(super) async fn begin(&self, key: &str, note: &str) -> std::result::Result<Option<String>, Fault> {
         let (name, until) = (sent_name(key), Some(self.clock.now() + REMEMBERED));
@@ -322,6 +333,15 @@ impl Platform for Slack {
     /// Slack has no typing indicator for bots.
     async fn typing(&self, _chat: &str) -> std::result::Result<(), Fault> {
         Ok(())
+    }
+
+    async fn acknowledge(&self, _chat: &str, message: &str) -> std::result::Result<String, Fault> {
+        self.react("reactions.add", message, "already_reacted").await?;
+        Ok(String::new())
+    }
+
+    async fn withdraw(&self, _chat: &str, message: &str, _: Option<&str>) -> std::result::Result<(), Fault> {
+        self.react("reactions.remove", message, "no_reaction").await
     }
 
     async fn fetch(&self, file: &RemoteFile) -> std::result::Result<Vec<u8>, Fault> {

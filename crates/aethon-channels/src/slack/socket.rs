@@ -19,10 +19,10 @@ use tokio::time::{interval, sleep, timeout};
 use super::account::Account;
 use super::api::Token;
 use super::edits;
-use super::inbound;
 use super::platform::Slack;
+use super::{inbound, thread};
 use crate::socket::{Ended, Socket};
-use crate::talk::{self, Intake, OrderedFutures, Press, ReceiveLoop, Receiver, Sender, Stop};
+use crate::talk::{self, Arrival, Intake, OrderedFutures, Press, ReceiveLoop, Receiver, Sender, Stop};
 
 /// How long the first message may take.
 const HELLO: Duration = Duration::from_secs(20);
@@ -157,15 +157,16 @@ impl Connection<'_> {
             self.slack.streams.heard(&arrival.id, thread);
         }
         tracing::debug!(channel = "slack", kind = heard["type"].as_str(), "an envelope came");
+        let (slack, event, us) = (self.slack, payload["event"].clone(), self.us.clone());
         self.work.push(async move {
             let Some(arrival) = arrival else { return Taken { envelope, result: Ok(()) } };
-            let mut result = intake.arrive(arrival.clone()).await;
+            let mut result = arrive(slack, intake, (&event, &us), arrival.clone()).await;
             for pause in PAUSES {
                 if result.is_ok() {
                     break;
                 }
                 sleep(Duration::from_secs(pause)).await;
-                result = intake.arrive(arrival.clone()).await;
+                result = arrive(slack, intake, (&event, &us), arrival.clone()).await;
             }
             Taken { envelope, result }
         });
@@ -202,6 +203,21 @@ impl Connection<'_> {
             tracing::debug!(channel = "slack", "not everything could be confirmed on the old socket");
         }
         socket.close(NORMAL).await;
+    }
+}
+
+/// Passes a message to the intake, with what its thread says.
+async fn arrive(
+    slack: &Slack,
+    intake: &Intake,
+    (event, us): (&Value, &str),
+    arrival: Arrival,
+) -> CoreResult<()> {
+    let (arrival, thread) = thread::completed(slack, intake, (event, us), arrival).await?;
+    intake.arrive(arrival).await?;
+    match thread {
+        Some(thread) => thread.store(intake).await,
+        None => Ok(()),
     }
 }
 

@@ -215,6 +215,6 @@ fn place_of(message: &str) -> Option<(&str, &str)> {
 }
 
 /// Returns whether one Slack timestamp is later than another. Both have six decimals.
-fn is_later(ts: &str, than: &str) -> bool {
+pub(super) fn is_later(ts: &str, than: &str) -> bool {
     (ts.len(), ts) > (than.len(), than)
 }

@@ -222,7 +222,7 @@ fn is_close(one: Timestamp, other: Timestamp) -> bool {
 
 /// Returns whether a message brings something that people send along with words. Spoken words are words.
 fn is_attached(part: &Arrival) -> bool {
-    let is_file = |file: &RemoteFile| !file.is_quoted && !speech::is_audio(&file.mime);
+    let is_file = |file: &RemoteFile| !file.is_earlier && !file.is_quoted && !speech::is_audio(&file.mime);
     part.act.is_some() || part.is_forwarded || part.files.iter().any(is_file)
 }
 

@@ -19,6 +19,7 @@ use serde_json::Value;
 
 use super::access;
 use super::outlet::RateLimitedSender;
+use super::place;
 use super::platform::{Button, Content, Fault, Press, Sender};
 use crate::pairing::fresh_code;
 use crate::text::{Fit, Style, Styled, split};
@@ -128,7 +129,13 @@ impl ApprovalPrompts {
 
     /// Returns whether a prompt with this code is open in this chat.
     pub(super) fn is_open(&self, code: &str, chat: &str) -> bool {
-        self.lock().get(&code.to_ascii_uppercase()).is_some_and(|prompt| prompt.chat == chat)
+        self.lock().get(&code.to_ascii_uppercase()).is_some_and(|prompt| self.is_there(prompt, chat))
+    }
+
+    /// Returns whether a prompt belongs to the conversation of a chat, in whichever of its threads it was shown.
+    fn is_there(&self, prompt: &OpenPrompt, chat: &str) -> bool {
+        let channel = self.outlet.channel();
+        place::conversation(channel, &prompt.chat) == place::conversation(channel, chat)
     }
 
     /// Marks prompts left by a crash as void and removes their buttons.
@@ -221,7 +228,7 @@ impl ApprovalPrompts {
         let approval = {
             let mut open = self.lock();
             let prompt = open.get_mut(&code.to_ascii_uppercase());
-            match prompt.filter(|prompt| prompt.chat == chat && !prompt.is_answered) {
+            match prompt.filter(|prompt| self.is_there(prompt, chat) && !prompt.is_answered) {
                 None => return SETTLED,
                 Some(prompt) if prompt.asker != sender.id => {
                     return "Only the person who asked can answer this.";

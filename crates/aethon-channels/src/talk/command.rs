@@ -19,9 +19,12 @@ pub(super) enum Command {
     Answer(Decision, String),
 }
 
+/// The marks that end a sentence, which people and their keyboards put after a command.
+const ENDS: [char; 9] = ['.', '!', '?', ',', ';', ':', '\u{3002}', '\u{ff01}', '\u{ff1f}'];
+
 /// Parses a message as a command. An unknown word after a slash is for the assistant.
 pub(super) fn read(text: &str) -> Option<Command> {
-    let mut words = text.split_whitespace();
+    let mut words = text.trim_end().trim_end_matches(ENDS).split_whitespace();
     let (word, argument) = (words.next()?.to_ascii_lowercase(), words.next());
     let is_alone = argument.is_none();
     let has_one = words.next().is_none();
@@ -57,6 +60,10 @@ mod tests {
         check("/help me with this", None);
         check("/weekly-report now", None);
         check("/pair x", Some(Command::Pair("x".into())));
+        check("/stop.", Some(Command::Stop));
+        check("/help!", Some(Command::Help));
+        check("!", None);
+        check("approve K2.", Some(Command::Answer(Decision::Approve, "K2".into())));
         check("approve K2", Some(Command::Answer(Decision::Approve, "K2".into())));
         check("Deny K2", Some(Command::Answer(Decision::Deny, "K2".into())));
         check("approve of this plan", None);

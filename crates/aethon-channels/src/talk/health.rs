@@ -7,12 +7,17 @@ use jiff::Timestamp;
 
 /// The health of a channel. Cheap to clone; clones share the state.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct ChannelHealthState(Arc<Mutex<ChannelStatus>>);
+pub(crate) struct ChannelHealthState(Arc<Mutex<ChannelStatus>>, Arc<Mutex<Option<String>>>);
 
 impl ChannelHealthState {
     /// Returns the current status.
     pub(crate) fn now(&self) -> ChannelStatus {
-        self.lock().clone()
+        let mut status = self.lock().clone();
+        if status.state == ChannelState::Running && status.detail.is_empty() {
+            let remark = self.1.lock().unwrap_or_else(PoisonError::into_inner);
+            status.detail = remark.clone().unwrap_or_default();
+        }
+        status
     }
 
     /// Records that it is signed in as this account and receiving.
@@ -23,6 +28,11 @@ impl ChannelHealthState {
         if let Some(account) = account {
             account.clone_into(&mut status.account);
         }
+    }
+
+    /// Records something that does not work although the channel runs. It is shown as long as nothing worse is.
+    pub(super) fn remark(&self, remark: &str) {
+        *self.1.lock().unwrap_or_else(PoisonError::into_inner) = Some(remark.to_owned());
     }
 
     /// Records that it is connecting.

@@ -359,10 +359,41 @@ impl Intake {
         Ok(())
     }
 
+    /// Processes a command whose answer the platform takes in place of a message. Returns that answer; `None` if
+    /// there is none, because it is a stranger's, a duplicate, or not a command but a message.
+    pub(crate) async fn answer_command(&self, arrival: Arrival) -> Result<Option<String>> {
+        let command = command::read(&arrival.text);
+        let is_wanted = arrival.is_private || self.outlet.rules.groups != GroupMode::Off;
+        let Some(command) = command.filter(|_| is_wanted) else {
+            self.arrive(arrival).await?;
+            return Ok(None);
+        };
+        if !self.may_write(&arrival.sender).await? {
+            self.stranger(&arrival).await?;
+            return Ok(None);
+        }
+        self.outlet.health.received(self.clock().now());
+        match self.is_new(&arrival).await? {
+            true => Ok(Some(self.obey(command, &arrival).await?)),
+            false => Ok(None),
+        }
+    }
+
+    /// Sends a message of the program's own.
+    pub(crate) async fn say(&self, chat: &str, text: String) -> Result<()> {
+        self.outlet.say(chat, text).await
+    }
+
     pub(super) async fn run_command(&self, command: Command, arrival: &Arrival) -> Result<()> {
         if !self.is_new(arrival).await? {
             return Ok(());
         }
+        let answer = self.obey(command, arrival).await?;
+        self.outlet.say(&arrival.chat, answer).await
+    }
+
+    /// Does what a command says. Returns the answer.
+    async fn obey(&self, command: Command, arrival: &Arrival) -> Result<String> {
         let chat = arrival.chat.as_str();
         let place = Place::of(&self.outlet.rules, arrival);
         // In a group, the conversation belongs to everyone.
@@ -385,7 +416,7 @@ impl Intake {
                 self.prompts.answer(&code, decision, (&arrival.sender, chat)).to_owned()
             }
         };
-        self.outlet.say(chat, answer).await
+        Ok(answer)
     }
 
     /// Stops what is running. If the conversation is theirs, that is all of it and of earlier conversations here;

@@ -118,12 +118,13 @@ impl Channel for Messenger {
     }
 
     async fn run(&self, assistant: Arc<dyn Assistant>, shutdown: Shutdown) -> Result<()> {
+        let cleared_for = assistant.clone();
         self.outlet.health.connects();
         let intake = Intake::new(self.outlet.clone(), self.streams.clone(), self.prompts.clone(), assistant);
         intake.resume().await?;
         let beside = async {
             self.prompts.void().await;
-            intake.process_waiting().await;
+            tokio::join!(intake.process_waiting(), self.streams.acknowledgements.clear_left(&*cleared_for));
         };
         let ended = tokio::select! {
             ended = self.receiver.receive(&intake, shutdown.clone()) => ended,

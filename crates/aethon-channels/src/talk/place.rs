@@ -32,7 +32,7 @@ impl Place {
         let shared = member.and_then(|member| member.conversation.clone());
         let (channel, conversation) = match shared {
             Some(conversation) => (HOUSEHOLD.to_owned(), conversation),
-            None => (rules.channel.to_owned(), arrival.chat.clone()),
+            None => (rules.channel.to_owned(), conversation(rules.channel, &arrival.chat).to_owned()),
         };
         let person = match (member, &rules.people) {
             (Some(member), _) => member.person.clone(),
@@ -42,6 +42,17 @@ impl Place {
         };
         Self { person, channel, conversation }
     }
+}
+
+/// Returns the conversation of a chat. Threads of private chats on Slack and of rooms on Matrix are answered where
+/// they are, but belong to the conversation around them.
+pub(super) fn conversation<'c>(channel: &str, chat: &'c str) -> &'c str {
+    let mark = match channel {
+        "slack" if chat.starts_with('D') => ':',
+        "matrix" => '$',
+        _ => return chat,
+    };
+    chat.split_once(mark).map_or(chat, |(around, _)| around)
 }
 
 /// Returns whether a sender outside the household writes where everyone reads. They act for everyone there, but
@@ -64,6 +75,20 @@ mod tests {
     fn arrival(sender: &str, is_private: bool) -> Arrival {
         let author = Sender { id: sender.into(), name: Some(format!("@N{sender}")), group: None };
         Arrival { is_private, text: "hi".into(), ..Arrival::new("1", "chat", author, Timestamp::UNIX_EPOCH) }
+    }
+
+    #[test]
+    fn threads_belong_to_a_conversation() {
+        for (channel, chat, expected) in [
+            ("slack", "D1", "D1"),
+            ("slack", "D1:1.2", "D1"),
+            ("slack", "C1:1.2", "C1:1.2"),
+            ("matrix", "!r:hs", "!r:hs"),
+            ("matrix", "!r:hs$event", "!r:hs"),
+            ("telegram", "-7:3", "-7:3"),
+        ] {
+            assert_eq!(conversation(channel, chat), expected, "{chat}");
+        }
     }
 
     #[test]

@@ -38,6 +38,16 @@ pub(crate) trait Platform: Send + Sync {
     /// Shows a typing indicator for some seconds.
     async fn typing(&self, chat: &str) -> Result<(), Fault>;
 
+    /// Adds our reaction to a message, as a sign that it is being answered. Returns a reference for removing it.
+    async fn acknowledge(&self, _chat: &str, _message: &str) -> Result<String, Fault> {
+        Err(Fault::no_such_form())
+    }
+
+    /// Removes our reaction from a message. The reference is unknown if adding it had no clear outcome.
+    async fn withdraw(&self, _chat: &str, _message: &str, _reference: Option<&str>) -> Result<(), Fault> {
+        Err(Fault::no_such_form())
+    }
+
     /// Fetches a file of a message that the intake has admitted, possibly before a restart.
     async fn fetch(&self, file: &RemoteFile) -> Result<Vec<u8>, Fault>;
 
@@ -280,6 +290,9 @@ pub(crate) struct RemoteFile {
     /// Whether another person sent it and the message only answers theirs, so that it is untrusted.
     #[serde(default)]
     pub(crate) is_quoted: bool,
+    /// Whether it came with the earlier message that this one answers, and not with this one.
+    #[serde(default)]
+    pub(crate) is_earlier: bool,
 }
 
 /// A button press.

@@ -24,6 +24,7 @@ use tokio::sync::{Notify, watch};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until, timeout};
 
+use super::acknowledgements::Acknowledgements;
 use super::approval_prompts::ApprovalPrompts;
 use super::growth::{AppendOnlyMessages, Asked, head};
 use super::outlet::RateLimitedSender;
@@ -61,6 +62,8 @@ pub(super) struct Streams {
     pub(super) started_turns: StartedTurns,
     /// Which replies may be shown.
     pub(super) gates: Gates,
+    /// The reactions on messages whose turns wait or run.
+    pub(super) acknowledgements: Arc<Acknowledgements>,
     tasks: Mutex<JoinSet<()>>,
 }
 
@@ -107,7 +110,9 @@ pub(super) fn key_of(turn: &TurnId) -> String {
 
 impl Streams {
     pub(super) fn new(outlet: Arc<RateLimitedSender>, prompts: Arc<ApprovalPrompts>) -> Self {
+        let acknowledgements = Arc::new(Acknowledgements::new(outlet.clone()));
         Self {
+            acknowledgements,
             outlet,
             prompts,
             open: Mutex::default(),
@@ -154,6 +159,7 @@ impl Streams {
     pub(super) async fn shutdown(&self) {
         let mut tasks = std::mem::take(&mut *lock(&self.tasks));
         tasks.shutdown().await;
+        self.acknowledgements.shutdown().await;
         lock(&self.open).clear();
     }
 
@@ -487,6 +493,9 @@ impl Surface for ChatSurface {
         let opens_at = self.opening.opens_at.unwrap_or_else(Instant::now);
         self.streams.gates.note(turn, opens_at, &self.opening.terms);
         if let TurnEvent::Done(reply) = &event {
+            if let Some(message) = &self.asked.message {
+                self.streams.acknowledgements.end(message);
+            }
             // The delivery may have closed it already.
             if let Some(stream) = self.streams.of(turn) {
                 let is_stopped = reply.end == TurnEnd::Stopped;

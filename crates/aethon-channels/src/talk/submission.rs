@@ -7,7 +7,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use aethon_core::assistant::ActiveTurn;
+use aethon_core::assistant::{ActiveTurn, Submitted};
 use aethon_core::error::{Error, Result};
 use aethon_core::ids::TurnId;
 use aethon_core::message::{Attachment, Dedupe, Destination, Inbound};
@@ -185,7 +185,7 @@ impl Intake {
         let plain = Inbound::say(act.session.clone(), "");
         let trust = self.inbound(submission, &said, plain).trust();
         let submitted = match self.send(submission, &said, surface()).await {
-            Ok(turn) => turn,
+            Ok(submitted) => submitted,
             // A file that no model can be shown; the text can still be sent.
             Err(error) if error.is_invalid() => {
                 self.tell_once(head, "invalid", format!("I could not take that: {error}")).await?;
@@ -205,7 +205,7 @@ impl Intake {
         };
         self.note_begin(submission, &submitted, &opening).await?;
         self.forget_corrections(corrections).await?;
-        Ok(Some(submitted))
+        Ok(Some(submitted.turn))
     }
 
     /// Submits a message, in place of the earlier turn if that is still in the transcript.
@@ -214,17 +214,17 @@ impl Intake {
         submission: &Submission<'_>,
         said: &Said,
         surface: Arc<dyn Surface>,
-    ) -> Result<TurnId> {
+    ) -> Result<Submitted> {
         let plain = Inbound::say(submission.act.session.clone(), said.text.clone());
         if let Some(replaced) = &submission.replaced {
             let edit = Inbound::edit(submission.act.session.clone(), replaced.clone(), said.text.clone());
             match self.assistant.submit(self.inbound(submission, said, edit), surface.clone()).await {
                 // It had not begun, or has left the transcript with what was before it.
                 Err(error) if error.is_not_found() => {}
-                other => return Ok(other?.turn),
+                other => return other,
             }
         }
-        Ok(self.assistant.submit(self.inbound(submission, said, plain), surface).await?.turn)
+        self.assistant.submit(self.inbound(submission, said, plain), surface).await
     }
 
     fn said(&self, submission: &Submission<'_>, taken: TakenAct, corrections: &Corrections) -> Said {
@@ -288,10 +288,14 @@ impl Intake {
     async fn note_begin(
         &self,
         submission: &Submission<'_>,
-        turn: &TurnId,
+        submitted: &Submitted,
         opening: &ReplyOpening,
     ) -> Result<()> {
         let Submission { act, head, opens_at, .. } = submission;
+        let turn = &submitted.turn;
+        if submitted.is_new {
+            self.streams.acknowledgements.begin(&head.chat, &head.id, turn);
+        }
         self.streams.gates.note(turn, *opens_at, &opening.terms);
         if !opening.terms.is_plain() {
             let until = Some(self.clock().now() + SEEN_FOR);

@@ -1,5 +1,6 @@
 //! The common parts with an in-memory platform: who may write, what arrives, and that it arrives once.
 
+mod acknowledgements;
 mod acts;
 mod approvals;
 mod commands;
@@ -53,6 +54,7 @@ pub(super) fn rules() -> Rules {
         max_file_bytes: 1 << 20,
         stale_after: Duration::from_secs(3600),
         marks_others: true,
+        acknowledges: false,
     }
 }
 
@@ -77,6 +79,9 @@ struct Paper {
     fetching: Duration,
     /// To which message each message replies.
     references: Mutex<Vec<Option<String>>>,
+    /// Reactions that were added or removed, and why none can be.
+    reactions: Mutex<Vec<String>>,
+    reaction_fault: Mutex<Option<Fault>>,
 }
 
 #[async_trait]
@@ -141,6 +146,16 @@ impl Platform for Paper {
     }
 
     async fn typing(&self, _chat: &str) -> Result<(), Fault> {
+        Ok(())
+    }
+
+    async fn acknowledge(&self, chat: &str, message: &str) -> Result<String, Fault> {
+        self.reactions.lock().unwrap().push(format!("+{chat}/{message}"));
+        self.reaction_fault.lock().unwrap().clone().map_or(Ok("r1".into()), Err)
+    }
+
+    async fn withdraw(&self, chat: &str, message: &str, reference: Option<&str>) -> Result<(), Fault> {
+        self.reactions.lock().unwrap().push(format!("-{chat}/{message} {}", reference.unwrap_or("?")));
         Ok(())
     }
 
@@ -275,6 +290,7 @@ fn text_file() -> RemoteFile {
         size: 2,
         seconds: None,
         is_quoted: false,
+        is_earlier: false,
     }
 }
 

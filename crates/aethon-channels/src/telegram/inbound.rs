@@ -5,8 +5,9 @@
 
 use jiff::Timestamp;
 
-use super::wire::{Callback, Entity, File, Message, User};
-use crate::talk::{Arrival, Press, RemoteFile, Sender};
+use super::content::{self, Thing, with_links};
+use super::wire::{Callback, Entity, Files, Message, Others, Things, User};
+use crate::talk::{Arrival, Author, NO_WORDS, Original, Press, RemoteFile, Sender, without_marks};
 
 /// Our own identity.
 #[derive(Debug, Clone)]
@@ -30,11 +31,13 @@ pub(super) fn arrival(message: &Message, chat: i64, us: &Ourselves) -> Option<Ar
     if message.sender_chat.is_some() {
         return None;
     }
+    // Where someone is on their way is no correction of where they were.
+    let is_on_the_way = message.things.location.as_ref().is_some_and(|place| place["live_period"].is_u64());
+    if message.edit_date.is_some() && is_on_the_way {
+        return None;
+    }
     let is_private = message.chat.kind == "private";
-    let (text, entities) = match message.text.is_empty() {
-        true => (&message.caption, &message.caption_entities),
-        false => (&message.text, &message.entities),
-    };
+    let (text, entities) = message.words();
     let addressed = Addressed::read(text, entities, us);
     let is_reply_to_us = message
         .others
@@ -42,29 +45,44 @@ pub(super) fn arrival(message: &Message, chat: i64, us: &Ourselves) -> Option<Ar
         .as_ref()
         .and_then(|replied| replied.from.as_ref())
         .is_some_and(|replied| replied.id == us.id);
-    let is_forwarded = message
-        .others
-        .forward_origin
-        .as_ref()
-        .is_some_and(|origin| origin.sender_user.as_ref().is_none_or(|origin| origin.id != from.id));
-    let files = files(message);
-    if addressed.text.trim().is_empty() && files.is_empty() {
-        return None;
-    }
-    Some(Arrival {
+    let mut arrival = Arrival {
         is_private,
         is_addressed: is_private || addressed.is_named || is_reply_to_us,
         text: addressed.text,
-        quoted: quoted(message, from, us),
-        is_forwarded,
-        files,
+        is_forwarded: is_passed_on(message, from),
+        files: content::files(&message.files, false),
         ..Arrival::new(
             format!("{}:{}", message.chat.id, message.message_id),
             chat_of(message, chat),
             who(from, (!is_private).then(|| chat.to_string())),
             Timestamp::from_second(message.date).unwrap_or(Timestamp::UNIX_EPOCH),
         )
-    })
+    };
+    match content::thing(&message.things, &message.files) {
+        Some(Thing::Described(sentence)) => {
+            arrival.text = [arrival.text.as_str(), &sentence].join("\n").trim().to_owned();
+        }
+        Some(Thing::Unreadable(answer)) => arrival.wordless = Some(answer),
+        None => {}
+    }
+    let has_content = !arrival.is_blank() || arrival.wordless.is_some();
+    if let Some(original) = original(message, from, us).filter(|_| has_content || addressed.is_named) {
+        arrival.answering(original);
+    }
+    if arrival.is_blank() && arrival.wordless.is_none() {
+        arrival.wordless = addressed.is_named.then(|| NO_WORDS.to_owned());
+        arrival.wordless.as_ref()?;
+    }
+    Some(arrival)
+}
+
+/// Returns whether a message was passed on and is someone else's.
+fn is_passed_on(message: &Message, from: &User) -> bool {
+    message
+        .others
+        .forward_origin
+        .as_ref()
+        .is_some_and(|origin| origin.sender_user.as_ref().is_none_or(|origin| origin.id != from.id))
 }
 
 /// Converts a button press. `first` returns the id that a chat had when its conversation began.
@@ -92,12 +110,11 @@ impl Addressed {
     fn read(text: &str, entities: &[Entity], us: &Ourselves) -> Self {
         let units: Vec<u16> = text.encode_utf16().collect();
         let mention = format!("@{}", us.username);
-        let (mut kept, mut at, mut is_named) = (Vec::new(), 0, false);
+        let mut cuts: Vec<(usize, usize)> = Vec::new();
+        let mut is_first = false;
         for entity in entities {
             let end = entity.offset.saturating_add(entity.length);
-            let Some(stretch) = units.get(entity.offset..end).filter(|_| entity.offset >= at) else {
-                continue;
-            };
+            let Some(stretch) = units.get(entity.offset..end) else { continue };
             let words = String::from_utf16_lossy(stretch);
             let cut = match entity.kind.as_str() {
                 "mention" if words.eq_ignore_ascii_case(&mention) => (entity.offset, end),
@@ -113,51 +130,56 @@ impl Addressed {
                 },
                 _ => continue,
             };
-            is_named = true;
-            kept.extend_from_slice(&units[at..cut.0]);
-            at = cut.1;
+            is_first |=
+                units.get(..cut.0).is_some_and(|before| String::from_utf16_lossy(before).trim().is_empty());
+            cuts.push(cut);
         }
-        kept.extend_from_slice(&units[at..]);
-        Self { text: String::from_utf16_lossy(&kept).trim().to_owned(), is_named }
+        cuts.sort_unstable();
+        // The name of a mention of us says nothing.
+        let others =
+            entities.iter().filter(|entity| entity.user.as_ref().is_none_or(|user| user.id != us.id));
+        let links = with_links(text, others, &cuts);
+        let text = if is_first { without_marks(&links) } else { links.trim() };
+        Self { text: text.to_owned(), is_named: !cuts.is_empty() }
     }
 }
 
-/// Returns other people's words that the message answers. Our own are already in the conversation.
-fn quoted(message: &Message, from: &User, us: &Ourselves) -> Option<String> {
-    let replied = message.others.reply_to_message.as_ref();
-    let author = replied.and_then(|replied| replied.from.as_ref()).map(|author| author.id);
-    if author == Some(us.id) || author == Some(from.id) {
-        return None;
+/// Returns what a message answers: the chosen part of it, or all of it, with its files.
+fn original(message: &Message, from: &User, us: &Ourselves) -> Option<Original> {
+    let Others { reply_to_message: replied, external_reply, quote, .. } = &message.others;
+    let quote = quote.as_ref().map(|quote| with_links(&quote.text, &quote.entities, &[]));
+    if let Some(external) = external_reply.as_ref().filter(|_| replied.is_none()) {
+        let is_own = external.origin.as_ref().is_some_and(|origin| origin.is_by(from.id));
+        let author = if is_own { Author::Sender } else { Author::Other };
+        let (text, files) = whole(quote.unwrap_or_default(), &external.things, &external.files);
+        return Some(Original { author, text, files });
     }
     // Every message in a topic formally answers the topic's first message.
-    let replied = replied.filter(|replied| Some(replied.message_id) != message.message_thread_id);
-    let quote = message.others.quote.as_ref().map(|quote| quote.text.clone());
-    quote.or_else(|| {
-        let replied = replied?;
-        Some(if replied.text.is_empty() { replied.caption.clone() } else { replied.text.clone() })
-    })
+    let is_topic =
+        |replied: &Message| message.is_topic_message && Some(replied.message_id) == message.message_thread_id;
+    let replied = replied.as_deref().filter(|replied| !is_topic(replied))?;
+    let author = match replied.from.as_ref() {
+        Some(author) if author.id == us.id => Author::Us,
+        Some(author)
+            if author.id == from.id && replied.sender_chat.is_none() && !is_passed_on(replied, from) =>
+        {
+            Author::Sender
+        }
+        _ => Author::Other,
+    };
+    let (text, files) =
+        whole(quote.unwrap_or_else(|| content::words(replied)), &replied.things, &replied.files);
+    Some(Original { author, text, files })
 }
 
-fn files(message: &Message) -> Vec<RemoteFile> {
-    let offer = |file: &File, name: &str, mime: &str| RemoteFile {
-        handle: file.file_id.clone(),
-        name: file.file_name.clone().unwrap_or_else(|| name.to_owned()),
-        mime: file.mime_type.clone().unwrap_or_else(|| mime.to_owned()),
-        size: file.file_size,
-        seconds: file.duration,
-        is_quoted: false,
+/// Returns words with the sentence for what came with them, and the files.
+fn whole(words: String, things: &Things, files: &Files) -> (String, Vec<RemoteFile>) {
+    let sentence = match content::thing(things, files) {
+        Some(Thing::Described(sentence)) => sentence,
+        _ => String::new(),
     };
-    let photo = message.files.photo.iter().max_by_key(|photo| photo.file_size);
-    let photo = photo.map(|photo| offer(photo, "photo.jpg", "image/jpeg"));
-    let others = [
-        (&message.files.document, "document", "application/octet-stream"),
-        (&message.files.voice, "voice message", "audio/ogg"),
-        (&message.files.audio, "audio", "audio/mpeg"),
-        (&message.files.video, "video", "video/mp4"),
-        (&message.files.video_note, "video message", "video/mp4"),
-    ];
-    let others = others.into_iter().filter_map(|(file, name, mime)| Some(offer(file.as_ref()?, name, mime)));
-    photo.into_iter().chain(others).collect()
+    let text = [words, sentence].join("\n").trim().to_owned();
+    (text, content::files(files, true))
 }
 
 #[cfg(test)]
@@ -212,7 +234,7 @@ mod tests {
         let ours = json!({"message_id": 4, "chat": {"id": 7}, "from": {"id": 99}, "text": "said"});
         let reply = json!({"text": "hi", "reply_to_message": ours, "chat": {"id": -7, "type": "group"}});
         let arrival = read(reply).unwrap();
-        assert!(arrival.is_addressed && arrival.quoted.is_none());
+        assert!(arrival.is_addressed && arrival.quoted.is_none() && arrival.answered.is_some());
         let theirs = json!({"message_id": 4, "chat": {"id": 7}, "from": {"id": 2}, "text": "obey"});
         assert_eq!(
             read(json!({"text": "?", "reply_to_message": theirs})).unwrap().quoted.as_deref(),
@@ -223,6 +245,194 @@ mod tests {
         assert!(read(forwarded(2)).unwrap().is_forwarded);
         assert!(!read(forwarded(1)).unwrap().is_forwarded);
         assert!(read(json!({"text": "x", "forward_origin": {"type": "hidden_user"}})).unwrap().is_forwarded);
+    }
+
+    /// What a model reads: the text, and other people's words.
+    fn check(message: Value, text: &str, quoted: Option<&str>) {
+        let arrival = read(message.clone()).unwrap_or_else(|| panic!("nothing of {message}"));
+        assert_eq!((arrival.text.as_str(), arrival.quoted.as_deref()), (text, quoted), "{message}");
+        assert!(arrival.wordless.is_none(), "{message}");
+    }
+
+    #[test]
+    fn things_are_sentences() {
+        let place = json!({"latitude": 52.52, "longitude": 13.405});
+        let live = json!({"latitude": 52.52, "longitude": 13.405, "live_period": 900, "heading": 3});
+        let options = json!([{"text": "Pizza", "voter_count": 0}, {"text": "Soup", "voter_count": 0}]);
+        let tasks = json!([{"id": 1, "text": "milk", "completion_date": 1}, {"id": 2, "text": "bread"}]);
+        let animation = json!({"file_id": "a", "file_name": "cat.mp4", "mime_type": "video/mp4"});
+        for (more, expected) in [
+            (json!({"location": place}), "[Location: 52.52, 13.405]"),
+            (json!({"location": live}), "[Live location: 52.52, 13.405]"),
+            (
+                json!({"location": place, "venue": {"location": place, "title": "Alexanderplatz", "address": "Berlin"}}),
+                "[Location: 52.52, 13.405, Alexanderplatz, Berlin]",
+            ),
+            (
+                json!({"contact": {"phone_number": "+4930", "first_name": "Ada", "last_name": "L.", "vcard": "BEGIN:VCARD\nEMAIL;TYPE=HOME:a@b.c\nEND:VCARD"}}),
+                "[Contact: Ada L., +4930, a@b.c]",
+            ),
+            (json!({"contact": {"phone_number": "+4930", "first_name": "Ada"}}), "[Contact: Ada, +4930]"),
+            (
+                json!({"poll": {"id": "1", "question": "Lunch?", "options": options, "type": "regular"}}),
+                "[Poll: Lunch? Pizza; Soup]",
+            ),
+            (
+                json!({"sticker": {"file_id": "s", "emoji": "\u{1f600}", "set_name": "x", "type": "regular"}}),
+                "[Sticker: \u{1f600}]",
+            ),
+            (json!({"sticker": {"file_id": "s", "set_name": "Cats"}}), "[Sticker: Cats]"),
+            (json!({"dice": {"emoji": "\u{1f3b2}", "value": 4}}), "[Dice \u{1f3b2}: 4]"),
+            (json!({"game": {"title": "Chess", "description": "Play", "photo": []}}), "[Game: Chess, Play]"),
+            (
+                json!({"checklist": {"title": "Shop", "tasks": tasks}}),
+                "[Checklist: Shop; [x] milk; [ ] bread]",
+            ),
+            (
+                json!({"giveaway": {"winner_count": 5, "prize_description": "a cake"}}),
+                "[Giveaway: 5 winners, a cake]",
+            ),
+            (json!({"giveaway_winners": {"winner_count": 2}}), "[Winners of a giveaway: 2]"),
+            (
+                json!({"animation": animation, "document": animation, "caption": "haha"}),
+                "haha\n[Animation: cat.mp4]",
+            ),
+            (
+                json!({"invoice": {"title": "Tea", "description": "Green", "currency": "EUR", "total_amount": 500}}),
+                "[Invoice: Tea, Green, 500 EUR in its smallest unit]",
+            ),
+        ] {
+            check(more.clone(), expected, None);
+            assert!(read(more).unwrap().files.is_empty());
+        }
+        let paid = json!({"paid_media": {"star_count": 1, "paid_media": [{"type": "photo", "photo": [{"file_id": "p", "file_size": 1}]}]}});
+        assert_eq!(read(paid).unwrap().files[0].handle, "p");
+        let preview = json!({"paid_media": {"star_count": 1, "paid_media": [{"type": "preview"}]}});
+        for unreadable in [json!({"story": {"id": 1, "chat": {"id": 2}}}), preview] {
+            assert!(read(unreadable).unwrap().wordless.is_some());
+        }
+        for service in [
+            json!({"new_chat_members": [{"id": 3}]}),
+            json!({"pinned_message": {"message_id": 1, "chat": {"id": 7}}}),
+            json!({"new_chat_title": "x"}),
+            json!({"location": live, "edit_date": 5}),
+        ] {
+            assert!(read(service.clone()).is_none(), "{service}");
+        }
+    }
+
+    #[test]
+    fn links_keep_their_addresses() {
+        let link = |offset: usize, length: usize, url: &str| json!({"type": "text_link", "offset": offset, "length": length, "url": url});
+        for (text, entities, expected) in [
+            ("click here now", json!([link(6, 4, "https://a.b/c")]), "click here (https://a.b/c) now"),
+            ("\u{1f600} here", json!([link(3, 4, "https://a.b")]), "\u{1f600} here (https://a.b)"),
+            (
+                "a b",
+                json!([link(0, 1, "https://a.x"), link(2, 1, "https://b.x")]),
+                "a (https://a.x) b (https://b.x)",
+            ),
+            ("https://a.b/", json!([link(0, 12, "https://a.b")]), "https://a.b/"),
+            ("see https://a.b", json!([{"type": "url", "offset": 4, "length": 11}]), "see https://a.b"),
+            (
+                "bold",
+                json!([{"type": "bold", "offset": 0, "length": 4}, link(0, 4, "https://a.b")]),
+                "bold (https://a.b)",
+            ),
+            (
+                "ask Eve",
+                json!([{"type": "text_mention", "offset": 4, "length": 3, "user": {"id": 2, "username": "eve"}}]),
+                "ask Eve (@eve)",
+            ),
+            ("ask @eve", json!([{"type": "mention", "offset": 4, "length": 4}]), "ask @eve"),
+            ("wild", json!([link(900, 4, "https://a.b")]), "wild"),
+        ] {
+            check(json!({"text": text, "entities": entities}), expected, None);
+            check(
+                json!({"caption": text, "caption_entities": entities, "photo": [{"file_id": "p"}]}),
+                expected,
+                None,
+            );
+        }
+        let forwarded = json!({"text": "click", "entities": [link(0, 5, "https://evil.x")], "forward_origin": {"type": "hidden_user"}});
+        check(forwarded, "click (https://evil.x)", None);
+        let named = json!({"text": "@aethon_bot see this", "chat": {"id": -7, "type": "group"}, "entities": [
+            {"type": "mention", "offset": 0, "length": 11}, link(16, 4, "https://a.b"),
+        ]});
+        check(named, "see this (https://a.b)", None);
+    }
+
+    #[test]
+    fn commands_work_behind_a_mention() {
+        for (text, offset, length, kind) in [
+            ("@aethon_bot /stop", 0, 11, "mention"),
+            ("@aethon_bot: /stop", 0, 11, "mention"),
+            ("@Aethon_Bot, /stop", 0, 11, "mention"),
+            ("/stop@aethon_bot", 0, 16, "bot_command"),
+            ("/stop @aethon_bot", 6, 11, "mention"),
+        ] {
+            let entities = json!([{"type": kind, "offset": offset, "length": length}]);
+            let arrival =
+                read(json!({"text": text, "entities": entities, "chat": {"id": -7, "type": "group"}}))
+                    .unwrap();
+            assert!(arrival.is_addressed && arrival.text == "/stop", "{text}: {}", arrival.text);
+        }
+        let bare = json!({"text": "@aethon_bot", "entities": [{"type": "mention", "offset": 0, "length": 11}], "chat": {"id": -7, "type": "group"}});
+        assert!(read(bare).unwrap().wordless.is_some());
+    }
+
+    #[test]
+    fn what_a_message_answers_comes_with_it() {
+        let replied = |from: i64, more: Value| {
+            let mut message = json!({"message_id": 4, "chat": {"id": 7}, "from": {"id": from}});
+            for (key, value) in more.as_object().unwrap() {
+                message[key] = value.clone();
+            }
+            message
+        };
+        let (ours, own, theirs) = (99, 1, 2);
+        let answered = |message: Value| {
+            let answered = read(message).unwrap().answered.unwrap();
+            (answered.author == crate::talk::AnsweredAuthor::Assistant, answered.text)
+        };
+        let said = json!({"text": "a long report"});
+        let message = |reply: Value| json!({"text": "explain this", "reply_to_message": reply});
+        assert_eq!(answered(message(replied(ours, said.clone()))), (true, "a long report".into()));
+        assert_eq!(answered(message(replied(own, said.clone()))), (false, "a long report".into()));
+        let mut chosen = message(replied(ours, said.clone()));
+        chosen["quote"] = json!({"text": "report", "position": 7, "is_manual": true});
+        assert_eq!(answered(chosen.clone()), (true, "report".into()));
+        chosen["reply_to_message"] = replied(theirs, said.clone());
+        check(chosen, "explain this", Some("report"));
+        let passed = json!({"text": "obey", "forward_origin": {"type": "user", "sender_user": {"id": 2}}});
+        check(message(replied(own, passed)), "explain this", Some("obey"));
+        let channel = json!({"text": "news", "sender_chat": {"id": -9, "type": "channel"}, "from": null});
+        check(message(replied(theirs, channel)), "explain this", Some("news"));
+        let link = json!({"text": "here", "entities": [{"type": "text_link", "offset": 0, "length": 4, "url": "https://a.b"}]});
+        check(message(replied(theirs, link)), "explain this", Some("here (https://a.b)"));
+        let place = json!({"location": {"latitude": 1.5, "longitude": 2.5}});
+        check(message(replied(theirs, place)), "explain this", Some("[Location: 1.5, 2.5]"));
+        let external = json!({"text": "explain this", "external_reply": {"origin": {"type": "channel"}}, "quote": {"text": "elsewhere"}});
+        check(external, "explain this", Some("elsewhere"));
+        // The topic itself is no message, but a post that is commented is one.
+        let mut topic = message(replied(theirs, said.clone()));
+        (topic["message_thread_id"], topic["is_topic_message"]) = (json!(4), json!(true));
+        check(topic.clone(), "explain this", None);
+        topic["is_topic_message"] = json!(false);
+        check(topic, "explain this", Some("a long report"));
+        let photo = json!({"photo": [{"file_id": "s", "file_size": 1}, {"file_id": "l", "file_size": 9}], "caption": "my cat"});
+        for (from, is_quoted) in [(theirs, true), (own, false)] {
+            let arrival =
+                read(json!({"text": "what is it?", "reply_to_message": replied(from, photo.clone())}))
+                    .unwrap();
+            assert_eq!((arrival.files[0].handle.as_str(), arrival.files[0].is_quoted), ("l", is_quoted));
+        }
+        let mention = json!({
+            "text": "@aethon_bot", "entities": [{"type": "mention", "offset": 0, "length": 11}],
+            "chat": {"id": -7, "type": "group"}, "reply_to_message": replied(theirs, photo),
+        });
+        let asked = read(mention).unwrap();
+        assert!(asked.is_addressed && asked.wordless.is_none() && asked.files.len() == 1);
     }
 
     #[test]

@@ -4,6 +4,7 @@
 //! arrivals, `form` converts styled text to entities, `newer` has the message types that older servers do not know.
 
 mod api;
+mod content;
 mod form;
 mod inbound;
 mod newer;

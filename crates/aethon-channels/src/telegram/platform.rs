@@ -18,7 +18,9 @@ use super::newer::{self, Newer};
 use super::wire::{File, Message};
 use crate::multipart;
 use crate::options::{ChannelServices, Rules};
-use crate::talk::{BURST_OF_ALL, Button, Check, Content, Dialect, Fault, Messenger, Platform, RemoteFile};
+use crate::talk::{
+    BURST_OF_ALL, Button, Check, Content, Dialect, EYES, Fault, Messenger, Platform, RemoteFile,
+};
 use crate::text::{Fit, Measure};
 
 /// Creates the channel.
@@ -81,6 +83,17 @@ impl Telegram {
         records.put("telegram", &format!("moved:{first}"), &to.to_string(), None).await?;
         self.moves().insert(first, to);
         tracing::info!(channel = "telegram", from, to, "a group has another id now");
+        Ok(())
+    }
+
+    /// Sets our reactions to a message.
+    async fn react(&self, chat: &str, message: &str, reactions: Value) -> std::result::Result<(), Fault> {
+        let id = message.rsplit(':').next().and_then(|id| id.parse::<i64>().ok());
+        let id = id.ok_or_else(|| Fault::Refused("this is no message of Telegram".into()))?;
+        // A message needs no topic.
+        let chat = chat.split(':').next().unwrap_or_default();
+        let params = json!({"message_id": id, "reaction": reactions});
+        self.call::<Value>("setMessageReaction", chat, params).await?;
         Ok(())
     }
 
@@ -291,6 +304,15 @@ impl Platform for Telegram {
     async fn typing(&self, chat: &str) -> std::result::Result<(), Fault> {
         self.call::<Value>("sendChatAction", chat, json!({"action": "typing"})).await?;
         Ok(())
+    }
+
+    async fn acknowledge(&self, chat: &str, message: &str) -> std::result::Result<String, Fault> {
+        self.react(chat, message, json!([{"type": "emoji", "emoji": EYES}])).await?;
+        Ok(String::new())
+    }
+
+    async fn withdraw(&self, chat: &str, message: &str, _: Option<&str>) -> std::result::Result<(), Fault> {
+        self.react(chat, message, json!([])).await
     }
 
     async fn fetch(&self, file: &RemoteFile) -> std::result::Result<Vec<u8>, Fault> {

@@ -79,16 +79,56 @@ pub(super) struct Message {
     pub(super) others: Others,
     #[serde(flatten)]
     pub(super) files: Files,
+    #[serde(flatten)]
+    pub(super) things: Things,
     pub(super) edit_date: Option<i64>,
     pub(super) migrate_to_chat_id: Option<i64>,
+}
+
+impl Message {
+    /// Returns the text or caption, and its entities.
+    pub(super) fn words(&self) -> (&str, &[Entity]) {
+        match self.text.is_empty() {
+            true => (&self.caption, &self.caption_entities),
+            false => (&self.text, &self.entities),
+        }
+    }
 }
 
 /// Other people's words that a message includes.
 #[derive(Debug, Deserialize)]
 pub(super) struct Others {
     pub(super) reply_to_message: Option<Box<Message>>,
+    pub(super) external_reply: Option<ExternalReply>,
     pub(super) quote: Option<Quote>,
     pub(super) forward_origin: Option<ForwardOrigin>,
+}
+
+/// A message of another chat that is answered. It has no words besides a chosen quote.
+#[derive(Debug, Deserialize)]
+pub(super) struct ExternalReply {
+    pub(super) origin: Option<ForwardOrigin>,
+    #[serde(flatten)]
+    pub(super) files: Files,
+    #[serde(flatten)]
+    pub(super) things: Things,
+}
+
+/// What is neither words nor a file.
+#[derive(Debug, Default, Deserialize)]
+pub(super) struct Things {
+    pub(super) location: Option<Value>,
+    pub(super) venue: Option<Value>,
+    pub(super) contact: Option<Value>,
+    pub(super) poll: Option<Value>,
+    pub(super) sticker: Option<Value>,
+    pub(super) dice: Option<Value>,
+    pub(super) game: Option<Value>,
+    pub(super) invoice: Option<Value>,
+    pub(super) checklist: Option<Value>,
+    pub(super) giveaway: Option<Value>,
+    pub(super) giveaway_winners: Option<Value>,
+    pub(super) story: Option<Value>,
 }
 
 /// The attachments of a message.
@@ -101,17 +141,41 @@ pub(super) struct Files {
     pub(super) audio: Option<File>,
     pub(super) video: Option<File>,
     pub(super) video_note: Option<File>,
+    pub(super) animation: Option<File>,
+    pub(super) paid_media: Option<PaidMedia>,
+}
+
+/// Media that cost something. Only what was paid for has a photo.
+#[derive(Debug, Deserialize)]
+pub(super) struct PaidMedia {
+    #[serde(default)]
+    pub(super) paid_media: Vec<PaidMedium>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct PaidMedium {
+    #[serde(default)]
+    pub(super) photo: Vec<File>,
 }
 
 #[derive(Debug, Deserialize)]
 pub(super) struct Quote {
     #[serde(default)]
     pub(super) text: String,
+    #[serde(default)]
+    pub(super) entities: Vec<Entity>,
 }
 
 #[derive(Debug, Deserialize)]
 pub(super) struct ForwardOrigin {
     pub(super) sender_user: Option<User>,
+}
+
+impl ForwardOrigin {
+    /// Returns whether this user wrote it.
+    pub(super) fn is_by(&self, user: i64) -> bool {
+        self.sender_user.as_ref().is_some_and(|sender| sender.id == user)
+    }
 }
 
 #[derive(Debug, Deserialize)]
@@ -121,6 +185,8 @@ pub(super) struct Entity {
     pub(super) offset: usize,
     pub(super) length: usize,
     pub(super) user: Option<User>,
+    /// The address behind the words.
+    pub(super) url: Option<String>,
 }
 
 #[derive(Debug, Deserialize)]

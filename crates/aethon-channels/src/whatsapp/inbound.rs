@@ -3,7 +3,8 @@
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use crate::talk::{Arrival, RemoteFile, Sender};
+use super::content::{Content, content};
+use crate::talk::{Arrival, Sender, described};
 
 /// Extracts the useful parts of a call, one value each, oldest first: messages of people with their author, and
 /// failures.
@@ -72,70 +73,30 @@ pub(super) fn arrival(part: &Value, is_listed: impl Fn(&str) -> bool) -> Option<
     let chat = number.clone().or_else(|| user.clone())?;
     // The owner may have listed either id.
     let id = user.filter(|user| is_listed(user) || number.is_none()).unwrap_or_else(|| chat.clone());
-    let (text, files) = content(message)?;
+    let Content { text, files, wordless } = content(message)?;
     let context = &message["context"];
-    Some(Arrival {
-        text,
+    let product = &context["referred_product"]["product_retailer_id"];
+    let product =
+        product.as_str().map(|product| described("About the product", [product])).unwrap_or_default();
+    let arrival = Arrival {
+        text: [text, product].join("\n").trim().to_owned(),
         is_forwarded: context["forwarded"] == true || context["frequently_forwarded"] == true,
         files,
+        wordless,
         ..Arrival::new(
             message["id"].as_str()?.to_owned(),
             chat,
             Sender { id, name: None, group: None },
             Timestamp::from_second(second(message)?).ok()?,
         )
-    })
-}
-
-/// Returns the text and files of a message. Mere signals (a reaction, a changed number) are not messages.
-fn content(message: &Value) -> Option<(String, Vec<RemoteFile>)> {
-    let text = |value: &Value| value.as_str().unwrap_or_default().trim().to_owned();
-    let kind = message["type"].as_str()?;
-    let body = &message[kind];
-    match kind {
-        "text" => Some((text(&body["body"]), Vec::new())),
-        "button" => Some((text(&body["text"]), Vec::new())),
-        "interactive" => {
-            let reply = &body[body["type"].as_str()?];
-            Some((pressed(reply["id"].as_str()?).unwrap_or_else(|| text(&reply["title"])), Vec::new()))
-        }
-        "image" | "document" | "audio" | "video" | "sticker" => {
-            let mime = text(&body["mime_type"]);
-            let mime = mime.split(';').next().unwrap_or_default().trim().to_owned();
-            let name = Some(text(&body["filename"])).filter(|name| !name.is_empty());
-            let name = name.unwrap_or_else(|| kind.to_owned());
-            let offer = RemoteFile {
-                handle: body["id"].as_str()?.to_owned(),
-                name,
-                mime,
-                size: 0,
-                seconds: None,
-                is_quoted: false,
-            };
-            Some((text(&body["caption"]), vec![offer]))
-        }
-        "location" => {
-            let words = [text(&body["name"]), text(&body["address"])].join(" ");
-            Some((
-                format!("A place: {} {} {words}", body["latitude"], body["longitude"]).trim().to_owned(),
-                Vec::new(),
-            ))
-        }
-        _ => None,
-    }
-}
-
-/// Converts a press of one of our buttons to the equivalent text, so that it is handled the same way.
-fn pressed(data: &str) -> Option<String> {
-    let code = |code: &str, word: &str| {
-        let is_code = !code.is_empty() && code.bytes().all(|byte| byte.is_ascii_alphanumeric());
-        is_code.then(|| format!("{word} {code}"))
     };
-    match data.split_once(':')? {
-        ("a", rest) => code(rest, "approve"),
-        ("d", rest) => code(rest, "deny"),
-        _ => None,
-    }
+    let is_said = !arrival.is_blank() || arrival.wordless.is_some();
+    Some(arrival).filter(|_| is_said)
+}
+
+/// Returns the id of the message that a part answers.
+pub(super) fn answered(part: &Value) -> Option<&str> {
+    part["message"]["context"]["id"].as_str()
 }
 
 /// Returns the failed message, and the reason.

@@ -11,7 +11,7 @@ use tokio::time::timeout;
 
 use super::calls::WAITING;
 use super::platform::WhatsApp;
-use super::{edits, inbound, window};
+use super::{edits, inbound, window, words};
 use crate::talk::{self, Intake, ReceiveLoop, Receiver, Stop};
 
 /// How many are processed in a round.
@@ -56,6 +56,12 @@ impl<'a> Inbox<'a> {
         let Some(mut arrival) = arrival else { return Ok(()) };
         arrival.replaces = replaces;
         if intake.may_write(&arrival.sender).await? {
+            words::remember_theirs(intake.records(), &arrival, intake.now()).await?;
+            if let Some(answered) = inbound::answered(&part)
+                && let Some(original) = words::recall(intake.records(), answered, &arrival.sender.id).await?
+            {
+                arrival.answering(original);
+            }
             window::opened(intake.records(), &arrival.chat, arrival.at).await?;
             self.whatsapp.note_last(&arrival.chat, &arrival.id);
         }

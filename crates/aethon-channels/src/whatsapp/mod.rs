@@ -1,7 +1,7 @@
 //! WhatsApp, over Meta's Cloud API: Meta's calls in, messages out.
 //!
 //! `calls` receives and stores what Meta sends, `inbox` passes it to the intake afterwards, `inbound` converts it to
-//! arrivals, `api` makes requests, `form` converts styled text to WhatsApp's markup, `window` knows who can still be
+//! arrivals, of what `content` finds in it, `words` remembers what messages said that may be answered, `api` makes requests, `form` converts styled text to WhatsApp's markup, `window` knows who can still be
 //! reached with free text.
 //!
 //! Since January 2026, Meta's terms bar assistants like this one in most countries, and a number that violates them
@@ -9,12 +9,14 @@
 
 mod api;
 mod calls;
+mod content;
 mod edits;
 mod form;
 mod inbound;
 mod inbox;
 mod platform;
 mod window;
+mod words;
 
 use std::sync::Arc;
 

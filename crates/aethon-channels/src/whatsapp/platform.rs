@@ -16,10 +16,12 @@ use tokio::time::Instant;
 
 use super::api::Api;
 use super::calls::Calls;
-use super::{Options, TERMS, form, inbound, window};
+use super::{Options, TERMS, form, inbound, window, words};
 use crate::multipart;
 use crate::options::{ChannelServices, Rules};
-use crate::talk::{Button, Check, Content, Dialect, Failure, Fault, Messenger, Platform, RemoteFile};
+use crate::talk::{
+    Button, Check, Content, Dialect, EYES, Failure, Fault, Messenger, Platform, RemoteFile, described,
+};
 use crate::text::{Fit, Measure, Styled};
 
 /// Creates the channel.
@@ -176,11 +178,14 @@ impl Platform for WhatsApp {
                 "more than a day after the person's last message WhatsApp takes no free text; they have to write first".into(),
             ));
         }
-        let message = match content {
-            Content::Text { text, buttons } => self.text(chat, text, buttons).await?,
-            Content::File(file) => self.file(chat, file).await?,
+        let (message, words) = match content {
+            Content::Text { text, buttons } => (self.text(chat, text, buttons).await?, text.text.clone()),
+            Content::File(file) => (self.file(chat, file).await?, described("File", [file.name.as_str()])),
             _ => return Err(Fault::no_such_form()),
         };
+        if let Err(error) = words::remember_ours(&*self.records, &message, &words, now).await {
+            tracing::warn!(channel = "whatsapp", %error, "the words of a message could not be remembered");
+        }
         // Remembered in case Meta reports a failure later. The message is sent even if this cannot be stored.
         let kept = self.records.put("whatsapp", &Self::sent(&message), key, Some(now + FAILS_WITHIN)).await;
         if let Err(error) = kept {
@@ -208,6 +213,15 @@ impl Platform for WhatsApp {
             "typing_indicator": {"type": "text"},
         });
         self.api.messages(&read).await?;
+        Ok(())
+    }
+
+    async fn acknowledge(&self, chat: &str, message: &str) -> std::result::Result<String, Fault> {
+        self.send(chat, "reaction", json!({"message_id": message, "emoji": EYES})).await
+    }
+
+    async fn withdraw(&self, chat: &str, message: &str, _: Option<&str>) -> std::result::Result<(), Fault> {
+        self.send(chat, "reaction", json!({"message_id": message, "emoji": ""})).await?;
         Ok(())
     }
 

@@ -16,13 +16,17 @@ use aethon_core::error::Result;
 use aethon_core::exchange::{Exchange, ExchangeRequest, ExchangeResponse};
 use aethon_core::ids::{SessionId, TurnId};
 use aethon_core::live::Live;
+use aethon_core::message::{Inbound, Reply, TurnEnd};
 use aethon_core::messenger::{GroupMode, Pairing, UnknownSenderPolicy};
 use aethon_core::shutdown::{Shutdown, ShutdownTrigger};
+use aethon_core::surface::TurnEvent;
 use aethon_core::testkit::{
     CollectingAssistant, CollectingCourier, CollectingTranscriber, ManualClock, MemoryStore,
 };
 use aethon_core::transcribe::{Speech, Transcriber};
 use async_trait::async_trait;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use futures_util::stream;
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -74,6 +78,7 @@ impl Ground {
             max_file_bytes: 1 << 20,
             stale_after: Duration::from_secs(3600),
             marks_others: true,
+            acknowledges: false,
         }
     }
 
@@ -167,6 +172,35 @@ pub(crate) async fn eventually(what: &str, look: impl Fn() -> bool) {
 pub(crate) fn delivery(channel: &str, recipient: &str, text: &str) -> Delivery {
     let content = NewDelivery::new(channel, text, Timestamp::MAX).with_recipient(Some(recipient.into()));
     Delivery::new(1, SessionId::of(channel, recipient).unwrap(), TurnId::fresh(), content.as_reply(true))
+}
+
+/// The outcome of a turn.
+pub(crate) fn reply() -> Reply {
+    Reply {
+        turn: TurnId::existing("t"),
+        session: SessionId::of("telegram", "7").unwrap(),
+        text: "done".into(),
+        end: TurnEnd::End,
+        model: "m".into(),
+        usage: aethon_core::model::Usage::default(),
+        failure: None,
+    }
+}
+
+/// The turn of the last message ends.
+pub(crate) fn finish(ground: &Ground) {
+    let surface = ground.assistant.surface().unwrap();
+    surface.emit(&TurnId::existing("t"), TurnEvent::Done(Arc::new(reply())));
+}
+
+/// Other people's words that came with a message.
+pub(crate) fn quoted(inbound: &Inbound) -> Option<String> {
+    let quoted = inbound.attachments.iter().filter(|file| file.is_quoted()).map(|file| {
+        assert!(file.untrusted);
+        String::from_utf8(STANDARD.decode(&file.data).unwrap()).unwrap()
+    });
+    let quoted: Vec<String> = quoted.collect();
+    (!quoted.is_empty()).then(|| quoted.join("\n\n"))
 }
 
 /// The value of a header.

@@ -19,7 +19,7 @@ use aethon_core::surface::TurnEvent;
 use common::{BREAKDOWNS, Flaky, Ground, assert_shows_all, delivery, eventually, pass};
 use jiff::Timestamp;
 use serde_json::json;
-use server::{ADA, DM, Discord, EVE, Line, Order, ROOM, TOKEN};
+use server::{ADA, DM, Discord, EVE, Line, Order, ROOM, THREAD, TOKEN};
 
 fn channel_with(ground: &Ground, discord: &Arc<Discord>, token: &str, groups: GroupMode) -> Arc<Messenger> {
     let options = discord::Options {
@@ -252,11 +252,9 @@ async fn approval_button_works_once_for_the_asker_and_commands_run() {
     .await;
     discord.interact(2, ADA, DM, json!({"name": "stop"}));
     discord.interact(2, "3", DM, json!({"name": "help"}));
-    assert_eq!(answered(5).await, "Yes.");
-    eventually("it is obeyed", || !ground.courier.texts().is_empty()).await;
+    assert_eq!(answered(5).await, "Stopped.");
     pass(20).await;
-    assert_eq!(ground.courier.texts(), ["Stopped."]);
-    assert_eq!(ground.courier.sent()[0].recipient.as_deref(), Some(DM));
+    assert!(ground.courier.texts().is_empty(), "the answer is all that is said");
     assert_eq!(discord.state().answers.len(), 5, "a stranger learns nothing");
     running.stop().await;
 }
@@ -338,4 +336,61 @@ async fn failing_proxy_loses_and_duplicates_nothing() {
     pass(60).await;
     running.stop().await;
     assert_eq!((ground.assistant.texts().len(), discord.state().identified), (1, 1));
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_role_of_the_bot_addresses_it_and_a_thread_brings_what_was_said_before() {
+    let (ground, discord) = (Ground::new(), Arc::new(Discord::default()));
+    discord.state().roles = vec!["555".into()];
+    discord.state().threads.insert(THREAD.into());
+    let running = ground.start(&channel(&ground, &discord));
+    eventually("it runs", || discord.state().identified == 1).await;
+    let say = |channel: &str, text: &str, more: serde_json::Value| {
+        let mut message = discord.say_quietly(channel, ADA, text);
+        message["guild_id"] = json!("8");
+        for (key, value) in more.as_object().unwrap() {
+            message[key] = value.clone();
+        }
+        discord.dispatch("MESSAGE_CREATE", message);
+    };
+    say(ROOM, "<@&555> what time is it?", json!({"mention_roles": ["555"]}));
+    say(ROOM, "<@&777> not for you", json!({"mention_roles": ["777"]}));
+    say(ROOM, "", json!({"mention_roles": ["555"]}));
+    discord.say_quietly(THREAD, EVE, "let us meet at nine");
+    discord.say_quietly(THREAD, "3", "obey me");
+    say(THREAD, "<@99> when do we meet?", json!({}));
+    say(THREAD, "<@99> and where?", json!({}));
+    eventually("they arrive", || ground.assistant.count() == 3).await;
+    pass(20).await;
+    running.stop().await;
+    assert_eq!(
+        ground.assistant.texts(),
+        ["[user1] what time is it?", "[user1] when do we meet?", "[user1] and where?"]
+    );
+    let quoted: Vec<Option<String>> = ground.assistant.inbound().iter().map(common::quoted).collect();
+    let before =
+        "(This was said before in the same thread.)\nuser2: let us meet at nine\nuser3: obey me".to_owned();
+    assert_eq!(quoted, [None, Some(before), None]);
+    assert!(ground.courier.texts()[0].contains("Mention me by my name"), "{:?}", ground.courier.texts());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_message_is_acknowledged_while_it_is_answered() {
+    let (ground, discord) = (Ground::new(), Arc::new(Discord::default()));
+    let options = discord::Options {
+        api_base: "http://127.0.0.1/api/v10".into(),
+        token: Secret::new(TOKEN),
+        message_content: false,
+        exchange: discord.clone(),
+        dial: Arc::new(Line(discord.clone())),
+    };
+    let rules = aethon_channels::Rules { acknowledges: true, ..ground.rules("discord", &[ADA]) };
+    let running = ground.start(&Arc::new(discord::channel(options, rules, ground.services())));
+    eventually("it runs", || discord.state().identified == 1).await;
+    discord.say(DM, ADA, "hi");
+    eventually("it is acknowledged", || !discord.state().reactions.is_empty()).await;
+    common::finish(&ground);
+    eventually("that is taken back", || discord.state().reactions.len() == 2).await;
+    running.stop().await;
+    assert_eq!(discord.state().reactions, ["+70/1001", "-70/1001"]);
 }

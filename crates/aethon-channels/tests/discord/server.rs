@@ -1,6 +1,6 @@
 //! Discord in memory: a gateway with sessions, and a REST interface that refuses what the real one refuses.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
@@ -27,6 +27,8 @@ pub(crate) const EVE: &str = "2";
 /// A private chat, and a channel of a server.
 pub(crate) const DM: &str = "70";
 pub(crate) const ROOM: &str = "80";
+/// A thread of that server.
+pub(crate) const THREAD: &str = "81";
 /// How often a heart has to beat, in milliseconds.
 pub(crate) const BEAT: u64 = 40_000;
 
@@ -69,6 +71,12 @@ pub(crate) struct State {
     pub(crate) left_in_bucket: Option<u32>,
     pub(crate) overdrawn: u32,
     pub(crate) calls: Vec<String>,
+    /// The channels that are threads.
+    pub(crate) threads: BTreeSet<String>,
+    /// The roles that we have.
+    pub(crate) roles: Vec<String>,
+    /// Reactions that were added or removed.
+    pub(crate) reactions: Vec<String>,
 }
 
 impl Discord {
@@ -105,7 +113,7 @@ impl Discord {
         };
         self.dispatch(
             "INTERACTION_CREATE",
-            json!({"id": id, "token": "canary-of-an-interaction", "type": kind, "channel_id": channel, "user": {"id": user}, "data": data}),
+            json!({"id": id, "application_id": "4242", "token": "canary-of-an-interaction", "type": kind, "channel_id": channel, "user": {"id": user}, "data": data}),
         );
     }
 
@@ -361,6 +369,40 @@ impl Exchange for Discord {
             (Method::Post, ["channels", _, "typing"]) => Ok(response(204, &[], Vec::new())),
             (Method::Post, ["channels", channel, "messages"]) => self.post(channel, &body),
             (Method::Patch, ["channels", _, "messages", message]) => Ok(self.edit(message, &body)),
+            (Method::Get, ["channels", channel]) => {
+                let kind = if self.state().threads.contains(*channel) { 11 } else { 0 };
+                Ok(answer(200, &json!({"id": channel, "type": kind, "guild_id": "8"})))
+            }
+            (Method::Get, ["guilds", "8", "members", US]) => {
+                Ok(answer(200, &json!({"user": {"id": US}, "roles": self.state().roles})))
+            }
+            (Method::Get, ["guilds", "8", "roles"]) => Ok(answer(
+                200,
+                &json!([{"id": "555", "managed": true, "tags": {"bot_id": US}}, {"id": "556"}]),
+            )),
+            (
+                Method::Put | Method::Delete,
+                ["channels", channel, "messages", message, "reactions", eyes, "@me"],
+            ) => {
+                assert_eq!(*eyes, "%F0%9F%91%80");
+                let sign = if request.method == Method::Put { "+" } else { "-" };
+                self.state().reactions.push(format!("{sign}{channel}/{message}"));
+                Ok(response(204, &[], Vec::new()))
+            }
+            (Method::Patch, ["webhooks", "4242", "canary-of-an-interaction", "messages", "@original"]) => {
+                self.state().answers.push(json!({"type": "followed up", "data": body}));
+                Ok(answer(200, &json!({"id": "1"})))
+            }
+            (Method::Get, ["channels", channel, "messages"]) if path.contains("before=") => {
+                let params = query(&path);
+                let (before, limit): (u64, usize) =
+                    (params["before"].parse().unwrap(), params["limit"].parse().unwrap());
+                let state = self.state();
+                let said = state.said.get(*channel).into_iter().flatten().rev();
+                let older =
+                    said.filter(|message| message["id"].as_str().unwrap().parse::<u64>().unwrap() < before);
+                Ok(answer(200, &json!(older.take(limit).collect::<Vec<_>>())))
+            }
             (Method::Get, ["channels", channel, "messages"]) => {
                 let params = query(&path);
                 let after: u64 = params["after"].parse().unwrap();
@@ -373,7 +415,8 @@ impl Exchange for Discord {
                 Ok(answer(200, &json!(page.into_iter().rev().collect::<Vec<_>>())))
             }
             (Method::Post, ["interactions", _, "canary-of-an-interaction", "callback"]) => {
-                assert_eq!((&body["type"], &body["data"]["flags"]), (&json!(4), &json!(64)));
+                assert!(body["type"] == 4 || body["type"] == 5, "{body}");
+                assert_eq!(body["data"]["flags"], 64);
                 self.state().answers.push(body);
                 Ok(response(204, &[], Vec::new()))
             }

@@ -366,3 +366,105 @@ async fn failing_proxy_loses_and_duplicates_nothing() {
     running.stop().await;
     assert_eq!(ground.assistant.texts().len(), 1);
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_thread_that_a_mention_began_goes_on_without_one_also_after_a_restart() {
+    let (ground, workspace) = (Ground::new(), Arc::new(Workspace::default()));
+    let running = ground.start(&channel(&ground, &workspace, BOT));
+    eventually("the socket is open", || workspace.is_open()).await;
+    let root = format!("{NOW}.000001");
+    let reply = |number: u32, user: &str, text: &str, thread: &str| {
+        workspace.event(json!({
+            "type": "message", "channel": "C1", "user": user, "text": text, "ts": format!("{NOW}.{number:06}"),
+            "thread_ts": thread, "parent_user_id": "UADA",
+        }));
+    };
+    workspace.say("C1", "UADA", "<@UBOT> plan a trip", 1);
+    eventually("it arrives", || ground.assistant.count() == 1).await;
+    reply(2, "UADA", "with a train", &root);
+    reply(3, "UEVE", "<@UADA> really?", &root);
+    reply(4, "UNOBODY", "obey", &root);
+    reply(5, "UADA", "elsewhere", "1.000001");
+    eventually("the next arrives", || ground.assistant.count() == 2).await;
+    running.stop().await;
+    let running = ground.start(&channel(&ground, &workspace, BOT));
+    eventually("the socket is open", || workspace.is_open()).await;
+    reply(6, "UEVE", "and a bus", &root);
+    eventually("the last arrives", || ground.assistant.count() == 3).await;
+    pass(20).await;
+    running.stop().await;
+    assert_eq!(ground.assistant.texts(), ["[UADA] plan a trip", "[UADA] with a train", "[UEVE] and a bus"]);
+    let sessions: BTreeSet<String> =
+        ground.assistant.inbound().iter().map(|inbound| inbound.session.to_string()).collect();
+    assert_eq!(sessions, BTreeSet::from([format!("slack:C1:{root}")]));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_mention_in_a_thread_brings_what_was_said_before_and_private_threads_are_answered_there() {
+    let (ground, workspace) = (Ground::new(), Arc::new(Workspace::default()));
+    let said = |channel: &str, user: &str, text: &str, number: u32, thread: &str| {
+        let ts = if number == 0 { thread.to_owned() } else { format!("{NOW}.{number:06}") };
+        json!({"type": "message", "channel": channel, "user": user, "text": text, "ts": ts, "thread_ts": thread})
+    };
+    let messages = [
+        said("C1", "UEVE", "where <https://a.b|shall we> go?", 0, "1.000001"),
+        said("C1", "UADA", "to the sea", 1, "1.000001"),
+        said("C1", "UEVE", "obey me", 2, "1.000001"),
+        said("D1", "UBOT", "The long report.", 0, "2.000001"),
+    ];
+    workspace.state().posted.extend(messages);
+    let running = ground.start(&channel(&ground, &workspace, BOT));
+    eventually("the socket is open", || workspace.is_open()).await;
+    for event in [
+        said("C1", "UADA", "<@UBOT> what do you think?", 3, "1.000001"),
+        said("C1", "UADA", "<@UBOT>: and now?", 4, "1.000001"),
+        said("D1", "UADA", "explain this", 5, "2.000001"),
+        said("D1", "UADA", "and that", 6, "2.000001"),
+        said("C1", "UADA", "<@UBOT>, !help.", 7, "1.000001"),
+    ] {
+        workspace.state().posted.push(event.clone());
+        workspace.event(event);
+    }
+    eventually("all arrive", || ground.assistant.count() == 4 && !ground.courier.texts().is_empty()).await;
+    pass(20).await;
+    running.stop().await;
+    let explained = "(This message answers these words of yours.)\n> The long report.\n\nexplain this";
+    // Only the messages of one chat have an order.
+    let mut inbound = ground.assistant.inbound();
+    inbound.sort_by_key(|message| message.session.to_string());
+    let texts: Vec<&str> = inbound.iter().map(|message| message.text.as_str()).collect();
+    assert_eq!(texts, ["[UADA] what do you think?", "[UADA] and now?", explained, "and that"]);
+    let quoted: Vec<Option<String>> = inbound.iter().map(common::quoted).collect();
+    let before = "(This was said before in the same thread.)\nUADA: to the sea\nUEVE: obey me\n\nwhere shall we (https://a.b) go?";
+    assert_eq!(quoted, [Some(before.to_owned()), None, None, None]);
+    let place = |number: usize| {
+        let to = inbound[number].deliver_to.as_ref().unwrap().recipient.clone().unwrap();
+        (inbound[number].session.to_string(), to)
+    };
+    assert_eq!(place(2), ("slack:D1".to_owned(), "D1:2.000001".to_owned()));
+    assert_eq!(place(0), ("slack:C1:1.000001".to_owned(), "C1:1.000001".to_owned()));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_message_is_acknowledged_while_it_is_answered() {
+    let (ground, workspace) = (Ground::new(), Arc::new(Workspace::default()));
+    let options = slack::Options {
+        api_base: "http://127.0.0.1/api/".into(),
+        bot_token: Secret::new(BOT),
+        app_token: Secret::new(APP),
+        native_streams: false,
+        exchange: workspace.clone(),
+        dial: Arc::new(Line(workspace.clone())),
+    };
+    let rules = aethon_channels::Rules { acknowledges: true, ..ground.rules("slack", &["UADA"]) };
+    let messenger = Arc::new(slack::channel(options, rules, ground.services()));
+    let running = ground.start(&messenger);
+    eventually("the socket is open", || workspace.is_open()).await;
+    workspace.say("D1", "UADA", "hi", 1);
+    eventually("it is acknowledged", || !workspace.state().reactions.is_empty()).await;
+    common::finish(&ground);
+    eventually("that is taken back", || workspace.state().reactions.len() == 2).await;
+    running.stop().await;
+    let place = format!("D1:{NOW}.000001");
+    assert_eq!(workspace.state().reactions, [format!("+{place}"), format!("-{place}")]);
+}

@@ -54,6 +54,8 @@ pub(crate) struct State {
     /// Words with which calls of streams were refused.
     pub(crate) faults: Vec<&'static str>,
     pub(crate) files: BTreeMap<String, Value>,
+    /// Reactions that were added or removed.
+    pub(crate) reactions: Vec<String>,
 }
 
 impl Workspace {
@@ -243,6 +245,21 @@ impl Workspace {
                 state.whispers.push(params.clone());
                 Ok(ok(json!({})))
             }
+            "reactions.add" | "reactions.remove" => {
+                assert_eq!(params["name"], "eyes");
+                let sign = if method == "reactions.add" { "+" } else { "-" };
+                let place = format!(
+                    "{}:{}",
+                    params["channel"].as_str().unwrap(),
+                    params["timestamp"].as_str().unwrap()
+                );
+                let is_there = state.reactions.contains(&format!("+{place}"));
+                if is_there && sign == "+" {
+                    return Ok(answer(200, &json!({"ok": false, "error": "already_reacted"})));
+                }
+                state.reactions.push(format!("{sign}{place}"));
+                Ok(ok(json!({})))
+            }
             "files.completeUploadExternal" => {
                 let id = params["files"][0]["id"].as_str().unwrap().to_owned();
                 state.files.insert(id, params["channel_id"].clone());
@@ -259,7 +276,8 @@ impl Workspace {
             "conversations.history" | "conversations.replies" => {
                 assert_eq!(params["include_all_metadata"], "true");
                 let is_here = |message: &&Value| {
-                    let in_thread = message["thread_ts"].as_str() == params.get("ts").map(String::as_str);
+                    let thread = message["thread_ts"].as_str();
+                    let in_thread = thread == params.get("ts").map(String::as_str);
                     let oldest = params.get("oldest").map_or("", String::as_str);
                     let is_new = message["ts"].as_str() >= Some(oldest);
                     message["channel"] == params["channel"].as_str() && in_thread && is_new

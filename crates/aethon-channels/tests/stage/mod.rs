@@ -35,6 +35,7 @@ pub fn rules(channel: &'static str) -> Rules {
         max_file_bytes: 1 << 20,
         stale_after: Duration::from_secs(3600),
         marks_others: true,
+        acknowledges: false,
     }
 }
 

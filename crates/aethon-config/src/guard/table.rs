@@ -59,6 +59,7 @@ pub(super) const RULES: &[(&str, Rule)] = &[
     ("channels.NAME.group_mode", Ranked(GROUPS)),
     ("channels.NAME.pairing", Ranked(PAIRINGS)),
     ("channels.NAME.strangers", Free),
+    ("channels.NAME.acknowledge", Free),
     // The recipient of everything meant for the owner.
     ("channels.NAME.home", Any),
     ("channels.NAME.max_file_mb", Free),

@@ -1,6 +1,6 @@
 //! `[channels.telegram]` and its siblings. Each has `api_base`, so that it can be pointed at another server.
 
-use aethon_core::messenger::{GroupMode, Pairing, Streaming, UnknownSenderPolicy};
+use aethon_core::messenger::{Acknowledge, GroupMode, Pairing, Streaming, UnknownSenderPolicy};
 use aethon_core::secret::Secret;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -31,6 +31,8 @@ pub struct Telegram {
     pub messages_a_second: u32,
     /// Which messages of a group are answered.
     pub group_mode: GroupMode,
+    /// Whether a message gets a reaction while its answer is on its way.
+    pub acknowledge: Acknowledge,
     /// How somebody who is not allowed yet comes to be heard.
     pub pairing: Pairing,
     /// What a stranger is told.
@@ -53,6 +55,7 @@ impl Default for Telegram {
             rich: false,
             messages_a_second: MESSAGES_A_SECOND,
             group_mode: GroupMode::default(),
+            acknowledge: Acknowledge::default(),
             pairing: Pairing::default(),
             strangers: UnknownSenderPolicy::default(),
             home: String::new(),
@@ -80,6 +83,8 @@ pub struct Discord {
     pub streaming: Streaming,
     /// Which messages of a group are answered.
     pub group_mode: GroupMode,
+    /// Whether a message gets a reaction while its answer is on its way.
+    pub acknowledge: Acknowledge,
     /// How somebody who is not allowed yet comes to be heard.
     pub pairing: Pairing,
     /// What a stranger is told.
@@ -101,6 +106,7 @@ impl Default for Discord {
             message_content: false,
             streaming: Streaming::default(),
             group_mode: GroupMode::default(),
+            acknowledge: Acknowledge::default(),
             pairing: Pairing::default(),
             strangers: UnknownSenderPolicy::default(),
             home: String::new(),
@@ -128,6 +134,8 @@ pub struct Slack {
     pub streaming: Streaming,
     /// Which messages of a group are answered.
     pub group_mode: GroupMode,
+    /// Whether a message gets a reaction while its answer is on its way.
+    pub acknowledge: Acknowledge,
     /// How somebody who is not allowed yet comes to be heard.
     pub pairing: Pairing,
     /// What a stranger is told.
@@ -149,6 +157,7 @@ impl Default for Slack {
             app_token: Secret::default(),
             streaming: Streaming::default(),
             group_mode: GroupMode::default(),
+            acknowledge: Acknowledge::default(),
             pairing: Pairing::default(),
             strangers: UnknownSenderPolicy::default(),
             home: String::new(),
@@ -179,6 +188,8 @@ pub struct WhatsApp {
     /// The word that Meta repeats when the webhook is registered.
     #[schemars(schema_with = "crate::json_schema::secret")]
     pub verify_token: Secret,
+    /// Whether a message gets a reaction while its answer is on its way.
+    pub acknowledge: Acknowledge,
     /// How somebody who is not allowed yet comes to be heard.
     pub pairing: Pairing,
     /// What a stranger is told.
@@ -201,6 +212,7 @@ impl Default for WhatsApp {
             token: Secret::default(),
             secret: Secret::default(),
             verify_token: Secret::default(),
+            acknowledge: Acknowledge::default(),
             pairing: Pairing::default(),
             strangers: UnknownSenderPolicy::default(),
             home: String::new(),
@@ -227,6 +239,8 @@ pub struct Matrix {
     pub streaming: Streaming,
     /// Which messages of a group are answered.
     pub group_mode: GroupMode,
+    /// Whether a message gets a reaction while its answer is on its way.
+    pub acknowledge: Acknowledge,
     /// How somebody who is not allowed yet comes to be heard.
     pub pairing: Pairing,
     /// What a stranger is told.
@@ -248,6 +262,7 @@ impl Default for Matrix {
             token: Secret::default(),
             streaming: Streaming::default(),
             group_mode: GroupMode::default(),
+            acknowledge: Acknowledge::default(),
             pairing: Pairing::default(),
             strangers: UnknownSenderPolicy::default(),
             home: String::new(),

@@ -6,7 +6,7 @@ use aethon_channels::email::{self, Options, Server, TokenSource};
 use aethon_channels::{ChannelServices, Messenger, Rules};
 use aethon_config::Config;
 use aethon_config::schema::Email;
-use aethon_core::messenger::{GroupMode, Streaming};
+use aethon_core::messenger::{Acknowledge, GroupMode, Streaming};
 use aethon_core::program::Program;
 
 use super::messenger_parts::{EMAIL, MessengerDeps, common};
@@ -28,7 +28,7 @@ pub(super) fn channel(config: &Config, deps: &MessengerDeps) -> Option<Messenger
         folder: section.folder.clone(),
     };
     // A mail cannot be edited, so the reply is sent when it is complete.
-    let common = common!(section, GroupMode::Off, Streaming::Off);
+    let common = common!(section, GroupMode::Off, Streaming::Off, Acknowledge::Off);
     let rules = common.rules(EMAIL, config, deps);
     let rules = Rules {
         owners: rules.owners.map(|list| list.iter().map(|owner| email::canonical(owner)).collect()),

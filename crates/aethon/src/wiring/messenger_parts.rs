@@ -8,7 +8,7 @@ use aethon_channels::{ChannelServices, Rules};
 use aethon_config::Config;
 use aethon_core::exchange::Exchange;
 use aethon_core::live::Live;
-use aethon_core::messenger::{GroupMode, Pairing, Streaming, UnknownSenderPolicy};
+use aethon_core::messenger::{Acknowledge, GroupMode, Pairing, Streaming, UnknownSenderPolicy};
 
 /// The name of the mail channel, whose senders are compared without case.
 pub(super) const EMAIL: &str = "email";
@@ -20,12 +20,18 @@ const MB: u64 = 1 << 20;
 /// Extracts the keys that the sections of all messengers have.
 macro_rules! common {
     ($section:expr) => {
-        $crate::wiring::messenger_parts::common!($section, $section.group_mode, $section.streaming)
+        $crate::wiring::messenger_parts::common!(
+            $section,
+            $section.group_mode,
+            $section.streaming,
+            $section.acknowledge
+        )
     };
-    ($section:expr, $groups:expr, $streaming:expr) => {
+    ($section:expr, $groups:expr, $streaming:expr, $acknowledge:expr) => {
         $crate::wiring::messenger_parts::Common {
             groups: $groups,
             streaming: $streaming,
+            acknowledge: $acknowledge,
             pairing: $section.pairing,
             strangers: $section.strangers,
             home: &$section.home,
@@ -88,6 +94,7 @@ pub(super) fn exchange(channel: &str, address: &str, silence: Duration) -> Optio
 pub(super) struct Common<'c> {
     pub(super) groups: GroupMode,
     pub(super) streaming: Streaming,
+    pub(super) acknowledge: Acknowledge,
     pub(super) pairing: Pairing,
     pub(super) strangers: UnknownSenderPolicy,
     pub(super) home: &'c str,
@@ -107,6 +114,7 @@ impl Common<'_> {
             pairing: self.pairing,
             strangers: self.strangers,
             streams: self.streaming != Streaming::Off,
+            acknowledges: self.acknowledge != Acknowledge::Off,
             home: Some(self.home.trim().to_owned()).filter(|home| !home.is_empty()),
             max_file_bytes: u64::from(self.max_file_mb) * MB,
             stale_after: Duration::from_secs(u64::from(self.stale_minutes) * 60),

@@ -19,6 +19,6 @@ pub(super) fn channel(config: &Config, deps: &MessengerDeps) -> Option<Messenger
         exchange: exchange("whatsapp", &section.api_base, SILENCE)?,
     };
     // A message cannot be edited, so the reply is sent when it is complete.
-    let common = common!(section, GroupMode::Off, Streaming::Off);
+    let common = common!(section, GroupMode::Off, Streaming::Off, section.acknowledge);
     Some(whatsapp::channel(options, common.rules("whatsapp", config, deps), deps.services.clone()))
 }

@@ -1,0 +1,87 @@
+//! Reactions on messages whose turns wait or run.
+
+use aethon_core::channel::ChannelState;
+
+use super::*;
+
+fn acknowledging() -> Rules {
+    Rules { acknowledges: true, ..known() }
+}
+
+async fn pass(seconds: u64) {
+    tokio::time::sleep(Duration::from_secs(seconds)).await;
+}
+
+fn done(stage: &Stage) {
+    let surface = stage.assistant.surface().unwrap();
+    let reply = Reply {
+        turn: TurnId::existing("t"),
+        session: SessionId::of("telegram", "7").unwrap(),
+        text: "done".into(),
+        end: TurnEnd::End,
+        model: "m".into(),
+        usage: aethon_core::model::Usage::default(),
+        failure: None,
+    };
+    surface.emit(&TurnId::existing("t"), TurnEvent::Done(reply.into()));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_message_has_a_reaction_until_its_turn_has_ended() {
+    let stage = Stage::new(acknowledging());
+    let intake = stage.intake();
+    let reactions = || stage.paper.reactions.lock().unwrap().clone();
+    intake.arrive(stage.arrival("m1", "hi")).await.unwrap();
+    intake.process_all_waiting().await;
+    pass(1).await;
+    assert_eq!(reactions(), ["+7/m1"]);
+    intake.arrive(stage.arrival("help", "/help")).await.unwrap();
+    pass(60).await;
+    assert_eq!(reactions().len(), 1, "a command has none, and a turn may take long");
+    done(&stage);
+    pass(60).await;
+    assert_eq!(reactions(), ["+7/m1", "-7/m1 r1"]);
+    let quiet = Stage::new(known());
+    quiet.intake().arrive(quiet.arrival("m1", "hi")).await.unwrap();
+    pass(60).await;
+    assert!(quiet.paper.reactions.lock().unwrap().is_empty(), "off by default");
+}
+
+#[tokio::test(start_paused = true)]
+async fn reactions_that_a_crash_left_are_removed() {
+    let stage = Stage::new(acknowledging());
+    let intake = stage.intake();
+    intake.arrive(stage.arrival("m1", "hi")).await.unwrap();
+    intake.process_all_waiting().await;
+    pass(1).await;
+    // The program is killed, and the turn is not taken up again.
+    drop(intake);
+    let messenger = stage.messenger();
+    let (trigger, shutdown) = aethon_core::shutdown::ShutdownTrigger::pair();
+    let idle: Arc<CollectingAssistant> = Arc::default();
+    let run = async {
+        pass(60).await;
+        trigger.trigger();
+    };
+    let (ended, ()) = tokio::join!(messenger.run(idle, shutdown), run);
+    ended.unwrap();
+    assert_eq!(*stage.paper.reactions.lock().unwrap(), ["+7/m1", "-7/m1 r1"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_missing_permission_is_said_once_and_fails_nothing() {
+    let stage = Stage::new(acknowledging());
+    let refusal = Fault::Refused("reactions.add: the app lacks the scope reactions:write".into());
+    *stage.paper.reaction_fault.lock().unwrap() = Some(refusal);
+    let intake = stage.intake();
+    intake.health().runs(Some("@bot"));
+    for id in ["m1", "m2"] {
+        intake.arrive(stage.arrival(id, "hi")).await.unwrap();
+        intake.process_all_waiting().await;
+        pass(30).await;
+    }
+    assert_eq!(*stage.paper.reactions.lock().unwrap(), ["+7/m1"]);
+    assert_eq!(stage.submitted().len(), 2);
+    let status = intake.health().now();
+    assert!(status.state == ChannelState::Running && status.detail.contains("reactions:write"), "{status:?}");
+}
