@@ -429,12 +429,21 @@ async fn approval_prompt_shows_the_whole_command() {
     running.await.unwrap().unwrap();
 }
 
+/// Runs a channel until it shows that it was refused.
+async fn refused(channel: &Messenger, stage: &Stage) {
+    let (_trigger, shutdown) = ShutdownTrigger::pair();
+    let is_shown = || channel.status().unwrap().state == ChannelState::Degraded;
+    tokio::select! {
+        _ = channel.run(stage.assistant.clone(), shutdown) => panic!("it asks again later"),
+        () = common::eventually("the refusal is shown", is_shown) => {}
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn wrong_token_is_reported_once_and_not_retried() {
     let stage = Stage::new();
     let channel = stage.channel("wrong");
-    let (_trigger, shutdown) = ShutdownTrigger::pair();
-    channel.run(stage.assistant.clone(), shutdown).await.unwrap();
+    refused(&channel, &stage).await;
     let status = channel.status().unwrap();
     assert_eq!(status.state, ChannelState::Degraded);
     assert!(
@@ -451,8 +460,7 @@ async fn wrong_token_is_reported_once_and_not_retried() {
 async fn a_token_of_another_account_than_the_configured_one_is_refused() {
     let stage = Stage::new();
     let channel = stage.channel_as("@somebody:hs", TOKEN);
-    let (_trigger, shutdown) = ShutdownTrigger::pair();
-    channel.run(stage.assistant.clone(), shutdown).await.unwrap();
+    refused(&channel, &stage).await;
     let status = channel.status().unwrap();
     assert_eq!(status.state, ChannelState::Degraded);
     assert!(status.detail.contains("channels.matrix.user_id") && status.detail.contains(US), "{status:?}");

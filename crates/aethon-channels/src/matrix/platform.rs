@@ -13,7 +13,7 @@ use super::api::Api;
 use super::{Options, form};
 use crate::options::{ChannelServices, Rules};
 use crate::rest::encoded;
-use crate::talk::{Check, Content, Dialect, Fault, Messenger, Platform, RemoteFile};
+use crate::talk::{Check, Content, Dialect, Failure, Fault, Messenger, Platform, RemoteFile};
 use crate::text::{Fit, Measure};
 
 /// Creates the channel.
@@ -41,8 +41,24 @@ impl Matrix {
 
     async fn send(&self, room: &str, content: &Value, key: &str) -> std::result::Result<String, Fault> {
         let path = format!("/_matrix/client/v3/rooms/{}/send/m.room.message/{}", encoded(room), encoded(key));
-        let sent = self.api.put(&path, content).await?;
+        let sent = match self.api.put(&path, content).await.map_err(Fault::from) {
+            Err(Fault::Refused(message)) if message.contains(" 403 ") || message.contains(" 404 ") => {
+                return Err(self.judged(room, message).await);
+            }
+            other => other?,
+        };
         Ok(sent["event_id"].as_str().unwrap_or_default().to_owned())
+    }
+
+    /// Returns what a refusal means: it is final if we are not in the room, and may be a slip if we are.
+    async fn judged(&self, room: &str, message: String) -> Fault {
+        let path = format!("/_matrix/client/v3/rooms/{}/joined_members", encoded(room));
+        match (self.api.account().await.map_err(Fault::from), self.api.get(&path).await) {
+            (Err(fault @ Fault::Identity(_)), _) => fault,
+            (Ok(_), Err(Failure::Fault(Fault::Refused(_)))) => Fault::Refused(message),
+            (Ok(us), Ok(members)) if members["joined"][&us].is_null() => Fault::Refused(message),
+            _ => Fault::Unclear(message),
+        }
     }
 
     async fn us(&self) -> std::result::Result<&String, Fault> {
@@ -105,6 +121,11 @@ impl Platform for Matrix {
             file.handle.strip_prefix("mxc://").and_then(|place| place.split_once('/')).ok_or_else(wrong)?;
         let path = format!("/_matrix/client/v1/media/download/{}/{}", encoded(server), encoded(media));
         Ok(self.api.download(&path).await?)
+    }
+
+    async fn identify(&self) -> std::result::Result<(), Fault> {
+        self.api.account().await?;
+        Ok(())
     }
 
     async fn inspect(&self) -> Vec<Check> {

@@ -71,7 +71,7 @@ struct Session {
 impl Session {
     async fn begin(api: &Api, intake: &Intake) -> Result<Self, Stop> {
         if !api.has_token() {
-            return Err(Failure::Token("channels.matrix.token is empty".into()).into());
+            return Err(Stop::Useless("channels.matrix.token is empty".into()));
         }
         let us = api.account().await?;
         let since = intake.records().get("matrix", SINCE).await?;

@@ -18,6 +18,7 @@ use aethon_core::error::Result;
 use aethon_core::ids::{SessionId, TurnId};
 use aethon_core::message::{Attachment, Dedupe, Destination, Inbound};
 use aethon_core::person::Person;
+use aethon_core::visible;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use futures_util::StreamExt as _;
@@ -31,9 +32,11 @@ use super::command::{self, Command};
 use super::files::{self, Taken};
 use super::growth::Asked;
 use super::health::ChannelHealthState;
+use super::knocks;
 use super::outlet::{self, RateLimitedSender};
 use super::place::{self, Place};
 use super::platform::{Arrival, Press, Sender};
+use super::revoked;
 use super::sending;
 use super::started_turns::StartedTurn;
 use super::stream::Streams;
@@ -122,6 +125,7 @@ impl Intake {
         if !self.may_write(&arrival.sender).await? {
             return self.stranger(&arrival).await;
         }
+        self.outlet.health.forget_knock(&arrival.sender.id);
         let command = command::read(&arrival.text).filter(|_| !arrival.is_forwarded);
         let is_wanted = match self.outlet.rules.groups {
             _ if arrival.is_private || self.answers(command.as_ref(), &arrival) => true,
@@ -158,6 +162,19 @@ impl Intake {
         }
     }
 
+    /// Stops the turns of people who lose their access, while it is polled.
+    pub(super) async fn watch_access(&self) {
+        revoked::watch(&self.outlet, &self.streams, &*self.assistant).await;
+    }
+
+    /// Records that a sender was not admitted, so that the owner sees the id.
+    pub(crate) fn note_knock(&self, sender: &str) {
+        if self.outlet.health.note_knock(sender, self.now()) {
+            let channel = self.outlet.channel();
+            tracing::info!(channel, sender, "{}", knocks::sentence(channel, &visible::exact(sender)));
+        }
+    }
+
     /// Loads what the previous run left unfinished.
     pub(super) async fn resume(&self) -> Result<()> {
         self.waiting.load().await
@@ -190,6 +207,13 @@ impl Intake {
         let is_wanted = || self.waiting.is_wanted(&entry);
         // Only once, because transcription costs money; retries cover only what must be stored.
         let taken = files::taken(&self.outlet, &admitted.arrival, &is_wanted).await;
+        if !self.may_write(&admitted.arrival.sender).await.unwrap_or(true) {
+            tracing::info!(
+                channel = self.outlet.channel(),
+                "a message was dropped, because its sender may not write any more"
+            );
+            return self.waiting.done(&entry).await;
+        }
         while is_wanted()
             && let Err(error) = self.submit(&admitted, taken.clone()).await
         {
@@ -202,12 +226,7 @@ impl Intake {
 
     /// Returns whether someone may write.
     pub(crate) async fn may_write(&self, sender: &Sender) -> Result<bool> {
-        let rules = &self.outlet.rules;
-        if access::is_listed(rules, sender) {
-            return Ok(true);
-        }
-        // Pairings are revoked by their command; switching pairing off only stops new ones.
-        pairing::is_paired(self.records(), rules.channel, &sender.id).await
+        self.outlet.may_write(sender).await
     }
 
     /// Returns whether a stranger could gain access by what they write now. `joined_at` is when we joined a room for
@@ -264,6 +283,9 @@ impl Intake {
     }
 
     async fn stranger(&self, arrival: &Arrival) -> Result<()> {
+        if arrival.is_private || arrival.is_addressed {
+            self.note_knock(&arrival.sender.id);
+        }
         if !arrival.is_private {
             return Ok(());
         }
@@ -279,6 +301,7 @@ impl Intake {
             let redeemed =
                 pairing::redeem(self.records(), self.clock(), (rules.channel, sender), &code).await?;
             if redeemed == Redeemed::Paired {
+                self.outlet.health.forget_knock(sender);
                 self.note_pairing(rules.channel, sender).await;
                 return self.outlet.say(&arrival.chat, PAIRED).await;
             }
@@ -451,8 +474,9 @@ impl Intake {
 
     fn started(&self, admitted: &Admitted, turn: TurnId) {
         let Admitted { arrival, session, .. } = admitted;
-        let (chat, sender) = (arrival.chat.clone(), arrival.sender.id.clone());
-        self.streams.started_turns.note(StartedTurn { turn, session: session.clone(), chat, sender });
+        let (chat, who) = (arrival.chat.clone(), arrival.sender.clone());
+        let started = StartedTurn { turn, session: session.clone(), chat, who, is_resumed: false };
+        self.streams.started_turns.note(started);
     }
 
     /// Returns the session in which a conversation continues.

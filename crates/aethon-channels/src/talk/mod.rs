@@ -5,22 +5,27 @@
 //! files are being fetched, and `speech` transcribes voice messages. `started_turns` knows who started which turn,
 //! `stream` shows a reply while it is written, `approval_prompts` asks for approval, and `sending` delivers part by
 //! part. `outlet` and `budget` observe the rate limit of a chat, `rounds` is the receive loop, `queue` runs futures in
-//! order, and `health` reports the health of the channel.
+//! order, `health` reports the health of the channel, `gate` opens its way out again after outages and refusals, and `knocks`
+//! remembers who was not admitted. `revoked` ends the turns of people who lost their access.
 
 mod access;
 mod approval_prompts;
 mod budget;
 mod command;
 mod files;
+mod gate;
 mod growth;
 mod health;
 mod intake;
+mod knocks;
 mod messenger;
+mod numbers;
 mod outlet;
 mod place;
 mod platform;
 mod queue;
 mod receiver;
+mod revoked;
 mod rounds;
 mod sending;
 mod speech;

@@ -3,6 +3,7 @@
 mod approvals;
 mod commands;
 mod crowding;
+mod outages;
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -64,6 +65,8 @@ struct Paper {
     buttons: Mutex<Vec<Vec<Button>>>,
     edits: AtomicU32,
     faults: Mutex<Vec<Fault>>,
+    /// What it answers when asked who we are.
+    identities: Mutex<Vec<Fault>>,
     /// Whether a doubtful message has arrived anyway.
     loses_answers: bool,
     /// Whether it deduplicates by key, and the message of each key.
@@ -75,7 +78,8 @@ struct Paper {
 
 #[async_trait]
 impl super::receiver::Receiver for Paper {
-    async fn receive(&self, _intake: &Intake, mut shutdown: Shutdown) -> Result<()> {
+    async fn receive(&self, intake: &Intake, mut shutdown: Shutdown) -> Result<()> {
+        intake.health().runs(None);
         shutdown.requested().await;
         Ok(())
     }
@@ -128,6 +132,10 @@ impl Platform for Paper {
     async fn fetch(&self, _file: &RemoteFile) -> Result<Vec<u8>, Fault> {
         tokio::time::sleep(self.fetching).await;
         Ok(b"hi".to_vec())
+    }
+
+    async fn identify(&self) -> Result<(), Fault> {
+        self.identities.lock().unwrap().pop().map_or(Ok(()), Err)
     }
 
     async fn inspect(&self) -> Vec<Check> {
