@@ -68,6 +68,11 @@ impl Api {
         self.json(&self.exchange, Method::Post, path, Some(body), TIMEOUT).await
     }
 
+    /// Leaves a room.
+    pub(super) async fn leave(&self, room: &str) -> Result<Value, Failure> {
+        self.post(&format!("/_matrix/client/v3/rooms/{}/leave", encoded(room)), &serde_json::json!({})).await
+    }
+
     /// Uploads a file and returns its address.
     pub(super) async fn upload(&self, name: &str, mime: &str, bytes: Vec<u8>) -> Result<String, Failure> {
         let path = format!("/_matrix/media/v3/upload?filename={}", encoded(name));

@@ -9,6 +9,7 @@ mod inbound;
 mod invitations;
 mod platform;
 mod sync;
+mod upgrades;
 
 use std::sync::Arc;
 

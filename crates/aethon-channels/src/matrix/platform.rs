@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use aethon_core::channel::ChannelRecords;
 use aethon_core::ids::unique;
 use async_trait::async_trait;
 use base64::Engine as _;
@@ -10,6 +11,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
 use super::api::Api;
+use super::upgrades::Moves;
 use super::{Options, form};
 use crate::options::{ChannelServices, Rules};
 use crate::rest::encoded;
@@ -18,7 +20,7 @@ use crate::text::{Fit, Measure};
 
 /// Creates the channel.
 pub fn channel(options: Options, rules: Rules, services: ChannelServices) -> Messenger {
-    Messenger::new(Arc::new(Matrix::new(options)), is_recipient, rules, services)
+    Messenger::new(Arc::new(Matrix::new(options, services.records.clone())), is_recipient, rules, services)
 }
 
 /// The longest message in bytes. An event may have 65,536, and an edit contains its text three times, once as HTML.
@@ -30,16 +32,18 @@ const TYPING: u64 = 6000;
 
 pub(super) struct Matrix {
     pub(super) api: Api,
+    pub(super) moves: Moves,
     /// Our account, once it is known.
     us: tokio::sync::OnceCell<String>,
 }
 
 impl Matrix {
-    pub(super) fn new(options: Options) -> Self {
-        Self { api: Api::new(options), us: tokio::sync::OnceCell::new() }
+    pub(super) fn new(options: Options, records: Arc<dyn ChannelRecords>) -> Self {
+        Self { api: Api::new(options), moves: Moves::new(records), us: tokio::sync::OnceCell::new() }
     }
 
-    async fn send(&self, room: &str, content: &Value, key: &str) -> std::result::Result<String, Fault> {
+    async fn send(&self, chat: &str, content: &Value, key: &str) -> std::result::Result<String, Fault> {
+        let room = &self.moves.now(chat);
         let path = format!("/_matrix/client/v3/rooms/{}/send/m.room.message/{}", encoded(room), encoded(key));
         let sent = match self.api.put(&path, content).await.map_err(Fault::from) {
             Err(Fault::Refused(message)) if message.contains(" 403 ") || message.contains(" 404 ") => {
@@ -48,6 +52,16 @@ impl Matrix {
             other => other?,
         };
         Ok(sent["event_id"].as_str().unwrap_or_default().to_owned())
+    }
+
+    /// Returns whether a message is in this room.
+    async fn is_there(&self, room: &str, message: &str) -> std::result::Result<bool, Fault> {
+        let path = format!("/_matrix/client/v3/rooms/{}/event/{}", encoded(room), encoded(message));
+        match self.api.get(&path).await.map_err(Fault::from) {
+            Ok(_) => Ok(true),
+            Err(Fault::Refused(_)) => Ok(false),
+            Err(fault) => Err(fault),
+        }
     }
 
     /// Returns what a refusal means: it is final if we are not in the room, and may be a slip if we are.
@@ -105,12 +119,16 @@ impl Platform for Matrix {
         let Content::Text { text, .. } = content else {
             return Err(Fault::Gone("a file takes no message's place".into()));
         };
+        if self.moves.has_moved(chat) && !self.is_there(&self.moves.now(chat), message).await? {
+            return Err(Fault::Gone("the message stayed in the room before the upgrade".into()));
+        }
         self.send(chat, &form::replacement(text, message), &unique()).await.map(drop)
     }
 
     async fn typing(&self, chat: &str) -> std::result::Result<(), Fault> {
         let us = self.us().await?;
-        let path = format!("/_matrix/client/v3/rooms/{}/typing/{}", encoded(chat), encoded(us));
+        let path =
+            format!("/_matrix/client/v3/rooms/{}/typing/{}", encoded(&self.moves.now(chat)), encoded(us));
         self.api.put(&path, &json!({"typing": true, "timeout": TYPING})).await?;
         Ok(())
     }
