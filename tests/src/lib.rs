@@ -14,6 +14,7 @@
 
 pub mod billing;
 pub mod browser;
+pub mod cable;
 pub mod connection_faults;
 pub mod discord;
 pub mod docker;

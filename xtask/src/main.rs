@@ -55,6 +55,8 @@ enum Chore {
     Backups(proof::BackupsOptions),
     /// Kill the built server and break its connections under people on three messengers
     Chaos(proof::ChaosOptions),
+    /// Cuts messengers off while deliveries wait, and checks that each arrives
+    Outages(proof::OutageOptions),
     /// Begin turns on the built server while everything that it reads in the workspace is swapped for links, pipes and devices
     Swaps(proof::SwapsOptions),
     /// Have clients of every surface talk for an hour, and see whether memory, files or threads grow
@@ -105,6 +107,7 @@ fn run(arguments: Arguments) -> Result<()> {
         Chore::Torture(options) => proof::torture(root, &options),
         Chore::Backups(options) => proof::backups(root, &options),
         Chore::Chaos(options) => proof::chaos(root, &options),
+        Chore::Outages(options) => proof::outages(root, &options),
         Chore::Swaps(options) => proof::swaps(root, &options),
         Chore::Steady(options) => proof::steady(root, &options),
         Chore::Soak(options) => proof::soak(root, &options),

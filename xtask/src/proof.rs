@@ -92,6 +92,17 @@ pub(crate) struct ChaosOptions {
     seed: u64,
 }
 
+/// How long outages last.
+#[derive(clap::Args)]
+pub(crate) struct OutageOptions {
+    /// The seconds of each outage
+    #[arg(long, default_value_t = 30)]
+    seconds: u64,
+    /// The deliveries that wait on each messenger
+    #[arg(long, default_value_t = 500)]
+    deliveries: u64,
+}
+
 /// Where the screenshots go.
 #[derive(clap::Args)]
 pub(crate) struct ShotsOptions {
@@ -199,6 +210,14 @@ pub(crate) fn chaos(root: &Path, options: &ChaosOptions) -> Result<()> {
     let (messages, seed) = (options.messages.to_string(), options.seed.to_string());
     let variables = [("AETHON_CHAOS_MESSAGES", messages.as_str()), ("AETHON_CHAOS_SEED", seed.as_str())];
     on_the_built_server(root, "many_messages_of_three_messengers_through_kills_and_cuts", &variables)
+}
+
+/// Cuts each messenger off from the built server while deliveries wait for it.
+pub(crate) fn outages(root: &Path, options: &OutageOptions) -> Result<()> {
+    let (seconds, deliveries) = (options.seconds.to_string(), options.deliveries.to_string());
+    let variables =
+        [("AETHON_OUTAGE_SECONDS", seconds.as_str()), ("AETHON_OUTAGE_DELIVERIES", deliveries.as_str())];
+    on_the_built_server(root, "long_outage_costs_no_delivery_of_any_messenger", &variables)
 }
 
 /// Builds the programs, and runs an ignored test against them.

@@ -4,8 +4,11 @@
 //! engine rings the [`DeliveryWake`] after storing one. Recipients do not wait for each other, however long one takes;
 //! each has at most one delivery in progress, so their order is kept. Failures are retried with growing pauses until
 //! the delivery is too old to be useful; then it is given up and logged.
+//!
+//! A channel whose platform cannot be reached takes no deliveries: they stay due, and no attempt counts. Once it takes them again,
+//! the channel makes everything due that waits for it, whatever pauses earlier failures have caused.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -27,6 +30,15 @@ use crate::patience::retry_until_stored;
 
 /// How many deliveries are in progress at once.
 const SIDE_BY_SIDE: usize = 64;
+
+/// How many of them go to the same channel, so that one whose platform hangs leaves room for the others.
+const SIDE_BY_SIDE_ON_A_CHANNEL: usize = 40;
+
+/// When a delivery that its channel holds back is handed over again, unless the channel makes it due before.
+const HELD_FOR: SignedDuration = SignedDuration::from_secs(10);
+
+/// The sleep while a channel takes no deliveries, unless it rings.
+const SLEEP_WHILE_HELD: Duration = Duration::from_millis(500);
 
 /// How long a channel may take for one delivery.
 const MAX_SEND: Duration = Duration::from_secs(60);
@@ -66,10 +78,21 @@ impl DeliveryWake {
 #[derive(Default)]
 struct Sends<'w> {
     running: FuturesUnordered<BoxFuture<'w, (i64, Result<()>)>>,
-    taken: HashSet<i64>,
+    /// Their numbers, with the channel of each.
+    taken: HashMap<i64, String>,
 }
 
 impl Sends<'_> {
+    /// Returns the channels with as many deliveries in progress as they may have.
+    fn full(&self) -> Vec<String> {
+        let mut counts: HashMap<&str, usize> = HashMap::new();
+        for channel in self.taken.values() {
+            *counts.entry(channel).or_default() += 1;
+        }
+        let full = counts.into_iter().filter(|(_, count)| *count >= SIDE_BY_SIDE_ON_A_CHANNEL);
+        full.map(|(channel, _)| channel.to_owned()).collect()
+    }
+
     /// Waits until a delivery is settled, and collects the others that are ready. Never returns if none is in
     /// progress. Cancel safe.
     async fn next(&mut self) -> Result<()> {
@@ -148,21 +171,27 @@ impl Worker {
 
     /// Begins the deliveries that are due and have a place. Returns how long to wait before the next pass.
     async fn begin<'w>(&'w self, sends: &mut Sends<'w>, shutdown: &Shutdown) -> Result<Duration> {
+        let holding = self.channels.holding();
         if sends.taken.len() < SIDE_BY_SIDE {
+            let but = [holding.clone(), sends.full()].concat();
             // Deliveries in progress are due as well.
-            for delivery in self.outbox.due(self.clock.now(), SIDE_BY_SIDE).await? {
-                if sends.taken.insert(delivery.id) {
+            for delivery in self.outbox.due(self.clock.now(), SIDE_BY_SIDE, &but).await? {
+                let channel = delivery.content.channel.clone();
+                let on_it = sends.taken.values().filter(|other| **other == channel).count();
+                if on_it < SIDE_BY_SIDE_ON_A_CHANNEL && !sends.taken.contains_key(&delivery.id) {
+                    sends.taken.insert(delivery.id, channel);
                     let shutdown = shutdown.clone();
                     sends.running.push(async move { self.carry(delivery, shutdown).await }.boxed());
                 }
             }
         }
+        let longest = if holding.is_empty() { MAX_SLEEP } else { SLEEP_WHILE_HELD };
         if !sends.taken.is_empty() {
-            return Ok(SLEEP_BESIDE);
+            return Ok(SLEEP_BESIDE.min(longest));
         }
-        let Some(next) = self.outbox.next_due().await? else { return Ok(MAX_SLEEP) };
+        let Some(next) = self.outbox.next_due(&holding).await? else { return Ok(longest) };
         let wait = next.duration_since(self.clock.now());
-        Ok(Duration::try_from(wait).unwrap_or_default().clamp(MIN_SLEEP, MAX_SLEEP))
+        Ok(Duration::try_from(wait).unwrap_or_default().clamp(MIN_SLEEP, longest))
     }
 
     /// Makes one delivery and records the outcome.
@@ -183,6 +212,8 @@ impl Worker {
     fn measure(&self, delivery: &Delivery, outcome: &DeliveryOutcome, took: Duration) {
         let (status, why) = match outcome {
             DeliveryOutcome::Delivered => (TelemetryStatus::Ok, ""),
+            // Nothing was attempted.
+            DeliveryOutcome::Held { .. } => return,
             DeliveryOutcome::Retry { error, .. }
             | DeliveryOutcome::Failed { error }
             | DeliveryOutcome::Returned { error } => (TelemetryStatus::Error, error.as_str()),
@@ -209,6 +240,10 @@ impl Worker {
         }
         match self.send(delivery).await {
             Ok(()) => DeliveryOutcome::Delivered,
+            Err(error) if error.is_held => {
+                let at = self.clock.now().saturating_add(HELD_FOR).unwrap_or(content.expires_at);
+                DeliveryOutcome::Held { at: at.min(content.expires_at), error: error.message }
+            }
             Err(error) if !error.retryable => given_up(delivery, &error.message),
             Err(error) => {
                 let requested = error.retry_after.and_then(|pause| SignedDuration::try_from(pause).ok());

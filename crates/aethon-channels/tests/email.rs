@@ -296,8 +296,7 @@ async fn wrong_password_is_reported_once_and_never_shown() {
     let bench = Bench::new().await;
     let wrong = |options| Options { password: Secret::new("wr0ng-canary"), ..options };
     let channel = bench.channel_with(known(), wrong);
-    let (_trigger, shutdown) = ShutdownTrigger::pair();
-    channel.run(bench.stage.assistant.clone(), shutdown).await.unwrap();
+    stage::refused(&channel, bench.stage.assistant.clone()).await;
     let status = channel.status().unwrap();
     assert_eq!(status.state, ChannelState::Degraded);
     assert!(status.detail.contains("channels.email.password"), "{status:?}");
@@ -399,8 +398,7 @@ async fn expired_token_is_renewed_and_a_wrong_one_is_never_shown() {
     channel.send(&delivery(2, "ada@x.example", "hi")).await.unwrap();
     let printer = Arc::new(Printer(Mutex::new(vec!["wr0ng-canary"]), AtomicU32::new(0)));
     let channel = bench.channel_with(known(), by_token(&printer));
-    let (_trigger, shutdown) = ShutdownTrigger::pair();
-    channel.run(bench.stage.assistant.clone(), shutdown).await.unwrap();
+    stage::refused(&channel, bench.stage.assistant.clone()).await;
     let status = channel.status().unwrap();
     assert_eq!(status.state, ChannelState::Degraded);
     assert!(status.detail.contains("oauth_command") && !status.detail.contains("wr0ng"), "{status:?}");

@@ -68,9 +68,75 @@ struct State {
     members: usize,
     /// Reactions that were added or removed.
     reactions: Vec<String>,
+    /// What the rooms say of being replaced and of replacing.
+    upgrade: Upgrade,
 }
 
+/// A room that is replaced by another one.
+#[derive(Default)]
+struct Upgrade {
+    /// The current tombstone of the old room.
+    tombstone: Option<Value>,
+    /// Who created the new room, and the room that it names as its predecessor.
+    created: Option<(String, String)>,
+    /// Whether the new room lets us in.
+    is_open: bool,
+    /// Messages in the new room.
+    sent: Vec<String>,
+}
+
+const NEW: &str = "!new:hs";
+
 impl Homeserver {
+    /// Puts a tombstone into the room, as a state event or as a message that looks like one.
+    fn bury(&self, sender: &str, is_state: bool) {
+        let mut state = self.state.lock().unwrap();
+        let id = state.events.len();
+        let content = json!({"body": "This room has been replaced", "replacement_room": NEW});
+        let mut event = json!({
+            "type": "m.room.tombstone", "event_id": format!("${id}"), "sender": sender,
+            "origin_server_ts": 1_800_000_000_000i64, "content": content,
+        });
+        if is_state {
+            event["state_key"] = json!("");
+            state.upgrade.tombstone = Some(content);
+        }
+        state.events.push(event);
+        drop(state);
+        self.changed.notify_waiters();
+    }
+
+    /// Answers what is asked about the two rooms, if it is about an upgrade.
+    fn upgrade(&self, method: Method, path: &str) -> Option<(u16, Value)> {
+        let mut state = self.state.lock().unwrap();
+        let upgrade = &mut state.upgrade;
+        let none = || (404, json!({"errcode": "M_NOT_FOUND"}));
+        let path = path.strip_prefix("/_matrix/client/v3/")?.replace("%21", "!").replace("%3A", ":");
+        Some(match (method, path.as_str()) {
+            (Method::Get, "rooms/!r:hs/state/m.room.tombstone") => {
+                upgrade.tombstone.clone().map_or_else(none, |content| (200, content))
+            }
+            (Method::Get, "rooms/!r:hs/state/m.room.power_levels") => {
+                (200, json!({"users": {"@ada:hs": 100}, "state_default": 50}))
+            }
+            (Method::Get, "rooms/!new:hs/state/m.room.create/") => match &upgrade.created {
+                Some((creator, of)) => {
+                    (200, json!({"sender": creator, "content": {"predecessor": {"room_id": of}}}))
+                }
+                None => none(),
+            },
+            (Method::Get, path) if path.starts_with("rooms/!new:hs/event/") => none(),
+            (Method::Post, "join/!new:hs") if upgrade.is_open => (200, json!({"room_id": NEW})),
+            (Method::Post, "join/!new:hs") => (403, json!({"errcode": "M_FORBIDDEN"})),
+            (Method::Put, path) if path.starts_with("rooms/!new:hs/send/") => {
+                let event = format!("${}", path.rsplit('/').next().unwrap());
+                upgrade.sent.push(event.clone());
+                (200, json!({"event_id": event}))
+            }
+            _ => return None,
+        })
+    }
+
     fn say(&self, sender: &str, body: &str) {
         self.put_event(sender, json!({"msgtype": "m.text", "body": body}));
     }
@@ -221,7 +287,9 @@ impl Exchange for Homeserver {
             let body = Box::pin(stream::iter([Ok(b"good morning".to_vec().into())]));
             return Ok(ExchangeResponse { status: 200, headers: Vec::new(), body });
         }
+        let upgrade = self.upgrade(request.method, path);
         let (status, answer) = match (request.method, path) {
+            _ if is_ours && upgrade.is_some() => upgrade.unwrap(),
             _ if !is_ours => (401, json!({"errcode": "M_UNKNOWN_TOKEN"})),
             (Method::Get, "/_matrix/client/v3/account/whoami") => (200, json!({"user_id": US})),
             (Method::Get, "/_matrix/client/v3/sync") => (200, self.sync(query).await),
@@ -466,11 +534,63 @@ async fn approval_prompt_shows_the_whole_command() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn upgraded_room_is_followed_when_both_rooms_say_so() {
+    for (what, is_state, creator, predecessor, is_open, expected) in [
+        ("an upgrade", true, "@ada:hs", ROOM, true, true),
+        ("one that is joined by invitation", true, "@ada:hs", ROOM, false, true),
+        ("a message that looks like a tombstone", false, "@ada:hs", ROOM, true, false),
+        ("another predecessor", true, "@ada:hs", "!other:hs", true, false),
+        ("a creator without power", true, "@eve:hs", ROOM, true, false),
+    ] {
+        let stage = Stage::new();
+        stage.server.state.lock().unwrap().upgrade.created = Some((creator.into(), predecessor.into()));
+        stage.server.state.lock().unwrap().upgrade.is_open = is_open;
+        let (trigger, shutdown) = ShutdownTrigger::pair();
+        let running = stage.start(shutdown);
+        tokio::time::sleep(Duration::from_secs(5)).await;
+        stage.server.bury("@ada:hs", is_state);
+        tokio::time::sleep(Duration::from_secs(5)).await;
+        if !is_open {
+            // From whomever it comes.
+            stage.server.state.lock().unwrap().upgrade.is_open = true;
+            stage.server.invite(NEW, "@eve:hs");
+            tokio::time::sleep(Duration::from_secs(5)).await;
+        }
+        trigger.trigger();
+        running.await.unwrap().unwrap();
+        // As after a restart.
+        let channel = stage.channel(TOKEN);
+        let (trigger, shutdown) = ShutdownTrigger::pair();
+        let (running, assistant) = (channel.clone(), stage.assistant.clone());
+        let running = tokio::spawn(async move { running.run(assistant, shutdown).await });
+        tokio::time::sleep(Duration::from_secs(5)).await;
+        channel.send(&delivery("hi")).await.unwrap();
+        let state = stage.server.state.lock().unwrap();
+        let (old, new) = (state.order.len(), state.upgrade.sent.len());
+        assert_eq!((old, new), if expected { (0, 1) } else { (1, 0) }, "{what}");
+        let is_left = state.left.iter().any(|path| path.contains("new"));
+        assert_eq!(is_left, is_state && !expected, "{what}");
+        drop(state);
+        trigger.trigger();
+        running.await.unwrap().unwrap();
+    }
+}
+
+/// Runs a channel until it shows that it was refused.
+async fn refused(channel: &Messenger, stage: &Stage) {
+    let (_trigger, shutdown) = ShutdownTrigger::pair();
+    let is_shown = || channel.status().unwrap().state == ChannelState::Degraded;
+    tokio::select! {
+        _ = channel.run(stage.assistant.clone(), shutdown) => panic!("it asks again later"),
+        () = common::eventually("the refusal is shown", is_shown) => {}
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn wrong_token_is_reported_once_and_not_retried() {
     let stage = Stage::new();
     let channel = stage.channel("wrong");
-    let (_trigger, shutdown) = ShutdownTrigger::pair();
-    channel.run(stage.assistant.clone(), shutdown).await.unwrap();
+    refused(&channel, &stage).await;
     let status = channel.status().unwrap();
     assert_eq!(status.state, ChannelState::Degraded);
     assert!(
@@ -487,8 +607,7 @@ async fn wrong_token_is_reported_once_and_not_retried() {
 async fn a_token_of_another_account_than_the_configured_one_is_refused() {
     let stage = Stage::new();
     let channel = stage.channel_as("@somebody:hs", TOKEN);
-    let (_trigger, shutdown) = ShutdownTrigger::pair();
-    channel.run(stage.assistant.clone(), shutdown).await.unwrap();
+    refused(&channel, &stage).await;
     let status = channel.status().unwrap();
     assert_eq!(status.state, ChannelState::Degraded);
     assert!(status.detail.contains("channels.matrix.user_id") && status.detail.contains(US), "{status:?}");

@@ -246,24 +246,53 @@ async fn end_of_a_conflict_is_noticed_without_a_new_message() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn wrong_token_is_reported_once_and_not_retried() {
+async fn wrong_token_is_reported_and_asked_about_at_growing_intervals() {
     let stage = Stage::new();
     let messenger = stage.channel("1:wrong", Pairing::Invite);
-    stage.ground.start(&messenger).ended().await;
+    let running = stage.ground.start(&messenger);
     pass(86_400).await;
     let told = status(&messenger);
-    assert_eq!((told.state, stage.server.state().strangers), (ChannelState::Degraded, 1));
+    // At once, after five seconds, one minute, five minutes, and then twice an hour.
+    let asked = stage.server.state().strangers;
+    assert!(told.state == ChannelState::Degraded && (48..=53).contains(&asked), "{told:?} {asked}");
+    running.stop().await;
     assert!(told.detail.contains("channels.telegram.token") && !told.detail.contains("wrong"), "{told:?}");
     // One that is taken back while the channel runs.
     let (messenger, running) = stage.running().await;
     stage.server.state().is_revoked = true;
     stage.server.1.notify_waiters();
-    running.ended().await;
+    eventually("it is told", || status(&messenger).state == ChannelState::Degraded).await;
     let polls = stage.server.state().polls.len();
     pass(86_400).await;
-    assert_eq!(stage.server.state().polls.len(), polls);
+    assert_eq!(stage.server.state().polls.len(), polls, "it polls only when the token is known again");
     assert!(status(&messenger).detail.contains("channels.telegram.token"), "{:?}", status(&messenger));
     assert!(stage.ground.courier.texts().is_empty());
+    // And given back.
+    stage.server.state().is_revoked = false;
+    stage.server.say(7, "meanwhile", NOW);
+    pass(1_801).await;
+    assert_eq!(
+        (stage.texts(), status(&messenger).state),
+        (vec!["meanwhile".to_owned()], ChannelState::Running)
+    );
+    running.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_spurious_refusal_costs_seconds() {
+    for refusal in [401, 403, 404] {
+        let stage = Stage::new();
+        let (messenger, running) = stage.running().await;
+        // The poll that waits and the next: two programs of one server do not agree.
+        stage.front.fail(refusal, false);
+        stage.server.say(7, "first", NOW);
+        pass(1).await;
+        stage.server.say(7, "second", NOW);
+        pass(20).await;
+        assert_eq!(stage.texts(), ["first", "second"], "{refusal}");
+        assert_eq!(status(&messenger).state, ChannelState::Running, "{refusal}");
+        running.stop().await;
+    }
 }
 
 #[tokio::test(start_paused = true)]

@@ -421,8 +421,7 @@ async fn wrong_token_is_reported_once_without_showing_it() {
     let bench = Bench::new();
     let wrong = Options { token: Secret::new("wr0ng-canary"), ..bench.options() };
     let channel = whatsapp::channel(wrong, rules("whatsapp"), bench.stage.services());
-    let (_trigger, shutdown) = ShutdownTrigger::pair();
-    channel.run(bench.stage.assistant.clone(), shutdown).await.unwrap();
+    stage::refused(&channel, bench.stage.assistant.clone()).await;
     let status = channel.status().unwrap();
     assert_eq!(status.state, ChannelState::Degraded);
     assert!(

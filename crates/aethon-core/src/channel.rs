@@ -51,6 +51,11 @@ pub trait Channel: Send + Sync {
     /// Delivers. After a crash the same delivery may be handed over twice, with the same `id`.
     async fn send(&self, delivery: &Delivery) -> Result<(), DeliveryError>;
 
+    /// Returns whether deliveries may be handed over now. While they may not, they wait in the outbox, and no attempt counts.
+    fn takes_deliveries(&self) -> bool {
+        true
+    }
+
     /// Returns the channel's own status. `None` if it has nothing to say beyond that it runs.
     fn status(&self) -> Option<ChannelStatus> {
         None
@@ -119,6 +124,12 @@ impl Channels {
         Some(entry.health.lock().unwrap_or_else(PoisonError::into_inner).clone())
     }
 
+    /// Returns the names of the channels that take no deliveries now.
+    pub fn holding(&self) -> Vec<String> {
+        let holding = self.0.iter().filter(|(_, entry)| !entry.channel.takes_deliveries());
+        holding.map(|(name, _)| name.clone()).collect()
+    }
+
     /// Returns the status of the channel with this name.
     pub fn status(&self, name: &str) -> Option<ChannelStatus> {
         let own = self.0.get(name)?.channel.status();
@@ -146,6 +157,11 @@ pub trait Courier: Send + Sync {
     /// Returns whether something for this recipient has not arrived yet.
     async fn is_waiting(&self, _channel: &str, _recipient: &str) -> Result<bool> {
         Ok(false)
+    }
+
+    /// Makes everything that waits for this channel due now, because its platform can be reached again.
+    async fn recovered(&self, _channel: &str) -> Result<()> {
+        Ok(())
     }
 
     /// Records that a delivery reported as arrived has not arrived after all, according to its platform.
@@ -194,17 +210,24 @@ pub struct DeliveryError {
     pub retryable: bool,
     /// How long to wait before a retry, if the other side has said so.
     pub retry_after: Option<Duration>,
+    /// Whether it was not attempted at all, because the channel holds it back.
+    pub is_held: bool,
 }
 
 impl DeliveryError {
     /// A failure that may pass.
     pub fn passing(message: impl Into<String>) -> Self {
-        Self { message: message.into(), retryable: true, retry_after: None }
+        Self { message: message.into(), retryable: true, retry_after: None, is_held: false }
+    }
+
+    /// The channel holds it back without an attempt.
+    pub fn held(message: impl Into<String>) -> Self {
+        Self { is_held: true, ..Self::passing(message) }
     }
 
     /// A failure that will not pass.
     pub fn lasting(message: impl Into<String>) -> Self {
-        Self { message: message.into(), retryable: false, retry_after: None }
+        Self { message: message.into(), retryable: false, retry_after: None, is_held: false }
     }
 
     /// Sets the exact pause before the retry.
@@ -224,6 +247,13 @@ pub enum DeliveryOutcome {
         /// When it will be retried.
         at: Timestamp,
         /// What went wrong.
+        error: String,
+    },
+    /// It was not attempted. The channel holds it back, which does not count as an attempt.
+    Held {
+        /// When it is handed over again at the latest.
+        at: Timestamp,
+        /// What the channel waits for.
         error: String,
     },
     /// It was given up.
@@ -287,12 +317,15 @@ pub trait Outbox: Send + Sync {
     /// Stores a delivery that a turn makes while it runs; it is due at once. Returns its number.
     async fn enqueue(&self, session: &SessionId, turn: &TurnId, content: NewDelivery) -> Result<i64>;
 
-    /// Returns due deliveries, oldest first, but for each recipient only the first. A delivery behind another one to
-    /// the same recipient is not due before that.
-    async fn due(&self, now: Timestamp, limit: usize) -> Result<Vec<Delivery>>;
+    /// Returns due deliveries of all channels but these, oldest first, but for each recipient only the first. A delivery
+    /// behind another one to the same recipient is not due before that.
+    async fn due(&self, now: Timestamp, limit: usize, but: &[String]) -> Result<Vec<Delivery>>;
 
-    /// Returns when the next one is due, if any is waiting.
-    async fn next_due(&self) -> Result<Option<Timestamp>>;
+    /// Returns when the next one of all channels but these is due, if any is waiting.
+    async fn next_due(&self, but: &[String]) -> Result<Option<Timestamp>>;
+
+    /// Makes everything that waits for this channel due now. Returns how many deliveries that brings forward.
+    async fn make_due(&self, channel: &str) -> Result<usize>;
 
     /// Records the outcome of an attempt.
     async fn settle(&self, id: i64, outcome: DeliveryOutcome) -> Result<()>;

@@ -27,8 +27,10 @@ const DUE: &str =
     "SELECT id, session, turn, channel, recipient, text, expires_at, attempts, attachments, outside, is_reply
     FROM outbox
     WHERE id IN (SELECT min(id) FROM outbox INDEXED BY outbox_due WHERE due_at <= ?1
+            AND channel NOT IN (SELECT value FROM json_each(?3))
         GROUP BY channel, coalesce(recipient, id)) ORDER BY id LIMIT ?2";
-const NEXT_DUE: &str = "SELECT min(due_at) FROM outbox WHERE due_at IS NOT NULL";
+const NEXT_DUE: &str = "SELECT due_at FROM outbox INDEXED BY outbox_due WHERE due_at IS NOT NULL
+    AND channel NOT IN (SELECT value FROM json_each(?1)) ORDER BY due_at LIMIT 1";
 
 #[async_trait]
 impl Outbox for Store {
@@ -37,16 +39,24 @@ impl Outbox for Store {
         Ok(self.write(move |sql| insert(sql, (&session, &turn), &content, now)).await?)
     }
 
-    async fn due(&self, now: Timestamp, limit: usize) -> CoreResult<Vec<Delivery>> {
-        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-        let read = move |sql: &Sql<'_>| Ok(sql.all(DUE, [to_millis(now), limit], delivery)?);
+    async fn due(&self, now: Timestamp, limit: usize, but: &[String]) -> CoreResult<Vec<Delivery>> {
+        let (limit, but) = (i64::try_from(limit).unwrap_or(i64::MAX), to_json(&but)?);
+        let read = move |sql: &Sql<'_>| Ok(sql.all(DUE, params![to_millis(now), limit, but], delivery)?);
         let deliveries = self.read(read).await?;
         Ok(deliveries.into_iter().flatten().collect())
     }
 
-    async fn next_due(&self) -> CoreResult<Option<Timestamp>> {
-        let next = self.read(|sql| Ok(sql.one(NEXT_DUE, [], |row| row.get::<_, Option<i64>>(0))?)).await?;
+    async fn next_due(&self, but: &[String]) -> CoreResult<Option<Timestamp>> {
+        let but = to_json(&but)?;
+        let next = self.read(move |sql| Ok(sql.first(NEXT_DUE, [&but], |row| row.get::<_, i64>(0))?)).await?;
         Ok(next.map(from_millis))
+    }
+
+    async fn make_due(&self, channel: &str) -> CoreResult<usize> {
+        const MAKE_DUE: &str =
+            "UPDATE outbox INDEXED BY outbox_due SET due_at = ?2 WHERE due_at > ?2 AND channel = ?1";
+        let (channel, now) = (channel.to_owned(), self.now());
+        Ok(self.write(move |sql| Ok(sql.execute(MAKE_DUE, params![channel, now])?)).await?)
     }
 
     async fn settle(&self, id: i64, outcome: DeliveryOutcome) -> CoreResult<()> {
@@ -159,6 +169,7 @@ fn settle(sql: &Sql<'_>, id: i64, outcome: &DeliveryOutcome, now: i64) -> Result
     const SETTLE: &str =
         "UPDATE outbox SET attempts = attempts + 1, due_at = ?2, settled_at = ?3, is_delivered = ?4,
         error = ?5 WHERE id = ?1 AND due_at IS NOT NULL";
+    const HOLD: &str = "UPDATE outbox SET due_at = ?2, error = ?3 WHERE id = ?1 AND due_at IS NOT NULL";
     const RETURN: &str = "UPDATE outbox SET is_delivered = 0, error = ?2 WHERE id = ?1 AND is_delivered = 1";
     const EXISTS: &str = "SELECT 1 FROM outbox WHERE id = ?1";
     let changed = match outcome {
@@ -166,6 +177,12 @@ fn settle(sql: &Sql<'_>, id: i64, outcome: &DeliveryOutcome, now: i64) -> Result
         DeliveryOutcome::Retry { at, error } => {
             let at = to_millis(*at);
             let changed = sql.execute(SETTLE, params![id, at, None::<i64>, false, error])?;
+            hold_back(sql, id, at)?;
+            Ok(changed)
+        }
+        DeliveryOutcome::Held { at, error } => {
+            let at = to_millis(*at);
+            let changed = sql.execute(HOLD, params![id, at, error])?;
             hold_back(sql, id, at)?;
             Ok(changed)
         }

@@ -32,7 +32,7 @@ async fn acknowledged_writes_survive_a_restart() {
     assert_eq!(record.reply.unwrap(), *finish(&done, S, "hi there").reply);
     let left: Vec<_> = home.store.unfinished().await.unwrap().into_iter().map(|record| record.turn).collect();
     assert_eq!(left, [running, queued]);
-    assert_eq!(home.store.due(start(), 10).await.unwrap()[0].content, delivery("news", 600));
+    assert_eq!(home.store.due(start(), 10, &[]).await.unwrap()[0].content, delivery("news", 600));
     assert_eq!(home.store.get("m", &[[7; 32]]).await.unwrap(), [Some(vec![0.5])]);
 }
 

@@ -48,7 +48,7 @@ fn at(seconds: i64) -> Timestamp {
 }
 
 async fn due(home: &Home, seconds: i64) -> Vec<(i64, String, u32)> {
-    let due = home.store.due(at(seconds), 10).await.unwrap();
+    let due = home.store.due(at(seconds), 10, &[]).await.unwrap();
     due.into_iter().map(|delivery| (delivery.id, delivery.content.text, delivery.attempts)).collect()
 }
 

@@ -64,14 +64,24 @@ impl Outbox for Rows {
         unreachable!("the worker only takes out")
     }
 
-    async fn due(&self, now: Timestamp, limit: usize) -> Result<Vec<Delivery>> {
+    async fn due(&self, now: Timestamp, limit: usize, but: &[String]) -> Result<Vec<Delivery>> {
         let rows = self.rows.lock().unwrap();
-        let due = rows.iter().filter(|(_, at)| *at <= now).map(|(delivery, _)| delivery.clone());
+        let due = rows
+            .iter()
+            .filter(|(row, at)| *at <= now && !but.contains(&row.content.channel))
+            .map(|(delivery, _)| delivery.clone());
         Ok(due.take(limit).collect())
     }
 
-    async fn next_due(&self) -> Result<Option<Timestamp>> {
-        Ok(self.rows.lock().unwrap().iter().map(|(_, at)| *at).min())
+    async fn next_due(&self, but: &[String]) -> Result<Option<Timestamp>> {
+        let rows = self.rows.lock().unwrap();
+        Ok(rows.iter().filter(|(row, _)| !but.contains(&row.content.channel)).map(|(_, at)| *at).min())
+    }
+
+    async fn make_due(&self, channel: &str) -> Result<usize> {
+        let mut rows = self.rows.lock().unwrap();
+        let waiting = rows.iter_mut().filter(|(row, _)| row.content.channel == channel);
+        Ok(waiting.map(|(_, at)| *at = (*at).min(now())).count())
     }
 
     async fn undelivered(&self, _state: DeliveryState, _limit: usize) -> Result<DeliveryPage> {
@@ -98,6 +108,10 @@ impl Outbox for Rows {
                 rows[place].1 = at;
                 rows[place].0.attempts += 1;
                 format!("{id} again in {} s", at.duration_since(now()).as_secs())
+            }
+            DeliveryOutcome::Held { at, .. } => {
+                rows[place].1 = at;
+                format!("{id} held for {} s", at.duration_since(now()).as_secs())
             }
             DeliveryOutcome::Failed { error } | DeliveryOutcome::Returned { error } => {
                 rows.remove(place);

@@ -36,6 +36,26 @@ const UNKNOWN_MESSAGE: u64 = 10008;
 /// The message belongs to someone else.
 const FOREIGN_MESSAGE: u64 = 50005;
 
+/// Codes of a 403 or 404 about the recipient or the content. Any other may be a slip.
+const FINAL: [u64; 15] = [
+    10003,   // no such channel
+    10004,   // no such server
+    10013,   // no such person
+    50001,   // no access
+    50007,   // the person takes no messages
+    50008,   // no channel for text
+    50009,   // stricter verification
+    50013,   // no permission
+    50019,   // not pinnable there
+    50083,   // an archived thread
+    50278,   // no server in common
+    160_005, // a locked thread
+    200_000, // moderation
+    200_001, 240_000,
+];
+/// The code of a token that is not valid.
+const UNAUTHORIZED: u64 = 40001;
+
 /// The body of a request.
 pub(super) enum Body {
     Nothing,
@@ -179,7 +199,7 @@ fn read(answer: &RestAnswer) -> Result<Value, Failure> {
     match answer.status {
         204 => Ok(Value::Null),
         200..=299 if !told.is_null() => Ok(told),
-        401 => Err(Failure::Token(
+        status if status == 401 || code == UNAUTHORIZED => Err(Failure::Token(
             "Discord does not take the token (401); set channels.discord.token to the one from the developer portal"
                 .to_owned(),
         )),
@@ -190,6 +210,8 @@ fn read(answer: &RestAnswer) -> Result<Value, Failure> {
         400..=499 if code == UNKNOWN_MESSAGE || code == FOREIGN_MESSAGE => {
             Err(Failure::Fault(Fault::Gone(message)))
         }
+        403 | 404 if !FINAL.contains(&code) => Err(Failure::Fault(Fault::Unclear(message))),
+        400..=499 if code == 0 => Err(Failure::Fault(Fault::Unclear(message))),
         400..=499 => Err(Failure::Fault(Fault::Refused(message))),
         // A keyed message can safely be sent again.
         _ => Err(Failure::Fault(Fault::Doubtful(message))),

@@ -114,7 +114,7 @@ impl<'d> Gateway<'d> {
         let opened = Socket::open(self.discord.dial(), &address, self.discord.api().base()).await;
         let socket = self.socket.insert(opened.map_err(broken)?);
         let hello = timeout(HELLO, socket.next(HELLO)).await;
-        let hello = hello.map_err(|_| Stop::again("Discord does not greet on the gateway"))?;
+        let hello = hello.map_err(|_| Stop::outage("Discord does not greet on the gateway"))?;
         let hello = hello.map_err(broken)?;
         let interval = hello["d"]["heartbeat_interval"].as_u64().filter(|_| hello["op"] == 10);
         let interval = interval.ok_or_else(|| Stop::again("Discord does not greet on the gateway"))?;
@@ -141,9 +141,10 @@ impl<'d> Gateway<'d> {
     /// Decides what a closed socket means for the session and the channel.
     async fn ended(&mut self, intake: &Intake, ended: Ended) -> Stop {
         let useless = |why: &str| Stop::Useless(format!("Discord ended the session: {why}"));
+        let refused = |why: &str| Stop::Refused(format!("Discord ended the session: {why}"));
         match ended.code {
-            Some(4004) => useless("it does not take the token (4004); set channels.discord.token"),
-            Some(4013 | 4014) => useless(
+            Some(4004) => refused("it does not take the token (4004); set channels.discord.token"),
+            Some(4013 | 4014) => refused(
                 "an intent is not allowed (4014); switch on the message content intent in the developer portal, or set channels.discord.message_content = false",
             ),
             Some(code @ 4010..=4012) => useless(&format!("it will not take this version ({code})")),
@@ -286,7 +287,7 @@ impl<'l> Listening<'l> {
             Some(()) = self.answers.next() => Ok(Step::Nothing),
             () = sleep_until(self.next_beat) => {
                 if !std::mem::take(&mut self.acknowledged) {
-                    return Err(Broken::Stop(Stop::again("Discord has gone quiet")));
+                    return Err(Broken::Stop(Stop::outage("Discord has gone quiet")));
                 }
                 self.next_beat = Instant::now() + self.interval;
                 let seq = self.seq;
@@ -426,7 +427,7 @@ async fn store(intake: &Intake, session: &Session) -> Result<(), Stop> {
 }
 
 fn broken(ended: Ended) -> Stop {
-    Stop::again(format!("Discord's gateway: {}", ended.message))
+    Stop::outage(format!("Discord's gateway: {}", ended.message))
 }
 
 /// Returns a number between 0 and 1, so that many bots that start together do not all send heartbeats at once.

@@ -35,6 +35,8 @@ pub fn channel(options: Options, rules: Rules, services: ChannelServices) -> Mes
 const MAX_TEXT: usize = 1990;
 /// The minimum interval between messages and edits: Discord allows five in five seconds.
 const PACE: Duration = Duration::from_millis(1100);
+/// The minimum interval between all messages and edits: Discord allows fifty requests a second.
+const PACE_OF_ALL: Duration = Duration::from_millis(25);
 /// The largest file that can be sent, in bytes.
 const MAX_FILE: usize = 10 << 20;
 /// The longest nonce of a message.
@@ -217,7 +219,12 @@ fn named(key: &str) -> String {
 impl Platform for Discord {
     fn dialect(&self) -> Dialect {
         let fit = Fit { measure: Measure::Discord, length: MAX_TEXT, spans: 200 };
-        Dialect { sends_once: true, splits_at: Some(2000), ..Dialect::chat(fit, |_| PACE) }
+        Dialect {
+            sends_once: true,
+            splits_at: Some(2000),
+            pace_of_all: PACE_OF_ALL,
+            ..Dialect::chat(fit, |_| PACE)
+        }
     }
 
     async fn post(&self, chat: &str, content: Content<'_>, key: &str) -> std::result::Result<String, Fault> {
@@ -260,6 +267,11 @@ impl Platform for Discord {
 
     async fn fetch(&self, file: &RemoteFile) -> std::result::Result<Vec<u8>, Fault> {
         self.api.fetch(&file.handle, self.most_file.saturating_add(1)).await
+    }
+
+    async fn identify(&self) -> std::result::Result<(), Fault> {
+        self.us().await?;
+        Ok(())
     }
 
     async fn inspect(&self) -> Vec<Check> {

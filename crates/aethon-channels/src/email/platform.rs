@@ -225,6 +225,10 @@ impl Platform for Mail {
         }
     }
 
+    async fn identify(&self) -> std::result::Result<(), Fault> {
+        self.smtp.look().await
+    }
+
     async fn inspect(&self) -> Vec<Check> {
         let imap = async {
             let mut imap = Imap::open(&self.options, &self.credentials, self.most).await?;

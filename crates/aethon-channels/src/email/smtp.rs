@@ -58,7 +58,9 @@ impl Smtp {
         match timeout(TIMEOUT, asked).await {
             Ok(Ok(Ok(()))) => Ok(()),
             Ok(Ok(Err(error))) => Err(match (self.fault(&error), &self.account.proof) {
-                (Fault::Refused(message), Proof::Tokens(tokens)) if tokens.refused(&proof) => {
+                (Fault::Refused(message) | Fault::Identity(message), Proof::Tokens(tokens))
+                    if tokens.refused(&proof) =>
+                {
                     Fault::later(message)
                 }
                 (fault, _) => fault,
@@ -115,7 +117,7 @@ impl Smtp {
         let is_about_tokens = matches!(self.account.proof, Proof::Tokens(_))
             && ["challenge", "authentication mechanism"].iter().any(|word| text.contains(word));
         if is_sign_in || is_about_tokens {
-            return Fault::Refused(format!("{message}; {}", self.account.keys()));
+            return Fault::Identity(format!("{message}; {}", self.account.keys()));
         }
         match error {
             error if error.is_permanent() || error.is_client() => Fault::Refused(message),

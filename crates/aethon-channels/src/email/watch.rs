@@ -72,8 +72,9 @@ impl ReceiveLoop for Watch<'_> {
 impl From<Failure> for Stop {
     fn from(failure: Failure) -> Self {
         match failure {
-            Failure::Login(message) => Self::Useless(message),
-            Failure::Refused(message) | Failure::Broken(message) => Self::again(message),
+            Failure::Login(message) => Self::Refused(message),
+            Failure::Refused(message) => Self::again(message),
+            Failure::Broken(message) => Self::Outage(message),
         }
     }
 }

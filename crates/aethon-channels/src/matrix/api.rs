@@ -68,6 +68,11 @@ impl Api {
         self.json(&self.exchange, Method::Post, path, Some(body), TIMEOUT).await
     }
 
+    /// Leaves a room.
+    pub(super) async fn leave(&self, room: &str) -> Result<Value, Failure> {
+        self.post(&format!("/_matrix/client/v3/rooms/{}/leave", encoded(room)), &serde_json::json!({})).await
+    }
+
     /// Uploads a file and returns its address.
     pub(super) async fn upload(&self, name: &str, mime: &str, bytes: Vec<u8>) -> Result<String, Failure> {
         let path = format!("/_matrix/media/v3/upload?filename={}", encoded(name));
@@ -153,9 +158,15 @@ fn read(status: u16, answer: &[u8]) -> Result<Value, Failure> {
     let message = format!("the homeserver: {status} {word}");
     match status {
         200..=299 if told.is_object() => Ok(told),
-        401 => Err(Failure::Token(format!(
-            "the homeserver does not take the token ({word}); set channels.matrix.token to one of the bot's account"
-        ))),
+        401 if matches!(word.as_str(), "M_UNKNOWN_TOKEN" | "M_MISSING_TOKEN") => {
+            Err(Failure::Token(format!(
+                "the homeserver does not take the token ({word}); set channels.matrix.token to one of the bot's account"
+            )))
+        }
+        401 => Err(Failure::Fault(Fault::Unclear(message))),
+        403 if word != "M_FORBIDDEN" => Err(Failure::Fault(Fault::Unclear(message))),
+        404 if word != "M_NOT_FOUND" => Err(Failure::Fault(Fault::Unclear(message))),
+        400..=499 if told["errcode"].is_null() => Err(Failure::Fault(Fault::Unclear(message))),
         400..=499 => Err(Failure::Fault(Fault::Refused(message))),
         502 | 503 => Err(Failure::Fault(Fault::later(message))),
         _ => Err(Failure::Fault(Fault::Doubtful(message))),

@@ -6,6 +6,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
 use super::api::Api;
+use super::upgrades::{self, Moves};
 use crate::rest::encoded;
 use crate::talk::{Failure, Fault, Intake, Sender, Stop};
 
@@ -20,12 +21,16 @@ const STRANGE: &str = "strange:";
 /// How many of them we may be in at once.
 const MAX_STRANGE: usize = 3;
 
-/// Accepts an invitation from a permitted person and remembers any other.
+/// Accepts an invitation from a permitted person, or to a room that replaces one of ours, and remembers any other.
 pub(super) async fn invited(
-    (api, intake): (&Api, &Intake),
+    (api, moves): (&Api, &Moves),
+    intake: &Intake,
     us: &str,
     (room, invite): (&str, &Value),
 ) -> Result<(), Stop> {
+    if upgrades::invited((api, moves), intake, room).await? {
+        return Ok(());
+    }
     let Some(inviter) = inviter(invite, us) else {
         tracing::debug!(channel = "matrix", room, "it is not clear who sent an invitation");
         return Ok(());
@@ -34,6 +39,7 @@ pub(super) async fn invited(
         join(api, room).await?;
         return Ok(());
     }
+    intake.note_knock(inviter);
     if intake.records().list("matrix", INVITED, MAX_INVITED).await?.len() < MAX_INVITED {
         let until = Some(intake.now() + REMEMBERED);
         intake.records().put("matrix", &format!("{INVITED}{room}"), inviter, until).await?;
@@ -88,8 +94,8 @@ async fn join(api: &Api, room: &str) -> Result<(), Stop> {
 }
 
 async fn leave(api: &Api, room: &str) -> Result<(), Stop> {
-    match api.post(&format!("/_matrix/client/v3/rooms/{}/leave", encoded(room)), &json!({})).await {
-        Ok(_) => tracing::info!(channel = "matrix", room, "a room was left whose owner was not paired"),
+    match api.leave(room).await {
+        Ok(_) => tracing::info!(channel = "matrix", room, "a room was left"),
         // We are no longer a member.
         Err(Failure::Fault(Fault::Refused(message))) => {
             tracing::debug!(channel = "matrix", room, message, "a room could not be left");

@@ -13,6 +13,7 @@ mod invitations;
 mod markup;
 mod platform;
 mod sync;
+mod upgrades;
 
 use std::sync::Arc;
 

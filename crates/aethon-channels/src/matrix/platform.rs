@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use aethon_core::channel::ChannelRecords;
 use aethon_core::ids::unique;
 use async_trait::async_trait;
 use base64::Engine as _;
@@ -10,15 +11,16 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
 use super::api::Api;
+use super::upgrades::Moves;
 use super::{Options, form};
 use crate::options::{ChannelServices, Rules};
 use crate::rest::encoded;
-use crate::talk::{Check, Content, Dialect, EYES, Fault, Messenger, Platform, RemoteFile};
+use crate::talk::{Check, Content, Dialect, EYES, Failure, Fault, Messenger, Platform, RemoteFile};
 use crate::text::{Fit, Measure};
 
 /// Creates the channel.
 pub fn channel(options: Options, rules: Rules, services: ChannelServices) -> Messenger {
-    Messenger::new(Arc::new(Matrix::new(options)), is_recipient, rules, services)
+    Messenger::new(Arc::new(Matrix::new(options, services.records.clone())), is_recipient, rules, services)
 }
 
 /// The longest message in bytes. An event may have 65,536, and an edit contains its text three times, once as HTML.
@@ -30,19 +32,47 @@ const TYPING: u64 = 6000;
 
 pub(super) struct Matrix {
     pub(super) api: Api,
+    pub(super) moves: Moves,
     /// Our account, once it is known.
     us: tokio::sync::OnceCell<String>,
 }
 
 impl Matrix {
-    pub(super) fn new(options: Options) -> Self {
-        Self { api: Api::new(options), us: tokio::sync::OnceCell::new() }
+    pub(super) fn new(options: Options, records: Arc<dyn ChannelRecords>) -> Self {
+        Self { api: Api::new(options), moves: Moves::new(records), us: tokio::sync::OnceCell::new() }
     }
 
-    async fn send(&self, room: &str, content: &Value, key: &str) -> std::result::Result<String, Fault> {
+    async fn send(&self, chat: &str, content: &Value, key: &str) -> std::result::Result<String, Fault> {
+        let room = &self.moves.now(chat);
         let path = format!("/_matrix/client/v3/rooms/{}/send/m.room.message/{}", encoded(room), encoded(key));
-        let sent = self.api.put(&path, content).await?;
+        let sent = match self.api.put(&path, content).await.map_err(Fault::from) {
+            Err(Fault::Refused(message)) if message.contains(" 403 ") || message.contains(" 404 ") => {
+                return Err(self.judged(room, message).await);
+            }
+            other => other?,
+        };
         Ok(sent["event_id"].as_str().unwrap_or_default().to_owned())
+    }
+
+    /// Returns whether a message is in this room.
+    async fn is_there(&self, room: &str, message: &str) -> std::result::Result<bool, Fault> {
+        let path = format!("/_matrix/client/v3/rooms/{}/event/{}", encoded(room), encoded(message));
+        match self.api.get(&path).await.map_err(Fault::from) {
+            Ok(_) => Ok(true),
+            Err(Fault::Refused(_)) => Ok(false),
+            Err(fault) => Err(fault),
+        }
+    }
+
+    /// Returns what a refusal means: it is final if we are not in the room, and may be a slip if we are.
+    async fn judged(&self, room: &str, message: String) -> Fault {
+        let path = format!("/_matrix/client/v3/rooms/{}/joined_members", encoded(room));
+        match (self.api.account().await.map_err(Fault::from), self.api.get(&path).await) {
+            (Err(fault @ Fault::Identity(_)), _) => fault,
+            (Ok(_), Err(Failure::Fault(Fault::Refused(_)))) => Fault::Refused(message),
+            (Ok(us), Ok(members)) if members["joined"][&us].is_null() => Fault::Refused(message),
+            _ => Fault::Unclear(message),
+        }
     }
 
     /// Builds the content of a message. A file is uploaded.
@@ -63,6 +93,12 @@ impl Matrix {
             _ => return Err(Fault::no_such_form()),
         };
         Ok(content)
+    }
+
+    /// Returns the room and the thread of a recipient. Threads stay behind when a room is upgraded.
+    fn place<'c>(&self, chat: &'c str) -> (&'c str, Option<&'c str>) {
+        let (room, thread) = place(chat);
+        (room, thread.filter(|_| !self.moves.has_moved(room)))
     }
 
     async fn us(&self) -> std::result::Result<&String, Fault> {
@@ -108,7 +144,7 @@ impl Platform for Matrix {
     }
 
     async fn post(&self, chat: &str, content: Content<'_>, key: &str) -> std::result::Result<String, Fault> {
-        let (room, thread) = place(chat);
+        let (room, thread) = self.place(chat);
         let content = in_thread(self.content(content).await?, thread);
         self.send(room, &content, key).await
     }
@@ -120,7 +156,7 @@ impl Platform for Matrix {
         key: &str,
         question: &str,
     ) -> std::result::Result<String, Fault> {
-        let (room, thread) = place(chat);
+        let (room, thread) = self.place(chat);
         let content = in_thread(form::replying(self.content(content).await?, question), thread);
         self.send(room, &content, key).await
     }
@@ -129,12 +165,17 @@ impl Platform for Matrix {
         let Content::Text { text, .. } = content else {
             return Err(Fault::Gone("a file takes no message's place".into()));
         };
-        self.send(place(chat).0, &form::replacement(text, message), &unique()).await.map(drop)
+        let room = place(chat).0;
+        if self.moves.has_moved(room) && !self.is_there(&self.moves.now(room), message).await? {
+            return Err(Fault::Gone("the message stayed in the room before the upgrade".into()));
+        }
+        self.send(room, &form::replacement(text, message), &unique()).await.map(drop)
     }
 
     async fn typing(&self, chat: &str) -> std::result::Result<(), Fault> {
         let us = self.us().await?;
-        let path = format!("/_matrix/client/v3/rooms/{}/typing/{}", encoded(place(chat).0), encoded(us));
+        let room = self.moves.now(place(chat).0);
+        let path = format!("/_matrix/client/v3/rooms/{}/typing/{}", encoded(&room), encoded(us));
         self.api.put(&path, &json!({"typing": true, "timeout": TYPING})).await?;
         Ok(())
     }
@@ -142,7 +183,7 @@ impl Platform for Matrix {
     async fn acknowledge(&self, chat: &str, message: &str) -> std::result::Result<String, Fault> {
         let path = format!(
             "/_matrix/client/v3/rooms/{}/send/m.reaction/{}",
-            encoded(place(chat).0),
+            encoded(&self.moves.now(place(chat).0)),
             encoded(&format!("eyes{message}"))
         );
         let relation = json!({"rel_type": "m.annotation", "event_id": message, "key": EYES});
@@ -163,7 +204,7 @@ impl Platform for Matrix {
         };
         let path = format!(
             "/_matrix/client/v3/rooms/{}/redact/{}/{}",
-            encoded(place(chat).0),
+            encoded(&self.moves.now(place(chat).0)),
             encoded(&reaction),
             encoded(&format!("seen{message}"))
         );
@@ -177,6 +218,11 @@ impl Platform for Matrix {
             file.handle.strip_prefix("mxc://").and_then(|place| place.split_once('/')).ok_or_else(wrong)?;
         let path = format!("/_matrix/client/v1/media/download/{}/{}", encoded(server), encoded(media));
         Ok(self.api.download(&path).await?)
+    }
+
+    async fn identify(&self) -> std::result::Result<(), Fault> {
+        self.api.account().await?;
+        Ok(())
     }
 
     async fn inspect(&self) -> Vec<Check> {

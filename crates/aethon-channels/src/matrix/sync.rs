@@ -1,7 +1,8 @@
 //! The sync loop: events are passed to the intake, and only then is the position stored from which the next sync
 //! continues.
 //!
-//! The first start begins with events from then on. If the server leaves a gap because too much happened at once, the
+//! The first start begins with events from then on, judged by their times, so that what is written while the channel signs in is
+//! answered, and a crash before the first sync is through loses none of it. If the server leaves a gap because too much happened at once, the
 //! missing messages are fetched.
 
 use super::platform::Matrix;
@@ -10,12 +11,13 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use jiff::Timestamp;
 use serde_json::Value;
 
 use super::api::Api;
 use super::context::Context;
 use super::inbound::Us;
-use super::{content, invitations};
+use super::{content, invitations, upgrades};
 use crate::rest::encoded;
 use crate::talk::{self, Failure, Fault, Intake, ReceiveLoop, Receiver, Sender, Stop};
 
@@ -24,21 +26,23 @@ pub const POLL: Duration = Duration::from_secs(30);
 
 /// Where the position is stored.
 const SINCE: &str = "since";
+/// Where the time of the first start is stored, until the first sync is through.
+const BEGUN: &str = "begun";
 /// How many pages of a gap are fetched.
 const MAX_PAGES: usize = 20;
 /// Which events of rooms are requested.
-const FILTER: &str = r#"{"presence":{"types":[]},"account_data":{"types":[]},"room":{"ephemeral":{"types":[]},"account_data":{"types":[]},"state":{"lazy_load_members":true,"types":["m.room.member"]},"timeline":{"limit":50}}}"#;
+const FILTER: &str = r#"{"presence":{"types":[]},"account_data":{"types":[]},"room":{"ephemeral":{"types":[]},"account_data":{"types":[]},"state":{"lazy_load_members":true,"types":["m.room.member","m.room.tombstone"]},"timeline":{"limit":50}}}"#;
 const ENCRYPTED: &str = "I cannot read encrypted rooms. Please write to me in a room without encryption.";
 
 /// Receives events for an account, once it is signed in.
 pub(super) struct SyncLoop<'a> {
-    api: &'a Api,
+    matrix: &'a Matrix,
     session: Option<Session>,
 }
 
 impl<'a> SyncLoop<'a> {
-    pub(super) fn new(api: &'a Api) -> Self {
-        Self { api, session: None }
+    pub(super) fn new(matrix: &'a Matrix) -> Self {
+        Self { matrix, session: None }
     }
 }
 
@@ -46,9 +50,9 @@ impl<'a> SyncLoop<'a> {
 impl ReceiveLoop for SyncLoop<'_> {
     async fn round(&mut self, intake: &Intake) -> Result<(), Stop> {
         match &mut self.session {
-            Some(session) => session.round(self.api, intake).await,
+            Some(session) => session.round(self.matrix, intake).await,
             None => {
-                self.session = Some(Session::begin(self.api, intake).await?);
+                self.session = Some(Session::begin(self.matrix, intake).await?);
                 Ok(())
             }
         }
@@ -59,6 +63,8 @@ impl ReceiveLoop for SyncLoop<'_> {
 struct Session {
     us: String,
     since: Option<String>,
+    /// Before the first sync: messages until then are history.
+    begun: Option<Timestamp>,
     /// The number of people in each room, as far as known.
     members: BTreeMap<String, u64>,
     /// What messages refer to.
@@ -69,19 +75,23 @@ struct Session {
 }
 
 impl Session {
-    async fn begin(api: &Api, intake: &Intake) -> Result<Self, Stop> {
+    async fn begin(matrix: &Matrix, intake: &Intake) -> Result<Self, Stop> {
+        let api = &matrix.api;
         if !api.has_token() {
-            return Err(Failure::Token("channels.matrix.token is empty".into()).into());
+            return Err(Stop::Useless("channels.matrix.token is empty".into()));
         }
-        let us = api.account().await?;
         let since = intake.records().get("matrix", SINCE).await?;
+        let begun = if since.is_none() { Some(first_start(intake).await?) } else { None };
+        matrix.moves.load().await?;
+        let us = api.account().await?;
         tracing::info!(channel = "matrix", account = us, "the channel runs");
         intake.health().runs(Some(&us));
         let context = Context::new(named(api, &us).await);
-        Ok(Self { us, since, members: BTreeMap::new(), context, has_failed: false })
+        Ok(Self { us, since, begun, members: BTreeMap::new(), context, has_failed: false })
     }
 
-    async fn round(&mut self, api: &Api, intake: &Intake) -> Result<(), Stop> {
+    async fn round(&mut self, matrix: &Matrix, intake: &Intake) -> Result<(), Stop> {
+        let api = &matrix.api;
         let is_first = self.since.is_none();
         let wait = if is_first || self.has_failed { 0 } else { POLL.as_millis() };
         let since = self.since.as_ref().map(|since| format!("&since={}", encoded(since))).unwrap_or_default();
@@ -91,30 +101,44 @@ impl Session {
         let answer = asked?;
         intake.health().runs(None);
         for (room, invite) in answer["rooms"]["invite"].as_object().into_iter().flatten() {
-            invitations::invited((api, intake), &self.us, (room, invite)).await?;
+            invitations::invited((api, &matrix.moves), intake, &self.us, (room, invite)).await?;
         }
         invitations::process_invitations(api, intake).await?;
         for (room, joined) in answer["rooms"]["join"].as_object().into_iter().flatten() {
             self.note_members(room, joined);
-            if !is_first {
-                self.room(api, intake, (room, joined)).await?;
-            }
+            self.room(matrix, intake, (room, joined)).await?;
         }
         if let Some(next) = answer["next_batch"].as_str() {
             intake.records().put("matrix", SINCE, next, None).await?;
-            self.since = Some(next.to_owned());
+            (self.since, self.begun) = (Some(next.to_owned()), None);
         }
         Ok(())
     }
 
-    async fn room(&mut self, api: &Api, intake: &Intake, (room, joined): (&str, &Value)) -> Result<(), Stop> {
+    async fn room(
+        &mut self,
+        matrix: &Matrix,
+        intake: &Intake,
+        (room, joined): (&str, &Value),
+    ) -> Result<(), Stop> {
+        let (api, chat) = (&matrix.api, matrix.moves.first(room));
         let timeline = &joined["timeline"];
         let mut events = match timeline["limited"] == true {
             true => self.gap(api, room, &timeline["prev_batch"]).await?,
             false => Vec::new(),
         };
-        events.extend(timeline["events"].as_array().cloned().unwrap_or_default());
+        let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
+        events.extend(list(&timeline["events"]));
+        // A gap may hide a tombstone, which is then part of the state.
+        events.extend(list(&joined["state"]["events"]).into_iter().filter(is_tombstone));
         for event in events {
+            if self.is_history(&event) {
+                continue;
+            }
+            if is_tombstone(&event) {
+                upgrades::replaced((api, &matrix.moves), intake, (room, &event)).await?;
+                continue;
+            }
             if event["type"] == "m.room.member" {
                 self.context.note_member(&event);
                 // Requested again when needed.
@@ -129,12 +153,13 @@ impl Session {
                 let sender = event["sender"].as_str().unwrap_or_default();
                 let sender = Sender { id: sender.to_owned(), name: None, group: None };
                 if is_private && sender.id != self.us && intake.may_write(&sender).await? {
-                    intake.tell(room, "encrypted", ENCRYPTED).await?;
+                    intake.tell(&chat, "encrypted", ENCRYPTED).await?;
                 }
                 continue;
             }
             let arrival = self.context.arrival((api, intake), room, &event, is_private).await?;
             if let Some((arrival, thread)) = arrival {
+                let arrival = upgrades::under_first_name(arrival, room, &chat);
                 intake.arrive(arrival).await?;
                 if let Some(thread) = thread {
                     thread.store(intake).await?;
@@ -168,6 +193,12 @@ impl Session {
         }
         newest_first.reverse();
         Ok(newest_first)
+    }
+
+    /// Returns whether something was there before the first start.
+    fn is_history(&self, event: &Value) -> bool {
+        let at = event["origin_server_ts"].as_i64().and_then(|at| Timestamp::from_millisecond(at).ok());
+        self.begun.is_some_and(|begun| at.is_none_or(|at| at <= begun))
     }
 
     fn note_members(&mut self, room: &str, joined: &Value) {
@@ -206,9 +237,24 @@ async fn named(api: &Api, us: &str) -> Us {
     named
 }
 
+fn is_tombstone(event: &Value) -> bool {
+    event["type"] == "m.room.tombstone"
+}
+
+/// Returns the time of the first start, and stores it if this is the first.
+async fn first_start(intake: &Intake) -> Result<Timestamp, Stop> {
+    let stored = intake.records().get("matrix", BEGUN).await?.and_then(|begun| begun.parse().ok());
+    if let Some(begun) = stored.and_then(|begun| Timestamp::from_millisecond(begun).ok()) {
+        return Ok(begun);
+    }
+    let begun = intake.now();
+    intake.records().put("matrix", BEGUN, &begun.as_millisecond().to_string(), None).await?;
+    Ok(begun)
+}
+
 #[async_trait]
 impl Receiver for Matrix {
     async fn receive(&self, intake: &Intake, shutdown: Shutdown) -> aethon_core::error::Result<()> {
-        talk::receive(&mut SyncLoop::new(&self.api), intake, shutdown).await
+        talk::receive(&mut SyncLoop::new(self), intake, shutdown).await
     }
 }

@@ -27,6 +27,17 @@ const TOKEN: [&str; 8] = [
     "no_permission",
     "org_login_required",
 ];
+/// Error codes about our access as a whole, which may come and go.
+const UNCLEAR: [&str; 8] = [
+    "access_denied",
+    "accesslimited",
+    "ekm_access_denied",
+    "enterprise_is_restricted",
+    "team_access_not_granted",
+    "two_factor_setup_required",
+    "request_not_allowed",
+    "org_resource_disabled",
+];
 /// Error codes for a message that can no longer be edited.
 const GONE: [&str; 5] = [
     "message_not_found",
@@ -166,7 +177,7 @@ impl Api {
             }
             (200, None) if told["ok"] == true => Ok(told),
             (_, Some(error)) => Err(failure((name, token), error, &told)),
-            (400..=499, None) => Err(Failure::Fault(Fault::Refused(format!("{name}: {}", answer.status)))),
+            (400..=499, None) => Err(Failure::Fault(Fault::Unclear(format!("{name}: {}", answer.status)))),
             // From a front end, including any 502, which does not know what became of the request.
             (status, None) => Err(Failure::Fault(Fault::Doubtful(format!(
                 "{name}: {status} without an answer that can be read"
@@ -222,6 +233,7 @@ fn failure((name, token): (&str, Token), error: &str, told: &Value) -> Failure {
             }
             Fault::Refused(message)
         }
+        error if UNCLEAR.contains(&error) => Fault::Unclear(message),
         error if GONE.contains(&error) => Fault::Gone(message),
         error if DOUBTFUL.contains(&error) => Fault::Doubtful(message),
         error if LATER.contains(&error) => Fault::later(message),

@@ -98,7 +98,7 @@ impl Slack {
     pub(super) async fn account(&self) -> std::result::Result<Account, Failure> {
         match self.account.get() {
             Some(account) => Ok(account.clone()),
-            None => self.identify().await,
+            None => Self::identify(self).await,
         }
     }
 
@@ -349,11 +349,16 @@ impl Platform for Slack {
         self.api.fetch(&file.handle, is_page, self.most_file.saturating_add(1)).await
     }
 
+    async fn identify(&self) -> std::result::Result<(), Fault> {
+        Slack::identify(self).await?;
+        Ok(())
+    }
+
     async fn inspect(&self) -> Vec<Check> {
         if let Some(token) = self.api.missing() {
             return vec![Check::new("token", false, format!("{} is empty", token.key()))];
         }
-        let bot = match self.identify().await {
+        let bot = match Slack::identify(self).await {
             Ok(account) => Check::new("auth.test", true, account.shown),
             Err(failure) => Check::new("auth.test", false, Fault::from(failure).message()),
         };

@@ -69,7 +69,7 @@ impl<'s> Sockets<'s> {
         let mut socket =
             Socket::open(self.slack.dial(), address, self.slack.api().base()).await.map_err(broken)?;
         let first = timeout(HELLO, socket.next(HELLO)).await;
-        let first = first.map_err(|_| Stop::again("Slack does not greet on the socket"))?.map_err(broken)?;
+        let first = first.map_err(|_| Stop::outage("Slack does not greet on the socket"))?.map_err(broken)?;
         match first["type"].as_str() {
             Some("hello") => Ok(socket),
             Some("disconnect") => Err(refused(&first)),
@@ -86,7 +86,7 @@ impl ReceiveLoop for Sockets<'_> {
         }
         let account = match self.account.clone() {
             Some(account) => account,
-            None => self.account.insert(self.slack.identify().await?).clone(),
+            None => self.account.insert(Slack::identify(self.slack).await?).clone(),
         };
         let socket = self.open().await?;
         tracing::info!(channel = "slack", account = account.shown, "the channel runs");
@@ -262,7 +262,7 @@ fn refused(heard: &Value) -> Stop {
 }
 
 fn broken(ended: Ended) -> Stop {
-    Stop::again(format!("Slack's socket: {}", ended.message))
+    Stop::outage(format!("Slack's socket: {}", ended.message))
 }
 
 #[async_trait]

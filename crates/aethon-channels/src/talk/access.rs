@@ -1,28 +1,36 @@
 //! Who may write, and whose words are the owner's.
 //!
-//! Ids are compared exactly. A name counts only if the platform makes it unique to one account, and ignoring case. A
+//! Ids are compared exactly, except that a telephone number of WhatsApp is the same however it is written. A name counts only if the platform makes it unique to one account, and ignoring case. A
 //! group in the list lets its members write there and nowhere else. Display names never count.
 
+use super::numbers;
 use super::platform::Sender;
 use crate::options::Rules;
 
 /// Returns whether the owner's list lets the sender write.
 pub(super) fn is_listed(rules: &Rules, sender: &Sender) -> bool {
-    rules.allowed.get().iter().any(|entry| {
-        let by_name = || sender.name.as_ref().is_some_and(|name| name.eq_ignore_ascii_case(entry));
-        *entry == sender.id || sender.group.as_ref() == Some(entry) || (entry.starts_with('@') && by_name())
-    })
+    let is_meant = |entry: &String| sender.group.as_ref() == Some(entry) || names(rules, entry, sender);
+    rules.allowed.get().iter().any(is_meant)
+}
+
+/// Returns whether the owner's list contains this id.
+pub(super) fn is_listed_by_id(rules: &Rules, id: &str) -> bool {
+    rules.allowed.get().iter().any(|entry| is_id(rules, entry, id))
 }
 
 /// Returns whether the sender is an owner.
 pub(super) fn is_owner(rules: &Rules, sender: &Sender) -> bool {
-    rules.owners.as_ref().is_none_or(|owners| owners.iter().any(|owner| names(owner, sender)))
+    rules.owners.as_ref().is_none_or(|owners| owners.iter().any(|owner| names(rules, owner, sender)))
 }
 
 /// Returns whether a list entry matches this sender.
-pub(super) fn names(entry: &str, sender: &Sender) -> bool {
+pub(super) fn names(rules: &Rules, entry: &str, sender: &Sender) -> bool {
     let by_name = || sender.name.as_ref().is_some_and(|name| name.eq_ignore_ascii_case(entry));
-    entry == sender.id || (entry.starts_with('@') && by_name())
+    is_id(rules, entry, &sender.id) || (entry.starts_with('@') && by_name())
+}
+
+fn is_id(rules: &Rules, entry: &str, id: &str) -> bool {
+    entry == id || (rules.channel == "whatsapp" && numbers::is_same(entry, id))
 }
 
 #[cfg(test)]

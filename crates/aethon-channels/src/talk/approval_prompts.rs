@@ -170,7 +170,7 @@ impl ApprovalPrompts {
                 tokio::time::sleep(wait).await;
             }
             match self.outlet.edit(chat, message, Content::text(&text)).await {
-                Err(Fault::Later { .. } | Fault::Doubtful(_)) => {}
+                Err(Fault::Later { .. } | Fault::Doubtful(_) | Fault::Identity(_) | Fault::Unclear(_)) => {}
                 Ok(()) | Err(_) => return true,
             }
         }

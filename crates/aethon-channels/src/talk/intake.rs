@@ -16,6 +16,7 @@ use aethon_core::clock::Clock;
 use aethon_core::error::Result;
 use aethon_core::ids::{SessionId, TurnId};
 use aethon_core::messenger::{GroupMode, Pairing, UnknownSenderPolicy};
+use aethon_core::visible;
 use jiff::{SignedDuration, Timestamp};
 use tokio::sync::Mutex;
 
@@ -25,9 +26,11 @@ use super::approval_prompts::ApprovalPrompts;
 use super::begun::{BegunActs, Storage};
 use super::command::{self, Command};
 use super::health::ChannelHealthState;
+use super::knocks;
 use super::outlet::{self, RateLimitedSender};
 use super::place::Place;
 use super::platform::{Arrival, Press, Sender};
+use super::revoked;
 use super::sending;
 use super::stream::Streams;
 use super::waiting::Waiting;
@@ -125,6 +128,7 @@ impl Intake {
         if is_edit {
             return self.edited(arrival).await;
         }
+        self.outlet.health.forget_knock(&arrival.sender.id);
         let command = command::read(&arrival.text).filter(|_| !arrival.is_forwarded);
         let is_wanted = self.is_wanted(&arrival) || self.answers(command.as_ref(), &arrival);
         if is_wanted {
@@ -200,6 +204,19 @@ impl Intake {
         }
     }
 
+    /// Stops the turns of people who lose their access, while it is polled.
+    pub(super) async fn watch_access(&self) {
+        revoked::watch(&self.outlet, &self.streams, &*self.assistant).await;
+    }
+
+    /// Records that a sender was not admitted, so that the owner sees the id.
+    pub(crate) fn note_knock(&self, sender: &str) {
+        if self.outlet.health.note_knock(sender, self.now()) {
+            let channel = self.outlet.channel();
+            tracing::info!(channel, sender, "{}", knocks::sentence(channel, &visible::exact(sender)));
+        }
+    }
+
     /// Loads what the previous run left unfinished.
     pub(super) async fn resume(&self) -> Result<()> {
         for act in self.waiting.load().await? {
@@ -230,12 +247,7 @@ impl Intake {
 
     /// Returns whether someone may write.
     pub(crate) async fn may_write(&self, sender: &Sender) -> Result<bool> {
-        let rules = &self.outlet.rules;
-        if access::is_listed(rules, sender) {
-            return Ok(true);
-        }
-        // Pairings are revoked by their command; switching pairing off only stops new ones.
-        pairing::is_paired(self.records(), rules.channel, &sender.id).await
+        self.outlet.may_write(sender).await
     }
 
     /// Returns whether a stranger could gain access by what they write now. `joined_at` is when we joined a room for
@@ -316,6 +328,9 @@ impl Intake {
     }
 
     async fn stranger(&self, arrival: &Arrival) -> Result<()> {
+        if arrival.is_private || arrival.is_addressed {
+            self.note_knock(&arrival.sender.id);
+        }
         if !arrival.is_private {
             return Ok(());
         }
@@ -331,6 +346,7 @@ impl Intake {
             let redeemed =
                 pairing::redeem(self.records(), self.clock(), (rules.channel, sender), &code).await?;
             if redeemed == Redeemed::Paired {
+                self.outlet.health.forget_knock(sender);
                 self.note_pairing(rules.channel, sender).await;
                 return self.outlet.say(&arrival.chat, PAIRED).await;
             }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use aethon_core::assistant::Assistant;
-use aethon_core::channel::{Channel, ChannelStatus, Delivery, DeliveryError, PlatformCalls};
+use aethon_core::channel::{Channel, ChannelState, ChannelStatus, Delivery, DeliveryError, PlatformCalls};
 use aethon_core::error::{Error, Result};
 use aethon_core::message::Inbound;
 use aethon_core::session::TurnRecord;
@@ -15,6 +15,7 @@ use tokio::time::Instant;
 use super::access;
 use super::act::{Act, first_id};
 use super::approval_prompts::ApprovalPrompts;
+use super::gate;
 use super::growth::{AppendOnlyMessages, Asked};
 use super::intake::Intake;
 use super::outlet::RateLimitedSender;
@@ -80,8 +81,21 @@ impl Messenger {
     }
 
     #[cfg(test)]
+    pub(super) fn intake_of(&self, assistant: Arc<dyn Assistant>) -> Intake {
+        Intake::new(self.outlet.clone(), self.streams.clone(), self.prompts.clone(), assistant)
+    }
+
+    #[cfg(test)]
     pub(super) fn prompts(&self) -> &ApprovalPrompts {
         &self.prompts
+    }
+
+    /// Returns whether the person whose turn this delivery answers had access and lost it.
+    async fn has_lost_access(&self, delivery: &Delivery) -> bool {
+        let started = self.streams.started_turns.those(|started| started.turn == delivery.turn);
+        let Some(started) = started.first().filter(|started| !started.is_resumed) else { return false };
+        // If that cannot be read, the reply was wanted when its turn began.
+        !self.outlet.may_write(&started.who).await.unwrap_or(true)
     }
 
     /// Returns the recipient, or that of `channels.NAME.home`.
@@ -119,12 +133,18 @@ impl Channel for Messenger {
 
     async fn run(&self, assistant: Arc<dyn Assistant>, shutdown: Shutdown) -> Result<()> {
         let cleared_for = assistant.clone();
-        self.outlet.health.connects();
+        let _running = self.outlet.health.connects();
         let intake = Intake::new(self.outlet.clone(), self.streams.clone(), self.prompts.clone(), assistant);
         intake.resume().await?;
-        let beside = async {
+        sending::keep_pauses(&self.outlet).await?;
+        let processing = async {
             self.prompts.void().await;
             tokio::join!(intake.process_waiting(), self.streams.acknowledgements.clear_left(&*cleared_for));
+        };
+        let beside = async {
+            let (looking_after, passing_on) =
+                (gate::look_after(&self.outlet), gate::pass_on_recoveries(&self.outlet));
+            tokio::join!(processing, looking_after, passing_on, intake.watch_access());
         };
         let ended = tokio::select! {
             ended = self.receiver.receive(&intake, shutdown.clone()) => ended,
@@ -139,11 +159,24 @@ impl Channel for Messenger {
     async fn send(&self, delivery: &Delivery) -> Result<(), DeliveryError> {
         let chat = self.recipient(delivery.content.recipient.as_deref());
         let chat = chat.map_err(|error| DeliveryError::lasting(error.to_string()))?;
+        if delivery.content.is_reply && self.has_lost_access(delivery).await {
+            return Err(DeliveryError::lasting("who asked for it may not write any more"));
+        }
         sending::deliver(&self.outlet, &self.streams, (chat, delivery)).await
     }
 
+    fn takes_deliveries(&self) -> bool {
+        self.outlet.health.takes_deliveries()
+    }
+
     fn status(&self) -> Option<ChannelStatus> {
-        Some(self.outlet.health.now())
+        let mut status = self.outlet.health.now();
+        if status.state == ChannelState::Running && status.detail.is_empty() {
+            let now = self.outlet.services.clock.now();
+            let is_listed = |sender: &str| access::is_listed_by_id(&self.outlet.rules, sender);
+            status.detail = self.outlet.health.knocks().told(self.outlet.channel(), now, is_listed);
+        }
+        Some(status)
     }
 
     fn watcher(&self, record: &TurnRecord) -> Option<Arc<dyn Surface>> {
@@ -157,7 +190,8 @@ impl Channel for Messenger {
             turn,
             session,
             chat: chat.to_owned(),
-            sender: sender.clone(),
+            who: Sender { id: sender.clone(), name: None, group: None },
+            is_resumed: true,
         });
         // What the person sent while the program was away may belong to it.
         let opens_at = Instant::now() + Act::reply_delay(&self.outlet.platform.dialect());

@@ -8,7 +8,8 @@
 //! started which turn, `reply_gates` when its reply may be shown, `stream` shows a reply while it is written,
 //! `acknowledgements` shows that a message is being answered, `approval_prompts` asks for approval, and `sending` delivers
 //! part by part. `outlet` and `budget` observe the rate limit of a chat, `rounds` is the receive loop, `queue` runs futures
-//! in order, and `health` reports the health of the channel.
+//! in order, `health` reports the health of the channel, `gate` opens its way out again after outages and refusals,
+//! `knocks` remembers who was not admitted, and `revoked` ends the turns of people who lost their access.
 
 mod access;
 mod acknowledgements;
@@ -21,17 +22,21 @@ mod command;
 mod described;
 mod edits;
 mod files;
+mod gate;
 mod growth;
 mod health;
 mod intake;
+mod knocks;
 mod mention;
 mod messenger;
+mod numbers;
 mod outlet;
 mod place;
 mod platform;
 mod queue;
 mod receiver;
 mod reply_gates;
+mod revoked;
 mod rounds;
 mod sending;
 mod speech;

@@ -9,17 +9,22 @@ use aethon_core::ids::{SessionId, TurnId};
 use jiff::SignedDuration;
 use tokio::time::sleep;
 
+use super::access;
 use super::budget::Budget;
 use super::growth::{AppendOnlyMessages, Asked};
 use super::health::ChannelHealthState;
-use super::platform::{Content, Fault, Platform};
+use super::platform::{Content, Fault, Platform, Sender};
 use crate::options::{ChannelServices, Rules};
+use crate::pairing;
 
 /// When a message of the program itself is too old to be useful.
 const WORD_LIFETIME: SignedDuration = SignedDuration::from_mins(30);
 
 /// How often showing something directly is attempted.
 const MAX_ATTEMPTS: usize = 4;
+
+/// How long that waits for the platform to be reachable, in seconds.
+const MAX_OUTAGE_SECONDS: usize = 600;
 
 /// The longest pause between those attempts.
 const MAX_PAUSE: Duration = Duration::from_secs(30);
@@ -59,6 +64,15 @@ impl RateLimitedSender {
     pub(super) fn take(&self, chat: &str) -> std::result::Result<(), Duration> {
         let dialect = self.platform.dialect();
         self.budget.take(chat, ((dialect.pace)(chat), dialect.pace_of_all))
+    }
+
+    /// Returns whether someone may write.
+    pub(super) async fn may_write(&self, sender: &Sender) -> Result<bool> {
+        if access::is_listed(&self.rules, sender) {
+            return Ok(true);
+        }
+        // Pairings are revoked by their command; switching pairing off only stops new ones.
+        pairing::is_paired(&*self.services.records, self.channel(), &sender.id).await
     }
 
     /// Returns whether other deliveries are waiting for this chat.
@@ -143,20 +157,48 @@ impl RateLimitedSender {
         match fault {
             None => self.health.sent(self.services.clock.now()),
             Some(Fault::Later { after: Some(pause), .. }) => self.budget.close(chat, *pause),
-            Some(_) => {}
+            Some(Fault::Identity(message)) => self.refused(message),
+            Some(Fault::Later { after: None, .. } | Fault::Doubtful(_) | Fault::Unclear(_)) => {
+                self.health.sending_failed();
+            }
+            Some(Fault::Refused(_) | Fault::Gone(_)) => {}
+        }
+    }
+
+    /// Records that the platform does not accept us.
+    pub(super) fn refused(&self, message: &str) {
+        if self.health.refuses(message) {
+            tracing::error!(
+                channel = self.channel(),
+                message,
+                "nothing is sent until the platform accepts us"
+            );
+        }
+    }
+
+    /// Waits until something may be sent, though not for long.
+    async fn admitted(&self) {
+        for _ in 0..MAX_OUTAGE_SECONDS {
+            if self.health.admits(false).is_ok() {
+                return;
+            }
+            sleep(Duration::from_secs(1)).await;
         }
     }
 
     /// Shows something that is useful only now and so cannot go through the outbox. Tries a few times.
     pub(super) async fn show(&self, chat: &str, content: Content<'_>, key: &str) -> Option<String> {
         for _ in 0..MAX_ATTEMPTS {
+            self.admitted().await;
             while let Err(wait) = self.take(chat) {
                 sleep(wait.min(MAX_PAUSE)).await;
             }
             match self.post(chat, content, key).await {
                 Ok(message) => return Some(message),
                 Err(Fault::Later { after: Some(_), .. }) => {}
-                Err(Fault::Later { .. }) => sleep(Duration::from_secs(1)).await,
+                Err(Fault::Later { .. } | Fault::Identity(_) | Fault::Unclear(_)) => {
+                    sleep(Duration::from_secs(1)).await;
+                }
                 Err(fault) => {
                     tracing::warn!(
                         channel = self.channel(),

@@ -62,7 +62,7 @@ pub(super) fn is_from_guest_to_all(rules: &Rules, arrival: &Arrival) -> bool {
 }
 
 fn member<'r>(rules: &'r Rules, sender: &Sender) -> Option<&'r Member> {
-    rules.people.iter().flatten().find(|member| access::names(&member.sender, sender))
+    rules.people.iter().flatten().find(|member| access::names(rules, &member.sender, sender))
 }
 
 #[cfg(test)]

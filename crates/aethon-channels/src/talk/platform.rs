@@ -57,6 +57,9 @@ pub(crate) trait Platform: Send + Sync {
         Ok(false)
     }
 
+    /// Asks the platform who we are, with the key that sends.
+    async fn identify(&self) -> Result<(), Fault>;
+
     /// Checks whether the platform grants us access, without sending or receiving anything.
     async fn inspect(&self) -> Vec<Check>;
 }
@@ -150,8 +153,12 @@ pub(crate) struct Button {
 /// Why something was not done, or why that is unknown.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Fault {
-    /// It will never succeed.
+    /// It will never succeed, in the platform's own words.
     Refused(String),
+    /// The platform does not accept us, whatever the message. Says what to configure.
+    Identity(String),
+    /// It was refused without a word that says what is wrong with it, so it may be a slip, or be about us.
+    Unclear(String),
     /// It was not done but may succeed later: after exactly this time, if the platform says so.
     Later { message: String, after: Option<Duration> },
     /// It is unknown whether it was done.
@@ -174,7 +181,8 @@ impl Fault {
     /// Describes what happened.
     pub(crate) fn message(&self) -> &str {
         match self {
-            Self::Refused(message) | Self::Doubtful(message) | Self::Gone(message) => message,
+            Self::Refused(message) | Self::Identity(message) | Self::Unclear(message) => message,
+            Self::Doubtful(message) | Self::Gone(message) => message,
             Self::Later { message, .. } => message,
         }
     }

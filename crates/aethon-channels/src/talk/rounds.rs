@@ -2,8 +2,9 @@
 //! pointless.
 //!
 //! A platform defines what a round is: one long poll, or a connection for as long as it lasts. A failure is reported
-//! once and retried, after the pause the platform asks for or after a growing one. A problem that no further round
-//! can fix, such as a rejected token, ends the channel until the next start.
+//! once and retried, after the pause the platform asks for or after a growing one. If the platform does not accept us, the
+//! rounds go on once it says that it knows us. A problem that no further round can fix, such as a token that is not set, ends
+//! the channel until the next start.
 
 use std::time::Duration;
 
@@ -19,17 +20,28 @@ use super::platform::Fault;
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 /// The longest pause. A successful round that lasted longer resets the pause to the first.
 const MAX_PAUSE: Duration = Duration::from_secs(60);
+/// The longest pause while the platform cannot be reached, because deliveries wait until it can.
+const MAX_PAUSE_IN_OUTAGES: Duration = Duration::from_secs(15);
 
 /// Why a round failed.
 #[derive(Debug)]
 pub(crate) enum Stop {
     /// Another round would fail as well. Says what to configure.
     Useless(String),
-    /// Another round may succeed: after exactly this time, if it is known.
+    /// The platform does not accept us. Says what to configure, if it stays like that.
+    Refused(String),
+    /// The platform could not be reached.
+    Outage(String),
+    /// The platform answers. Another round may succeed: after exactly this time, if it is known.
     Again { message: String, after: Option<Duration> },
 }
 
 impl Stop {
+    /// The platform could not be reached, or broke off.
+    pub(crate) fn outage(message: impl Into<String>) -> Self {
+        Self::Outage(message.into())
+    }
+
     /// Retried after a growing pause.
     pub(crate) fn again(message: impl Into<String>) -> Self {
         Self::Again { message: message.into(), after: None }
@@ -39,8 +51,10 @@ impl Stop {
 impl From<Fault> for Stop {
     fn from(fault: Fault) -> Self {
         match fault {
-            Fault::Later { message, after } => Self::Again { message, after },
-            Fault::Refused(message) | Fault::Doubtful(message) | Fault::Gone(message) => Self::again(message),
+            Fault::Later { message, after: Some(after) } => Self::Again { message, after: Some(after) },
+            Fault::Later { message, after: None } | Fault::Doubtful(message) => Self::Outage(message),
+            Fault::Identity(message) => Self::Refused(message),
+            Fault::Refused(message) | Fault::Unclear(message) | Fault::Gone(message) => Self::again(message),
         }
     }
 }
@@ -48,7 +62,7 @@ impl From<Fault> for Stop {
 /// How a request to a platform failed.
 #[derive(Debug)]
 pub(crate) enum Failure {
-    /// The token is rejected, so every other request would fail too. Says what to configure.
+    /// The token is rejected, so every other request would probably fail too. Says what to configure.
     Token(String),
     /// Any other failure.
     Fault(Fault),
@@ -57,7 +71,7 @@ pub(crate) enum Failure {
 impl From<Failure> for Fault {
     fn from(failure: Failure) -> Self {
         match failure {
-            Failure::Token(message) => Self::Refused(message),
+            Failure::Token(message) => Self::Identity(message),
             Failure::Fault(fault) => fault,
         }
     }
@@ -66,7 +80,7 @@ impl From<Failure> for Fault {
 impl From<Failure> for Stop {
     fn from(failure: Failure) -> Self {
         match failure {
-            Failure::Token(message) => Self::Useless(message),
+            Failure::Token(message) => Self::Refused(message),
             Failure::Fault(fault) => fault.into(),
         }
     }
@@ -98,7 +112,8 @@ pub(crate) async fn receive(
             ended = rounds.round(intake) => ended,
             () = shutdown.requested() => break,
         };
-        let (message, after) = match ended {
+        failures = if started.elapsed() > MAX_PAUSE { 1 } else { failures + 1 };
+        let pause = match ended {
             Ok(()) => {
                 failures = 0;
                 continue;
@@ -108,22 +123,42 @@ pub(crate) async fn receive(
                 tracing::error!(channel, message, "the channel does not run");
                 return Ok(());
             }
-            Err(Stop::Again { message, after }) => (message, after),
+            Err(Stop::Refused(message)) => {
+                if intake.health().refuses_receiver(&message) {
+                    tracing::error!(
+                        channel,
+                        message,
+                        "nothing can be received until the platform accepts us"
+                    );
+                }
+                tokio::select! {
+                    () = shutdown.requested() => break,
+                    () = intake.health().not_refused() => continue,
+                }
+            }
+            Err(Stop::Outage(message)) => {
+                if intake.health().breaks_off(&message) {
+                    tracing::warn!(channel, message, "the platform cannot be reached; trying again");
+                }
+                pause_after(failures, MAX_PAUSE_IN_OUTAGES)
+            }
+            Err(Stop::Again { message, after }) => {
+                if intake.health().limps(&message) {
+                    tracing::warn!(channel, message, "nothing can be received; trying again");
+                }
+                after.unwrap_or_else(|| pause_after(failures, MAX_PAUSE))
+            }
         };
-        if intake.health().fails(&message) {
-            tracing::warn!(channel, message, "nothing can be received; trying again");
-        }
-        failures = if started.elapsed() > MAX_PAUSE { 1 } else { failures + 1 };
         tokio::select! {
             () = shutdown.requested() => break,
-            () = sleep(after.unwrap_or_else(|| pause_after(failures))) => {}
+            () = sleep(pause) => {}
         }
     }
     Ok(())
 }
 
-fn pause_after(failures: u32) -> Duration {
-    FIRST_PAUSE.saturating_mul(1 << failures.saturating_sub(1).min(10)).min(MAX_PAUSE)
+fn pause_after(failures: u32, longest: Duration) -> Duration {
+    FIRST_PAUSE.saturating_mul(1 << failures.saturating_sub(1).min(10)).min(longest)
 }
 
 #[cfg(test)]
@@ -132,7 +167,7 @@ mod tests {
 
     #[test]
     fn pauses_grow_to_a_minute() {
-        let seconds: Vec<u64> = [1, 2, 3, 6, 7, 400].map(|failures| pause_after(failures).as_secs()).to_vec();
+        let seconds = [1, 2, 3, 6, 7, 400].map(|failures| pause_after(failures, MAX_PAUSE).as_secs());
         assert_eq!(seconds, [1, 2, 4, 32, 60, 60]);
     }
 }

@@ -8,7 +8,11 @@
 //! When everything has arrived, the texts are dropped and only that fact is kept.
 //!
 //! A delivery that is retried after a failure or a crash continues after the last part that arrived. If it is unknown
-//! whether a part arrived, it is repeated: without limit if the platform discards duplicates, otherwise once.
+//! whether a part arrived, it is repeated: without limit if the platform discards duplicates, otherwise once, and only while the
+//! channel receives.
+//!
+//! While the platform cannot be reached or does not accept us, deliveries wait without an attempt. Only the platform's own word
+//! about the recipient or the content is final; a refusal without one is tried again some times.
 
 use std::borrow::Cow;
 use std::time::Duration;
@@ -17,7 +21,7 @@ use aethon_core::channel::{DELIVERY_RECORDS, Delivery, DeliveryError};
 use aethon_core::error::Error;
 use aethon_core::ids::TurnId;
 use aethon_core::message::Attachment;
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 use tokio::time::{Instant, sleep};
 
@@ -40,6 +44,14 @@ const REMEMBERED: SignedDuration = SignedDuration::from_hours(7 * 24);
 const MAX_DOUBTS: u32 = 2;
 /// How many waiting acts are looked through for the one that takes the place of a reply's turn.
 const MAX_WAITING: usize = 200;
+/// How often a part may be refused without a word about it.
+const MAX_REFUSALS: u32 = 8;
+/// Where the end of a pause is stored that the platform asked for in a chat.
+const PAUSED: &str = "paused:";
+/// Shorter pauses are not stored.
+const SHORT_PAUSE: Duration = Duration::from_secs(2);
+/// How many chats with a pause are read at the start.
+const MAX_PAUSED: usize = 1000;
 
 /// The stored state of a delivery.
 #[derive(Debug, Serialize, Deserialize)]
@@ -60,6 +72,9 @@ struct Progress {
     done: usize,
     /// How often the next one was sent with unknown outcome.
     doubts: u32,
+    /// How often it was refused without a word about it.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    refusals: u32,
     /// The number of its messages, once all have arrived. Its texts are dropped then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     over: Option<usize>,
@@ -69,6 +84,23 @@ struct Progress {
     /// What the text begins with.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     notes: Vec<String>,
+}
+
+fn is_zero(number: &u32) -> bool {
+    *number == 0
+}
+
+/// Goes on with the pauses that platforms asked for before a restart.
+pub(super) async fn keep_pauses(outlet: &RateLimitedSender) -> Result<(), Error> {
+    let now = outlet.services.clock.now();
+    for (name, until) in outlet.services.records.list(outlet.channel(), PAUSED, MAX_PAUSED).await? {
+        let until = until.parse().ok().and_then(|until| Timestamp::from_millisecond(until).ok());
+        let left = until.and_then(|until| Duration::try_from(until.duration_since(now)).ok());
+        if let (Some(chat), Some(left)) = (name.strip_prefix(PAUSED), left) {
+            outlet.budget.close(chat, left);
+        }
+    }
+    Ok(())
 }
 
 /// Delivers, continuing after an earlier attempt.
@@ -143,6 +175,7 @@ impl<'a> Attempt<'a> {
             is_grown,
             done,
             doubts: 0,
+            refusals: 0,
             over: None,
             question,
             notes,
@@ -207,7 +240,11 @@ impl<'a> Attempt<'a> {
                 "it was sent twice and nobody said whether it arrived; look before you send it again",
             ));
         }
+        let is_repeat = self.progress.doubts > 0 && !self.outlet.platform.dialect().sends_once;
+        let admits = || self.outlet.health.admits(is_repeat).map_err(DeliveryError::held);
+        admits()?;
         self.wait().await?;
+        admits()?;
         let is_edit = self.progress.done == 0 && self.progress.replaces.is_some();
         let is_search = self.progress.done == 0 && self.progress.may_replace;
         let is_rich = self.progress.done == 0 && self.progress.rich.is_some();
@@ -220,7 +257,7 @@ impl<'a> Attempt<'a> {
             Ok(()) if is_search => self.store().await,
             Ok(()) => {
                 self.progress.done += 1;
-                self.progress.doubts = 0;
+                (self.progress.doubts, self.progress.refusals) = (0, 0);
                 self.store().await
             }
             Err(fault @ (Fault::Gone(_) | Fault::Refused(_))) if is_edit && self.progress.is_grown => {
@@ -248,16 +285,45 @@ impl<'a> Attempt<'a> {
             }
             Err(Fault::Refused(message) | Fault::Gone(message)) => Err(DeliveryError::lasting(message)),
             Err(Fault::Doubtful(message)) => Err(DeliveryError::passing(message)),
-            Err(Fault::Later { message, after }) => {
+            Err(fault) => {
                 // It was certainly not sent.
                 self.progress.doubts = self.progress.doubts.saturating_sub(u32::from(!is_edit && !is_search));
-                self.store().await?;
-                let error = DeliveryError::passing(message);
-                Err(match after {
-                    Some(pause) => error.after(pause),
-                    None => error,
-                })
+                Err(self.postponed(fault).await?)
             }
+        }
+    }
+
+    /// Returns what becomes of a delivery that was certainly not sent but may be later.
+    async fn postponed(&mut self, fault: Fault) -> Result<DeliveryError, DeliveryError> {
+        self.progress.refusals += u32::from(matches!(fault, Fault::Unclear(_)));
+        if self.progress.refusals >= MAX_REFUSALS {
+            // If the owner decides to send it again after all, it is sent.
+            self.progress.refusals = 0;
+            self.store().await?;
+            return Ok(DeliveryError::lasting(fault.message()));
+        }
+        self.store().await?;
+        Ok(match fault {
+            Fault::Identity(message) if self.outlet.health.is_looked_after() => DeliveryError::held(message),
+            Fault::Identity(message) => DeliveryError::lasting(message),
+            Fault::Later { message, after: Some(pause) } => {
+                self.keep_pause(pause).await;
+                DeliveryError::passing(message).after(pause)
+            }
+            fault => DeliveryError::passing(fault.message()),
+        })
+    }
+
+    /// Stores a pause that the platform asks for, so that it is kept after a restart.
+    async fn keep_pause(&self, pause: Duration) {
+        let Ok(left) = SignedDuration::try_from(pause) else { return };
+        let Ok(until) = self.outlet.services.clock.now().checked_add(left) else { return };
+        let (records, name) = (&self.outlet.services.records, format!("{PAUSED}{}", self.chat));
+        let value = until.as_millisecond().to_string();
+        if pause > SHORT_PAUSE
+            && let Err(error) = records.put(self.outlet.channel(), &name, &value, Some(until)).await
+        {
+            tracing::debug!(channel = self.outlet.channel(), %error, "a pause would be forgotten by a restart");
         }
     }
 

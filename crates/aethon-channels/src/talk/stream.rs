@@ -91,6 +91,8 @@ struct StreamState {
     is_closed: bool,
     /// Whether a person stopped the turn, so that its reply is not delivered.
     is_stopped: bool,
+    /// Whether its reader may not see any more of it.
+    is_silenced: bool,
 }
 
 enum PromptUpdate {
@@ -153,6 +155,13 @@ impl Streams {
             tracing::warn!(channel = self.outlet.channel(), %turn, "a reply that was shown as it grew did not end");
         }
         lock(&self.open).remove(turn);
+    }
+
+    /// Shows nothing more of a turn, not even that it was stopped.
+    pub(super) fn silence(&self, turn: &TurnId) {
+        if let Some(stream) = self.of(turn) {
+            stream.change(|state| (state.is_silenced, state.is_closed) = (true, true));
+        }
     }
 
     /// Ends all streams.
@@ -245,7 +254,11 @@ impl Streams {
                 () = sleep_until(wake) => {}
             }
         }
-        if lock(&stream.state).is_stopped {
+        let is_marked = {
+            let state = lock(&stream.state);
+            state.is_stopped && !state.is_silenced
+        };
+        if is_marked {
             showing.stopped().await;
         }
         lock(&self.open).remove(&stream.turn);
@@ -292,6 +305,9 @@ impl Showing<'_> {
     /// Shows the current text. Returns how long to wait before the next step.
     async fn step(&mut self) -> Duration {
         let chat = &self.stream.chat;
+        if self.outlet.health.admits(false).is_err() {
+            return STEP;
+        }
         if self.is_blank() {
             match self.gates.pass(&self.stream.turn) {
                 Passage::Open => {}
@@ -432,7 +448,7 @@ impl Showing<'_> {
                 None => self.outlet.edit(chat, &message, Content::text(&part)).await,
             };
             match ended {
-                Err(Fault::Later { .. } | Fault::Doubtful(_)) => {}
+                Err(Fault::Later { .. } | Fault::Doubtful(_) | Fault::Identity(_) | Fault::Unclear(_)) => {}
                 Err(Fault::Refused(_)) if growth.is_some() => growth = None,
                 Ok(()) | Err(_) => return,
             }

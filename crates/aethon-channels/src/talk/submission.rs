@@ -307,7 +307,8 @@ impl Intake {
             turn: turn.clone(),
             session: act.session.clone(),
             chat: head.chat.clone(),
-            sender: head.sender.id.clone(),
+            who: head.sender.clone(),
+            is_resumed: false,
         });
         Ok(())
     }

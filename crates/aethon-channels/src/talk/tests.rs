@@ -6,6 +6,7 @@ mod approvals;
 mod commands;
 mod crowding;
 mod edits;
+mod outages;
 mod replies;
 
 use std::collections::HashMap;
@@ -70,6 +71,8 @@ struct Paper {
     buttons: Mutex<Vec<Vec<Button>>>,
     edits: AtomicU32,
     faults: Mutex<Vec<Fault>>,
+    /// What it answers when asked who we are.
+    identities: Mutex<Vec<Fault>>,
     /// Whether a doubtful message has arrived anyway.
     loses_answers: bool,
     /// Whether it deduplicates by key, and the message of each key.
@@ -86,7 +89,8 @@ struct Paper {
 
 #[async_trait]
 impl super::receiver::Receiver for Paper {
-    async fn receive(&self, _intake: &Intake, mut shutdown: Shutdown) -> Result<()> {
+    async fn receive(&self, intake: &Intake, mut shutdown: Shutdown) -> Result<()> {
+        intake.health().runs(None);
         shutdown.requested().await;
         Ok(())
     }
@@ -162,6 +166,10 @@ impl Platform for Paper {
     async fn fetch(&self, _file: &RemoteFile) -> Result<Vec<u8>, Fault> {
         tokio::time::sleep(self.fetching).await;
         Ok(b"hi".to_vec())
+    }
+
+    async fn identify(&self) -> Result<(), Fault> {
+        self.identities.lock().unwrap().pop().map_or(Ok(()), Err)
     }
 
     async fn inspect(&self) -> Vec<Check> {

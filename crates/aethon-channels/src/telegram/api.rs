@@ -20,6 +20,24 @@ const JSON: &str = "application/json";
 /// The methods that older servers lack.
 const NEWER_METHODS: [&str; 2] = ["sendMessageDraft", "sendRichMessage"];
 
+/// Telegram's words for a recipient that cannot be reached. Any other 403 may be a slip.
+const UNREACHABLE: [&str; 14] = [
+    "bot was blocked by the user",
+    "user is deactivated",
+    "can't initiate conversation",
+    "can't send messages to bots",
+    "bot was kicked",
+    "bot is not a member",
+    "bot is not participating",
+    "not enough rights",
+    "have no rights",
+    "need administrator rights",
+    "group chat was deleted",
+    "chat_write_forbidden",
+    "user_privacy_restricted",
+    "topic_closed",
+];
+
 /// The longest response that is read, in bytes.
 const MAX_ANSWER: usize = 8 << 20;
 /// How much longer a call may take that waits for updates.
@@ -43,7 +61,7 @@ pub(super) enum Failure {
 impl From<Failure> for Fault {
     fn from(failure: Failure) -> Self {
         match failure {
-            Failure::Token(message) => Self::Refused(message),
+            Failure::Token(message) => Self::Identity(message),
             Failure::Conflict(message) => Self::later(message),
             Failure::Unfit { message, .. } => Self::Refused(message),
             Failure::Moved(_) => Self::later("the group has another id now"),
@@ -163,6 +181,11 @@ impl Api {
             400 if says("message to edit not found") || says("message can't be edited") => {
                 Failure::Fault(Fault::Gone(message))
             }
+            403 if !UNREACHABLE.iter().any(|words| says(words)) => Failure::Fault(Fault::Unclear(message)),
+            // A text is never too large for a request, but a file may be.
+            413 if !method.starts_with("send") || method == "sendMessage" => {
+                Failure::Fault(Fault::Unclear(message))
+            }
             400..=499 => Failure::Fault(Fault::Refused(message)),
             // The server itself says that nothing was done.
             _ => Failure::Fault(Fault::later(message)),
@@ -179,7 +202,7 @@ fn unreadable(method: &str, status: u16) -> Fault {
     let message = format!("{method}: {status} without an answer that can be read");
     match status {
         502 | 503 => Fault::later(message),
-        400..=499 => Fault::Refused(message),
+        400..=499 => Fault::Unclear(message),
         _ => Fault::Doubtful(message),
     }
 }

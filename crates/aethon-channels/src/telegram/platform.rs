@@ -324,6 +324,11 @@ impl Platform for Telegram {
         self.api.fetch(&path, MAX_FILE).await
     }
 
+    async fn identify(&self) -> std::result::Result<(), Fault> {
+        self.api.call::<Value>("getMe", &json!({})).await?;
+        Ok(())
+    }
+
     async fn inspect(&self) -> Vec<Check> {
         if !self.api.has_token() {
             return vec![Check::new("token", false, "channels.telegram.token is empty; BotFather gives one")];

@@ -3,8 +3,7 @@
 //! An offset confirms everything below it, so each message is stored before Telegram forgets it; duplicates are
 //! recognised by id. The first start begins with messages from then on, judged by their dates: what somebody writes while
 //! the program signs in is answered, and a crash before the first poll is through loses none of it. Another program polling with the same token,
-//! a webhook, or a broken connection is reported and retried with growing pauses. A rejected token ends the channel
-//! until the next start.
+//! a webhook, or a broken connection is reported and retried with growing pauses.
 
 use aethon_core::shutdown::Shutdown;
 use std::time::Duration;
@@ -63,7 +62,7 @@ impl ReceiveLoop for Updates<'_> {
 impl From<Failure> for Stop {
     fn from(failure: Failure) -> Self {
         match failure {
-            Failure::Token(message) => Self::Useless(message),
+            Failure::Token(message) => Self::Refused(message),
             Failure::Conflict(message) => Self::Again {
                 message: format!("{message}; another program polls with this token, or a webhook is set"),
                 after: Some(CONFLICT_PAUSE),
@@ -87,7 +86,7 @@ struct Session {
 impl Session {
     async fn begin(telegram: &Telegram, intake: &Intake) -> Result<Self, Stop> {
         if !telegram.api().has_token() {
-            return Err(Failure::Token("channels.telegram.token is empty".into()).into());
+            return Err(Stop::Useless("channels.telegram.token is empty".into()));
         }
         let stored = intake.records().get("telegram", OFFSET).await?;
         let stored = stored.and_then(|offset| offset.parse().ok());

@@ -17,6 +17,22 @@ const MAX_ANSWER: usize = 1 << 20;
 const FILE_TIMEOUT: Duration = Duration::from_secs(90);
 /// The pause when Meta asks for one without a duration.
 const PAUSE: Duration = Duration::from_secs(10);
+/// Codes about the recipient or the content. With a 403 or 404, any other may be a slip or be about us.
+const FINAL: [i64; 13] = [
+    33,      // the number no longer exists
+    100,     // a wrong parameter
+    130_472, // the person takes part in an experiment of Meta's
+    131_008, // a parameter is missing
+    131_009, // a wrong value
+    131_021, // the number is our own
+    131_026, // the message cannot be delivered
+    131_030, // the number is not among those allowed for tests
+    131_047, // more than a day after the person's last message
+    131_049, // held back by Meta
+    131_050, // the person takes no messages of this kind
+    131_051, // an unknown kind of message
+    131_053, // a file that cannot be taken
+];
 /// Hosts of files, besides the Graph API's own address.
 const FILE_HOSTS: [&str; 4] = [".fbsbx.com", ".facebook.com", ".fbcdn.net", ".whatsapp.net"];
 
@@ -151,6 +167,8 @@ fn failure(status: u16, error: &Value, pause: Option<Duration>) -> Failure {
         }
         // Meta itself says that nothing was done.
         (_, 131_016) | (502 | 503, _) => Fault::Later { message, after: pause },
+        (403 | 404 | 413, _) if !FINAL.contains(&code) => Fault::Unclear(message),
+        (400..=499, 0) => Fault::Unclear(message),
         (400..=499, _) => Fault::Refused(message),
         _ => Fault::Doubtful(message),
     })
@@ -168,6 +186,9 @@ mod tests {
         assert!(matches!(failure(400, &json!({"code": 190}), None), Failure::Token(_)));
         assert!(matches!(fault(400, 131_056), Fault::Later { after: Some(_), .. }));
         assert!(matches!(fault(400, 100), Fault::Refused(_)));
+        assert!(matches!(fault(403, 10), Fault::Unclear(_)));
+        assert!(matches!(fault(404, 0), Fault::Unclear(_)));
+        assert!(matches!(fault(403, 131_026), Fault::Refused(_)));
         assert!(matches!(fault(500, 1), Fault::Doubtful(_)));
         assert!(matches!(fault(503, 2), Fault::Later { after: None, .. }));
     }

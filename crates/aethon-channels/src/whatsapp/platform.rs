@@ -229,6 +229,11 @@ impl Platform for WhatsApp {
         Ok(self.api.download(&file.handle, self.max_file_bytes).await?)
     }
 
+    async fn identify(&self) -> std::result::Result<(), Fault> {
+        self.api.look().await?;
+        Ok(())
+    }
+
     async fn inspect(&self) -> Vec<Check> {
         let terms = Check::new("terms", true, TERMS);
         if let Some(missing) = self.missing {

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use aethon_channels::{ChannelServices, Messenger, Rules};
 use aethon_core::approval::{ApprovalRequest, PendingApprovals};
-use aethon_core::channel::{Channel, Delivery, NewDelivery};
+use aethon_core::channel::{Channel, ChannelState, Delivery, NewDelivery};
 use aethon_core::error::Result;
 use aethon_core::exchange::{Exchange, ExchangeRequest, ExchangeResponse};
 use aethon_core::ids::{SessionId, TurnId};
@@ -140,11 +140,12 @@ impl Running {
         self.task.await.unwrap().unwrap();
     }
 
-    /// The channel ends by itself.
-    pub(crate) async fn ended(self) {
-        // In the time of the test, which goes by at once.
-        let ended = tokio::time::timeout(Duration::from_secs(86_400), self.task).await;
-        ended.unwrap().unwrap().unwrap();
+    /// The channel is refused, which is shown, and lives on.
+    pub(crate) async fn refused(self, channel: &Messenger) {
+        let is_shown = || channel.status().unwrap().state == ChannelState::Degraded;
+        eventually("the refusal is shown", is_shown).await;
+        assert!(!self.task.is_finished(), "it asks again later");
+        self.stop().await;
     }
 
     /// The program is killed.

@@ -143,7 +143,7 @@ async fn unanswered_heartbeats_close_the_socket_and_resume() {
 async fn permanent_failures_are_reported_once() {
     let (ground, discord) = (Ground::new(), Arc::new(Discord::default()));
     let messenger = channel_with(&ground, &discord, "wrong-canary", GroupMode::Mention);
-    ground.start(&messenger).ended().await;
+    ground.start(&messenger).refused(&messenger).await;
     let status = messenger.status().unwrap();
     assert_eq!(status.state, ChannelState::Degraded);
     assert!(
@@ -155,13 +155,15 @@ async fn permanent_failures_are_reported_once() {
     assert!(checks.iter().all(|check| check.ok) && checks.len() == 2, "{checks:?}");
     discord.state().forbids_content = true;
     let messenger = channel_with(&ground, &discord, TOKEN, GroupMode::All);
-    ground.start(&messenger).ended().await;
+    ground.start(&messenger).refused(&messenger).await;
     assert!(messenger.status().unwrap().detail.contains("channels.discord.message_content"));
-    let running = ground.start(&channel(&ground, &discord));
-    eventually("it needs no privilege", || discord.state().identified == 1).await;
+    let identified = discord.state().identified;
+    let messenger = channel(&ground, &discord);
+    let running = ground.start(&messenger);
+    eventually("it needs no privilege", || discord.state().identified > identified).await;
     assert_eq!(discord.state().intents, 1 << 9 | 1 << 12);
     discord.order(Order::Close(4004));
-    running.ended().await;
+    running.refused(&messenger).await;
     assert!(discord.state().posted.is_empty(), "nothing is sent");
 }
 

@@ -274,7 +274,7 @@ async fn approval_button_works_once_for_the_asker_and_is_then_removed() {
 async fn wrong_token_is_reported_once_and_never_shown() {
     let (ground, workspace) = (Ground::new(), Arc::new(Workspace::default()));
     let messenger = channel(&ground, &workspace, "xoxb-wrong-canary");
-    ground.start(&messenger).ended().await;
+    ground.start(&messenger).refused(&messenger).await;
     let status = messenger.status().unwrap();
     assert_eq!(status.state, ChannelState::Degraded);
     assert!(
@@ -288,7 +288,7 @@ async fn wrong_token_is_reported_once_and_never_shown() {
     assert!(workspace.state().posted.is_empty() && workspace.state().opened == 0, "nothing is sent or taken");
     workspace.state().refusal = Some("account_inactive");
     let messenger = channel(&ground, &workspace, BOT);
-    ground.start(&messenger).ended().await;
+    ground.start(&messenger).refused(&messenger).await;
     assert!(messenger.status().unwrap().detail.contains("account_inactive"));
 }
 

@@ -107,6 +107,17 @@ impl Stage {
     }
 }
 
+/// Runs a channel until it shows that it was refused.
+pub async fn refused(channel: &aethon_channels::Messenger, assistant: Arc<CollectingAssistant>) {
+    use aethon_core::channel::{Channel as _, ChannelState};
+    let (_trigger, shutdown) = aethon_core::shutdown::ShutdownTrigger::pair();
+    let is_shown = || channel.status().unwrap().state == ChannelState::Degraded;
+    tokio::select! {
+        _ = channel.run(assistant, shutdown) => panic!("it asks again later"),
+        () = eventually("the refusal is shown", is_shown) => {}
+    }
+}
+
 /// Waits until this is so. What would take longer than a minute is not going to be.
 pub async fn eventually(what: &str, is_so: impl Fn() -> bool) {
     within(what, async {

@@ -1,7 +1,7 @@
 //! An assistant that collects messages and never answers, and a courier whose messages can be read.
 
 use std::collections::BTreeSet;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
@@ -144,6 +144,7 @@ pub struct CollectingCourier {
     sent: Mutex<Vec<NewDelivery>>,
     returned: Mutex<Vec<(i64, String)>>,
     is_waiting: AtomicBool,
+    recoveries: AtomicUsize,
 }
 
 impl CollectingCourier {
@@ -168,6 +169,11 @@ impl CollectingCourier {
         self.is_waiting.store(is_waiting, Ordering::Relaxed);
     }
 
+    /// Returns how often channels have recovered.
+    pub fn recoveries(&self) -> usize {
+        self.recoveries.load(Ordering::Relaxed)
+    }
+
     /// Returns which deliveries came back, each with its error.
     pub fn returned_deliveries(&self) -> Vec<(i64, String)> {
         self.returned.lock().unwrap_or_else(PoisonError::into_inner).clone()
@@ -187,6 +193,11 @@ impl Courier for CollectingCourier {
 
     async fn is_waiting(&self, _channel: &str, _recipient: &str) -> Result<bool> {
         Ok(self.is_waiting.load(Ordering::Relaxed))
+    }
+
+    async fn recovered(&self, _channel: &str) -> Result<()> {
+        self.recoveries.fetch_add(1, Ordering::Relaxed);
+        Ok(())
     }
 
     async fn returned(&self, delivery: i64, error: &str) -> Result<()> {

@@ -63,6 +63,7 @@ mod tests {
         "SELECT DISTINCT messages.session_key",        // the words of the index
         "DELETE FROM outbox WHERE settled_at IS NOT NULL AND session", // a week of deliveries, when a session goes
         "SELECT id, session, turn, channel, recipient, text, expires_at, attempts, attachments, outside, is_reply\n    FROM outbox\n    WHERE id IN", // due deliveries, by recipient
+        "SELECT due_at FROM outbox INDEXED BY outbox_due", // in the order of its index, up to the first that is not held
         "SELECT id FROM outbox WHERE turn = ?1", // a week of deliveries, when a call runs again after a crash
         "DELETE FROM posted",                    // once a day
         "SELECT session_key FROM purges",
@@ -335,10 +336,11 @@ mod tests {
             store.turn(&turn).await.unwrap();
             store.accept(&TurnId::fresh(), &inbound, None).await.unwrap();
         }
-        for delivery in Outbox::due(store, Timestamp::MAX, 5).await.unwrap() {
+        for delivery in Outbox::due(store, Timestamp::MAX, 5, &[]).await.unwrap() {
             Outbox::settle(store, delivery.id, DeliveryOutcome::Delivered).await.unwrap();
         }
-        Outbox::next_due(store).await.unwrap();
+        Outbox::next_due(store, &[]).await.unwrap();
+        Outbox::make_due(store, "telegram").await.unwrap();
         store.post(&session, "k", message(Role::Assistant)).await.unwrap();
         store
             .patch(&session, &aethon_core::session::SessionPatch::title("t"), Expected::Anything)

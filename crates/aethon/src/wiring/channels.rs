@@ -78,6 +78,16 @@ impl Courier for ThroughOutbox {
             .any(|content| content.channel == channel && content.recipient.as_deref() == Some(recipient)))
     }
 
+    async fn recovered(&self, channel: &str) -> Result<()> {
+        let made_due = self.outbox.make_due(channel).await;
+        self.deliveries.wake.ring();
+        let count = made_due?;
+        if count > 0 {
+            tracing::info!(channel, count, "deliveries that waited for the channel go out now");
+        }
+        Ok(())
+    }
+
     async fn returned(&self, delivery: i64, error: &str) -> Result<()> {
         self.outbox.settle(delivery, DeliveryOutcome::Returned { error: error.to_owned() }).await
     }

@@ -23,12 +23,18 @@ impl Outbox for Waking {
         Ok(id)
     }
 
-    async fn due(&self, now: Timestamp, limit: usize) -> Result<Vec<Delivery>> {
-        self.outbox.due(now, limit).await
+    async fn due(&self, now: Timestamp, limit: usize, but: &[String]) -> Result<Vec<Delivery>> {
+        self.outbox.due(now, limit, but).await
     }
 
-    async fn next_due(&self) -> Result<Option<Timestamp>> {
-        self.outbox.next_due().await
+    async fn next_due(&self, but: &[String]) -> Result<Option<Timestamp>> {
+        self.outbox.next_due(but).await
+    }
+
+    async fn make_due(&self, channel: &str) -> Result<usize> {
+        let count = self.outbox.make_due(channel).await?;
+        self.wake.ring();
+        Ok(count)
     }
 
     async fn settle(&self, id: i64, outcome: DeliveryOutcome) -> Result<()> {

@@ -29,7 +29,7 @@ pub async fn unrest(world: &World, programs: &[Program], sessions: usize) -> Opt
             return Some(format!("waits for its place: {}", turn.turn));
         }
     }
-    if let Some(at) = Outbox::next_due(&**store).await.unwrap() {
+    if let Some(at) = Outbox::next_due(&**store, &[]).await.unwrap() {
         return Some(format!("a delivery that is due at {at}"));
     }
     if let Some(run) = store.open().await.unwrap().first() {

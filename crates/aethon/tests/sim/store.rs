@@ -196,12 +196,16 @@ impl Outbox for FaultyStore {
         self.write("enqueue", self.base.enqueue(session, turn, content)).await
     }
 
-    async fn due(&self, now: Timestamp, limit: usize) -> Result<Vec<Delivery>> {
-        self.read("due", Outbox::due(&*self.base, now, limit)).await
+    async fn due(&self, now: Timestamp, limit: usize, but: &[String]) -> Result<Vec<Delivery>> {
+        self.read("due", Outbox::due(&*self.base, now, limit, but)).await
     }
 
-    async fn next_due(&self) -> Result<Option<Timestamp>> {
-        self.read("next_due", Outbox::next_due(&*self.base)).await
+    async fn next_due(&self, but: &[String]) -> Result<Option<Timestamp>> {
+        self.read("next_due", Outbox::next_due(&*self.base, but)).await
+    }
+
+    async fn make_due(&self, channel: &str) -> Result<usize> {
+        self.write("make_due", self.base.make_due(channel)).await
     }
 
     async fn settle(&self, id: i64, outcome: DeliveryOutcome) -> Result<()> {

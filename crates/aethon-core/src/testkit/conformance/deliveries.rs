@@ -15,7 +15,7 @@ fn at(seconds: i64) -> Timestamp {
 }
 
 async fn due(stage: &Stage, seconds: i64) -> Vec<(i64, String, u32)> {
-    let due = stage.storage.outbox.due(at(seconds), 10).await.unwrap();
+    let due = stage.storage.outbox.due(at(seconds), 10, &[]).await.unwrap();
     due.into_iter().map(|delivery| (delivery.id, delivery.content.text, delivery.attempts)).collect()
 }
 
@@ -34,19 +34,19 @@ async fn send(stage: &Stage, names: &[&str]) -> TurnId {
 }
 
 pub async fn a_delivery_is_there_when_its_turn_has_ended(stage: Stage) {
-    assert_eq!(stage.storage.outbox.next_due().await.unwrap(), None);
+    assert_eq!(stage.storage.outbox.next_due(&[]).await.unwrap(), None);
     let turn = send(&stage, &["a"]).await;
-    let due = stage.storage.outbox.due(start(), 10).await.unwrap();
+    let due = stage.storage.outbox.due(start(), 10, &[]).await.unwrap();
     assert_eq!(due[0].content, delivery("a", 600));
     assert_eq!((due[0].session.as_str(), &due[0].turn, due[0].attempts), (S, &turn, 0));
-    assert_eq!(stage.storage.outbox.next_due().await.unwrap(), Some(start()));
+    assert_eq!(stage.storage.outbox.next_due(&[]).await.unwrap(), Some(start()));
 }
 
 pub async fn a_delivery_of_a_running_turn_is_there_at_once(stage: Stage) {
     let turn = stage.open_turn(S, "x").await;
     let content = delivery("now", 600).with_recipient(Some("ada".into()));
     let id = stage.storage.outbox.enqueue(&session(S), &turn, content.clone()).await.unwrap();
-    let due = stage.storage.outbox.due(start(), 10).await.unwrap();
+    let due = stage.storage.outbox.due(start(), 10, &[]).await.unwrap();
     assert_eq!((due[0].id, &due[0].content, &due[0].turn), (id, &content, &turn));
     let later = stage.storage.outbox.enqueue(&session(S), &turn, delivery("then", 600)).await.unwrap();
     assert!(later > id);
@@ -78,7 +78,7 @@ pub async fn a_delivery_brings_its_files(stage: Stage) {
     let mut end = finish(&turn, S, "y");
     end.deliveries = vec![content.clone()];
     stage.storage.turns.finish(end).await.unwrap();
-    assert_eq!(stage.storage.outbox.due(start(), 10).await.unwrap()[0].content, content);
+    assert_eq!(stage.storage.outbox.due(start(), 10, &[]).await.unwrap()[0].content, content);
 }
 
 pub async fn a_delivery_is_tried_until_it_arrives_or_is_given_up(stage: Stage) {
@@ -93,11 +93,11 @@ pub async fn a_delivery_is_tried_until_it_arrives_or_is_given_up(stage: Stage) {
     stage.storage.outbox.settle(ids[1], DeliveryOutcome::Delivered).await.unwrap();
     assert_eq!(due(&stage, 29).await, [(ids[2], "c".into(), 0)]);
     assert_eq!(due(&stage, 30).await, [(ids[0], "a".into(), 1), (ids[2], "c".into(), 0)], "oldest first");
-    assert_eq!(stage.storage.outbox.due(at(30), 1).await.unwrap().len(), 1);
+    assert_eq!(stage.storage.outbox.due(at(30), 1, &[]).await.unwrap().len(), 1);
     stage.storage.outbox.settle(ids[2], DeliveryOutcome::Failed { error: "gone".into() }).await.unwrap();
-    assert_eq!(stage.storage.outbox.next_due().await.unwrap(), Some(at(30)));
+    assert_eq!(stage.storage.outbox.next_due(&[]).await.unwrap(), Some(at(30)));
     stage.storage.outbox.settle(ids[0], DeliveryOutcome::Delivered).await.unwrap();
-    assert_eq!(stage.storage.outbox.next_due().await.unwrap(), None);
+    assert_eq!(stage.storage.outbox.next_due(&[]).await.unwrap(), None);
     // What is settled stays settled.
     stage
         .storage
@@ -132,7 +132,7 @@ pub async fn what_a_session_has_delivered_takes_its_texts_with_it(stage: Stage) 
     send(&stage, &["first", "second"]).await;
     let ids = [due(&stage, 0).await[0].0, due(&stage, 0).await[1].0];
     let (outbox, records) = (&stage.storage.outbox, &stage.storage.channel_records);
-    let channel = outbox.due(start(), 1).await.unwrap().remove(0).content.channel;
+    let channel = outbox.due(start(), 1, &[]).await.unwrap().remove(0).content.channel;
     let name = |id: i64| format!("{DELIVERY_RECORDS}{id}");
     for id in ids {
         records.put(&channel, &name(id), "its text", None).await.unwrap();
@@ -166,7 +166,7 @@ pub async fn what_was_given_up_is_listed_and_can_be_tried_again(stage: Stage) {
 
     assert!(outbox.retry_delivery(ids[0], at(900)).await.unwrap());
     assert!(!outbox.retry_delivery(ids[1], at(900)).await.unwrap(), "what has arrived is not sent again");
-    let again = outbox.due(start(), 10).await.unwrap();
+    let again = outbox.due(start(), 10, &[]).await.unwrap();
     assert_eq!((again[0].id, again[0].content.expires_at), (ids[0], at(900)));
     assert_eq!(outbox.undelivered(DeliveryState::Failed, 10).await.unwrap().count, 0);
 

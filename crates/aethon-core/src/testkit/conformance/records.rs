@@ -50,14 +50,49 @@ pub async fn deliveries_to_the_same_recipient_keep_their_order(stage: Stage) {
     outbox.settle(first, retry).await.unwrap();
     let third = send("ada").await;
     let due = async |seconds| {
-        let due = outbox.due(at(seconds), 10).await.unwrap();
+        let due = outbox.due(at(seconds), 10, &[]).await.unwrap();
         due.into_iter().map(|delivery| delivery.id).collect::<Vec<_>>()
     };
     assert_eq!(due(29).await, [other], "what is behind it waits too");
     outbox.settle(other, DeliveryOutcome::Delivered).await.unwrap();
-    assert_eq!(outbox.next_due().await.unwrap(), Some(at(30)));
+    assert_eq!(outbox.next_due(&[]).await.unwrap(), Some(at(30)));
     for next in [first, second, third] {
         assert_eq!(due(30).await, [next], "to one recipient one after the other");
         outbox.settle(next, DeliveryOutcome::Delivered).await.unwrap();
     }
+}
+
+pub async fn deliveries_of_a_channel_that_recovers_are_due_at_once_and_in_order(stage: Stage) {
+    use crate::channel::DeliveryOutcome;
+    let at = |seconds| start() + SignedDuration::from_secs(seconds);
+    let turn = stage.open_turn("webhook:x", "x").await;
+    let outbox = &stage.storage.outbox;
+    let to = |channel: &str, recipient: &str| {
+        let mut content = delivery(recipient, 600).with_recipient(Some(recipient.into()));
+        channel.clone_into(&mut content.channel);
+        content
+    };
+    let send = async |content| outbox.enqueue(&session("webhook:x"), &turn, content).await.unwrap();
+    let (first, second) = (send(to("telegram", "ada")).await, send(to("telegram", "ada")).await);
+    let (held, other) = (send(to("telegram", "bob")).await, send(to("matrix", "ada")).await);
+    let retry = || DeliveryOutcome::Retry { at: at(300), error: "503".into() };
+    outbox.settle(first, retry()).await.unwrap();
+    outbox.settle(other, retry()).await.unwrap();
+    let waits = DeliveryOutcome::Held { at: at(10), error: "no connection".into() };
+    outbox.settle(held, waits).await.unwrap();
+    let due = async |seconds, but: &[String]| {
+        let due = outbox.due(at(seconds), 10, but).await.unwrap();
+        due.into_iter().map(|delivery| (delivery.id, delivery.attempts)).collect::<Vec<_>>()
+    };
+    assert!(due(9, &[]).await.is_empty());
+    assert_eq!(due(10, &[]).await, [(held, 0)], "what is held back was not attempted");
+    let telegram = ["telegram".to_owned()];
+    assert!(due(10, &telegram).await.is_empty());
+    assert_eq!(outbox.next_due(&telegram).await.unwrap(), Some(at(300)));
+    assert_eq!(outbox.make_due("telegram").await.unwrap(), 3);
+    assert_eq!(due(0, &[]).await, [(first, 1), (held, 0)]);
+    outbox.settle(first, DeliveryOutcome::Delivered).await.unwrap();
+    assert_eq!(due(0, &[]).await, [(second, 0), (held, 0)]);
+    assert_eq!(outbox.make_due("telegram").await.unwrap(), 0);
+    assert_eq!(due(300, &telegram).await, [(other, 1)]);
 }

@@ -96,6 +96,7 @@ list! { $
         a_value_of_a_channel_is_kept_until_its_time_is_over,
         a_value_of_a_channel_is_taken_once_and_listed_by_its_name,
         deliveries_to_the_same_recipient_keep_their_order,
+        deliveries_of_a_channel_that_recovers_are_due_at_once_and_in_order,
     }
     lookups {
         a_passage_of_the_session_is_found_again,

@@ -36,9 +36,10 @@ impl Outbox for MemoryStore {
         Ok(id)
     }
 
-    async fn due(&self, now: Timestamp, limit: usize) -> Result<Vec<Delivery>> {
+    async fn due(&self, now: Timestamp, limit: usize, but: &[String]) -> Result<Vec<Delivery>> {
         let tables = self.enter("due")?;
         let due = tables.deliveries.iter().filter(|row| row.due_at.is_some_and(|at| at <= now));
+        let due = due.filter(|row| !but.contains(&row.delivery.content.channel));
         let mut recipients = BTreeSet::new();
         let first = due.filter(|row| {
             let content = &row.delivery.content;
@@ -48,8 +49,22 @@ impl Outbox for MemoryStore {
         Ok(first.take(limit).map(|row| row.delivery.clone()).collect())
     }
 
-    async fn next_due(&self) -> Result<Option<Timestamp>> {
-        Ok(self.enter("next_due")?.deliveries.iter().filter_map(|row| row.due_at).min())
+    async fn next_due(&self, but: &[String]) -> Result<Option<Timestamp>> {
+        let tables = self.enter("next_due")?;
+        let rows = tables.deliveries.iter().filter(|row| !but.contains(&row.delivery.content.channel));
+        Ok(rows.filter_map(|row| row.due_at).min())
+    }
+
+    async fn make_due(&self, channel: &str) -> Result<usize> {
+        let (mut tables, now) = (self.enter("make_due")?, self.clock.now());
+        let mut count = 0;
+        for row in tables.deliveries.iter_mut().filter(|row| row.delivery.content.channel == channel) {
+            if row.due_at.is_some_and(|at| at > now) {
+                row.due_at = Some(now);
+                count += 1;
+            }
+        }
+        Ok(count)
     }
 
     async fn settle(&self, id: i64, outcome: DeliveryOutcome) -> Result<()> {
@@ -66,10 +81,10 @@ impl Outbox for MemoryStore {
         if row.settled_at.is_some() {
             return Ok(());
         }
-        row.delivery.attempts += 1;
+        row.delivery.attempts += u32::from(!matches!(outcome, DeliveryOutcome::Held { .. }));
         row.is_delivered = outcome == DeliveryOutcome::Delivered;
         match outcome {
-            DeliveryOutcome::Retry { at, error } => {
+            DeliveryOutcome::Retry { at, error } | DeliveryOutcome::Held { at, error } => {
                 (row.due_at, row.error) = (Some(at), Some(error));
                 let content = row.delivery.content.clone();
                 tables.hold_back(id, &content, at);
