@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use aethon_core::ids::SessionId;
 use aethon_core::message::begins_like_picture;
-use aethon_core::tool::{ArgumentRole, Tool, ToolContext, ToolError, ToolOutput, ToolSpec};
+use aethon_core::tool::{ArgumentRole, OutputBlock, Tool, ToolContext, ToolError, ToolOutput, ToolSpec};
 use aethon_core::turn::Trust;
 use async_trait::async_trait;
 use base64::Engine as _;
@@ -70,6 +70,8 @@ struct Source {
     file: File,
     length: u64,
     is_owners: bool,
+    /// Says under which name it was found, if not under its own.
+    note: String,
 }
 
 impl FileRead {
@@ -143,10 +145,15 @@ fn source(
         };
         let file = outputs.open(session, path).map_err(gone)?;
         let length = file.metadata().map_or(0, |metadata| metadata.len());
-        return Ok(Source { file, length, is_owners: false });
+        return Ok(Source { file, length, is_owners: false, note: String::new() });
     }
     let opened = workspace.open(path)?;
-    Ok(Source { is_owners: workspace.is_page(&opened.path), file: opened.file, length: opened.length })
+    Ok(Source {
+        is_owners: workspace.is_page(&opened.path),
+        note: workspace.alike_note(path, &opened.path, opened.is_alike),
+        file: opened.file,
+        length: opened.length,
+    })
 }
 
 fn read(mut source: Source, arguments: Arguments, chars: usize) -> Result<Found, ToolError> {
@@ -161,8 +168,9 @@ fn read(mut source: Source, arguments: Arguments, chars: usize) -> Result<Found,
     if head.starts_with(b"%PDF-") {
         return Ok(Found::Pdf(source, arguments));
     }
-    let Source { file, length, is_owners } = source;
-    let output = text_of(file, length, &arguments, chars).map(|output| output.of_the_owner(is_owners));
+    let Source { file, length, is_owners, note } = source;
+    let output =
+        text_of(file, length, &arguments, chars).map(|output| noted(&note, output).of_the_owner(is_owners));
     output.map(Found::Read).map_err(|error| {
         // A sample tells more than just that it is not text.
         if error.to_string().contains("is not a UTF-8 text file") {
@@ -171,6 +179,14 @@ fn read(mut source: Source, arguments: Arguments, chars: usize) -> Result<Found,
         }
         error
     })
+}
+
+/// Puts the note on a file's real name before what was read.
+fn noted(note: &str, mut output: ToolOutput) -> ToolOutput {
+    if let Some(OutputBlock::Text { text }) = output.blocks.first_mut() {
+        text.insert_str(0, note);
+    }
+    output
 }
 
 fn picture(source: Source, path: &str, mime: &str) -> Result<ToolOutput, ToolError> {
@@ -184,7 +200,7 @@ fn picture(source: Source, path: &str, mime: &str) -> Result<ToolOutput, ToolErr
     let read = source.file.take(MAX_PICTURE).read_to_end(&mut bytes);
     read.map_err(|error| ToolError::failed(format!("{path:?} cannot be read: {error}")))?;
     let told = format!("a picture ({mime}, {length} bytes)");
-    Ok(ToolOutput::text(told).with_image(mime, STANDARD.encode(bytes)))
+    Ok(ToolOutput::text(format!("{}{told}", source.note)).with_image(mime, STANDARD.encode(bytes)))
 }
 
 fn read_pdf(
@@ -195,7 +211,7 @@ fn read_pdf(
 ) -> Result<ToolOutput, ToolError> {
     let text = pdf_text(&mut source, &arguments.path, cancelled)?;
     let length = text.len() as u64;
-    text_of(Cursor::new(text), length, arguments, chars)
+    text_of(Cursor::new(text), length, arguments, chars).map(|output| noted(&source.note, output))
 }
 
 fn pdf_text(source: &mut Source, path: &str, cancelled: &Cancelled) -> Result<String, ToolError> {
