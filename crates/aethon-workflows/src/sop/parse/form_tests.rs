@@ -87,6 +87,44 @@ fn other_notations_of_the_same_form_are_sops() {
 }
 
 #[test]
+fn tables_of_parameters_have_many_forms() {
+    let check = |table: &str, expected: &[(&str, bool, Option<&str>)]| {
+        let text = format!("# T\n## Overview\nx\n## Parameters\n\n{table}\n\n## Steps\n### 1. a\n");
+        let sop = reading(&text).outcome.unwrap();
+        let found: Vec<_> = sop
+            .parameters
+            .iter()
+            .map(|one| (one.name.as_str(), one.required, one.default.as_deref()))
+            .collect();
+        assert_eq!(found, expected, "{table}");
+    };
+    let both = [("a", true, None), ("b", false, Some("x"))];
+    check("| Name | Required | Default |\n|---|---|---|\n| a | yes | |\n| b | no | x |", &both);
+    check(
+        "| Parameter | Type | Required? | Default value |\n|---|---|:-:|---|\n| `a` | string | ✓ | — |\n| `b` | | | `x` |",
+        &both,
+    );
+    check("Name | Required\n--- | ---\na | required\nb | optional, default: x", &both);
+    check(
+        "| name | required/optional | default |\n|-|-|-|\n| **a** | required | |\n| **b** | optional | \"x\" |",
+        &both,
+    );
+    check("| Parameter | Optional | Default |\n|-|-|-|\n| a | no | n/a |\n| b | yes | 'x' |", &both);
+    check(
+        "| Argument | Status | Meaning |\n|-|-|-|\n| a | mandatory | y |\n| b | (optional, default: \"x\") | z |",
+        &both,
+    );
+}
+
+#[test]
+fn the_end_of_a_list_above_a_rule_is_no_heading() {
+    let text =
+        "# T\n## Overview\nx\n---\n1. one\n---\n## Steps\n### 1. a\n1. one\n2. two\n---\n### 2. b\ny\n---\n";
+    let sop = reading(text).outcome.unwrap();
+    assert_eq!(sop.steps.len(), 2);
+}
+
+#[test]
 fn every_text_of_the_folder_is_a_sop_with_any_line_ends() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/sops");
     let mut count = 0;
