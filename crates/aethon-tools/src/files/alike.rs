@@ -7,6 +7,7 @@
 //! its own name.
 
 use std::ffi::OsStr;
+use std::io::ErrorKind;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
@@ -80,18 +81,16 @@ impl Workspace {
             return None;
         }
         let base = self.base_of(&real)?;
-        let mut folder = base.clone();
+        let mut handle = beneath::directory(&base, &base, None).ok()?;
         let mut parts = real.strip_prefix(&base).ok()?.components();
         let missing = loop {
-            let part = parts.next()?;
-            let inner = folder.join(part);
-            // Whether it is a directory shows when it is opened.
-            if inner.symlink_metadata().is_err() {
-                break part.as_os_str().to_str()?.to_owned();
+            let part = parts.next()?.as_os_str();
+            match beneath::inner(&handle, part) {
+                Ok(inner) => handle = inner,
+                Err(error) if error.kind() == ErrorKind::NotFound => break part.to_str()?.to_owned(),
+                Err(_) => return None,
             }
-            folder = inner;
         };
-        let handle = beneath::directory(&base, &folder, None).ok()?;
         let folder = self.check_directory(&handle, path, &base).ok()?;
         let (mut same, mut near) = (Vec::new(), Vec::new());
         let wanted = folded(&missing);

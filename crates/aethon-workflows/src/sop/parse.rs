@@ -334,6 +334,3 @@ fn first_paragraph(text: &str) -> String {
 
 #[cfg(test)]
 mod tests;
-
-#[cfg(test)]
-mod form_tests;

@@ -1,11 +1,17 @@
 //! The texts in `tests/sops`, written in the form of the public Agent SOPs and in the ways in which people depart from
 //! it, are SOPs; and what has no meaning to the program is remarked upon.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    missing_docs,
+    reason = "in tests a failed expectation is the result"
+)]
+
 use std::path::Path;
 
 use aethon_core::sop::{SopName, SopOrigin};
-
-use super::{Reading, parse};
+use aethon_workflows::sop::{Reading, parse};
 
 fn reading(content: &str) -> Reading {
     Reading::of(SopName::parse("x").unwrap(), SopOrigin::BuiltIn, content)
