@@ -145,6 +145,10 @@ pub(crate) fn read(directory: &Path, name: &str) -> Result<String, (String, Stri
         return Err(failed(format!("{} is not a file of at most {MAX_SIZE} bytes", path.display())));
     }
     let mut value = String::from_utf8(contents.bytes).map_err(|error| unreadable(error.to_string()))?;
+    // Some editors put a byte order mark at the start of a file; no service issues one.
+    if value.starts_with('\u{feff}') {
+        value.remove(0);
+    }
     if value.ends_with('\n') {
         value.pop();
         if value.ends_with('\r') {

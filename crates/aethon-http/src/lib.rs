@@ -13,6 +13,7 @@ mod assets;
 mod audit_notes;
 mod auth;
 mod body;
+mod body_text;
 mod connection;
 mod connections;
 pub mod deps;

@@ -71,7 +71,7 @@ pub(crate) fn challenge(setup: Setup, request: &Request) -> HandlerResult {
 /// `POST /webhook/whatsapp`: stores what Meta sends.
 pub(crate) async fn take(setup: Setup, mut request: Request) -> HandlerResult {
     let room = request.reserve().await?;
-    let body = request.read().await?;
+    let body = request.read_raw().await?;
     let (Some(calls), Some(signature)) = (calls(&setup), signature(&request)) else { return Err(refusal()) };
     match calls.take(signature, &body).await? {
         CallbackOutcome::Stored => Ok(plain("stored".to_owned())),

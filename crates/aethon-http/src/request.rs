@@ -16,6 +16,7 @@ use http_body_util::BodyExt as _;
 use hyper::body::Incoming;
 use serde::de::DeserializeOwned;
 
+use crate::body_text;
 use crate::error::Problem;
 use crate::intake::{Intake, Room};
 use crate::options::{Limits, Network};
@@ -177,8 +178,14 @@ impl Request {
         })
     }
 
-    /// Reads the body within its limits of size and time.
+    /// Reads the body within its limits of size and time, as UTF-8 if its declared charset is another.
     pub(crate) async fn read(&mut self) -> Result<Bytes, Problem> {
+        let body = self.read_raw().await?;
+        Ok(body_text::in_utf8(&self.head.headers, body))
+    }
+
+    /// Reads the body as it arrives, within its limits of size and time.
+    pub(crate) async fn read_raw(&mut self) -> Result<Bytes, Problem> {
         let limits = self.limits;
         match std::mem::replace(&mut self.body, RequestBody::Empty) {
             RequestBody::Empty => Ok(Bytes::new()),
@@ -256,7 +263,7 @@ impl Request {
 
 /// Parses JSON bytes. Returns 400 if they are not JSON, 422 if they have another shape.
 pub(crate) fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
-    serde_json::from_slice(bytes).map_err(|error| {
+    serde_json::from_slice(&body_text::unmarked(bytes)).map_err(|error| {
         if error.is_data() {
             let detail = format!("the body has another form than expected: {error}");
             return Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "invalid_request", detail);
@@ -270,9 +277,16 @@ pub(crate) fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
     })
 }
 
+/// Returns whether a media type is JSON or a format in JSON, such as `application/cloudevents+json`.
 fn is_json_type(value: &[u8]) -> bool {
-    let essence = value.split(|&byte| byte == b';').next().unwrap_or_default();
-    essence.trim_ascii().eq_ignore_ascii_case(b"application/json")
+    let essence = value.split(|&byte| byte == b';').next().unwrap_or_default().trim_ascii();
+    if essence.eq_ignore_ascii_case(b"application/json") || essence.eq_ignore_ascii_case(b"text/json") {
+        return true;
+    }
+    let essence = essence.to_ascii_lowercase();
+    let name = essence.strip_prefix(b"application/").and_then(|name| name.strip_suffix(b"+json"));
+    let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"!#$&-^_.+".contains(byte);
+    name.is_some_and(|name| !name.is_empty() && name.iter().all(is_plain))
 }
 
 async fn collect(mut body: Incoming, limits: BodyLimits) -> Result<Bytes, Problem> {
@@ -347,6 +361,16 @@ mod tests {
             ("application/json", true),
             ("Application/JSON; charset=utf-8", true),
             ("application/json;", true),
+            ("application/json; charset=iso-8859-1", true),
+            ("application/vnd.github.v3+json", true),
+            ("application/vnd.x+json; charset=\"UTF-8\"", true),
+            ("Application/CloudEvents+JSON", true),
+            ("application/problem+json", true),
+            ("text/json", true),
+            ("application/+json", false),
+            ("application/a b+json", false),
+            ("text/plain+json", false),
+            ("multipart/x+json", false),
             ("text/plain", false),
             ("application/jsonx", false),
             ("text/plain; application/json", false),

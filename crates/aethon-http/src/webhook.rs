@@ -28,6 +28,7 @@ use ring::digest;
 use serde::Serialize;
 
 use crate::app::{App, FromApp};
+use crate::body_text::in_utf8;
 use crate::deps::{Chat, Runtime, Setup, Workflows};
 use crate::error::Problem;
 use crate::fields::Fields;
@@ -80,7 +81,7 @@ pub(crate) async fn trigger(
     mut request: Request,
 ) -> HandlerResult {
     let (body, proof) = context.signed_body(&mut request).await?;
-    let mut fields = Fields::parse(&body)?;
+    let mut fields = Fields::parse(&in_utf8(&request.head.headers, body.clone()))?;
     let text = fields.required_text("text")?;
     let sop_name = fields.text("sop_name")?.filter(|name| !name.is_empty());
     let sop_name = sop_name.as_deref().map(SopName::parse).transpose().map_err(|_| {
@@ -120,7 +121,7 @@ pub(crate) async fn channel((chat, context): (Chat, WebhookContext), mut request
         let detail = "a channel's name is 1 to 64 letters, digits, `-`, `_`, `.` and `~`, and not `trigger`";
         return Err(Problem::not_found(detail).with_code("unknown_channel"));
     }
-    let text = Fields::parse(&body)?.required_text("text")?;
+    let text = Fields::parse(&in_utf8(&request.head.headers, body.clone()))?.required_text("text")?;
     let dedupe = dedupe(&format!("/webhook/{channel}"), &request.head.headers, &body)?;
     let inbound = Inbound::say(session(&channel)?, text)
         .from_sender(channel)
@@ -134,7 +135,7 @@ impl WebhookContext {
     /// Reads the body and checks its signature.
     async fn signed_body(&self, request: &mut Request) -> Result<(Bytes, Proof), Problem> {
         let room = request.reserve().await?;
-        let body = request.read().await?;
+        let body = request.read_raw().await?;
         match self.rules.signatures.judge(&request.head.headers, &body, self.clock.now()) {
             Ok(signed) => Ok((body, Proof { signed, room })),
             Err(refusal) => {

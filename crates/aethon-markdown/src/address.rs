@@ -89,7 +89,8 @@ impl Scan<'_> {
                 self.text[at..].trim_start_matches(|c: char| c.is_alphanumeric() || c == '-' || is_mark(c));
             rest.strip_prefix('.').is_some_and(|rest| rest.starts_with(char::is_alphanumeric))
         };
-        (!is_label && !(is_mixed && goes_on())).then_some(at)
+        let is_part = is_label || (is_mixed && goes_on());
+        (!is_part).then_some(at)
     }
 
     fn cut_path(&self, at: usize) -> Option<usize> {

@@ -2,67 +2,14 @@
 //!
 //! It is that of GitHub, for all scripts: emphasis may begin and end beside punctuation in languages that write no blanks
 //! between words, and a bare address ends where its sentence goes on. The parser offers no such end, so [`parse`] marks it in
-//! the source and takes the marks out of the tree again.
+//! the source (`marks`, by the rules of `address` and `scripts`) and takes the marks out of the tree again.
 
 mod address;
+mod document;
 mod marks;
 mod scripts;
 
-use std::borrow::Cow;
-
-use comrak::nodes::{Node, NodeValue};
-use comrak::{Arena, Options, try_parse_document};
-
-/// Returns the dialect.
-pub fn dialect() -> Options<'static> {
-    let mut options = Options::default();
-    options.extension.strikethrough = true;
-    options.extension.table = true;
-    options.extension.autolink = true;
-    options.extension.tasklist = true;
-    options.extension.cjk_friendly_emphasis = true;
-    options
-}
-
-/// Parses a text; `None` once `is_late` says that it takes too long. The lines of the nodes are those of the text; columns
-/// are not.
-pub fn parse<'a>(arena: &'a Arena<'a>, source: &str, is_late: &dyn Fn() -> bool) -> Option<Node<'a>> {
-    let marked = marks::marked(source);
-    let document = try_parse_document(arena, &marked, &dialect(), is_late).ok()?;
-    if let Cow::Owned(_) = marked {
-        document.descendants().for_each(unmark);
-    }
-    Some(document)
-}
-
-/// Takes the marks out of a node.
-fn unmark(node: Node<'_>) {
-    match &mut node.data_mut().value {
-        NodeValue::Text(text) => {
-            if let Cow::Owned(plain) = marks::unmarked(text) {
-                *text = Cow::Owned(plain);
-            }
-        }
-        NodeValue::Code(code) => clean(&mut code.literal),
-        NodeValue::CodeBlock(block) => {
-            clean(&mut block.info);
-            clean(&mut block.literal);
-        }
-        NodeValue::HtmlBlock(block) => clean(&mut block.literal),
-        NodeValue::HtmlInline(literal) | NodeValue::Raw(literal) => clean(literal),
-        NodeValue::Link(link) | NodeValue::Image(link) => {
-            clean(&mut link.url);
-            clean(&mut link.title);
-        }
-        _ => {}
-    }
-}
-
-fn clean(text: &mut String) {
-    if let Cow::Owned(plain) = marks::unmarked(text) {
-        *text = plain;
-    }
-}
+pub use document::{dialect, parse};
 
 #[cfg(test)]
 mod tests;

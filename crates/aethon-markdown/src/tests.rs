@@ -1,3 +1,5 @@
+//! Emphasis and addresses in texts of many languages, as they come out of the parsed tree.
+
 use std::time::Instant;
 
 use comrak::Arena;

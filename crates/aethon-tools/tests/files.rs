@@ -11,6 +11,7 @@ mod common;
 
 use std::fs::{self, File};
 use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::Path;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -479,4 +480,44 @@ async fn documents_are_handed_to_their_reader_and_what_it_says_is_shown() {
     fs::write(disk.workspace("odd.txt"), b"\x7fELF\xff locked").unwrap();
     let told = disk.call("file_read", json!({"path": "odd.txt"})).await.unwrap_err();
     assert!(told.contains("is not a UTF-8 text file") && told.contains("7f 45 4c 46"), "{told}");
+}
+
+#[tokio::test]
+async fn tools_use_the_name_that_looks_alike_and_say_so() {
+    let disk = Disk::new(false);
+    let real = "Tom’s\u{202f}list.md";
+    fs::write(disk.home(&format!(".aethon/workspace/{real}")), "milk\n").unwrap();
+    fs::create_dir_all(disk.home(".aethon/workspace/U\u{308}ber")).unwrap();
+    fs::write(disk.home(".aethon/workspace/U\u{308}ber/tea.md"), "tulip\n").unwrap();
+    let read = disk.call("file_read", json!({"path": "tom's list.md"})).await.unwrap();
+    assert!(read.contains("milk") && read.contains("Tom’s") && read.contains("looks like"), "{read}");
+    let edited =
+        disk.call("file_edit", json!({"path": "Tom's list.md", "old": "milk", "new": "tea"})).await.unwrap();
+    assert!(edited.contains("Tom’s"), "{edited}");
+    assert_eq!(fs::read_to_string(disk.home(&format!(".aethon/workspace/{real}"))).unwrap(), "tea\n");
+    assert!(!disk.home(".aethon/workspace/Tom's list.md").exists());
+    let listed = disk.call("file_list", json!({"path": "Über"})).await.unwrap();
+    assert!(listed.contains("tea.md") && listed.contains("looks like"), "{listed}");
+    let found = disk.call("file_search", json!({"path": "Über", "pattern": "tulip"})).await.unwrap();
+    assert!(found.contains("tea.md") && found.contains("looks like"), "{found}");
+    let found = disk.call("file_search", json!({"path": "über/TEA.md", "pattern": "tulip"})).await.unwrap();
+    assert!(found.contains("tulip") && found.contains("looks like"), "{found}");
+    // Writing makes the file that was named, and says that there is another.
+    let written =
+        disk.call("file_write", json!({"path": "Tom's list.md", "content": "new\n"})).await.unwrap();
+    assert!(written.contains("made Tom's list.md") && written.contains("looks the same"), "{written}");
+    assert_eq!(fs::read_to_string(disk.home(&format!(".aethon/workspace/{real}"))).unwrap(), "tea\n");
+    let again =
+        disk.call("file_write", json!({"path": "Tom's list.md", "content": "newer\n"})).await.unwrap();
+    assert!(again.contains("replaced") && !again.contains("looks the same"), "{again}");
+    let near = disk.call("file_read", json!({"path": "nodes.md"})).await.unwrap_err();
+    assert!(near.contains("\"notes.md\""), "{near}");
+    // What the model reads as instructions is changed under its own name only.
+    fs::write(disk.home(".aethon/workspace/SOUL.md"), "kind\n").unwrap();
+    let soul = disk
+        .call("file_edit", json!({"path": "ＳＯＵＬ.md", "old": "kind", "new": "evil"}))
+        .await
+        .unwrap_err();
+    assert!(soul.contains("its own name only"), "{soul}");
+    assert_eq!(fs::read_to_string(disk.home(".aethon/workspace/SOUL.md")).unwrap(), "kind\n");
 }

@@ -22,7 +22,7 @@ use aethon_core::schedule::{
     Job, JobId, JobRecord, JobRefusal, JobRequest, Missed, Origin, RunRecord, Schedule, Task, Timing,
 };
 use aethon_core::sop::{
-    BrokenSop, Sop, SopCatalog, SopFault, SopName, SopOrigin, SopRefusal, SopRun, SopRunState, SopRuns,
+    BrokenSop, Sop, SopCatalog, SopCheck, SopName, SopOrigin, SopRefusal, SopRun, SopRunState, SopRuns,
     SopStep, SopVersion,
 };
 use aethon_core::surface::Unattended;
@@ -146,8 +146,8 @@ impl SopCatalog for OneSop {
         Ok(Vec::new())
     }
 
-    fn check(&self, _content: &str) -> Vec<SopFault> {
-        Vec::new()
+    fn check(&self, _content: &str) -> SopCheck {
+        SopCheck::default()
     }
 
     async fn save(

@@ -252,3 +252,90 @@ fn a_swap_between_check_and_use_wins_nothing() {
     done.store(true, Ordering::Relaxed);
     swapping.join().unwrap();
 }
+
+/// Opens a path and returns its text and whether it has another name; or the message.
+fn alike(workspace: &Workspace, path: &str) -> Result<(String, bool), String> {
+    let mut opened = workspace.open(path).map_err(|error| error.to_string())?;
+    let mut text = String::new();
+    opened.file.read_to_string(&mut text).unwrap();
+    Ok((text, opened.is_alike))
+}
+
+#[test]
+fn a_file_is_found_under_a_name_that_looks_alike() {
+    let disk = Disk::new();
+    let workspace = disk.workspace(false);
+    let rows = [
+        ("Screenshot 2026-11-26 at 3.15.10\u{202f}PM.txt", "Screenshot 2026-11-26 at 3.15.10 PM.txt"),
+        ("no\u{a0}break.txt", "no break.txt"),
+        ("U\u{308}bersicht fu\u{308}r Ma\u{308}rz.txt", "Übersicht für März.txt"),
+        ("Caf\u{e9}.txt", "Cafe\u{301}.txt"),
+        ("カ\u{3099}イト\u{3099}.txt", "ガイド.txt"),
+        ("Ada’s plan.txt", "Ada's plan.txt"),
+        ("it's.txt", "it’s.txt"),
+        ("“quoted”.txt", "\"quoted\".txt"),
+        ("2020–2021.txt", "2020-2021.txt"),
+        ("ReadMe.TXT", "readme.txt"),
+        ("ＡＢＣ.txt", "abc.txt"),
+        ("ZERO\u{200b}WIDTH.txt", "zerowidth.txt"),
+    ];
+    for (name, asked) in rows {
+        fs::write(disk.in_workspace(name), name).unwrap();
+        assert_eq!(alike(&workspace, asked), Ok((name.to_owned(), true)), "{asked:?}");
+        assert_eq!(alike(&workspace, name), Ok((name.to_owned(), false)), "{name:?}");
+    }
+    // Folders on the way, too.
+    fs::create_dir_all(disk.in_workspace("U\u{308}bersicht/Tom’s")).unwrap();
+    fs::write(disk.in_workspace("U\u{308}bersicht/Tom’s/a\u{202f}b.txt"), "deep").unwrap();
+    assert_eq!(alike(&workspace, "Übersicht/tom's/A b.txt"), Ok(("deep".into(), true)));
+    assert_eq!(alike(&workspace, "./deep/../Übersicht/Tom's/a b.txt"), Ok(("deep".into(), true)));
+    // Composed or not, the exact name wins.
+    fs::write(disk.in_workspace("ma\u{308}rz.md"), "apart").unwrap();
+    fs::write(disk.in_workspace("märz.md"), "together").unwrap();
+    assert_eq!(alike(&workspace, "märz.md"), Ok(("together".into(), false)));
+    let several = alike(&workspace, "März.md").unwrap_err();
+    assert!(several.contains("several names") && several.contains("märz.md"), "{several}");
+}
+
+#[test]
+fn near_names_are_offered_and_closed_ones_are_not() {
+    let disk = Disk::new();
+    let workspace = disk.workspace(false);
+    fs::write(disk.in_workspace("report.txt"), "x").unwrap();
+    let error = alike(&workspace, "reprot.txt").unwrap_err();
+    assert!(error.contains("there is no file") && error.contains("\"report.txt\""), "{error}");
+    let error = alike(&workspace, "quite another.txt").unwrap_err();
+    assert!(!error.contains("report"), "{error}");
+    let error = alike(&workspace, "deep/err/file.txt").unwrap_err();
+    assert!(error.contains("no folder \"err\"") && error.contains("\"er\""), "{error}");
+    for number in 0..30 {
+        fs::write(disk.in_workspace(&format!("page-{number:02}.md")), "x").unwrap();
+    }
+    let error = alike(&workspace, "page-xx.md").unwrap_err();
+    assert!(error.matches("page-").count() <= 6, "{error}");
+    // Closed names are neither followed nor offered, and links lead nowhere else than under their own name.
+    for closed in [
+        "../.SSH/id_ed25519",
+        "../.ssh/ID_ED25519",
+        "~/.SSH/id_ed25519",
+        "~/.Netrc",
+        "~/.netrC",
+        "../Config.toml",
+        "../aethon\u{2010}db",
+        "~/.ssh/id\u{ff3f}ed25519",
+        "~/.ssh/id_ed2551",
+        "~/.netr",
+    ] {
+        let error = alike(&workspace, closed).unwrap_err();
+        assert!(
+            !error.contains(SECRET) && !error.contains("\"id_ed25519\"") && !error.contains("\".netrc\""),
+            "{error}"
+        );
+    }
+    symlink(disk.path("home/.ssh/id_ed25519"), disk.in_workspace("Key’s.txt")).unwrap();
+    symlink(disk.path("outside"), disk.in_workspace("Out’s")).unwrap();
+    assert!(alike(&workspace, "key's.txt").is_err());
+    assert!(alike(&workspace, "out's/file.txt").is_err());
+    mknodat(CWD, disk.in_workspace("Pipe’s.txt"), FileType::Fifo, Mode::from_raw_mode(0o600), 0).unwrap();
+    assert!(alike(&workspace, "pipe's.txt").unwrap_err().contains("a FIFO"));
+}

@@ -80,6 +80,24 @@ fn sops_are_listed_written_and_run_by_name_from_every_surface() {
         printed.starts_with(&format!("{}:1: ", bad.display())) && cli.status.code() == Some(1),
         "{printed}"
     );
+    // A text in the public form, as an editor of Windows saves it; what has no meaning is a remark.
+    let public = "# Public\n\n## Overview\n\nIs shared.\n\n## Parameters\n\n- **topic** (required): What\n\n\
+        **Constraints for parameter acquisition:**\n- You MUST ask for all of them\n\n## Steps ##\n\n### 1. Do\n\n\
+        **Constraints:**\n- You MUST do it\n\n## Best Practices\n";
+    let windows = format!("\u{feff}{}", public.replace('\n', "\r\n"));
+    let good = folder.join("public.sop.md");
+    std::fs::write(&good, &windows).unwrap();
+    let cli = run_cli(server.home().path(), &["sop", "check", good.to_str().unwrap()], None);
+    let printed = String::from_utf8_lossy(&cli.stdout).into_owned();
+    assert!(
+        printed.starts_with(&format!("{}:21: remark: ", good.display())) && cli.status.code() == Some(0),
+        "{printed}"
+    );
+    let checked = server.post("/api/sops/check", &json!({"content": windows})).json();
+    assert_eq!((&checked["ok"], &checked["problems"]), (&json!(true), &json!([])));
+    assert_eq!(checked["remarks"][0]["line"], 21);
+    let shown = server.get("/api/sops/public").json();
+    assert_eq!((&shown["title"], shown["parameters"].as_array().unwrap().len()), (&json!("Public"), 1));
     assert!(!run_cli(server.home().path(), &["sop", "run", "none", "x"], None).status.success());
 }
 

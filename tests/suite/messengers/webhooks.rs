@@ -327,3 +327,49 @@ fn a_recipient_that_cannot_be_one_is_refused_before_the_turn() {
     assert_eq!(server.post("/webhook/trigger", &body).status, 200);
     eventually("it is delivered", || (server.get("/api/sessions/webchat:bob").status == 200).then_some(()));
 }
+
+#[test]
+fn bodies_with_marks_other_charsets_and_vendor_types_are_read() {
+    let server = Server::start(&[&format!("webhook.secret=\"{SECRET}\"")]);
+    let json = r#"{"text": "!say Grüße"}"#;
+    let marked = |mark: &[u8], bytes: &[u8]| [mark, bytes].concat();
+    let little: Vec<u8> = json.encode_utf16().flat_map(u16::to_le_bytes).collect();
+    let latin: Vec<u8> = json.chars().map(|c| u8::try_from(u32::from(c)).unwrap()).collect();
+    let rows: [(&str, Vec<u8>); 8] = [
+        ("application/json", marked(b"\xef\xbb\xbf", json.as_bytes())),
+        ("application/json; charset=utf-8", marked(b"\xef\xbb\xbf", json.as_bytes())),
+        ("application/json;charset=\"UTF-8\"", json.into()),
+        ("application/vnd.example.v2+json", json.into()),
+        ("application/cloudevents+json; charset=utf-8", marked(b"\xef\xbb\xbf", json.as_bytes())),
+        ("application/json; charset=iso-8859-1", latin.clone()),
+        ("application/json; charset=iso-8859-1", json.into()),
+        ("application/json; charset=utf-16", marked(b"\xff\xfe", &little)),
+    ];
+    for target in ["/webhook/trigger", "/webhook/any"] {
+        for (kind, body) in &rows {
+            // The signature is that of the bytes.
+            let request = Request::new("POST", target)
+                .header("Content-Type", kind)
+                .header("X-Aethon-Signature", &signature(SECRET, body))
+                .body(body.clone());
+            let answer = server.send(&request);
+            assert_eq!(answer.status, 200, "{kind} {body:?}: {}", answer.text());
+            assert_eq!(answer.json()["response"], "Grüße", "{kind}");
+        }
+        let wrong = Request::new("POST", target)
+            .header("Content-Type", "application/json")
+            .header("X-Aethon-Signature", &signature(SECRET, json.as_bytes()))
+            .body(rows[0].1.clone());
+        assert_eq!(server.send(&wrong).status, 403, "the mark is part of what is signed");
+        let undeclared = Request::new("POST", target)
+            .header("Content-Type", "application/json")
+            .header("X-Aethon-Signature", &signature(SECRET, &latin))
+            .body(latin.clone());
+        assert_eq!(server.send(&undeclared).status, 400);
+    }
+    // The API reads the same.
+    let entry = marked(b"\xef\xbb\xbf", r#"{"content": "Tea is green."}"#.as_bytes());
+    let request =
+        Request::new("POST", "/api/memory").header("Content-Type", "application/vnd.x+json").body(entry);
+    assert_eq!(server.send(&request).status, 201);
+}

@@ -315,6 +315,13 @@ fn replies_are_rendered_without_anything_that_acts() {
             }
         }
     }
+    let done =
+        chat.say("scripts", "!say 这是**重要。**所以，见 https://other.example/x，谢谢").pop().unwrap();
+    let html = done["html"].as_str().unwrap();
+    assert!(
+        html.contains("<strong>重要。</strong>") && html.contains("href=\"https://other.example/x\""),
+        "{html}"
+    );
     let done = chat.say("link", "[a](https://other.example/x)").pop().unwrap();
     let html = done["html"].as_str().unwrap();
     assert!(

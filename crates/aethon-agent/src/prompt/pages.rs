@@ -55,7 +55,8 @@ impl Page {
                 if !contents.is_whole {
                     reported.warn(&path, &format!("only the first {MAX_BYTES} bytes of this page are used"));
                 }
-                Found::Text(String::from_utf8_lossy(&contents.bytes).trim().to_owned())
+                let text = String::from_utf8_lossy(&contents.bytes);
+                Found::Text(text.trim_start_matches('\u{feff}').trim().to_owned())
             }
             Some(Err(refusal)) => {
                 reported.warn(&path, &format!("this page is not used: {refusal}"));

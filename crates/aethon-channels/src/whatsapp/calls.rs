@@ -97,6 +97,7 @@ impl PlatformCalls for Calls {
             return Ok(CallbackOutcome::Forged);
         }
         self.was_forged.store(false, Ordering::Relaxed);
+        let body = body.strip_prefix(b"\xef\xbb\xbf").unwrap_or(body);
         let Ok(body) = serde_json::from_slice::<Value>(body) else { return Ok(CallbackOutcome::Malformed) };
         let parts = inbound::parts(&body, &self.number);
         if parts.is_empty() {

@@ -203,7 +203,7 @@ impl Field {
         if self.to != WEEKDAY.to {
             return if first <= last { Ok((first, last)) } else { Err(self.reversed(part, from, to)) };
         }
-        let is_sunday = |day: u32| day % 7 == 0;
+        let is_sunday = |day: u32| matches!(day, 0 | 7);
         match (first, last) {
             (first, last) if is_sunday(first) && is_sunday(last) && (has_name || first == last) => Ok((0, 0)),
             (first, 0) if is_name(to) => Ok((first, 7)),

@@ -403,6 +403,7 @@ impl Request {
                 "That frame is not a JSON object. Send one with a `type` in each text frame.",
             )
         };
+        let text = text.trim_start_matches('\u{feff}');
         // Derived deserialisers accept an array for a struct; the protocol does not.
         if !text.trim_start().starts_with('{') {
             return Err(malformed());

@@ -151,7 +151,8 @@ fn load(tools: &Directory, name: &str) -> io::Result<(Manifest, String)> {
         }
         String::from_utf8(contents.bytes).map_err(io::Error::other)
     };
-    let manifest = serde_json::from_str(&read(MANIFEST)?).map_err(io::Error::other)?;
+    let manifest =
+        serde_json::from_str(read(MANIFEST)?.trim_start_matches('\u{feff}')).map_err(io::Error::other)?;
     Ok((manifest, read(PROGRAM)?))
 }
 

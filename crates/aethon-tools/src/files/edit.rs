@@ -4,6 +4,7 @@
 //! begins. So a model that misremembers a file gets an error and does not damage the file. `replacement` computes the
 //! change.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -101,11 +102,26 @@ impl Arguments {
     }
 }
 
+/// Returns whether models later read the file as instructions.
+fn is_read_later(workspace: &Workspace, path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
+    workspace.is_page(path) || [".sop.md", ".agent.md"].iter().any(|ending| name.ends_with(ending))
+}
+
 fn edit(workspace: &Workspace, arguments: &Arguments) -> Result<ToolOutput, ToolError> {
     let path = &arguments.path;
     // Check first, so that no folder is created for a file that does not exist.
-    workspace.open(path)?;
-    let place = workspace.writable(path)?;
+    let opened = workspace.open(path)?;
+    let note = workspace.alike_note(path, &opened.path, opened.is_alike);
+    let real = opened.path.to_string_lossy().into_owned();
+    if opened.is_alike && is_read_later(workspace, &opened.path) {
+        // What is kept is checked by the name that the call gives.
+        return Err(ToolError::failed(format!(
+            "there is no file {path:?}; there is {:?}, which is edited under its own name only",
+            workspace.shown(&opened.path)
+        )));
+    }
+    let place = workspace.writable(if opened.is_alike { &real } else { path })?;
     let Some(existing) = &place.existing else {
         return Err(ToolError::failed(format!("there is no file {path:?}; make it with file_write")));
     };
@@ -115,12 +131,12 @@ fn edit(workspace: &Workspace, arguments: &Arguments) -> Result<ToolOutput, Tool
         .map_err(|why| ToolError::failed(format!("{path:?} was not changed: {why}")))?;
     let shown = workspace.shown(&place.path);
     let Some(diff) = unified(&shown, &before, &after) else {
-        return Ok(ToolOutput::text(format!("{shown} is unchanged: old and new text are the same"))
+        return Ok(ToolOutput::text(format!("{note}{shown} is unchanged: old and new text are the same"))
             .of_the_owner(true));
     };
     place
         .replace(after.as_bytes())
         .map_err(|error| ToolError::failed(format!("{path:?} was not changed: {error}")))?;
     let times = if places == 1 { String::new() } else { format!(" in {places} places") };
-    Ok(ToolOutput::text(format!("changed {shown}{times}:\n{diff}")))
+    Ok(ToolOutput::text(format!("{note}changed {shown}{times}:\n{diff}")))
 }

@@ -110,6 +110,7 @@ fn search(workspace: &Workspace, arguments: &Arguments, room: usize) -> Result<T
         (Err(error), Some(matcher)) => {
             let Ok(opened) = workspace.open(path) else { return Err(error) };
             let mut report = Report::new(workspace, arguments, room);
+            report.text = workspace.alike_note(path, &opened.path, opened.is_alike);
             report.file(opened.file, &workspace.shown(&opened.path), matcher, until);
             return Ok(ToolOutput::text(report.finish(None)));
         }
@@ -119,6 +120,7 @@ fn search(workspace: &Workspace, arguments: &Arguments, room: usize) -> Result<T
     let everything = arguments.all.unwrap_or(false);
     let extent = Extent { depth: MAX_DEPTH, everything, entries: MAX_SEEN, until };
     let mut report = Report::new(workspace, arguments, room);
+    report.text = workspace.alike_note(path, &start.path, start.is_alike);
     let mut walk = Walk::new(workspace, start, extent);
     let mut is_full = false;
     while let Some(entry) = walk.next() {

@@ -79,8 +79,10 @@ fn list(workspace: &Workspace, arguments: &Arguments, room: usize) -> Result<Too
         entries: MAX_SEEN,
         until: Instant::now() + TIMEOUT,
     };
+    let note =
+        workspace.alike_note(arguments.path.as_deref().unwrap_or_default(), &start.path, start.is_alike);
     let mut walk = Walk::new(workspace, start, extent);
-    let (mut text, mut count) = (format!("{shown}:\n"), 0);
+    let (mut text, mut count) = (format!("{note}{shown}:\n"), 0);
     let mut why = None;
     while let Some(entry) = walk.next() {
         if count >= MAX_COUNT || text.len() >= room.saturating_sub(200) {

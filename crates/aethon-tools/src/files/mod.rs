@@ -1,8 +1,10 @@
 //! The tools that work on files. `workspace` alone decides which files may be accessed, with the list of `blocklist`; the
 //! single steps of opening are those of `aethon_files`. `writable` is a location that may be written, `later` and `git` know
-//! what must not be written because it acts later, `walk` traverses folders. `replacement` and `diff` compute changes, `lines`
+//! what must not be written because it acts later, `walk` traverses folders, `alike`
+//! finds names that look like one that is missing. `replacement` and `diff` compute changes, `lines`
 //! and `search` read text. The tools themselves are `read`, `write`, `edit`, `list`, `find` and `map` (over `outline`).
 
+mod alike;
 mod background;
 mod blocklist;
 mod diff;

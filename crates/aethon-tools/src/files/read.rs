@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use aethon_core::document::{DocumentKind, DocumentReader, DocumentText, HEAD, MAX_DOCUMENT};
 use aethon_core::ids::SessionId;
 use aethon_core::message::begins_like_picture;
-use aethon_core::tool::{ArgumentRole, Tool, ToolContext, ToolError, ToolOutput, ToolSpec};
+use aethon_core::tool::{ArgumentRole, OutputBlock, Tool, ToolContext, ToolError, ToolOutput, ToolSpec};
 use aethon_core::turn::Trust;
 use async_trait::async_trait;
 use base64::Engine as _;
@@ -66,6 +66,8 @@ struct Source {
     file: File,
     length: u64,
     is_owners: bool,
+    /// Says under which name it was found, if not under its own.
+    note: String,
 }
 
 impl FileRead {
@@ -109,7 +111,7 @@ impl Tool for FileRead {
             Found::Read(output) => return Ok(output),
             Found::Document(document) => document,
         };
-        let Document { kind, bytes, arguments, or_else } = document;
+        let Document { kind, bytes, arguments, note, or_else } = document;
         let path = &arguments.path;
         let text = match (self.documents.read(kind, bytes, context.trust()).await, or_else) {
             (Ok(text), _) => text,
@@ -119,7 +121,7 @@ impl Tool for FileRead {
                 return Err(ToolError::failed(format!("the text of {path:?} cannot be read: {why}")));
             }
         };
-        let work = move || text_of_document(&text, &arguments, chars);
+        let work = move || Ok(noted(&note, text_of_document(&text, &arguments, chars)?));
         blocking("reading the document", work).await
     }
 }
@@ -137,6 +139,8 @@ struct Document {
     kind: DocumentKind,
     bytes: Vec<u8>,
     arguments: Arguments,
+    /// Says under which name it was found, if not under its own.
+    note: String,
     /// What is said if it cannot be read, other than why.
     or_else: Option<ToolError>,
 }
@@ -155,10 +159,15 @@ fn source(
         };
         let file = outputs.open(session, path).map_err(gone)?;
         let length = file.metadata().map_or(0, |metadata| metadata.len());
-        return Ok(Source { file, length, is_owners: false });
+        return Ok(Source { file, length, is_owners: false, note: String::new() });
     }
     let opened = workspace.open(path)?;
-    Ok(Source { is_owners: workspace.is_page(&opened.path), file: opened.file, length: opened.length })
+    Ok(Source {
+        is_owners: workspace.is_page(&opened.path),
+        note: workspace.alike_note(path, &opened.path, opened.is_alike),
+        file: opened.file,
+        length: opened.length,
+    })
 }
 
 fn read(mut source: Source, arguments: Arguments, chars: usize) -> Result<Found, ToolError> {
@@ -175,19 +184,19 @@ fn read(mut source: Source, arguments: Arguments, chars: usize) -> Result<Found,
         return whole(source, kind, arguments, None).map(Found::Document);
     }
     let other_encoding = kind.unwrap_or(DocumentKind::Plain);
-    let Source { mut file, length, is_owners } = source;
+    let Source { mut file, length, is_owners, note } = source;
     // Lines of two-byte units cannot be searched as they are.
     let is_wide = head.starts_with(b"\xff\xfe") || head.starts_with(b"\xfe\xff");
     let read =
         if is_wide { Err(not_text(path, length)) } else { text_of(&mut file, length, &arguments, chars) };
     match read {
-        Ok(output) => Ok(Found::Read(output.of_the_owner(is_owners))),
+        Ok(output) => Ok(Found::Read(noted(&note, output).of_the_owner(is_owners))),
         Err(error) if error.to_string().contains(NOT_TEXT) && length <= MAX_DOCUMENT as u64 => {
             // A sample tells more than just that it is not text.
             let sample: Vec<String> = head.iter().take(16).map(|byte| format!("{byte:02x}")).collect();
             let error = ToolError::failed(format!("{error}, beginning with {}", sample.join(" ")));
             file.seek(SeekFrom::Start(0)).map_err(cannot)?;
-            let source = Source { file, length, is_owners };
+            let source = Source { file, length, is_owners, note };
             whole(source, other_encoding, arguments, Some(error)).map(Found::Document)
         }
         Err(error) => Err(error),
@@ -211,7 +220,7 @@ fn whole(
     let mut bytes = Vec::new();
     let read = source.file.take(MAX_DOCUMENT as u64).read_to_end(&mut bytes);
     read.map_err(|error| ToolError::failed(format!("{path:?} cannot be read: {error}")))?;
-    Ok(Document { kind, bytes, arguments, or_else })
+    Ok(Document { kind, bytes, arguments, note: source.note, or_else })
 }
 
 /// Returns the part of a document's text that is asked for. What is missing of it is said with each part.
@@ -230,6 +239,14 @@ fn text_of_document(
     Ok(if notes.is_empty() { output } else { ToolOutput::text(format!("{notes}\n{}", output.to_text())) })
 }
 
+/// Puts the note on a file's real name before what was read.
+fn noted(note: &str, mut output: ToolOutput) -> ToolOutput {
+    if let Some(OutputBlock::Text { text }) = output.blocks.first_mut() {
+        text.insert_str(0, note);
+    }
+    output
+}
+
 fn picture(source: Source, path: &str, mime: &str) -> Result<ToolOutput, ToolError> {
     let length = source.length;
     if length > MAX_PICTURE {
@@ -241,7 +258,7 @@ fn picture(source: Source, path: &str, mime: &str) -> Result<ToolOutput, ToolErr
     let read = source.file.take(MAX_PICTURE).read_to_end(&mut bytes);
     read.map_err(|error| ToolError::failed(format!("{path:?} cannot be read: {error}")))?;
     let told = format!("a picture ({mime}, {length} bytes)");
-    Ok(ToolOutput::text(told).with_image(mime, STANDARD.encode(bytes)))
+    Ok(ToolOutput::text(format!("{}{told}", source.note)).with_image(mime, STANDARD.encode(bytes)))
 }
 
 fn text_of(

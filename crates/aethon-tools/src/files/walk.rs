@@ -76,7 +76,7 @@ pub(super) struct Entry {
 impl<'w> Walk<'w> {
     pub(super) fn new(workspace: &'w Workspace, start: OpenedDirectory, extent: Extent) -> Self {
         let closed = workspace.blocklist().closed_now();
-        let OpenedDirectory { handle, path, base } = start;
+        let OpenedDirectory { handle, path, base, .. } = start;
         let outer = if extent.everything { Vec::new() } else { outer_rules(&base, &path) };
         let mut walk = Self { workspace, closed, extent, base, levels: Vec::new(), ended: None };
         walk.enter(handle, path, outer);

@@ -47,6 +47,8 @@ pub struct Opened {
     pub path: PathBuf,
     /// Its length when it was opened.
     pub length: u64,
+    /// Whether it was found under a name that only looks like the one that was asked for.
+    pub is_alike: bool,
 }
 
 /// A directory whose entries may be read.
@@ -57,6 +59,8 @@ pub(crate) struct OpenedDirectory {
     pub(crate) path: PathBuf,
     /// The open directory that contains it.
     pub(super) base: PathBuf,
+    /// Whether it was found under a name that only looks like the one that was asked for.
+    pub(super) is_alike: bool,
 }
 
 /// A path that may be opened, judging by its name.
@@ -65,7 +69,18 @@ pub(super) struct Resolved {
     pub(super) base: PathBuf,
     /// The path with symlinks resolved as far as it exists.
     pub(super) real: PathBuf,
+    /// Whether its name only looks like the one that was asked for.
+    is_alike: bool,
 }
+
+/// What lies under an exact name.
+enum Looked {
+    Found(Resolved),
+    Missing { wanted: PathBuf, error: std::io::Error },
+}
+
+/// In how many parts of a path a name may only look like the one asked for.
+const MAX_ALIKE: usize = 8;
 
 impl Workspace {
     /// Returns the folder of locks in the assistant's home, if there is one.
@@ -96,7 +111,7 @@ impl Workspace {
 
     /// Opens a file for reading. Blocks; run it on the blocking pool.
     pub fn open(&self, path: &str) -> Result<Opened, ToolError> {
-        let Resolved { base, real } = self.resolve(path)?;
+        let Resolved { base, real, is_alike } = self.resolve(path)?;
         // Later checks name anything but a file; a missing name is reported by the directory.
         let (Some(parent), Some(name)) = (real.parent(), real.file_name()) else {
             return Err(ToolError::failed(format!("{path:?} is a directory, not a file")));
@@ -105,16 +120,17 @@ impl Workspace {
             return Err(ToolError::failed(format!("{path:?} is a directory, not a file")));
         }
         let file = beneath::directory(&base, parent, None).and_then(|parent| beneath::readable(parent, name));
-        self.check_file(file.map_err(|error| failed(path, &error))?, path, &base)
+        let opened = self.check_file(file.map_err(|error| failed(path, &error))?, path, &base)?;
+        Ok(Opened { is_alike, ..opened })
     }
 
     /// Opens a directory to read its entries; the workspace if `path` is empty. Blocks.
     pub(crate) fn open_directory(&self, path: &str) -> Result<OpenedDirectory, ToolError> {
         let path = if path.trim().is_empty() { "." } else { path };
-        let Resolved { base, real } = self.resolve(path)?;
+        let Resolved { base, real, is_alike } = self.resolve(path)?;
         let handle = beneath::directory(&base, &real, None).map_err(|error| failed(path, &error))?;
         let real = self.check_directory(&handle, path, &base)?;
-        Ok(OpenedDirectory { handle, path: real, base })
+        Ok(OpenedDirectory { handle, path: real, base, is_alike })
     }
 
     /// Returns whether a file tool could create or replace a file here under any name, judging by the names. Blocks.
@@ -164,13 +180,59 @@ impl Workspace {
         Ok(real)
     }
 
-    /// Resolves an existing path that may be opened, judging by its name.
+    /// Resolves an existing path that may be opened, judging by its name; or the one that looks like it.
     fn resolve(&self, path: &str) -> Result<Resolved, ToolError> {
+        let mut looked = self.look(path)?;
+        for _ in 0..MAX_ALIKE {
+            let alike = match looked {
+                Looked::Found(resolved) => return Ok(resolved),
+                Looked::Missing { wanted, error } => {
+                    self.alike(path, &wanted).ok_or_else(|| failed(path, &error))?
+                }
+            };
+            // The name that is there passes every rule as if it had been asked for.
+            let found = alike.path().ok_or_else(|| alike.error(path))?;
+            looked = self.look(&found.to_string_lossy())?;
+            if let Looked::Found(resolved) = &mut looked {
+                resolved.is_alike = true;
+            }
+        }
+        Err(ToolError::failed(format!("there is no file {path:?}")))
+    }
+
+    /// Looks for a path under its exact name.
+    fn look(&self, path: &str) -> Result<Looked, ToolError> {
         let wanted = self.wanted(path)?;
         match wanted.canonicalize() {
-            Ok(real) => self.named(path, &wanted, real),
+            Ok(real) => self.named(path, &wanted, real).map(Looked::Found),
             // A closed path is refused as closed whether it exists or not.
-            Err(error) => self.named(path, &wanted, real(&wanted)).and(Err(failed(path, &error))),
+            Err(error) => {
+                self.named(path, &wanted, real(&wanted))?;
+                match error.kind() {
+                    std::io::ErrorKind::NotFound => Ok(Looked::Missing { wanted, error }),
+                    _ => Err(failed(path, &error)),
+                }
+            }
+        }
+    }
+
+    /// Says under which name something was found, if that only looks like the one asked for.
+    pub(super) fn alike_note(&self, path: &str, found: &Path, is_alike: bool) -> String {
+        match is_alike {
+            true => {
+                format!("[there is no {path:?}; this is {:?}, whose name looks like it]\n", self.shown(found))
+            }
+            false => String::new(),
+        }
+    }
+
+    /// Returns the names beside a path that does not exist which look like it. Blocks.
+    pub(super) fn names_like(&self, path: &str) -> Vec<String> {
+        match self.look(path) {
+            Ok(Looked::Missing { wanted, .. }) => {
+                self.alike(path, &wanted).map(|alike| alike.same().to_vec()).unwrap_or_default()
+            }
+            _ => Vec::new(),
         }
     }
 
@@ -215,7 +277,7 @@ impl Workspace {
         if self.blocklist.has_name(&lexical(wanted), &base) || self.blocklist.has_name(&real, &base) {
             return Err(blocked(path));
         }
-        Ok(Resolved { base, real })
+        Ok(Resolved { base, real, is_alike: false })
     }
 
     /// Makes the final decision, about the file that was opened.
@@ -230,7 +292,7 @@ impl Workspace {
                 "{path:?} has a second name, perhaps outside the workspace, to which file tools are confined; copy it first"
             )));
         }
-        Ok(Opened { file, path: real, length: metadata.len() })
+        Ok(Opened { file, path: real, length: metadata.len(), is_alike: false })
     }
 
     /// Like [`Self::check_file`], for a directory. Returns its real path.
@@ -307,7 +369,7 @@ impl Workspace {
     }
 
     /// Returns the real path of the open directory that contains a path.
-    fn base_of(&self, path: &Path) -> Option<PathBuf> {
+    pub(super) fn base_of(&self, path: &Path) -> Option<PathBuf> {
         let home = self.home.as_ref().filter(|_| !self.is_confined());
         let lies_in = |directory: &&PathBuf| path.starts_with(directory) || path.starts_with(real(directory));
         [Some(&self.root), home].into_iter().flatten().find(lies_in).map(|directory| real(directory))

@@ -36,7 +36,7 @@ impl Workspace {
         if path.ends_with('/') {
             return Err(ToolError::failed(format!("{path:?} names a folder; add the name of the file")));
         }
-        let Resolved { base, real } = self.resolve_new(path)?;
+        let Resolved { base, real, .. } = self.resolve_new(path)?;
         let (Some(folder), Some(name)) = (real.parent().filter(|_| real != base), real.file_name()) else {
             return Err(ToolError::failed(format!("{path:?} is a directory, not a file")));
         };

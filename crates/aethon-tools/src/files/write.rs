@@ -19,6 +19,8 @@ use super::writable::Writable;
 
 /// Maximum size of a file.
 const MAX_LEN: usize = 32 << 20;
+/// How many files beside a new one a result names.
+const NAMED: usize = 5;
 
 /// Writes files.
 pub(crate) struct FileWrite {
@@ -91,6 +93,7 @@ fn write(workspace: &Workspace, arguments: Arguments) -> Result<ToolOutput, Tool
             "`content` is longer than {MAX_LEN} bytes; write it in parts with append"
         )));
     }
+    let alike = workspace.names_like(&path);
     let place = workspace.writable(&path)?;
     let before = before(&place, &path);
     let content = match (append, &before) {
@@ -106,7 +109,8 @@ fn write(workspace: &Workspace, arguments: Arguments) -> Result<ToolOutput, Tool
     let shown = workspace.shown(&place.path);
     let size = format!("{} lines, {} bytes", content.lines().count(), content.len());
     Ok(match before {
-        None => ToolOutput::text(format!("made {shown} ({size})")).of_the_owner(true),
+        None => ToolOutput::text(format!("made {shown} ({size}){}", beside(&alike)))
+            .of_the_owner(alike.is_empty()),
         Some(Ok(before)) => match unified(&shown, &before, &content) {
             Some(diff) => ToolOutput::text(format!("replaced {shown} ({size}):\n{diff}")),
             None => ToolOutput::text(format!("{shown} had this content already")).of_the_owner(true),
@@ -114,6 +118,17 @@ fn write(workspace: &Workspace, arguments: Arguments) -> Result<ToolOutput, Tool
         Some(Err(why)) => ToolOutput::text(format!("replaced {shown} ({size}); its previous content {why}"))
             .of_the_owner(true),
     })
+}
+
+/// Says which files beside a new one have a name that looks like its own.
+fn beside(names: &[String]) -> String {
+    let listed: Vec<String> = names.iter().take(NAMED).map(|name| format!("{name:?}")).collect();
+    match listed.is_empty() {
+        true => String::new(),
+        false => {
+            format!("; it is another file than {} beside it, whose name looks the same", listed.join(", "))
+        }
+    }
 }
 
 /// Returns the current text, or why it cannot be shown.

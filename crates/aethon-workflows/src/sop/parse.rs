@@ -117,8 +117,13 @@ impl SopReader {
         let section_level = self.level.unwrap_or(if is_section && self.title.is_some() { level } else { 2 });
         let number = numbered(text);
         match self.section {
-            // A text above a rule is no section, unless its word says so.
-            _ if (level, marks) == (2, Marks::Underline) && number.is_none() && !is_known(&word) => {
+            // A text above a rule, such as the end of a list, is no section and no step, unless its word says so.
+            _ if (level, marks) == (2, Marks::Underline)
+                && !is_known(&word)
+                && !(number.is_some()
+                    && self.section == Section::Steps
+                    && self.step_level.is_none_or(|known| known == level)) =>
+            {
                 if self.section == Section::Steps {
                     let message = format!("{text:?} above a row of dashes is read as part of the step");
                     self.remark(line.number, message);
@@ -329,6 +334,3 @@ fn first_paragraph(text: &str) -> String {
 
 #[cfg(test)]
 mod tests;
-
-#[cfg(test)]
-mod form_tests;

@@ -29,6 +29,7 @@ pub(super) fn parse(called: &str, text: &str) -> Result<Definition, String> {
     if text.len() > MAX_BYTES {
         return Err(format!("the file has {} bytes, and at most {MAX_BYTES} are read", text.len()));
     }
+    let text = text.trim_start_matches('\u{feff}');
     let mut lines = text.lines().skip_while(|line| line.trim().is_empty());
     let title = lines.next().unwrap_or_default();
     let role = title.strip_prefix("# ").map(str::trim).filter(|role| !role.is_empty());

@@ -83,7 +83,7 @@ impl Parameters {
         } else if let Some(bullet) = bullet(text) {
             self.table = Table::None;
             self.bullet(number, bullet, indent);
-        } else if text.starts_with('|') {
+        } else if text.starts_with('|') || (text.contains('|') && self.may_be_row(text)) {
             self.row(number, text);
         } else if let Some(label) = label(text).filter(|_| indent < 2) {
             self.label(label);
@@ -91,6 +91,11 @@ impl Parameters {
             // Indented text, and text right below a parameter, belongs to it.
             self.continued(text);
         }
+    }
+
+    /// Returns whether a line is a row of a table without a bar at its beginning.
+    fn may_be_row(&self, text: &str) -> bool {
+        self.table != Table::None || (!self.is_open && Columns::of(&cells(text)).is_some())
     }
 
     fn continued(&mut self, more: &str) {
@@ -191,12 +196,14 @@ impl Columns {
         let words: Vec<String> = header.iter().map(|cell| plain(cell).to_lowercase()).collect();
         let find = |wanted: &[&str]| {
             words.iter().position(|word| {
-                wanted.iter().any(|wanted| word.split_whitespace().any(|one| one == *wanted))
+                wanted
+                    .iter()
+                    .any(|wanted| word.split(|c: char| !c.is_alphanumeric()).any(|one| one == *wanted))
             })
         };
         let name = find(&["name", "parameter", "parameters", "argument", "param"])?;
-        let required = find(&["required", "required?", "mandatory"]);
-        let optional = find(&["optional", "optional?"]);
+        let required = find(&["required", "mandatory", "status", "necessity", "requirement"]);
+        let optional = find(&["optional"]);
         Some(Self {
             name,
             required: required.or(optional),
@@ -212,7 +219,7 @@ impl Columns {
         let name = valid_name(plain(cell(Some(self.name))))?;
         let description = cell(self.description).to_owned();
         let default = unquoted(unquoted(cell(self.default)));
-        let default = (!is_blank(default)).then(|| default.to_owned());
+        let mut default = (!is_blank(default)).then(|| default.to_owned());
         let mark = plain(cell(self.required)).to_lowercase();
         let stated = match mark.as_str() {
             "yes" | "y" | "true" | "x" | "✓" | "✔" | "✅" => Some(!self.is_inverted),
@@ -220,7 +227,12 @@ impl Columns {
             "optional" => Some(false),
             "no" | "n" | "false" | "✗" | "✘" | "❌" => Some(self.is_inverted),
             mark if is_blank(mark) && self.required.is_some() => Some(self.is_inverted),
-            _ => None,
+            // As in the parentheses of a bullet: `optional, default: x`.
+            _ => {
+                let terms = Terms::of(cell(self.required).trim_matches(['(', ')']));
+                default = default.or(terms.default);
+                terms.required
+            }
         };
         let (required, odd) = match (stated, &default) {
             (Some(true), Some(_)) => {

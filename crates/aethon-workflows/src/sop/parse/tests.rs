@@ -1,3 +1,5 @@
+//! What a SOP consists of, and that every fault carries its line.
+
 use super::*;
 
 const GOOD: &str = "# Release notes\n\n## Overview\n\nWrites the notes\nof a release.\n\nMore.\n\n## Parameters\n\n\

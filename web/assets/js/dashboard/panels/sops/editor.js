@@ -200,7 +200,7 @@ async function saveNew(context, name, change) {
 /** @param {Place[]} problems @param {HTMLTextAreaElement} control */
 function faultLines(problems, control) {
   if (problems.length === 0) return [make("p", { class: "sop-fine" }, icon("check"), words.lintOk)];
-  return [make("p", {}, words.lintFaults(problems.length)), places(problems, "alert", control)];
+  return [make("p", {}, words.lintFaults(problems.length)), places(problems, "alert", "sop-fault", control)];
 }
 
 /**
@@ -209,11 +209,11 @@ function faultLines(problems, control) {
  */
 function remarkLines(remarks, control) {
   if (remarks.length === 0) return [];
-  return [make("p", {}, words.lintRemarks(remarks.length)), places(remarks, "info", control)];
+  return [make("p", {}, words.lintRemarks(remarks.length)), places(remarks, "info", "sop-fault sop-remark", control)];
 }
 
-/** @param {Place[]} found @param {string} look @param {HTMLTextAreaElement} control */
-function places(found, look, control) {
+/** @param {Place[]} found @param {string} sign @param {string} look @param {HTMLTextAreaElement} control */
+function places(found, sign, look, control) {
   return make(
     "ul",
     { role: "list" },
@@ -223,8 +223,8 @@ function places(found, look, control) {
         {},
         make(
           "button",
-          { type: "button", class: "sop-fault", on: { click: () => goToLine(control, line) } },
-          icon(look),
+          { type: "button", class: look, on: { click: () => goToLine(control, line) } },
+          icon(sign),
           make("span", {}, words.fault(line, message)),
         ),
       ),

@@ -1,11 +1,17 @@
 //! The texts in `tests/sops`, written in the form of the public Agent SOPs and in the ways in which people depart from
 //! it, are SOPs; and what has no meaning to the program is remarked upon.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    missing_docs,
+    reason = "in tests a failed expectation is the result"
+)]
+
 use std::path::Path;
 
 use aethon_core::sop::{SopName, SopOrigin};
-
-use super::{Reading, parse};
+use aethon_workflows::sop::{Reading, parse};
 
 fn reading(content: &str) -> Reading {
     Reading::of(SopName::parse("x").unwrap(), SopOrigin::BuiltIn, content)
@@ -84,6 +90,44 @@ fn other_notations_of_the_same_form_are_sops() {
     let loose = ["tag!", "style=short", "max_words=100", "where=a, b (c)", "to"];
     check("loose-form", &loose, &["Look", "Write"]);
     check("one-level-up", &["tag!"], &["Look", "Write"]);
+}
+
+#[test]
+fn tables_of_parameters_have_many_forms() {
+    let check = |table: &str, expected: &[(&str, bool, Option<&str>)]| {
+        let text = format!("# T\n## Overview\nx\n## Parameters\n\n{table}\n\n## Steps\n### 1. a\n");
+        let sop = reading(&text).outcome.unwrap();
+        let found: Vec<_> = sop
+            .parameters
+            .iter()
+            .map(|one| (one.name.as_str(), one.required, one.default.as_deref()))
+            .collect();
+        assert_eq!(found, expected, "{table}");
+    };
+    let both = [("a", true, None), ("b", false, Some("x"))];
+    check("| Name | Required | Default |\n|---|---|---|\n| a | yes | |\n| b | no | x |", &both);
+    check(
+        "| Parameter | Type | Required? | Default value |\n|---|---|:-:|---|\n| `a` | string | ✓ | — |\n| `b` | | | `x` |",
+        &both,
+    );
+    check("Name | Required\n--- | ---\na | required\nb | optional, default: x", &both);
+    check(
+        "| name | required/optional | default |\n|-|-|-|\n| **a** | required | |\n| **b** | optional | \"x\" |",
+        &both,
+    );
+    check("| Parameter | Optional | Default |\n|-|-|-|\n| a | no | n/a |\n| b | yes | 'x' |", &both);
+    check(
+        "| Argument | Status | Meaning |\n|-|-|-|\n| a | mandatory | y |\n| b | (optional, default: \"x\") | z |",
+        &both,
+    );
+}
+
+#[test]
+fn the_end_of_a_list_above_a_rule_is_no_heading() {
+    let text =
+        "# T\n## Overview\nx\n---\n1. one\n---\n## Steps\n### 1. a\n1. one\n2. two\n---\n### 2. b\ny\n---\n";
+    let sop = reading(text).outcome.unwrap();
+    assert_eq!(sop.steps.len(), 2);
 }
 
 #[test]
