@@ -218,7 +218,7 @@ fn word(document: &[u8]) -> Vec<u8> {
 }
 
 fn archives() -> Vec<(&'static str, Vec<u8>)> {
-    let blanks = vec![b' '; 300 << 20];
+    let blanks = vec![b' '; 80 << 20];
     let mut inner = word(b"<w:p><w:t>inner</w:t></w:p>");
     for _ in 0..20 {
         inner = package(&[("[Content_Types].xml", b"<Types/>"), ("word/a.docx", &inner)]);
