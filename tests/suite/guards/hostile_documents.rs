@@ -30,7 +30,7 @@ fn hostile_documents_cost_only_themselves() {
         let output =
             frames.iter().filter_map(|frame| frame["output"].as_str()).next_back().unwrap_or_default();
         assert!(!output.trim().is_empty(), "{name}: {frames:?}");
-        let is_read_in_part = *name != "same-chapter-again.epub" || output.contains("word word");
+        let is_read_in_part = *name != "same-chapter-again.epub" || output.contains("[section 1]");
         assert!(is_read_in_part, "{name}: what was read before the end is lost: {output}");
         assert!(!output.contains("root:"), "{name} shows a file of the machine: {output}");
         eprintln!("{name}: {:?} {:?}", begun.elapsed(), output.chars().take(160).collect::<String>());
