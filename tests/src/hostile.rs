@@ -19,6 +19,18 @@ pub fn documents() -> Vec<(&'static str, Vec<u8>)> {
     all
 }
 
+/// How many children of this process read documents.
+pub fn readers(parent: u32) -> usize {
+    let processes = std::fs::read_dir("/proc").expect("Linux").filter_map(Result::ok);
+    let is_reader = |process: &std::path::Path| {
+        let line = std::fs::read(process.join("cmdline")).unwrap_or_default();
+        let status = std::fs::read_to_string(process.join("status")).unwrap_or_default();
+        line.windows(10).any(|window| window == b"__document")
+            && status.contains(&format!("PPid:\t{parent}\n"))
+    };
+    processes.filter(|process| is_reader(&process.path())).count()
+}
+
 fn packed(data: &[u8]) -> Vec<u8> {
     let mut encoder = ZlibEncoder::new(Vec::new(), Compression::best());
     encoder.write_all(data).expect("memory");
@@ -177,7 +189,7 @@ fn lies() -> Vec<(&'static str, Vec<u8>)> {
         b"BT /F 1 Tf (words) Tj ET",
         &[b"5 0 obj << /Type /Font /Subtype /Type1 /BaseFont /Helvetica >> endobj\n".to_vec()],
     );
-    let length = String::from_utf8_lossy(&good).replace("/Length ", "/Length 99999999").into_owned();
+    let length = String::from_utf8_lossy(&good).replace("/Length ", "/Length 99999999");
     let holders: String =
         (0..60_000).map(|at| format!("{} 0 obj<</Type/ObjStm/First 0/N 0>>stream\n", at + 10)).collect();
     let random: Vec<u8> = (0..200_000_u32).map(|at| (at.wrapping_mul(2_246_822_519) >> 11) as u8).collect();
@@ -206,7 +218,7 @@ fn word(document: &[u8]) -> Vec<u8> {
 }
 
 fn archives() -> Vec<(&'static str, Vec<u8>)> {
-    let blanks = vec![b' '; 300 << 20];
+    let blanks = vec![b' '; 80 << 20];
     let mut inner = word(b"<w:p><w:t>inner</w:t></w:p>");
     for _ in 0..20 {
         inner = package(&[("[Content_Types].xml", b"<Types/>"), ("word/a.docx", &inner)]);

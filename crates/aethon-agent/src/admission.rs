@@ -116,13 +116,14 @@ fn content(inbound: &Inbound) -> Result<Vec<Block>> {
         content.push(Block::Text { text: inbound.text.clone(), untrusted });
     }
     for attachment in &inbound.attachments {
-        if documents::kind(attachment).is_some() {
+        let block = match block(attachment) {
             // Its text takes this place before the message is stored.
-            let (name, mime) = (attachment.name.clone(), attachment.mime.clone());
-            content.push(Block::File { name, mime, text: String::new(), untrusted: None });
-            continue;
-        }
-        let block = block(attachment)?;
+            Err(_) if documents::kind(attachment).is_some() => {
+                let (name, mime) = (attachment.name.clone(), attachment.mime.clone());
+                Block::File { name, mime, text: String::new(), untrusted: None }
+            }
+            block => block?,
+        };
         if attachment.untrusted && matches!(block, Block::Image { .. }) {
             // A picture has no room for markers.
             let text = format!("The next picture comes from outside: {}", attachment.name);

@@ -27,7 +27,9 @@ pub(crate) fn kind(file: &Attachment) -> Option<DocumentKind> {
     let head = file.data.get(..file.data.len().min(HEAD / 3 * 4))?;
     let head = STANDARD.decode(head).ok()?;
     match DocumentKind::of(&head, &file.name, &mime) {
-        Some(kind) if !kind.is_textual() || kind == DocumentKind::Page => Some(kind),
+        Some(kind) if !kind.is_textual() => Some(kind),
+        // A page that was read keeps its name.
+        Some(DocumentKind::Page) if !matches!(mime.as_str(), READ | SENTENCE) => Some(DocumentKind::Page),
         kind if kind.is_some() || mime.starts_with("text/") => {
             let bytes = STANDARD.decode(&file.data).ok()?;
             let is_decoded = std::str::from_utf8(&bytes).is_ok();
@@ -119,6 +121,7 @@ mod tests {
         check(file("a.csv", "text/csv", b"a;b"), None);
         check(file("a.html", "text/html", b"<p>hi"), Some(DocumentKind::Page));
         check(file("a.html", "text/html", b"<p>hi").own(), None);
+        check(file("a.html", "text/markdown", b"hi"), None);
         check(Attachment::quoted("aGk="), None);
         check(file("a.png", "image/png", b"\x89PNG"), None);
     }

@@ -7,7 +7,6 @@ use aethon_core::audit::NoAudit;
 use aethon_core::clock::Clock;
 use aethon_core::document::{DocumentReader, NoDocuments};
 use aethon_core::event::EventBus;
-use aethon_core::hook::Review;
 use aethon_core::learned::{ModelFact, ModelKey, ModelMemory, NoMemory};
 use aethon_core::live::Live;
 use aethon_core::owner::Owners;
@@ -44,8 +43,6 @@ pub struct Services {
     pub board: AgentBoard,
     /// The report of changed instructions to the owner, if these are recorded.
     pub changes: Option<Arc<Changes>>,
-    /// Reviews an answer before it counts, if there is a reviewer.
-    pub review: Option<Arc<dyn Review>>,
     /// The open questions to a person.
     pub questions: OpenQuestions,
     /// Where approvals and refusals are recorded.
@@ -78,7 +75,6 @@ impl Services {
             learned: Learned::default(),
             hooks: Hooks::default(),
             changes: None,
-            review: None,
             board: AgentBoard::default(),
             questions: OpenQuestions::default(),
             audit: Audit { log: Arc::new(NoAudit), redactor: Live::default() },

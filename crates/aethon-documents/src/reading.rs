@@ -5,6 +5,7 @@ use aethon_core::document::DocumentKind;
 use crate::error::Error;
 use crate::output::Output;
 use crate::package::Package;
+use crate::sheets::Form;
 use crate::{book, encoding, open_document, page, pdf, rich_text, sheets, slides, table, word};
 
 /// Reads a document. `sink` gets its text in pieces, in order; the notes say what could not be read.
@@ -37,8 +38,7 @@ fn package(bytes: Vec<u8>, out: &mut Output<'_>) -> Result<(), Error> {
             return book::read(&mut package, out);
         }
         if mimetype.starts_with("application/vnd.oasis.opendocument.spreadsheet") {
-            drop(package);
-            return sheets::read(bytes, out);
+            return sheets::read(bytes, Form::Ods, out);
         }
         if mimetype.starts_with("application/vnd.oasis.opendocument.") {
             return open_document::read(&mut package, out);
@@ -48,8 +48,8 @@ fn package(bytes: Vec<u8>, out: &mut Output<'_>) -> Result<(), Error> {
         return word::read(&mut package, out);
     }
     if package.has_below("xl/") {
-        drop(package);
-        return sheets::read(bytes, out);
+        let form = if package.has("xl/workbook.bin") { Form::Xlsb } else { Form::Xlsx };
+        return sheets::read(bytes, form, out);
     }
     if package.has_below("ppt/") {
         return slides::read(&mut package, out);

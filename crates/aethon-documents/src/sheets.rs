@@ -3,7 +3,8 @@
 use std::io::Cursor;
 
 use calamine::{
-    Data, ExcelDateTime, Ods, Reader, Sheet, SheetVisible, Sheets, Xls, Xlsb, Xlsx, open_workbook_from_rs,
+    Data, ExcelDateTime, OdsError, Reader, Sheet, SheetVisible, Sheets, Xls, XlsbError, Xlsx, XlsxError,
+    open_workbook_from_rs,
 };
 
 use crate::error::Error;
@@ -13,21 +14,38 @@ use crate::output::Output;
 /// The most columns that are shown.
 const MAX_COLUMN: usize = 256;
 
+/// The forms of spreadsheets in a ZIP.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Form {
+    Xlsx,
+    Xlsb,
+    Ods,
+}
+
 /// Reads a spreadsheet in a ZIP.
-pub(crate) fn read(bytes: Vec<u8>, out: &mut Output<'_>) -> Result<(), Error> {
+pub(crate) fn read(bytes: Vec<u8>, form: Form, out: &mut Output<'_>) -> Result<(), Error> {
     let cursor = Cursor::new(bytes);
-    let xlsx: Result<Xlsx<_>, _> = open_workbook_from_rs(cursor.clone());
-    match xlsx {
-        Ok(book) => row_by_row(book, out),
-        Err(fault) => {
-            if let Ok(book) = open_workbook_from_rs::<Ods<_>, _>(cursor.clone()) {
-                return whole(Sheets::Ods(book), out);
-            }
-            if let Ok(book) = open_workbook_from_rs::<Xlsb<_>, _>(cursor) {
-                return whole(Sheets::Xlsb(book), out);
-            }
-            Err(Error::damaged("the spreadsheet", fault))
+    match form {
+        Form::Xlsx => row_by_row(open_workbook_from_rs(cursor).map_err(xlsx_damaged)?, out),
+        Form::Xlsb => {
+            let book = open_workbook_from_rs(cursor);
+            whole(
+                Sheets::Xlsb(book.map_err(|fault: XlsbError| Error::damaged("the spreadsheet", fault))?),
+                out,
+            )
         }
+        Form::Ods => match open_workbook_from_rs(cursor) {
+            Ok(book) => whole(Sheets::Ods(book), out),
+            Err(OdsError::Password) => Err(Error::needs_password()),
+            Err(fault) => Err(Error::damaged("the spreadsheet", fault)),
+        },
+    }
+}
+
+fn xlsx_damaged(fault: XlsxError) -> Error {
+    match fault {
+        XlsxError::Password => Error::needs_password(),
+        fault => Error::damaged("the spreadsheet", fault),
     }
 }
 

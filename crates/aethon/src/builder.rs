@@ -73,8 +73,9 @@ impl Builder {
         self
     }
 
-    /// Sets the program that the kernel sandbox executes for each command. Its `main` must call [`crate::step`] first; usually it
-    /// is this very program. Without it the kernel sandbox is unavailable.
+    /// Sets the program that the kernel sandbox executes for each command, and that reads documents. Its `main` must call
+    /// [`crate::step`] first; usually it is this very program. Without it the kernel sandbox is unavailable, and documents
+    /// are refused.
     #[must_use]
     pub fn launcher(mut self, path: impl Into<PathBuf>) -> Self {
         self.launcher = Some(path.into());

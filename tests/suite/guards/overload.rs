@@ -5,7 +5,7 @@ use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
 use aethon_tests::http::connect;
-use aethon_tests::{Request, Response, Server, eventually, run_cli, signature};
+use aethon_tests::{Request, Response, Server, eventually, hostile, run_cli, signature};
 use serde_json::{Value, json};
 
 const SECRET: &str = "crowd s3cret";
@@ -226,28 +226,20 @@ fn mcp_server_announcing_changes_endlessly_costs_little() {
 #[test]
 fn document_reading_ends_with_its_turn() {
     let server = server(&[]);
-    let map = "<0000> <fffe> <0041> ".repeat(20_000) + "endbfrange";
-    let pdf = format!(
-        "%PDF-1.7\n1 0 obj << /Type /Catalog /Pages 2 0 R >> endobj\n2 0 obj << /Kids [3 0 R] >> endobj\n\
-         3 0 obj << /Type /Page /Contents 4 0 R /Resources << /Font << /F 5 0 R >> >> >> endobj\n\
-         4 0 obj << /Length 25 >>\nstream\nBT /F 1 Tf <0000> Tj ET  \nendstream endobj\n\
-         5 0 obj << /Subtype /Type0 /ToUnicode 6 0 R >> endobj\n6 0 obj << /Length {} >>\nstream\n{map}\nendstream endobj\n",
-        map.len()
-    );
-    std::fs::write(server.home().path().join("workspace/long.pdf"), pdf).unwrap();
+    let document = hostile::documents().into_iter().find(|(name, _)| *name == "forms-that-double.pdf");
+    std::fs::write(server.home().path().join("workspace/long.pdf"), document.unwrap().1).unwrap();
     let mut chat = server.chat("reader");
     chat.send_json(
         &json!({"type": "message", "id": "1", "text": "!tool file_read {\"path\": \"long.pdf\"}"}),
     );
     chat.until("tool");
+    eventually("it is read", || (hostile::readers(server.process()) == 1).then_some(()));
+    let begun = Instant::now();
     chat.send_json(&json!({"type": "stop"}));
     let frames = chat.until("done");
     assert_eq!(frames.last().unwrap()["stop_reason"], "stopped", "{frames:?}");
-    // The processor is free again long before the document would be at its end.
-    let mut before = server.processor_ticks();
-    eventually("nothing is worked on any more", || {
-        std::thread::sleep(Duration::from_millis(300));
-        let now = server.processor_ticks();
-        (now - std::mem::replace(&mut before, now) < 10).then_some(())
+    eventually("the reader is gone long before the document would be at its end", || {
+        (hostile::readers(server.process()) == 0).then_some(())
     });
+    assert!(begun.elapsed() < SOON, "{:?}", begun.elapsed());
 }

@@ -104,7 +104,7 @@ export const texts = {
   },
   attachment: {
     unsupported: (/** @type {string} */ name) =>
-      `${name} was not attached. Pictures (PNG, JPEG, GIF, WebP) and text files can be.`,
+      `${name} was not attached. Pictures (PNG, JPEG, GIF, WebP), documents (PDF, Word, Excel and others) and text files can be.`,
     tooLarge: (/** @type {string} */ name) =>
       `${name} is too large. A message may carry about 700 KB in all; attach a shorter file or fewer of them.`,
     broken: (/** @type {string} */ name) => `${name} could not be read. Check the file and attach it again.`,

@@ -303,8 +303,7 @@ impl<'e> Turn<'e> {
 
     /// Returns the objection to this answer, if there is one.
     async fn objection(&self, message: &Message) -> Option<String> {
-        let review = self.shared.services.review.as_ref()?;
-        catch_panic(review.objection(&self.context, message)).await.ok().flatten()
+        self.shared.services.hooks.objection(&self.context, message).await
     }
 
     /// Stores a message with calls, runs them, and stores their results.

@@ -8,7 +8,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use aethon_core::hook::{AddedContext, Hook, ToolDecision, TurnContext};
+use aethon_core::hook::{AddedContext, Hook, Review, ToolDecision, TurnContext};
 use aethon_core::message::{EndReason, Failure, Inbound, Message, Reply, ToolCall, ToolResult};
 use aethon_core::model::{ModelRequest, Usage};
 use aethon_core::tool::{ToolContext, ToolSpec};
@@ -26,18 +26,30 @@ const MAX_NOTE: Duration = Duration::from_secs(10);
 pub struct Hooks {
     hooks: Arc<[Arc<dyn Hook>]>,
     bounds: Arc<StrangerBounds>,
+    review: Option<Arc<dyn Review>>,
 }
 
 impl Hooks {
     /// Creates the chain with these hooks, in this order.
     pub fn new(hooks: Vec<Arc<dyn Hook>>) -> Self {
-        Self { hooks: hooks.into(), bounds: Arc::default() }
+        Self { hooks: hooks.into(), bounds: Arc::default(), review: None }
     }
 
     /// Opens the tools of these bounds to people other than the owner; without bounds, nothing is opened.
     #[must_use]
     pub fn with_bounds(self, bounds: StrangerBounds) -> Self {
         Self { bounds: Arc::new(bounds), ..self }
+    }
+
+    /// Has every answer reviewed before it counts.
+    #[must_use]
+    pub fn with_review(self, review: Option<Arc<dyn Review>>) -> Self {
+        Self { review, ..self }
+    }
+
+    /// Returns the objection of the reviewer to this answer, if there is one.
+    pub(crate) async fn objection(&self, turn: &TurnContext, message: &Message) -> Option<String> {
+        catch_panic(self.review.as_ref()?.objection(turn, message)).await.ok().flatten()
     }
 
     /// Collects the additions of all hooks, in order.

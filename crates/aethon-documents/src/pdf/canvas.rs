@@ -6,6 +6,7 @@ use hayro_interpret::kurbo::{Affine, BezPath, Point, Rect, Vec2};
 use hayro_interpret::{BlendMode, ClipPath, Device, DrawMode, DrawProps, Image, ImageDrawProps, SoftMask};
 
 use super::collections::Fonts;
+use crate::output::MAX_TEXT;
 
 /// The most characters of a page.
 const MAX_CHARACTERS: usize = 2_000_000;
@@ -34,6 +35,8 @@ pub(super) struct Canvas<'a> {
     /// Where the last run began, and how many characters were there before it.
     last_fill: Option<(Point, usize)>,
     pub(super) is_full: bool,
+    /// How long the text of the characters is.
+    bytes: usize,
 }
 
 impl<'a> Canvas<'a> {
@@ -45,6 +48,7 @@ impl<'a> Canvas<'a> {
             has_pictures: false,
             last_fill: None,
             is_full: false,
+            bytes: 0,
         }
     }
 
@@ -65,7 +69,7 @@ impl<'a> Canvas<'a> {
     }
 
     fn add(&mut self, glyph: &Glyph<'_>, transform: Affine, is_vertical: bool) {
-        if self.characters.len() >= MAX_CHARACTERS {
+        if self.characters.len() >= MAX_CHARACTERS || self.bytes > MAX_TEXT {
             self.is_full = true;
             return;
         }
@@ -73,6 +77,7 @@ impl<'a> Canvas<'a> {
             self.unknown += 1;
             "\u{fffd}".to_owned()
         });
+        self.bytes += text.len();
         let at = transform * Point::ZERO;
         let up = transform * Point::new(0.0, EM) - at;
         let size = up.hypot().clamp(0.1, 10_000.0);

@@ -69,11 +69,10 @@ impl DocumentReader for DocumentChildren {
         let started =
             tokio::task::spawn_blocking(start).await.unwrap_or_else(|_| Err(io::Error::other("a fault")));
         let mut child = Running(Some(started.map_err(cannot)?));
-        let talk = talk(ours, bytes);
-        let (answer, is_late) = match tokio::time::timeout(TIME, talk).await {
-            Ok(answer) => (answer.map_err(cannot)?, false),
-            Err(_) => (Vec::new(), true),
-        };
+        let mut answer = Vec::new();
+        let talked = tokio::time::timeout(TIME, talk(ours, bytes, &mut answer)).await;
+        let is_late = talked.is_err();
+        talked.unwrap_or(Ok(())).map_err(cannot)?;
         let status = child.end().await;
         answer::parse(answer, &words(status, is_late))
     }
@@ -91,7 +90,7 @@ fn start(launcher: &PathBuf, kind: DocumentKind, pipe: Pipe) -> io::Result<Child
 }
 
 /// Sends the document and takes the answer at the same time: a reader may answer before it has read all.
-async fn talk(pipe: Pipe, bytes: Vec<u8>) -> io::Result<Vec<u8>> {
+async fn talk(pipe: Pipe, bytes: Vec<u8>, answer: &mut Vec<u8>) -> io::Result<()> {
     pipe.set_nonblocking(true)?;
     let (mut from, mut to) = UnixStream::from_std(pipe)?.into_split();
     let send = async move {
@@ -101,13 +100,11 @@ async fn talk(pipe: Pipe, bytes: Vec<u8>) -> io::Result<Vec<u8>> {
         }
     };
     let receive = async move {
-        let mut answer = Vec::new();
         // A child that was killed resets the connection; what it said before counts.
-        let _ = (&mut from).take(MAX_ANSWER).read_to_end(&mut answer).await;
-        answer
+        let _ = (&mut from).take(MAX_ANSWER).read_to_end(answer).await;
     };
-    let (answer, ()) = tokio::join!(receive, send);
-    Ok(answer)
+    tokio::join!(receive, send);
+    Ok(())
 }
 
 fn words(status: Option<ExitStatus>, is_late: bool) -> String {

@@ -65,12 +65,12 @@ pub(crate) fn engine(prepared: &Prepared, storage: &Storage, parts: EngineParts<
     };
     let (log, owners) = (storage.turns.clone(), storage.owners.clone());
     let mut services = Services::new(log, owners, storage.transcripts.clone(), parts.meter, prepared.clock());
-    services.hooks = hooks.in_order(prepared);
+    let review = verify.map(|verify| verify as Arc<dyn Review>);
+    services.hooks = hooks.in_order(prepared).with_review(review);
     services.health = storage.health.clone();
     services.learned = parts.models.learned;
     shared.choices.set(parts.models.choices.clone().map(|choices| choices as Arc<dyn ModelChoices>));
     services.changes = Some(super::changes::changes(&prepared.home, prompt.clone(), parts.instructions));
-    services.review = verify.map(|verify| verify as Arc<dyn Review>);
     services.board = board.clone();
     services.questions = OpenQuestions::new(parts.approvals.clone(), storage.channel_records.clone());
     services.audit = Audit { log: storage.audit.clone(), redactor: shared.redactor.clone() };

@@ -1,5 +1,5 @@
-// Turns files into attachments: pictures, scaled down if necessary, and text. Everything else is rejected with a message about
-// what can be attached. A frame holds 1 MiB, so a message's files share one allowance.
+// Turns files into attachments: pictures, scaled down if necessary, text, and documents, which the server turns into text.
+// Everything else is rejected with a message about what can be attached. A frame holds 1 MiB, so a message's files share one allowance.
 
 import { texts } from "../texts.js";
 
@@ -10,9 +10,11 @@ export const allowance = 700 * 1024;
 export const maxFiles = 8;
 const longSide = 1568;
 
+const documents = /\.(pdf|docx|docm|xlsx|xlsm|xlsb|xls|pptx|ppsx|odt|ods|odp|epub|rtf|csv|tsv|html?)$/i;
+
 /** The types that the file chooser offers. */
 export const accept =
-  "image/png,image/jpeg,image/gif,image/webp,text/*,.md,.json,.toml,.yaml,.yml,.csv,.log,.rs," +
+  ".pdf,.docx,.xlsx,.xls,.pptx,.odt,.ods,.odp,.epub,.rtf,image/png,image/jpeg,image/gif,image/webp,text/*,.md,.json,.toml,.yaml,.yml,.csv,.log,.rs," +
   ".py,.js,.ts,.sh,.sql,.xml,.html,.css,.c,.h,.cpp,.go,.java,.rb,.ini,.conf,.diff,.patch";
 
 /**
@@ -29,9 +31,13 @@ export async function readAttachment(file, room) {
     throw new Error(texts.attachment.unsupported(name));
   if (file.size > 4 * allowance) throw new Error(texts.attachment.tooLarge(name));
   const bytes = new Uint8Array(await file.arrayBuffer().catch(() => fail(texts.attachment.broken(name))));
-  if (!isText(bytes)) throw new Error(texts.attachment.unsupported(name));
+  const declared = file.type.split(";")[0];
+  // Text in another encoding than UTF-8 is for the server to judge.
+  const mayBeText = isText(bytes) || file.type.startsWith("text/");
+  if (!mayBeText && !documents.test(name)) throw new Error(texts.attachment.unsupported(name));
   if (bytes.length > room) throw new Error(texts.attachment.tooLarge(name));
-  const mime = file.type.startsWith("text/") ? file.type.split(";")[0] : "text/plain";
+  const isDocument = documents.test(name) && !isText(bytes);
+  const mime = file.type.startsWith("text/") ? declared : isDocument ? declared || "application/octet-stream" : "text/plain";
   return { name, mime, data: toBase64(bytes) };
 }
 
