@@ -202,17 +202,22 @@ impl Intake {
         self.waiting.done(&entry).await;
     }
 
-    /// Says which files were not taken: in the answer where the platform can, else in a message of its own.
-    async fn tell_of_files(&self, arrival: &Arrival, notes: &[String], starts_nothing: bool) -> Result<()> {
-        let Some(note) = Some(notes.join("\n\n")).filter(|note| !note.is_empty()) else { return Ok(()) };
-        tracing::info!(channel = self.outlet.channel(), "a file was not taken");
-        let name = format!("told:file:{}", arrival.id);
+    /// Says something about a message's files, once: in the answer where the platform can and there is one, else in a message
+    /// of its own.
+    async fn tell_beside(
+        &self,
+        arrival: &Arrival,
+        what: &str,
+        text: String,
+        is_answered: bool,
+    ) -> Result<()> {
+        let name = format!("told:{what}:{}", arrival.id);
         let is_told = self.records().get(self.outlet.channel(), &name).await?.is_some();
-        if !starts_nothing && !is_told && self.outlet.platform.mention(&arrival.chat, &note).await? {
+        if is_answered && !is_told && self.outlet.platform.mention(&arrival.chat, &text).await? {
             let until = Some(self.clock().now() + SEEN_FOR);
             return self.records().put(self.outlet.channel(), &name, "", until).await;
         }
-        self.tell_once(arrival, "file", note).await
+        self.tell_once(arrival, what, text).await
     }
 
     /// Returns whether someone may write.
@@ -434,8 +439,11 @@ impl Intake {
         let passes_files_on = self.outlet.platform.dialect().passes_files_on;
         let Worded { text, quoted } = wording(arrival, &spoken, passes_files_on);
         let is_empty = text.trim().is_empty() && quoted.is_none() && attachments.is_empty();
-        self.tell_of_files(arrival, &notes, is_empty).await?;
-        if text.trim().is_empty() && quoted.is_none() && attachments.is_empty() {
+        if !notes.is_empty() {
+            tracing::info!(channel = self.outlet.channel(), "a file was not taken");
+            self.tell_beside(arrival, "file", notes.join("\n\n"), !is_empty).await?;
+        }
+        if is_empty {
             return Ok(());
         }
         let rules = &self.outlet.rules;
@@ -469,8 +477,10 @@ impl Intake {
             }
             // A file that no model can be shown; the text can still be sent.
             Err(error) if error.is_invalid() => {
-                self.tell_once(arrival, "invalid", format!("I could not take that: {error}")).await?;
-                if text.trim().is_empty() || arrival.files.is_empty() {
+                let is_answered = !(text.trim().is_empty() || arrival.files.is_empty());
+                let why = format!("I could not take that: {error}");
+                self.tell_beside(arrival, "invalid", why, is_answered).await?;
+                if !is_answered {
                     return Ok(());
                 }
                 let submitted = self.assistant.submit(inbound(Vec::new()), surface()).await?;
