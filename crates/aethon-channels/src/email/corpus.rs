@@ -315,6 +315,16 @@ fn heading_by_hand_is_not_lost() {
 }
 
 #[test]
+fn sentence_like_an_attribution_is_not_lost() {
+    for sentence in ["On page 3 you wrote:", "Am Ende von Seite 3 schrieb sie:", "In 2026 Bob wrote:"] {
+        let mail = format!("{REPLY}\nOne.\n\n{sentence}\nTwo, and that is my view.\n");
+        let letter = Letter::read(mail.as_bytes(), &Head::read(mail.as_bytes()), "<stand@in>");
+        let all = format!("{}{}", letter.words.own, letter.words.passed_on.unwrap_or_default());
+        assert!(all.contains("Two, and that is my view."), "{sentence}: {all}");
+    }
+}
+
+#[test]
 fn mail_of_nothing_but_quotes_is_somebody_elses() {
     for (name, text) in [
         ("quoted lines", "> FOREIGN\n> more"),
