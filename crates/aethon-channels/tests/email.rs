@@ -13,12 +13,10 @@ mod stage;
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
 
-use aethon_channels::email::{self, Options, Server, TokenSource};
-use aethon_channels::{Messenger, Rules};
-use aethon_core::channel::{Channel, ChannelState, Delivery, NewDelivery};
-use aethon_core::ids::{SessionId, TurnId};
+use aethon_channels::Rules;
+use aethon_channels::email::{Options, Server, TokenSource};
+use aethon_core::channel::{Channel, ChannelState, Delivery};
 use aethon_core::live::Live;
 use aethon_core::message::Attachment;
 use aethon_core::program::{Program, ProgramLife, Programs, RunningProgram};
@@ -28,9 +26,8 @@ use aethon_core::testkit::CollectingTranscriber;
 use async_trait::async_trait;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use jiff::Timestamp;
 use mail::bench::{Bench, delivery, known};
-use mail::{PASSWORD, PROVEN, TOKEN, letter};
+use mail::{PROVEN, TOKEN, letter};
 use stage::eventually;
 
 #[tokio::test]

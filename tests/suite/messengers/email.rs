@@ -156,10 +156,13 @@ fn unmarked_autoresponder_is_answered_five_times_over_a_crash_and_the_owner_is_t
     assert_eq!(answered.len(), 5, "{answered:?}");
     // The owner reads it on the page.
     let told = aethon_tests::eventually("the owner is told", || {
-        let messages = server.get("/api/sessions/webchat:default").text();
-        messages.contains("I do not answer a mail of ada@x.example").then_some(messages)
+        let page = server.get("/api/sessions/webchat:default").json();
+        page["messages"].as_array().filter(|messages| !messages.is_empty()).cloned()
     });
-    assert_eq!(told.matches("I do not answer a mail").count(), 1, "{told}");
+    assert!(
+        told.len() == 1 && told[0].to_string().contains("I do not answer a mail of ada@x.example"),
+        "{told:?}"
+    );
     host.assert_well_spoken();
 }
 
@@ -222,7 +225,9 @@ fn every_word_around_a_photo_is_read_and_one_mail_answers() {
     host.put(3, ADA, "", "!say two");
     host.await_letter("the other one", |letter| letter.contains("two"));
     host.put(3, ADA, "", "!say one");
-    host.put(4, "ada@x.example <ada@x.example>", "", "!say odd sender");
+    let odd =
+        "From: ada@x.example <ada@x.example>\nSubject: s4\nMessage-ID: <4@x.example>\n\n!say odd sender\n";
+    host.put_whole("x.example", odd);
     host.await_letter("an odd sender is answered", |letter| letter.contains("odd sender"));
     let letters = host.letters();
     assert_eq!(letters.len(), 5, "{letters:?}");

@@ -2,8 +2,7 @@
 //! separated. Where that begins is decided in `foreign`.
 
 use super::foreign::{Beginning, QUOTES, QuotesAfter, Shapes};
-use super::lines::{Line, Mark};
-use super::parts::has_words;
+use super::lines::{Line, Mark, has_words};
 
 /// The text of a mail, split by author.
 #[derive(Debug, Default, PartialEq, Eq)]

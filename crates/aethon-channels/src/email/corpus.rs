@@ -3,7 +3,7 @@
 use super::head::Head;
 use super::letter::Letter;
 
-/// A mail, its sender's words (without the subject of a first mail), and what is somebody else's in it.
+/// A mail, its sender's words (without the subject of a first mail), and what another person wrote in it.
 struct Row {
     name: &'static str,
     mail: &'static str,
@@ -219,7 +219,7 @@ fn calendars_and_contacts_are_read_wherever_they_stand() {
 }
 
 #[test]
-fn attached_mails_are_somebody_elses_and_read_with_their_files() {
+fn attached_mails_are_foreign_and_read_with_their_files() {
     row(
         "forwarded as a file",
         "See.",
@@ -315,7 +315,17 @@ fn heading_by_hand_is_not_lost() {
 }
 
 #[test]
-fn mail_of_nothing_but_quotes_is_somebody_elses() {
+fn sentence_like_an_attribution_is_not_lost() {
+    for sentence in ["On page 3 you wrote:", "Am Ende von Seite 3 schrieb sie:", "In 2026 Bob wrote:"] {
+        let mail = format!("{REPLY}\nOne.\n\n{sentence}\nTwo, and that is my view.\n");
+        let letter = Letter::read(mail.as_bytes(), &Head::read(mail.as_bytes()), "<stand@in>");
+        let all = format!("{}{}", letter.words.own, letter.words.passed_on.unwrap_or_default());
+        assert!(all.contains("Two, and that is my view."), "{sentence}: {all}");
+    }
+}
+
+#[test]
+fn mail_of_nothing_but_quotes_is_foreign() {
     for (name, text) in [
         ("quoted lines", "> FOREIGN\n> more"),
         ("an attribution and quoted lines", "On Mon, 3 Aug 2026 at 10:00, Bot <b@x.test> wrote:\n> FOREIGN"),

@@ -6,8 +6,12 @@
 use super::charset;
 use super::transfer;
 
+/// How much of a value is decoded, in bytes.
+const MAX_VALUE: usize = 16 << 10;
+
 /// Decodes a header value, which may contain bytes beyond ASCII that were not encoded at all.
 pub(super) fn decoded(value: &[u8]) -> String {
+    let value = &value[..value.len().min(MAX_VALUE)];
     let mut out = String::new();
     let mut run: Option<(String, Vec<u8>)> = None;
     let mut rest = value;

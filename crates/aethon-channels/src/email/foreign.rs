@@ -280,8 +280,10 @@ fn attribution(lines: &[String], is_reply: bool) -> Option<(usize, bool)> {
         return None;
     }
     let known = ATTRIBUTIONS.iter().any(|(start, verb)| joined.starts_with(start) && joined.contains(verb));
-    if known && has_digit(&joined) && (is_reply || has_framed_address(&joined) || has_date(&joined)) {
-        return Some((length, true));
+    let is_specific = has_framed_address(&joined) || has_date(&joined);
+    if known && has_digit(&joined) && (is_reply || is_specific) {
+        // "On page 3 you wrote:" may be the sender's own words.
+        return Some((length, is_specific || has_time(&joined)));
     }
     // What stands above the attribution must not be taken for a part of it.
     let later = lines[1..length].join(" ");

@@ -5,11 +5,10 @@ use ring::digest::{Context, SHA256};
 use super::body::{self, Kind, Words};
 use super::encoded_words;
 use super::head::{self, Head};
+use super::lines::one_line;
 use super::parts::{Content, File};
 use super::subject::{is_of_another, says_forwarded};
 
-/// The longest subject that is kept.
-const MAX_SUBJECT: usize = 200;
 /// How many bytes of a digest distinguish mails with the same id.
 const DIGEST_BYTES: usize = 8;
 
@@ -108,14 +107,6 @@ impl Letter {
     fn begins_thread(&self) -> bool {
         self.references.is_empty()
     }
-}
-
-/// Reduces a text to one line without invisible characters.
-pub(super) fn one_line(text: &str) -> String {
-    let blanked: String =
-        text.chars().map(|c| if c.is_control() || c.is_whitespace() { ' ' } else { c }).collect();
-    let words: Vec<&str> = blanked.split_whitespace().collect();
-    words.join(" ").chars().take(MAX_SUBJECT).collect()
 }
 
 #[cfg(test)]

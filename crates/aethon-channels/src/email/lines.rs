@@ -2,6 +2,9 @@
 
 use super::mime::Flow;
 
+/// The longest line to which a text is reduced, in characters.
+const MAX_LINE: usize = 200;
+
 /// A line.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Line {
@@ -75,6 +78,25 @@ fn flowed(text: &str, flow: Flow) -> Vec<String> {
         open = (content.ends_with(' ') && !is_signature).then_some(depth);
     }
     lines
+}
+
+/// Returns whether a text has anything that a person sees.
+pub(super) fn has_words(text: &str) -> bool {
+    text.chars().any(|c| {
+        let is_blank = c.is_whitespace() || c.is_control();
+        let is_invisible = matches!(c,
+            '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180e}' | '\u{200b}'..='\u{200f}'
+            | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{2800}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}');
+        !is_blank && !is_invisible && c != '>'
+    })
+}
+
+/// Reduces a text to one line without invisible characters.
+pub(super) fn one_line(text: &str) -> String {
+    let blanked: String =
+        text.chars().map(|c| if c.is_control() || c.is_whitespace() { ' ' } else { c }).collect();
+    let words: Vec<&str> = blanked.split_whitespace().collect();
+    words.join(" ").chars().take(MAX_LINE).collect()
 }
 
 #[cfg(test)]

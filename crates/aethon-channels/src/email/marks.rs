@@ -1,6 +1,6 @@
 //! What the elements of a mail's HTML are, by the names that mail programs give them and by their style.
 
-use super::page::{Tag, attribute};
+pub(super) type Tag = html5gum::StartTag<()>;
 
 /// What an element is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -120,4 +120,10 @@ fn is_hiding(style: &str) -> bool {
             _ => false,
         }
     })
+}
+
+/// Returns the value of an attribute.
+pub(super) fn attribute(tag: &Tag, name: &[u8]) -> Option<String> {
+    let value = tag.attributes.get(name)?;
+    Some(String::from_utf8_lossy(value).into_owned())
 }

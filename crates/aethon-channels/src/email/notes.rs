@@ -1,5 +1,5 @@
 //! What the next mail of a thread has to mention, such as a file that could not be read: kept until that mail is sent, so that
-//! nobody gets two mails for one question.
+//! one question gets one mail.
 
 use aethon_core::channel::ChannelRecords;
 use aethon_core::error::Result;

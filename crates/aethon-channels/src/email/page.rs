@@ -3,8 +3,8 @@
 
 use html5gum::{DefaultEmitter, Token, Tokenizer};
 
-use super::lines::{Line, Mark};
-use super::marks::{self, Role};
+use super::lines::{Line, Mark, has_words};
+use super::marks::{self, Role, Tag, attribute};
 
 /// How many open elements are tracked; deeper ones are read as text of the deepest.
 const MAX_DEPTH: usize = 256;
@@ -13,13 +13,11 @@ const MAX_QUOTES: usize = 8;
 /// Longer addresses of links are left out; they serve tracking.
 const MAX_LINK: usize = 1000;
 
-pub(super) type Tag = html5gum::StartTag<()>;
-
 /// Returns the lines of a page. If all of it is hidden, hidden text counts.
 pub(super) fn lines(html: &str) -> Vec<Line> {
     let shown = read(html, true);
-    let has_words = |lines: &[Line]| lines.iter().any(|line| super::parts::has_words(&line.text));
-    if has_words(&shown) { shown } else { read(html, false) }
+    let is_readable = |lines: &[Line]| lines.iter().any(|line| has_words(&line.text));
+    if is_readable(&shown) { shown } else { read(html, false) }
 }
 
 fn read(html: &str, hides: bool) -> Vec<Line> {
@@ -379,12 +377,6 @@ fn is_block(name: &[u8]) -> bool {
         b"ul",
     ];
     BLOCKS.contains(&name)
-}
-
-/// Returns the value of an attribute.
-pub(super) fn attribute(tag: &Tag, name: &[u8]) -> Option<String> {
-    let value = tag.attributes.get(name)?;
-    Some(String::from_utf8_lossy(value).into_owned())
 }
 
 #[cfg(test)]

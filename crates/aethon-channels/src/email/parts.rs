@@ -3,8 +3,7 @@
 use std::collections::HashSet;
 
 use super::head::Head;
-use super::letter::one_line;
-use super::lines::{self, Line, Mark};
+use super::lines::{self, Line, Mark, has_words, one_line};
 use super::mime::Part;
 use super::{cards, encoded_words, head, page};
 
@@ -158,17 +157,6 @@ impl Content {
         self.mails.extend(inner.mails);
         self.files.extend(inner.files.into_iter().map(|file| File { is_quoted: true, ..file }));
     }
-}
-
-/// Returns whether a text has anything that a person sees.
-pub(super) fn has_words(text: &str) -> bool {
-    text.chars().any(|c| {
-        let is_blank = c.is_whitespace() || c.is_control();
-        let is_invisible = matches!(c,
-            '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180e}' | '\u{200b}'..='\u{200f}'
-            | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{2800}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}');
-        !is_blank && !is_invisible && c != '>'
-    })
 }
 
 fn is_mail(part: &Part<'_>) -> bool {

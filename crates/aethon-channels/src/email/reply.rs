@@ -12,7 +12,7 @@ use lettre::message::{Mailbox, MessageBuilder, MultiPart, SinglePart};
 use lettre::{Address, Message};
 
 use super::form;
-use super::letter::one_line;
+use super::lines::one_line;
 use super::thread::Thread;
 use crate::talk::{Content, Fault};
 use crate::text::Styled;

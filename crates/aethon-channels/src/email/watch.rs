@@ -258,9 +258,15 @@ async fn is_answered(mail: &Mail, intake: &Intake, arrival: &Arrival, letter: &L
     let Verdict::End { why, of } = ledger::judge(records, sender, &counted, mail.now()).await? else {
         return Ok(true);
     };
-    tracing::warn!(channel = "email", sender, why, "a mail is not answered, as if a program had sent it");
+    tracing::debug!(channel = "email", sender, why, "a mail is not answered");
     let until = Some(mail.now() + TOLD_FOR);
     if records.claim("email", &format!("ended:{of}"), "", until).await? {
+        tracing::warn!(
+            channel = "email",
+            sender,
+            why,
+            "mails are not answered for now, as if a program sent them"
+        );
         let subject = thread::bare_subject(&letter.subject);
         let text = format!(
             "I do not answer a mail of {sender} (\"{subject}\"), because of {why}: as programs do that answer each other. \

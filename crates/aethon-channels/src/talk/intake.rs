@@ -227,22 +227,22 @@ impl Intake {
         Ok(())
     }
 
-    /// Says which files were not taken: in the answer where the platform can, else in a message of its own.
-    pub(super) async fn tell_of_files(
+    /// Says something about a message's files, once: in the answer where the platform can and there is one, else in a message
+    /// of its own.
+    pub(super) async fn tell_beside(
         &self,
         arrival: &Arrival,
-        notes: &[String],
-        starts_nothing: bool,
+        what: &str,
+        text: String,
+        is_answered: bool,
     ) -> Result<()> {
-        let Some(note) = Some(notes.join("\n\n")).filter(|note| !note.is_empty()) else { return Ok(()) };
-        tracing::info!(channel = self.outlet.channel(), "a file was not taken");
-        let name = format!("told:file:{}", arrival.id);
+        let name = format!("told:{what}:{}", arrival.id);
         let is_told = self.records().get(self.outlet.channel(), &name).await?.is_some();
-        if !starts_nothing && !is_told && self.outlet.platform.mention(&arrival.chat, &note).await? {
+        if is_answered && !is_told && self.outlet.platform.mention(&arrival.chat, &text).await? {
             let until = Some(self.clock().now() + SEEN_FOR);
             return self.records().put(self.outlet.channel(), &name, "", until).await;
         }
-        self.tell_once(arrival, "file", note).await
+        self.tell_once(arrival, what, text).await
     }
 
     /// Returns whether someone may write.

@@ -171,8 +171,10 @@ impl Intake {
         let corrections = self.corrections(head, &act.session).await?;
         let said = self.said(submission, taken, &corrections);
         let is_empty = said.text.is_empty() && said.attachments.is_empty();
-        if is_empty || !self.outlet.platform.dialect().is_attended {
-            self.tell_of_files(head, &said.notes, is_empty).await?;
+        let is_attended = self.outlet.platform.dialect().is_attended;
+        if !said.notes.is_empty() && (is_empty || !is_attended) {
+            tracing::info!(channel = self.outlet.channel(), "a file was not taken");
+            self.tell_beside(head, "file", said.notes.join("\n\n"), !is_empty).await?;
         }
         if is_empty {
             self.answer_wordless(act).await?;
@@ -188,8 +190,11 @@ impl Intake {
             Ok(submitted) => submitted,
             // A file that no model can be shown; the text can still be sent.
             Err(error) if error.is_invalid() => {
-                self.tell_once(head, "invalid", format!("I could not take that: {error}")).await?;
-                if said.text.trim().is_empty() || act.parts.iter().all(|part| part.files.is_empty()) {
+                let has_files = act.parts.iter().any(|part| !part.files.is_empty());
+                let is_answered = has_files && !said.text.trim().is_empty();
+                self.tell_beside(head, "invalid", format!("I could not take that: {error}"), is_answered)
+                    .await?;
+                if !is_answered {
                     return Ok(None);
                 }
                 let bare = Said { attachments: Vec::new(), ..said };
