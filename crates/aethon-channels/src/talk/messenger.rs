@@ -122,8 +122,7 @@ impl Channel for Messenger {
         let intake = Intake::new(self.outlet.clone(), self.streams.clone(), self.prompts.clone(), assistant);
         intake.resume().await?;
         let beside = async {
-            self.prompts.void().await;
-            intake.process_waiting().await;
+            tokio::join!(self.prompts.void(), intake.process_waiting());
         };
         let ended = tokio::select! {
             ended = self.receiver.receive(&intake, shutdown.clone()) => ended,
