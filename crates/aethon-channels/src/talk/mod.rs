@@ -14,7 +14,7 @@ mod approval_prompts;
 mod begun;
 mod budget;
 mod command;
-#[allow(dead_code)]
+#[expect(dead_code, reason = "the codecs use its other sentences")]
 mod described;
 mod edits;
 mod files;

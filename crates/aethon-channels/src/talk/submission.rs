@@ -20,14 +20,14 @@ use tokio::time::{Instant, sleep};
 
 use super::access;
 use super::act::{self, Act};
+use super::begun::SEEN_FOR;
 use super::edits::Corrections;
 use super::files::{self, Fetched, Taken, TakenAct};
 use super::growth::Asked;
-use super::intake::{CROWDED, Intake, KNOWN_FOR, SEEN_FOR};
+use super::intake::{CROWDED, Intake, KNOWN_FOR};
 use super::place::{self, Place};
 use super::platform::Arrival;
-use super::reply_gates::ReplyTerms;
-use super::sending::{terms_record_of, withdrawal_of};
+use super::reply_gates::{ReplyTerms, terms_record_of, withdrawal_of};
 use super::started_turns::StartedTurn;
 use super::stream::ReplyOpening;
 use super::waiting::Entry;
