@@ -282,6 +282,45 @@ async fn failing_proxy_loses_and_duplicates_no_incoming_message() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn albums_and_edits_reach_the_turns_they_belong_to() {
+    let stage = Stage::new();
+    let (_, running) = stage.running().await;
+    let bring = |kind: &str, message: i64, fields: Value| {
+        let mut state = stage.server.state();
+        state.next += 1;
+        let mut whole = json!({
+            "message_id": message, "date": NOW, "chat": {"id": 7, "type": "private"},
+            "from": {"id": 7, "is_bot": false, "first_name": "Ada"},
+        });
+        for (key, value) in fields.as_object().unwrap() {
+            whole[key] = value.clone();
+        }
+        let update = json!({"update_id": state.next, kind: whole});
+        state.updates.push_back(update);
+        drop(state);
+        stage.server.1.notify_waiters();
+    };
+    // Their files are too large to be taken, which is told once with the reply.
+    let large =
+        || json!({"file_id": "f", "file_name": "a.txt", "mime_type": "text/plain", "file_size": 2 << 20});
+    bring("message", 101, json!({"media_group_id": "g", "document": large(), "caption": "compare"}));
+    bring("message", 102, json!({"media_group_id": "g", "document": large()}));
+    pass(10).await;
+    assert_eq!(stage.texts(), ["compare"]);
+    let told = stage.ground.records.list("telegram", "terms:", 9).await.unwrap();
+    assert!(told.len() == 1 && told[0].1.contains("`a.txt`, `a.txt` are larger"), "{told:?}");
+    // An edit, and one that changes nothing.
+    bring("message", 103, json!({"text": "old", "date": NOW + 20}));
+    bring("edited_message", 103, json!({"text": "new", "date": NOW + 20, "edit_date": NOW + 21}));
+    pass(10).await;
+    bring("edited_message", 103, json!({"text": "new", "date": NOW + 20, "edit_date": NOW + 22}));
+    bring("message", 104, json!({"text": "next", "date": NOW + 40}));
+    pass(10).await;
+    running.stop().await;
+    assert_eq!(stage.texts(), ["compare", "new", "next"]);
+}
+
+#[tokio::test(start_paused = true)]
 async fn clock_jump_neither_loses_nor_duplicates_messages() {
     let stage = Stage::new();
     let (_messenger, running) = stage.running().await;
@@ -349,43 +388,4 @@ async fn access_request_is_granted_by_the_owner() {
     pass(5).await;
     assert_eq!(stage.texts(), ["hello again"]);
     running.stop().await;
-}
-
-#[tokio::test(start_paused = true)]
-async fn albums_and_edits_reach_the_turns_they_belong_to() {
-    let stage = Stage::new();
-    let (_, running) = stage.running().await;
-    let bring = |kind: &str, message: i64, fields: Value| {
-        let mut state = stage.server.state();
-        state.next += 1;
-        let mut whole = json!({
-            "message_id": message, "date": NOW, "chat": {"id": 7, "type": "private"},
-            "from": {"id": 7, "is_bot": false, "first_name": "Ada"},
-        });
-        for (key, value) in fields.as_object().unwrap() {
-            whole[key] = value.clone();
-        }
-        let update = json!({"update_id": state.next, kind: whole});
-        state.updates.push_back(update);
-        drop(state);
-        stage.server.1.notify_waiters();
-    };
-    // Their files are too large to be taken, which is told once with the reply.
-    let large =
-        || json!({"file_id": "f", "file_name": "a.txt", "mime_type": "text/plain", "file_size": 2 << 20});
-    bring("message", 101, json!({"media_group_id": "g", "document": large(), "caption": "compare"}));
-    bring("message", 102, json!({"media_group_id": "g", "document": large()}));
-    pass(10).await;
-    assert_eq!(stage.texts(), ["compare"]);
-    let told = stage.ground.records.list("telegram", "terms:", 9).await.unwrap();
-    assert!(told.len() == 1 && told[0].1.contains("`a.txt`, `a.txt` are larger"), "{told:?}");
-    // An edit, and one that changes nothing.
-    bring("message", 103, json!({"text": "old", "date": NOW + 20}));
-    bring("edited_message", 103, json!({"text": "new", "date": NOW + 20, "edit_date": NOW + 21}));
-    pass(10).await;
-    bring("edited_message", 103, json!({"text": "new", "date": NOW + 20, "edit_date": NOW + 22}));
-    bring("message", 104, json!({"text": "next", "date": NOW + 40}));
-    pass(10).await;
-    running.stop().await;
-    assert_eq!(stage.texts(), ["compare", "new", "next"]);
 }

@@ -14,7 +14,7 @@ mod approval_prompts;
 mod begun;
 mod budget;
 mod command;
-#[expect(dead_code, reason = "the codecs use its other sentences")]
+#[allow(dead_code)]
 mod described;
 mod edits;
 mod files;
