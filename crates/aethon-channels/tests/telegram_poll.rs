@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use aethon_channels::{Messenger, Rules, pairing, telegram};
-use aethon_core::channel::{Channel, ChannelState, ChannelStatus};
+use aethon_core::channel::{Channel, ChannelRecords as _, ChannelState, ChannelStatus};
 use aethon_core::exchange::{Exchange, ExchangeRequest, ExchangeResponse};
 use aethon_core::messenger::Pairing;
 use aethon_core::secret::Secret;
@@ -314,6 +314,45 @@ async fn failing_proxy_loses_and_duplicates_no_incoming_message() {
     assert_eq!(stage.texts(), said);
     assert_eq!(status(&messenger).state, ChannelState::Running);
     running.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn albums_and_edits_reach_the_turns_they_belong_to() {
+    let stage = Stage::new();
+    let (_, running) = stage.running().await;
+    let bring = |kind: &str, message: i64, fields: Value| {
+        let mut state = stage.server.state();
+        state.next += 1;
+        let mut whole = json!({
+            "message_id": message, "date": NOW, "chat": {"id": 7, "type": "private"},
+            "from": {"id": 7, "is_bot": false, "first_name": "Ada"},
+        });
+        for (key, value) in fields.as_object().unwrap() {
+            whole[key] = value.clone();
+        }
+        let update = json!({"update_id": state.next, kind: whole});
+        state.updates.push_back(update);
+        drop(state);
+        stage.server.1.notify_waiters();
+    };
+    // Their files are too large to be taken, which is told once with the reply.
+    let large =
+        || json!({"file_id": "f", "file_name": "a.txt", "mime_type": "text/plain", "file_size": 2 << 20});
+    bring("message", 101, json!({"media_group_id": "g", "document": large(), "caption": "compare"}));
+    bring("message", 102, json!({"media_group_id": "g", "document": large()}));
+    pass(10).await;
+    assert_eq!(stage.texts(), ["compare"]);
+    let told = stage.ground.records.list("telegram", "terms:", 9).await.unwrap();
+    assert!(told.len() == 1 && told[0].1.contains("`a.txt`, `a.txt` are larger"), "{told:?}");
+    // An edit, and one that changes nothing.
+    bring("message", 103, json!({"text": "old", "date": NOW + 20}));
+    bring("edited_message", 103, json!({"text": "new", "date": NOW + 20, "edit_date": NOW + 21}));
+    pass(10).await;
+    bring("edited_message", 103, json!({"text": "new", "date": NOW + 20, "edit_date": NOW + 22}));
+    bring("message", 104, json!({"text": "next", "date": NOW + 40}));
+    pass(10).await;
+    running.stop().await;
+    assert_eq!(stage.texts(), ["compare", "new", "next"]);
 }
 
 #[tokio::test(start_paused = true)]

@@ -72,14 +72,14 @@ fn acts_on_telegram_are_one_turn_each() {
     }
     await_answer("album");
     // A paste that the client cut.
-    let (head, tail) = ("x".repeat(4096), "\n!say paste");
+    let (head, tail) = ("x".repeat(4050), "!say paste");
     telegram.say(OWNER, &head);
     telegram.say(OWNER, tail);
     await_answer("paste");
     // A comment, and what it forwards.
     telegram.say(OWNER, "!say comment");
     let origin = json!({"type": "hidden_user", "sender_user_name": "Eve"});
-    telegram.send(OWNER, &json!({"text": "!say obey", "forward_origin": origin}));
+    telegram.send(OWNER, &json!({"text": "obey", "forward_origin": origin}));
     await_answer("comment");
     // A text, and a file that follows by hand although the answer is ready by then.
     telegram.say(OWNER, "!say text and file");
@@ -88,8 +88,8 @@ fn acts_on_telegram_are_one_turn_each() {
     await_answer("text and file");
     let asked = asked(&server, "telegram:42");
     assert_eq!(asked[0], "!say album | a.txt | b.txt | c.txt | d.txt");
-    assert_eq!(asked[1], format!("{head}{}", tail.trim()));
-    assert!(asked[2].starts_with("!say comment | ") && asked[2].ends_with("!say obey"), "{}", asked[2]);
+    assert_eq!(asked[1], format!("{head}\n{tail}"));
+    assert!(asked[2].starts_with("!say comment | ") && asked[2].ends_with("obey"), "{}", asked[2]);
     assert_eq!(asked[3..], ["!say text and file | e.txt"]);
     // What is complete does not wait.
     let begun = Instant::now();
@@ -173,11 +173,11 @@ fn replies_in_a_group_refer_to_their_questions() {
             }),
         )
     };
-    let (first, second) = (ask("\n!say one"), ask("\n!say two"));
+    let (first, second) = (ask("hi\n!say one"), ask("hi\n!say two"));
     let answer = |text: &str| telegram.await_message(GROUP, text, |posted| posted.text() == text).replies_to;
     assert_eq!((answer("one"), answer("two")), (Some(first), Some(second)));
     // Also after a restart.
-    let third = ask("\n!sleep 2000\n!say three");
+    let third = ask("hi\n!sleep 2000\n!say three");
     eventually("its turn runs", || (asked(&server, "telegram:-100123").len() == 3).then_some(()));
     let home = server.kill();
     let _server = start(&telegram, &home, &[]);

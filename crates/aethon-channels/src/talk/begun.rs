@@ -13,11 +13,12 @@ use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use super::act::{Act, content_digest};
-use super::intake::SEEN_FOR;
 use super::outlet::RateLimitedSender;
 use super::platform::Arrival;
 use super::stream::record_of;
 
+/// How long messages are recognised that come again.
+pub(super) const SEEN_FOR: SignedDuration = SignedDuration::from_hours(7 * 24);
 /// How many acts are remembered here.
 const MAX_COUNT: usize = 200;
 /// Where the last act of a person in a chat is stored.

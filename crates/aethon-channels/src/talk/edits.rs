@@ -10,12 +10,11 @@ use jiff::SignedDuration;
 use tokio::time::Instant;
 
 use super::act::{Act, content_digest};
-use super::begun::{BegunAct, KnownPart, was_shown};
+use super::begun::{BegunAct, KnownPart, SEEN_FOR, was_shown};
 use super::command;
-use super::intake::{Intake, SEEN_FOR};
+use super::intake::Intake;
 use super::platform::Arrival;
-use super::reply_gates::ReplyTerms;
-use super::sending::withdrawal_of;
+use super::reply_gates::{ReplyTerms, withdrawal_of};
 
 /// How long after it was written an edit takes the place of a message whose turn has begun.
 const WINDOW: SignedDuration = SignedDuration::from_secs(10);

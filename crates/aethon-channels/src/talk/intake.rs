@@ -23,7 +23,7 @@ use tokio::sync::Mutex;
 use super::access;
 use super::act::{self, Act};
 use super::approval_prompts::ApprovalPrompts;
-use super::begun::{BegunActs, Storage};
+use super::begun::{BegunActs, SEEN_FOR, Storage};
 use super::command::{self, Command};
 use super::health::ChannelHealthState;
 use super::knocks;
@@ -41,8 +41,6 @@ pub(super) const CROWDED: &str =
     "There is too much to do right now, so I did not take that. Send it again later, please.";
 /// How long duplicates of a message are recognised, in seconds.
 pub(super) const KNOWN_FOR: u64 = 7 * 24 * 3600;
-/// The same for messages that start no turn.
-pub(super) const SEEN_FOR: SignedDuration = SignedDuration::from_hours(7 * 24);
 /// The interval between messages to a stranger.
 const DAY: SignedDuration = SignedDuration::from_hours(24);
 /// The channel of the page.

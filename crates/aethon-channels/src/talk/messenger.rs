@@ -137,14 +137,15 @@ impl Channel for Messenger {
         let intake = Intake::new(self.outlet.clone(), self.streams.clone(), self.prompts.clone(), assistant);
         intake.resume().await?;
         sending::keep_pauses(&self.outlet).await?;
-        let processing = async {
-            self.prompts.void().await;
-            tokio::join!(intake.process_waiting(), self.streams.acknowledgements.clear_left(&*cleared_for));
-        };
         let beside = async {
-            let (looking_after, passing_on) =
-                (gate::look_after(&self.outlet), gate::pass_on_recoveries(&self.outlet));
-            tokio::join!(processing, looking_after, passing_on, intake.watch_access());
+            tokio::join!(
+                self.prompts.void(),
+                intake.process_waiting(),
+                intake.watch_access(),
+                gate::look_after(&self.outlet),
+                gate::pass_on_recoveries(&self.outlet),
+                self.streams.acknowledgements.clear_left(&*cleared_for),
+            );
         };
         let ended = tokio::select! {
             ended = self.receiver.receive(&intake, shutdown.clone()) => ended,

@@ -168,3 +168,13 @@ impl Gates {
         self.all.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
+
+/// Where it is stored that another turn has taken the place of a turn, so that its reply is not delivered.
+pub(super) fn withdrawal_of(turn: &TurnId) -> String {
+    format!("withdrawn:{turn}")
+}
+
+/// Where the terms of a turn's reply are stored.
+pub(super) fn terms_record_of(turn: &TurnId) -> String {
+    format!("terms:{turn}")
+}

@@ -19,7 +19,6 @@ use std::time::Duration;
 
 use aethon_core::channel::{DELIVERY_RECORDS, Delivery, DeliveryError};
 use aethon_core::error::Error;
-use aethon_core::ids::TurnId;
 use aethon_core::message::Attachment;
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -31,7 +30,7 @@ use super::growth::{AppendOnlyMessages, head};
 use super::outlet::RateLimitedSender;
 use super::place::HOUSEHOLD;
 use super::platform::{Content, Fault};
-use super::reply_gates::ReplyTerms;
+use super::reply_gates::{ReplyTerms, terms_record_of, withdrawal_of};
 use super::stream::{BEING_SENT, Streams, key_of, record_of};
 use super::waiting;
 use crate::text::{Styled, rich, split, styled};
@@ -400,16 +399,6 @@ fn text_of<'d>(delivery: &'d Delivery, notes: &[String]) -> Cow<'d, str> {
         [] => text,
         notes => format!("{}\n\n{text}", notes.join("\n")).into(),
     }
-}
-
-/// Where it is stored that another turn has taken the place of a turn, so that its reply is not delivered.
-pub(super) fn withdrawal_of(turn: &TurnId) -> String {
-    format!("withdrawn:{turn}")
-}
-
-/// Where the terms of a turn's reply are stored.
-pub(super) fn terms_record_of(turn: &TurnId) -> String {
-    format!("terms:{turn}")
 }
 
 /// Waits until a reply may be shown, and records that it is. Returns `false` if it never may.

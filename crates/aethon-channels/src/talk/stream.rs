@@ -29,8 +29,7 @@ use super::approval_prompts::ApprovalPrompts;
 use super::growth::{AppendOnlyMessages, Asked, head};
 use super::outlet::RateLimitedSender;
 use super::platform::{Content, Fault};
-use super::reply_gates::{Gates, Passage, ReplyTerms};
-use super::sending::terms_record_of;
+use super::reply_gates::{Gates, Passage, ReplyTerms, terms_record_of};
 use super::started_turns::StartedTurns;
 use crate::text::{Fit, Styled, split, styled};
 

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use aethon_core::assistant::{ActiveTurn, Submitted};
 use aethon_core::error::{Error, Result};
-use aethon_core::ids::TurnId;
+use aethon_core::ids::{SessionId, TurnId};
 use aethon_core::message::{Attachment, Dedupe, Destination, Inbound};
 use aethon_core::surface::Surface;
 use base64::Engine as _;
@@ -20,14 +20,14 @@ use tokio::time::{Instant, sleep};
 
 use super::access;
 use super::act::{self, Act};
+use super::begun::SEEN_FOR;
 use super::edits::Corrections;
 use super::files::{self, Fetched, Taken, TakenAct};
 use super::growth::Asked;
-use super::intake::{CROWDED, Intake, KNOWN_FOR, SEEN_FOR};
+use super::intake::{CROWDED, Intake, KNOWN_FOR};
 use super::place::{self, Place};
 use super::platform::Arrival;
-use super::reply_gates::ReplyTerms;
-use super::sending::{terms_record_of, withdrawal_of};
+use super::reply_gates::{ReplyTerms, terms_record_of, withdrawal_of};
 use super::started_turns::StartedTurn;
 use super::stream::ReplyOpening;
 use super::waiting::Entry;
@@ -50,6 +50,12 @@ struct Submission<'s> {
     /// The turn that is replaced in the transcript.
     replaced: Option<TurnId>,
     opens_at: Instant,
+}
+
+/// A turn that was stopped because an act takes its place.
+struct Retired {
+    /// The turn, if it can be replaced in the transcript.
+    replaced: Option<TurnId>,
 }
 
 /// What an act says to the assistant.
@@ -95,12 +101,13 @@ impl Intake {
 
     async fn process(&self, entry: Arc<Entry>) {
         let (mut pause, mut fetched) = (Duration::from_secs(1), Fetched::default());
+        let mut retired = None;
         // An act may grow until its turn begins.
         while let Some(current) = self.waiting.current(&entry) {
             // Files are fetched only once, because transcription costs money.
             let is_wanted = || self.waiting.is_wanted(&entry);
             let taken = files::taken(&self.outlet, &current.act.parts, &mut fetched, &is_wanted).await;
-            let Err(error) = self.begin(&current, taken).await else { continue };
+            let Err(error) = self.begin(&current, taken, &mut retired).await else { continue };
             tracing::warn!(channel = self.outlet.channel(), %error, "a message could not be taken in; trying again");
             sleep(pause).await;
             pause = (pause * 2).min(MAX_PAUSE);
@@ -108,13 +115,13 @@ impl Intake {
         self.waiting.done(&entry);
     }
 
-    /// Begins the turn of an act, unless it has changed meanwhile.
-    async fn begin(&self, entry: &Entry, taken: TakenAct) -> Result<()> {
+    /// Begins the turn of an act, unless it has changed meanwhile. The turn whose place it takes is stopped once.
+    async fn begin(&self, entry: &Entry, taken: TakenAct, retired: &mut Option<Retired>) -> Result<()> {
         let act = &entry.act;
-        let replaced = match &act.instead {
-            Some(turn) => self.retire(act, turn).await?,
-            None => None,
-        };
+        if let (Some(turn), None) = (&act.instead, &retired) {
+            *retired = Some(Retired { replaced: self.retire(entry, turn).await? });
+        }
+        let replaced = retired.as_ref().and_then(|retired| retired.replaced.clone());
         let _in_order = self.order.lock().await;
         if !self.waiting.current(entry).is_some_and(|current| current.is_same(entry)) {
             return Ok(());
@@ -145,24 +152,40 @@ impl Intake {
         Ok(())
     }
 
-    /// Stops the turn whose place an act takes. Returns it if it is the last one in the transcript.
-    async fn retire(&self, act: &Act, turn: &TurnId) -> Result<Option<TurnId>> {
+    /// Stops the turn whose place an act takes. Returns it if the transcript ends with it, so that it can be replaced there.
+    async fn retire(&self, entry: &Entry, turn: &TurnId) -> Result<Option<TurnId>> {
         let until = Some(self.clock().now() + SEEN_FOR);
         self.records().put(self.outlet.channel(), &withdrawal_of(turn), "", until).await?;
         self.streams.gates.withdraw(turn);
-        let here = |active: &ActiveTurn| active.session_id == act.session;
-        let active: Vec<ActiveTurn> = self.assistant.activity().into_iter().filter(here).collect();
-        let is_queued = active.iter().any(|active| active.turn == *turn && active.state != "running");
-        let has_others = active.iter().any(|active| active.turn != *turn);
+        let session = &entry.act.session;
+        let (own, before) = self.active_in(session, turn);
+        let is_behind_others = own.as_ref().is_some_and(|own| own.state != "running");
+        let is_last = own.is_some_and(|own| before.iter().all(|other| other.since <= own.since));
         let deadline = Instant::now() + MAX_END;
-        self.assistant.stop(&act.session, Some(turn)).await;
-        while self.assistant.activity().iter().any(|active| active.turn == *turn) {
-            if Instant::now() > deadline {
-                return Err(Error::unavailable("the turn before it has not ended"));
+        self.assistant.stop(session, Some(turn)).await;
+        loop {
+            let (own, others) = self.active_in(session, turn);
+            let has_followers =
+                others.iter().any(|other| before.iter().all(|known| known.turn != other.turn));
+            match own {
+                Some(_) if Instant::now() > deadline => {
+                    return Err(Error::unavailable("the turn before it has not ended"));
+                }
+                Some(_) => {}
+                None if others.is_empty() => return Ok(Some(turn.clone())),
+                // It waited for these, and enters the transcript behind them.
+                None if is_behind_others && is_last && !has_followers && self.waiting.is_wanted(entry) => {}
+                None => return Ok(None),
             }
             sleep(LOOK).await;
         }
-        Ok((!is_queued && !has_others).then(|| turn.clone()))
+    }
+
+    /// Returns the state of a turn that is active in a session, and the other turns that are.
+    fn active_in(&self, session: &SessionId, turn: &TurnId) -> (Option<ActiveTurn>, Vec<ActiveTurn>) {
+        let here = self.assistant.activity().into_iter().filter(|active| active.session_id == *session);
+        let (own, others): (Vec<ActiveTurn>, Vec<ActiveTurn>) = here.partition(|active| active.turn == *turn);
+        (own.into_iter().next(), others)
     }
 
     /// Passes an act to the assistant. Returns its turn, if it begins one.

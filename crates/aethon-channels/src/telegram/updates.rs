@@ -192,7 +192,7 @@ impl Session {
 
 /// Returns an arrival with the act that it belongs to, or as an edit of an earlier one.
 fn in_its_act(mut arrival: Arrival, message: &Message, is_edit: bool) -> Arrival {
-    arrival.act = message.media_group_id.clone();
+    arrival.act = message.files.media_group_id.clone();
     if is_edit {
         let edit = format!("{}:edit:{}", arrival.id, message.edit_date.unwrap_or_default());
         arrival.replaces = Some(std::mem::replace(&mut arrival.id, edit));

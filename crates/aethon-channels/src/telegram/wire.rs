@@ -63,7 +63,6 @@ pub(super) struct Message {
     pub(super) sender_chat: Option<Chat>,
     #[serde(default)]
     pub(super) date: i64,
-    pub(super) media_group_id: Option<String>,
     pub(super) message_thread_id: Option<i64>,
     #[serde(default)]
     pub(super) is_topic_message: bool,
@@ -134,6 +133,8 @@ pub(super) struct Things {
 /// The attachments of a message.
 #[derive(Debug, Deserialize)]
 pub(super) struct Files {
+    /// The album that they are part of.
+    pub(super) media_group_id: Option<String>,
     #[serde(default)]
     pub(super) photo: Vec<File>,
     pub(super) document: Option<File>,

@@ -286,6 +286,37 @@ async fn files_are_fetched_from_discords_hosts_alone() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn edits_replace_their_message_and_replies_refer_to_it() {
+    let (ground, discord) = (Ground::new(), Arc::new(Discord::default()));
+    let messenger = channel(&ground, &discord);
+    let running = ground.start(&messenger);
+    eventually("it is signed in", || discord.state().identified == 1).await;
+    let mut message = discord.say_quietly(ROOM, ADA, "<@99> old");
+    message["guild_id"] = json!("8");
+    discord.dispatch("MESSAGE_CREATE", message.clone());
+    message["content"] = json!("<@99> new");
+    // First the preview of a link, which has no time of an edit.
+    for edited_at in [serde_json::Value::Null, json!("2027-01-15T08:00:05+00:00")] {
+        message["edited_timestamp"] = edited_at;
+        discord.dispatch("MESSAGE_UPDATE", message.clone());
+    }
+    eventually("its turn begins", || ground.assistant.count() == 1).await;
+    assert_eq!(ground.assistant.texts(), ["[user1] new"]);
+    let turn = aethon_core::assistant::Assistant::activity(&*ground.assistant).remove(0).turn;
+    let mut reply = delivery("discord", ROOM, &"word ".repeat(600));
+    reply.turn = turn;
+    while messenger.send(&reply).await.is_err() {
+        pass(3).await;
+    }
+    let references: Vec<serde_json::Value> =
+        discord.state().posted.iter().map(|posted| posted["message_reference"].clone()).collect();
+    let first = json!({"message_id": message["id"], "fail_if_not_exists": false});
+    assert!(references.len() > 1 && references[0] == first, "{references:?}");
+    assert!(references[1..].iter().all(serde_json::Value::is_null), "{references:?}");
+    running.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
 async fn voice_message_arrives_as_its_transcript() {
     let (ground, discord) = (Ground::hearing(), Arc::new(Discord::default()));
     let running = ground.start(&channel(&ground, &discord));

@@ -315,6 +315,36 @@ async fn commands_are_obeyed_with_a_slash_of_slack_and_without() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn edits_replace_their_message_and_previews_do_not() {
+    let (ground, workspace) = (Ground::new(), Arc::new(Workspace::default()));
+    let running = ground.start(&channel(&ground, &workspace, BOT));
+    eventually("the socket is open", || workspace.is_open()).await;
+    let ts = format!("{NOW}.000001");
+    workspace.say("D1", "UADA", "old", 1);
+    let changed = |text: &str, edited: serde_json::Value| {
+        json!({
+            "type": "message", "subtype": "message_changed", "hidden": true, "channel": "D1", "ts": format!("{NOW}.000002"),
+            "message": {"type": "message", "user": "UADA", "text": text, "ts": ts, "edited": edited},
+            "previous_message": {"type": "message", "user": "UADA", "text": "old", "ts": ts},
+        })
+    };
+    let edited = json!({"user": "UADA", "ts": format!("{NOW}.000002")});
+    workspace.event(changed("new", edited.clone()));
+    workspace.event(changed("new", serde_json::Value::Null));
+    pass(10).await;
+    assert_eq!(ground.assistant.texts(), ["new"]);
+    // Long after.
+    ground.clock.advance(jiff::SignedDuration::from_mins(5));
+    workspace.event(changed("newest", edited));
+    pass(5).await;
+    workspace.event(json!({"type": "message", "channel": "D1", "user": "UADA", "text": "next", "ts": format!("{}.000001", NOW + 300)}));
+    pass(10).await;
+    running.stop().await;
+    let texts = ground.assistant.texts();
+    assert!(texts.len() == 2 && texts[1].ends_with("> newest\n\nnext"), "{texts:?}");
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_command_in_a_channel_stops_what_runs_in_its_threads() {
     let (ground, workspace) = (Ground::new(), Arc::new(Workspace::default()));
     let running = ground.start(&channel(&ground, &workspace, BOT));

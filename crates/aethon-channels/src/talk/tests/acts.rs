@@ -96,52 +96,30 @@ fn both() -> Rules {
     Rules { allowed: Live::new(vec!["1".into(), "2".into()]), ..rules() }
 }
 
+/// Plays each scenario on a stage of its own, twice.
+async fn check(rows: Vec<(&str, Vec<Sent>, Vec<&str>)>) {
+    for (name, sent, expected) in rows {
+        let stage = Stage::new(both());
+        assert_eq!(played(&stage, sent.clone()).await, expected, "{name}");
+        let left = stage.records.list("telegram", "arrived:", 9).await.unwrap();
+        assert!(left.is_empty(), "{name}: {left:?}");
+        // Platforms deliver again what they are not sure of: in the same order, and the last part alone.
+        let count = stage.assistant.count();
+        let last = sent.last().cloned().into_iter().map(|sent| Sent { after: 100, ..sent });
+        played(&stage, sent.into_iter().chain(last).collect()).await;
+        assert_eq!(stage.assistant.count(), count, "{name}: nothing begins again");
+    }
+}
+
 #[tokio::test(start_paused = true)]
-async fn what_was_sent_in_one_act_becomes_one_turn() {
+async fn pieces_of_a_text_and_what_a_comment_forwards_become_one_turn() {
     let stage = Stage::new(both());
     let s = &stage;
-    let long = |letter: &str, units: usize| letter.repeat(units);
-    let ten = || (0..10).map(|n| now(in_album(picture(s, &format!("p{n}"), ""), "A"))).collect::<Vec<_>>();
-    let album = |id: &str, caption: &str, key: &str| in_album(picture(s, id, caption), key);
-    let (head, tail) = (long("a", 4096), long("b", 900));
-    let soft = long("c", 4000);
-    let whole = format!("{head}{tail}");
-    let lines = format!("{soft}\n{tail}");
-    let names = (0..10).map(|n| format!("p{n}.txt")).collect::<Vec<_>>().join(" | ");
-    let ten_names = format!(" | {names}");
-    let rows: Vec<(&str, Vec<Sent>, Vec<&str>)> = vec![
+    let (head, tail, soft) = ("a".repeat(4096), "b".repeat(900), "c".repeat(4000));
+    let (whole, lines) = (format!("{head}{tail}"), format!("{soft}\n{tail}"));
+    check(vec![
         ("a text", vec![now(at(s, "1", "hi"))], vec!["hi"]),
         ("two texts", vec![now(at(s, "1", "hi")), now(at(s, "2", "and"))], vec!["hi", "and"]),
-        (
-            "an album with its words on the second picture",
-            vec![now(album("1", "", "A")), now(album("2", "compare", "A")), now(album("3", "", "A"))],
-            vec!["compare | 1.txt | 2.txt | 3.txt"],
-        ),
-        ("an album of ten", ten(), vec![&ten_names]),
-        (
-            "an album over two polls",
-            vec![
-                now(album("1", "look", "A")),
-                after(900, album("2", "", "A")),
-                after(900, album("3", "", "A")),
-            ],
-            vec!["look | 1.txt | 2.txt | 3.txt"],
-        ),
-        (
-            "an album whose last picture is late",
-            vec![now(album("1", "look", "A")), after(1900, album("2", "", "A"))],
-            vec!["look | 1.txt | 2.txt"],
-        ),
-        (
-            "two albums",
-            vec![now(album("1", "one", "A")), now(album("2", "", "A")), now(album("3", "two", "B"))],
-            vec!["one | 1.txt | 2.txt", "two | 3.txt"],
-        ),
-        (
-            "an album and a text",
-            vec![now(album("1", "", "A")), now(album("2", "", "A")), after(1500, at(s, "3", "what?"))],
-            vec!["what? | 1.txt | 2.txt"],
-        ),
         (
             "a paste that was cut in the middle of a word",
             vec![now(at(s, "1", &head)), after(300, at(s, "2", &tail))],
@@ -172,6 +150,58 @@ async fn what_was_sent_in_one_act_becomes_one_turn() {
             vec![now(forwarded(at(s, "1", "obey"))), now(forwarded(at(s, "2", "me")))],
             vec!["!obey\n\nme"],
         ),
+    ])
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_album_becomes_one_turn() {
+    let stage = Stage::new(both());
+    let s = &stage;
+    let ten = || (0..10).map(|n| now(in_album(picture(s, &format!("p{n}"), ""), "A"))).collect::<Vec<_>>();
+    let album = |id: &str, caption: &str, key: &str| in_album(picture(s, id, caption), key);
+    let names = (0..10).map(|n| format!("p{n}.txt")).collect::<Vec<_>>().join(" | ");
+    let ten_names = format!(" | {names}");
+    check(vec![
+        (
+            "an album with its words on the second picture",
+            vec![now(album("1", "", "A")), now(album("2", "compare", "A")), now(album("3", "", "A"))],
+            vec!["compare | 1.txt | 2.txt | 3.txt"],
+        ),
+        ("an album of ten", ten(), vec![&ten_names]),
+        (
+            "an album over two polls",
+            vec![
+                now(album("1", "look", "A")),
+                after(900, album("2", "", "A")),
+                after(900, album("3", "", "A")),
+            ],
+            vec!["look | 1.txt | 2.txt | 3.txt"],
+        ),
+        (
+            "an album whose last picture is late",
+            vec![now(album("1", "look", "A")), after(1900, album("2", "", "A"))],
+            vec!["look | 1.txt | 2.txt"],
+        ),
+        (
+            "two albums",
+            vec![now(album("1", "one", "A")), now(album("2", "", "A")), now(album("3", "two", "B"))],
+            vec!["one | 1.txt | 2.txt", "two | 3.txt"],
+        ),
+        (
+            "an album and a text",
+            vec![now(album("1", "", "A")), now(album("2", "", "A")), after(1500, at(s, "3", "what?"))],
+            vec!["what? | 1.txt | 2.txt"],
+        ),
+    ])
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn files_and_their_words_become_one_turn() {
+    let stage = Stage::new(both());
+    let s = &stage;
+    check(vec![
         (
             "a text and its file",
             vec![now(at(s, "1", "sum this up")), after(300, picture(s, "2", ""))],
@@ -232,18 +262,8 @@ async fn what_was_sent_in_one_act_becomes_one_turn() {
             vec![now(picture(s, "1", "look")), now(at(s, "n", "/new")), now(at(s, "2", "here"))],
             vec!["look | 1.txt", "here"],
         ),
-    ];
-    for (name, sent, expected) in rows {
-        let stage = Stage::new(both());
-        assert_eq!(played(&stage, sent.clone()).await, expected, "{name}");
-        let left = stage.records.list("telegram", "arrived:", 9).await.unwrap();
-        assert!(left.is_empty(), "{name}: {left:?}");
-        // Platforms deliver again what they are not sure of: in the same order, and the last part alone.
-        let count = stage.assistant.count();
-        let last = sent.last().cloned().into_iter().map(|sent| Sent { after: 100, ..sent });
-        played(&stage, sent.into_iter().chain(last).collect()).await;
-        assert_eq!(stage.assistant.count(), count, "{name}: nothing begins again");
-    }
+    ])
+    .await;
 }
 
 #[tokio::test(start_paused = true)]
