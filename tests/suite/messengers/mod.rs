@@ -5,6 +5,7 @@ mod every_messenger;
 mod gateways;
 mod household;
 mod idempotency;
+mod matrix;
 mod telegram;
 mod voice;
 mod webhooks;
