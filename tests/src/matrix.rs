@@ -220,19 +220,19 @@ fn call(shared: &Shared, seen: &Seen) -> (u16, Value) {
     match (method, parts.as_slice()) {
         ("GET", ["account", "whoami"]) => (200, json!({"user_id": US})),
         ("GET", ["sync"]) => sync(shared, query),
-        ("GET", ["rooms", room, "joined_members"]) => match lock(&shared.0).rooms.get(*room).cloned() {
-            Some(person) => {
-                let mut joined = json!({US: {}, (person.as_str()): {}});
-                if lock(&shared.0).crowded.iter().any(|crowded| crowded == room) {
-                    joined["@third:test"] = json!({});
-                }
-                (200, json!({"joined": joined}))
+        ("GET", ["rooms", room, "joined_members"]) => {
+            let state = lock(&shared.0);
+            let Some(person) = state.rooms.get(*room) else { return failure(403, "M_FORBIDDEN") };
+            let mut joined = json!({US: {}, (person.as_str()): {}});
+            if state.crowded.iter().any(|crowded| crowded == room) {
+                joined["@third:test"] = json!({});
             }
-            None => failure(403, "M_FORBIDDEN"),
-        },
+            (200, json!({"joined": joined}))
+        }
         ("GET", ["profile", US, "displayname"]) => (200, json!({"displayname": "Aethon Helper"})),
         ("GET", ["rooms", _, "event", id]) => {
-            let found = lock(&shared.0).log.iter().find(|(_, event)| event["event_id"] == **id).cloned();
+            let state = lock(&shared.0);
+            let found = state.log.iter().find(|(_, event)| event["event_id"] == **id).cloned();
             found.map_or_else(|| failure(404, "M_NOT_FOUND"), |(_, event)| (200, event))
         }
         ("GET", ["rooms", room, "messages"]) => (200, gap(&lock(&shared.0), room, query)),
