@@ -20,7 +20,7 @@ use super::reply::{self, Envelope};
 use super::smtp::Smtp;
 use super::thread::{self, Thread};
 use crate::options::{ChannelServices, Rules};
-use crate::talk::{Check, Content, Dialect, Fault, Messenger, Platform, RemoteFile};
+use crate::talk::{Check, Content, Dialect, Fault, Messenger, Platform, Reactions, RemoteFile};
 use crate::text::{Fit, Measure};
 
 /// Creates the channel.
@@ -121,6 +121,9 @@ impl Mail {
         })
     }
 }
+
+/// Mail has no reactions.
+impl Reactions for Mail {}
 
 #[async_trait]
 impl Platform for Mail {
