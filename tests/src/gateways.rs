@@ -69,6 +69,9 @@ struct State {
     posted: Vec<PostedMessage>,
     losses: u32,
     answers: Vec<String>,
+    /// Messages of threads of Slack, and the threads of what was posted.
+    thread: Vec<Value>,
+    threads: Vec<String>,
 }
 
 impl Gateway {
@@ -123,6 +126,27 @@ impl Gateway {
             }}),
         };
         state.events.push(event);
+    }
+
+    /// Brings an event of Slack with these fields, at this number.
+    pub fn bring(&self, number: u64, fields: &Value) {
+        let mut event = json!({"type": "message", "user": OWNER[0], "ts": format!("{}.{number:06}", now())});
+        for (name, value) in fields.as_object().into_iter().flatten() {
+            event[name] = value.clone();
+        }
+        let mut state = lock(&self.state);
+        state.thread.push(event.clone());
+        state.events.push(json!({"type": "events_api", "payload": {"event": event}}));
+    }
+
+    /// Adds a message to a thread of Slack without an event.
+    pub fn put(&self, message: Value) {
+        lock(&self.state).thread.push(message);
+    }
+
+    /// The threads in which messages were posted.
+    pub fn threads(&self) -> Vec<String> {
+        lock(&self.state).threads.clone()
     }
 
     /// Presses a button as the owner.
@@ -310,7 +334,18 @@ fn call(kind: Kind, address: SocketAddr, state: &Mutex<State>, seen: &Seen) -> O
         }
         ["chat.update"] => state.edit(params["ts"].as_str().unwrap_or_default(), posted(kind, &params)),
         ["channels", _, "messages", id] => state.edit(id, posted(kind, &params)),
+        ["chat.postMessage"] | ["channels", _, "messages"] if params["thread_ts"].is_string() => {
+            state.threads.push(params["thread_ts"].as_str().unwrap_or_default().to_owned());
+            state.post(kind, posted(kind, &params))?
+        }
         ["chat.postMessage"] | ["channels", _, "messages"] => state.post(kind, posted(kind, &params))?,
+        ["conversations.replies"] => {
+            let is_there = |message: &&Value| {
+                let root = message["thread_ts"].as_str().or(message["ts"].as_str()).unwrap_or_default();
+                path.contains(&format!("ts={root}&"))
+            };
+            json!({"messages": state.thread.iter().filter(is_there).collect::<Vec<_>>()})
+        }
         ["conversations.history"] => {
             let known =
                 state.posted.iter().map(|posted| json!({"client_msg_id": posted.name, "ts": posted.id}));

@@ -57,6 +57,8 @@ struct State {
     log: Vec<(String, Value)>,
     /// The rooms the account is in, with the other person in each.
     rooms: BTreeMap<String, String>,
+    /// Rooms with a third person.
+    crowded: Vec<String>,
     /// Invitations: their position in the log, the room, and who sent them.
     invitations: Vec<(usize, String, String)>,
     /// The event of each transaction.
@@ -111,6 +113,20 @@ impl Matrix {
         let mut state = lock(&self.state.0);
         let person = state.rooms.get(room).expect("there is a room").clone();
         let id = state.add(room, &person, json!({"msgtype": "m.text", "body": text}));
+        self.state.1.notify_all();
+        id
+    }
+
+    /// Makes a room a group: another person is in it too.
+    pub fn crowd(&self, room: &str) {
+        lock(&self.state.0).crowded.push(room.to_owned());
+    }
+
+    /// Writes a message with this content in a room as its person. Returns the event.
+    pub fn put(&self, room: &str, content: Value) -> String {
+        let mut state = lock(&self.state.0);
+        let person = state.rooms.get(room).expect("there is a room").clone();
+        let id = state.add(room, &person, content);
         self.state.1.notify_all();
         id
     }
@@ -204,10 +220,21 @@ fn call(shared: &Shared, seen: &Seen) -> (u16, Value) {
     match (method, parts.as_slice()) {
         ("GET", ["account", "whoami"]) => (200, json!({"user_id": US})),
         ("GET", ["sync"]) => sync(shared, query),
-        ("GET", ["rooms", room, "joined_members"]) => match lock(&shared.0).rooms.get(*room) {
-            Some(person) => (200, json!({"joined": {US: {}, (person.as_str()): {}}})),
-            None => failure(403, "M_FORBIDDEN"),
-        },
+        ("GET", ["rooms", room, "joined_members"]) => {
+            let state = lock(&shared.0);
+            let Some(person) = state.rooms.get(*room) else { return failure(403, "M_FORBIDDEN") };
+            let mut joined = json!({US: {}, (person.as_str()): {}});
+            if state.crowded.iter().any(|crowded| crowded == room) {
+                joined["@third:test"] = json!({});
+            }
+            (200, json!({"joined": joined}))
+        }
+        ("GET", ["profile", US, "displayname"]) => (200, json!({"displayname": "Aethon Helper"})),
+        ("GET", ["rooms", _, "event", id]) => {
+            let state = lock(&shared.0);
+            let found = state.log.iter().find(|(_, event)| event["event_id"] == **id).cloned();
+            found.map_or_else(|| failure(404, "M_NOT_FOUND"), |(_, event)| (200, event))
+        }
         ("GET", ["rooms", room, "messages"]) => (200, gap(&lock(&shared.0), room, query)),
         ("POST", ["rooms", room, "join"]) => {
             let mut state = lock(&shared.0);

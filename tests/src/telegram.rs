@@ -74,6 +74,8 @@ struct State {
     /// The number of calls to carry out and then lose the answer of.
     losses: usize,
     calls: Vec<String>,
+    /// The reactions that were set: message, and the emoji or nothing.
+    reactions: Vec<(i64, String)>,
     /// Files that can be downloaded, by id.
     files: HashMap<i64, Vec<u8>>,
 }
@@ -123,6 +125,27 @@ impl Telegram {
         state.updates.push_back(update);
         self.state.1.notify_all();
         id
+    }
+
+    /// Brings a private message of this person with these fields. Returns its id.
+    pub fn bring(&self, person: i64, fields: &Value) -> i64 {
+        let mut state = lock(&self.state.0);
+        let id = state.number();
+        let mut message = json!({
+            "message_id": id, "date": now(), "chat": {"id": person, "type": "private"},
+            "from": {"id": person, "is_bot": false, "first_name": "user"},
+        });
+        for (name, value) in fields.as_object().into_iter().flatten() {
+            message[name] = value.clone();
+        }
+        state.updates.push_back(json!({"update_id": id, "message": message}));
+        self.state.1.notify_all();
+        id
+    }
+
+    /// The reactions that were set: message, and the emoji or nothing.
+    pub fn reactions(&self) -> Vec<(i64, String)> {
+        lock(&self.state.0).reactions.clone()
     }
 
     /// Sends the last update once more under another id.
@@ -340,6 +363,12 @@ fn call(shared: &(Mutex<State>, Condvar), method: &str, params: &Value) -> Value
     match method {
         "getMe" => ok(json!({"id": 123_456, "is_bot": true, "first_name": "Aethon", "username": BOT})),
         "setMyCommands" | "sendChatAction" => ok(json!(true)),
+        "setMessageReaction" => {
+            let emoji = params["reaction"][0]["emoji"].as_str().unwrap_or_default().to_owned();
+            let message = params["message_id"].as_i64().unwrap_or_default();
+            lock(&shared.0).reactions.push((message, emoji));
+            ok(json!(true))
+        }
         "getWebhookInfo" => ok(json!({"url": ""})),
         "getUpdates" => updates(shared, params),
         "sendMessageDraft" | "sendRichMessage" if lock(&shared.0).is_old => {

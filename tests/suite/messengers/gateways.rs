@@ -2,6 +2,7 @@
 
 use aethon_tests::gateways::{Gateway, Kind, TOKENS};
 use aethon_tests::{Server, eventually, home, run_cli};
+use serde_json::json;
 
 #[test]
 fn slack_is_answered_once_through_a_crash_and_approves_by_buttons() {
@@ -70,4 +71,54 @@ fn story(kind: Kind, name: &str, session: &str) {
             String::from_utf8_lossy(&found.stdout)
         );
     }
+}
+
+#[test]
+fn a_thread_of_slack_goes_on_without_a_mention_and_brings_what_was_said_before() {
+    let (gateway, home) = (Gateway::start(Kind::Slack), home());
+    let settings = gateway.settings();
+    let settings: Vec<&str> = settings.iter().map(String::as_str).collect();
+    let server = Server::start_in(home.clone(), &settings);
+    let runs = |server: &Server| {
+        eventually("it runs", || {
+            server.feature("channel.slack")["detail"].as_str().unwrap().contains("aethon").then_some(())
+        });
+    };
+    runs(&server);
+    let now = aethon_tests::time::since_1970().as_secs();
+    let root = format!("{now}.000001");
+    gateway.bring(1, &json!({"channel": "C1", "text": "<@UBOT> plan a trip", "ts": root}));
+    let begun = format!("slack:C1:{root}");
+    let has_said = |server: &Server, session: &str, words: &str| {
+        eventually(words, || {
+            let is_there = server.get(&format!("/api/sessions/{session}")).status == 200;
+            (is_there && server.said(session).iter().any(|(_, text)| text.contains(words))).then_some(())
+        });
+    };
+    has_said(&server, &begun, "plan a trip");
+    let home = server.kill();
+    let server = Server::start_in(home, &settings);
+    runs(&server);
+    gateway.bring(
+        2,
+        &json!({"channel": "C1", "text": "by train", "thread_ts": root, "parent_user_id": "UOWNER"}),
+    );
+    has_said(&server, &begun, "by train");
+    let theirs = format!("{}.000003", now - 60);
+    gateway.put(json!({"user": "UEVE", "text": "see <https://example.org/x|this>", "ts": theirs, "thread_ts": theirs}));
+    gateway.put(
+        json!({"user": "UEVE", "text": "or not", "ts": format!("{}.000004", now - 50), "thread_ts": theirs}),
+    );
+    gateway.bring(5, &json!({"channel": "C1", "text": "<@UBOT> what do you think?", "thread_ts": theirs, "parent_user_id": "UEVE"}));
+    let asked = format!("slack:C1:{theirs}");
+    has_said(&server, &asked, "what do you think?");
+    has_said(&server, &asked, "this (https://example.org/x)");
+    has_said(&server, &asked, "UEVE: or not");
+    gateway.bring(6, &json!({"channel": "D1", "text": "in a thread", "thread_ts": root}));
+    has_said(&server, "slack:D1", "in a thread");
+    eventually("each is answered in its thread", || {
+        let threads = gateway.threads();
+        let count = |thread: &str| threads.iter().filter(|known| *known == thread).count();
+        (count(&root) >= 3 && count(&theirs) >= 1).then_some(())
+    });
 }

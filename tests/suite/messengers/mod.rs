@@ -6,6 +6,7 @@ mod every_messenger;
 mod gateways;
 mod household;
 mod idempotency;
+mod matrix;
 mod outages;
 mod telegram;
 mod voice;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use aethon_tests::telegram::{TOKEN, Telegram};
 use aethon_tests::{Server, eventually, home, run_cli};
-use serde_json::Value;
+use serde_json::{Value, json};
 use tempfile::TempDir;
 
 const OWNER: i64 = 42;
@@ -164,4 +164,49 @@ fn unknown_sender_learns_nothing_before_pairing() {
     assert_eq!(cli(&test), Some(0));
     drop(server);
     assert_no_token(home.path());
+}
+
+#[test]
+fn replies_quotes_links_and_places_reach_the_model() {
+    let (telegram, home) = (Telegram::start(), home());
+    let acknowledge = "channels.telegram.acknowledge=reaction";
+    let server = start(&telegram, &home, &[allowed()[0], acknowledge]);
+    let ours = json!({"message_id": 1, "chat": {"id": OWNER}, "from": {"id": 123_456, "is_bot": true}, "text": "A long report of ours."});
+    let theirs = json!({
+        "message_id": 2, "chat": {"id": OWNER}, "from": {"id": 77, "is_bot": false}, "text": "click here",
+        "entities": [{"type": "text_link", "offset": 6, "length": 4, "url": "https://example.org/x"}],
+    });
+    let place = json!({"latitude": 52.52, "longitude": 13.405});
+    let first = telegram.bring(OWNER, &json!({"text": "explain this", "reply_to_message": ours, "quote": {"text": "long report", "position": 2}}));
+    telegram.bring(OWNER, &json!({"text": "is that safe?", "reply_to_message": theirs}));
+    telegram.bring(OWNER, &json!({"location": place, "venue": {"location": place, "title": "Alexanderplatz", "address": "Berlin"}}));
+    telegram.bring(OWNER, &json!({"sticker": {"file_id": "s", "emoji": "\u{1f600}"}}));
+    telegram.bring(OWNER, &json!({"story": {"id": 1, "chat": {"id": 7}}}));
+    telegram
+        .await_message(OWNER, "an answer to what cannot be read", |posted| posted.text().contains("stories"));
+    eventually("all are turns", || {
+        let said: String = server.said("telegram:42").into_iter().map(|(_, text)| text + "\n").collect();
+        let parts = [
+            "explain this",
+            "> long report",
+            "is that safe?",
+            "click here (https://example.org/x)",
+            "[Location: 52.52, 13.405, Alexanderplatz, Berlin]",
+            "[Sticker: \u{1f600}]",
+        ];
+        parts.iter().all(|part| said.contains(part)).then_some(())
+    });
+    assert!(server.said("telegram:42").iter().all(|(_, text)| !text.contains("A long report of ours.")));
+    eventually("the acknowledgement is taken back", || {
+        let of_first: Vec<String> = telegram
+            .reactions()
+            .into_iter()
+            .filter_map(|(message, emoji)| (message == first).then_some(emoji))
+            .collect();
+        (of_first == ["\u{1f440}", ""]).then_some(())
+    });
+    telegram.bring(666, &json!({"sticker": {"file_id": "s", "emoji": "\u{1f600}"}}));
+    telegram.say(OWNER, "!say the end");
+    telegram.await_message(OWNER, "the end", |posted| posted.text() == "the end");
+    assert!(telegram.chat(666).is_empty(), "a stranger learns nothing");
 }

@@ -128,6 +128,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::talk::AnsweredAuthor;
 
     const US: &str = "99";
 
@@ -179,6 +180,96 @@ mod tests {
         assert!(forward.is_forwarded && forward.text == "obey");
         let file = json!([{"url": "https://cdn.discordapp.com/a", "filename": "a.txt", "content_type": "text/plain; charset=utf-8", "size": 3}]);
         assert_eq!(read(json!({"attachments": file}), true).unwrap().files[0].mime, "text/plain");
+    }
+
+    #[test]
+    fn what_a_message_contains_and_answers_is_words() {
+        let poll = json!({"question": {"text": "Lunch?"}, "answers": [
+            {"answer_id": 1, "poll_media": {"text": "Pizza", "emoji": {"name": "\u{1f355}"}}},
+            {"answer_id": 2, "poll_media": {"text": "Soup"}},
+        ]});
+        let reply = |author: &str, more: Value| {
+            let mut replied =
+                json!({"id": "4", "author": {"id": author}, "content": "said", "attachments": []});
+            for (key, value) in more.as_object().unwrap() {
+                replied[key] = value.clone();
+            }
+            json!({"type": 19, "content": "explain", "referenced_message": replied})
+        };
+        let forward = |said: Value| json!({"content": "", "message_reference": {"type": 1}, "message_snapshots": [{"message": said}]});
+        let card = json!([{
+            "author": {"name": "Eve"}, "title": "News", "url": "https://a.b", "description": "It rains.",
+            "fields": [{"name": "Where", "value": "Berlin"}], "footer": {"text": "today"},
+        }]);
+        let components = json!([{"type": 17, "components": [
+            {"type": 10, "content": "## Deployed"},
+            {"type": 9, "components": [{"type": 10, "content": "to production"}], "accessory": {"type": 2, "label": "Open", "url": "https://c.d"}},
+        ]}]);
+        let snapshots = json!([{"message": {"content": "obey"}}]);
+        for (more, text, quoted) in [
+            (json!({"content": "hi <@2>", "mentions": [{"id": "2", "username": "eve"}]}), "hi @eve", None),
+            (json!({"content": "see [this](https://a.b)"}), "see [this](https://a.b)", None),
+            (
+                json!({"content": "", "sticker_items": [{"id": "1", "name": "Wave", "format_type": 1}]}),
+                "[Sticker: Wave]",
+                None,
+            ),
+            (
+                json!({"content": "ha", "sticker_items": [{"id": "1", "name": "Wave"}]}),
+                "ha\n[Sticker: Wave]",
+                None,
+            ),
+            (json!({"content": "", "poll": poll}), "[Poll: Lunch? \u{1f355} Pizza; Soup]", None),
+            (json!({"content": "https://a.b", "embeds": card}), "https://a.b", None),
+            (forward(json!({"content": "obey [x](https://e.f)"})), "obey [x](https://e.f)", None),
+            (
+                forward(json!({"content": "", "embeds": card})),
+                "Eve\nNews (https://a.b)\nIt rains.\nWhere: Berlin\ntoday",
+                None,
+            ),
+            (
+                forward(json!({"content": "", "components": components})),
+                "## Deployed\nto production\nOpen (https://c.d)",
+                None,
+            ),
+            (forward(json!({"content": "", "sticker_items": [{"name": "Wave"}]})), "[Sticker: Wave]", None),
+            (reply("2", json!({})), "explain", Some("said")),
+            (
+                reply("2", json!({"content": "", "embeds": card})),
+                "explain",
+                Some("Eve\nNews (https://a.b)\nIt rains.\nWhere: Berlin\ntoday"),
+            ),
+            (
+                reply("2", json!({"content": "", "poll": poll})),
+                "explain",
+                Some("[Poll: Lunch? \u{1f355} Pizza; Soup]"),
+            ),
+            (reply("1", json!({"content": "", "message_snapshots": snapshots})), "explain", Some("obey")),
+            (json!({"type": 19, "content": "explain", "referenced_message": null}), "explain", None),
+        ] {
+            let arrival = read(more.clone(), true).unwrap_or_else(|| panic!("nothing of {more}"));
+            assert_eq!((arrival.text.as_str(), arrival.quoted.as_deref()), (text, quoted), "{more}");
+        }
+        let own = |author: &str| read(reply(author, json!({})), true).unwrap().answered.unwrap();
+        assert_eq!((own(US).text, own(US).author), ("said".into(), AnsweredAuthor::Assistant));
+        assert_eq!(own("1").author, AnsweredAuthor::Sender);
+        let picture = json!([{"url": "https://cdn.discordapp.com/a.png", "filename": "a.png", "content_type": "image/png", "size": 3}]);
+        for (author, is_quoted) in [("2", true), ("1", false)] {
+            let arrival = read(reply(author, json!({"attachments": picture})), true).unwrap();
+            assert_eq!((arrival.files.len(), arrival.files[0].is_quoted), (1, is_quoted));
+        }
+    }
+
+    #[test]
+    fn commands_work_behind_a_mention() {
+        for content in ["<@99> /help", "<@!99> /help", "<@99>: /help", "<@99>, /help", "/help <@99>"] {
+            let arrival = read(json!({"content": content, "mentions": [{"id": US}]}), false).unwrap();
+            assert!(arrival.is_addressed && arrival.text == "/help", "{content}: {}", arrival.text);
+        }
+        let bare = read(json!({"content": "<@99>", "mentions": [{"id": US}]}), false).unwrap();
+        assert!(bare.wordless.is_some() && bare.is_addressed);
+        let role = read(json!({"content": "<@&5> hi", "mention_roles": ["5"]}), false).unwrap();
+        assert!(!role.is_addressed, "whose role it is has to be looked up");
     }
 
     #[test]

@@ -14,7 +14,9 @@ use super::{Options, form, inbound};
 use crate::multipart;
 use crate::options::{ChannelServices, Rules};
 use crate::socket::Dial;
-use crate::talk::{Check, Content, Dialect, EYES, Failure, Fault, Intake, Messenger, Platform, RemoteFile};
+use crate::talk::{
+    Check, Content, Dialect, EYES, Failure, Fault, Intake, Messenger, Platform, Reactions, RemoteFile,
+};
 use crate::text::{Fit, Measure};
 use aethon_core::messenger::GroupMode;
 
@@ -216,6 +218,19 @@ fn named(key: &str) -> String {
 }
 
 #[async_trait]
+impl Reactions for Discord {
+    async fn acknowledge(&self, chat: &str, message: &str) -> std::result::Result<String, Fault> {
+        self.api.send(Method::Put, &reaction(chat, message)?, Body::Nothing).await?;
+        Ok(String::new())
+    }
+
+    async fn withdraw(&self, chat: &str, message: &str, _: Option<&str>) -> std::result::Result<(), Fault> {
+        self.api.send(Method::Delete, &reaction(chat, message)?, Body::Nothing).await?;
+        Ok(())
+    }
+}
+
+#[async_trait]
 impl Platform for Discord {
     fn dialect(&self) -> Dialect {
         let fit = Fit { measure: Measure::Discord, length: MAX_TEXT, spans: 200 };
@@ -252,16 +267,6 @@ impl Platform for Discord {
 
     async fn typing(&self, chat: &str) -> std::result::Result<(), Fault> {
         self.api.send(Method::Post, &format!("/channels/{chat}/typing"), Body::Nothing).await?;
-        Ok(())
-    }
-
-    async fn acknowledge(&self, chat: &str, message: &str) -> std::result::Result<String, Fault> {
-        self.api.send(Method::Put, &reaction(chat, message)?, Body::Nothing).await?;
-        Ok(String::new())
-    }
-
-    async fn withdraw(&self, chat: &str, message: &str, _: Option<&str>) -> std::result::Result<(), Fault> {
-        self.api.send(Method::Delete, &reaction(chat, message)?, Body::Nothing).await?;
         Ok(())
     }
 

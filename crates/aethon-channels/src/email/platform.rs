@@ -23,7 +23,7 @@ use super::reply::{self, Envelope};
 use super::smtp::Smtp;
 use super::thread::{self, Thread};
 use crate::options::{ChannelServices, Rules};
-use crate::talk::{Check, Content, Dialect, Fault, Messenger, Platform, RemoteFile};
+use crate::talk::{Check, Content, Dialect, Fault, Messenger, Platform, Reactions, RemoteFile};
 use crate::text::{Fit, Measure, Styled};
 
 /// Creates the channel.
@@ -155,6 +155,9 @@ fn write_with_note(
         other => reply::write(envelope, other),
     }
 }
+
+/// Mail has no reactions.
+impl Reactions for Mail {}
 
 #[async_trait]
 impl Platform for Mail {

@@ -195,6 +195,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::talk::AnsweredAuthor;
 
     const US: &str = "@bot:hs";
 
@@ -249,5 +250,91 @@ mod tests {
         let file = json!({"msgtype": "m.image", "body": "a.png", "url": "mxc://hs/1", "info": {"mimetype": "image/png", "size": 5}});
         let file = read(file, true).unwrap();
         assert!(file.text.is_empty() && file.files[0].handle == "mxc://hs/1");
+    }
+
+    fn event(kind: &str, content: Value) -> Value {
+        json!({"type": kind, "event_id": "$1", "sender": "@ada:hs", "origin_server_ts": 1_800_000_000_000i64, "content": content})
+    }
+
+    #[test]
+    fn what_an_event_contains_is_words() {
+        let message = |content: Value| event("m.room.message", content);
+        let html = |body: &str, html: &str| {
+            message(
+                json!({"msgtype": "m.text", "body": body, "format": "org.matrix.custom.html", "formatted_body": html}),
+            )
+        };
+        let stable = json!({"m.poll": {"question": {"m.text": [{"body": "Lunch?"}]}, "answers": [{"m.id": "1", "m.text": [{"body": "Pizza"}]}, {"m.id": "2", "m.text": [{"body": "Soup"}]}]}});
+        let unstable = json!({"org.matrix.msc3381.poll.start": {"question": {"org.matrix.msc1767.text": "Lunch?"}, "answers": [{"id": "1", "org.matrix.msc1767.text": "Pizza"}]}});
+        let described = json!({"msgtype": "m.location", "body": "here", "geo_uri": "geo:52.52,13.405;u=35", "org.matrix.msc3488.location": {"uri": "geo:52.52,13.405", "description": "Alexanderplatz"}});
+        for (event, expected) in [
+            (html("click here", "click <a href=\"https://a.b\">here</a>"), "click here (https://a.b)"),
+            (html("c1c2", "<table><tr><td>c1</td><td>c2</td></tr></table>"), "| c1 | c2 |"),
+            (html("l1l2", "<ul><li>l1</li><li>l2</li></ul>"), "- l1\n- l2"),
+            (html("**b** plain", "<strong>b</strong> plain"), "**b** plain"),
+            (html("@Eve hi", "<a href=\"https://matrix.to/#/@eve:hs\">Eve</a> hi"), "Eve hi"),
+            (message(json!({"msgtype": "m.emote", "body": "laughs"})), "[/me] laughs"),
+            (message(described), "[Location: 52.52, 13.405, Alexanderplatz]"),
+            (
+                message(
+                    json!({"msgtype": "m.location", "body": "Location was shared at geo:1.5,2.5", "geo_uri": "geo:1.5,2.5"}),
+                ),
+                "[Location: 1.5, 2.5]",
+            ),
+            (event("m.sticker", json!({"body": "Wave", "url": "mxc://a/b", "info": {}})), "[Sticker: Wave]"),
+            (event("m.poll.start", stable), "[Poll: Lunch? Pizza; Soup]"),
+            (event("org.matrix.msc3381.poll.start", unstable), "[Poll: Lunch? Pizza]"),
+            (
+                message(
+                    json!({"msgtype": "m.image", "body": "look", "filename": "a.png", "url": "mxc://a/b"}),
+                ),
+                "look",
+            ),
+            (message(json!({"msgtype": "org.example.new", "body": "hi"})), "hi"),
+        ] {
+            let surroundings = Surroundings { is_private: true, ..Surroundings::default() };
+            let arrival = arrival(&event, "!r:hs", &Us::new(US), &surroundings);
+            let arrival = arrival.unwrap_or_else(|| panic!("nothing of {event}"));
+            assert!(arrival.text == expected && arrival.wordless.is_none(), "{event}: {}", arrival.text);
+        }
+        let encrypted = json!({"msgtype": "m.image", "body": "a.png", "file": {"url": "mxc://a/b"}});
+        assert!(read(encrypted, true).unwrap().wordless.is_some());
+        assert!(read(json!({"msgtype": "m.key.verification.request", "body": "x"}), true).is_none());
+        assert!(read(json!({"msgtype": "m.text", "body": " "}), true).is_none());
+        let bare = json!({"msgtype": "m.text", "body": "@bot:hs"});
+        assert!(read(bare, false).unwrap().wordless.is_some());
+    }
+
+    #[test]
+    fn what_a_message_answers_is_told_by_its_author() {
+        let content = json!({"msgtype": "m.text", "body": "explain", "m.relates_to": {"m.in_reply_to": {"event_id": "$0"}}});
+        let answering = |sender: &str, said: Value, content: &Value| {
+            let answered =
+                json!({"type": "m.room.message", "event_id": "$0", "sender": sender, "content": said});
+            let surroundings = Surroundings { answered: Some(answered), ..Surroundings::default() };
+            arrival(&event("m.room.message", content.clone()), "!r:hs", &Us::new(US), &surroundings).unwrap()
+        };
+        let said = json!({"msgtype": "m.text", "body": "said"});
+        let ours = answering(US, said.clone(), &content);
+        assert!(ours.is_addressed && ours.answered.unwrap().author == AnsweredAuthor::Assistant);
+        let own = answering("@ada:hs", said.clone(), &content);
+        assert!(!own.is_addressed && own.answered.unwrap().author == AnsweredAuthor::Sender);
+        let theirs = answering("@eve:hs", said.clone(), &content);
+        assert_eq!((theirs.text.as_str(), theirs.quoted.as_deref()), ("explain", Some("said")));
+        let picture = json!({"msgtype": "m.image", "body": "a.png", "url": "mxc://hs/1", "info": {"mimetype": "image/png"}});
+        let about = answering("@eve:hs", picture, &content);
+        assert!(about.files[0].is_quoted && about.files[0].handle == "mxc://hs/1");
+        // Older clients repeat what they answer; newer ones do not, and lines with the mark are the sender's own.
+        let reply = |body: &str| json!({"msgtype": "m.text", "body": body, "m.relates_to": {"m.in_reply_to": {"event_id": "$0"}}});
+        for (body, text) in [
+            ("> <@eve:hs> said\n\nexplain", "explain"),
+            ("> said\n\nexplain", "explain"),
+            ("> a poem\n\nNice.", "> a poem\n\nNice."),
+        ] {
+            let arrival = answering("@eve:hs", said.clone(), &reply(body));
+            assert_eq!((arrival.text.as_str(), arrival.quoted.as_deref()), (text, Some("said")), "{body:?}");
+        }
+        let named = answering("@eve:hs", said, &reply("> <@eve:hs> ask @bot:hs\n\nno"));
+        assert!(!named.is_addressed, "a mention in what is repeated is none");
     }
 }

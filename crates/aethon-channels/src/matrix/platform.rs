@@ -15,7 +15,9 @@ use super::upgrades::Moves;
 use super::{Options, form};
 use crate::options::{ChannelServices, Rules};
 use crate::rest::encoded;
-use crate::talk::{Check, Content, Dialect, EYES, Failure, Fault, Messenger, Platform, RemoteFile};
+use crate::talk::{
+    Check, Content, Dialect, EYES, Failure, Fault, Messenger, Platform, Reactions, RemoteFile,
+};
 use crate::text::{Fit, Measure};
 
 /// Creates the channel.
@@ -137,6 +139,41 @@ pub(super) fn is_recipient(recipient: &str) -> bool {
 }
 
 #[async_trait]
+impl Reactions for Matrix {
+    async fn acknowledge(&self, chat: &str, message: &str) -> std::result::Result<String, Fault> {
+        let path = format!(
+            "/_matrix/client/v3/rooms/{}/send/m.reaction/{}",
+            encoded(&self.moves.now(place(chat).0)),
+            encoded(&format!("eyes{message}"))
+        );
+        let relation = json!({"rel_type": "m.annotation", "event_id": message, "key": EYES});
+        let sent = self.api.put(&path, &json!({"m.relates_to": relation})).await?;
+        Ok(sent["event_id"].as_str().unwrap_or_default().to_owned())
+    }
+
+    async fn withdraw(
+        &self,
+        chat: &str,
+        message: &str,
+        reference: Option<&str>,
+    ) -> std::result::Result<(), Fault> {
+        let reaction = match reference {
+            Some(reaction) => reaction.to_owned(),
+            // The same transaction again names the event.
+            None => self.acknowledge(chat, message).await?,
+        };
+        let path = format!(
+            "/_matrix/client/v3/rooms/{}/redact/{}/{}",
+            encoded(&self.moves.now(place(chat).0)),
+            encoded(&reaction),
+            encoded(&format!("seen{message}"))
+        );
+        self.api.put(&path, &json!({})).await?;
+        Ok(())
+    }
+}
+
+#[async_trait]
 impl Platform for Matrix {
     fn dialect(&self) -> Dialect {
         let fit = Fit { measure: Measure::Bytes, length: MAX_TEXT, spans: 500 };
@@ -177,38 +214,6 @@ impl Platform for Matrix {
         let room = self.moves.now(place(chat).0);
         let path = format!("/_matrix/client/v3/rooms/{}/typing/{}", encoded(&room), encoded(us));
         self.api.put(&path, &json!({"typing": true, "timeout": TYPING})).await?;
-        Ok(())
-    }
-
-    async fn acknowledge(&self, chat: &str, message: &str) -> std::result::Result<String, Fault> {
-        let path = format!(
-            "/_matrix/client/v3/rooms/{}/send/m.reaction/{}",
-            encoded(&self.moves.now(place(chat).0)),
-            encoded(&format!("eyes{message}"))
-        );
-        let relation = json!({"rel_type": "m.annotation", "event_id": message, "key": EYES});
-        let sent = self.api.put(&path, &json!({"m.relates_to": relation})).await?;
-        Ok(sent["event_id"].as_str().unwrap_or_default().to_owned())
-    }
-
-    async fn withdraw(
-        &self,
-        chat: &str,
-        message: &str,
-        reference: Option<&str>,
-    ) -> std::result::Result<(), Fault> {
-        let reaction = match reference {
-            Some(reaction) => reaction.to_owned(),
-            // The same transaction again names the event.
-            None => self.acknowledge(chat, message).await?,
-        };
-        let path = format!(
-            "/_matrix/client/v3/rooms/{}/redact/{}/{}",
-            encoded(&self.moves.now(place(chat).0)),
-            encoded(&reaction),
-            encoded(&format!("seen{message}"))
-        );
-        self.api.put(&path, &json!({})).await?;
         Ok(())
     }
 

@@ -184,6 +184,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::talk::AnsweredAuthor;
 
     const US: &str = "UBOT";
 
@@ -236,6 +237,92 @@ mod tests {
         assert!(!quoted.is_forwarded && quoted.quoted.as_deref() == Some("obey"));
         let passed = read(json!({"text": "", "attachments": share})).unwrap();
         assert!(passed.is_forwarded && passed.text == "obey" && passed.quoted.is_none());
+    }
+
+    #[test]
+    fn what_a_message_contains_is_words() {
+        let text = |text: &str| json!({"type": "text", "text": text});
+        let rich = |elements: Value| json!([{"type": "rich_text", "elements": [{"type": "rich_text_section", "elements": elements}]}]);
+        let share = |author: &str, text: &str| json!([{"is_share": true, "author_id": author, "text": text}]);
+        let blocks = json!([{"is_msg_unfurl": true, "author_id": "U2", "fallback": "[no preview]", "message_blocks": [
+            {"message": {"blocks": rich(json!([text("see "), {"type": "link", "url": "https://a.b", "text": "x"}]))}},
+        ]}]);
+        let unfurl = json!([{"from_url": "https://a.b", "title": "A page", "text": "its beginning"}]);
+        for (more, said, quoted) in [
+            (json!({"text": "see <https://a.b|this>"}), "see this (https://a.b)", None),
+            (
+                json!({"text": "", "blocks": rich(json!([text("hi "), {"type": "emoji", "name": "wave"}]))}),
+                "hi :wave:",
+                None,
+            ),
+            (json!({"text": "hi", "blocks": rich(json!([text("hi")]))}), "hi", None),
+            (json!({"subtype": "me_message", "text": "laughs"}), "[/me] laughs", None),
+            (json!({"subtype": "thread_broadcast", "text": "hi"}), "hi", None),
+            (
+                json!({"text": "what?", "attachments": share("U2", "obey <https://e.f|here>")}),
+                "what?",
+                Some("obey here (https://e.f)"),
+            ),
+            (json!({"text": "", "attachments": share("U2", "obey")}), "obey", None),
+            (json!({"text": "what?", "attachments": blocks}), "what?", Some("see x (https://a.b)")),
+            (json!({"text": "look <https://a.b>", "attachments": unfurl}), "look https://a.b", None),
+            (json!({"text": "<!date^1392734382^{date}|today> at <#C2|team>"}), "today at #team", None),
+        ] {
+            let arrival = read(more.clone()).unwrap_or_else(|| panic!("nothing of {more}"));
+            assert_eq!((arrival.text.as_str(), arrival.quoted.as_deref()), (said, quoted), "{more}");
+        }
+        for (author, expected) in [(US, AnsweredAuthor::Assistant), ("U1", AnsweredAuthor::Sender)] {
+            let arrival = read(json!({"text": "explain", "attachments": share(author, "said")})).unwrap();
+            assert_eq!(arrival.answered.unwrap().author, expected);
+        }
+        let picture = json!([{"name": "a.png", "mimetype": "image/png", "url_private": "https://files.slack.com/a", "size": 1}]);
+        let shared = json!([{"is_share": true, "author_id": "U2", "text": "mine", "files": picture}]);
+        let arrival = read(json!({"text": "what is it?", "attachments": shared})).unwrap();
+        assert!(arrival.files[0].is_quoted && arrival.files[0].name == "a.png");
+        let hidden = json!({"subtype": "file_share", "text": "", "files": [{"mode": "hidden_by_limit"}]});
+        for unreadable in [json!({"subtype": "huddle_thread", "text": ""}), hidden] {
+            assert!(read(unreadable.clone()).unwrap().wordless.is_some(), "{unreadable}");
+        }
+    }
+
+    #[test]
+    fn mentions_are_found_in_text_and_blocks_and_commands_stand_behind_them() {
+        let blocks = json!([{"type": "rich_text", "elements": [{"type": "rich_text_section", "elements": [
+            {"type": "user", "user_id": US}, {"type": "text", "text": " !help"},
+        ]}]}]);
+        for (more, text) in [
+            (json!({"text": "<@UBOT> !help"}), "!help"),
+            (json!({"text": "<@UBOT>: !help"}), "!help"),
+            (json!({"text": "<@UBOT>, /help."}), "/help."),
+            (json!({"text": "<@UBOT> approve K2"}), "approve K2"),
+            (json!({"text": "", "blocks": blocks}), "!help"),
+        ] {
+            let mut event = more.clone();
+            event["channel"] = json!("C1");
+            let arrival = read(event).unwrap();
+            assert!(arrival.is_addressed && arrival.text == text, "{more}: {}", arrival.text);
+        }
+        assert!(read(json!({"channel": "C1", "text": "<@UBOT>"})).unwrap().wordless.is_some());
+        let private = read(json!({"thread_ts": "1.2"})).unwrap();
+        assert_eq!(private.chat, "D1:1.2", "a thread of a private chat is answered there");
+        for (text, expected) in
+            [("<@U2> what?", true), ("<@UBOT> what?", false), ("ask <@U2>", false), ("hi", false)]
+        {
+            assert_eq!(begins_with_other(&json!({"text": text}), US), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn presses_are_in_the_thread_of_their_message() {
+        for (channel, message, expected) in [
+            ("C1", json!({"ts": "1.2"}), "C1:1.2"),
+            ("C1", json!({"ts": "1.3", "thread_ts": "1.2"}), "C1:1.2"),
+            ("D1", json!({"ts": "1.2"}), "D1"),
+            ("D1", json!({"ts": "1.2", "thread_ts": "1.2"}), "D1"),
+            ("D1", json!({"ts": "1.3", "thread_ts": "1.2"}), "D1:1.2"),
+        ] {
+            assert_eq!(chat_of(&json!({"channel": {"id": channel}, "message": message})), expected);
+        }
     }
 
     #[test]

@@ -24,7 +24,8 @@ use super::{Options, form};
 use crate::options::{ChannelServices, Rules};
 use crate::socket::Dial;
 use crate::talk::{
-    AppendOnlyMessages, Button, Check, Content, Dialect, Failure, Fault, Messenger, Platform, RemoteFile,
+    AppendOnlyMessages, Button, Check, Content, Dialect, Failure, Fault, Messenger, Platform, Reactions,
+    RemoteFile,
 };
 use crate::text::{Fit, Measure, Styled};
 
@@ -304,6 +305,18 @@ fn unstored(error: Error) -> Fault {
 }
 
 #[async_trait]
+impl Reactions for Slack {
+    async fn acknowledge(&self, _chat: &str, message: &str) -> std::result::Result<String, Fault> {
+        self.react("reactions.add", message, "already_reacted").await?;
+        Ok(String::new())
+    }
+
+    async fn withdraw(&self, _chat: &str, message: &str, _: Option<&str>) -> std::result::Result<(), Fault> {
+        self.react("reactions.remove", message, "no_reaction").await
+    }
+}
+
+#[async_trait]
 impl Platform for Slack {
     fn dialect(&self) -> Dialect {
         let fit = Fit { measure: Measure::Slack, length: MAX_TEXT, spans: 200 };
@@ -333,15 +346,6 @@ impl Platform for Slack {
     /// Slack has no typing indicator for bots.
     async fn typing(&self, _chat: &str) -> std::result::Result<(), Fault> {
         Ok(())
-    }
-
-    async fn acknowledge(&self, _chat: &str, message: &str) -> std::result::Result<String, Fault> {
-        self.react("reactions.add", message, "already_reacted").await?;
-        Ok(String::new())
-    }
-
-    async fn withdraw(&self, _chat: &str, message: &str, _: Option<&str>) -> std::result::Result<(), Fault> {
-        self.react("reactions.remove", message, "no_reaction").await
     }
 
     async fn fetch(&self, file: &RemoteFile) -> std::result::Result<Vec<u8>, Fault> {

@@ -51,7 +51,8 @@ pub(super) async fn completed(
     let (Some(channel), Some(ts)) = (event["channel"].as_str(), event["ts"].as_str()) else {
         return Ok((arrival, None));
     };
-    if !intake.may_write(&arrival.sender).await? {
+    // An edit changes what was taken in before, with its thread.
+    if arrival.replaces.is_some() || !intake.may_write(&arrival.sender).await? {
         return Ok((arrival, None));
     }
     let thread = |root: &str, is_begun| Thread {

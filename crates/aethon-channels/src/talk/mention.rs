@@ -24,7 +24,9 @@ fn after<'t>(text: &'t str, names: &[&str]) -> Option<&'t str> {
     let text = text.trim_start();
     let bare = text.strip_prefix('@').unwrap_or(text);
     let names = names.iter().map(|name| name.trim().trim_start_matches('@')).filter(|name| !name.is_empty());
-    names.filter_map(|name| without_prefix(bare, name)).find(|rest| ends_name(rest))
+    // Of two names that fit, as `Aethon` and `Aethon Helper`, the longer one is meant.
+    let rests = names.filter_map(|name| without_prefix(bare, name)).filter(|rest| ends_name(rest));
+    rests.min_by_key(|rest| rest.len())
 }
 
 /// Returns whether a name ends before this. A colon within an id does not end it.
@@ -78,6 +80,10 @@ mod tests {
         ] {
             assert_eq!(after_mention(text, &names), expected, "{text:?}");
         }
+        let nested = ["aethon", "Aethon Helper"];
+        assert_eq!(after_name("Aethon Helper: /stop", &nested), Some("/stop"));
+        assert_eq!(after_mention("Aethon Helper /stop", &nested), Some("/stop"));
+        assert_eq!(after_name("aethon: /stop", &nested), Some("/stop"));
         assert_eq!((without_marks(" : /stop"), without_marks("a: b")), ("/stop", "a: b"));
     }
 }

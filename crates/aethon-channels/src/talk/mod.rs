@@ -59,7 +59,9 @@ pub use messenger::Messenger;
 #[cfg(test)]
 pub(crate) use platform::AnsweredAuthor;
 pub use platform::Check;
-pub(crate) use platform::{Arrival, Button, Content, Dialect, Fault, Platform, Press, RemoteFile, Sender};
+pub(crate) use platform::{
+    Arrival, Button, Content, Dialect, Fault, Platform, Press, Reactions, RemoteFile, Sender,
+};
 pub(crate) use queue::OrderedFutures;
 pub(crate) use receiver::Receiver;
 pub(crate) use rounds::{Failure, ReceiveLoop, Stop, receive};

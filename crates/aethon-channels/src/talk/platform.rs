@@ -10,9 +10,23 @@ use serde::{Deserialize, Serialize};
 
 use crate::text::{Fit, RichFit, Styled};
 
+/// The reactions by which a platform can show that a message is being answered. By default it has none.
+#[async_trait]
+pub(crate) trait Reactions: Send + Sync {
+    /// Adds our reaction to a message, as a sign that it is being answered. Returns a reference for removing it.
+    async fn acknowledge(&self, _chat: &str, _message: &str) -> Result<String, Fault> {
+        Err(Fault::no_such_form())
+    }
+
+    /// Removes our reaction from a message. The reference is unknown if adding it had no clear outcome.
+    async fn withdraw(&self, _chat: &str, _message: &str, _reference: Option<&str>) -> Result<(), Fault> {
+        Err(Fault::no_such_form())
+    }
+}
+
 /// A messenger's wire.
 #[async_trait]
-pub(crate) trait Platform: Send + Sync {
+pub(crate) trait Platform: Reactions {
     /// Returns the platform's capabilities and limits.
     fn dialect(&self) -> Dialect;
 
@@ -37,16 +51,6 @@ pub(crate) trait Platform: Send + Sync {
 
     /// Shows a typing indicator for some seconds.
     async fn typing(&self, chat: &str) -> Result<(), Fault>;
-
-    /// Adds our reaction to a message, as a sign that it is being answered. Returns a reference for removing it.
-    async fn acknowledge(&self, _chat: &str, _message: &str) -> Result<String, Fault> {
-        Err(Fault::no_such_form())
-    }
-
-    /// Removes our reaction from a message. The reference is unknown if adding it had no clear outcome.
-    async fn withdraw(&self, _chat: &str, _message: &str, _reference: Option<&str>) -> Result<(), Fault> {
-        Err(Fault::no_such_form())
-    }
 
     /// Fetches a file of a message that the intake has admitted, possibly before a restart.
     async fn fetch(&self, file: &RemoteFile) -> Result<Vec<u8>, Fault>;

@@ -83,9 +83,7 @@ struct Paper {
     fetching: Duration,
     /// To which message each message replies.
     references: Mutex<Vec<Option<String>>>,
-    /// Reactions that were added or removed, and why none can be.
-    reactions: Mutex<Vec<String>>,
-    reaction_fault: Mutex<Option<Fault>>,
+    reactions: acknowledgements::Reacted,
 }
 
 #[async_trait]
@@ -151,16 +149,6 @@ impl Platform for Paper {
     }
 
     async fn typing(&self, _chat: &str) -> Result<(), Fault> {
-        Ok(())
-    }
-
-    async fn acknowledge(&self, chat: &str, message: &str) -> Result<String, Fault> {
-        self.reactions.lock().unwrap().push(format!("+{chat}/{message}"));
-        self.reaction_fault.lock().unwrap().clone().map_or(Ok("r1".into()), Err)
-    }
-
-    async fn withdraw(&self, chat: &str, message: &str, reference: Option<&str>) -> Result<(), Fault> {
-        self.reactions.lock().unwrap().push(format!("-{chat}/{message} {}", reference.unwrap_or("?")));
         Ok(())
     }
 
@@ -254,23 +242,6 @@ impl Stage {
                 Sender { id: "1".into(), name: Some("@ada".into()), group: None },
                 aethon_core::clock::Clock::now(&*self.clock),
             )
-        }
-    }
-
-    fn question(&self) -> ApprovalRequest {
-        let now = aethon_core::clock::Clock::now(&*self.clock);
-        ApprovalRequest {
-            id: "q1".into(),
-            tool: "shell".into(),
-            input: json!({"command": "ls"}),
-            summary: "run: ls".into(),
-            preview: None,
-            reason: String::new(),
-            session_scope: String::new(),
-            session_id: SessionId::of("telegram", "7").unwrap(),
-            turn: TurnId::existing("t"),
-            created_at: now,
-            expires_at: now,
         }
     }
 

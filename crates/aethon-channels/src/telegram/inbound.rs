@@ -33,7 +33,7 @@ pub(super) fn arrival(message: &Message, chat: i64, us: &Ourselves) -> Option<Ar
     }
     // Where someone is on their way is no correction of where they were.
     let is_on_the_way = message.things.location.as_ref().is_some_and(|place| place["live_period"].is_u64());
-    if message.edit_date.is_some() && is_on_the_way {
+    if message.things.edit_date.is_some() && is_on_the_way {
         return None;
     }
     let is_private = message.chat.kind == "private";

@@ -19,7 +19,7 @@ use super::wire::{File, Message};
 use crate::multipart;
 use crate::options::{ChannelServices, Rules};
 use crate::talk::{
-    BURST_OF_ALL, Button, Check, Content, Dialect, EYES, Fault, Messenger, Platform, RemoteFile,
+    BURST_OF_ALL, Button, Check, Content, Dialect, EYES, Fault, Messenger, Platform, Reactions, RemoteFile,
 };
 use crate::text::{Fit, Measure};
 
@@ -251,6 +251,18 @@ fn file_method(file: &Attachment) -> (&'static str, &'static str) {
 }
 
 #[async_trait]
+impl Reactions for Telegram {
+    async fn acknowledge(&self, chat: &str, message: &str) -> std::result::Result<String, Fault> {
+        self.react(chat, message, json!([{"type": "emoji", "emoji": EYES}])).await?;
+        Ok(String::new())
+    }
+
+    async fn withdraw(&self, chat: &str, message: &str, _: Option<&str>) -> std::result::Result<(), Fault> {
+        self.react(chat, message, json!([])).await
+    }
+}
+
+#[async_trait]
 impl Platform for Telegram {
     fn dialect(&self) -> Dialect {
         let fit = Fit { measure: Measure::Utf16, length: MAX_TEXT, spans: MAX_ENTITIES / 2 };
@@ -304,15 +316,6 @@ impl Platform for Telegram {
     async fn typing(&self, chat: &str) -> std::result::Result<(), Fault> {
         self.call::<Value>("sendChatAction", chat, json!({"action": "typing"})).await?;
         Ok(())
-    }
-
-    async fn acknowledge(&self, chat: &str, message: &str) -> std::result::Result<String, Fault> {
-        self.react(chat, message, json!([{"type": "emoji", "emoji": EYES}])).await?;
-        Ok(String::new())
-    }
-
-    async fn withdraw(&self, chat: &str, message: &str, _: Option<&str>) -> std::result::Result<(), Fault> {
-        self.react(chat, message, json!([])).await
     }
 
     async fn fetch(&self, file: &RemoteFile) -> std::result::Result<Vec<u8>, Fault> {

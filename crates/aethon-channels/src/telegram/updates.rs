@@ -194,7 +194,7 @@ impl Session {
 fn in_its_act(mut arrival: Arrival, message: &Message, is_edit: bool) -> Arrival {
     arrival.act = message.files.media_group_id.clone();
     if is_edit {
-        let edit = format!("{}:edit:{}", arrival.id, message.edit_date.unwrap_or_default());
+        let edit = format!("{}:edit:{}", arrival.id, message.things.edit_date.unwrap_or_default());
         arrival.replaces = Some(std::mem::replace(&mut arrival.id, edit));
     }
     arrival

@@ -80,7 +80,6 @@ pub(super) struct Message {
     pub(super) files: Files,
     #[serde(flatten)]
     pub(super) things: Things,
-    pub(super) edit_date: Option<i64>,
     pub(super) migrate_to_chat_id: Option<i64>,
 }
 
@@ -128,6 +127,8 @@ pub(super) struct Things {
     pub(super) giveaway: Option<Value>,
     pub(super) giveaway_winners: Option<Value>,
     pub(super) story: Option<Value>,
+    /// When the message was edited, as a live location is all the time.
+    pub(super) edit_date: Option<i64>,
 }
 
 /// The attachments of a message.

@@ -184,6 +184,83 @@ mod tests {
     }
 
     #[test]
+    fn things_are_sentences_and_what_cannot_be_read_is_said() {
+        let place =
+            json!({"latitude": 52.52, "longitude": 13.405, "name": "Alexanderplatz", "address": "Berlin"});
+        let contact = json!([{
+            "name": {"formatted_name": "Ada L.", "first_name": "Ada"}, "org": {"company": "Tea"},
+            "phones": [{"phone": "+49 30", "type": "CELL"}], "emails": [{"email": "a@b.c"}],
+        }, {"name": {"first_name": "Eve"}}]);
+        let items = json!([
+            {"product_retailer_id": "tea", "quantity": 2, "item_price": 5.5, "currency": "EUR"},
+            {"product_retailer_id": "cake", "quantity": "1"},
+        ]);
+        let form = "{\"flow_token\":\"x\",\"day\":\"Monday\",\"guests\":3}";
+        let interactive = |kind: &str, reply: Value| json!({"type": "interactive", "interactive": {"type": kind, kind: reply}});
+        for (message, text) in [
+            (
+                json!({"type": "location", "location": place}),
+                "[Location: 52.52, 13.405, Alexanderplatz, Berlin]",
+            ),
+            (
+                json!({"type": "location", "location": {"latitude": "1.5", "longitude": "2"}}),
+                "[Location: 1.5, 2]",
+            ),
+            (
+                json!({"type": "contacts", "contacts": contact}),
+                "[Contact: Ada L., Tea, +49 30, a@b.c]\n[Contact: Eve]",
+            ),
+            (
+                json!({"type": "order", "order": {"text": "soon", "product_items": items}}),
+                "soon\n[Order: 2 × tea at 5.5 EUR; 1 × cake]",
+            ),
+            (
+                json!({"type": "sticker", "sticker": {"id": "1", "mime_type": "image/webp", "animated": true}}),
+                "[Sticker]",
+            ),
+            (
+                json!({"type": "sticker", "sticker": {"id": "1", "mime_type": "image/webp", "emoji": "\u{1f600}"}}),
+                "[Sticker: \u{1f600}]",
+            ),
+            (interactive("button_reply", json!({"id": "x", "title": "Yes"})), "Yes"),
+            (
+                interactive("list_reply", json!({"id": "x", "title": "Tea", "description": "Green"})),
+                "Tea\nGreen",
+            ),
+            (
+                interactive("nfm_reply", json!({"name": "flow", "body": "Sent", "response_json": form})),
+                "[Form: Sent; day: Monday; guests: 3]",
+            ),
+            (json!({"type": "button", "button": {"text": "Go", "payload": "p"}}), "Go"),
+            (
+                json!({"type": "text", "text": {"body": "this?"}, "context": {"id": "w0", "referred_product": {"product_retailer_id": "tea"}}}),
+                "this?\n[About the product: tea]",
+            ),
+            (json!({"type": "text", "text": {"body": "see https://a.b"}}), "see https://a.b"),
+        ] {
+            let arrival = read(message.clone()).unwrap_or_else(|| panic!("nothing of {message}"));
+            assert!(arrival.wordless.is_none() && arrival.text == text, "{message}: {}", arrival.text);
+        }
+        for message in [
+            json!({"type": "unsupported", "errors": [{"code": 131_051, "title": "Message type unknown"}]}),
+            json!({"type": "unknown", "errors": [{"code": 501}]}),
+            json!({"type": "poll_creation", "poll_creation": {}}),
+        ] {
+            assert!(read(message.clone()).unwrap().wordless.is_some(), "{message}");
+        }
+        for message in [
+            json!({"type": "reaction", "reaction": {"emoji": "x"}}),
+            json!({"type": "system", "system": {"type": "user_changed_number"}}),
+            json!({"type": "request_welcome"}),
+            json!({"type": "text", "text": {"body": " "}}),
+        ] {
+            assert!(read(message.clone()).is_none(), "{message}");
+        }
+        let reply = json!({"message": {"context": {"from": "1", "id": "w0"}}});
+        assert_eq!(answered(&reply), Some("w0"));
+    }
+
+    #[test]
     fn sender_with_a_hidden_number_is_known_by_user_id() {
         let message = json!({"id": "1", "timestamp": "1", "type": "text", "text": {"body": "x"}, "from_user_id": "US.13"});
         let hidden = arrival(&json!({"message": message}), |_| false).unwrap();

@@ -20,7 +20,8 @@ use super::{Options, TERMS, form, inbound, window, words};
 use crate::multipart;
 use crate::options::{ChannelServices, Rules};
 use crate::talk::{
-    Button, Check, Content, Dialect, EYES, Failure, Fault, Messenger, Platform, RemoteFile, described,
+    Button, Check, Content, Dialect, EYES, Failure, Fault, Messenger, Platform, Reactions, RemoteFile,
+    described,
 };
 use crate::text::{Fit, Measure, Styled};
 
@@ -164,6 +165,18 @@ impl WhatsApp {
 }
 
 #[async_trait]
+impl Reactions for WhatsApp {
+    async fn acknowledge(&self, chat: &str, message: &str) -> std::result::Result<String, Fault> {
+        self.send(chat, "reaction", json!({"message_id": message, "emoji": EYES})).await
+    }
+
+    async fn withdraw(&self, chat: &str, message: &str, _: Option<&str>) -> std::result::Result<(), Fault> {
+        self.send(chat, "reaction", json!({"message_id": message, "emoji": ""})).await?;
+        Ok(())
+    }
+}
+
+#[async_trait]
 impl Platform for WhatsApp {
     fn dialect(&self) -> Dialect {
         let fit = Fit { measure: Measure::Utf16, length: MAX_TEXT, spans: MAX_SPANS };
@@ -213,15 +226,6 @@ impl Platform for WhatsApp {
             "typing_indicator": {"type": "text"},
         });
         self.api.messages(&read).await?;
-        Ok(())
-    }
-
-    async fn acknowledge(&self, chat: &str, message: &str) -> std::result::Result<String, Fault> {
-        self.send(chat, "reaction", json!({"message_id": message, "emoji": EYES})).await
-    }
-
-    async fn withdraw(&self, chat: &str, message: &str, _: Option<&str>) -> std::result::Result<(), Fault> {
-        self.send(chat, "reaction", json!({"message_id": message, "emoji": ""})).await?;
         Ok(())
     }
 

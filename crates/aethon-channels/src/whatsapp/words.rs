@@ -39,7 +39,8 @@ pub(super) async fn remember_theirs(
         is_forwarded: arrival.is_forwarded,
         files: arrival.files.clone(),
     };
-    put(records, &arrival.id, &stored, now).await
+    // An edit is answered under the id of its message.
+    put(records, arrival.replaces.as_deref().unwrap_or(&arrival.id), &stored, now).await
 }
 
 /// Stores a message of ours.

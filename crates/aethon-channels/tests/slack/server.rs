@@ -245,21 +245,7 @@ impl Workspace {
                 state.whispers.push(params.clone());
                 Ok(ok(json!({})))
             }
-            "reactions.add" | "reactions.remove" => {
-                assert_eq!(params["name"], "eyes");
-                let sign = if method == "reactions.add" { "+" } else { "-" };
-                let place = format!(
-                    "{}:{}",
-                    params["channel"].as_str().unwrap(),
-                    params["timestamp"].as_str().unwrap()
-                );
-                let is_there = state.reactions.contains(&format!("+{place}"));
-                if is_there && sign == "+" {
-                    return Ok(answer(200, &json!({"ok": false, "error": "already_reacted"})));
-                }
-                state.reactions.push(format!("{sign}{place}"));
-                Ok(ok(json!({})))
-            }
+            "reactions.add" | "reactions.remove" => Ok(state.react(method, params)),
             "files.completeUploadExternal" => {
                 let id = params["files"][0]["id"].as_str().unwrap().to_owned();
                 state.files.insert(id, params["channel_id"].clone());
@@ -295,6 +281,18 @@ impl Workspace {
 }
 
 impl State {
+    fn react(&mut self, method: &str, params: &Value) -> ExchangeResponse {
+        assert_eq!(params["name"], "eyes");
+        let text = |key: &str| params[key].as_str().unwrap();
+        let place = format!("{}:{}", text("channel"), text("timestamp"));
+        let sign = if method == "reactions.add" { "+" } else { "-" };
+        if sign == "+" && self.reactions.contains(&format!("+{place}")) {
+            return answer(200, &json!({"ok": false, "error": "already_reacted"}));
+        }
+        self.reactions.push(format!("{sign}{place}"));
+        ok(json!({}))
+    }
+
     /// The refusal of a call, if it is to be refused.
     fn refuse(&mut self, method: &str) -> Option<ExchangeResponse> {
         let of_this = self.refused.filter(|(refused, _)| *refused == method).map(|(_, word)| word);

@@ -4,6 +4,26 @@ use aethon_core::channel::ChannelState;
 
 use super::*;
 
+/// Reactions that were added or removed, and why none can be.
+#[derive(Default)]
+pub(super) struct Reacted {
+    all: Mutex<Vec<String>>,
+    fault: Mutex<Option<Fault>>,
+}
+
+#[async_trait]
+impl Reactions for Paper {
+    async fn acknowledge(&self, chat: &str, message: &str) -> Result<String, Fault> {
+        self.reactions.all.lock().unwrap().push(format!("+{chat}/{message}"));
+        self.reactions.fault.lock().unwrap().clone().map_or(Ok("r1".into()), Err)
+    }
+
+    async fn withdraw(&self, chat: &str, message: &str, reference: Option<&str>) -> Result<(), Fault> {
+        self.reactions.all.lock().unwrap().push(format!("-{chat}/{message} {}", reference.unwrap_or("?")));
+        Ok(())
+    }
+}
+
 fn acknowledging() -> Rules {
     Rules { acknowledges: true, ..known() }
 }
@@ -30,7 +50,7 @@ fn done(stage: &Stage) {
 async fn a_message_has_a_reaction_until_its_turn_has_ended() {
     let stage = Stage::new(acknowledging());
     let intake = stage.intake();
-    let reactions = || stage.paper.reactions.lock().unwrap().clone();
+    let reactions = || stage.paper.reactions.all.lock().unwrap().clone();
     intake.arrive(stage.arrival("m1", "hi")).await.unwrap();
     intake.process_all_waiting().await;
     pass(1).await;
@@ -44,7 +64,7 @@ async fn a_message_has_a_reaction_until_its_turn_has_ended() {
     let quiet = Stage::new(known());
     quiet.intake().arrive(quiet.arrival("m1", "hi")).await.unwrap();
     pass(60).await;
-    assert!(quiet.paper.reactions.lock().unwrap().is_empty(), "off by default");
+    assert!(quiet.paper.reactions.all.lock().unwrap().is_empty(), "off by default");
 }
 
 #[tokio::test(start_paused = true)]
@@ -65,14 +85,14 @@ async fn reactions_that_a_crash_left_are_removed() {
     };
     let (ended, ()) = tokio::join!(messenger.run(idle, shutdown), run);
     ended.unwrap();
-    assert_eq!(*stage.paper.reactions.lock().unwrap(), ["+7/m1", "-7/m1 r1"]);
+    assert_eq!(*stage.paper.reactions.all.lock().unwrap(), ["+7/m1", "-7/m1 r1"]);
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_missing_permission_is_said_once_and_fails_nothing() {
     let stage = Stage::new(acknowledging());
     let refusal = Fault::Refused("reactions.add: the app lacks the scope reactions:write".into());
-    *stage.paper.reaction_fault.lock().unwrap() = Some(refusal);
+    *stage.paper.reactions.fault.lock().unwrap() = Some(refusal);
     let intake = stage.intake();
     intake.health().runs(Some("@bot"));
     for id in ["m1", "m2"] {
@@ -80,7 +100,7 @@ async fn a_missing_permission_is_said_once_and_fails_nothing() {
         intake.process_all_waiting().await;
         pass(30).await;
     }
-    assert_eq!(*stage.paper.reactions.lock().unwrap(), ["+7/m1"]);
+    assert_eq!(*stage.paper.reactions.all.lock().unwrap(), ["+7/m1"]);
     assert_eq!(stage.submitted().len(), 2);
     let status = intake.health().now();
     assert!(status.state == ChannelState::Running && status.detail.contains("reactions:write"), "{status:?}");

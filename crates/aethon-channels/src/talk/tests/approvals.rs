@@ -5,6 +5,25 @@ use aethon_core::channel::ChannelRecords as _;
 
 use super::*;
 
+impl Stage {
+    pub(super) fn question(&self) -> ApprovalRequest {
+        let now = aethon_core::clock::Clock::now(&*self.clock);
+        ApprovalRequest {
+            id: "q1".into(),
+            tool: "shell".into(),
+            input: json!({"command": "ls"}),
+            summary: "run: ls".into(),
+            preview: None,
+            reason: String::new(),
+            session_scope: String::new(),
+            session_id: SessionId::of("telegram", "7").unwrap(),
+            turn: TurnId::existing("t"),
+            created_at: now,
+            expires_at: now,
+        }
+    }
+}
+
 /// Returns an intake at which this person's turn waits for an answer, and what the buttons send.
 async fn asked_by(stage: &Stage, arrival: Arrival) -> (Desk, ApprovalRequest, [String; 2]) {
     let (intake, request) = (stage.intake(), stage.question());
