@@ -10,7 +10,7 @@
 //! If the platform has drafts, they are shown instead of that message. They expire by themselves, so nothing is
 //! stored about them, and the delivery sends the reply as if nothing had been shown.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -45,6 +45,8 @@ const REMEMBERED: SignedDuration = SignedDuration::from_hours(7 * 24);
 const MAX_FAILURES: u32 = 3;
 /// When an unchanged draft is shown again, well before it expires.
 const DRAFT_RENEWAL: Duration = Duration::from_secs(20);
+/// How many turns are remembered of which nothing more is shown.
+const MAX_SILENCED: usize = 1000;
 const GROWS: &str = " …";
 const STOPPED: &str = " … (stopped)";
 /// Stored while the first message of a turn is being sent.
@@ -58,6 +60,8 @@ pub(super) struct Streams {
     /// Who started which turn.
     pub(super) started_turns: StartedTurns,
     tasks: Mutex<JoinSet<()>>,
+    /// The turns of which nothing more is shown.
+    silenced: Mutex<HashSet<TurnId>>,
 }
 
 /// One reply being written.
@@ -109,6 +113,7 @@ impl Streams {
             open: Mutex::default(),
             started_turns: StartedTurns::default(),
             tasks: Mutex::default(),
+            silenced: Mutex::default(),
         }
     }
 
@@ -135,6 +140,14 @@ impl Streams {
 
     /// Shows nothing more of a turn, not even that it was stopped.
     pub(super) fn silence(&self, turn: &TurnId) {
+        {
+            let mut silenced = lock(&self.silenced);
+            // Those of long ago have ended.
+            if silenced.len() >= MAX_SILENCED {
+                silenced.clear();
+            }
+            silenced.insert(turn.clone());
+        }
         if let Some(stream) = self.of(turn) {
             stream.change(|state| (state.is_silenced, state.is_closed) = (true, true));
         }
@@ -441,6 +454,9 @@ struct ChatSurface {
 
 impl Surface for ChatSurface {
     fn emit(&self, turn: &TurnId, event: TurnEvent) {
+        if lock(&self.streams.silenced).contains(turn) {
+            return;
+        }
         if let TurnEvent::Done(reply) = &event {
             // The delivery may have closed it already.
             if let Some(stream) = self.streams.of(turn) {
