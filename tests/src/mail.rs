@@ -20,8 +20,10 @@ pub const ACCOUNT: &str = "bot@home.example";
 /// The host.
 pub struct MailHost {
     account: &'static str,
-    imap: SocketAddr,
-    smtp: SocketAddr,
+    /// The address of its IMAP server.
+    pub imap: SocketAddr,
+    /// The address of its SMTP server.
+    pub smtp: SocketAddr,
     shared: Arc<Shared>,
 }
 

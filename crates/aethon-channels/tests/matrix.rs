@@ -566,12 +566,13 @@ async fn upgraded_room_is_followed_when_both_rooms_say_so() {
         let running = tokio::spawn(async move { running.run(assistant, shutdown).await });
         tokio::time::sleep(Duration::from_secs(5)).await;
         channel.send(&delivery("hi")).await.unwrap();
-        let state = stage.server.state.lock().unwrap();
-        let (old, new) = (state.order.len(), state.upgrade.sent.len());
+        let (old, new, is_left) = {
+            let state = stage.server.state.lock().unwrap();
+            let is_left = state.left.iter().any(|path| path.contains("new"));
+            (state.order.len(), state.upgrade.sent.len(), is_left)
+        };
         assert_eq!((old, new), if expected { (0, 1) } else { (1, 0) }, "{what}");
-        let is_left = state.left.iter().any(|path| path.contains("new"));
         assert_eq!(is_left, is_state && !expected, "{what}");
-        drop(state);
         trigger.trigger();
         running.await.unwrap().unwrap();
     }

@@ -46,7 +46,7 @@ fn telegram() -> Platform {
     let telegram = Telegram::start();
     let (settings, cables) = cabled(telegram.settings(), &[telegram.address.port()]);
     let texts = move || telegram.posted().iter().map(|posted| posted.text().to_owned()).collect();
-    let recipient = |number| (1000 + number).to_string();
+    let recipient = |number: usize| (1000 + number).to_string();
     Platform { name: "telegram", settings, cables, recipient, texts: Box::new(texts), most: 2 }
 }
 
@@ -77,14 +77,14 @@ fn slack() -> Platform {
     let slack = Gateway::start(Kind::Slack);
     let (settings, cables) = cabled(slack.settings(), &[slack.address.port()]);
     let texts = move || slack.chat().iter().map(|posted| posted.text().to_owned()).collect();
-    let recipient = |number| format!("D{}", 1000 + number);
+    let recipient = |number: usize| format!("D{}", 1000 + number);
     Platform { name: "slack", settings, cables, recipient, texts: Box::new(texts), most: 1 }
 }
 
 fn email() -> Platform {
     let host = MailHost::start();
     let (settings, cables) = cabled(host.settings(), &[host.imap.port(), host.smtp.port()]);
-    let recipient = |number| format!("p{}@x.example", 1000 + number);
+    let recipient = |number: usize| format!("p{}@x.example", 1000 + number);
     // Mails that are repeated have the same id, by which their readers know them.
     Platform { name: "email", settings, cables, recipient, texts: Box::new(move || host.letters()), most: 2 }
 }
@@ -114,7 +114,7 @@ fn whatsapp() -> Platform {
         let _alive = &stub;
         texts.lock().unwrap().clone()
     };
-    let recipient = |number| format!("49151{}", 100_000 + number);
+    let recipient = |number: usize| format!("49151{}", 100_000 + number);
     Platform { name: "whatsapp", settings, cables, recipient, texts: Box::new(texts), most: 2 }
 }
 

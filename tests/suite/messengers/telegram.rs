@@ -2,6 +2,7 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use aethon_tests::telegram::{TOKEN, Telegram};
 use aethon_tests::{Server, eventually, home, run_cli};
@@ -209,4 +210,53 @@ fn replies_quotes_links_and_places_reach_the_model() {
     telegram.say(OWNER, "!say the end");
     telegram.await_message(OWNER, "the end", |posted| posted.text() == "the end");
     assert!(telegram.chat(666).is_empty(), "a stranger learns nothing");
+}
+
+#[test]
+fn who_loses_access_sees_nothing_more_of_a_running_turn() {
+    let (telegram, home) = (Telegram::start(), home());
+    let server = start(&telegram, &home, &["approval.enabled=true"]);
+    let cli = |arguments: &[&str]| run_cli(home.path(), arguments, None);
+    let pair = || {
+        let pair = cli(&["channels", "pair", "telegram", "--json"]);
+        let code: Value = serde_json::from_slice(&pair.stdout).expect("JSON");
+        telegram.say(OWNER, &format!("/start {}", code["code"].as_str().expect("a code")));
+    };
+    let revoke = || assert!(cli(&["channels", "revoke", "telegram", "42"]).status.success());
+    let is_over = || {
+        let session = server.get("/api/sessions/telegram:42").json();
+        (session["busy"] == false).then_some(())
+    };
+    pair();
+    telegram.await_message(OWNER, "the greeting", |posted| posted.text().starts_with("You are connected"));
+    telegram.say(OWNER, "!stream 2000 100\n!say never");
+    telegram.await_message(OWNER, "the reply grows", |posted| posted.text().ends_with('…'));
+    // By another program.
+    revoke();
+    eventually("the turn is stopped", is_over);
+    let shown = telegram.chat(OWNER);
+    // The next words would have come by then.
+    std::thread::sleep(Duration::from_secs(2));
+    assert_eq!(shown.last().unwrap().texts, telegram.chat(OWNER).last().unwrap().texts);
+    assert!(!shown.iter().any(|posted| posted.text().contains("never") || posted.text().contains("stopped")));
+    // The same with an open question. The owner sees who was not admitted.
+    telegram.say(OWNER, "hello?");
+    eventually("the id is shown", || {
+        let told = server.get("/api/channels").json().to_string();
+        told.contains("add 42 to security.allowed_senders.telegram").then_some(())
+    });
+    pair();
+    eventually("they are admitted again", || {
+        let all = telegram.chat(OWNER);
+        (all.iter().filter(|posted| posted.text().starts_with("You are connected")).count() == 2)
+            .then_some(())
+    });
+    telegram.say(OWNER, "!tool shell {\"command\":\"touch revoked-canary\"}");
+    let pending = || server.get("/api/approvals").json()["approvals"].as_array().expect("a list").len();
+    telegram.await_message(OWNER, "the question", |posted| posted.buttons.len() == 2);
+    assert_eq!(pending(), 1);
+    revoke();
+    eventually("the question is closed", || (pending() == 0).then_some(()));
+    eventually("the turn is over", is_over);
+    assert!(!home.path().join("workspace/revoked-canary").exists());
 }

@@ -10,7 +10,7 @@
 //! If the platform has drafts, they are shown instead of that message. They expire by themselves, so nothing is
 //! stored about them, and the delivery sends the reply as if nothing had been shown.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -47,6 +47,8 @@ const REMEMBERED: SignedDuration = SignedDuration::from_hours(7 * 24);
 const MAX_FAILURES: u32 = 3;
 /// When an unchanged draft is shown again, well before it expires.
 const DRAFT_RENEWAL: Duration = Duration::from_secs(20);
+/// How many turns are remembered of which nothing more is shown.
+const MAX_SILENCED: usize = 1000;
 const GROWS: &str = " …";
 const STOPPED: &str = " … (stopped)";
 /// Stored while the first message of a turn is being sent.
@@ -64,6 +66,8 @@ pub(super) struct Streams {
     /// The reactions on messages whose turns wait or run.
     pub(super) acknowledgements: Arc<Acknowledgements>,
     tasks: Mutex<JoinSet<()>>,
+    /// The turns of which nothing more is shown.
+    silenced: Mutex<HashSet<TurnId>>,
 }
 
 /// One reply being written.
@@ -120,6 +124,7 @@ impl Streams {
             started_turns: StartedTurns::default(),
             gates: Gates::default(),
             tasks: Mutex::default(),
+            silenced: Mutex::default(),
         }
     }
 
@@ -158,6 +163,14 @@ impl Streams {
 
     /// Shows nothing more of a turn, not even that it was stopped.
     pub(super) fn silence(&self, turn: &TurnId) {
+        {
+            let mut silenced = lock(&self.silenced);
+            // Those of long ago have ended.
+            if silenced.len() >= MAX_SILENCED {
+                silenced.clear();
+            }
+            silenced.insert(turn.clone());
+        }
         if let Some(stream) = self.of(turn) {
             stream.change(|state| (state.is_silenced, state.is_closed) = (true, true));
         }
@@ -505,6 +518,9 @@ struct ChatSurface {
 
 impl Surface for ChatSurface {
     fn emit(&self, turn: &TurnId, event: TurnEvent) {
+        if lock(&self.streams.silenced).contains(turn) {
+            return;
+        }
         let opens_at = self.opening.opens_at.unwrap_or_else(Instant::now);
         self.streams.gates.note(turn, opens_at, &self.opening.terms);
         if let TurnEvent::Done(reply) = &event {
