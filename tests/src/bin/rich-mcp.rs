@@ -79,10 +79,7 @@ impl Wire {
 
     fn called(&mut self, message: &Value) -> String {
         match message["params"]["name"].as_str().unwrap_or_default() {
-            "form" => self.asked(&json!({"message": "Which colour?", "requestedSchema": {
-                "type": "object", "required": ["colour"], "properties": {
-                    "colour": {"type": "string", "enum": ["red", "blue"]}, "count": {"type": "integer", "minimum": 1},
-                }}})),
+            "form" => self.asked(&form()),
             "visit" => self.asked(&json!({"mode": "url", "message": "Please agree", "elicitationId": "e1",
                 "url": "https://agree.example/terms"})),
             "slow" => {
@@ -91,7 +88,8 @@ impl Wire {
                 self.say(&json!({"jsonrpc": "2.0", "method": "notifications/progress", "params": progress}));
                 let log = json!({"level": "info", "logger": "rich", "data": "the slow tool has begun"});
                 self.say(&json!({"jsonrpc": "2.0", "method": "notifications/message", "params": log}));
-                "done slowly".into()
+                // It goes on when the person has seen that.
+                self.asked(&form())
             }
             // What the client offers, as it says.
             _ => self.client.to_string(),
@@ -110,6 +108,13 @@ impl Wire {
         }
         "no answer".into()
     }
+}
+
+fn form() -> Value {
+    json!({"message": "Which colour?", "requestedSchema": {
+    "type": "object", "required": ["colour"], "properties": {
+        "colour": {"type": "string", "enum": ["red", "blue"]}, "count": {"type": "integer", "minimum": 1},
+    }}})
 }
 
 fn initialized(message: &Value) -> Value {
