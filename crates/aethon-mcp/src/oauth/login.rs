@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use aethon_core::clock::Clock;
 use aethon_core::exchange::{Exchange, ExchangeRequest, Method};
 use aethon_core::secret::Secret;
 use base64::Engine;
@@ -49,6 +50,8 @@ pub struct LoginOptions {
     pub exchange: Arc<dyn Exchange>,
     /// Where the tokens are kept.
     pub store: Arc<dyn GrantStore>,
+    /// The time.
+    pub clock: Arc<dyn Clock>,
     /// The address at which the person's browser comes back.
     pub redirect: String,
 }
@@ -73,10 +76,10 @@ impl Login {
     ///
     /// The server does not say how to sign in, or what it says is not safe.
     pub async fn begin(options: LoginOptions) -> Result<Self, Error> {
-        let LoginOptions { url, headers, preset, exchange, store, redirect } = options;
+        let LoginOptions { url, headers, preset, exchange, store, clock, redirect } = options;
         let server = Url::parse(&url).map_err(|_| Error::new("the server has no valid address"))?;
         let challenge = challenge_of(&*exchange, &url, headers).await?;
-        let fetch = Fetch(exchange);
+        let fetch = Fetch { exchange, clock };
         let resource = Resource::find(&fetch, &server, &challenge).await?;
         check_issuer(&preset, &resource)?;
         let authorization = AuthorizationServer::find(&fetch, &resource).await?;
@@ -172,14 +175,18 @@ impl Login {
 /// # Errors
 ///
 /// The tokens cannot be removed.
-pub async fn sign_out(exchange: Arc<dyn Exchange>, store: &dyn GrantStore) -> Result<bool, Error> {
+pub async fn sign_out(
+    exchange: Arc<dyn Exchange>,
+    clock: Arc<dyn Clock>,
+    store: &dyn GrantStore,
+) -> Result<bool, Error> {
     let cannot =
         |error: std::io::Error| Error::new(format!("the tokens cannot be removed: {error}")).because(error);
     let _lock = store.lock().await.map_err(cannot)?;
     let grant = kept(store).await;
     let was_there = store.remove().await.map_err(cannot)?;
     if let Some(grant) = grant {
-        revoke(&Fetch(exchange), &grant).await;
+        revoke(&Fetch { exchange, clock }, &grant).await;
     }
     Ok(was_there)
 }
