@@ -17,13 +17,13 @@ mod source;
 mod spec;
 
 pub use call::ToolCall;
-pub use context::ToolContext;
+pub use context::{Questions, ToolContext};
 pub use contract::{Tool, Toolbox};
 pub use left_out::{find_left_out, left_out};
 pub use output::{OutputBlock, OutputOrigin, ToolError, ToolOutput};
 pub use output_store::OutputStore;
 pub use pattern::fits;
-pub use question::{AnswerCheck, Question, QuestionAnswer, Questions};
+pub use question::{AnswerCheck, Question, QuestionAnswer};
 pub use result::ToolResult;
 pub use source::{FixedTools, ToolSnapshot, ToolSource};
 pub use spec::{ArgumentRole, DEFAULT_TIMEOUT, Effect, ToolSpec};

@@ -17,6 +17,7 @@ use super::fetch::Fetch;
 use super::grant::{Grant, GrantStore};
 use super::metadata::{AuthorizationServer, Resource};
 use super::place::secure;
+use super::preset::Preset;
 use super::redirect::Returned;
 use super::registration::client;
 use super::token::{redeem, revoke, words};
@@ -24,19 +25,6 @@ use crate::error::Error;
 
 /// The scope that a refresh token needs at some authorization servers.
 const OFFLINE: &str = "offline_access";
-
-/// What the owner has configured of the sign-in at a server. Everything may be left out.
-#[derive(Clone, Default)]
-pub struct Preset {
-    /// The id under which this program is registered; without one, it registers itself.
-    pub client_id: Option<String>,
-    /// The secret of that registration.
-    pub client_secret: Option<Secret>,
-    /// The scopes to ask for, instead of those that the server names.
-    pub scopes: Vec<String>,
-    /// The only authorization server that is trusted.
-    pub issuer: Option<String>,
-}
 
 /// What a sign-in needs.
 pub struct LoginOptions {
