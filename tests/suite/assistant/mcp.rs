@@ -228,3 +228,50 @@ fn local_mcp_tools_are_closed_to_strangers_unless_opened() {
         assert_eq!(tool["state"], "ok", "{tool}");
     }
 }
+
+/// Waits until a tool is offered, and calls it.
+fn call_once_offered(tools: &mut Tools, name: &str, arguments: &Value) -> (String, bool) {
+    let mut id = 100;
+    eventually(name, || {
+        id += 1;
+        let listed = tools.ask(id, "tools/list", &json!({}))["result"]["tools"].clone();
+        listed.as_array()?.iter().any(|tool| tool["name"] == name).then_some(())
+    });
+    tools.call(id + 1, name, arguments)
+}
+
+#[test]
+fn mcp_program_promises_servers_no_person() {
+    let command = format!("mcp.servers.rich.command={:?}", env!("CARGO_BIN_EXE_rich-mcp"));
+    let home = home();
+    let mut tools = Tools::of(home.path(), &[&command, "mcp.servers.rich.sandbox=false"]);
+    let (offered, _) = call_once_offered(&mut tools, "rich__offered", &json!({}));
+    assert!(offered.contains("{}"), "{offered}");
+    let (answer, _) = tools.call(7, "rich__form", &json!({}));
+    assert!(answer.contains("answered -32601"), "{answer}");
+    assert_eq!(tools.end().0, Some(0));
+}
+
+#[test]
+fn mcp_program_completes_arguments_announces_prompts_and_sends_its_log() {
+    let home = home();
+    let folder = home.path().join("workspace/sops");
+    std::fs::create_dir_all(&folder).unwrap();
+    let sop = "# Greeting\n\n## Overview\n\nGreets.\n\n## Parameters\n\n- **tone** (optional, default: \"warm\"): `warm` or `cool`\n\n\
+               ## Steps\n\n### 1. Greet\n\nGreet them.\n";
+    std::fs::write(folder.join("greeting.sop.md"), sop).unwrap();
+    let mut tools = Tools::start(&mut program("aethon-mcp", home.path()));
+    let begun = tools.initialize("2025-06-18");
+    let capabilities = &begun["result"]["capabilities"];
+    assert!(capabilities["completions"].is_object() && capabilities["logging"].is_object(), "{begun}");
+    let params = json!({"ref": {"type": "ref/prompt", "name": "greeting"}, "argument": {"name": "tone", "value": "C"}});
+    let completed = tools.ask(1, "completion/complete", &params);
+    assert_eq!(completed["result"]["completion"]["values"], json!(["cool"]), "{completed}");
+    assert!(tools.ask(2, "logging/setLevel", &json!({"level": "debug"}))["result"].is_object());
+
+    std::fs::write(folder.join("parting.sop.md"), sop.replace("Greet", "Part")).unwrap();
+    while tools.hear()["method"] != "notifications/prompts/list_changed" {}
+    let listed = tools.ask(3, "prompts/list", &json!({}))["result"]["prompts"].to_string();
+    assert!(listed.contains("parting"), "{listed}");
+    assert_eq!(tools.end().0, Some(0));
+}

@@ -7,6 +7,7 @@ mod documents;
 mod many_jobs;
 mod mcp;
 mod mcp_address;
+mod mcp_extras;
 mod mcp_sign_in;
 mod memory;
 mod recordings;

@@ -72,6 +72,7 @@ fn pasted() -> Receiver<String> {
     pasted
 }
 
+#[expect(clippy::disallowed_methods, reason = "the person's own browser runs on as it does from a desktop")]
 fn open_browser(address: &str) {
     let program = if cfg!(target_os = "macos") { "open" } else { "xdg-open" };
     let mut command = Command::new(program);

@@ -3,13 +3,22 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use super::question::{Question, QuestionAnswer, Questions};
+use async_trait::async_trait;
+
+use super::question::{Question, QuestionAnswer};
 use crate::ids::{AgentName, SessionId, TurnId};
 use crate::message::{Destination, ToolCall};
 use crate::model::ModelRequest;
 use crate::person::Person;
 use crate::surface::{Surface, ToolPhase, ToolState, TurnEvent};
 use crate::turn::{Trust, TurnContext};
+
+/// Asks the person of a turn.
+#[async_trait]
+pub trait Questions: Send + Sync {
+    /// Asks, and waits for the answer.
+    async fn ask(&self, context: &ToolContext, question: Question) -> QuestionAnswer;
+}
 
 /// The context of a tool call.
 #[derive(Clone)]

@@ -19,13 +19,13 @@ mod spec;
 
 pub use call::ToolCall;
 pub use choice::{RefusedTool, by_importance, choose, digested_name, is_plain_name, server_of};
-pub use context::ToolContext;
+pub use context::{Questions, ToolContext};
 pub use contract::{START_WAIT, Tool, Toolbox};
 pub use left_out::{find_left_out, left_out};
 pub use output::{OutputBlock, OutputOrigin, ToolError, ToolOutput};
 pub use output_store::OutputStore;
 pub use pattern::fits;
-pub use question::{AnswerCheck, Question, QuestionAnswer, Questions};
+pub use question::{AnswerCheck, Question, QuestionAnswer};
 pub use result::ToolResult;
 pub use source::{FixedTools, ToolSnapshot, ToolSource};
 pub use spec::{ArgumentRole, DEFAULT_TIMEOUT, Effect, ToolSpec};

@@ -2,10 +2,7 @@
 
 use std::sync::Arc;
 
-use async_trait::async_trait;
 use serde_json::Value;
-
-use super::context::ToolContext;
 
 /// What is asked. It is shown and answered like a request for approval.
 #[derive(Clone)]
@@ -34,11 +31,4 @@ pub enum QuestionAnswer {
     Declined,
     /// The person did not answer in time.
     Unanswered,
-}
-
-/// Asks the person of a turn.
-#[async_trait]
-pub trait Questions: Send + Sync {
-    /// Asks, and waits for the answer.
-    async fn ask(&self, context: &ToolContext, question: Question) -> QuestionAnswer;
 }

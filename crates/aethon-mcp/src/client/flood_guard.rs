@@ -6,7 +6,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use rmcp::model::{JsonRpcMessage, ServerNotification};
+use rmcp::model::{JsonRpcMessage, ProgressNotificationParam, ServerNotification};
 use rmcp::service::{RoleClient, RxJsonRpcMessage, TxJsonRpcMessage};
 use rmcp::transport::Transport;
 use tokio::time::Instant;
@@ -65,6 +65,11 @@ impl<T: Transport<RoleClient>> Transport<RoleClient> for FloodGuard<T> {
                 self.signals.closed.notify_one();
                 return None;
             }
+            if let Some(progress) = progress_of(&message) {
+                // Here, because it has to be shown before the answer that follows it.
+                self.signals.running.show(progress);
+                continue;
+            }
             if is_handled(&message) {
                 return Some(message);
             }
@@ -73,6 +78,14 @@ impl<T: Transport<RoleClient>> Transport<RoleClient> for FloodGuard<T> {
 
     async fn close(&mut self) -> Result<(), Self::Error> {
         self.inner.close().await
+    }
+}
+
+fn progress_of(message: &RxJsonRpcMessage<RoleClient>) -> Option<&ProgressNotificationParam> {
+    let JsonRpcMessage::Notification(message) = message else { return None };
+    match &message.notification {
+        ServerNotification::ProgressNotification(progress) => Some(&progress.params),
+        _ => None,
     }
 }
 
@@ -85,7 +98,6 @@ fn is_handled(message: &RxJsonRpcMessage<RoleClient>) -> bool {
         ServerNotification::ToolListChangedNotification(_)
             | ServerNotification::ResourceListChangedNotification(_)
             | ServerNotification::PromptListChangedNotification(_)
-            | ServerNotification::ProgressNotification(_)
             | ServerNotification::LoggingMessageNotification(_)
             | ServerNotification::CancelledNotification(_)
             | ServerNotification::SubscriptionsAcknowledgedNotification(_)

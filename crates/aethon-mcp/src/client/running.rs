@@ -1,16 +1,18 @@
 //! The calls that run on one connection, and what their server says and asks meanwhile: progress is shown to who watches the
 //! turn, and a question goes to the person of the turn.
 
+use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use aethon_core::tool::ToolContext;
 use rmcp::model::{
     CallToolRequest, CallToolRequestParams, CallToolResponse, CallToolResult, CancelledNotificationParam,
-    ClientRequest, InputRequest, InputRequiredResult, InputResponses, ProgressNotificationParam,
-    ProgressToken, RequestId, ServerResult,
+    ClientRequest, ElicitRequestParams, ElicitResult, ElicitationAction, InputRequest, InputRequiredResult,
+    InputResponses, ProgressNotificationParam, ProgressToken, RequestId, ServerResult,
 };
 use rmcp::service::{Peer, PeerRequestOptions, RoleClient, ServiceError};
+use tokio::sync::Notify;
 use tokio::time::Instant;
 
 use super::questions::ask;
@@ -22,12 +24,18 @@ const SHOWN_EVERY: Duration = Duration::from_millis(250);
 const MAX_ROUNDS: usize = 5;
 /// How many questions it may ask at a time.
 const MAX_QUESTIONS: usize = 4;
+/// How much progress of unknown calls is kept.
+const MAX_EARLY: usize = 16;
 
 /// The calls of one connection.
 pub(super) struct RunningCalls {
     /// The name of the server.
     server: Arc<str>,
     calls: Mutex<Vec<RunningCall>>,
+    /// Progress of calls that are not known yet: a server may be faster than we note that its request was sent.
+    early: Mutex<Vec<ProgressNotificationParam>>,
+    /// Notified when a call is over.
+    over: Notify,
 }
 
 struct RunningCall {
@@ -38,7 +46,7 @@ struct RunningCall {
 
 impl RunningCalls {
     pub(super) fn new(server: Arc<str>) -> Self {
-        Self { server, calls: Mutex::default() }
+        Self { server, calls: Mutex::default(), early: Mutex::default(), over: Notify::new() }
     }
 
     /// Calls a tool. Dropping the future cancels the call at the server.
@@ -72,6 +80,7 @@ impl RunningCalls {
         let token = handle.progress_token.clone();
         let call = RunningCall { token: token.clone(), context: context.clone(), shown_at: None };
         self.lock().push(call);
+        self.show_early(&token);
         let mut running = Running { calls: self, token, peer, id: Some(handle.id.clone()) };
         let result = handle.await_response().await;
         running.id = None;
@@ -116,6 +125,24 @@ impl RunningCalls {
         calls.iter().all(|call| call.context.turn == last.context.turn).then(|| last.context.clone())
     }
 
+    /// Asks the person whose call runs. The question is over with the calls of that turn.
+    pub(super) async fn ask(&self, request: &ElicitRequestParams) -> ElicitResult {
+        let context = self.sole();
+        let turn = context.as_ref().map(|context| context.turn.clone());
+        let mut asking = pin!(ask(&self.server, context.as_ref(), request));
+        loop {
+            let over = self.over.notified();
+            let is_running = || self.lock().iter().any(|call| Some(&call.context.turn) == turn.as_ref());
+            if turn.is_some() && !is_running() {
+                return ElicitResult::new(ElicitationAction::Cancel);
+            }
+            tokio::select! {
+                answer = &mut asking => return answer,
+                () = over => {}
+            }
+        }
+    }
+
     /// Returns the name of the server.
     pub(super) fn server(&self) -> &str {
         &self.server
@@ -126,6 +153,10 @@ impl RunningCalls {
         let shown = {
             let mut calls = self.lock();
             let Some(call) = calls.iter_mut().find(|call| call.token == progress.progress_token) else {
+                let mut early = self.early.lock().unwrap_or_else(PoisonError::into_inner);
+                if early.len() < MAX_EARLY {
+                    early.push(progress.clone());
+                }
                 return;
             };
             if call.shown_at.is_some_and(|at| at.elapsed() < SHOWN_EVERY) {
@@ -135,6 +166,14 @@ impl RunningCalls {
             call.context.clone()
         };
         shown.show_output(words(progress));
+    }
+
+    fn show_early(&self, token: &ProgressToken) {
+        let early = std::mem::take(&mut *self.early.lock().unwrap_or_else(PoisonError::into_inner));
+        early
+            .iter()
+            .filter(|progress| progress.progress_token == *token)
+            .for_each(|progress| self.show(progress));
     }
 
     fn lock(&self) -> MutexGuard<'_, Vec<RunningCall>> {
@@ -164,6 +203,7 @@ struct Running<'c> {
 impl Drop for Running<'_> {
     fn drop(&mut self) {
         self.calls.lock().retain(|call| call.token != self.token);
+        self.calls.over.notify_waiters();
         let Some(id) = self.id.take() else { return };
         let peer = self.peer.clone();
         let cancelled = CancelledNotificationParam::new(Some(id), Some("the call was given up".to_owned()));

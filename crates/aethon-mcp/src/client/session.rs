@@ -13,7 +13,7 @@ use futures_util::future::BoxFuture;
 use rmcp::handler::client::ClientHandler;
 use rmcp::model::{
     ClientConfig, ElicitRequestParams, ElicitResult, ElicitationCreateRequestMethod, ErrorData,
-    LoggingMessageNotificationParam, ProgressNotificationParam, ServerNotification, SubscriptionFilter,
+    LoggingMessageNotificationParam, ServerNotification, SubscriptionFilter,
 };
 use rmcp::service::{NotificationContext, Peer, RequestContext, RoleClient, RunningService, Subscription};
 use tokio::time::{sleep, timeout};
@@ -22,7 +22,6 @@ use super::board::{Board, ServerState};
 use super::extras::{self, Extras};
 use super::listing::{self, ListFailure};
 use super::options::OfferRules;
-use super::questions;
 use super::relisting::{MAX_WAIT, Relisting};
 use super::server_log::ServerLog;
 use super::signals::ConnectionSignals;
@@ -68,14 +67,6 @@ impl ClientHandler for Listener {
         self.signals.list.notify_one();
     }
 
-    async fn on_progress(
-        &self,
-        progress: ProgressNotificationParam,
-        _context: NotificationContext<RoleClient>,
-    ) {
-        self.signals.running.show(&progress);
-    }
-
     async fn on_logging_message(
         &self,
         message: LoggingMessageNotificationParam,
@@ -92,8 +83,7 @@ impl ClientHandler for Listener {
         if self.client.capabilities.elicitation.is_none() {
             return Err(ErrorData::method_not_found::<ElicitationCreateRequestMethod>());
         }
-        let running = &self.signals.running;
-        Ok(questions::ask(running.server(), running.sole().as_ref(), &request).await)
+        Ok(self.signals.running.ask(&request).await)
     }
 }
 

@@ -8,6 +8,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
+use aethon_core::clock::Clock;
 use aethon_core::exchange::{Exchange, ExchangeRequest, ExchangeResponse};
 use aethon_core::secret::Secret;
 use async_trait::async_trait;
@@ -37,6 +38,8 @@ pub struct AuthorizedOptions {
     pub outside: Arc<dyn Exchange>,
     /// Where the tokens are kept.
     pub store: Arc<dyn GrantStore>,
+    /// The time.
+    pub clock: Arc<dyn Clock>,
 }
 
 /// The transport of one server.
@@ -73,7 +76,7 @@ impl Authorized {
         Ok(Self {
             server,
             exchange: options.exchange,
-            fetch: Fetch(options.outside),
+            fetch: Fetch { exchange: options.outside, clock: options.clock },
             store: options.store,
             state: Mutex::default(),
         })
@@ -87,7 +90,7 @@ impl Authorized {
         }
         let Some(grant) = &state.grant else { return Ok(None) };
         let is_refused = |grant: &Grant| refused.is_some() && grant.access_token.as_deref() == refused;
-        if grant.access_token.is_some() && !is_refused(grant) && !grant.is_ending() {
+        if grant.access_token.is_some() && !is_refused(grant) && !grant.is_ending(self.fetch.now()) {
             return Ok(grant.access_token.clone());
         }
         if grant.refresh_token.is_none() {
@@ -97,7 +100,7 @@ impl Authorized {
         let _lock = self.store.lock().await?;
         self.read(&mut state).await;
         let Some(grant) = state.grant.clone() else { return Ok(None) };
-        if grant.access_token.is_some() && !is_refused(&grant) && !grant.is_ending() {
+        if grant.access_token.is_some() && !is_refused(&grant) && !grant.is_ending(self.fetch.now()) {
             // Another program was faster.
             return Ok(grant.access_token);
         }

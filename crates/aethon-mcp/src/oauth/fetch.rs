@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use aethon_core::clock::Clock;
 use aethon_core::exchange::{Exchange, ExchangeRequest, ExchangeResponse, Method};
 use aethon_core::secret::Secret;
 use futures_util::StreamExt;
@@ -49,9 +50,18 @@ impl Answer {
 
 /// Sends requests through an exchange.
 #[derive(Clone)]
-pub(super) struct Fetch(pub(super) Arc<dyn Exchange>);
+pub(super) struct Fetch {
+    pub(super) exchange: Arc<dyn Exchange>,
+    /// By which the life of a token is measured.
+    pub(super) clock: Arc<dyn Clock>,
+}
 
 impl Fetch {
+    /// Returns the seconds since 1970.
+    pub(super) fn now(&self) -> u64 {
+        u64::try_from(self.clock.now().as_second()).unwrap_or_default()
+    }
+
     /// Reads a document.
     pub(super) async fn get(&self, url: &str) -> Result<Answer, Error> {
         self.send(Method::Get, url, vec![("accept".into(), "application/json".into())], Vec::new()).await
@@ -88,7 +98,7 @@ impl Fetch {
         let host = Url::parse(url).ok().and_then(|url| url.host_str().map(str::to_owned)).unwrap_or_default();
         let request = ExchangeRequest { method, url: url.to_owned(), headers, body };
         let asked = async {
-            let response = self.0.send(request).await?;
+            let response = self.exchange.send(request).await?;
             let status = response.status;
             Ok::<_, std::io::Error>(Answer { status, document: document(response).await? })
         };

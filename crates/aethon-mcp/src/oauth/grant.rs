@@ -2,7 +2,6 @@
 
 use std::any::Any;
 use std::io;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use aethon_core::secret::Secret;
 use async_trait::async_trait;
@@ -11,8 +10,8 @@ use url::Url;
 
 use super::place::contains;
 
-/// How long before its end a token is renewed.
-const EARLY: Duration = Duration::from_secs(60);
+/// How long before its end a token is renewed, in seconds.
+const EARLY: u64 = 60;
 
 /// The tokens for one server, with what is needed to renew them. It has no `Debug`, because most of it is secret.
 #[derive(Clone, Default, Serialize, Deserialize)]
@@ -70,9 +69,8 @@ impl Grant {
     }
 
     /// Returns whether the access token has ended or is about to.
-    pub(super) fn is_ending(&self) -> bool {
-        let soon = SystemTime::now() + EARLY;
-        self.expires_at.is_some_and(|end| UNIX_EPOCH + Duration::from_secs(end) <= soon)
+    pub(super) fn is_ending(&self, now: u64) -> bool {
+        self.expires_at.is_some_and(|end| end <= now.saturating_add(EARLY))
     }
 
     /// Returns whether it can be used, perhaps after a renewal.
@@ -117,10 +115,9 @@ mod tests {
         };
         let read = Grant::parse(&grant.to_secret()).unwrap();
         assert_eq!((read.access_token.as_deref(), read.proof), (Some("t"), Proof::Basic));
-        assert!(read.is_usable() && !read.clone().without_tokens().is_usable() && !read.is_ending());
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs();
-        assert!(Grant { expires_at: Some(now + 30), ..read.clone() }.is_ending());
-        assert!(!Grant { expires_at: Some(now + 90), ..read.clone() }.is_ending());
+        assert!(read.is_usable() && !read.clone().without_tokens().is_usable() && !read.is_ending(1_000));
+        assert!(Grant { expires_at: Some(1_030), ..read.clone() }.is_ending(1_000));
+        assert!(!Grant { expires_at: Some(1_090), ..read.clone() }.is_ending(1_000));
         assert!(read.is_for(&Url::parse("https://a.example/mcp").unwrap()));
         assert!(!read.is_for(&Url::parse("https://b.example/mcp").unwrap()));
         for other in ["", "x", "[]", "7", "{\"scopes\": 1}"] {

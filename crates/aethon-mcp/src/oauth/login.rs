@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use aethon_core::clock::Clock;
 use aethon_core::exchange::{Exchange, ExchangeRequest, Method};
 use aethon_core::secret::Secret;
 use base64::Engine;
@@ -16,6 +17,7 @@ use super::fetch::Fetch;
 use super::grant::{Grant, GrantStore};
 use super::metadata::{AuthorizationServer, Resource};
 use super::place::secure;
+use super::preset::Preset;
 use super::redirect::Returned;
 use super::registration::client;
 use super::token::{redeem, revoke, words};
@@ -23,19 +25,6 @@ use crate::error::Error;
 
 /// The scope that a refresh token needs at some authorization servers.
 const OFFLINE: &str = "offline_access";
-
-/// What the owner has configured of the sign-in at a server. Everything may be left out.
-#[derive(Clone, Default)]
-pub struct Preset {
-    /// The id under which this program is registered; without one, it registers itself.
-    pub client_id: Option<String>,
-    /// The secret of that registration.
-    pub client_secret: Option<Secret>,
-    /// The scopes to ask for, instead of those that the server names.
-    pub scopes: Vec<String>,
-    /// The only authorization server that is trusted.
-    pub issuer: Option<String>,
-}
 
 /// What a sign-in needs.
 pub struct LoginOptions {
@@ -49,6 +38,8 @@ pub struct LoginOptions {
     pub exchange: Arc<dyn Exchange>,
     /// Where the tokens are kept.
     pub store: Arc<dyn GrantStore>,
+    /// The time.
+    pub clock: Arc<dyn Clock>,
     /// The address at which the person's browser comes back.
     pub redirect: String,
 }
@@ -73,10 +64,10 @@ impl Login {
     ///
     /// The server does not say how to sign in, or what it says is not safe.
     pub async fn begin(options: LoginOptions) -> Result<Self, Error> {
-        let LoginOptions { url, headers, preset, exchange, store, redirect } = options;
+        let LoginOptions { url, headers, preset, exchange, store, clock, redirect } = options;
         let server = Url::parse(&url).map_err(|_| Error::new("the server has no valid address"))?;
         let challenge = challenge_of(&*exchange, &url, headers).await?;
-        let fetch = Fetch(exchange);
+        let fetch = Fetch { exchange, clock };
         let resource = Resource::find(&fetch, &server, &challenge).await?;
         check_issuer(&preset, &resource)?;
         let authorization = AuthorizationServer::find(&fetch, &resource).await?;
@@ -172,14 +163,18 @@ impl Login {
 /// # Errors
 ///
 /// The tokens cannot be removed.
-pub async fn sign_out(exchange: Arc<dyn Exchange>, store: &dyn GrantStore) -> Result<bool, Error> {
+pub async fn sign_out(
+    exchange: Arc<dyn Exchange>,
+    clock: Arc<dyn Clock>,
+    store: &dyn GrantStore,
+) -> Result<bool, Error> {
     let cannot =
         |error: std::io::Error| Error::new(format!("the tokens cannot be removed: {error}")).because(error);
     let _lock = store.lock().await.map_err(cannot)?;
     let grant = kept(store).await;
     let was_there = store.remove().await.map_err(cannot)?;
     if let Some(grant) = grant {
-        revoke(&Fetch(exchange), &grant).await;
+        revoke(&Fetch { exchange, clock }, &grant).await;
     }
     Ok(was_there)
 }

@@ -97,7 +97,7 @@ impl AuthorizationServer {
         for place in places(issuer) {
             let answer = fetch.get(&place).await?;
             if answer.is_success() && answer.document.is_object() {
-                return Self::parse(&answer, issuer);
+                return Self::parse(&answer, resource);
             }
         }
         let host = issuer.host_str().unwrap_or_default();
@@ -107,9 +107,13 @@ impl AuthorizationServer {
         }))
     }
 
-    fn parse(answer: &Answer, issuer: &Url) -> Result<Self, Error> {
+    fn parse(answer: &Answer, resource: &Resource) -> Result<Self, Error> {
         let given = answer.text("issuer").unwrap_or_default();
-        if given.trim_end_matches('/') != issuer.as_str().trim_end_matches('/') {
+        let is_same = given.trim_end_matches('/') == resource.issuer.as_str().trim_end_matches('/');
+        // A server of an old revision is known by its origin only.
+        let is_origin = !resource.is_described
+            && Url::parse(given).is_ok_and(|given| given.origin() == resource.issuer.origin());
+        if !is_same && !is_origin {
             return Err(Error::new("the authorization server's metadata is that of another issuer"));
         }
         let methods = texts(&answer.document["code_challenge_methods_supported"]);
@@ -191,13 +195,16 @@ mod tests {
             "token_endpoint": "https://a.example/token",
             "code_challenge_methods_supported": ["plain", "S256"],
         });
+        let resource = |is_described: bool| Resource {
+            id: "https://a.example/mcp".into(),
+            issuer: Url::parse("https://a.example").unwrap(),
+            scopes: Vec::new(),
+            is_described,
+        };
         let check = |name: &str, value: Value, fault: Option<&str>| {
             let mut document = whole.clone();
             document[name] = value.clone();
-            let parsed = AuthorizationServer::parse(
-                &Answer { status: 200, document },
-                &Url::parse("https://a.example").unwrap(),
-            );
+            let parsed = AuthorizationServer::parse(&Answer { status: 200, document }, &resource(true));
             let error = parsed.err().map(|error| error.to_string());
             assert_eq!(error.is_some(), fault.is_some(), "{name} {value}: {error:?}");
             let told = error.unwrap_or_default();
@@ -215,6 +222,12 @@ mod tests {
         check("authorization_endpoint", json!("javascript:alert(1)"), Some("authorization_endpoint"));
         check("authorization_endpoint", json!(7), Some("authorization_endpoint"));
         check("registration_endpoint", json!("ftp://a.example"), Some("registration_endpoint"));
+        let old = |issuer: &str| {
+            let mut document = whole.clone();
+            document["issuer"] = issuer.into();
+            AuthorizationServer::parse(&Answer { status: 200, document }, &resource(false)).is_ok()
+        };
+        assert!(old("https://a.example/oauth") && !old("https://evil.example/oauth") && !old(""));
     }
 
     #[test]

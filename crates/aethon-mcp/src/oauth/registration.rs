@@ -4,8 +4,8 @@ use serde_json::json;
 
 use super::fetch::Fetch;
 use super::grant::Proof;
-use super::login::Preset;
 use super::metadata::AuthorizationServer;
+use super::preset::Preset;
 use crate::error::Error;
 
 /// This program, as an authorization server knows it.

@@ -1,7 +1,5 @@
 //! Asks for tokens: for the code of a sign-in, and for the refresh token of the ones before.
 
-use std::time::{SystemTime, UNIX_EPOCH};
-
 use aethon_core::secret::Secret;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -45,7 +43,7 @@ pub(super) async fn redeem(
     if !answer.is_success() {
         return Err(Error::new(format!("the authorization server gave no token: {}", answer.refusal())));
     }
-    taken(grant, &answer)
+    taken(grant, &answer, fetch.now())
 }
 
 /// Renews the tokens of a grant.
@@ -56,7 +54,7 @@ pub(super) async fn refresh(fetch: &Fetch, grant: Grant) -> Result<Grant, NoToke
         [("grant_type", "refresh_token"), ("refresh_token", token.expose()), ("resource", &resource)];
     let answer = ask(fetch, &grant, &fields).await.map_err(NoTokens::Failed)?;
     match answer.status {
-        200..300 => taken(grant, &answer).map_err(NoTokens::Failed),
+        200..300 => taken(grant, &answer, fetch.now()).map_err(NoTokens::Failed),
         // The standard has 400 for all of them; some servers say 401 or 403.
         400 | 401 | 403 if is_final(answer.text("error").unwrap_or_default()) => Err(NoTokens::Over),
         _ => {
@@ -111,7 +109,7 @@ fn proven<'a>(grant: &'a Grant, fields: &[(&'a str, &'a str)]) -> (Vec<(&'a str,
 }
 
 /// Takes the tokens of an answer over.
-fn taken(grant: Grant, answer: &Answer) -> Result<Grant, Error> {
+fn taken(grant: Grant, answer: &Answer, now: u64) -> Result<Grant, Error> {
     let is_token = |text: &&str| {
         // What cannot stand in a header is no token.
         text.len() <= MAX_TOKEN && text.bytes().all(|byte| byte.is_ascii_graphic())
@@ -122,7 +120,6 @@ fn taken(grant: Grant, answer: &Answer) -> Result<Grant, Error> {
         access.ok_or_else(|| Error::new("the authorization server's answer holds no usable token"))?;
     let seconds = &answer.document["expires_in"];
     let seconds = seconds.as_u64().or_else(|| seconds.as_str()?.parse().ok());
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
     let scopes = answer.text("scope").map(words).unwrap_or_else(|| grant.scopes.clone());
     Ok(Grant {
         access_token: Some(access.to_owned()),

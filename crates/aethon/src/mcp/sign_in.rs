@@ -146,6 +146,7 @@ impl McpSignIn {
             preset: preset(server),
             exchange: outside(prepared, url),
             store: store(prepared, name),
+            clock: prepared.clock(),
             redirect: redirect.address().to_owned(),
         };
         let login = Login::begin(options).await.map_err(|error| failed(error.to_string()))?;
@@ -191,7 +192,8 @@ impl McpSignIn {
     /// There is no such server, or the tokens cannot be removed.
     pub async fn sign_out(prepared: &Prepared, name: &str) -> Result<bool> {
         let (_, url) = remote(prepared, name)?;
-        let out = oauth::sign_out(outside(prepared, url), &*store(prepared, name)).await;
+        let (exchange, store) = (outside(prepared, url), store(prepared, name));
+        let out = oauth::sign_out(exchange, prepared.clock(), &*store).await;
         out.map_err(|error| Error::failed(error.to_string()))
     }
 }

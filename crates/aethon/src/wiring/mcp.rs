@@ -81,6 +81,7 @@ fn exchange(
         exchange,
         outside: sign_in::outside(prepared, url),
         store: sign_in::store(prepared, name),
+        clock: prepared.clock(),
     };
     Authorized::new(options).map(|exchange| Arc::new(exchange) as _).map_err(std::io::Error::other)
 }
