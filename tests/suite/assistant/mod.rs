@@ -6,6 +6,7 @@ mod builtin_sops;
 mod many_jobs;
 mod mcp;
 mod mcp_address;
+mod mcp_tools;
 mod memory;
 mod recordings;
 mod shell;
