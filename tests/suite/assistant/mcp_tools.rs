@@ -130,7 +130,11 @@ fn work_right_after_the_start_has_the_tools_of_slow_servers() {
     let call = "!tool fake__echo {\"word\": \"borrowed\"}";
     let home = home();
     let [command, args] = fake("fake", "slow");
-    let asked = run_cli(home.path(), &["--set", &command, "--set", &args, "ask", call], None);
+    let asked = run_cli(
+        home.path(),
+        &["--set", "model.provider=fake", "--set", &command, "--set", &args, "ask", call],
+        None,
+    );
     let said = String::from_utf8_lossy(&asked.stdout).into_owned();
     assert!(said.contains("borrowed") && !said.contains("there is no tool"), "{said}");
     let server = start(&[("fake", "slow")], &["security.guest_tools=[\"fake__*\"]"]);
