@@ -4,7 +4,6 @@
 //! Here, single entries are left out or replaced by a sentence, and everything else stays as it came.
 
 use rmcp::model::{ContentBlock, MetaObject, Prompt, Resource, ResourceTemplate, Tool};
-use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
