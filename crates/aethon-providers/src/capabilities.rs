@@ -27,8 +27,9 @@ pub(crate) fn of(options: &Options) -> Capabilities {
     capabilities.hidden_output = hides_output(options);
     capabilities.cuts_silently = options.provider == Provider::Ollama;
     capabilities.web_search = web_search(options);
-    capabilities.tool_limit = options.overrides.max_tools.or_else(|| documented_limit(options.provider));
-    capabilities.reads_tools = !matches!(options.provider, Provider::Fake | Provider::Echo);
+    capabilities.tool_terms.limit =
+        options.overrides.max_tools.or_else(|| documented_limit(options.provider));
+    capabilities.tool_terms.are_read = !matches!(options.provider, Provider::Fake | Provider::Echo);
     capabilities
 }
 
