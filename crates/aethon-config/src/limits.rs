@@ -58,6 +58,7 @@ pub(crate) const LIMITS: &[(&str, Range)] = &[
     ("model.context_window", at_least(1.0)),
     ("model.timeout_seconds", between(1.0, DAY)),
     ("model.max_retries", between(0.0, 100.0)),
+    ("model.max_tools", at_least(1.0)),
     ("channels.webchat.port", between(-1.0, 65_535.0)),
     ("channels.email.imap_port", between(1.0, 65_535.0)),
     ("channels.email.smtp_port", between(1.0, 65_535.0)),

@@ -81,12 +81,8 @@ pub struct Capabilities {
     pub hidden_output: bool,
     /// Whether its service silently cuts a conversation that is too long, instead of rejecting it.
     pub cuts_silently: bool,
-    /// Whether it reads tool descriptions, so that they take room and are billed. The offline models do not.
-    pub reads_tools: bool,
-    /// How many tools its service takes in one request; `None` if no limit is known.
-    pub tool_limit: Option<usize>,
-    /// The tools that its service has refused.
-    pub refused_tools: Arc<[RefusedTool]>,
+    /// What its service does with the tools of a request.
+    pub tool_terms: ToolTerms,
     /// Whether the owner wants the provider to search the web, and whether it can.
     pub web_search: ProviderSearch,
     /// The price that its service reports; only a proxy run by the owner does so.
@@ -112,9 +108,7 @@ impl Capabilities {
             tools: true,
             hidden_output: false,
             cuts_silently: false,
-            reads_tools: true,
-            tool_limit: None,
-            refused_tools: Arc::default(),
+            tool_terms: ToolTerms { are_read: true, limit: None, refused: Arc::default() },
             web_search: ProviderSearch::Off,
             price: None,
             is_local: false,
@@ -158,7 +152,7 @@ impl Capabilities {
 
     /// Returns which of these tools its service gets.
     pub fn choose_tools(&self, specs: &[ToolSpec]) -> Vec<bool> {
-        choose(specs, self.tool_limit, &self.refused_tools)
+        choose(specs, self.tool_terms.limit, &self.tool_terms.refused)
     }
 
     /// Sets the address that serves it.
@@ -178,6 +172,17 @@ impl Capabilities {
     pub fn with_abilities(self, images: bool, tools: bool) -> Self {
         Self { images, tools, ..self }
     }
+}
+
+/// What a service does with the tools of a request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ToolTerms {
+    /// Whether its model reads their descriptions, so that they take room and are billed. The offline models do not.
+    pub are_read: bool,
+    /// How many it takes in one request; `None` if no limit is known.
+    pub limit: Option<usize>,
+    /// The tools that it has refused.
+    pub refused: Arc<[RefusedTool]>,
 }
 
 /// What is known about the size of a context window.

@@ -7,6 +7,7 @@ use crate::catalog::ModelFacts;
 use crate::endpoint::is_local;
 use crate::options::{OpenAiApi, Options, Provider};
 use crate::rules::ModelRules;
+use crate::tool_schema::documented_limit;
 
 /// What Ollama gives a model unless it is asked for more, on machines without a large graphics card.
 pub(crate) const OLLAMA_WINDOW: u64 = 4_096;
@@ -27,8 +28,9 @@ pub(crate) fn of(options: &Options) -> Capabilities {
     capabilities.hidden_output = hides_output(options);
     capabilities.cuts_silently = options.provider == Provider::Ollama;
     capabilities.web_search = web_search(options);
-    capabilities.tool_limit = crate::tool_schema::documented_limit(options.provider);
-    capabilities.reads_tools = !matches!(options.provider, Provider::Fake | Provider::Echo);
+    capabilities.tool_terms.limit =
+        options.overrides.max_tools.or_else(|| documented_limit(options.provider));
+    capabilities.tool_terms.are_read = !matches!(options.provider, Provider::Fake | Provider::Echo);
     capabilities
 }
 

@@ -127,23 +127,23 @@ impl LearnedCapabilities {
     /// Sets a tool aside that the service refused. It is offered again once it changes.
     pub(crate) fn refuse_tool(&self, tool: RefusedTool) {
         let mut place = self.capabilities.write().unwrap_or_else(PoisonError::into_inner);
-        let mut refused = place.refused_tools.to_vec();
+        let mut refused = place.tool_terms.refused.to_vec();
         refused.retain(|other| other.name != tool.name);
         refused.push(tool);
         // The oldest go, whose servers may be gone, too.
         let surplus = refused.len().saturating_sub(MAX_REFUSED);
         refused.drain(..surplus);
         let mut better = Capabilities::clone(&place);
-        better.refused_tools = refused.into();
+        better.tool_terms.refused = refused.into();
         *place = Arc::new(better);
     }
 
     /// Keeps how many tools the service takes. This only ever shrinks the number.
     pub(crate) fn limit_tools(&self, most: usize) {
         let mut place = self.capabilities.write().unwrap_or_else(PoisonError::into_inner);
-        if place.tool_limit.is_none_or(|known| most < known) {
+        if place.tool_terms.limit.is_none_or(|known| most < known) {
             let mut better = Capabilities::clone(&place);
-            better.tool_limit = Some(most.max(1));
+            better.tool_terms.limit = Some(most.max(1));
             *place = Arc::new(better);
         }
     }

@@ -24,6 +24,8 @@ pub struct Overrides {
     pub context_window: Option<u64>,
     /// The context window learnt in an earlier run. The owner's setting takes precedence.
     pub learned_window: Option<u64>,
+    /// How many tools the service takes in one request.
+    pub max_tools: Option<usize>,
 }
 
 /// What holds for every request to a service, whatever it asks.

@@ -1,6 +1,8 @@
 //! A small MCP server for the black-box tests, over standard input and output. Its tools report the input received, and end it.
 //!
-//! With the argument `storm` it lists 20,000 tools, and announces that they have changed after each time.
+//! Its argument changes it: `storm` lists 20,000 tools, and announces that they have changed after each time; `slow` takes
+//! a second to start, and `hang` never does; `many` has 120 tools; `odd` has odd entries in its list, a tool whose schema
+//! every service refuses as it is, one with odd names, and a result that is too large.
 
 use std::io::{BufRead, Write};
 
@@ -8,7 +10,14 @@ use serde_json::{Value, json};
 
 fn main() {
     let mut out = std::io::stdout().lock();
-    let is_storm = std::env::args().any(|argument| argument == "storm");
+    let has = |word: &str| std::env::args().any(|argument| argument == word);
+    let is_storm = has("storm");
+    if has("hang") {
+        std::thread::sleep(std::time::Duration::from_secs(3_600));
+    }
+    if has("slow") {
+        std::thread::sleep(std::time::Duration::from_secs(1));
+    }
     for line in std::io::stdin().lock().lines() {
         let Ok(line) = line else { return };
         let Ok(message) = serde_json::from_str::<Value>(&line) else { continue };
@@ -17,7 +26,9 @@ fn main() {
         }
         let (name, body) = match message["method"].as_str().unwrap_or_default() {
             "initialize" => ("result", initialized(&message)),
-            "tools/list" if is_storm => ("result", many_tools()),
+            "tools/list" if is_storm => ("result", numbered(20_000)),
+            "tools/list" if has("many") => ("result", numbered(120)),
+            "tools/list" if has("odd") => ("result", odd_tools()),
             "tools/list" => ("result", tools()),
             "tools/call" if message["params"]["name"] == "die" => return,
             "tools/call" => ("result", called(&message)),
@@ -55,14 +66,32 @@ fn tools() -> Value {
     json!({"tools": [echo, environment, tool("die")]})
 }
 
-fn many_tools() -> Value {
+fn numbered(count: usize) -> Value {
     let tool = |n: usize| json!({"name": format!("tool_{n}"), "description": "x", "inputSchema": {"type": "object"}});
-    json!({"tools": (0..20_000).map(tool).collect::<Vec<_>>()})
+    json!({"tools": (0..count).map(tool).collect::<Vec<_>>()})
+}
+
+fn odd_tools() -> Value {
+    let schema = json!({"type": "object"});
+    let either = json!({"type": "object", "properties": {"a": {"$ref": "#/$defs/A"}, "b": {"type": "str"}},
+        "anyOf": [{"required": ["a"]}, {"required": ["b"]}], "$defs": {"A": {"type": "string", "required": true}}});
+    let named = json!({"type": "object", "properties": {"größe in cm": {"type": "integer"}}, "required": ["größe in cm"]});
+    json!({"tools": [
+        {"name": "good", "inputSchema": schema},
+        {"name": "bad"},
+        {"name": "either", "inputSchema": either},
+        {"name": "names", "inputSchema": named},
+        {"name": "cursed", "inputSchema": schema},
+        {"name": "large", "inputSchema": schema},
+        {"name": "a.b", "inputSchema": schema},
+        {"name": "a_b", "inputSchema": schema},
+    ]})
 }
 
 fn called(message: &Value) -> Value {
     let text = match message["params"]["name"].as_str().unwrap_or_default() {
         "environment" => environment(),
+        "large" => "x".repeat(9 << 20),
         _ => message["params"]["arguments"].to_string(),
     };
     json!({"content": [{"type": "text", "text": text}]})

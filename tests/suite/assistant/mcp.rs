@@ -144,6 +144,17 @@ fn mcp_batch_is_refused_and_the_connection_survives() {
 }
 
 #[test]
+fn first_list_has_the_tools_of_servers_that_are_starting() {
+    let home = home();
+    let command = format!("mcp.servers.fake.command={:?}", env!("CARGO_BIN_EXE_fake-mcp"));
+    let mut tools = Tools::of(home.path(), &[&command, "mcp.servers.fake.args=[\"slow\"]"]);
+    let listed = tools.ask(1, "tools/list", &json!({}))["result"]["tools"].as_array().unwrap().clone();
+    assert!(listed.iter().any(|tool| tool["name"] == "fake__echo"), "{listed:?}");
+    let (text, failed) = tools.call(2, "fake__echo", &json!({"word": "borrowed"}));
+    assert!(text.contains("borrowed") && !failed, "{text}");
+}
+
+#[test]
 fn mcp_call_that_needs_approval_is_denied_and_names_the_key() {
     let home = home();
     let asking = ["approval.enabled=true", "approval.requires_approval=[\"shell\", \"current_*\"]"];

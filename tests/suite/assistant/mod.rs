@@ -9,6 +9,7 @@ mod mcp;
 mod mcp_address;
 mod mcp_extras;
 mod mcp_sign_in;
+mod mcp_tools;
 mod memory;
 mod recordings;
 mod shell;

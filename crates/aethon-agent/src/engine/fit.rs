@@ -57,7 +57,7 @@ impl Turn<'_> {
         let model = self.agent.agent.models.capabilities();
         let (offered, all) = (self.offer.specs.len(), self.offer.all.len());
         // What the service does not take is on the list of features, and no setting of the window changes it.
-        let is_small = offered < all && !self.offer.has_room && model.reads_tools && model.tools;
+        let is_small = offered < all && !self.offer.has_room && model.tool_terms.are_read && model.tools;
         let case = format!("{} with {offered} of {all} tools", model.model);
         if !is_small || !self.shared.reported_models.is_new(&case) {
             return;

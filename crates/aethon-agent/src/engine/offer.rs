@@ -40,14 +40,17 @@ impl Offer {
     /// Chooses the tools to offer to this model in requests of at most `most` tokens.
     pub(super) fn new(all: Arc<[ToolSpec]>, model: &Capabilities, most: u64) -> Self {
         let specs = offered(&all, model, most);
-        let tokens = if model.reads_tools { estimate_tools(&specs) } else { 0 };
-        let (limit, refused) = (model.tool_limit, model.refused_tools.clone());
+        let tokens = if model.tool_terms.are_read { estimate_tools(&specs) } else { 0 };
+        let (limit, refused) = (model.tool_terms.limit, model.tool_terms.refused.clone());
         Self { tokens, specs, has_room: estimate_tools(&all) <= room(most), most, limit, refused, all }
     }
 
     /// Chooses again if requests may now take more or less, or if something was learnt about the tools.
     pub(super) fn fit(&mut self, model: &Capabilities, most: u64) {
-        if most != self.most || model.tool_limit != self.limit || model.refused_tools != self.refused {
+        if most != self.most
+            || model.tool_terms.limit != self.limit
+            || model.tool_terms.refused != self.refused
+        {
             *self = Self::new(self.all.clone(), model, most);
         }
     }
@@ -65,12 +68,12 @@ fn offered(specs: &Arc<[ToolSpec]>, model: &Capabilities, most: u64) -> Arc<[Too
     if is_all && estimate_tools(specs) <= left {
         return specs.clone();
     }
-    let mut count = model.tool_limit.unwrap_or(usize::MAX);
+    let mut count = model.tool_terms.limit.unwrap_or(usize::MAX);
     let mut chosen = vec![false; specs.len()];
     for at in by_importance(specs) {
         let (Some(spec), Some(is_chosen)) = (specs.get(at), chosen.get_mut(at)) else { continue };
         let tokens = estimate_tools(std::slice::from_ref(spec));
-        let is_refused = model.refused_tools.iter().any(|tool| tool.is(spec));
+        let is_refused = model.tool_terms.refused.iter().any(|tool| tool.is(spec));
         *is_chosen = !is_refused && count > 0 && tokens <= left;
         if *is_chosen {
             left -= tokens;
@@ -103,12 +106,12 @@ mod tests {
         let mut model = model();
         let mut offer = Offer::new(specs.clone(), &model, u64::MAX);
         assert_eq!(offer.specs.len(), 5);
-        model.tool_limit = Some(3);
+        model.tool_terms.limit = Some(3);
         offer.fit(&model, u64::MAX);
         let names =
             |offer: &Offer| -> Vec<String> { offer.specs.iter().map(|spec| spec.name.clone()).collect() };
         assert_eq!(names(&offer), ["a__1", "b__1", "shell"]);
-        model.refused_tools = Arc::new([RefusedTool::of(&specs[0])]);
+        model.tool_terms.refused = Arc::new([RefusedTool::of(&specs[0])]);
         offer.fit(&model, u64::MAX);
         assert_eq!(names(&offer), ["a__2", "b__1", "shell"]);
         assert!(offer.has_room);

@@ -22,9 +22,11 @@ impl Turn<'_> {
         self.control.guard(toolbox.ready()).await.map_err(TurnOutcome::interrupted)?;
         let late = toolbox.starting();
         if !late.is_empty() {
-            let (names, are) = (late.join(", "), if late.len() == 1 { "is" } else { "are" });
-            let message =
-                format!("{names} {are} still starting, so the tools of that MCP server are not there yet.");
+            let names = late.join(", ");
+            let message = match late.len() {
+                1 => format!("The MCP server {names} is still starting, so its tools are not there yet."),
+                _ => format!("The MCP servers {names} are still starting, so their tools are not there yet."),
+            };
             let notice = TurnEvent::Notice { code: "tools_starting".into(), message };
             self.job.surface.emit(&self.context.turn, notice);
         }

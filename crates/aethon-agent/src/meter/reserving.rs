@@ -60,7 +60,7 @@ impl Meter {
     /// Permits a call whose cost nothing limits.
     fn unlimited(&self, work: Work, model: &Capabilities, price: Option<Price>) -> Grant {
         // The offline models do nothing that could get lost, and vectors are made by the thousand.
-        let is_noted = model.reads_tools && work.kind != WorkKind::Embedding;
+        let is_noted = model.tool_terms.are_read && work.kind != WorkKind::Embedding;
         let tariff = price.map(|price| self.tariff(&work, model, &price));
         let note = is_noted.then(|| self.open(model, tariff));
         let grant = Grant::unlimited(self.clone(), work, model, price);

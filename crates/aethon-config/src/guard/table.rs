@@ -39,6 +39,7 @@ pub(super) const RULES: &[(&str, Rule)] = &[
     ("model.service_tier", Free),
     ("model.timeout_seconds", Free),
     ("model.max_retries", Free),
+    ("model.max_tools", Free),
     ("model.fallbacks", Any),
     ("model.small", Free),
     // A conversation that chooses one sends what was said there.

@@ -70,6 +70,9 @@ pub struct Model {
     pub timeout_seconds: Option<u64>,
     /// How often a request is retried that failed before any output.
     pub max_retries: u32,
+    /// How many tools its service takes in one request. Built-in tools come first, then one of each MCP server in turn. Unset:
+    /// as many as the provider documents, or as its refusal says.
+    pub max_tools: Option<u32>,
     /// Models to try in order when the model fails: a model id of the same provider and host, or a table with the keys of
     /// `[model]`.
     pub fallbacks: Vec<Fallback>,
@@ -118,6 +121,7 @@ impl Default for Model {
             service_tier: String::new(),
             timeout_seconds: None,
             max_retries: 4,
+            max_tools: None,
             fallbacks: Vec::new(),
             small: String::new(),
             named: BTreeMap::new(),
@@ -326,8 +330,8 @@ const OF_SERVICE: [&str; 6] = ["host", "allow_http", "api", "api_version", "regi
 
 /// The keys that authorise, or that only one service understands. A table that names another provider or another address
 /// does not inherit them.
-const OF_ACCOUNT: [&str; 7] =
-    ["api_key", "headers", "organization", "project", "extra", "service_tier", "small"];
+const OF_ACCOUNT: [&str; 8] =
+    ["api_key", "headers", "organization", "project", "extra", "service_tier", "small", "max_tools"];
 
 /// The keys that belong to a model. A table that names another model does not inherit them.
 const OF_MODEL: [&str; 2] = ["context_window", "max_tokens"];
@@ -356,7 +360,7 @@ impl NamedModel {
         }
         inherit! {
             provider model_id api_key host allow_http api api_version max_tokens temperature top_p region context_window
-            effort timeout_seconds max_retries small extra headers organization project web_search service_tier
+            effort timeout_seconds max_retries max_tools small extra headers organization project web_search service_tier
         }
         self.is_keyless = is_other_host && !is_other_service && !self.sets("api_key");
         // Someone who chooses another service may not want the usual ones to have the conversation.

@@ -39,7 +39,7 @@ pub(super) struct Requests {
 const TOO_LARGE_EVENT: &str = "an event of the server is too large";
 
 /// Phrases about a session that a server does not know. A tool may have sessions of its own, and fail with one of them.
-const LOST: [&str; 9] = [
+const LOST: [&str; 12] = [
     "not found",
     "session id",
     "session-id",
@@ -49,6 +49,9 @@ const LOST: [&str; 9] = [
     "expired",
     "terminated",
     "not initialized",
+    "no longer",
+    "closed",
+    "does not exist",
 ];
 
 type Failure = StreamableHttpError<io::Error>;
@@ -237,11 +240,12 @@ fn is_lost_session(told: &Value) -> bool {
     let Some(error) = told.get("error") else { return false };
     let is_known = matches!(error.get("code").and_then(Value::as_i64), Some(-32000 | -32001));
     let message = error.get("message").and_then(Value::as_str).unwrap_or_default();
-    is_known && names_session(message) && LOST.iter().any(|sign| message.to_ascii_lowercase().contains(sign))
+    is_known && names_lost_session(message)
 }
 
-fn names_session(text: &str) -> bool {
-    text.to_ascii_lowercase().contains("session")
+fn names_lost_session(text: &str) -> bool {
+    let text = text.to_ascii_lowercase();
+    text.contains("session") && LOST.iter().any(|sign| text.contains(sign))
 }
 
 /// Repairs the messages in events. One that is too large becomes an error for the request `id`.
@@ -287,7 +291,8 @@ async fn refusal(
     }
     let is_json = has_type(&response, JSON_MIME_TYPE);
     let body = whole(response.body, limits.max_error_response_size).await.unwrap_or_default();
-    if has_session && (400..500).contains(&status) && names_session(&String::from_utf8_lossy(&body)) {
+    if has_session && matches!(status, 400 | 404 | 410) && names_lost_session(&String::from_utf8_lossy(&body))
+    {
         return Err(StreamableHttpError::SessionExpired);
     }
     let told = if is_json { serde_json::from_slice::<ServerJsonRpcMessage>(&body).ok() } else { None };

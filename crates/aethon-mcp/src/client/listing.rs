@@ -23,7 +23,7 @@ use super::words::brief;
 /// Maximum number of tools per server.
 const MAX_TOOLS: usize = 128;
 /// Maximum number of tools that are looked at to find these.
-const MAX_LOOKED_AT: usize = 8 * MAX_TOOLS;
+const MAX_LOOKED_AT: usize = repair::MAX_ENTRIES;
 /// How many of the tools that are left out a line in the log names.
 const MAX_NAMED: usize = 5;
 /// Maximum number of pages in its list.
@@ -70,7 +70,7 @@ pub(super) fn read(
     server: Arc<str>,
 ) -> BoxFuture<'static, Result<Listing, ListFailure>> {
     async move {
-        let (mut offered, mut odd) = (Vec::new(), Vec::new());
+        let (mut offered, mut odd, mut surplus) = (Vec::new(), Vec::new(), 0);
         let mut cursor = None;
         for page in 0..MAX_PAGES {
             let asked = peer.list_tools(Some(PaginatedRequestParams::default().with_cursor(cursor)));
@@ -90,7 +90,9 @@ pub(super) fn read(
                 }
                 Err(failure) => return Err(failure),
             };
-            odd.extend(repair::left_out(answer.meta.as_ref()));
+            let left_out = repair::left_out(answer.meta.as_ref());
+            odd.extend(left_out.odd);
+            surplus += left_out.surplus;
             offered.extend(answer.tools);
             cursor = answer.next_cursor.filter(|cursor| !cursor.is_empty());
             if cursor.is_none() || offered.len() > MAX_TOOLS {
@@ -99,6 +101,7 @@ pub(super) fn read(
         }
         // Checking a large list takes a while and must not delay others.
         let taken = tokio::task::spawn_blocking(move || take_over(offered, odd, &server)).await;
+        let taken = taken.map(|listing| Listing { left_out: listing.left_out + surplus, ..listing });
         taken.map_err(|_| {
             let why = "its list of tools could not be checked because of a fault in the program";
             ListFailure::Unusable(why.to_owned())

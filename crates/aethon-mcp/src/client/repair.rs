@@ -11,14 +11,30 @@ use super::words::brief;
 
 /// Where a repaired list says which entries are missing.
 const LEFT_OUT: &str = "aethon/leftOut";
-/// How many missing entries it names; all are counted.
-const MAX_NAMED: usize = 2_000;
+/// Where it says how many entries were not even looked at.
+const SURPLUS: &str = "aethon/surplus";
+/// How many entries of a list are looked at. Reading more would cost more than the few that can be used are worth.
+pub(super) const MAX_ENTRIES: usize = 1_024;
 
-/// Returns the entries that were left out of a list.
-pub(super) fn left_out(meta: Option<&MetaObject>) -> Vec<String> {
-    let named = meta.and_then(|meta| meta.get(LEFT_OUT)?.as_array());
-    named.into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect()
+/// What a repaired list lacks.
+#[derive(Debug, Default)]
+pub(super) struct LeftOut {
+    /// The entries that are none, and why.
+    pub(super) odd: Vec<String>,
+    /// The number of entries beyond those that were looked at.
+    pub(super) surplus: usize,
 }
+
+/// Returns what was left out of a list.
+pub(super) fn left_out(meta: Option<&MetaObject>) -> LeftOut {
+    let named = meta.and_then(|meta| meta.get(LEFT_OUT)?.as_array());
+    let odd = named.into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect();
+    let surplus = meta.and_then(|meta| meta.get(SURPLUS)?.as_u64()).unwrap_or_default();
+    LeftOut { odd, surplus: usize::try_from(surplus).unwrap_or_default() }
+}
+
+/// Checks an entry of a list, and returns whether it was repaired, or why it is none.
+type Check = fn(&mut Value) -> Result<bool, &'static str>;
 
 /// Repairs the text of a message; `None` if nothing is to be done.
 pub(super) fn text(message: &[u8]) -> Option<Vec<u8>> {
@@ -32,7 +48,7 @@ pub(super) fn repair(message: &mut Value) -> bool {
     let mut is_repaired = false;
     let mut is_list = false;
     for (key, check) in [
-        ("tools", tool as fn(&mut Value) -> Result<(), String>),
+        ("tools", tool as Check),
         ("prompts", entry::<Prompt>),
         ("resources", entry::<Resource>),
         ("resourceTemplates", entry::<ResourceTemplate>),
@@ -52,37 +68,46 @@ pub(super) fn repair(message: &mut Value) -> bool {
 }
 
 /// Leaves the entries of a list out that are none, and says so in the result.
-fn list(result: &mut Map<String, Value>, key: &str, check: fn(&mut Value) -> Result<(), String>) -> bool {
+fn list(result: &mut Map<String, Value>, key: &str, check: Check) -> bool {
     let Some(Value::Array(entries)) = result.get_mut(key) else {
         result.insert(key.to_owned(), json!([]));
-        note(result, vec!["its list (no list)".to_owned()]);
+        note(result, LEFT_OUT, vec!["its list (no list)".to_owned()].into());
         return true;
     };
+    let surplus = entries.len().saturating_sub(MAX_ENTRIES);
+    entries.truncate(MAX_ENTRIES);
     let (mut odd, mut is_changed, mut at) = (Vec::new(), false, 0);
     entries.retain_mut(|entry| {
         at += 1;
-        let before = entry.clone();
-        let checked = check(entry);
-        is_changed |= *entry != before;
-        let Err(why) = checked else { return true };
-        let name = entry.get("name").and_then(Value::as_str).map(brief).filter(|name| !name.is_empty());
-        odd.push(format!("{} ({why})", name.unwrap_or_else(|| format!("entry {at}"))));
-        false
+        match check(entry) {
+            Ok(was_repaired) => {
+                is_changed |= was_repaired;
+                true
+            }
+            Err(why) => {
+                let name =
+                    entry.get("name").and_then(Value::as_str).map(brief).filter(|name| !name.is_empty());
+                odd.push(format!("{} ({why})", name.unwrap_or_else(|| format!("entry {at}"))));
+                false
+            }
+        }
     });
-    if odd.is_empty() {
-        return is_changed;
+    is_changed |= !odd.is_empty() || surplus > 0;
+    if !odd.is_empty() {
+        note(result, LEFT_OUT, odd.into());
     }
-    note(result, odd);
-    true
+    if surplus > 0 {
+        note(result, SURPLUS, surplus.into());
+    }
+    is_changed
 }
 
-fn note(result: &mut Map<String, Value>, mut odd: Vec<String>) {
-    odd.truncate(MAX_NAMED);
+fn note(result: &mut Map<String, Value>, key: &str, value: Value) {
     if !result.get("_meta").is_some_and(Value::is_object) {
         result.insert("_meta".to_owned(), json!({}));
     }
     if let Some(meta) = result.get_mut("_meta") {
-        meta[LEFT_OUT] = odd.into();
+        meta[key] = value;
     }
 }
 
@@ -99,31 +124,31 @@ fn fields(result: &mut Map<String, Value>) -> bool {
 }
 
 fn parses<T: DeserializeOwned>(value: &Value) -> bool {
-    serde_json::from_value::<T>(value.clone()).is_ok()
+    T::deserialize(value).is_ok()
 }
 
 /// Checks an entry of another list.
-fn entry<T: DeserializeOwned>(value: &mut Value) -> Result<(), String> {
-    if parses::<T>(value) { Ok(()) } else { Err("not understood".to_owned()) }
+fn entry<T: DeserializeOwned>(value: &mut Value) -> Result<bool, &'static str> {
+    if parses::<T>(value) { Ok(false) } else { Err("not understood") }
 }
 
 /// Checks a tool, and removes what is odd about it and not needed.
-fn tool(value: &mut Value) -> Result<(), String> {
-    let Value::Object(fields) = value else { return Err("not an object".into()) };
+fn tool(value: &mut Value) -> Result<bool, &'static str> {
+    let Value::Object(fields) = value else { return Err("not an object") };
     match fields.get("name") {
         Some(Value::String(name)) if !name.trim().is_empty() => {}
-        Some(Value::String(_)) | None => return Err("no name".into()),
-        Some(_) => return Err("its name is no text".into()),
+        Some(Value::String(_)) | None => return Err("no name"),
+        Some(_) => return Err("its name is no text"),
     }
     match fields.get("inputSchema") {
         Some(Value::Object(_)) => {}
-        None | Some(Value::Null) => return Err("no input schema".into()),
-        Some(_) => return Err("its input schema is no object".into()),
+        None | Some(Value::Null) => return Err("no input schema"),
+        Some(_) => return Err("its input schema is no object"),
     }
     if parses::<Tool>(value) {
-        return Ok(());
+        return Ok(false);
     }
-    let Value::Object(fields) = value else { return Ok(()) };
+    let Value::Object(fields) = value else { return Ok(false) };
     let hint = |hints: &Value| hints.get("readOnlyHint").and_then(Value::as_bool);
     let reads = fields.get("annotations").and_then(hint);
     fields.retain(|key, value| match key.as_str() {
@@ -134,7 +159,7 @@ fn tool(value: &mut Value) -> Result<(), String> {
     if let Some(reads) = reads {
         fields.insert("annotations".into(), json!({ "readOnlyHint": reads }));
     }
-    if parses::<Tool>(value) { Ok(()) } else { Err("not understood".into()) }
+    if parses::<Tool>(value) { Ok(true) } else { Err("not understood") }
 }
 
 /// Replaces blocks of the result of a call that cannot be read by a sentence.
@@ -217,7 +242,7 @@ mod tests {
         assert_eq!(list.tools[1].annotations.as_ref().unwrap().read_only_hint, Some(true));
         assert_eq!(list.next_cursor, None);
         assert_eq!(
-            left_out(list.meta.as_ref()),
+            left_out(list.meta.as_ref()).odd,
             [
                 "none (no input schema)",
                 "null (no input schema)",
@@ -229,6 +254,10 @@ mod tests {
                 "entry 9 (not an object)",
             ]
         );
+        let tool = json!({"name": "a", "inputSchema": {}});
+        let many: Value = vec![tool; MAX_ENTRIES + 7].into();
+        let list: ListToolsResult = serde_json::from_value(repaired(json!({"tools": many}))).unwrap();
+        assert_eq!((list.tools.len(), left_out(list.meta.as_ref()).surplus), (MAX_ENTRIES, 7));
         for odd in [json!(null), json!({}), json!("x")] {
             let list: ListToolsResult = serde_json::from_value(repaired(json!({"tools": odd}))).unwrap();
             assert!(list.tools.is_empty());

@@ -15,6 +15,9 @@ const BETWEEN: [&str; 8] = ["[", ".", "/", "', ", "\", ", " -> ", "->", "']["];
 const TOO_MANY: [&str; 7] =
     ["array too long", "too many", "maximum", "at most", "exceed", "more than", "no more than"];
 
+/// How many tools are sent at least to a service that takes fewer without saying how many.
+const LEAST_TOOLS: usize = 16;
+
 /// What a refusal says about the tools.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum ToolRefusal {
@@ -154,9 +157,12 @@ fn too_many(detail: &str, sent: usize) -> Option<usize> {
     if !is_about_tools || !TOO_MANY.iter().any(|sign| words.contains(sign)) {
         return None;
     }
-    let numbers =
-        words.split(|c: char| !c.is_ascii_digit()).filter_map(|number| number.parse::<usize>().ok());
-    numbers.filter(|number| (8..sent).contains(number)).max()
+    let digits = words.split(|c: char| !c.is_ascii_digit());
+    let numbers = digits.filter_map(|number| number.parse::<usize>().ok());
+    let said = numbers.filter(|number| (8..sent).contains(number)).max();
+    // Perhaps it does not say how many it takes.
+    let is_vague = words.contains("too many") && sent > LEAST_TOOLS;
+    said.or_else(|| is_vague.then_some((sent / 2).max(LEAST_TOOLS)))
 }
 
 #[cfg(test)]
@@ -227,6 +233,7 @@ mod tests {
             "Invalid 'tools': array too long. Expected an array with maximum length 16, but got 30",
             Some(ToolRefusal::TooMany(16)),
         );
+        check(&chat, 400, "Too many tools in the request", Some(ToolRefusal::TooMany(16)));
         check(&chat, 400, "At most 20 functions may be given", Some(ToolRefusal::TooMany(20)));
         check(&chat, 400, "max_tokens is too large: the maximum is 16", None);
         let gemini = gemini();

@@ -36,8 +36,8 @@ impl ServiceTools {
         capabilities: &Capabilities,
         reserved: usize,
     ) -> Arc<FittedTools> {
-        let (specs, refused) = (&request.tools, &capabilities.refused_tools);
-        let most = capabilities.tool_limit.map(|most| most.saturating_sub(reserved));
+        let (specs, refused) = (&request.tools, &capabilities.tool_terms.refused);
+        let most = capabilities.tool_terms.limit.map(|most| most.saturating_sub(reserved));
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(last) = &*last
             && Arc::ptr_eq(&last.specs, specs)

@@ -81,7 +81,8 @@ pub(crate) async fn findings(prepared: &Prepared) -> Vec<Finding> {
 /// Reports that the model's service does not take all tools of the servers beside the assistant's own.
 fn too_many(prepared: &Prepared, specs: &[ToolSpec]) -> Option<Finding> {
     let provider = prepared.config.model.provider;
-    let most = aethon_providers::documented_tool_limit(provider)?;
+    let set = prepared.config.model.max_tools.and_then(|most| usize::try_from(most).ok());
+    let most = set.or_else(|| aethon_providers::documented_tool_limit(provider))?;
     let together = specs.len() + OWN_TOOLS;
     (together > most).then(|| {
         let message = format!(

@@ -9,7 +9,7 @@ const MAX_NAMED: usize = 8;
 
 /// Says which of these tools a service does not get, and why.
 pub(crate) fn left_out(specs: &[ToolSpec], model: &Capabilities) -> Vec<String> {
-    let is_refused = |spec: &ToolSpec| model.refused_tools.iter().any(|tool| tool.is(spec));
+    let is_refused = |spec: &ToolSpec| model.tool_terms.refused.iter().any(|tool| tool.is(spec));
     let service = &model.provider;
     let (mut remarks, mut refused, mut surplus) = (Vec::new(), Vec::new(), Vec::new());
     for (spec, is_chosen) in specs.iter().zip(model.choose_tools(specs)) {
@@ -19,7 +19,7 @@ pub(crate) fn left_out(specs: &[ToolSpec], model: &Capabilities) -> Vec<String> 
             false => surplus.push(spec.name.as_str()),
         }
     }
-    if let Some(most) = model.tool_limit.filter(|_| !surplus.is_empty()) {
+    if let Some(most) = model.tool_terms.limit.filter(|_| !surplus.is_empty()) {
         let (count, names) = (surplus.len(), listed(&surplus));
         remarks
             .push(format!("{service} takes {most} tools in one request, so {count} are left out: {names}"));
@@ -54,8 +54,8 @@ mod tests {
         let specs: Vec<ToolSpec> = (0..20).map(spec).collect();
         let mut model = Capabilities::new("openai", "m");
         assert!(left_out(&specs, &model).is_empty());
-        model.tool_limit = Some(17);
-        model.refused_tools = [RefusedTool::of(&specs[3])].into();
+        model.tool_terms.limit = Some(17);
+        model.tool_terms.refused = [RefusedTool::of(&specs[3])].into();
         assert_eq!(
             left_out(&specs, &model),
             [
@@ -63,7 +63,7 @@ mod tests {
                 "refused by openai, and set aside until its server changes it or the program restarts: s__t03"
             ]
         );
-        model.tool_limit = Some(5);
+        model.tool_terms.limit = Some(5);
         assert!(left_out(&specs, &model)[0].ends_with("s__t13 and 6 more"), "{:?}", left_out(&specs, &model));
     }
 }

@@ -72,6 +72,7 @@ fn options(model: &Model, aws: &AwsEnvironment) -> Options {
     options.temperature = model.temperature;
     options.top_p = model.top_p;
     options.overrides.context_window = model.context_window.map(u64::from);
+    options.overrides.max_tools = model.max_tools.and_then(|most| usize::try_from(most).ok());
     options.effort = model.effort;
     options.extras.web_search = model.web_search;
     options.extras.service_tier.clone_from(&model.service_tier);
