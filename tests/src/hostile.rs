@@ -102,6 +102,20 @@ fn fonts() -> Vec<(&'static str, Vec<u8>)> {
     ]
 }
 
+/// A document whose forms draw each other, and so take for ever.
+pub fn long_lasting() -> Vec<u8> {
+    let doubling: Vec<Vec<u8>> = (10..60)
+        .map(|at| {
+            let entries = format!(
+                "/Type /XObject /Subtype /Form /BBox [0 0 1 1] /Resources << /XObject << /X {} 0 R >> >>",
+                at + 1
+            );
+            stream(at, &entries, &b"/X Do ".repeat(8))
+        })
+        .collect();
+    page("/XObject << /X 10 0 R >>", b"/X Do", &doubling)
+}
+
 fn streams() -> Vec<(&'static str, Vec<u8>)> {
     let bomb = packed(&packed(&vec![b' '; 512 << 20]));
     let bomb = stream(4, "/Filter [/FlateDecode /FlateDecode]", &bomb);
@@ -117,15 +131,6 @@ fn streams() -> Vec<(&'static str, Vec<u8>)> {
         "/Type /XObject /Subtype /Form /BBox [0 0 1 1] /Resources << /XObject << /X 6 0 R >> >>",
         forms.as_bytes(),
     );
-    let doubling: Vec<Vec<u8>> = (10..60)
-        .map(|at| {
-            let entries = format!(
-                "/Type /XObject /Subtype /Form /BBox [0 0 1 1] /Resources << /XObject << /X {} 0 R >> >>",
-                at + 1
-            );
-            stream(at, &entries, &b"/X Do ".repeat(8))
-        })
-        .collect();
     let inline = b"q BI /W 100000 /H 100000 /BPC 8 /CS /RGB ID x EI Q".repeat(50);
     let image = stream(
         6,
@@ -138,7 +143,7 @@ fn streams() -> Vec<(&'static str, Vec<u8>)> {
         ("many-filters.pdf", whole(&filters)),
         ("one-content-again.pdf", whole(&again)),
         ("form-in-itself.pdf", page("/XObject << /X 6 0 R >>", forms.as_bytes(), &[form])),
-        ("forms-that-double.pdf", page("/XObject << /X 10 0 R >>", b"/X Do", &doubling)),
+        ("forms-that-double.pdf", long_lasting()),
         ("inline-images.pdf", page("", &inline, &[])),
         ("image-without-end.pdf", page("/XObject << /X 6 0 R >>", b"/X Do", &[image])),
     ]

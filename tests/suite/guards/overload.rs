@@ -226,8 +226,7 @@ fn mcp_server_announcing_changes_endlessly_costs_little() {
 #[test]
 fn document_reading_ends_with_its_turn() {
     let server = server(&[]);
-    let document = hostile::documents().into_iter().find(|(name, _)| *name == "forms-that-double.pdf");
-    std::fs::write(server.home().path().join("workspace/long.pdf"), document.unwrap().1).unwrap();
+    std::fs::write(server.home().path().join("workspace/long.pdf"), hostile::long_lasting()).unwrap();
     let mut chat = server.chat("reader");
     chat.send_json(
         &json!({"type": "message", "id": "1", "text": "!tool file_read {\"path\": \"long.pdf\"}"}),

@@ -117,14 +117,12 @@ impl Device<'_> for Canvas<'_> {
 
     fn draw_glyph_run(&mut self, run: &GlyphRun<'_, '_>, props: DrawProps<'_>, mode: &DrawMode) {
         // Text that is filled and stroked arrives twice.
-        if let (DrawMode::Stroke(_), Some(last), Some(first)) =
-            (mode, self.characters.len().checked_sub(run.glyphs().len()), run.glyphs().first())
-        {
-            if self.last_fill == Some((props.transform * first.transform() * Point::ZERO, last)) {
-                return;
-            }
-        }
+        let before = self.characters.len().checked_sub(run.glyphs().len());
         let first = run.glyphs().first().map(|first| props.transform * first.transform() * Point::ZERO);
+        let is_again = first.zip(before).is_some_and(|place| self.last_fill == Some(place));
+        if matches!(mode, DrawMode::Stroke(_)) && is_again {
+            return;
+        }
         self.last_fill = first.map(|first| (first, self.characters.len()));
         let is_vertical = run.writing_mode() == WritingMode::Vertical;
         for glyph in run.glyphs() {
