@@ -229,7 +229,7 @@ fn who_loses_access_sees_nothing_more_of_a_running_turn() {
     };
     pair();
     telegram.await_message(OWNER, "the greeting", |posted| posted.text().starts_with("You are connected"));
-    telegram.say(OWNER, "!stream 2000 100\n!say never");
+    telegram.say(OWNER, "!stream 2000 100\n!say the-end");
     telegram.await_message(OWNER, "the reply grows", |posted| posted.text().ends_with('…'));
     // By another program.
     revoke();
@@ -238,7 +238,9 @@ fn who_loses_access_sees_nothing_more_of_a_running_turn() {
     // The next words would have come by then.
     std::thread::sleep(Duration::from_secs(2));
     assert_eq!(shown.last().unwrap().texts, telegram.chat(OWNER).last().unwrap().texts);
-    assert!(!shown.iter().any(|posted| posted.text().contains("never") || posted.text().contains("stopped")));
+    assert!(
+        !shown.iter().any(|posted| posted.text().contains("the-end") || posted.text().contains("stopped"))
+    );
     // The same with an open question. The owner sees who was not admitted.
     telegram.say(OWNER, "hello?");
     eventually("the id is shown", || {
