@@ -127,22 +127,6 @@ impl Telegram {
         id
     }
 
-    /// Brings a private message of this person with these fields. Returns its id.
-    pub fn bring(&self, person: i64, fields: &Value) -> i64 {
-        let mut state = lock(&self.state.0);
-        let id = state.number();
-        let mut message = json!({
-            "message_id": id, "date": now(), "chat": {"id": person, "type": "private"},
-            "from": {"id": person, "is_bot": false, "first_name": "user"},
-        });
-        for (name, value) in fields.as_object().into_iter().flatten() {
-            message[name] = value.clone();
-        }
-        state.updates.push_back(json!({"update_id": id, "message": message}));
-        self.state.1.notify_all();
-        id
-    }
-
     /// The reactions that were set: message, and the emoji or nothing.
     pub fn reactions(&self) -> Vec<(i64, String)> {
         lock(&self.state.0).reactions.clone()

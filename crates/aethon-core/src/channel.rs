@@ -51,11 +51,6 @@ pub trait Channel: Send + Sync {
     /// Delivers. After a crash the same delivery may be handed over twice, with the same `id`.
     async fn send(&self, delivery: &Delivery) -> Result<(), DeliveryError>;
 
-    /// Returns whether deliveries may be handed over now. While they may not, they wait in the outbox, and no attempt counts.
-    fn takes_deliveries(&self) -> bool {
-        true
-    }
-
     /// Returns the channel's own status. `None` if it has nothing to say beyond that it runs.
     fn status(&self) -> Option<ChannelStatus> {
         None
@@ -126,7 +121,8 @@ impl Channels {
 
     /// Returns the names of the channels that take no deliveries now.
     pub fn holding(&self) -> Vec<String> {
-        let holding = self.0.iter().filter(|(_, entry)| !entry.channel.takes_deliveries());
+        let holding =
+            self.0.iter().filter(|(_, entry)| entry.channel.status().is_some_and(|status| status.is_holding));
         holding.map(|(name, _)| name.clone()).collect()
     }
 
@@ -311,9 +307,16 @@ pub struct DeliveryPage {
     pub count: u64,
 }
 
+/// Brings deliveries forward.
+#[async_trait]
+pub trait WaitingDeliveries: Send + Sync {
+    /// Makes everything that waits for this channel due now. Returns how many deliveries that brings forward.
+    async fn make_due(&self, channel: &str) -> Result<usize>;
+}
+
 /// Stores deliveries.
 #[async_trait]
-pub trait Outbox: Send + Sync {
+pub trait Outbox: WaitingDeliveries {
     /// Stores a delivery that a turn makes while it runs; it is due at once. Returns its number.
     async fn enqueue(&self, session: &SessionId, turn: &TurnId, content: NewDelivery) -> Result<i64>;
 
@@ -323,9 +326,6 @@ pub trait Outbox: Send + Sync {
 
     /// Returns when the next one of all channels but these is due, if any is waiting.
     async fn next_due(&self, but: &[String]) -> Result<Option<Timestamp>>;
-
-    /// Makes everything that waits for this channel due now. Returns how many deliveries that brings forward.
-    async fn make_due(&self, channel: &str) -> Result<usize>;
 
     /// Records the outcome of an attempt.
     async fn settle(&self, id: i64, outcome: DeliveryOutcome) -> Result<()>;

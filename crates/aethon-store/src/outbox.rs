@@ -7,7 +7,7 @@ use std::borrow::Cow;
 
 use aethon_core::channel::{
     DELIVERY_RECORDS, Delivery, DeliveryOutcome, DeliveryPage, DeliveryRecord, DeliveryState, NewDelivery,
-    Outbox,
+    Outbox, WaitingDeliveries,
 };
 use aethon_core::error::Result as CoreResult;
 use aethon_core::ids::{SessionId, TurnId};
@@ -33,6 +33,16 @@ const NEXT_DUE: &str = "SELECT due_at FROM outbox INDEXED BY outbox_due WHERE du
     AND channel NOT IN (SELECT value FROM json_each(?1)) ORDER BY due_at LIMIT 1";
 
 #[async_trait]
+impl WaitingDeliveries for Store {
+    async fn make_due(&self, channel: &str) -> CoreResult<usize> {
+        const MAKE_DUE: &str =
+            "UPDATE outbox INDEXED BY outbox_due SET due_at = ?2 WHERE due_at > ?2 AND channel = ?1";
+        let (channel, now) = (channel.to_owned(), self.now());
+        Ok(self.write(move |sql| Ok(sql.execute(MAKE_DUE, params![channel, now])?)).await?)
+    }
+}
+
+#[async_trait]
 impl Outbox for Store {
     async fn enqueue(&self, session: &SessionId, turn: &TurnId, content: NewDelivery) -> CoreResult<i64> {
         let (session, turn, now) = (session.as_str().to_owned(), turn.as_str().to_owned(), self.now());
@@ -50,13 +60,6 @@ impl Outbox for Store {
         let but = to_json(&but)?;
         let next = self.read(move |sql| Ok(sql.first(NEXT_DUE, [&but], |row| row.get::<_, i64>(0))?)).await?;
         Ok(next.map(from_millis))
-    }
-
-    async fn make_due(&self, channel: &str) -> CoreResult<usize> {
-        const MAKE_DUE: &str =
-            "UPDATE outbox INDEXED BY outbox_due SET due_at = ?2 WHERE due_at > ?2 AND channel = ?1";
-        let (channel, now) = (channel.to_owned(), self.now());
-        Ok(self.write(move |sql| Ok(sql.execute(MAKE_DUE, params![channel, now])?)).await?)
     }
 
     async fn settle(&self, id: i64, outcome: DeliveryOutcome) -> CoreResult<()> {

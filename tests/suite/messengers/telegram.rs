@@ -178,11 +178,11 @@ fn replies_quotes_links_and_places_reach_the_model() {
         "entities": [{"type": "text_link", "offset": 6, "length": 4, "url": "https://example.org/x"}],
     });
     let place = json!({"latitude": 52.52, "longitude": 13.405});
-    let first = telegram.bring(OWNER, &json!({"text": "explain this", "reply_to_message": ours, "quote": {"text": "long report", "position": 2}}));
-    telegram.bring(OWNER, &json!({"text": "is that safe?", "reply_to_message": theirs}));
-    telegram.bring(OWNER, &json!({"location": place, "venue": {"location": place, "title": "Alexanderplatz", "address": "Berlin"}}));
-    telegram.bring(OWNER, &json!({"sticker": {"file_id": "s", "emoji": "\u{1f600}"}}));
-    telegram.bring(OWNER, &json!({"story": {"id": 1, "chat": {"id": 7}}}));
+    let first = telegram.send(OWNER, &json!({"text": "explain this", "reply_to_message": ours, "quote": {"text": "long report", "position": 2}}));
+    telegram.send(OWNER, &json!({"text": "is that safe?", "reply_to_message": theirs}));
+    telegram.send(OWNER, &json!({"location": place, "venue": {"location": place, "title": "Alexanderplatz", "address": "Berlin"}}));
+    telegram.send(OWNER, &json!({"sticker": {"file_id": "s", "emoji": "\u{1f600}"}}));
+    telegram.send(OWNER, &json!({"story": {"id": 1, "chat": {"id": 7}}}));
     telegram
         .await_message(OWNER, "an answer to what cannot be read", |posted| posted.text().contains("stories"));
     eventually("all are turns", || {
@@ -206,7 +206,7 @@ fn replies_quotes_links_and_places_reach_the_model() {
             .collect();
         (of_first == ["\u{1f440}", ""]).then_some(())
     });
-    telegram.bring(666, &json!({"sticker": {"file_id": "s", "emoji": "\u{1f600}"}}));
+    telegram.send(666, &json!({"sticker": {"file_id": "s", "emoji": "\u{1f600}"}}));
     telegram.say(OWNER, "!say the end");
     telegram.await_message(OWNER, "the end", |posted| posted.text() == "the end");
     assert!(telegram.chat(666).is_empty(), "a stranger learns nothing");

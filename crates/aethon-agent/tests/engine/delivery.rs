@@ -6,7 +6,7 @@ use std::time::Duration;
 use aethon_agent::outbox::{DeliveryWake, Worker};
 use aethon_core::channel::{
     Channel, Channels, Delivery, DeliveryError, DeliveryOutcome, DeliveryPage, DeliveryState, NewDelivery,
-    Outbox,
+    Outbox, WaitingDeliveries,
 };
 use aethon_core::error::Result;
 use aethon_core::ids::{SessionId, TurnId};
@@ -59,6 +59,15 @@ impl Rows {
 }
 
 #[async_trait]
+impl WaitingDeliveries for Rows {
+    async fn make_due(&self, channel: &str) -> Result<usize> {
+        let mut rows = self.rows.lock().unwrap();
+        let waiting = rows.iter_mut().filter(|(row, _)| row.content.channel == channel);
+        Ok(waiting.map(|(_, at)| *at = (*at).min(now())).count())
+    }
+}
+
+#[async_trait]
 impl Outbox for Rows {
     async fn enqueue(&self, _session: &SessionId, _turn: &TurnId, _content: NewDelivery) -> Result<i64> {
         unreachable!("the worker only takes out")
@@ -76,12 +85,6 @@ impl Outbox for Rows {
     async fn next_due(&self, but: &[String]) -> Result<Option<Timestamp>> {
         let rows = self.rows.lock().unwrap();
         Ok(rows.iter().filter(|(row, _)| !but.contains(&row.content.channel)).map(|(_, at)| *at).min())
-    }
-
-    async fn make_due(&self, channel: &str) -> Result<usize> {
-        let mut rows = self.rows.lock().unwrap();
-        let waiting = rows.iter_mut().filter(|(row, _)| row.content.channel == channel);
-        Ok(waiting.map(|(_, at)| *at = (*at).min(now())).count())
     }
 
     async fn undelivered(&self, _state: DeliveryState, _limit: usize) -> Result<DeliveryPage> {

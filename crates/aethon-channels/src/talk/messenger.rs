@@ -81,6 +81,11 @@ impl Messenger {
     }
 
     #[cfg(test)]
+    pub(super) fn takes_deliveries(&self) -> bool {
+        self.outlet.health.takes_deliveries()
+    }
+
+    #[cfg(test)]
     pub(super) fn intake_of(&self, assistant: Arc<dyn Assistant>) -> Intake {
         Intake::new(self.outlet.clone(), self.streams.clone(), self.prompts.clone(), assistant)
     }
@@ -166,10 +171,6 @@ impl Channel for Messenger {
         sending::deliver(&self.outlet, &self.streams, (chat, delivery)).await
     }
 
-    fn takes_deliveries(&self) -> bool {
-        self.outlet.health.takes_deliveries()
-    }
-
     fn status(&self) -> Option<ChannelStatus> {
         let mut status = self.outlet.health.now();
         if status.state == ChannelState::Running && status.detail.is_empty() {
@@ -177,6 +178,7 @@ impl Channel for Messenger {
             let is_listed = |sender: &str| access::is_listed_by_id(&self.outlet.rules, sender);
             status.detail = self.outlet.health.knocks().told(self.outlet.channel(), now, is_listed);
         }
+        status.is_holding = !self.outlet.health.takes_deliveries();
         Some(status)
     }
 

@@ -55,6 +55,8 @@ pub struct ChannelStatus {
     pub last_inbound: Option<Timestamp>,
     /// When the last message was sent.
     pub last_outbound: Option<Timestamp>,
+    /// Whether it takes no deliveries now. They wait in the outbox, and no attempt counts.
+    pub is_holding: bool,
 }
 
 impl ChannelStatus {

@@ -28,7 +28,7 @@ mod tests {
     use std::sync::Arc;
 
     use aethon_core::agents::{AgentHistory, AgentRun};
-    use aethon_core::channel::{DeliveryOutcome, NewDelivery, Outbox};
+    use aethon_core::channel::{DeliveryOutcome, NewDelivery, Outbox, WaitingDeliveries};
     use aethon_core::embed::EmbeddingCache;
     use aethon_core::history::{History, HistoryQuery};
     use aethon_core::ids::{AgentName, MessageId, SessionId, TurnId};
@@ -340,7 +340,7 @@ mod tests {
             Outbox::settle(store, delivery.id, DeliveryOutcome::Delivered).await.unwrap();
         }
         Outbox::next_due(store, &[]).await.unwrap();
-        Outbox::make_due(store, "telegram").await.unwrap();
+        WaitingDeliveries::make_due(store, "telegram").await.unwrap();
         store.post(&session, "k", message(Role::Assistant)).await.unwrap();
         store
             .patch(&session, &aethon_core::session::SessionPatch::title("t"), Expected::Anything)

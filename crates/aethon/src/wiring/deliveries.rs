@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use aethon_agent::outbox::DeliveryWake;
-use aethon_core::channel::{Delivery, DeliveryOutcome, DeliveryPage, DeliveryState, NewDelivery, Outbox};
+use aethon_core::channel::{
+    Delivery, DeliveryOutcome, DeliveryPage, DeliveryState, NewDelivery, Outbox, WaitingDeliveries,
+};
 use aethon_core::error::Result;
 use aethon_core::ids::{SessionId, TurnId};
 use async_trait::async_trait;
@@ -13,6 +15,15 @@ use jiff::Timestamp;
 pub(crate) struct Waking {
     pub(crate) outbox: Arc<dyn Outbox>,
     pub(crate) wake: DeliveryWake,
+}
+
+#[async_trait]
+impl WaitingDeliveries for Waking {
+    async fn make_due(&self, channel: &str) -> Result<usize> {
+        let count = self.outbox.make_due(channel).await?;
+        self.wake.ring();
+        Ok(count)
+    }
 }
 
 #[async_trait]
@@ -29,12 +40,6 @@ impl Outbox for Waking {
 
     async fn next_due(&self, but: &[String]) -> Result<Option<Timestamp>> {
         self.outbox.next_due(but).await
-    }
-
-    async fn make_due(&self, channel: &str) -> Result<usize> {
-        let count = self.outbox.make_due(channel).await?;
-        self.wake.ring();
-        Ok(count)
     }
 
     async fn settle(&self, id: i64, outcome: DeliveryOutcome) -> Result<()> {

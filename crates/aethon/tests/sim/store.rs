@@ -6,7 +6,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use aethon_core::channel::{Delivery, DeliveryOutcome, DeliveryPage, DeliveryState, NewDelivery, Outbox};
+use aethon_core::channel::{
+    Delivery, DeliveryOutcome, DeliveryPage, DeliveryState, NewDelivery, Outbox, WaitingDeliveries,
+};
 use aethon_core::error::Result;
 use aethon_core::ids::{MessageId, SessionId, TurnId};
 use aethon_core::import::{NewSession, SessionImport};
@@ -191,6 +193,13 @@ impl Transcripts for FaultyStore {
 }
 
 #[async_trait]
+impl WaitingDeliveries for FaultyStore {
+    async fn make_due(&self, channel: &str) -> Result<usize> {
+        self.write("make_due", self.base.make_due(channel)).await
+    }
+}
+
+#[async_trait]
 impl Outbox for FaultyStore {
     async fn enqueue(&self, session: &SessionId, turn: &TurnId, content: NewDelivery) -> Result<i64> {
         self.write("enqueue", self.base.enqueue(session, turn, content)).await
@@ -202,10 +211,6 @@ impl Outbox for FaultyStore {
 
     async fn next_due(&self, but: &[String]) -> Result<Option<Timestamp>> {
         self.read("next_due", Outbox::next_due(&*self.base, but)).await
-    }
-
-    async fn make_due(&self, channel: &str) -> Result<usize> {
-        self.write("make_due", self.base.make_due(channel)).await
     }
 
     async fn settle(&self, id: i64, outcome: DeliveryOutcome) -> Result<()> {

@@ -9,9 +9,25 @@ use super::MemoryStore;
 use super::tables::DeliveryRow;
 use crate::channel::{
     Delivery, DeliveryOutcome, DeliveryPage, DeliveryRecord, DeliveryState, NewDelivery, Outbox,
+    WaitingDeliveries,
 };
 use crate::error::{Error, Result};
 use crate::ids::{SessionId, TurnId};
+
+#[async_trait]
+impl WaitingDeliveries for MemoryStore {
+    async fn make_due(&self, channel: &str) -> Result<usize> {
+        let (mut tables, now) = (self.enter("make_due")?, self.clock.now());
+        let mut count = 0;
+        for row in tables.deliveries.iter_mut().filter(|row| row.delivery.content.channel == channel) {
+            if row.due_at.is_some_and(|at| at > now) {
+                row.due_at = Some(now);
+                count += 1;
+            }
+        }
+        Ok(count)
+    }
+}
 
 #[async_trait]
 impl Outbox for MemoryStore {
@@ -53,18 +69,6 @@ impl Outbox for MemoryStore {
         let tables = self.enter("next_due")?;
         let rows = tables.deliveries.iter().filter(|row| !but.contains(&row.delivery.content.channel));
         Ok(rows.filter_map(|row| row.due_at).min())
-    }
-
-    async fn make_due(&self, channel: &str) -> Result<usize> {
-        let (mut tables, now) = (self.enter("make_due")?, self.clock.now());
-        let mut count = 0;
-        for row in tables.deliveries.iter_mut().filter(|row| row.delivery.content.channel == channel) {
-            if row.due_at.is_some_and(|at| at > now) {
-                row.due_at = Some(now);
-                count += 1;
-            }
-        }
-        Ok(count)
     }
 
     async fn settle(&self, id: i64, outcome: DeliveryOutcome) -> Result<()> {
