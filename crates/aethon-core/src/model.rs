@@ -79,8 +79,6 @@ pub struct Capabilities {
     /// Whether it may produce output that cannot be watched while it arrives (reasoning that is billed but not streamed,
     /// or an answer that arrives as a whole). Then the whole output limit has to be paid for in advance.
     pub hidden_output: bool,
-    /// Whether its service silently cuts a conversation that is too long, instead of rejecting it.
-    pub cuts_silently: bool,
     /// What its service does with the tools of a request.
     pub tool_terms: ToolTerms,
     /// Whether the owner wants the provider to search the web, and whether it can.
@@ -102,12 +100,16 @@ impl Capabilities {
             host: String::new(),
             section: "model".to_owned(),
             context_window: 32_768,
-            window: WindowFacts { source: WindowSource::Assumed, longest: None, is_asked_first: false },
+            window: WindowFacts {
+                source: WindowSource::Assumed,
+                longest: None,
+                is_asked_first: false,
+                cuts_silently: false,
+            },
             max_output: 4_096,
             images: false,
             tools: true,
             hidden_output: false,
-            cuts_silently: false,
             tool_terms: ToolTerms { are_read: true, limit: None, refused: Arc::default() },
             web_search: ProviderSearch::Off,
             price: None,
@@ -135,7 +137,7 @@ impl Capabilities {
         let source = match self.window.source {
             WindowSource::Config => set.as_str(),
             WindowSource::Table => "from the table of models",
-            WindowSource::Service if self.cuts_silently => "from Ollama",
+            WindowSource::Service if self.window.cuts_silently => "from Ollama",
             WindowSource::Service => "from its service",
             WindowSource::Learnt => "learnt earlier from its service",
             WindowSource::Assumed => "assumed",
@@ -194,6 +196,8 @@ pub struct WindowFacts {
     pub longest: Option<u64>,
     /// Whether the service is asked about the model before the first request, because only it knows the window.
     pub is_asked_first: bool,
+    /// Whether its service silently cuts a conversation that is too long, instead of rejecting it.
+    pub cuts_silently: bool,
 }
 
 /// The source of a context window's size.

@@ -24,9 +24,13 @@ pub(crate) fn of(options: &Options) -> Capabilities {
         .with_abilities(facts.images, facts.tools)
         .with_known(is_described(options, &facts))
         .with_local(is_local(options))
-        .with_window(WindowFacts { source, longest: None, is_asked_first: is_asked_first(options, &facts) });
+        .with_window(WindowFacts {
+            source,
+            longest: None,
+            is_asked_first: is_asked_first(options, &facts),
+            cuts_silently: options.provider == Provider::Ollama,
+        });
     capabilities.hidden_output = hides_output(options);
-    capabilities.cuts_silently = options.provider == Provider::Ollama;
     capabilities.web_search = web_search(options);
     capabilities.tool_terms.limit =
         options.overrides.max_tools.or_else(|| documented_limit(options.provider));

@@ -336,7 +336,7 @@ impl Remote {
             hint.images = Some(false);
         }
         self.known.refused(hint);
-        if self.known.capabilities().cuts_silently && classify::hint::lacks_memory(error) {
+        if self.known.capabilities().window.cuts_silently && classify::hint::lacks_memory(error) {
             self.known.lacks_memory();
         }
         self.restriction_store.keep(restrictions);
@@ -346,7 +346,7 @@ impl Remote {
     /// a word.
     fn check_room(&self, request: &ModelRequest, policy: &RequestPolicy) -> Result<(), ModelError> {
         let model = &policy.capabilities;
-        if !model.cuts_silently || crate::estimate::request(request) <= model.context_window {
+        if !model.window.cuts_silently || crate::estimate::request(request) <= model.context_window {
             return Ok(());
         }
         let sentence = format!(
@@ -503,7 +503,7 @@ impl ModelProvider for Remote {
             // A service that was reached but does not understand the request never will, unless it is only starting.
             Ok(Err(error)) if error.status().is_some() || error.kind() == ModelErrorKind::Malformed => {
                 let is_busy = error.status().is_some_and(|status| status == 429 || status >= 500);
-                let is_open = is_busy || capabilities.cuts_silently;
+                let is_open = is_busy || capabilities.window.cuts_silently;
                 self.known.describe(&Description { is_open, ..Description::default() });
                 return Err(error);
             }

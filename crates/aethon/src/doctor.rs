@@ -358,13 +358,13 @@ async fn able(prepared: &Prepared, provider: &dyn ModelProvider, answers: &str) 
     let window = capabilities.context_window;
     let can = |ability, name| if ability { format!(", {name}") } else { format!(", no {name}") };
     let (tools, images) = (can(capabilities.tools, "tools"), can(capabilities.images, "images"));
-    let asked_for = match capabilities.cuts_silently {
+    let asked_for = match capabilities.window.cuts_silently {
         true => format!("; {}, sent as num_ctx", capabilities.window_in_words()),
         false => String::new(),
     };
     let message = format!("{answers}; {window} tokens{tools}{images}{asked_for}{DEEPER}");
     let is_small = window < SMALL_WINDOW && prepared.config.model.context_window.is_none();
-    if is_small && capabilities.cuts_silently {
+    if is_small && capabilities.window.cuts_silently {
         let fix = match capabilities.window.longest {
             Some(longest) if longest <= window => "choose a model with a longer context",
             _ => "set model.context_window, which is sent to Ollama as num_ctx",

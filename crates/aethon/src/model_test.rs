@@ -166,7 +166,7 @@ impl Trial {
         } else {
             self.reach().await;
             // Every request names the window of a model that would be loaded anew for another one.
-            if self.provider.capabilities().cuts_silently {
+            if self.provider.capabilities().window.cuts_silently {
                 told = self.provider.learn().await.ok().and_then(|report| report.context_window);
             }
             // Some services answer requests but not the probe, so a failed probe does not end the test.
@@ -189,7 +189,7 @@ impl Trial {
         let tokens = capabilities.context_window;
         let longest = capabilities.window.longest.filter(|longest| *longest > tokens);
         // Ollama is told the window.
-        let told = told.filter(|_| !capabilities.cuts_silently || source == WindowSource::Service);
+        let told = told.filter(|_| !capabilities.window.cuts_silently || source == WindowSource::Service);
         ModelReport {
             provider: capabilities.provider.clone(),
             model: capabilities.model.clone(),

@@ -27,17 +27,19 @@ impl Login {
         command.args(["mcp", "login", "far"]);
         let command = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().expect("it starts");
-        let mut output = BufReader::new(child.stdout.take().expect("stdout is piped"));
+        let output = BufReader::new(child.stdout.take().expect("stdout is piped"));
+        let mut login = Self { child, output, address: String::new() };
         loop {
             let mut line = String::new();
-            if output.read_line(&mut line).expect("it writes") == 0 {
+            if login.output.read_line(&mut line).expect("it writes") == 0 {
                 let mut said = String::new();
-                child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
-                assert!(!child.wait().unwrap().success(), "{said}");
+                login.child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
+                assert!(!login.child.wait().unwrap().success(), "{said}");
                 return Err(said);
             }
             if line.starts_with("http://") {
-                return Ok(Self { child, output, address: line.trim().to_owned() });
+                line.trim().clone_into(&mut login.address);
+                return Ok(login);
             }
         }
     }

@@ -260,7 +260,7 @@ fn several_files_and_their_words_are_one_turn_despite_a_kill() {
     assert_eq!(asked(&server), ["!say files | f1.txt | f2.txt | f3.txt"]);
     // Killed between the text and its file, which Meta brings once more.
     let words = message("t1", ADA, "!say text and file");
-    assert_eq!(call(&server, &[words.clone()], signed).status, 200);
+    assert_eq!(call(&server, std::slice::from_ref(&words), signed).status, 200);
     let home = server.kill();
     let server = start(&graph, &home);
     assert_eq!(call(&server, &[words, file("f4", "")], signed).status, 200);

@@ -62,7 +62,7 @@ impl Turn<'_> {
         if !is_small || !self.shared.reported_models.is_new(&case) {
             return;
         }
-        let is_told = model.window.source == WindowSource::Service && !model.cuts_silently;
+        let is_told = model.window.source == WindowSource::Service && !model.window.cuts_silently;
         let remedy = match model.window.longest {
             Some(longest) if longest <= model.context_window => {
                 "A model with a longer context can be offered all of them.".to_owned()

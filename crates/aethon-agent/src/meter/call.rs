@@ -287,7 +287,8 @@ impl ModelCall {
     async fn ask(&mut self, candidate: &Candidate, permit: Permit, adapted: Adapted) -> Result<(), Missed> {
         let Adapted { mut request, input, expected_input } = adapted;
         let mut capabilities = candidate.provider.capabilities();
-        let is_unasked = capabilities.cuts_silently && capabilities.window.source == WindowSource::Assumed;
+        let is_unasked =
+            capabilities.window.cuts_silently && capabilities.window.source == WindowSource::Assumed;
         if is_unasked || self.meter.misses_price(&capabilities) {
             // Only the service may know the price or the window. If the query fails, the model stays unpriced, which is
             // reported below.

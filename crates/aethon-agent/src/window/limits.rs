@@ -33,7 +33,8 @@ impl Limits {
         let beside_the_answer = window - model.max_output.min(window / 2);
         let tokens = wanted.min(beside_the_answer);
         // A service that cuts silently must not get more than was planned.
-        let most = if model.cuts_silently { tokens } else { scaled(tokens, OVERDUE).min(beside_the_answer) };
+        let most =
+            if model.window.cuts_silently { tokens } else { scaled(tokens, OVERDUE).min(beside_the_answer) };
         Self { tokens, most, messages, keep }
     }
 

@@ -15,7 +15,8 @@ use crate::multipart;
 use crate::options::{ChannelServices, Rules};
 use crate::socket::Dial;
 use crate::talk::{
-    Check, Content, Dialect, EYES, Failure, Fault, Intake, Messenger, Platform, Reactions, RemoteFile,
+    Check, Content, Dialect, EYES, Failure, Fault, Identity, Intake, Messenger, Platform, Reactions,
+    RemoteFile,
 };
 use crate::text::{Fit, Measure};
 use aethon_core::messenger::GroupMode;
@@ -273,7 +274,10 @@ impl Platform for Discord {
     async fn fetch(&self, file: &RemoteFile) -> std::result::Result<Vec<u8>, Fault> {
         self.api.fetch(&file.handle, self.most_file.saturating_add(1)).await
     }
+}
 
+#[async_trait]
+impl Identity for Discord {
     async fn identify(&self) -> std::result::Result<(), Fault> {
         self.us().await?;
         Ok(())

@@ -23,7 +23,7 @@ use super::reply::{self, Envelope};
 use super::smtp::Smtp;
 use super::thread::{self, Thread};
 use crate::options::{ChannelServices, Rules};
-use crate::talk::{Check, Content, Dialect, Fault, Messenger, Platform, Reactions, RemoteFile};
+use crate::talk::{Check, Content, Dialect, Fault, Identity, Messenger, Platform, Reactions, RemoteFile};
 use crate::text::{Fit, Measure, Styled};
 
 /// Creates the channel.
@@ -227,7 +227,10 @@ impl Platform for Mail {
             None => self.read_again(place).await?.ok_or_else(gone),
         }
     }
+}
 
+#[async_trait]
+impl Identity for Mail {
     async fn identify(&self) -> std::result::Result<(), Fault> {
         self.smtp.look().await
     }

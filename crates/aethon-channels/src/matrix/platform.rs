@@ -16,7 +16,7 @@ use super::{Options, form};
 use crate::options::{ChannelServices, Rules};
 use crate::rest::encoded;
 use crate::talk::{
-    Check, Content, Dialect, EYES, Failure, Fault, Messenger, Platform, Reactions, RemoteFile,
+    Check, Content, Dialect, EYES, Failure, Fault, Identity, Messenger, Platform, Reactions, RemoteFile,
 };
 use crate::text::{Fit, Measure};
 
@@ -224,7 +224,10 @@ impl Platform for Matrix {
         let path = format!("/_matrix/client/v1/media/download/{}/{}", encoded(server), encoded(media));
         Ok(self.api.download(&path).await?)
     }
+}
 
+#[async_trait]
+impl Identity for Matrix {
     async fn identify(&self) -> std::result::Result<(), Fault> {
         self.api.account().await?;
         Ok(())

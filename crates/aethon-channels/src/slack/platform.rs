@@ -24,8 +24,8 @@ use super::{Options, form};
 use crate::options::{ChannelServices, Rules};
 use crate::socket::Dial;
 use crate::talk::{
-    AppendOnlyMessages, Button, Check, Content, Dialect, Failure, Fault, Messenger, Platform, Reactions,
-    RemoteFile,
+    AppendOnlyMessages, Button, Check, Content, Dialect, Failure, Fault, Identity, Messenger, Platform,
+    Reactions, RemoteFile,
 };
 use crate::text::{Fit, Measure, Styled};
 
@@ -352,7 +352,10 @@ impl Platform for Slack {
         let is_page = file.mime.starts_with("text/html");
         self.api.fetch(&file.handle, is_page, self.most_file.saturating_add(1)).await
     }
+}
 
+#[async_trait]
+impl Identity for Slack {
     async fn identify(&self) -> std::result::Result<(), Fault> {
         Slack::identify(self).await?;
         Ok(())

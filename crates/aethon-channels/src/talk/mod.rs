@@ -60,7 +60,7 @@ pub use messenger::Messenger;
 pub(crate) use platform::AnsweredAuthor;
 pub use platform::Check;
 pub(crate) use platform::{
-    Arrival, Button, Content, Dialect, Fault, Platform, Press, Reactions, RemoteFile, Sender,
+    Arrival, Button, Content, Dialect, Fault, Identity, Platform, Press, Reactions, RemoteFile, Sender,
 };
 pub(crate) use queue::OrderedFutures;
 pub(crate) use receiver::Receiver;

@@ -26,7 +26,7 @@ pub(crate) trait Reactions: Send + Sync {
 
 /// A messenger's wire.
 #[async_trait]
-pub(crate) trait Platform: Reactions {
+pub(crate) trait Platform: Reactions + Identity {
     /// Returns the platform's capabilities and limits.
     fn dialect(&self) -> Dialect;
 
@@ -60,7 +60,11 @@ pub(crate) trait Platform: Reactions {
     async fn mention(&self, _chat: &str, _note: &str) -> Result<bool, aethon_core::error::Error> {
         Ok(false)
     }
+}
 
+/// Who we are on a messenger.
+#[async_trait]
+pub(crate) trait Identity: Send + Sync {
     /// Asks the platform who we are, with the key that sends.
     async fn identify(&self) -> Result<(), Fault>;
 

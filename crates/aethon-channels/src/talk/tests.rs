@@ -156,7 +156,10 @@ impl Platform for Paper {
         tokio::time::sleep(self.fetching).await;
         Ok(b"hi".to_vec())
     }
+}
 
+#[async_trait]
+impl Identity for Paper {
     async fn identify(&self) -> Result<(), Fault> {
         self.identities.lock().unwrap().pop().map_or(Ok(()), Err)
     }

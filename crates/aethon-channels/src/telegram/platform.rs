@@ -19,7 +19,8 @@ use super::wire::{File, Message};
 use crate::multipart;
 use crate::options::{ChannelServices, Rules};
 use crate::talk::{
-    BURST_OF_ALL, Button, Check, Content, Dialect, EYES, Fault, Messenger, Platform, Reactions, RemoteFile,
+    BURST_OF_ALL, Button, Check, Content, Dialect, EYES, Fault, Identity, Messenger, Platform, Reactions,
+    RemoteFile,
 };
 use crate::text::{Fit, Measure};
 
@@ -326,7 +327,10 @@ impl Platform for Telegram {
         };
         self.api.fetch(&path, MAX_FILE).await
     }
+}
 
+#[async_trait]
+impl Identity for Telegram {
     async fn identify(&self) -> std::result::Result<(), Fault> {
         self.api.call::<Value>("getMe", &json!({})).await?;
         Ok(())

@@ -20,8 +20,8 @@ use super::{Options, TERMS, form, inbound, window, words};
 use crate::multipart;
 use crate::options::{ChannelServices, Rules};
 use crate::talk::{
-    Button, Check, Content, Dialect, EYES, Failure, Fault, Messenger, Platform, Reactions, RemoteFile,
-    described,
+    Button, Check, Content, Dialect, EYES, Failure, Fault, Identity, Messenger, Platform, Reactions,
+    RemoteFile, described,
 };
 use crate::text::{Fit, Measure, Styled};
 
@@ -232,7 +232,10 @@ impl Platform for WhatsApp {
     async fn fetch(&self, file: &RemoteFile) -> std::result::Result<Vec<u8>, Fault> {
         Ok(self.api.download(&file.handle, self.max_file_bytes).await?)
     }
+}
 
+#[async_trait]
+impl Identity for WhatsApp {
     async fn identify(&self) -> std::result::Result<(), Fault> {
         self.api.look().await?;
         Ok(())

@@ -116,3 +116,28 @@ async fn in_a_group_an_answer_to_our_message_is_for_us_without_a_mention() {
     assert_eq!(stage.assistant.texts(), [answer("for you"), answer("for you too")]);
     assert_eq!(stage.server.state.lock().unwrap().looked_up, 3, "each once, and none for strangers");
 }
+
+#[tokio::test(start_paused = true)]
+async fn edits_replace_their_message_and_replies_in_a_group_refer_to_it() {
+    let stage = Stage::new();
+    stage.server.state.lock().unwrap().members = 3;
+    let (trigger, shutdown) = ShutdownTrigger::pair();
+    let running = stage.start(shutdown);
+    tokio::time::sleep(Duration::from_secs(5)).await;
+    let mention = |body: &str| json!({"msgtype": "m.text", "body": body, "m.mentions": {"user_ids": [US]}});
+    let id = format!("${}", stage.server.state.lock().unwrap().events.len());
+    stage.server.put_event("@ada:hs", mention("old"));
+    let mut edit = mention("* new");
+    edit["m.new_content"] = mention("new");
+    edit["m.relates_to"] = json!({"rel_type": "m.replace", "event_id": id});
+    stage.server.put_event("@eve:hs", edit.clone());
+    stage.server.put_event("@ada:hs", edit);
+    tokio::time::sleep(Duration::from_secs(20)).await;
+    assert_eq!(stage.assistant.texts(), ["[@ada:hs] new"]);
+    let mut reply = delivery("answer");
+    reply.turn = aethon_core::assistant::Assistant::activity(&*stage.assistant).remove(0).turn;
+    stage.channel(TOKEN).send(&reply).await.unwrap();
+    assert_eq!(stage.server.sent()[0]["m.relates_to"], json!({"m.in_reply_to": {"event_id": id}}));
+    trigger.trigger();
+    running.await.unwrap().unwrap();
+}

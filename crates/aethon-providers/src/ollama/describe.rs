@@ -137,7 +137,12 @@ mod tests {
     #[test]
     fn learnt_window_stands_unless_it_is_the_one_ollama_usually_gives() {
         let check = |learnt, expected| {
-            let facts = WindowFacts { source: WindowSource::Learnt, longest: None, is_asked_first: true };
+            let facts = WindowFacts {
+                source: WindowSource::Learnt,
+                longest: None,
+                is_asked_first: true,
+                cuts_silently: true,
+            };
             let known = known().with_sizes(learnt, 100).with_window(facts);
             let shown = json!({"model_info": {"qwen3.context_length": 40_960}});
             let report = description(&shown, &known).report;

@@ -1,0 +1,112 @@
+//! Rooms that are joined, rooms that are upgraded, and rooms of strangers.
+
+use super::*;
+
+#[tokio::test(start_paused = true)]
+async fn rooms_of_allowed_inviters_are_joined_and_groups_need_a_mention() {
+    let stage = Stage::new();
+    stage.server.state.lock().unwrap().members = 3;
+    stage.server.state.lock().unwrap().invites =
+        vec![("!eve:hs".into(), "@eve:hs".into()), ("!ada:hs".into(), "@ada:hs".into())];
+    let (trigger, shutdown) = ShutdownTrigger::pair();
+    let running = stage.start(shutdown);
+    tokio::time::sleep(Duration::from_secs(5)).await;
+    stage.server.say("@ada:hs", "not for you");
+    stage.server.say("@ada:hs", "@bot:hs for you");
+    tokio::time::sleep(Duration::from_secs(5)).await;
+    trigger.trigger();
+    running.await.unwrap().unwrap();
+    assert_eq!(stage.server.state.lock().unwrap().joined, ["/_matrix/client/v3/rooms/%21ada%3Ahs/join"]);
+    let texts: Vec<String> = stage.assistant.texts();
+    assert_eq!(texts, ["[@ada:hs] for you"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn upgraded_room_is_followed_when_both_rooms_say_so() {
+    for (what, is_state, creator, predecessor, is_open, expected) in [
+        ("an upgrade", true, "@ada:hs", ROOM, true, true),
+        ("one that is joined by invitation", true, "@ada:hs", ROOM, false, true),
+        ("a message that looks like a tombstone", false, "@ada:hs", ROOM, true, false),
+        ("another predecessor", true, "@ada:hs", "!other:hs", true, false),
+        ("a creator without power", true, "@eve:hs", ROOM, true, false),
+    ] {
+        let stage = Stage::new();
+        stage.server.state.lock().unwrap().upgrade.created = Some((creator.into(), predecessor.into()));
+        stage.server.state.lock().unwrap().upgrade.is_open = is_open;
+        let (trigger, shutdown) = ShutdownTrigger::pair();
+        let running = stage.start(shutdown);
+        tokio::time::sleep(Duration::from_secs(5)).await;
+        stage.server.bury("@ada:hs", is_state);
+        tokio::time::sleep(Duration::from_secs(5)).await;
+        if !is_open {
+            // From whomever it comes.
+            stage.server.state.lock().unwrap().upgrade.is_open = true;
+            stage.server.invite(NEW, "@eve:hs");
+            tokio::time::sleep(Duration::from_secs(5)).await;
+        }
+        trigger.trigger();
+        running.await.unwrap().unwrap();
+        // As after a restart.
+        let channel = stage.channel(TOKEN);
+        let (trigger, shutdown) = ShutdownTrigger::pair();
+        let (running, assistant) = (channel.clone(), stage.assistant.clone());
+        let running = tokio::spawn(async move { running.run(assistant, shutdown).await });
+        tokio::time::sleep(Duration::from_secs(5)).await;
+        channel.send(&delivery("hi")).await.unwrap();
+        let (old, new, is_left) = {
+            let state = stage.server.state.lock().unwrap();
+            let is_left = state.left.iter().any(|path| path.contains("new"));
+            (state.order.len(), state.upgrade.sent.len(), is_left)
+        };
+        assert_eq!((old, new), if expected { (0, 1) } else { (1, 0) }, "{what}");
+        assert_eq!(is_left, is_state && !expected, "{what}");
+        trigger.trigger();
+        running.await.unwrap().unwrap();
+    }
+}
+
+/// Runs a channel until it shows that it was refused.
+
+#[tokio::test(start_paused = true)]
+async fn strangers_room_is_left_unless_the_open_code_is_used() {
+    let mut stage = Stage::new();
+    stage.pairing = Pairing::Invite;
+    let (trigger, shutdown) = ShutdownTrigger::pair();
+    let running = stage.start(shutdown);
+    let rooms = || {
+        let state = stage.server.state.lock().unwrap();
+        (state.joined.len(), state.left.len())
+    };
+    let a_while = || tokio::time::sleep(Duration::from_secs(40));
+    let code = async || pairing::invite(&*stage.records, &*stage.clock, "matrix").await.unwrap().code;
+    a_while().await;
+    stage.server.invite("!eve:hs", "@eve:hs");
+    a_while().await;
+    assert_eq!(rooms(), (0, 0), "nobody waits for a stranger");
+    code().await;
+    a_while().await;
+    assert_eq!(rooms(), (1, 0));
+    a_while().await;
+    assert_eq!(rooms(), (1, 0), "once");
+    stage.clock.advance(jiff::SignedDuration::from_mins(10));
+    a_while().await;
+    assert_eq!(rooms(), (1, 1), "the code has expired");
+    assert_eq!(stage.server.state.lock().unwrap().left, ["/_matrix/client/v3/rooms/%21eve%3Ahs/leave"]);
+
+    let code = code().await;
+    stage.server.invite(ROOM, "@bob:hs");
+    a_while().await;
+    assert_eq!(rooms(), (2, 1));
+    stage.server.say("@bob:hs", "hello?");
+    stage.server.say("@bob:hs", &format!("/pair {code}"));
+    stage.server.say("@bob:hs", "hi");
+    a_while().await;
+    stage.clock.advance(jiff::SignedDuration::from_mins(20));
+    a_while().await;
+    assert_eq!((rooms(), stage.assistant.texts()), ((2, 1), vec!["hi".to_owned()]));
+    trigger.trigger();
+    running.await.unwrap().unwrap();
+    assert!(stage.courier.texts()[0].starts_with("You are connected"));
+    assert!(stage.server.sent().is_empty(), "nothing is told to a stranger");
+    assert!(stage.records.list("matrix", "strange:", 9).await.unwrap().is_empty());
+}
