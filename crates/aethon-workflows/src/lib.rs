@@ -8,6 +8,7 @@
 
 mod commands;
 mod digest;
+mod mcp_command;
 mod model_command;
 mod notice;
 pub mod schedule;
@@ -17,4 +18,5 @@ pub mod work;
 
 pub use commands::{Claim, CommandHandler, Commands};
 pub use digest::digest;
+pub use mcp_command::McpCommand;
 pub use model_command::ModelCommand;

@@ -12,7 +12,7 @@ use aethon_core::storage::Storage;
 use aethon_core::transcribe::Transcriber;
 use aethon_guard::MemoryGuard;
 use aethon_store::OpenMode;
-use aethon_workflows::ModelCommand;
+use aethon_workflows::{McpCommand, ModelCommand};
 
 use crate::error::Result;
 use crate::features::{self, MachineFacts};
@@ -126,7 +126,8 @@ pub(crate) async fn engine(
     workflows.sops.load().await?;
     let choices = Arc::new(prepared.shared.choices.clone());
     let model = ModelCommand::new(choices, stored.storage.transcripts.clone());
-    let workflows = workflows.clone().in_front_of(engine.clone(), model);
+    let mcp = McpCommand::new(parts.tools.servers.source());
+    let workflows = workflows.clone().in_front_of(engine.clone(), model, mcp);
     Ok((engine, workflows))
 }
 

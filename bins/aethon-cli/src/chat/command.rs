@@ -5,6 +5,8 @@ pub(super) const HELP: &str = "\
 /new [NAME]      start a new conversation, or continue the one with that name
 /sessions        list your conversations
 /sops            list the SOPs; /NAME TEXT runs one
+/mcp [SERVER [PROMPT NAME=VALUE ...]]
+                 list the prompts of MCP servers, or follow one
 /model [NAME]    show the models, or choose the one that answers here
 /effort [LEVEL]  set how much the model thinks here: none, low, medium, high or default
 /status          what the assistant may read and run right now
@@ -65,7 +67,7 @@ impl<'a> Line<'a> {
             "/sops" => Self::Sops,
             "/status" => Self::Status,
             // The assistant answers it, for every client alike.
-            "/model" => Self::Message(text),
+            "/mcp" | "/model" => Self::Message(text),
             _ => Self::Unknown(word),
         }
     }
@@ -85,6 +87,7 @@ mod tests {
         check("/new", Line::New(""));
         check("/effort high", Line::Effort("high"));
         check("/model fast", Line::Message("/model fast"));
+        check("/mcp far review", Line::Message("/mcp far review"));
         check("/etc/hosts is what?", Line::Unknown("/etc/hosts"));
         check("/hepl\nme", Line::Unknown("/hepl"));
         check("/", Line::Unknown("/"));

@@ -16,7 +16,7 @@ use aethon_workflows::schedule::{BookOptions, BookParts, JobBook, StrangerJobs};
 use aethon_workflows::sop::{SopFolder, SopHistory, SopParts, SopRouter, Sops};
 use aethon_workflows::specialists::{ManageSpecialists, SpecialistFolder};
 use aethon_workflows::work::{Tasks, WorkCommands, WorkLimits, Works};
-use aethon_workflows::{Commands, ModelCommand};
+use aethon_workflows::{Commands, McpCommand, ModelCommand};
 
 use super::messengers::{enabled, home};
 use crate::prepared::Prepared;
@@ -106,11 +106,16 @@ impl WorkflowParts {
     }
 
     /// Completes these parts with the engine behind them.
-    pub(crate) fn in_front_of(self, engine: Arc<dyn Assistant>, model: ModelCommand) -> Workflows {
+    pub(crate) fn in_front_of(
+        self,
+        engine: Arc<dyn Assistant>,
+        model: ModelCommand,
+        mcp: McpCommand,
+    ) -> Workflows {
         let sops = Arc::new(SopRouter::new(engine.clone(), self.sops.clone()));
         // What the owner says about work is never an answer to a SOP.
         let work = Arc::new(WorkCommands::new(self.works.clone()));
-        let entry = Arc::new(Commands::new(engine, vec![work, Arc::new(model), sops.clone()]));
+        let entry = Arc::new(Commands::new(engine, vec![work, Arc::new(model), Arc::new(mcp), sops.clone()]));
         Workflows { parts: self, sops, entry }
     }
 }
