@@ -48,6 +48,14 @@ fn instructions_resources_and_prompts_are_tools_that_read() {
     assert!(ask("m4", "!tool rich__list_prompts {}").contains("greet"));
     let prompt = ask("m5", "!tool rich__get_prompt {\"name\": \"greet\", \"arguments\": {\"who\": \"Ada\"}}");
     assert!(prompt.contains("Ada") && prompt.contains("warmly"), "{prompt}");
+    // The same by a person's own hand.
+    assert!(ask("m6", "/mcp").contains("`rich`") && ask("m7", "/mcp rich").contains("greet"));
+    assert!(ask("m8", "/mcp rich gone").contains("failed"));
+    let followed = ask("m9", "/mcp rich greet who=\"Ada L.\"");
+    assert!(!followed.contains("NAME=VALUE"), "{followed}");
+    let said = server.said("webchat:default");
+    let (_, asked) = said.iter().rev().find(|(role, _)| role == "user").unwrap();
+    assert!(asked.contains("Ada L.") && asked.contains("warmly"), "{asked}");
 }
 
 #[test]
