@@ -26,7 +26,7 @@ enum Packing {
     AsIs,
     /// For files of a backup, which is made beside the service: speed comes first.
     Deflated,
-    /// For content that is written while turns go on.
+    /// For content that is written while turns go on. The engine's first level hardly packs text.
     DeflatedFast,
 }
 
@@ -36,7 +36,7 @@ impl Packing {
         match self {
             Self::AsIs => None,
             Self::Deflated => Some(3),
-            Self::DeflatedFast => Some(1),
+            Self::DeflatedFast => Some(2),
         }
     }
 }

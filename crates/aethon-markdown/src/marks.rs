@@ -48,11 +48,38 @@ pub(crate) fn unmarked(text: &str) -> Cow<'_, str> {
     }
 }
 
+/// A word that does not occur any more.
+const NOWHERE: usize = usize::MAX;
+
+/// The next place of a word, which is looked for once only: a text may have thousands of the one and none of the other.
+struct Next {
+    word: &'static str,
+    place: Option<usize>,
+}
+
+impl Next {
+    fn of(word: &'static str) -> Self {
+        Self { word, place: None }
+    }
+
+    /// Returns the first place of the word from `at` on; [`NOWHERE`] if there is none. `at` only grows.
+    fn after(&mut self, source: &str, at: usize) -> usize {
+        match self.place {
+            Some(place) if place >= at => place,
+            _ => {
+                let place = source[at..].find(self.word).map_or(NOWHERE, |found| at + found);
+                *self.place.insert(place)
+            }
+        }
+    }
+}
+
 /// Where addresses end that the parser would read on.
 fn ends_of_addresses(source: &str) -> Vec<(usize, &'static str)> {
     let mut marks = Vec::new();
     let mut from = 0;
-    while let Some((start, body)) = next_address(source, from) {
+    let mut next = [Next::of("://"), Next::of("www.")];
+    while let Some((start, body)) = next_address(source, from, &mut next) {
         from = body;
         // What stands in angle brackets or in the parentheses of a link has an end of its own.
         let before = &source[..start];
@@ -71,19 +98,20 @@ fn ends_of_addresses(source: &str) -> Vec<(usize, &'static str)> {
 }
 
 /// Returns where the next address begins, and what follows its scheme.
-fn next_address(source: &str, from: usize) -> Option<(usize, usize)> {
+fn next_address(
+    source: &str,
+    from: usize,
+    [next_scheme, next_www]: &mut [Next; 2],
+) -> Option<(usize, usize)> {
     let bytes = source.as_bytes();
     let mut at = from;
     loop {
-        let rest = &source[at..];
-        let (scheme, www) = (rest.find("://"), rest.find("www."));
-        let is_www = match (scheme, www) {
-            (None, None) => return None,
-            (Some(scheme), Some(www)) => www < scheme,
-            (None, Some(_)) => true,
-            (Some(_), None) => false,
-        };
-        let found = at + if is_www { www? } else { scheme? };
+        let (scheme, www) = (next_scheme.after(source, at), next_www.after(source, at));
+        let is_www = www < scheme;
+        let found = if is_www { www } else { scheme };
+        if found == NOWHERE {
+            return None;
+        }
         at = found + 3;
         if is_www {
             let is_begin = found == 0

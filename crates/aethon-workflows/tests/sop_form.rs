@@ -198,3 +198,17 @@ fn remarks_name_the_lines_that_have_no_meaning() {
     // A rule at the beginning is no front matter.
     check("---\n# T\n## Overview\nx\n## Steps\n### 1. a\n---\n", &[]);
 }
+
+#[test]
+fn lines_above_a_rule_keep_their_meaning() {
+    let sop = parse(
+        SopName::parse("x").unwrap(),
+        SopOrigin::BuiltIn,
+        "# A\n\n## Overview\n\nWhat.\n\nOutput\n======\n\n## Parameters\n\n- **who** (required): the name\n---\n\n## Steps\n\n\
+         ### 1. One\n\nDo it.\n\n**Schema:** one.json\n---\n\n### 2. Two\n\nDo more.\n\nOutput\n======\n",
+    )
+    .unwrap();
+    let schemas: Vec<bool> = sop.steps.iter().map(|step| step.schema.is_some()).collect();
+    assert_eq!((sop.parameters.len(), schemas), (1, vec![true, false]));
+    assert!(sop.steps[1].text.contains("Output"), "{:?}", sop.steps[1]);
+}

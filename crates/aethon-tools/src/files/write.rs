@@ -76,7 +76,8 @@ impl Tool for FileWrite {
 
 /// Returns the diff that a write to an existing file would cause.
 fn difference(workspace: &Workspace, path: &str, content: &str, append: bool) -> Option<String> {
-    let opened = workspace.open(path).ok()?;
+    // Writing makes the file that was named, also beside one that looks alike.
+    let opened = workspace.open(path).ok().filter(|opened| !opened.is_alike)?;
     let before = text_of(&opened, path).ok()?;
     let shown = workspace.shown(&opened.path);
     if append {

@@ -96,8 +96,13 @@ impl SopReader {
     fn line(&mut self, line: Line<'_>) {
         match line.kind {
             Kind::Heading { level, text, marks } => {
-                if !self.heading(line, (level, marks), text) {
-                    self.text(line);
+                if self.heading(line, (level, marks), text) {
+                    return;
+                }
+                match marks {
+                    Marks::Hashes => self.text(line),
+                    // A schema or a parameter above a rule is one all the same.
+                    Marks::Underline => self.line(Line { kind: Kind::Text, ..line }),
                 }
             }
             Kind::Text if self.section == Section::Steps => {
@@ -117,6 +122,12 @@ impl SopReader {
         let section_level = self.level.unwrap_or(if is_section && self.title.is_some() { level } else { 2 });
         let number = numbered(text);
         match self.section {
+            // A row of `=` within a text is part of it.
+            Section::Overview | Section::Steps
+                if (level, marks) == (1, Marks::Underline) && self.title.is_some() && !is_known(&word) =>
+            {
+                return false;
+            }
             // A text above a rule, such as the end of a list, is no section and no step, unless its word says so.
             _ if (level, marks) == (2, Marks::Underline)
                 && !is_known(&word)
