@@ -57,7 +57,7 @@ pub(crate) async fn read(reader: &dyn DocumentReader, inbound: &mut Inbound) {
 /// Replaces the documents of a message by a sentence, because there is no time to read them.
 pub(crate) fn leave(inbound: &mut Inbound, why: &str) {
     for file in inbound.attachments.iter_mut().filter(|file| kind(file).is_some()) {
-        replace(file, SENTENCE, &unread(&file.name.clone(), &Unreadable(why.to_owned())));
+        replace(file, SENTENCE, &unread(&file.name.clone(), &Unreadable::Refused(why.to_owned())));
     }
 }
 
@@ -66,7 +66,7 @@ async fn read_file(reader: &dyn DocumentReader, file: &mut Attachment, kind: Doc
     let Ok(bytes) = STANDARD.decode(&file.data) else { return };
     let is_text = kind.is_textual() && std::str::from_utf8(&bytes).is_ok();
     let read = if bytes.len() > MAX_ATTACHED {
-        Err(Unreadable(format!("it is larger than {} MiB", MAX_ATTACHED >> 20)))
+        Err(Unreadable::Refused(format!("it is larger than {} MiB", MAX_ATTACHED >> 20)))
     } else {
         reader.read(kind, bytes, trust).await
     };

@@ -192,11 +192,17 @@ impl DocumentText {
 
 /// Why a document could not be read: words that follow "because", such as "it needs a password".
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Unreadable(pub String);
+pub enum Unreadable {
+    /// The document is the reason, or the program has no reader: another attempt ends the same way.
+    Refused(String),
+    /// The reader could not be started, so the document was not looked at: another attempt may succeed.
+    NotStarted(String),
+}
 
 impl fmt::Display for Unreadable {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(&self.0)
+        let (Self::Refused(why) | Self::NotStarted(why)) = self;
+        formatter.write_str(why)
     }
 }
 
@@ -225,7 +231,7 @@ impl Default for NoDocuments {
 #[async_trait]
 impl DocumentReader for NoDocuments {
     async fn read(&self, _: DocumentKind, _: Vec<u8>, _: Trust) -> Result<DocumentText, Unreadable> {
-        Err(Unreadable(self.0.to_owned()))
+        Err(Unreadable::Refused(self.0.to_owned()))
     }
 }
 
