@@ -2,7 +2,8 @@
 //! message keeps its place in its session meanwhile. A document that cannot be read leaves a sentence that says why.
 
 use aethon_core::document::{
-    DocumentKind, DocumentReader, DocumentText, HEAD, MAX_ATTACHED, Unreadable, is_readable_text,
+    DocumentKind, DocumentReader, DocumentText, HEAD, MAX_ATTACHED, Unreadable, is_plain_text,
+    is_readable_text,
 };
 use aethon_core::message::{Attachment, Inbound};
 use aethon_core::turn::Trust;
@@ -32,8 +33,9 @@ pub(crate) fn kind(file: &Attachment) -> Option<DocumentKind> {
         Some(DocumentKind::Page) if !matches!(mime.as_str(), READ | SENTENCE) => Some(DocumentKind::Page),
         kind if kind.is_some() || mime.starts_with("text/") => {
             let bytes = STANDARD.decode(&file.data).ok()?;
-            let is_decoded = std::str::from_utf8(&bytes).is_ok();
-            (!is_decoded && is_readable_text(&bytes)).then(|| kind.unwrap_or(DocumentKind::Plain))
+            // A table under another label would be refused as it stands.
+            let is_shown = is_plain_text(&bytes) && mime.starts_with("text/");
+            (!is_shown && is_readable_text(&bytes)).then(|| kind.unwrap_or(DocumentKind::Plain))
         }
         _ => None,
     }
@@ -57,26 +59,32 @@ pub(crate) async fn read(reader: &dyn DocumentReader, inbound: &mut Inbound) {
 /// Replaces the documents of a message by a sentence, because there is no time to read them.
 pub(crate) fn leave(inbound: &mut Inbound, why: &str) {
     for file in inbound.attachments.iter_mut().filter(|file| kind(file).is_some()) {
-        replace(file, SENTENCE, &unread(&file.name.clone(), &Unreadable(why.to_owned())));
+        refuse(file, &Unreadable::Refused(why.to_owned()));
     }
 }
 
 async fn read_file(reader: &dyn DocumentReader, file: &mut Attachment, kind: DocumentKind, trust: Trust) {
-    // It was decoded in part before; what is wrong behind that is found here.
-    let Ok(bytes) = STANDARD.decode(&file.data) else { return };
+    // Only its beginning was decoded before.
+    let Ok(bytes) = STANDARD.decode(&file.data) else {
+        return refuse(file, &Unreadable::Refused("its data is damaged: it did not arrive whole".to_owned()));
+    };
     let is_text = kind.is_textual() && std::str::from_utf8(&bytes).is_ok();
     let read = if bytes.len() > MAX_ATTACHED {
-        Err(Unreadable(format!("it is larger than {} MiB", MAX_ATTACHED >> 20)))
+        Err(Unreadable::Refused(format!("it is larger than {} MiB", MAX_ATTACHED >> 20)))
     } else {
         reader.read(kind, bytes, trust).await
     };
     match read {
         Ok(text) => replace(file, READ, &shown(&text)),
-        // Better as it stands than not at all.
-        Err(_) if is_text => {}
+        // Better as it stands than not at all, under a label that lets it pass.
+        Err(_) if is_text => {
+            if !file.mime.trim_start().to_ascii_lowercase().starts_with("text/") {
+                SENTENCE.clone_into(&mut file.mime);
+            }
+        }
         Err(why) => {
             tracing::info!(%why, "an attached document could not be read");
-            replace(file, SENTENCE, &unread(&file.name.clone(), &why));
+            refuse(file, &why);
         }
     }
 }
@@ -86,9 +94,13 @@ fn shown(text: &DocumentText) -> String {
     if shown.trim().is_empty() { "[The document has no text.]".to_owned() } else { shown }
 }
 
-fn unread(name: &str, why: &Unreadable) -> String {
-    let name: String = name.chars().filter(|c| !c.is_control()).take(100).collect();
-    format!("[The file {name:?} could not be read: {why}. Tell the person so.]")
+fn refuse(file: &mut Attachment, why: &Unreadable) {
+    let name: String = file.name.chars().filter(|c| !c.is_control()).take(100).collect();
+    let advice = match why {
+        Unreadable::Refused(_) => "Tell the person so.",
+        Unreadable::NotStarted(_) => "The file itself may be fine: ask the person to send it again later.",
+    };
+    replace(file, SENTENCE, &format!("[The file {name:?} could not be read: {why}. {advice}]"));
 }
 
 fn replace(file: &mut Attachment, mime: &str, text: &str) {
@@ -119,6 +131,11 @@ mod tests {
         check(file("a.txt", "text/plain", b"Gr\xf6\xdfe"), Some(DocumentKind::Plain));
         check(file("a.csv", "text/csv", b"a;Gr\xf6\xdfe"), Some(DocumentKind::Table));
         check(file("a.csv", "text/csv", b"a;b"), None);
+        check(file("a.csv", "text/csv", b"a\0;\0b\0"), Some(DocumentKind::Table));
+        check(file("a.txt", "text/plain", b"h\0i\0"), Some(DocumentKind::Plain));
+        for mime in ["application/vnd.ms-excel", "application/octet-stream", "application/csv"] {
+            check(file("a.csv", mime, b"a;b"), Some(DocumentKind::Table));
+        }
         check(file("a.html", "text/html", b"<p>hi"), Some(DocumentKind::Page));
         check(file("a.html", "text/html", b"<p>hi").own(), None);
         check(file("a.html", "text/markdown", b"hi"), None);
@@ -133,6 +150,13 @@ mod tests {
             file("a.pdf", "application/pdf", b"%PDF-1.7"),
             file("b.html", "text/html", b"<p>hi"),
             file("c.txt", "text/plain", b"hi"),
+            file("d.csv", "application/vnd.ms-excel", b"a;b"),
+            // Base64 that breaks off behind a head that is whole.
+            Attachment::new(
+                "e.pdf",
+                "application/pdf",
+                STANDARD.encode([b'%'; 3000]).replacen("JSUl", "JVBERi0x", 1) + "!",
+            ),
         ];
         let mut inbound = Inbound::say(session, "look").with_attachments(files);
         assert!(has_documents(&inbound));
@@ -144,6 +168,8 @@ mod tests {
             .collect();
         assert_eq!(inbound.attachments[0].mime, "text/plain");
         assert!(texts[0].contains("\"a.pdf\" could not be read: there is no reader"), "{texts:?}");
-        assert_eq!(&texts[1..], ["<p>hi", "hi"]);
+        assert_eq!(&texts[1..4], ["<p>hi", "hi", "a;b"]);
+        assert_eq!(inbound.attachments[3].mime, "text/plain");
+        assert!(texts[4].contains("its data is damaged"), "{texts:?}");
     }
 }

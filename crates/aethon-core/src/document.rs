@@ -116,7 +116,9 @@ impl DocumentKind {
         if start.starts_with(b"{\\rtf") {
             return Some(Self::RichText);
         }
-        called.filter(|kind| kind.is_textual())
+        // Programs label a table by the program that opens it ("application/vnd.ms-excel"); its name knows better.
+        let is_textual = |kind: &Self| kind.is_textual();
+        called.filter(is_textual).or_else(|| Self::called(name, "").filter(is_textual))
     }
 
     /// Returns what a file is by its name and its media type alone.
@@ -150,6 +152,11 @@ impl DocumentKind {
     pub fn parse(name: &str) -> Option<Self> {
         Self::ALL.iter().find(|(_, known)| *known == name).map(|(kind, _)| *kind)
     }
+}
+
+/// Returns whether bytes are text as they stand: UTF-8 without zeros. ASCII in UTF-16 is valid UTF-8, too, but has zeros.
+pub fn is_plain_text(bytes: &[u8]) -> bool {
+    std::str::from_utf8(bytes).is_ok() && !bytes.contains(&0)
 }
 
 /// Returns whether bytes may be text, in UTF-8, UTF-16 or an encoding of one byte for each character.
@@ -192,11 +199,17 @@ impl DocumentText {
 
 /// Why a document could not be read: words that follow "because", such as "it needs a password".
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Unreadable(pub String);
+pub enum Unreadable {
+    /// The document is the reason, or the program has no reader: another attempt ends the same way.
+    Refused(String),
+    /// The reader could not be started, so the document was not looked at: another attempt may succeed.
+    NotStarted(String),
+}
 
 impl fmt::Display for Unreadable {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(&self.0)
+        let (Self::Refused(why) | Self::NotStarted(why)) = self;
+        formatter.write_str(why)
     }
 }
 
@@ -225,7 +238,7 @@ impl Default for NoDocuments {
 #[async_trait]
 impl DocumentReader for NoDocuments {
     async fn read(&self, _: DocumentKind, _: Vec<u8>, _: Trust) -> Result<DocumentText, Unreadable> {
-        Err(Unreadable(self.0.to_owned()))
+        Err(Unreadable::Refused(self.0.to_owned()))
     }
 }
 
@@ -253,6 +266,9 @@ mod tests {
         check(b"<p>", "a", "text/html; charset=utf-8", Some(DocumentKind::Page));
         check(b"a;b", "a.csv", "application/octet-stream", Some(DocumentKind::Table));
         check(b"a;b", "a.csv", "text/csv", Some(DocumentKind::Table));
+        check(b"a;b", "a.csv", "application/vnd.ms-excel", Some(DocumentKind::Table));
+        check(b"a;b", "a.csv", "application/csv", Some(DocumentKind::Table));
+        check(b"a;b", "a.xls", "application/vnd.ms-excel", None);
         check(b"hello", "a.txt", "text/plain", None);
         check(b"\x7fELF", "a", "", None);
         check(b"hi", "a.pdf", "application/pdf", None);
@@ -268,6 +284,15 @@ mod tests {
         for bytes in [b"\xff".as_slice(), b"\xff\xfe\0", b"\xff\xff\xff\xff", b"\x7fELF\x02\xff", b"a\0\xff"]
         {
             assert!(!is_readable_text(bytes), "{bytes:?}");
+        }
+    }
+
+    #[test]
+    fn text_with_zeros_is_not_plain() {
+        for (bytes, expected) in
+            [(b"hi".as_slice(), true), (b"", true), (b"h\0i\0", false), (b"Gr\xf6\xdfe", false)]
+        {
+            assert_eq!(is_plain_text(bytes), expected, "{bytes:?}");
         }
     }
 

@@ -110,6 +110,17 @@ impl Shares {
     }
 }
 
+impl Held {
+    /// Gives back all but this much of it. Does nothing if that is more than is held.
+    pub fn shrink(&mut self, amount: u64) {
+        let surplus = self.amount.saturating_sub(amount);
+        self.amount -= surplus;
+        let mut used = lock(&self.used);
+        let own = used.by(self.trust);
+        *own = own.saturating_sub(surplus);
+    }
+}
+
 impl Drop for Held {
     fn drop(&mut self) {
         let mut used = lock(&self.used);
@@ -156,6 +167,18 @@ mod tests {
         assert!(shares.take(Trust::Outside, 1).is_none());
         drop((owner, strangers));
         assert_eq!(shares.used(), 0, "everything is given back");
+    }
+
+    #[test]
+    fn shrunk_parts_give_back_their_surplus_once() {
+        let shares = Shares::of(Share::of(8));
+        let mut held = shares.take(Trust::Owner, 6).unwrap();
+        held.shrink(2);
+        assert_eq!(shares.used(), 2);
+        held.shrink(5);
+        assert_eq!(shares.used(), 2, "it does not grow");
+        drop(held);
+        assert_eq!(shares.used(), 0);
     }
 
     #[test]

@@ -446,7 +446,7 @@ struct Repeats;
 impl DocumentReader for Repeats {
     async fn read(&self, kind: DocumentKind, bytes: Vec<u8>, _: Trust) -> Result<DocumentText, Unreadable> {
         if bytes.ends_with(b"locked") {
-            return Err(Unreadable("it needs a password".into()));
+            return Err(Unreadable::Refused("it needs a password".into()));
         }
         let text = format!("{}\nsecond line of {} bytes\n", kind.as_str(), bytes.len());
         Ok(DocumentText { text, notes: vec!["1 of 2 pages has no text.".into()] })

@@ -50,8 +50,9 @@ fn attached_documents_are_stored_as_their_text() {
         ("c.csv", "text/csv", b"Name;Gr\xf6\xdfe\nAda;42".to_vec()),
         ("d.rtf", "application/rtf", b"{\\rtf1 rich words}".to_vec()),
         ("e.html", "text/html", b"<p>words of a <b>page</b></p><script>no</script>".to_vec()),
-        ("f.txt", "text/plain", b"\xff\xfeh\0i\0".to_vec()),
+        ("f.txt", "text/plain", "wide words".bytes().flat_map(|byte| [byte, 0]).collect()),
         ("g.pdf", "application/pdf", b"%PDF-1.7 nothing".to_vec()),
+        ("h.csv", "application/vnd.ms-excel", b"Fruit;Colour\nLemon;yellow".to_vec()),
     ];
     chat.send_json(&message("m1", "!say seen", &files));
     assert_eq!(chat.until("done").last().unwrap()["text"], "seen");
@@ -62,7 +63,9 @@ fn attached_documents_are_stored_as_their_text() {
         "| Name | Größe |",
         "rich words",
         "words of a page",
+        "wide words",
         "could not be read: it is damaged",
+        "| Fruit | Colour |",
     ] {
         assert!(stored.contains(words), "{words} is missing in {stored}");
     }

@@ -73,6 +73,14 @@ impl Claim {
         let bytes = u64::try_from(inbound.content_bytes()).unwrap_or(u64::MAX);
         Self { trust: inbound.trust(), bytes, held: None }
     }
+
+    /// Gives back what a message takes less than before. It does not grow: the message was let in with what it had.
+    pub(super) fn shrink(&mut self, inbound: &Inbound) {
+        self.bytes = self.bytes.min(Self::of(inbound).bytes);
+        if let Some([_, bytes]) = &mut self.held {
+            bytes.shrink(self.bytes);
+        }
+    }
 }
 
 impl Job {

@@ -199,6 +199,16 @@ impl SessionQueues {
         Ok(position)
     }
 
+    /// Gives back the room that a message needs no more, whose documents have become their text.
+    pub(crate) fn shrink(&self, job: &Job) {
+        let mut all = self.lock();
+        let Some(queue) = all.queues.get_mut(job.session()) else { return };
+        let arriving = queue.arriving.iter_mut().map(|arriving| &mut arriving.live);
+        if let Some(live) = queue.running.iter_mut().chain(arriving).find(|live| live.turn == job.turn) {
+            live.claim.shrink(&job.inbound);
+        }
+    }
+
     /// Puts a stored turn in its place and acknowledges its sender. Returns the turn that may run now, if there is one.
     pub(crate) fn stored(&self, job: Job, answer: Acknowledge) -> Option<Job> {
         let mut all = self.lock();
@@ -544,6 +554,29 @@ mod tests {
         fn stored(&self, job: Job) -> Option<String> {
             self.queues.stored(job, Box::new(|| {})).map(|job| job.turn.to_string())
         }
+    }
+
+    #[test]
+    fn documents_that_became_text_give_back_their_room() {
+        let session = SessionId::parse("webchat:a").unwrap();
+        let queues = SessionQueues::new(QueueLimits { per_session: 8, turns: 8, bytes: 8000 });
+        let claim = |name: &str, bytes: usize| {
+            let inbound = Inbound::say(session.clone(), "x".repeat(bytes));
+            let message = Message::new(Role::User, Vec::new(), Timestamp::UNIX_EPOCH);
+            let (job, live) =
+                Job::pair(TurnId::existing(name), inbound, (message, None), Arc::new(Unattended));
+            queues.claim(&session, live).unwrap();
+            job
+        };
+        let (mut first, mut second) = (claim("1", 2000), claim("2", 3000));
+        first.inbound.text.truncate(100);
+        queues.shrink(&first);
+        assert_eq!(queues.limits.bytes.used(), 3100);
+        second.inbound.text.push_str("more");
+        queues.shrink(&second);
+        assert_eq!(queues.limits.bytes.used(), 3100, "a claim does not grow");
+        queues.release_claim(&session, &second.turn);
+        assert_eq!(queues.limits.bytes.used(), 100);
     }
 
     #[test]

@@ -4,6 +4,7 @@
 //! progress must be finished.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use aethon_core::assistant::{PendingReply, Submitted};
 use aethon_core::error::{Error, Result};
@@ -12,12 +13,17 @@ use aethon_core::message::Inbound;
 use aethon_core::session::{Accepted, TurnRecord};
 use aethon_core::surface::Surface;
 use tokio::sync::oneshot;
+use tokio::time::timeout;
 
 use super::shared::Shared;
 use crate::admission::{admit, inherit_from_original, mark_files};
 use crate::catch_panic::catch_panic;
+use crate::control::Cause;
 use crate::dispatcher::{Job, Position, Stage};
 use crate::documents;
+
+/// How long the documents of one message may take, all together: its sender and the messages behind it wait for them.
+const DOCUMENTS: Duration = Duration::from_secs(60);
 
 impl Shared {
     pub(super) async fn submit(
@@ -125,13 +131,21 @@ impl Shared {
         if !documents::has_documents(&job.inbound) {
             return Ok(());
         }
-        let is_stopped = tokio::select! {
-            () = documents::read(&*self.services.documents, &mut job.inbound) => false,
-            _ = job.stop.stopped() => true,
+        let reading = documents::read(&*self.services.documents, &mut job.inbound);
+        let left = tokio::select! {
+            read = timeout(DOCUMENTS, reading) => {
+                read.err().map(|_| format!("the documents of this message took more than {} s", DOCUMENTS.as_secs()))
+            }
+            cause = job.stop.stopped() => match cause {
+                Cause::Person => Some("the turn was stopped before it was read".to_owned()),
+                // It is not stored, so its sender brings it again, and then it is read.
+                Cause::Shutdown => return Err(Error::shutting_down()),
+            },
         };
-        if is_stopped {
-            documents::leave(&mut job.inbound, "the turn was stopped before it was read");
+        if let Some(why) = left {
+            documents::leave(&mut job.inbound, &why);
         }
+        self.queues.shrink(job);
         (job.message, job.replaces) =
             admit(&*self.services.log, &job.inbound, job.message.created_at).await?;
         Ok(())

@@ -14,6 +14,7 @@ use aethon_agent::{
 use aethon_core::agents::AgentBoard;
 use aethon_core::approval::PendingApprovals;
 use aethon_core::assistant::{Assistant, Submitted};
+use aethon_core::document::DocumentReader;
 use aethon_core::event::EventBus;
 use aethon_core::hook::Hook;
 use aethon_core::ids::SessionId;
@@ -74,6 +75,7 @@ pub struct Plan {
     pub board: Option<AgentBoard>,
     pub clock: Option<Arc<ManualClock>>,
     pub web_search: ProviderSearch,
+    pub documents: Option<Arc<dyn DocumentReader>>,
     /// Whether summaries are made in the background too. Off, because they would take their answers from the scripts.
     pub ahead: bool,
 }
@@ -127,6 +129,7 @@ impl House {
         services.bus = bus.clone();
         services.health = health.clone();
         let options = plan.options.with(|options| options.compaction.ahead = plan.ahead);
+        services.documents = plan.documents.unwrap_or(services.documents);
         services.board = plan.board.unwrap_or_default();
         let engine = match plan.specialists {
             Some(source) => Engine::with_specialists(agent, source, services, options),

@@ -16,6 +16,7 @@ mod budget;
 mod compaction;
 mod continuing;
 mod delivery;
+mod documents;
 mod failures;
 mod fallback;
 mod harness;

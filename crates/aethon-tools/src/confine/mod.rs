@@ -37,6 +37,6 @@ pub(crate) use kernel::{ALONE, ControlGroups, hand_over, step, trial};
 #[cfg(target_os = "linux")]
 pub(crate) use mounts::mounted_below;
 #[cfg(target_os = "linux")]
-pub(crate) use sealed::seal;
+pub(crate) use sealed::{close_files, filter_calls};
 pub use support::{Protection, SocketProtection};
 pub use walls::Confinement;

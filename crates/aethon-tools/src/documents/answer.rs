@@ -36,13 +36,13 @@ pub(super) fn parse(answer: Vec<u8>, broken_off: &str) -> Result<DocumentText, U
             Ok(DocumentText { text, notes })
         }
         Some([0, UNREADABLE, why @ ..]) if text.trim().is_empty() => {
-            Err(Unreadable(String::from_utf8_lossy(why).into_owned()))
+            Err(Unreadable::Refused(String::from_utf8_lossy(why).into_owned()))
         }
         Some([0, UNREADABLE, why @ ..]) => {
             let why = String::from_utf8_lossy(why);
             Ok(DocumentText { text, notes: vec![format!("The rest could not be read: {why}.")] })
         }
-        _ if text.trim().is_empty() => Err(Unreadable(broken_off.to_owned())),
+        _ if text.trim().is_empty() => Err(Unreadable::Refused(broken_off.to_owned())),
         _ => Ok(DocumentText { text, notes: vec![format!("The rest could not be read: {broken_off}.")] }),
     }
 }
@@ -58,10 +58,13 @@ mod tests {
         let read = answer("words\n", of_notes(&["One.".into(), "Two.".into()])).unwrap();
         assert_eq!((read.text.as_str(), read.notes.len()), ("words\n", 2));
         assert_eq!(answer("", of_notes(&[])), Ok(DocumentText::default()));
-        assert_eq!(answer("", of_refusal("it needs a password")).unwrap_err().0, "it needs a password");
+        assert_eq!(
+            answer("", of_refusal("it needs a password")).unwrap_err().to_string(),
+            "it needs a password"
+        );
         assert!(answer("words", of_refusal("it is damaged")).unwrap().notes[0].contains("damaged"));
         assert!(answer("words", Vec::new()).unwrap().notes[0].contains("too long"));
-        assert_eq!(answer("", Vec::new()).unwrap_err().0, "it took too long");
+        assert_eq!(answer("", Vec::new()).unwrap_err().to_string(), "it took too long");
         assert!(
             answer("words", b"\0+One".to_vec()).unwrap().notes[0].contains("too long"),
             "its end is missing"

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use aethon_core::document::{DocumentKind, HEAD};
+use aethon_core::document::{DocumentKind, HEAD, is_readable_text};
 use ureq::http::{HeaderMap, header};
 use url::Url;
 
@@ -78,26 +78,20 @@ fn kind_of(media_type: &str) -> Kind {
 }
 
 /// Determines the kind of a body that has arrived, whatever it is labelled: many servers serve a document as a download
-/// and a page as plain text.
-fn kind_by_content(kind: Kind, bytes: &[u8]) -> Kind {
+/// or under the name of another kind, a page as plain text, and a page to sign in under the name of a document.
+fn kind_by_content(media_type: &str, bytes: &[u8]) -> Kind {
     let start = bytes.trim_ascii_start();
     let begins_with = |words: &str| {
         start.get(..words.len()).is_some_and(|head| head.eq_ignore_ascii_case(words.as_bytes()))
     };
-    let document =
-        DocumentKind::of(&bytes[..bytes.len().min(HEAD)], "", "").filter(|kind| !kind.is_textual());
-    match (kind, document) {
-        (Kind::Unknown | Kind::Text, Some(document)) => return Kind::Document(document),
-        // An error page under the name of the document.
-        (Kind::Document(DocumentKind::Pdf), None)
-            if begins_with("<!doctype html") || begins_with("<html") =>
-        {
-            return Kind::Html;
-        }
-        _ => {}
+    let is_page = || begins_with("<!doctype html") || begins_with("<html");
+    let document = DocumentKind::of(&bytes[..bytes.len().min(HEAD)], "", media_type);
+    if let Some(document) = document.filter(|kind| !kind.is_textual()) {
+        return Kind::Document(document);
     }
-    match kind {
-        Kind::Unknown if begins_with("<!doctype html") || begins_with("<html") => Kind::Html,
+    match kind_of(media_type) {
+        Kind::Unknown | Kind::Document(_) if is_page() => Kind::Html,
+        Kind::Document(_) if !bytes.contains(&0) && is_readable_text(bytes) => Kind::Text,
         Kind::Unknown if bytes.contains(&0) => Kind::Binary,
         Kind::Unknown => Kind::Text,
         kind => kind,
@@ -106,7 +100,7 @@ fn kind_by_content(kind: Kind, bytes: &[u8]) -> Kind {
 
 /// Returns the kind of document that a response is, if it is one.
 pub(super) fn document_of(headers: &HeaderMap, body: &Body) -> Option<DocumentKind> {
-    match kind_by_content(kind_of(&media_type(headers)), &body.bytes) {
+    match kind_by_content(&media_type(headers), &body.bytes) {
         Kind::Document(kind) => Some(kind),
         _ => None,
     }
@@ -116,7 +110,7 @@ pub(super) fn document_of(headers: &HeaderMap, body: &Body) -> Option<DocumentKi
 /// while.
 pub(super) fn read(headers: &HeaderMap, body: &Body, address: &Url) -> Result<Readable, String> {
     let media_type = media_type(headers);
-    let kind = kind_by_content(kind_of(&media_type), &body.bytes);
+    let kind = kind_by_content(&media_type, &body.bytes);
     match kind {
         Kind::Html => Ok(html::read(&charset::decode(&body.bytes, &content_type(headers)), address)),
         Kind::Text | Kind::Unknown => {
@@ -145,7 +139,7 @@ mod tests {
     #[test]
     fn the_type_is_determined_by_header_and_content() {
         let check = |media_type: &str, bytes: &[u8], expected: Kind| {
-            assert_eq!(kind_by_content(kind_of(media_type), bytes), expected, "{media_type}");
+            assert_eq!(kind_by_content(media_type, bytes), expected, "{media_type}");
         };
         check("text/html", b"x", Kind::Html);
         check("application/xhtml+xml", b"x", Kind::Html);
@@ -168,6 +162,13 @@ mod tests {
         check("text/rtf", b"{\\rtf1", Kind::Document(DocumentKind::RichText));
         check("text/csv", b"a,b", Kind::Text);
         check("application/pdf", b"<!doctype html>sign in", Kind::Html);
+        check("application/msword", b"<html>sign in", Kind::Html);
+        check("application/msword", b"{\\rtf1", Kind::Document(DocumentKind::RichText));
+        check("application/pdf", b"PK\x03\x04word/", Kind::Document(DocumentKind::Package));
+        check("text/html", b"%PDF-1.7", Kind::Document(DocumentKind::Pdf));
+        check("application/pdf", b"\0\x01%PDF-1.7", Kind::Document(DocumentKind::Pdf));
+        check("application/pdf", b"\x01\x02\xff", Kind::Document(DocumentKind::Pdf));
+        check("application/vnd.ms-excel", b"a;b\n1;2", Kind::Text);
     }
 
     #[test]
