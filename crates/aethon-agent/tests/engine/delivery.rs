@@ -77,7 +77,9 @@ impl Outbox for Rows {
         let rows = self.rows.lock().unwrap();
         let due = rows
             .iter()
-            .filter(|(row, at)| *at <= now && !but.contains(&row.content.channel))
+            .filter(|(row, at)| {
+                *at <= now && (row.content.expires_at <= now || !but.contains(&row.content.channel))
+            })
             .map(|(delivery, _)| delivery.clone());
         Ok(due.take(limit).collect())
     }
@@ -85,6 +87,10 @@ impl Outbox for Rows {
     async fn next_due(&self, but: &[String]) -> Result<Option<Timestamp>> {
         let rows = self.rows.lock().unwrap();
         Ok(rows.iter().filter(|(row, _)| !but.contains(&row.content.channel)).map(|(_, at)| *at).min())
+    }
+
+    async fn has_waiting(&self, _channel: &str, _recipient: &str) -> Result<bool> {
+        Ok(false)
     }
 
     async fn undelivered(&self, _state: DeliveryState, _limit: usize) -> Result<DeliveryPage> {

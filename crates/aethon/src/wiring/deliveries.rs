@@ -42,6 +42,10 @@ impl Outbox for Waking {
         self.outbox.next_due(but).await
     }
 
+    async fn has_waiting(&self, channel: &str, recipient: &str) -> Result<bool> {
+        self.outbox.has_waiting(channel, recipient).await
+    }
+
     async fn settle(&self, id: i64, outcome: DeliveryOutcome) -> Result<()> {
         self.outbox.settle(id, outcome).await
     }

@@ -213,6 +213,10 @@ impl Outbox for FaultyStore {
         self.read("next_due", Outbox::next_due(&*self.base, but)).await
     }
 
+    async fn has_waiting(&self, channel: &str, recipient: &str) -> Result<bool> {
+        self.read("has_waiting", self.base.has_waiting(channel, recipient)).await
+    }
+
     async fn settle(&self, id: i64, outcome: DeliveryOutcome) -> Result<()> {
         self.write("settle", mutants::settle(self, id, outcome)).await
     }
