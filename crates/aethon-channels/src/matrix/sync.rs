@@ -15,7 +15,7 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use super::api::Api;
-use super::context::Context;
+use super::context::{Context, Room};
 use super::inbound::Us;
 use super::{content, invitations, upgrades};
 use crate::rest::encoded;
@@ -157,7 +157,10 @@ impl Session {
                 }
                 continue;
             }
-            let arrival = self.context.arrival((api, intake), room, &event, is_private).await?;
+            let arrival = {
+                let room = Room { id: room, first: &chat, is_private };
+                self.context.arrival((api, intake), room, &event).await?
+            };
             if let Some((arrival, thread)) = arrival {
                 let arrival = upgrades::under_first_name(arrival, room, &chat);
                 intake.arrive(arrival).await?;
