@@ -103,7 +103,7 @@ impl Session {
         for (room, invite) in answer["rooms"]["invite"].as_object().into_iter().flatten() {
             invitations::invited((api, &matrix.moves), intake, &self.us, (room, invite)).await?;
         }
-        invitations::process_invitations(api, intake).await?;
+        invitations::process_invitations((api, &matrix.moves), intake).await?;
         for (room, joined) in answer["rooms"]["join"].as_object().into_iter().flatten() {
             self.note_members(room, joined);
             self.room(matrix, intake, (room, joined)).await?;
@@ -112,6 +112,7 @@ impl Session {
             intake.records().put("matrix", SINCE, next, None).await?;
             (self.since, self.begun) = (Some(next.to_owned()), None);
         }
+        upgrades::retry((api, &matrix.moves), intake).await?;
         Ok(())
     }
 
@@ -136,7 +137,9 @@ impl Session {
                 continue;
             }
             if is_tombstone(&event) {
-                upgrades::replaced((api, &matrix.moves), intake, (room, &event)).await?;
+                if !invitations::is_strangers(intake, room).await? {
+                    upgrades::replaced((api, &matrix.moves), intake, (room, &event)).await?;
+                }
                 continue;
             }
             if event["type"] == "m.room.member" {
