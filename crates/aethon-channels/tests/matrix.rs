@@ -93,24 +93,6 @@ struct Upgrade {
 const NEW: &str = "!new:hs";
 
 impl Homeserver {
-    /// Puts a tombstone into the room, as a state event or as a message that looks like one.
-    fn bury(&self, sender: &str, is_state: bool) {
-        let mut state = self.state.lock().unwrap();
-        let id = state.events.len();
-        let content = json!({"body": "This room has been replaced", "replacement_room": NEW});
-        let mut event = json!({
-            "type": "m.room.tombstone", "event_id": format!("${id}"), "sender": sender,
-            "origin_server_ts": 1_800_000_000_000i64, "content": content,
-        });
-        if is_state {
-            event["state_key"] = json!("");
-            state.upgrade.tombstone = Some(content);
-        }
-        state.events.push(event);
-        drop(state);
-        self.changed.notify_waiters();
-    }
-
     /// Answers what is asked about the two rooms, if it is about an upgrade.
     fn upgrade(&self, method: Method, path: &str, body: &[u8]) -> Option<(u16, Value)> {
         let mut state = self.state.lock().unwrap();

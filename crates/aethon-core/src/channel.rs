@@ -307,11 +307,14 @@ pub struct DeliveryPage {
     pub count: u64,
 }
 
-/// Brings deliveries forward.
+/// Knows what waits for a channel, and brings it forward.
 #[async_trait]
 pub trait WaitingDeliveries: Send + Sync {
     /// Makes everything that waits for this channel due now. Returns how many deliveries that brings forward.
     async fn make_due(&self, channel: &str) -> Result<usize>;
+
+    /// Returns whether a delivery of this channel to this recipient is waiting.
+    async fn has_waiting(&self, channel: &str, recipient: &str) -> Result<bool>;
 }
 
 /// Stores deliveries.
@@ -327,9 +330,6 @@ pub trait Outbox: WaitingDeliveries {
 
     /// Returns when the next one of all channels but these is due, if any is waiting.
     async fn next_due(&self, but: &[String]) -> Result<Option<Timestamp>>;
-
-    /// Returns whether a delivery of this channel to this recipient is waiting.
-    async fn has_waiting(&self, channel: &str, recipient: &str) -> Result<bool>;
 
     /// Records the outcome of an attempt.
     async fn settle(&self, id: i64, outcome: DeliveryOutcome) -> Result<()>;

@@ -40,6 +40,14 @@ impl WaitingDeliveries for Store {
         let (channel, now) = (channel.to_owned(), self.now());
         Ok(self.write(move |sql| Ok(sql.execute(MAKE_DUE, params![channel, now])?)).await?)
     }
+
+    async fn has_waiting(&self, channel: &str, recipient: &str) -> CoreResult<bool> {
+        const WAITING: &str = "SELECT 1 FROM outbox INDEXED BY outbox_recipient
+            WHERE channel = ?1 AND recipient = ?2 AND recipient IS NOT NULL AND due_at IS NOT NULL LIMIT 1";
+        let (channel, recipient) = (channel.to_owned(), recipient.to_owned());
+        let read = move |sql: &Sql<'_>| Ok(sql.first(WAITING, [&channel, &recipient], |_| Ok(()))?.is_some());
+        Ok(self.read(read).await?)
+    }
 }
 
 #[async_trait]
@@ -60,14 +68,6 @@ impl Outbox for Store {
         let but = to_json(&but)?;
         let next = self.read(move |sql| Ok(sql.first(NEXT_DUE, [&but], |row| row.get::<_, i64>(0))?)).await?;
         Ok(next.map(from_millis))
-    }
-
-    async fn has_waiting(&self, channel: &str, recipient: &str) -> CoreResult<bool> {
-        const WAITING: &str = "SELECT 1 FROM outbox INDEXED BY outbox_recipient
-            WHERE channel = ?1 AND recipient = ?2 AND recipient IS NOT NULL AND due_at IS NOT NULL LIMIT 1";
-        let (channel, recipient) = (channel.to_owned(), recipient.to_owned());
-        let read = move |sql: &Sql<'_>| Ok(sql.first(WAITING, [&channel, &recipient], |_| Ok(()))?.is_some());
-        Ok(self.read(read).await?)
     }
 
     async fn settle(&self, id: i64, outcome: DeliveryOutcome) -> CoreResult<()> {

@@ -65,6 +65,10 @@ impl WaitingDeliveries for Rows {
         let waiting = rows.iter_mut().filter(|(row, _)| row.content.channel == channel);
         Ok(waiting.map(|(_, at)| *at = (*at).min(now())).count())
     }
+
+    async fn has_waiting(&self, _channel: &str, _recipient: &str) -> Result<bool> {
+        Ok(false)
+    }
 }
 
 #[async_trait]
@@ -87,10 +91,6 @@ impl Outbox for Rows {
     async fn next_due(&self, but: &[String]) -> Result<Option<Timestamp>> {
         let rows = self.rows.lock().unwrap();
         Ok(rows.iter().filter(|(row, _)| !but.contains(&row.content.channel)).map(|(_, at)| *at).min())
-    }
-
-    async fn has_waiting(&self, _channel: &str, _recipient: &str) -> Result<bool> {
-        Ok(false)
     }
 
     async fn undelivered(&self, _state: DeliveryState, _limit: usize) -> Result<DeliveryPage> {

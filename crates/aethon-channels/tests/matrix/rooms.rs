@@ -2,6 +2,26 @@
 
 use super::*;
 
+impl Homeserver {
+    /// Puts a tombstone into the room, as a state event or as a message that looks like one.
+    fn bury(&self, sender: &str, is_state: bool) {
+        let mut state = self.state.lock().unwrap();
+        let id = state.events.len();
+        let content = json!({"body": "This room has been replaced", "replacement_room": NEW});
+        let mut event = json!({
+            "type": "m.room.tombstone", "event_id": format!("${id}"), "sender": sender,
+            "origin_server_ts": 1_800_000_000_000i64, "content": content,
+        });
+        if is_state {
+            event["state_key"] = json!("");
+            state.upgrade.tombstone = Some(content);
+        }
+        state.events.push(event);
+        drop(state);
+        self.changed.notify_waiters();
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn rooms_of_allowed_inviters_are_joined_and_groups_need_a_mention() {
     let stage = Stage::new();

@@ -24,6 +24,10 @@ impl WaitingDeliveries for Waking {
         self.wake.ring();
         Ok(count)
     }
+
+    async fn has_waiting(&self, channel: &str, recipient: &str) -> Result<bool> {
+        self.outbox.has_waiting(channel, recipient).await
+    }
 }
 
 #[async_trait]
@@ -40,10 +44,6 @@ impl Outbox for Waking {
 
     async fn next_due(&self, but: &[String]) -> Result<Option<Timestamp>> {
         self.outbox.next_due(but).await
-    }
-
-    async fn has_waiting(&self, channel: &str, recipient: &str) -> Result<bool> {
-        self.outbox.has_waiting(channel, recipient).await
     }
 
     async fn settle(&self, id: i64, outcome: DeliveryOutcome) -> Result<()> {

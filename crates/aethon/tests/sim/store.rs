@@ -197,6 +197,10 @@ impl WaitingDeliveries for FaultyStore {
     async fn make_due(&self, channel: &str) -> Result<usize> {
         self.write("make_due", self.base.make_due(channel)).await
     }
+
+    async fn has_waiting(&self, channel: &str, recipient: &str) -> Result<bool> {
+        self.read("has_waiting", self.base.has_waiting(channel, recipient)).await
+    }
 }
 
 #[async_trait]
@@ -211,10 +215,6 @@ impl Outbox for FaultyStore {
 
     async fn next_due(&self, but: &[String]) -> Result<Option<Timestamp>> {
         self.read("next_due", Outbox::next_due(&*self.base, but)).await
-    }
-
-    async fn has_waiting(&self, channel: &str, recipient: &str) -> Result<bool> {
-        self.read("has_waiting", self.base.has_waiting(channel, recipient)).await
     }
 
     async fn settle(&self, id: i64, outcome: DeliveryOutcome) -> Result<()> {

@@ -27,6 +27,14 @@ impl WaitingDeliveries for MemoryStore {
         }
         Ok(count)
     }
+
+    async fn has_waiting(&self, channel: &str, recipient: &str) -> Result<bool> {
+        let tables = self.enter("has_waiting")?;
+        Ok(tables.deliveries.iter().filter(|row| row.due_at.is_some()).any(|row| {
+            let content = &row.delivery.content;
+            content.channel == channel && content.recipient.as_deref() == Some(recipient)
+        }))
+    }
 }
 
 #[async_trait]
@@ -72,14 +80,6 @@ impl Outbox for MemoryStore {
         let tables = self.enter("next_due")?;
         let rows = tables.deliveries.iter().filter(|row| !but.contains(&row.delivery.content.channel));
         Ok(rows.filter_map(|row| row.due_at).min())
-    }
-
-    async fn has_waiting(&self, channel: &str, recipient: &str) -> Result<bool> {
-        let tables = self.enter("has_waiting")?;
-        Ok(tables.deliveries.iter().filter(|row| row.due_at.is_some()).any(|row| {
-            let content = &row.delivery.content;
-            content.channel == channel && content.recipient.as_deref() == Some(recipient)
-        }))
     }
 
     async fn settle(&self, id: i64, outcome: DeliveryOutcome) -> Result<()> {
