@@ -84,33 +84,17 @@ struct Upgrade {
     created: Option<(String, String)>,
     /// Whether the new room lets us in.
     is_open: bool,
+    /// Whether the server of the new room does not answer.
+    is_down: bool,
     /// Messages in the new room.
-    sent: Vec<String>,
+    sent: Vec<Value>,
 }
 
 const NEW: &str = "!new:hs";
 
 impl Homeserver {
-    /// Puts a tombstone into the room, as a state event or as a message that looks like one.
-    fn bury(&self, sender: &str, is_state: bool) {
-        let mut state = self.state.lock().unwrap();
-        let id = state.events.len();
-        let content = json!({"body": "This room has been replaced", "replacement_room": NEW});
-        let mut event = json!({
-            "type": "m.room.tombstone", "event_id": format!("${id}"), "sender": sender,
-            "origin_server_ts": 1_800_000_000_000i64, "content": content,
-        });
-        if is_state {
-            event["state_key"] = json!("");
-            state.upgrade.tombstone = Some(content);
-        }
-        state.events.push(event);
-        drop(state);
-        self.changed.notify_waiters();
-    }
-
     /// Answers what is asked about the two rooms, if it is about an upgrade.
-    fn upgrade(&self, method: Method, path: &str) -> Option<(u16, Value)> {
+    fn upgrade(&self, method: Method, path: &str, body: &[u8]) -> Option<(u16, Value)> {
         let mut state = self.state.lock().unwrap();
         let upgrade = &mut state.upgrade;
         let none = || (404, json!({"errcode": "M_NOT_FOUND"}));
@@ -128,12 +112,14 @@ impl Homeserver {
                 }
                 None => none(),
             },
+            (Method::Get, "rooms/!new:hs/event/%24began-there") => (200, json!({})),
             (Method::Get, path) if path.starts_with("rooms/!new:hs/event/") => none(),
+            (Method::Post, "join/!new:hs") if upgrade.is_down => (502, json!({"errcode": "M_UNKNOWN"})),
             (Method::Post, "join/!new:hs") if upgrade.is_open => (200, json!({"room_id": NEW})),
             (Method::Post, "join/!new:hs") => (403, json!({"errcode": "M_FORBIDDEN"})),
             (Method::Put, path) if path.starts_with("rooms/!new:hs/send/") => {
                 let event = format!("${}", path.rsplit('/').next().unwrap());
-                upgrade.sent.push(event.clone());
+                upgrade.sent.push(serde_json::from_slice(body).unwrap());
                 (200, json!({"event_id": event}))
             }
             _ => return None,
@@ -290,7 +276,7 @@ impl Exchange for Homeserver {
             let body = Box::pin(stream::iter([Ok(b"good morning".to_vec().into())]));
             return Ok(ExchangeResponse { status: 200, headers: Vec::new(), body });
         }
-        let upgrade = self.upgrade(request.method, path);
+        let upgrade = self.upgrade(request.method, path, &request.body);
         let (status, answer) = match (request.method, path) {
             _ if is_ours && upgrade.is_some() => upgrade.unwrap(),
             _ if !is_ours => (401, json!({"errcode": "M_UNKNOWN_TOKEN"})),

@@ -18,6 +18,7 @@ use std::time::Duration;
 
 use aethon_channels::whatsapp::{self, Options};
 use aethon_channels::{Messenger, Rules};
+use aethon_core::assistant::Assistant as _;
 use aethon_core::channel::{
     CallbackOutcome, Channel, ChannelRecords as _, ChannelState, Delivery, NewDelivery,
 };
@@ -524,12 +525,9 @@ async fn a_message_is_acknowledged_while_it_is_answered() {
             .collect()
     };
     assert_eq!(reactions(), [json!({"message_id": "w1", "emoji": "\u{1f440}"})]);
-    bench
-        .stage
-        .assistant
-        .surface()
-        .unwrap()
-        .emit(&TurnId::existing("t"), TurnEvent::Done(Arc::new(common::reply())));
+    let assistant = &bench.stage.assistant;
+    let turn = assistant.activity().remove(0).turn;
+    assistant.surface().unwrap().emit(&turn, TurnEvent::Done(Arc::new(common::reply())));
     tokio::time::sleep(Duration::from_secs(10)).await;
     assert_eq!(reactions()[1], json!({"message_id": "w1", "emoji": ""}));
     trigger.trigger();

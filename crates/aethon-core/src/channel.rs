@@ -307,11 +307,14 @@ pub struct DeliveryPage {
     pub count: u64,
 }
 
-/// Brings deliveries forward.
+/// Knows what waits for a channel, and brings it forward.
 #[async_trait]
 pub trait WaitingDeliveries: Send + Sync {
     /// Makes everything that waits for this channel due now. Returns how many deliveries that brings forward.
     async fn make_due(&self, channel: &str) -> Result<usize>;
+
+    /// Returns whether a delivery of this channel to this recipient is waiting.
+    async fn has_waiting(&self, channel: &str, recipient: &str) -> Result<bool>;
 }
 
 /// Stores deliveries.
@@ -321,7 +324,8 @@ pub trait Outbox: WaitingDeliveries {
     async fn enqueue(&self, session: &SessionId, turn: &TurnId, content: NewDelivery) -> Result<i64>;
 
     /// Returns due deliveries of all channels but these, oldest first, but for each recipient only the first. A delivery
-    /// behind another one to the same recipient is not due before that.
+    /// behind another one to the same recipient is not due before that. Of the excluded channels, those are returned that have
+    /// expired: they are to be given up, whether the channel takes deliveries or not.
     async fn due(&self, now: Timestamp, limit: usize, but: &[String]) -> Result<Vec<Delivery>>;
 
     /// Returns when the next one of all channels but these is due, if any is waiting.

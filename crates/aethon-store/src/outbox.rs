@@ -27,7 +27,7 @@ const DUE: &str =
     "SELECT id, session, turn, channel, recipient, text, expires_at, attempts, attachments, outside, is_reply
     FROM outbox
     WHERE id IN (SELECT min(id) FROM outbox INDEXED BY outbox_due WHERE due_at <= ?1
-            AND channel NOT IN (SELECT value FROM json_each(?3))
+            AND (expires_at <= ?1 OR channel NOT IN (SELECT value FROM json_each(?3)))
         GROUP BY channel, coalesce(recipient, id)) ORDER BY id LIMIT ?2";
 const NEXT_DUE: &str = "SELECT due_at FROM outbox INDEXED BY outbox_due WHERE due_at IS NOT NULL
     AND channel NOT IN (SELECT value FROM json_each(?1)) ORDER BY due_at LIMIT 1";
@@ -39,6 +39,14 @@ impl WaitingDeliveries for Store {
             "UPDATE outbox INDEXED BY outbox_due SET due_at = ?2 WHERE due_at > ?2 AND channel = ?1";
         let (channel, now) = (channel.to_owned(), self.now());
         Ok(self.write(move |sql| Ok(sql.execute(MAKE_DUE, params![channel, now])?)).await?)
+    }
+
+    async fn has_waiting(&self, channel: &str, recipient: &str) -> CoreResult<bool> {
+        const WAITING: &str = "SELECT 1 FROM outbox INDEXED BY outbox_recipient
+            WHERE channel = ?1 AND recipient = ?2 AND recipient IS NOT NULL AND due_at IS NOT NULL LIMIT 1";
+        let (channel, recipient) = (channel.to_owned(), recipient.to_owned());
+        let read = move |sql: &Sql<'_>| Ok(sql.first(WAITING, [&channel, &recipient], |_| Ok(()))?.is_some());
+        Ok(self.read(read).await?)
     }
 }
 

@@ -65,6 +65,10 @@ impl WaitingDeliveries for Rows {
         let waiting = rows.iter_mut().filter(|(row, _)| row.content.channel == channel);
         Ok(waiting.map(|(_, at)| *at = (*at).min(now())).count())
     }
+
+    async fn has_waiting(&self, _channel: &str, _recipient: &str) -> Result<bool> {
+        Ok(false)
+    }
 }
 
 #[async_trait]
@@ -77,7 +81,9 @@ impl Outbox for Rows {
         let rows = self.rows.lock().unwrap();
         let due = rows
             .iter()
-            .filter(|(row, at)| *at <= now && !but.contains(&row.content.channel))
+            .filter(|(row, at)| {
+                *at <= now && (row.content.expires_at <= now || !but.contains(&row.content.channel))
+            })
             .map(|(delivery, _)| delivery.clone());
         Ok(due.take(limit).collect())
     }

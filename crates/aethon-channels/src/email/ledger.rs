@@ -93,7 +93,9 @@ impl Ledger {
             return Verdict::Answer;
         }
         let said = normalised(mail.letter);
-        let text = short_digest(&said);
+        // Other files are another mail, whatever their names.
+        let files = mail.letter.files.iter().map(|file| short_digest_of(&file.bytes));
+        let text = short_digest(&files.fold(said.clone(), |said, file| format!("{said} {file}")));
         let subject = bare_subject(&mail.letter.subject).to_lowercase();
         let thread = self.thread(mail, now).unwrap_or_else(|| mail.chat.to_owned());
         let is_recent = |answered: &&Answered| age(answered.at) < HOUR.as_secs();
@@ -157,13 +159,18 @@ fn normalised(letter: &Letter) -> String {
 }
 
 fn short_digest(text: &str) -> String {
-    digest(&SHA256, text.as_bytes()).as_ref().iter().take(8).map(|byte| format!("{byte:02x}")).collect()
+    short_digest_of(text.as_bytes())
+}
+
+fn short_digest_of(bytes: &[u8]) -> String {
+    digest(&SHA256, bytes).as_ref().iter().take(8).map(|byte| format!("{byte:02x}")).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::email::head::Head;
+    use crate::email::parts::File;
 
     const START: i64 = 1_800_000_000;
 
@@ -217,6 +224,23 @@ mod tests {
         let mut bench = Bench::new();
         let yes = letter("Re: plan", "Yes", Some("1"));
         assert_eq!((0..4).filter(|_| bench.answers("a", &yes)).count(), 2, "people say yes twice");
+    }
+
+    #[test]
+    fn same_words_with_other_files_are_another_mail() {
+        let mut bench = Bench::new();
+        let with = |bytes: &str| {
+            let mut letter = letter("Re: plan", "Here is the scan of today.", Some("1"));
+            letter.files.push(File {
+                name: "scan.pdf".into(),
+                mime: "application/pdf".into(),
+                bytes: bytes.into(),
+                is_quoted: false,
+            });
+            letter
+        };
+        assert!(bench.answers("a", &with("one")) && bench.answers("a", &with("two")));
+        assert!(!bench.answers("a", &with("two")));
     }
 
     #[test]

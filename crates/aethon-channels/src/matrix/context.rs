@@ -20,6 +20,16 @@ const PAGE: usize = 20;
 /// How long it is remembered how far the conversation knows a thread.
 const REMEMBERED: SignedDuration = SignedDuration::from_hours(30 * 24);
 
+/// A room.
+#[derive(Clone, Copy)]
+pub(super) struct Room<'r> {
+    pub(super) id: &'r str,
+    /// The room in which its conversation began, by which lists name it.
+    pub(super) first: &'r str,
+    /// Whether only we and one other person are in it.
+    pub(super) is_private: bool,
+}
+
 /// What was looked up, and who we are.
 pub(super) struct Context {
     us: Us,
@@ -61,9 +71,8 @@ impl Context {
     pub(super) async fn arrival(
         &mut self,
         (api, intake): (&Api, &Intake),
-        room: &str,
+        room: Room<'_>,
         event: &Value,
-        is_private: bool,
     ) -> Result<Option<(Arrival, Option<ThreadMark>)>, Stop> {
         let Some(sender) = event["sender"].as_str() else { return Ok(None) };
         if sender == self.us.id {
@@ -71,7 +80,7 @@ impl Context {
             return Ok(None);
         }
         let (event, replaces) = edits::unfolded(event);
-        let found = self.read((api, intake), room, (&event, sender), is_private).await?;
+        let found = self.read((api, intake), room, (&event, sender)).await?;
         Ok(found.map(|(arrival, thread)| (Arrival { replaces, ..arrival }, thread)))
     }
 
@@ -79,11 +88,10 @@ impl Context {
     async fn read(
         &mut self,
         (api, intake): (&Api, &Intake),
-        room: &str,
+        Room { id: room, first, is_private }: Room<'_>,
         (event, sender): (&Value, &str),
-        is_private: bool,
     ) -> Result<Option<(Arrival, Option<ThreadMark>)>, Stop> {
-        let group = (!is_private).then(|| room.to_owned());
+        let group = (!is_private).then(|| first.to_owned());
         let sender = Sender { id: sender.to_owned(), name: None, group };
         // Nothing is looked up for strangers.
         if !intake.may_write(&sender).await? {

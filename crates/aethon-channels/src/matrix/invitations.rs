@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::api::Api;
 use super::upgrades::{self, Moves};
 use crate::rest::encoded;
-use crate::talk::{Failure, Fault, Intake, Sender, Stop};
+use crate::talk::{Fault, Intake, Sender, Stop};
 
 /// Where invitations of strangers are stored, by room.
 const INVITED: &str = "invited:";
@@ -36,10 +36,12 @@ pub(super) async fn invited(
         return Ok(());
     };
     if intake.may_write(&somebody(inviter)).await? {
-        join(api, room).await?;
-        return Ok(());
+        if join((api, moves), room).await? == Outcome::Settled {
+            return Ok(());
+        }
+    } else {
+        intake.note_knock(inviter);
     }
-    intake.note_knock(inviter);
     if intake.records().list("matrix", INVITED, MAX_INVITED).await?.len() < MAX_INVITED {
         let until = Some(intake.now() + REMEMBERED);
         intake.records().put("matrix", &format!("{INVITED}{room}"), inviter, until).await?;
@@ -47,8 +49,13 @@ pub(super) async fn invited(
     Ok(())
 }
 
+/// Returns whether we are in a room only until it is clear whether the stranger who invited us is paired.
+pub(super) async fn is_strangers(intake: &Intake, room: &str) -> Result<bool, Stop> {
+    Ok(intake.records().get("matrix", &format!("{STRANGE}{room}")).await?.is_some())
+}
+
 /// Joins rooms of strangers who can be paired now, and leaves those of strangers who were not paired.
-pub(super) async fn process_invitations(api: &Api, intake: &Intake) -> Result<(), Stop> {
+pub(super) async fn process_invitations((api, moves): (&Api, &Moves), intake: &Intake) -> Result<(), Stop> {
     let mut strange = 0;
     for (name, note) in intake.records().list("matrix", STRANGE, MAX_INVITED).await? {
         let Some((room, (stranger, joined_at))) = name.strip_prefix(STRANGE).zip(read(&note)) else {
@@ -59,13 +66,16 @@ pub(super) async fn process_invitations(api: &Api, intake: &Intake) -> Result<()
             strange += 1;
             continue;
         }
-        if !is_known {
-            leave(api, room).await?;
+        if !is_known && (moves.is_postponed(room) || leave((api, moves), room).await? == Outcome::Later) {
+            strange += 1;
+            continue;
         }
         intake.records().take("matrix", &name).await?;
     }
     for (name, inviter) in intake.records().list("matrix", INVITED, MAX_INVITED).await? {
-        let Some(room) = name.strip_prefix(INVITED) else { continue };
+        let Some(room) = name.strip_prefix(INVITED).filter(|room| !moves.is_postponed(room)) else {
+            continue;
+        };
         let is_known = intake.may_write(&somebody(&inviter)).await?;
         if !is_known && (strange >= MAX_STRANGE || !intake.awaits(&inviter, None).await?) {
             continue;
@@ -76,33 +86,60 @@ pub(super) async fn process_invitations(api: &Api, intake: &Intake) -> Result<()
             let note = format!("{} {inviter}", intake.now().as_second());
             intake.records().put("matrix", &format!("{STRANGE}{room}"), &note, None).await?;
         }
-        join(api, room).await?;
-        intake.records().take("matrix", &name).await?;
+        if join((api, moves), room).await? == Outcome::Settled {
+            intake.records().take("matrix", &name).await?;
+        }
     }
     Ok(())
 }
 
-async fn join(api: &Api, room: &str) -> Result<(), Stop> {
-    match api.post(&format!("/_matrix/client/v3/rooms/{}/join", encoded(room)), &json!({})).await {
+/// What became of joining or leaving a room.
+#[derive(Debug, PartialEq, Eq)]
+enum Outcome {
+    /// It was done, or cannot be.
+    Settled,
+    /// It is not clear yet: its server may not answer.
+    Later,
+}
+
+async fn join((api, moves): (&Api, &Moves), room: &str) -> Result<Outcome, Stop> {
+    let path = format!("/_matrix/client/v3/rooms/{}/join", encoded(room));
+    match api.post(&path, &json!({})).await.map_err(Fault::from) {
         Ok(_) => tracing::info!(channel = "matrix", room, "an invitation was accepted"),
-        Err(Failure::Fault(Fault::Refused(message))) => {
+        Err(Fault::Refused(message)) => {
             tracing::warn!(channel = "matrix", room, message, "an invitation could not be accepted");
         }
-        Err(failure) => return Err(failure.into()),
+        Err(fault) => return postpone(moves, room, fault),
     }
-    Ok(())
+    Ok(Outcome::Settled)
 }
 
-async fn leave(api: &Api, room: &str) -> Result<(), Stop> {
-    match api.leave(room).await {
+async fn leave((api, moves): (&Api, &Moves), room: &str) -> Result<Outcome, Stop> {
+    match api.leave(room).await.map_err(Fault::from) {
         Ok(_) => tracing::info!(channel = "matrix", room, "a room was left"),
         // We are no longer a member.
-        Err(Failure::Fault(Fault::Refused(message))) => {
+        Err(Fault::Refused(message)) => {
             tracing::debug!(channel = "matrix", room, message, "a room could not be left");
         }
-        Err(failure) => return Err(failure.into()),
+        Err(fault) => return postpone(moves, room, fault),
     }
-    Ok(())
+    Ok(Outcome::Settled)
+}
+
+/// Leaves a room as it is for a while. The messages of other rooms do not wait for it.
+fn postpone(moves: &Moves, room: &str, fault: Fault) -> Result<Outcome, Stop> {
+    if let fault @ Fault::Identity(_) = fault {
+        return Err(fault.into());
+    }
+    moves.postpone(room);
+    let message = fault.message();
+    tracing::warn!(
+        channel = "matrix",
+        room,
+        message,
+        "a room could not be joined or left; trying again later"
+    );
+    Ok(Outcome::Later)
 }
 
 fn read(note: &str) -> Option<(&str, Timestamp)> {

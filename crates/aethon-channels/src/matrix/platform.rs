@@ -1,6 +1,7 @@
 //! Matrix as a platform: sending with a transaction id, editing, typing, downloading.
 
-use std::sync::Arc;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use aethon_core::channel::ChannelRecords;
@@ -31,17 +32,22 @@ const MAX_TEXT: usize = 8000;
 const PACE: Duration = Duration::from_millis(1500);
 /// How long the typing indicator stays, in milliseconds.
 const TYPING: u64 = 6000;
+/// Of how many threads it is remembered whether they stayed behind.
+const MAX_ROOTS: usize = 500;
 
 pub(super) struct Matrix {
     pub(super) api: Api,
     pub(super) moves: Moves,
     /// Our account, once it is known.
     us: tokio::sync::OnceCell<String>,
+    /// Whether the roots of threads are in the present rooms of their conversations.
+    roots: Mutex<BTreeMap<String, bool>>,
 }
 
 impl Matrix {
     pub(super) fn new(options: Options, records: Arc<dyn ChannelRecords>) -> Self {
-        Self { api: Api::new(options), moves: Moves::new(records), us: tokio::sync::OnceCell::new() }
+        let (us, roots) = (tokio::sync::OnceCell::new(), Mutex::default());
+        Self { api: Api::new(options), moves: Moves::new(records), us, roots }
     }
 
     async fn send(&self, chat: &str, content: &Value, key: &str) -> std::result::Result<String, Fault> {
@@ -97,10 +103,26 @@ impl Matrix {
         Ok(content)
     }
 
-    /// Returns the room and the thread of a recipient. Threads stay behind when a room is upgraded.
-    fn place<'c>(&self, chat: &'c str) -> (&'c str, Option<&'c str>) {
+    /// Returns the room and the thread of a recipient. Threads that began before a room was upgraded stay behind.
+    async fn place<'c>(&self, chat: &'c str) -> std::result::Result<(&'c str, Option<&'c str>), Fault> {
         let (room, thread) = place(chat);
-        (room, thread.filter(|_| !self.moves.has_moved(room)))
+        let Some(root) = thread.filter(|_| self.moves.has_moved(room)) else { return Ok((room, thread)) };
+        let now = self.moves.now(room);
+        let name = format!("{now}{root}");
+        let known = self.roots.lock().unwrap_or_else(PoisonError::into_inner).get(&name).copied();
+        let is_there = match known {
+            Some(is_there) => is_there,
+            None => {
+                let is_there = self.is_there(&now, root).await?;
+                let mut roots = self.roots.lock().unwrap_or_else(PoisonError::into_inner);
+                if roots.len() >= MAX_ROOTS {
+                    roots.clear();
+                }
+                roots.insert(name, is_there);
+                is_there
+            }
+        };
+        Ok((room, thread.filter(|_| is_there)))
     }
 
     async fn us(&self) -> std::result::Result<&String, Fault> {
@@ -181,7 +203,7 @@ impl Platform for Matrix {
     }
 
     async fn post(&self, chat: &str, content: Content<'_>, key: &str) -> std::result::Result<String, Fault> {
-        let (room, thread) = self.place(chat);
+        let (room, thread) = self.place(chat).await?;
         let content = in_thread(self.content(content).await?, thread);
         self.send(room, &content, key).await
     }
@@ -193,7 +215,7 @@ impl Platform for Matrix {
         key: &str,
         question: &str,
     ) -> std::result::Result<String, Fault> {
-        let (room, thread) = self.place(chat);
+        let (room, thread) = self.place(chat).await?;
         let content = in_thread(form::replying(self.content(content).await?, question), thread);
         self.send(room, &content, key).await
     }

@@ -15,7 +15,7 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use super::api::Api;
-use super::context::Context;
+use super::context::{Context, Room};
 use super::inbound::Us;
 use super::{content, invitations, upgrades};
 use crate::rest::encoded;
@@ -103,7 +103,7 @@ impl Session {
         for (room, invite) in answer["rooms"]["invite"].as_object().into_iter().flatten() {
             invitations::invited((api, &matrix.moves), intake, &self.us, (room, invite)).await?;
         }
-        invitations::process_invitations(api, intake).await?;
+        invitations::process_invitations((api, &matrix.moves), intake).await?;
         for (room, joined) in answer["rooms"]["join"].as_object().into_iter().flatten() {
             self.note_members(room, joined);
             self.room(matrix, intake, (room, joined)).await?;
@@ -112,6 +112,7 @@ impl Session {
             intake.records().put("matrix", SINCE, next, None).await?;
             (self.since, self.begun) = (Some(next.to_owned()), None);
         }
+        upgrades::retry((api, &matrix.moves), intake).await?;
         Ok(())
     }
 
@@ -136,7 +137,9 @@ impl Session {
                 continue;
             }
             if is_tombstone(&event) {
-                upgrades::replaced((api, &matrix.moves), intake, (room, &event)).await?;
+                if !invitations::is_strangers(intake, room).await? {
+                    upgrades::replaced((api, &matrix.moves), intake, (room, &event)).await?;
+                }
                 continue;
             }
             if event["type"] == "m.room.member" {
@@ -157,7 +160,10 @@ impl Session {
                 }
                 continue;
             }
-            let arrival = self.context.arrival((api, intake), room, &event, is_private).await?;
+            let arrival = {
+                let room = Room { id: room, first: &chat, is_private };
+                self.context.arrival((api, intake), room, &event).await?
+            };
             if let Some((arrival, thread)) = arrival {
                 let arrival = upgrades::under_first_name(arrival, room, &chat);
                 intake.arrive(arrival).await?;

@@ -18,6 +18,13 @@ pub(super) fn is_listed_by_id(rules: &Rules, id: &str) -> bool {
     rules.allowed.get().iter().any(|entry| is_id(rules, entry, id))
 }
 
+/// Returns whether the owner's list has an entry that is not an id, so that an id alone does not say that its sender is not listed.
+/// Of the ids of people, only those of Matrix begin like that, and they have a colon.
+pub(super) fn lists_names_or_groups(rules: &Rules) -> bool {
+    let is_name = |entry: &str| entry.starts_with('@') && !entry.contains(':');
+    rules.allowed.get().iter().any(|entry| entry.starts_with(['!', '-']) || is_name(entry))
+}
+
 /// Returns whether the sender is an owner.
 pub(super) fn is_owner(rules: &Rules, sender: &Sender) -> bool {
     rules.owners.as_ref().is_none_or(|owners| owners.iter().any(|owner| names(rules, owner, sender)))
@@ -60,6 +67,19 @@ mod tests {
         check(&["@ada"], "1", None, None, false);
         check(&["-100"], "1", None, Some("-100"), true);
         check(&["-100"], "1", None, None, false);
+    }
+
+    #[test]
+    fn lists_of_ids_are_told_from_those_with_names_or_groups() {
+        let check = |allowed: &[&str], expected: bool| {
+            let allowed = Live::new(allowed.iter().map(|&entry| entry.to_owned()).collect());
+            assert_eq!(lists_names_or_groups(&Rules { allowed, ..rules() }), expected);
+        };
+        check(&[], false);
+        check(&["1", "U024BE7LH", "@ada:hs", "ada@x.example"], false);
+        check(&["1", "@ada"], true);
+        check(&["-100"], true);
+        check(&["!r:hs"], true);
     }
 
     #[test]

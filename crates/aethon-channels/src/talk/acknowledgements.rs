@@ -28,8 +28,9 @@ const MAX_WAIT: Duration = Duration::from_secs(10);
 const HEAD_START: Duration = Duration::from_secs(1);
 /// How often a removal is tried.
 const MAX_TRIES: usize = 4;
-/// How long after a start what an earlier run left is removed.
+/// How long after a start what an earlier run left is removed, and how often what could not be removed is tried again.
 const SETTLED: Duration = Duration::from_secs(15);
+const AGAIN: Duration = Duration::from_secs(300);
 /// How long it is remembered that a message has a reaction.
 const REMEMBERED: SignedDuration = SignedDuration::from_hours(7 * 24);
 /// Where that is stored.
@@ -40,8 +41,8 @@ const MAX_COUNT: usize = 500;
 /// The reactions of a channel.
 pub(super) struct Acknowledgements {
     outlet: Arc<RateLimitedSender>,
-    /// The messages that have one, or soon will, and whether its turn has ended.
-    open: Mutex<HashMap<String, watch::Sender<bool>>>,
+    /// The messages that have one, or soon will, and the turns that answer them; `None` once that has ended.
+    open: Mutex<HashMap<String, watch::Sender<Option<TurnId>>>>,
     tasks: Mutex<JoinSet<()>>,
     /// Whether the platform lets us add none at all.
     is_off: AtomicBool,
@@ -61,36 +62,47 @@ impl Acknowledgements {
         Self { outlet, open: Mutex::default(), tasks: Mutex::default(), is_off: AtomicBool::new(false) }
     }
 
-    /// Adds a reaction to the message that began a turn.
+    /// Adds a reaction to the message that began a turn. If the turn takes the place of another one, it stays.
     pub(super) fn begin(self: &Arc<Self>, chat: &str, message: &str, turn: &TurnId) {
         if !self.outlet.rules.acknowledges || self.is_off.load(Ordering::Relaxed) {
             return;
         }
-        let ended = {
+        let mut answering = {
             let mut open = lock(&self.open);
-            if open.len() >= MAX_COUNT || open.contains_key(message) {
+            if let Some(answering) = open.get(message) {
+                answering.send_replace(Some(turn.clone()));
                 return;
             }
-            let ended = watch::Sender::new(false);
-            let receiver = ended.subscribe();
-            open.insert(message.to_owned(), ended);
+            if open.len() >= MAX_COUNT {
+                return;
+            }
+            let answering = watch::Sender::new(Some(turn.clone()));
+            let receiver = answering.subscribe();
+            open.insert(message.to_owned(), answering);
             receiver
         };
         let stored = Stored { chat: chat.to_owned(), turn: turn.to_string(), reference: None };
         let (all, message) = (self.clone(), message.to_owned());
         self.spawn(async move {
-            all.hold(&message, stored, ended).await;
-            lock(&all.open).remove(&message);
+            loop {
+                let was_added = all.hold(&message, stored.clone(), &mut answering).await;
+                let mut open = lock(&all.open);
+                // Another turn may have begun to answer it while the reaction was removed.
+                if !was_added || answering.borrow().is_none() || answering.has_changed().is_err() {
+                    open.remove(&message);
+                    return;
+                }
+            }
         });
     }
 
-    /// Removes the reaction of a message, whose turn has ended.
-    pub(super) fn end(self: &Arc<Self>, message: &str) {
+    /// Removes the reaction of a message, whose turn has ended. If another turn has taken its place, that still answers it.
+    pub(super) fn end(self: &Arc<Self>, message: &str, turn: &TurnId) {
         if !self.outlet.rules.acknowledges {
             return;
         }
-        if let Some(ended) = lock(&self.open).get(message) {
-            ended.send_replace(true);
+        if let Some(answering) = lock(&self.open).get(message) {
+            answering.send_if_modified(|answering| answering.take_if(|other| other == turn).is_some());
             return;
         }
         // It was added before a restart.
@@ -105,17 +117,31 @@ impl Acknowledgements {
         });
     }
 
-    /// Removes what an earlier run left on messages that no turn answers any more.
+    /// Removes what an earlier run left on messages that no turn answers any more, and what could not be removed in an outage,
+    /// while it is polled.
     pub(super) async fn clear_left(self: &Arc<Self>, assistant: &dyn Assistant) {
-        sleep(SETTLED).await;
         let channel = self.outlet.channel();
-        let left = self.outlet.services.records.list(channel, RECORDS, MAX_COUNT).await.unwrap_or_default();
-        for (name, stored) in left {
-            let Some(message) = name.strip_prefix(RECORDS) else { continue };
-            let Ok(stored) = serde_json::from_str::<Stored>(&stored) else { continue };
-            let is_active = assistant.activity().iter().any(|active| active.turn.as_str() == stored.turn);
-            if !is_active && !lock(&self.open).contains_key(message) {
-                self.remove(message, &stored).await;
+        let mut pause = SETTLED;
+        loop {
+            sleep(std::mem::replace(&mut pause, AGAIN)).await;
+            if self.outlet.health.closure().is_some() {
+                continue;
+            }
+            let left =
+                self.outlet.services.records.list(channel, RECORDS, MAX_COUNT).await.unwrap_or_default();
+            for (name, stored) in left {
+                let Some(message) = name.strip_prefix(RECORDS) else { continue };
+                let Ok(stored) = serde_json::from_str::<Stored>(&stored) else { continue };
+                let is_active = assistant.activity().iter().any(|active| active.turn.as_str() == stored.turn);
+                if is_active {
+                    continue;
+                }
+                // A very short turn may have ended before its message was noted.
+                let is_open = lock(&self.open).contains_key(message);
+                match is_open {
+                    true => self.end(message, &TurnId::existing(&stored.turn)),
+                    false => self.remove(message, &stored).await,
+                }
             }
         }
     }
@@ -134,8 +160,13 @@ impl Acknowledgements {
         tasks.spawn(task);
     }
 
-    /// Adds a reaction, and removes it when its turn has ended.
-    async fn hold(&self, message: &str, mut stored: Stored, mut ended: watch::Receiver<bool>) {
+    /// Adds a reaction, and removes it when the turn has ended that answers the message. Returns whether it could be added.
+    async fn hold(
+        &self,
+        message: &str,
+        mut stored: Stored,
+        answering: &mut watch::Receiver<Option<TurnId>>,
+    ) -> bool {
         self.store(message, &stored).await;
         let added = timeout(MAX_WAIT, async {
             self.budget(&stored.chat).await;
@@ -148,29 +179,47 @@ impl Acknowledgements {
             }
             Ok(Err(Fault::Refused(why) | Fault::Gone(why))) => {
                 self.note_refusal(&why);
-                return self.forget(message).await;
+                self.forget(message).await;
+                return false;
             }
             // It may be there.
             Ok(Err(_)) | Err(_) => {}
         }
-        // An error means that nobody waits for the end any more, which counts as one.
-        let _ = ended.wait_for(|ended| *ended).await;
-        sleep(HEAD_START).await;
+        loop {
+            let turn = answering.borrow_and_update().clone();
+            match turn {
+                Some(turn) if turn.as_str() != stored.turn => {
+                    stored.turn = turn.to_string();
+                    self.store(message, &stored).await;
+                }
+                // An error means that nobody says any more when it has ended, which counts as an end.
+                Some(_) if answering.changed().await.is_err() => break,
+                Some(_) => {}
+                None => {
+                    sleep(HEAD_START).await;
+                    if answering.borrow().is_none() {
+                        break;
+                    }
+                }
+            }
+        }
         self.remove(message, &stored).await;
+        true
     }
 
+    /// Removes a reaction. In an outage it stays stored, and is removed later.
     async fn remove(&self, message: &str, stored: &Stored) {
         for _ in 0..MAX_TRIES {
             self.budget(&stored.chat).await;
             let removed =
                 self.outlet.platform.withdraw(&stored.chat, message, stored.reference.as_deref()).await;
             match removed {
+                Ok(()) | Err(Fault::Refused(_) | Fault::Gone(_)) => return self.forget(message).await,
                 Err(Fault::Later { after, .. }) => sleep(after.unwrap_or(HEAD_START)).await,
                 Err(Fault::Doubtful(_)) => sleep(HEAD_START).await,
-                Ok(()) | Err(_) => break,
+                Err(Fault::Identity(_) | Fault::Unclear(_)) => return,
             }
         }
-        self.forget(message).await;
     }
 
     /// Waits until the chat's rate budget has a call left.

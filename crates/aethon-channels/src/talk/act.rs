@@ -143,10 +143,11 @@ pub(super) fn may_belong_to_an_act(part: &Arrival, dialect: &Dialect) -> bool {
 }
 
 /// A digest of a message's words and files, by which an edit that changes neither is recognised. The addresses of files
-/// differ each time.
+/// differ each time, and platforms do not repeat with an edit what the message answers.
 pub(super) fn content_digest(part: &Arrival) -> String {
+    let own = part.files.iter().filter(|file| !file.is_earlier);
     let files: Vec<(&str, &str, u64)> =
-        part.files.iter().map(|RemoteFile { name, mime, size, .. }| (&**name, &**mime, *size)).collect();
+        own.map(|RemoteFile { name, mime, size, .. }| (&**name, &**mime, *size)).collect();
     let content = format!("{:?}", (part.text.trim(), files));
     digest(&SHA256, content.as_bytes()).as_ref().iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -205,7 +205,16 @@ fn with_edit(act: &Act, edit: &Arrival, of: &str, is_command: bool) -> Act {
         return act;
     }
     for part in act.parts.iter_mut().filter(|part| part.id == of) {
+        // Platforms do not repeat with an edit what the message answers.
+        let mut files = edit.files.clone();
+        if !files.iter().any(|file| file.is_earlier) {
+            files.extend(part.files.iter().filter(|file| file.is_earlier).cloned());
+        }
         *part = Arrival {
+            quoted: edit.quoted.clone().or(part.quoted.take()),
+            answered: edit.answered.clone().or(part.answered.take()),
+            earlier: edit.earlier.clone().or(part.earlier.take()),
+            files,
             id: part.id.clone(),
             chat: part.chat.clone(),
             at: part.at,

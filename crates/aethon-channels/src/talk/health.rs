@@ -28,6 +28,8 @@ struct Health {
     status: ChannelStatus,
     life: Life,
     receiving: Receiving,
+    /// Whether the platform knows us, but does not accept the credential that only receiving needs.
+    is_refusal_of_receiver: bool,
     closed: Option<Closure>,
     /// Whether what waits for the channel is to be made due.
     has_recovered: bool,
@@ -115,6 +117,7 @@ impl ChannelHealthState {
         health.status.state = ChannelState::Connecting;
         health.status.detail.clear();
         (health.life, health.receiving) = (Life::Running, Receiving::Starting);
+        health.is_refusal_of_receiver = false;
         health.closed = Some(Closure::Unreachable);
         drop(health);
         self.0.changed.notify_waiters();
@@ -127,6 +130,7 @@ impl ChannelHealthState {
         if let Some(account) = account {
             account.clone_into(&mut health.status.account);
         }
+        health.is_refusal_of_receiver = false;
         if health.closed != Some(Closure::Refused) {
             health.status.state = ChannelState::Running;
             health.status.detail.clear();
@@ -160,10 +164,21 @@ impl ChannelHealthState {
         is_news
     }
 
-    /// Records that the platform did not accept us for receiving. Returns whether that is new.
+    /// Records that the platform did not accept us for receiving. Returns whether that is new. It closes the way out, unless the
+    /// platform has said meanwhile that it knows us: what is sent may need another credential.
     pub(super) fn refuses_receiver(&self, detail: &str) -> bool {
-        self.lock().receiving = Receiving::Refused;
+        let mut health = self.lock();
+        health.receiving = Receiving::Refused;
+        if health.is_refusal_of_receiver {
+            return health.degrade(detail);
+        }
+        drop(health);
         self.refuses(detail)
+    }
+
+    /// Returns whether only receiving is refused, so that nothing else says when to try it again.
+    pub(super) fn is_refusal_of_receiver(&self) -> bool {
+        self.lock().is_refusal_of_receiver
     }
 
     /// Records that the platform does not accept us. Returns whether that is new.
@@ -200,6 +215,7 @@ impl ChannelHealthState {
         let mut health = self.lock();
         health.closed = None;
         health.has_recovered |= was_away;
+        health.is_refusal_of_receiver |= health.receiving == Receiving::Refused;
         if health.receiving == Receiving::Works {
             health.status.state = ChannelState::Running;
             health.status.detail.clear();
@@ -364,6 +380,26 @@ mod tests {
         health.is_known(true);
         assert!(health.takes_deliveries());
         assert_eq!((health.now().state, health.now().detail.as_str()), (ChannelState::Running, ""));
+    }
+
+    #[test]
+    fn a_refusal_of_receiving_alone_lets_messages_out() {
+        let health = ChannelHealthState::default();
+        let _running = health.connects();
+        assert!(health.refuses_receiver("set channels.email.imap_password") && !health.takes_deliveries());
+        health.is_known(true);
+        assert!(health.takes_deliveries());
+        assert!(!health.refuses_receiver("set channels.email.imap_password"), "it is not new");
+        assert!(health.takes_deliveries() && health.admits(false).is_ok());
+        assert_eq!(health.now().state, ChannelState::Degraded);
+        health.refuses("set channels.email.smtp_password");
+        assert!(!health.takes_deliveries(), "what is sent is refused as well");
+        health.is_known(true);
+        health.runs(None);
+        assert!(health.takes_deliveries());
+        assert_eq!(health.now().state, ChannelState::Running);
+        health.refuses_receiver("set channels.email.imap_password");
+        assert!(!health.takes_deliveries(), "the next one is looked into anew");
     }
 
     #[tokio::test(start_paused = true)]

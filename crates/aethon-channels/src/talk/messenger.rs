@@ -98,7 +98,10 @@ impl Messenger {
     /// Returns whether the person whose turn this delivery answers had access and lost it.
     async fn has_lost_access(&self, delivery: &Delivery) -> bool {
         let started = self.streams.started_turns.those(|started| started.turn == delivery.turn);
-        let Some(started) = started.first().filter(|started| !started.is_resumed) else { return false };
+        let is_certain = |started: &&StartedTurn| {
+            !started.is_resumed || !access::lists_names_or_groups(&self.outlet.rules)
+        };
+        let Some(started) = started.first().filter(is_certain) else { return false };
         // If that cannot be read, the reply was wanted when its turn began.
         !self.outlet.may_write(&started.who).await.unwrap_or(true)
     }

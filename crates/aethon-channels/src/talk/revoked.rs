@@ -7,6 +7,7 @@ use std::time::Duration;
 use aethon_core::assistant::Assistant;
 use tokio::time::sleep;
 
+use super::access;
 use super::outlet::RateLimitedSender;
 use super::started_turns::StartedTurn;
 use super::stream::Streams;
@@ -30,8 +31,11 @@ pub(super) async fn watch(outlet: &RateLimitedSender, streams: &Streams, assista
             for started in running {
                 match outlet.may_write(&started.who).await {
                     Ok(true) => drop(admitted.insert(started.turn)),
-                    // Of these, it is not known by which name or group they had access.
-                    Ok(false) if started.is_resumed && !admitted.contains(&started.turn) => {}
+                    // Of these, it is not known by which name or group they may have had access.
+                    Ok(false)
+                        if started.is_resumed
+                            && !admitted.contains(&started.turn)
+                            && access::lists_names_or_groups(&outlet.rules) => {}
                     Ok(false) => stop(outlet, streams, (assistant, &started)).await,
                     Err(error) => {
                         tracing::debug!(channel = outlet.channel(), %error, "it could not be checked who may write");

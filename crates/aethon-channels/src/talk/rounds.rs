@@ -22,6 +22,9 @@ const FIRST_PAUSE: Duration = Duration::from_secs(1);
 const MAX_PAUSE: Duration = Duration::from_secs(60);
 /// The longest pause while the platform cannot be reached, because deliveries wait until it can.
 const MAX_PAUSE_IN_OUTAGES: Duration = Duration::from_secs(15);
+/// The first and the longest pause while the platform knows us but does not let us receive.
+const FIRST_PAUSE_REFUSED: Duration = Duration::from_secs(60);
+const MAX_PAUSE_REFUSED: Duration = Duration::from_secs(1800);
 
 /// Why a round failed.
 #[derive(Debug)]
@@ -105,7 +108,7 @@ pub(crate) async fn receive(
     intake: &Intake,
     mut shutdown: Shutdown,
 ) -> Result<()> {
-    let (channel, mut failures) = (intake.channel(), 0);
+    let (channel, mut failures, mut refusals) = (intake.channel(), 0, 0);
     while !shutdown.is_requested() {
         let started = Instant::now();
         let ended = tokio::select! {
@@ -115,7 +118,7 @@ pub(crate) async fn receive(
         failures = if started.elapsed() > MAX_PAUSE { 1 } else { failures + 1 };
         let pause = match ended {
             Ok(()) => {
-                failures = 0;
+                (failures, refusals) = (0, 0);
                 continue;
             }
             Err(Stop::Useless(message)) => {
@@ -131,10 +134,14 @@ pub(crate) async fn receive(
                         "nothing can be received until the platform accepts us"
                     );
                 }
-                tokio::select! {
-                    () = shutdown.requested() => break,
-                    () = intake.health().not_refused() => continue,
+                if !intake.health().is_refusal_of_receiver() {
+                    tokio::select! {
+                        () = shutdown.requested() => break,
+                        () = intake.health().not_refused() => continue,
+                    }
                 }
+                refusals += 1;
+                growing(FIRST_PAUSE_REFUSED, refusals, MAX_PAUSE_REFUSED)
             }
             Err(Stop::Outage(message)) => {
                 if intake.health().breaks_off(&message) {
@@ -158,7 +165,11 @@ pub(crate) async fn receive(
 }
 
 fn pause_after(failures: u32, longest: Duration) -> Duration {
-    FIRST_PAUSE.saturating_mul(1 << failures.saturating_sub(1).min(10)).min(longest)
+    growing(FIRST_PAUSE, failures, longest)
+}
+
+fn growing(first: Duration, failures: u32, longest: Duration) -> Duration {
+    first.saturating_mul(1 << failures.saturating_sub(1).min(10)).min(longest)
 }
 
 #[cfg(test)]

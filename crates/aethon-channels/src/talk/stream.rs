@@ -518,15 +518,15 @@ struct ChatSurface {
 
 impl Surface for ChatSurface {
     fn emit(&self, turn: &TurnId, event: TurnEvent) {
+        if let (TurnEvent::Done(_), Some(message)) = (&event, &self.asked.message) {
+            self.streams.acknowledgements.end(message, turn);
+        }
         if lock(&self.streams.silenced).contains(turn) {
             return;
         }
         let opens_at = self.opening.opens_at.unwrap_or_else(Instant::now);
         self.streams.gates.note(turn, opens_at, &self.opening.terms);
         if let TurnEvent::Done(reply) = &event {
-            if let Some(message) = &self.asked.message {
-                self.streams.acknowledgements.end(message);
-            }
             // The delivery may have closed it already.
             if let Some(stream) = self.streams.of(turn) {
                 let is_stopped = reply.end == TurnEnd::Stopped;

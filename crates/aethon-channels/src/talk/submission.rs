@@ -322,7 +322,7 @@ impl Intake {
         let Submission { act, head, opens_at, .. } = submission;
         let turn = &submitted.turn;
         if submitted.is_new {
-            self.streams.acknowledgements.begin(&head.chat, &head.id, turn);
+            self.streams.acknowledgements.begin(&head.chat, &act.id, turn);
         }
         self.streams.gates.note(turn, *opens_at, &opening.terms);
         if !opening.terms.is_plain() {

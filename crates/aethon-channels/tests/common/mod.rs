@@ -190,8 +190,9 @@ pub(crate) fn reply() -> Reply {
 
 /// The turn of the last message ends.
 pub(crate) fn finish(ground: &Ground) {
+    use aethon_core::assistant::Assistant as _;
     let surface = ground.assistant.surface().unwrap();
-    surface.emit(&TurnId::existing("t"), TurnEvent::Done(Arc::new(reply())));
+    surface.emit(&ground.assistant.activity().remove(0).turn, TurnEvent::Done(Arc::new(reply())));
 }
 
 /// Other people's words that came with a message.

@@ -1,5 +1,7 @@
 //! Commands, threads and acknowledgements on Matrix.
 
+use aethon_core::assistant::Assistant as _;
+
 use super::*;
 
 #[tokio::test(start_paused = true)]
@@ -76,7 +78,7 @@ async fn a_message_is_acknowledged_while_it_is_answered() {
     let reactions = || stage.server.state.lock().unwrap().reactions.clone();
     common::eventually("it is acknowledged", || reactions().len() == 1).await;
     let surface = stage.assistant.surface().unwrap();
-    surface.emit(&TurnId::existing("t"), TurnEvent::Done(Arc::new(common::reply())));
+    surface.emit(&stage.assistant.activity().remove(0).turn, TurnEvent::Done(Arc::new(common::reply())));
     common::eventually("that is taken back", || reactions().len() == 2).await;
     trigger.trigger();
     running.await.unwrap().unwrap();

@@ -2,6 +2,26 @@
 
 use super::*;
 
+impl Homeserver {
+    /// Puts a tombstone into the room, as a state event or as a message that looks like one.
+    fn bury(&self, sender: &str, is_state: bool) {
+        let mut state = self.state.lock().unwrap();
+        let id = state.events.len();
+        let content = json!({"body": "This room has been replaced", "replacement_room": NEW});
+        let mut event = json!({
+            "type": "m.room.tombstone", "event_id": format!("${id}"), "sender": sender,
+            "origin_server_ts": 1_800_000_000_000i64, "content": content,
+        });
+        if is_state {
+            event["state_key"] = json!("");
+            state.upgrade.tombstone = Some(content);
+        }
+        state.events.push(event);
+        drop(state);
+        self.changed.notify_waiters();
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn rooms_of_allowed_inviters_are_joined_and_groups_need_a_mention() {
     let stage = Stage::new();
@@ -65,7 +85,68 @@ async fn upgraded_room_is_followed_when_both_rooms_say_so() {
     }
 }
 
-/// Runs a channel until it shows that it was refused.
+#[tokio::test(start_paused = true)]
+async fn upgraded_room_whose_server_is_down_is_joined_later_and_keeps_nothing_else_waiting() {
+    let stage = Stage::new();
+    {
+        let upgrade = &mut stage.server.state.lock().unwrap().upgrade;
+        upgrade.created = Some(("@ada:hs".into(), ROOM.into()));
+        (upgrade.is_open, upgrade.is_down) = (true, true);
+    }
+    let (trigger, shutdown) = ShutdownTrigger::pair();
+    let running = stage.start(shutdown);
+    tokio::time::sleep(Duration::from_secs(5)).await;
+    stage.server.bury("@ada:hs", true);
+    stage.server.say("@ada:hs", "hi");
+    tokio::time::sleep(Duration::from_secs(5)).await;
+    stage.server.say("@ada:hs", "still there?");
+    tokio::time::sleep(Duration::from_secs(5)).await;
+    assert_eq!(stage.assistant.texts(), ["hi", "still there?"]);
+    assert_eq!(stage.records.list("matrix", "moved:", 9).await.unwrap(), []);
+    stage.server.state.lock().unwrap().upgrade.is_down = false;
+    tokio::time::sleep(Duration::from_secs(400)).await;
+    assert_eq!(stage.records.list("matrix", "moved:", 9).await.unwrap().len(), 1);
+    assert_eq!(stage.records.list("matrix", "upgrade:", 9).await.unwrap(), []);
+    trigger.trigger();
+    running.await.unwrap().unwrap();
+
+    // Threads that began in the new room are answered there; those of the old room have stayed behind.
+    let channel = stage.channel(TOKEN);
+    let (trigger, shutdown) = ShutdownTrigger::pair();
+    let (receiving, assistant) = (channel.clone(), stage.assistant.clone());
+    let running = tokio::spawn(async move { receiving.run(assistant, shutdown).await });
+    tokio::time::sleep(Duration::from_secs(5)).await;
+    for (sent_id, root) in [(1, "$began-there"), (2, "$stayed-behind")] {
+        let mut delivery = delivery("hi");
+        delivery.id = sent_id;
+        delivery.content.recipient = Some(format!("{ROOM}{root}"));
+        channel.send(&delivery).await.unwrap();
+    }
+    let sent = stage.server.state.lock().unwrap().upgrade.sent.clone();
+    let roots: Vec<&Value> = sent.iter().map(|content| &content["m.relates_to"]["event_id"]).collect();
+    assert_eq!(roots, [&json!("$began-there"), &Value::Null]);
+    trigger.trigger();
+    running.await.unwrap().unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn upgrade_of_a_strangers_room_is_not_followed() {
+    let mut stage = Stage::new();
+    stage.pairing = Pairing::Invite;
+    stage.server.state.lock().unwrap().upgrade.created = Some(("@ada:hs".into(), ROOM.into()));
+    stage.server.state.lock().unwrap().upgrade.is_open = true;
+    let (trigger, shutdown) = ShutdownTrigger::pair();
+    pairing::invite(&*stage.records, &*stage.clock, "matrix").await.unwrap();
+    let running = stage.start(shutdown);
+    tokio::time::sleep(Duration::from_secs(5)).await;
+    stage.records.put("matrix", &format!("strange:{ROOM}"), "1800000000 @eve:hs", None).await.unwrap();
+    stage.server.bury("@ada:hs", true);
+    tokio::time::sleep(Duration::from_secs(5)).await;
+    trigger.trigger();
+    running.await.unwrap().unwrap();
+    assert_eq!(stage.records.list("matrix", "moved:", 9).await.unwrap(), []);
+    assert_eq!(stage.records.list("matrix", "upgrade:", 9).await.unwrap(), []);
+}
 
 #[tokio::test(start_paused = true)]
 async fn strangers_room_is_left_unless_the_open_code_is_used() {

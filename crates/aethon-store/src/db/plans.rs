@@ -340,6 +340,7 @@ mod tests {
             Outbox::settle(store, delivery.id, DeliveryOutcome::Delivered).await.unwrap();
         }
         Outbox::next_due(store, &[]).await.unwrap();
+        WaitingDeliveries::has_waiting(store, "telegram", "1").await.unwrap();
         WaitingDeliveries::make_due(store, "telegram").await.unwrap();
         store.post(&session, "k", message(Role::Assistant)).await.unwrap();
         store

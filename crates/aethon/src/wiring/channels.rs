@@ -8,7 +8,7 @@ use std::sync::Arc;
 use aethon_agent::outbox::DeliveryWake;
 use aethon_config::Config;
 use aethon_core::assistant::Assistant;
-use aethon_core::channel::{Channel, Channels, Courier, DeliveryOutcome, DeliveryState, NewDelivery, Outbox};
+use aethon_core::channel::{Channel, Channels, Courier, DeliveryOutcome, NewDelivery, Outbox};
 use aethon_core::error::Result;
 use aethon_core::ids::{SessionId, TurnId};
 use aethon_core::live::Live;
@@ -43,9 +43,6 @@ impl Deliveries {
     }
 }
 
-/// With more deliveries than this under way, every recipient counts as busy.
-const MAX_WAITING: usize = 64;
-
 struct ThroughOutbox {
     deliveries: Deliveries,
     outbox: Arc<dyn Outbox>,
@@ -69,13 +66,7 @@ impl Courier for ThroughOutbox {
     }
 
     async fn is_waiting(&self, channel: &str, recipient: &str) -> Result<bool> {
-        let waiting = self.outbox.undelivered(DeliveryState::Waiting, MAX_WAITING).await?;
-        if waiting.count > MAX_WAITING as u64 {
-            return Ok(true);
-        }
-        let mut contents = waiting.deliveries.iter().map(|record| &record.delivery.content);
-        Ok(contents
-            .any(|content| content.channel == channel && content.recipient.as_deref() == Some(recipient)))
+        self.outbox.has_waiting(channel, recipient).await
     }
 
     async fn recovered(&self, channel: &str) -> Result<()> {

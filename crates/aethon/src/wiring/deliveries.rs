@@ -24,6 +24,10 @@ impl WaitingDeliveries for Waking {
         self.wake.ring();
         Ok(count)
     }
+
+    async fn has_waiting(&self, channel: &str, recipient: &str) -> Result<bool> {
+        self.outbox.has_waiting(channel, recipient).await
+    }
 }
 
 #[async_trait]

@@ -197,6 +197,10 @@ impl WaitingDeliveries for FaultyStore {
     async fn make_due(&self, channel: &str) -> Result<usize> {
         self.write("make_due", self.base.make_due(channel)).await
     }
+
+    async fn has_waiting(&self, channel: &str, recipient: &str) -> Result<bool> {
+        self.read("has_waiting", self.base.has_waiting(channel, recipient)).await
+    }
 }
 
 #[async_trait]

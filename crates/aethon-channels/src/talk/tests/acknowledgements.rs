@@ -1,6 +1,7 @@
 //! Reactions on messages whose turns wait or run.
 
 use aethon_core::channel::ChannelState;
+use aethon_core::surface::Surface;
 
 use super::*;
 
@@ -9,6 +10,8 @@ use super::*;
 pub(super) struct Reacted {
     all: Mutex<Vec<String>>,
     fault: Mutex<Option<Fault>>,
+    /// How often removing still fails.
+    outages: Mutex<u32>,
 }
 
 #[async_trait]
@@ -20,7 +23,10 @@ impl Reactions for Paper {
 
     async fn withdraw(&self, chat: &str, message: &str, reference: Option<&str>) -> Result<(), Fault> {
         self.reactions.all.lock().unwrap().push(format!("-{chat}/{message} {}", reference.unwrap_or("?")));
-        Ok(())
+        let mut outages = self.reactions.outages.lock().unwrap();
+        let is_out = *outages > 0;
+        *outages = outages.saturating_sub(1);
+        if is_out { Err(Fault::later("503")) } else { Ok(()) }
     }
 }
 
@@ -34,8 +40,13 @@ async fn pass(seconds: u64) {
 
 fn done(stage: &Stage) {
     let surface = stage.assistant.surface().unwrap();
+    let turn = stage.assistant.activity().last().unwrap().turn.clone();
+    end(&*surface, &turn);
+}
+
+fn end(surface: &dyn Surface, turn: &TurnId) {
     let reply = Reply {
-        turn: TurnId::existing("t"),
+        turn: turn.clone(),
         session: SessionId::of("telegram", "7").unwrap(),
         text: "done".into(),
         end: TurnEnd::End,
@@ -43,7 +54,7 @@ fn done(stage: &Stage) {
         usage: aethon_core::model::Usage::default(),
         failure: None,
     };
-    surface.emit(&TurnId::existing("t"), TurnEvent::Done(reply.into()));
+    surface.emit(turn, TurnEvent::Done(reply.into()));
 }
 
 #[tokio::test(start_paused = true)]
@@ -104,4 +115,63 @@ async fn a_missing_permission_is_said_once_and_fails_nothing() {
     assert_eq!(stage.submitted().len(), 2);
     let status = intake.health().now();
     assert!(status.state == ChannelState::Running && status.detail.contains("reactions:write"), "{status:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_reaction_goes_whichever_message_of_an_act_is_answered_and_even_if_the_turn_is_silenced() {
+    let stage = Stage::new(Rules { groups: GroupMode::Mention, ..acknowledging() });
+    let intake = stage.intake();
+    let reactions = || stage.paper.reactions.all.lock().unwrap().clone();
+    // The first message of the act is not the one that is addressed to us.
+    let bare = Arrival { is_private: false, is_addressed: false, ..with_file(stage.arrival("m1", "")) };
+    intake.0.arrive(bare).await.unwrap();
+    intake.0.arrive(Arrival { is_private: false, ..stage.arrival("m2", "see this") }).await.unwrap();
+    intake.process_all_waiting().await;
+    pass(5).await;
+    assert_eq!(reactions(), ["+7/m1"]);
+    let turn = stage.assistant.activity().last().unwrap().turn.clone();
+    intake.streams.silence(&turn);
+    done(&stage);
+    pass(5).await;
+    assert_eq!(reactions(), ["+7/m1", "-7/m1 r1"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_reaction_stays_while_another_turn_takes_the_place_of_the_first() {
+    let stage = Stage::new(acknowledging());
+    let intake = stage.intake();
+    let reactions = || stage.paper.reactions.all.lock().unwrap().clone();
+    intake.arrive(stage.arrival("m1", "old")).await.unwrap();
+    intake.process_all_waiting().await;
+    let (turn, surface) = (stage.assistant.activity().remove(0).turn, stage.assistant.surface().unwrap());
+    pass(1).await;
+    let edited = Arrival { replaces: Some("m1".into()), ..stage.arrival("m1!", "new") };
+    end(&*surface, &turn);
+    intake.arrive(edited).await.unwrap();
+    intake.process_all_waiting().await;
+    assert_eq!(stage.assistant.texts(), ["old", "new"]);
+    end(&*surface, &turn);
+    pass(60).await;
+    assert_eq!(reactions(), ["+7/m1"], "the new turn runs");
+    done(&stage);
+    pass(5).await;
+    assert_eq!(reactions(), ["+7/m1", "-7/m1 r1"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_reaction_that_an_outage_kept_is_removed_after_it() {
+    let stage = Stage::new(acknowledging());
+    let intake = stage.intake();
+    intake.arrive(stage.arrival("m1", "hi")).await.unwrap();
+    intake.process_all_waiting().await;
+    pass(1).await;
+    *stage.paper.reactions.outages.lock().unwrap() = 6;
+    done(&stage);
+    pass(60).await;
+    let is_stored = async || !stage.records.list("telegram", "acknowledged:", 9).await.unwrap().is_empty();
+    assert!(is_stored().await);
+    let idle: Arc<CollectingAssistant> = Arc::default();
+    let clear = intake.streams.acknowledgements.clear_left(&*idle);
+    assert!(tokio::time::timeout(Duration::from_secs(60), clear).await.is_err());
+    assert!(!is_stored().await);
 }

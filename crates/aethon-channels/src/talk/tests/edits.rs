@@ -167,3 +167,29 @@ async fn edit_of_one_picture_keeps_the_rest_of_the_album() {
     assert_eq!((last.text.as_str(), last.attachments.len()), ("describe", 2));
     assert!(matches!(last.intent, Intent::Edit { .. }));
 }
+
+#[tokio::test(start_paused = true)]
+async fn edit_keeps_what_the_message_answered() {
+    let stage = Stage::new(known());
+    let intake = stage.intake();
+    let earlier = RemoteFile { is_earlier: true, ..text_file() };
+    let old = Arrival {
+        quoted: Some("the plan of Bob".into()),
+        earlier: Some("Eve: no".into()),
+        files: vec![earlier],
+        ..stage.arrival("1", "old")
+    };
+    intake.0.arrive(old.clone()).await.unwrap();
+    // Platforms do not repeat it with the edit.
+    intake.0.arrive(edit(&stage, "1", "new")).await.unwrap();
+    intake.process_all_waiting().await;
+    let inbound = stage.assistant.inbound().remove(0);
+    let quoted = inbound.attachments.iter().map(|file| file.data.clone()).collect::<Vec<_>>();
+    assert!(inbound.text.contains("new") && !inbound.text.contains("old"), "{inbound:?}");
+    assert_eq!(quoted.len(), 2, "{inbound:?}");
+    // A link preview was loaded.
+    intake.arrive(edit(&stage, "1", "new")).await.unwrap();
+    intake.arrive(stage.arrival("2", "next")).await.unwrap();
+    assert_eq!(stage.assistant.texts().last().unwrap(), "next");
+    assert_eq!(stage.assistant.count(), 2);
+}

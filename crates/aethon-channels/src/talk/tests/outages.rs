@@ -1,6 +1,7 @@
 //! What is sent during outages, after refusals, and by people who lose their access.
 
 use super::*;
+use crate::talk::rounds::{ReceiveLoop, Stop, receive};
 
 /// A running messenger, once its platform is known to answer.
 async fn running(stage: &Stage) -> (Arc<Messenger>, aethon_core::shutdown::ShutdownTrigger) {
@@ -120,4 +121,56 @@ async fn who_was_not_admitted_is_shown_to_the_owner() {
     intake.process_all_waiting().await;
     let inbound = stage.submitted().remove(0);
     assert_eq!(inbound.deliver_to.unwrap().recipient.as_deref(), Some("7"));
+}
+
+/// A receiver whose credential is refused.
+struct RefusedReceiver(Arc<AtomicU32>);
+
+#[async_trait]
+impl ReceiveLoop for RefusedReceiver {
+    async fn round(&mut self, _intake: &Intake) -> std::result::Result<(), Stop> {
+        self.0.fetch_add(1, Ordering::Relaxed);
+        Err(Stop::Refused("set channels.slack.app_token".into()))
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn refusal_of_the_receiver_alone_holds_no_deliveries() {
+    let stage = Stage::new(known());
+    let (messenger, _trigger) = running(&stage).await;
+    let (intake, rounds) = (messenger.intake_of(stage.assistant.clone()), Arc::new(AtomicU32::new(0)));
+    let counted = rounds.clone();
+    let (_end, shutdown) = aethon_core::shutdown::ShutdownTrigger::pair();
+    tokio::spawn(async move { receive(&mut RefusedReceiver(counted), &intake, shutdown).await });
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    assert!(!messenger.takes_deliveries(), "it may be refused altogether");
+    for _ in 0..400 {
+        tokio::time::sleep(Duration::from_secs(10)).await;
+        assert!(messenger.takes_deliveries());
+    }
+    let status = messenger.status().unwrap();
+    assert!(status.detail.contains("app_token") && !status.is_holding, "{status:?}");
+    let rounds = rounds.load(Ordering::Relaxed);
+    assert!((6..=9).contains(&rounds), "it is tried again ever more seldom: {rounds}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn turn_of_a_removed_person_ends_after_a_restart_unless_the_list_names_more_than_ids() {
+    for (list, is_ended) in [(vec!["2"], true), (vec!["2", "@ada"], false), (vec!["-7"], false)] {
+        let stage = Stage::new(known());
+        let intake = stage.intake();
+        intake.arrive(stage.arrival("m1", "hi")).await.unwrap();
+        intake.process_all_waiting().await;
+        let turn = stage.assistant.activity().remove(0).turn;
+        stage.rules.allowed.set(list.iter().map(|&entry| entry.to_owned()).collect());
+        // As after a restart.
+        let (messenger, _trigger) = running(&stage).await;
+        let inbound = stage.submitted().remove(0);
+        let record = TurnRecord::new(turn.clone(), inbound, TurnPhase::Running, stage.question().created_at);
+        let _surface = messenger.watcher(&record).unwrap();
+        tokio::time::sleep(Duration::from_secs(2)).await;
+        assert_eq!(stage.assistant.activity().is_empty(), is_ended, "{list:?}");
+        let sent = messenger.send(&delivery(&turn, "the answer", true)).await;
+        assert_eq!(sent.is_err(), is_ended, "{list:?}: {sent:?}");
+    }
 }

@@ -95,4 +95,14 @@ pub async fn deliveries_of_a_channel_that_recovers_are_due_at_once_and_in_order(
     assert_eq!(due(0, &[]).await, [(second, 0), (held, 0)]);
     assert_eq!(outbox.make_due("telegram").await.unwrap(), 0);
     assert_eq!(due(300, &telegram).await, [(other, 1)]);
+    let waits = async |channel, recipient| outbox.has_waiting(channel, recipient).await.unwrap();
+    assert!(waits("telegram", "ada").await && waits("telegram", "bob").await);
+    assert!(!waits("telegram", "eve").await && !waits("matrix", "bob").await);
+    assert_eq!(
+        due(600, &telegram).await,
+        [(second, 0), (held, 0), (other, 1)],
+        "what has expired is given up even while its channel takes nothing"
+    );
+    outbox.settle(held, DeliveryOutcome::Failed { error: "too late".into() }).await.unwrap();
+    assert!(!waits("telegram", "bob").await);
 }

@@ -27,6 +27,14 @@ impl WaitingDeliveries for MemoryStore {
         }
         Ok(count)
     }
+
+    async fn has_waiting(&self, channel: &str, recipient: &str) -> Result<bool> {
+        let tables = self.enter("has_waiting")?;
+        Ok(tables.deliveries.iter().filter(|row| row.due_at.is_some()).any(|row| {
+            let content = &row.delivery.content;
+            content.channel == channel && content.recipient.as_deref() == Some(recipient)
+        }))
+    }
 }
 
 #[async_trait]
@@ -55,7 +63,10 @@ impl Outbox for MemoryStore {
     async fn due(&self, now: Timestamp, limit: usize, but: &[String]) -> Result<Vec<Delivery>> {
         let tables = self.enter("due")?;
         let due = tables.deliveries.iter().filter(|row| row.due_at.is_some_and(|at| at <= now));
-        let due = due.filter(|row| !but.contains(&row.delivery.content.channel));
+        let due = due.filter(|row| {
+            let content = &row.delivery.content;
+            content.expires_at <= now || !but.contains(&content.channel)
+        });
         let mut recipients = BTreeSet::new();
         let first = due.filter(|row| {
             let content = &row.delivery.content;
