@@ -41,6 +41,7 @@ mod rounds;
 mod sending;
 mod speech;
 mod started_turns;
+mod stopping;
 mod stream;
 mod submission;
 #[cfg(test)]
