@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 
 use aethon_core::error::Result;
-use aethon_core::ids::SessionId;
+use aethon_core::ids::{SessionId, TurnId};
 use jiff::SignedDuration;
 use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
@@ -97,7 +97,7 @@ impl Intake {
             }
         }
         if let Some(begun) = withdrawn {
-            self.stop_running(&begun).await;
+            self.stop_running(&begun.act.session, &begun.turn).await;
         }
         if is_withdrawn && is_command {
             return self.run_edit_as_command(edit).await;
@@ -171,10 +171,10 @@ impl Intake {
 
     /// Ends a turn that was withdrawn if it runs, because what it does is not wanted any more. One that waits is left until
     /// the files of the act that takes its place are there: its place in the queue shows where that act belongs.
-    pub(super) async fn stop_running(&self, begun: &BegunAct) {
+    pub(super) async fn stop_running(&self, session: &SessionId, turn: &TurnId) {
         let active = self.assistant.activity();
-        if active.iter().any(|active| active.turn == begun.turn && active.state == "running") {
-            self.assistant.stop(&begun.act.session, Some(&begun.turn)).await;
+        if active.iter().any(|active| active.turn == *turn && active.state == "running") {
+            self.assistant.stop(session, Some(turn)).await;
         }
     }
 

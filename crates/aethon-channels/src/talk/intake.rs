@@ -178,7 +178,7 @@ impl Intake {
             act.add(arrival);
             self.waiting.put(act).await?;
             drop(in_order);
-            self.stop_running(&begun).await;
+            self.stop_running(&begun.act.session, &begun.turn).await;
             return Ok(());
         }
         if !is_wanted && !act::may_belong_to_an_act(&arrival, &dialect) {

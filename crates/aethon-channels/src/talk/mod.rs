@@ -7,7 +7,7 @@
 //! answers, `described` has sentences for what is not words, `speech` transcribes voice messages. `started_turns` knows who
 //! started which turn, `reply_gates` when its reply may be shown, `stream` shows a reply while it is written,
 //! `acknowledgements` shows that a message is being answered, `approval_prompts` asks for approval, and `sending` delivers
-//! part by part. `outlet` and `budget` observe the rate limit of a chat, `rounds` is the receive loop, `queue` runs futures
+//! part by part. `stopping` is what `/stop` does. `outlet` and `budget` observe the rate limit of a chat, `rounds` is the receive loop, `queue` runs futures
 //! in order, `health` reports the health of the channel, `gate` opens its way out again after outages and refusals,
 //! `knocks` remembers who was not admitted, and `revoked` ends the turns of people who lost their access.
 

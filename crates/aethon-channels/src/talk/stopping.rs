@@ -48,23 +48,27 @@ impl Intake {
             for turn in &active {
                 if sessions.contains(&turn.session_id) || is_stopped(&turn.turn) {
                     self.streams.gates.settle(&turn.turn);
-                    note_shown(&self.outlet, &turn.turn).await?;
+                    // Stopping does not depend on it.
+                    if let Err(error) = note_shown(&self.outlet, &turn.turn).await {
+                        tracing::warn!(channel = self.outlet.channel(), %error, "a stopped turn was not noted");
+                    }
                 }
             }
-            self.drop_waiting(is_meant).await?
+            self.drop_waiting(is_meant).await
         };
-        let (mut stopped, mut stopped_before) = (dropped.len(), 0);
-        for entry in dropped {
-            if let Some(turn) = &entry.act.instead {
-                self.assistant.stop(&entry.act.session, Some(turn)).await;
-            }
-        }
+        let (mut stopped, mut stopped_before) = (0, 0);
         for session in sessions {
             let count = self.assistant.stop(&session, None).await;
             if session == now { stopped += count } else { stopped_before += count }
         }
         for started in own {
             stopped += self.assistant.stop(&started.session, Some(&started.turn)).await;
+        }
+        for entry in dropped? {
+            stopped += 1;
+            if let Some(turn) = &entry.act.instead {
+                self.assistant.stop(&entry.act.session, Some(turn)).await;
+            }
         }
         let answer = match (stopped, stopped_before) {
             (0, 0) if is_theirs => "Nothing is running.",

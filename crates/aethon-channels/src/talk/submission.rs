@@ -126,6 +126,10 @@ impl Intake {
 
     /// Begins the turn of an act, unless it has changed meanwhile. The turn whose place it takes is stopped once.
     async fn begin(&self, entry: &Entry, fetched: &mut Fetched, retired: &mut Option<Retired>) -> Result<()> {
+        if let Some(turn) = &entry.act.instead {
+            // After a restart, it runs again.
+            self.stop_running(&entry.act.session, turn).await;
+        }
         // What is not wanted is not fetched, and files are fetched only once, because transcription costs money.
         let taken = match self.judge(&entry.act).await? {
             Judgement::Wanted => {
@@ -139,7 +143,8 @@ impl Intake {
         {
             *retired = Some(Retired { turn: turn.clone(), replaced: self.retire(entry, turn).await? });
         }
-        let replaced = retired.as_ref().and_then(|retired| retired.replaced.clone());
+        let own = retired.as_ref().filter(|retired| entry.act.instead.as_ref() == Some(&retired.turn));
+        let replaced = own.and_then(|retired| retired.replaced.clone());
         let Some((entry, taken)) = self.prepared(entry, taken).await? else { return Ok(()) };
         let act = &entry.act;
         let Some(head) = act.head() else { return Ok(()) };
@@ -227,7 +232,7 @@ impl Intake {
         if self.withdraw(&begun).await? {
             self.waiting.replace(&current, begun.act.clone().instead_of(begun.turn.clone())).await?;
             drop(in_order);
-            self.stop_running(&begun).await;
+            self.stop_running(&begun.act.session, &begun.turn).await;
             return Ok(());
         }
         self.finish_shown(&current, &begun, &begun_as).await
