@@ -13,7 +13,7 @@ use jiff::{SignedDuration, Timestamp};
 use ring::digest::{SHA256, digest};
 use serde::{Deserialize, Serialize};
 
-use super::edits::Corrections;
+use super::corrections::Corrections;
 use super::files::Taken;
 use super::platform::{Arrival, Dialect, RemoteFile};
 use super::speech;

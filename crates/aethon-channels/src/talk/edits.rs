@@ -4,17 +4,15 @@
 //! Platforms report more as an edit than people do: a link preview that was loaded, a file whose address was renewed.
 //! So an edit that changes neither words nor files is none.
 
-use std::collections::BTreeMap;
-
 use aethon_core::error::Result;
 use aethon_core::ids::{SessionId, TurnId};
 use jiff::SignedDuration;
-use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
 
 use super::act::{Act, content_digest};
 use super::begun::{BegunAct, KnownPart, SEEN_FOR, was_shown};
 use super::command;
+use super::corrections::Corrections;
 use super::intake::Intake;
 use super::platform::Arrival;
 use super::reply_gates::{ReplyTerms, withdrawal_of};
@@ -23,43 +21,6 @@ use super::reply_gates::{ReplyTerms, withdrawal_of};
 const WINDOW: SignedDuration = SignedDuration::from_secs(10);
 /// How many corrections go with a message.
 const MAX_CORRECTIONS: usize = 20;
-
-/// Above the new text of a message that was answered before it was edited.
-const CORRECTED: &str = "(The person corrected an earlier message. It now reads like this.)";
-
-/// The corrections that go with a message, by the names of their records.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Corrections(BTreeMap<String, String>);
-
-impl Corrections {
-    /// Returns whether there are none.
-    pub(super) fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
-    /// Adds others, which replace older ones of the same message.
-    pub(super) fn extend(&mut self, others: Self) {
-        self.0.extend(others.0);
-    }
-
-    /// Adds them to a text: above it, but below what begins with a slash, since that is the name of something to do.
-    pub(super) fn added_to(&self, text: String) -> String {
-        let mut parts: Vec<String> =
-            self.0.values().map(|text| format!("{CORRECTED}\n{}", as_quote(text))).collect();
-        if parts.is_empty() {
-            return text;
-        }
-        let at = if text.starts_with('/') { 0 } else { parts.len() };
-        if !text.is_empty() {
-            parts.insert(at, text);
-        }
-        parts.join("\n\n")
-    }
-}
-
-fn as_quote(text: &str) -> String {
-    text.lines().map(|line| format!("> {line}").trim_end().to_owned()).collect::<Vec<_>>().join("\n")
-}
 
 impl Intake {
     /// Processes an edit.
@@ -213,12 +174,12 @@ impl Intake {
     /// Returns the corrections that the next message of a sender brings along.
     pub(super) async fn corrections(&self, head: &Arrival, session: &SessionId) -> Result<Corrections> {
         let (channel, prefix) = (self.outlet.channel(), corrections_of(head, session));
-        Ok(Corrections(self.records().list(channel, &prefix, MAX_CORRECTIONS).await?.into_iter().collect()))
+        Ok(self.records().list(channel, &prefix, MAX_CORRECTIONS).await?.into_iter().collect())
     }
 
     /// Forgets corrections that were passed on, unless their messages were edited again meanwhile.
     pub(super) async fn forget_corrections(&self, corrections: &Corrections) -> Result<()> {
-        for (name, text) in &corrections.0 {
+        for (name, text) in corrections.records() {
             if self.records().get(self.outlet.channel(), name).await?.as_ref() == Some(text) {
                 self.records().take(self.outlet.channel(), name).await?;
             }

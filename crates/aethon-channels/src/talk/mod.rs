@@ -3,7 +3,7 @@
 //! `platform` is the trait that a codec implements, `growth` one for growing messages, `messenger` the channel made
 //! from them. `intake` receives messages, with `access`, `place`, `command`, `mention` and `files`; `act` knows which of them
 //! belong together, `waiting` keeps those that wait for more or for their files, `submission` begins their turns, with what
-//! `wording` makes of them, `begun` knows what became of them, and `edits` corrects them. `answering` knows what a message
+//! `wording` makes of them, `begun` knows what became of them, and `edits` corrects them, by `corrections` if need be. `answering` knows what a message
 //! answers, `described` has sentences for what is not words, `speech` transcribes voice messages. `started_turns` knows who
 //! started which turn, `reply_gates` when its reply may be shown, `stream` shows a reply while it is written,
 //! `acknowledgements` shows that a message is being answered, `approval_prompts` asks for approval, and `sending` delivers
@@ -19,6 +19,7 @@ mod approval_prompts;
 mod begun;
 mod budget;
 mod command;
+mod corrections;
 mod described;
 mod edits;
 mod files;
