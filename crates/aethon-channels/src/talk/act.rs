@@ -5,6 +5,7 @@
 //! on its own is complete far more often than not, so it waits only for what a client sends along with it; what a
 //! person adds by hand is still joined while nothing of the reply was shown.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use aethon_core::ids::{SessionId, TurnId};
@@ -12,6 +13,7 @@ use jiff::{SignedDuration, Timestamp};
 use ring::digest::{SHA256, digest};
 use serde::{Deserialize, Serialize};
 
+use super::corrections::Corrections;
 use super::files::Taken;
 use super::platform::{Arrival, Dialect, RemoteFile};
 use super::speech;
@@ -44,12 +46,29 @@ pub(super) struct Act {
     /// How often it took the place of a turn.
     #[serde(default)]
     pub(super) revision: u32,
+    /// With which messages its turn was begun first, in case that is not noted before the program ends.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) begun_as: Option<Content>,
+    /// Corrections of earlier messages that its turn tells. They are kept here, because another turn may take its place.
+    #[serde(default, skip_serializing_if = "Corrections::is_empty")]
+    pub(super) corrections: Corrections,
 }
+
+/// What an act consists of: the digest of each of its messages.
+pub(super) type Content = BTreeMap<String, String>;
 
 impl Act {
     /// An act of one message so far.
     pub(super) fn new(arrival: Arrival, session: SessionId) -> Self {
-        Self { id: arrival.id.clone(), parts: vec![arrival], session, instead: None, revision: 0 }
+        Self {
+            id: arrival.id.clone(),
+            parts: vec![arrival],
+            session,
+            instead: None,
+            revision: 0,
+            begun_as: None,
+            corrections: Corrections::default(),
+        }
     }
 
     /// Reads its stored form, also that of older versions, which stored single messages.
@@ -67,7 +86,7 @@ impl Act {
 
     /// The same act, in place of the turn that it had.
     pub(super) fn instead_of(self, turn: TurnId) -> Self {
-        Self { instead: Some(turn), revision: self.revision + 1, ..self }
+        Self { instead: Some(turn), revision: self.revision + 1, begun_as: None, ..self }
     }
 
     /// The id by which storage recognises it.
@@ -81,6 +100,11 @@ impl Act {
     /// Returns the message that stands for it: the first one addressed to us, which names the chat and the sender.
     pub(super) fn head(&self) -> Option<&Arrival> {
         self.parts.iter().find(|part| part.is_addressed).or(self.parts.first())
+    }
+
+    /// Returns what it consists of.
+    pub(super) fn content(&self) -> Content {
+        self.parts.iter().map(|part| (part.id.clone(), content_digest(part))).collect()
     }
 
     /// Returns whether it contains the message with this id.

@@ -48,6 +48,9 @@ pub(super) struct KnownPart {
     pub(super) at: Timestamp,
     /// Whether other messages belong to the same act.
     pub(super) has_others: bool,
+    /// Whether the person called it off, so that nothing brings it back.
+    #[serde(default)]
+    pub(super) is_dropped: bool,
 }
 
 /// The storage of a channel.
@@ -62,17 +65,7 @@ impl BegunActs {
     /// Records that an act was processed, with its turn if it began one.
     pub(super) async fn note(&self, storage: Storage<'_>, act: &Act, turn: Option<&TurnId>) -> Result<()> {
         let Storage { records, channel, now } = storage;
-        for part in &act.parts {
-            let known = KnownPart {
-                sender: part.sender.id.clone(),
-                session: act.session.clone(),
-                turn: turn.cloned(),
-                digest: content_digest(part),
-                at: part.at,
-                has_others: act.parts.len() > 1,
-            };
-            self.put_part(storage, &part.id, &known).await?;
-        }
+        self.note_parts(storage, act, turn, false).await?;
         let Some((turn, head)) = turn.zip(act.parts.first()) else { return Ok(()) };
         let begun = BegunAct { act: act.clone(), turn: turn.clone() };
         records.put(channel, &last_record(head), &json(&begun)?, Some(now + LAST_FOR)).await?;
@@ -83,6 +76,58 @@ impl BegunActs {
         }
         all.push_back(begun);
         Ok(())
+    }
+
+    /// Records that an act was called off: nothing is added to it any more, and nothing takes its place.
+    pub(super) async fn note_dropped(&self, storage: Storage<'_>, act: &Act) -> Result<()> {
+        self.note_parts(storage, act, None, true).await?;
+        let Some(head) = act.parts.first() else { return Ok(()) };
+        self.lock().retain(|other| other.act.id != act.id);
+        let (name, Storage { records, channel, .. }) = (last_record(head), storage);
+        let stored = records.get(channel, &name).await?;
+        let last = stored.and_then(|begun| serde_json::from_str::<BegunAct>(&begun).ok());
+        if last.is_some_and(|begun| begun.act.id == act.id) {
+            records.take(channel, &name).await?;
+        }
+        Ok(())
+    }
+
+    async fn note_parts(
+        &self,
+        storage: Storage<'_>,
+        act: &Act,
+        turn: Option<&TurnId>,
+        is_dropped: bool,
+    ) -> Result<()> {
+        for part in &act.parts {
+            let known = KnownPart {
+                sender: part.sender.id.clone(),
+                session: act.session.clone(),
+                turn: turn.cloned(),
+                digest: content_digest(part),
+                at: part.at,
+                has_others: act.parts.len() > 1,
+                is_dropped,
+            };
+            self.put_part(storage, &part.id, &known).await?;
+        }
+        Ok(())
+    }
+
+    /// Returns whether anyone's last act in a session began a later turn than this one.
+    pub(super) async fn has_later(
+        &self,
+        storage: Storage<'_>,
+        session: &SessionId,
+        turn: &TurnId,
+    ) -> Result<bool> {
+        let is_later = |begun: &BegunAct| begun.act.session == *session && begun.turn > *turn;
+        if self.lock().iter().any(is_later) {
+            return Ok(true);
+        }
+        let last = storage.records.list(storage.channel, LAST, MAX_COUNT).await?;
+        let mut acts = last.iter().filter_map(|(_, begun)| serde_json::from_str::<BegunAct>(begun).ok());
+        Ok(acts.any(|begun| is_later(&begun)))
     }
 
     /// Stores what is known of a message.

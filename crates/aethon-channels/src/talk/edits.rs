@@ -5,13 +5,14 @@
 //! So an edit that changes neither words nor files is none.
 
 use aethon_core::error::Result;
-use aethon_core::ids::SessionId;
+use aethon_core::ids::{SessionId, TurnId};
 use jiff::SignedDuration;
 use tokio::time::Instant;
 
 use super::act::{Act, content_digest};
 use super::begun::{BegunAct, KnownPart, SEEN_FOR, was_shown};
 use super::command;
+use super::corrections::Corrections;
 use super::intake::Intake;
 use super::platform::Arrival;
 use super::reply_gates::{ReplyTerms, withdrawal_of};
@@ -21,43 +22,13 @@ const WINDOW: SignedDuration = SignedDuration::from_secs(10);
 /// How many corrections go with a message.
 const MAX_CORRECTIONS: usize = 20;
 
-/// Above the new text of a message that was answered before it was edited.
-const CORRECTED: &str = "(The person corrected an earlier message. It now reads like this.)";
-
-/// The corrections that go with a message.
-#[derive(Debug, Default)]
-pub(super) struct Corrections {
-    names: Vec<String>,
-    texts: Vec<String>,
-}
-
-impl Corrections {
-    /// Adds them to a text: above it, but below what begins with a slash, since that is the name of something to do.
-    pub(super) fn added_to(&self, text: String) -> String {
-        let mut parts: Vec<String> =
-            self.texts.iter().map(|text| format!("{CORRECTED}\n{}", as_quote(text))).collect();
-        if parts.is_empty() {
-            return text;
-        }
-        let at = if text.starts_with('/') { 0 } else { parts.len() };
-        if !text.is_empty() {
-            parts.insert(at, text);
-        }
-        parts.join("\n\n")
-    }
-}
-
-fn as_quote(text: &str) -> String {
-    text.lines().map(|line| format!("> {line}").trim_end().to_owned()).collect::<Vec<_>>().join("\n")
-}
-
 impl Intake {
     /// Processes an edit.
     pub(super) async fn edited(&self, edit: Arrival) -> Result<()> {
         let Some(of) = edit.replaces.clone() else { return Ok(()) };
         let is_command = command::read(&edit.text).is_some() && !edit.is_forwarded;
         self.waiting.has_room().await;
-        let mut is_withdrawn = false;
+        let (mut is_withdrawn, mut withdrawn) = (false, None);
         {
             let _in_order = self.order.lock().await;
             if let Some(entry) = self.waiting.find(&of) {
@@ -65,8 +36,15 @@ impl Intake {
                     return Ok(());
                 }
                 let act = with_edit(&entry.act, &edit, &of, is_command);
-                match act.parts.is_empty() {
-                    true => drop(self.waiting.drop_those(|part| part.id == of).await),
+                let is_empty = act.parts.is_empty();
+                if is_command {
+                    let without: Vec<Arrival> =
+                        entry.act.parts.iter().filter(|part| part.id == of).cloned().collect();
+                    let of_it = Act { parts: without, ..entry.act.clone() };
+                    self.begun.note_dropped(self.storage(), &of_it).await?;
+                }
+                match is_empty {
+                    true => self.waiting.remove(&entry).await,
                     false => self.waiting.replace(&entry, act).await?,
                 }
                 is_withdrawn = true;
@@ -75,8 +53,12 @@ impl Intake {
                 if known.sender != edit.sender.id || is_same {
                     return Ok(());
                 }
-                is_withdrawn = self.edit_known(&edit, &of, known, is_command).await?;
+                withdrawn = self.edit_known(&edit, &of, known, is_command).await?;
+                is_withdrawn = withdrawn.is_some();
             }
+        }
+        if let Some(begun) = withdrawn {
+            self.stop_running(&begun.act.session, &begun.turn).await;
         }
         if is_withdrawn && is_command {
             return self.run_edit_as_command(edit).await;
@@ -87,8 +69,15 @@ impl Intake {
         self.unknown_edited(edit, of).await
     }
 
-    /// Processes an edit of a message whose turn has begun. Returns whether it took the place of the message.
-    async fn edit_known(&self, edit: &Arrival, of: &str, known: KnownPart, is_command: bool) -> Result<bool> {
+    /// Processes an edit of a message whose turn has begun. Returns the turn's act if the edit took the place of
+    /// the message.
+    async fn edit_known(
+        &self,
+        edit: &Arrival,
+        of: &str,
+        known: KnownPart,
+        is_command: bool,
+    ) -> Result<Option<BegunAct>> {
         let begun = match (&known.turn, known.has_others) {
             (None, _) => None,
             (Some(turn), false) => {
@@ -112,22 +101,23 @@ impl Intake {
             begun = None;
         }
         let Some(begun) = begun else {
-            if !is_command {
-                self.note_correction(edit, of, &known).await?;
+            if !is_command && !known.is_dropped {
+                self.note_correction(edit, of, &known.session).await?;
             }
             let known = KnownPart { digest: content_digest(edit), ..known };
             self.begun.put_part(self.storage(), of, &known).await?;
-            return Ok(false);
+            return Ok(None);
         };
         let act = with_edit(&begun.act, edit, of, is_command);
         if act.parts.is_empty() {
             let until = Some(self.now() + SEEN_FOR);
             self.records().put(self.outlet.channel(), &withdrawal_of(&begun.turn), "", until).await?;
+            self.begun.note_dropped(self.storage(), &begun.act).await?;
             self.assistant.stop(&act.session, Some(&begun.turn)).await;
-            return Ok(true);
+            return Ok(Some(begun));
         }
-        self.waiting.put(act.instead_of(begun.turn)).await?;
-        Ok(true)
+        self.waiting.put(act.instead_of(begun.turn.clone())).await?;
+        Ok(Some(begun))
     }
 
     /// Processes an edit of a message that is not known: the edit came first, or the message was not for us.
@@ -138,6 +128,15 @@ impl Intake {
             return Ok(());
         }
         Box::pin(self.arrive(Arrival { id: of, replaces: None, ..edit })).await
+    }
+
+    /// Ends a turn that was withdrawn if it runs, because what it does is not wanted any more. One that waits is left until
+    /// the files of the act that takes its place are there: its place in the queue shows where that act belongs.
+    pub(super) async fn stop_running(&self, session: &SessionId, turn: &TurnId) {
+        let active = self.assistant.activity();
+        if active.iter().any(|active| active.turn == *turn && active.state == "running") {
+            self.assistant.stop(session, Some(turn)).await;
+        }
     }
 
     async fn run_edit_as_command(&self, edit: Arrival) -> Result<()> {
@@ -157,7 +156,8 @@ impl Intake {
         Ok(gates.withdraw(turn))
     }
 
-    async fn note_correction(&self, edit: &Arrival, of: &str, known: &KnownPart) -> Result<()> {
+    /// Stores an edit as a correction that goes with the next message of its sender.
+    pub(super) async fn note_correction(&self, edit: &Arrival, of: &str, session: &SessionId) -> Result<()> {
         let mut text = edit.text.trim().to_owned();
         if text.is_empty() && edit.files.is_empty() {
             return Ok(());
@@ -166,7 +166,7 @@ impl Intake {
             let names: Vec<&str> = edit.files.iter().map(|file| file.name.as_str()).collect();
             text = format!("{text}\n(with {})", names.join(", ")).trim().to_owned();
         }
-        let name = format!("{}{of}", corrections_of(edit, &known.session));
+        let name = format!("{}{of}", corrections_of(edit, session));
         let until = Some(self.now() + SEEN_FOR);
         self.records().put(self.outlet.channel(), &name, &text, until).await
     }
@@ -174,18 +174,15 @@ impl Intake {
     /// Returns the corrections that the next message of a sender brings along.
     pub(super) async fn corrections(&self, head: &Arrival, session: &SessionId) -> Result<Corrections> {
         let (channel, prefix) = (self.outlet.channel(), corrections_of(head, session));
-        let mut corrections = Corrections::default();
-        for (name, text) in self.records().list(channel, &prefix, MAX_CORRECTIONS).await? {
-            corrections.names.push(name);
-            corrections.texts.push(text);
-        }
-        Ok(corrections)
+        Ok(self.records().list(channel, &prefix, MAX_CORRECTIONS).await?.into_iter().collect())
     }
 
-    /// Forgets corrections that were passed on.
-    pub(super) async fn forget_corrections(&self, corrections: Corrections) -> Result<()> {
-        for name in corrections.names {
-            self.records().take(self.outlet.channel(), &name).await?;
+    /// Forgets corrections that were passed on, unless their messages were edited again meanwhile.
+    pub(super) async fn forget_corrections(&self, corrections: &Corrections) -> Result<()> {
+        for (name, text) in corrections.records() {
+            if self.records().get(self.outlet.channel(), name).await?.as_ref() == Some(text) {
+                self.records().take(self.outlet.channel(), name).await?;
+            }
         }
         Ok(())
     }

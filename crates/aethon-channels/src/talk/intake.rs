@@ -6,7 +6,6 @@
 //! destination, so that its reply takes the same way as any delivery. When [`Intake::arrive`] returns `Ok`, all of that
 //! is stored. Its turn begins afterwards (see `submission`), so that commands and presses never wait for files.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use aethon_core::assistant::Assistant;
@@ -65,8 +64,9 @@ pub(crate) struct Intake {
     /// What became of messages that were taken in.
     pub(super) begun: BegunActs,
     pub(super) assistant: Arc<dyn Assistant>,
-    /// Held while a message is put where it belongs, and while an act begins its turn: a message never ends up between the
-    /// two.
+    /// Held while a message is put where it belongs, and while it is noted that an act begins or has begun its turn: a
+    /// message never ends up between the two. Never while anything is waited for that may take long, because all
+    /// receiving waits for it.
     pub(super) order: Mutex<()>,
 }
 
@@ -156,7 +156,7 @@ impl Intake {
             return Ok(());
         }
         self.waiting.has_room().await;
-        let _in_order = self.order.lock().await;
+        let in_order = self.order.lock().await;
         if self.is_known(&arrival.id).await? {
             return Ok(());
         }
@@ -174,9 +174,12 @@ impl Intake {
             && self.withdraw(&begun).await?
         {
             // Nothing of its reply was shown, so a turn with all of it takes its place.
-            let mut act = begun.act.instead_of(begun.turn);
+            let mut act = begun.act.clone().instead_of(begun.turn.clone());
             act.add(arrival);
-            return self.waiting.put(act).await;
+            self.waiting.put(act).await?;
+            drop(in_order);
+            self.stop_running(&begun.act.session, &begun.turn).await;
+            return Ok(());
         }
         if !is_wanted && !act::may_belong_to_an_act(&arrival, &dialect) {
             return Ok(());
@@ -217,9 +220,14 @@ impl Intake {
 
     /// Loads what the previous run left unfinished.
     pub(super) async fn resume(&self) -> Result<()> {
-        for act in self.waiting.load().await? {
-            if let Some(turn) = &act.instead {
+        for entry in self.waiting.load().await? {
+            if let Some(turn) = &entry.act.instead {
                 self.streams.gates.note_withdrawn(turn);
+            }
+            // It was called off, and the program ended before it was removed.
+            let first = entry.act.parts.first().map(|part| part.id.as_str()).unwrap_or_default();
+            if self.begun.part(self.storage(), first).await?.is_some_and(|known| known.is_dropped) {
+                self.waiting.remove(&entry).await;
             }
         }
         Ok(())
@@ -431,64 +439,6 @@ impl Intake {
             }
         };
         Ok(answer)
-    }
-
-    /// Stops what is running. If the conversation is theirs, that is all of it and of earlier conversations here;
-    /// otherwise only what they started themselves.
-    async fn stop(&self, arrival: &Arrival, place: &Place, is_theirs: bool) -> Result<String> {
-        let (chat, sender) = (arrival.chat.as_str(), arrival.sender.id.as_str());
-        let has_threads = (self.outlet.platform.dialect().has_threads)(chat);
-        let is_there = |other: &str| {
-            let in_it = other.strip_prefix(chat);
-            in_it.is_some_and(|rest| rest.is_empty() || (has_threads && rest.starts_with(':')))
-        };
-        let is_meant = |waiting: &Arrival| {
-            is_there(&waiting.chat) && (waiting.sender.id == sender || (is_theirs && waiting.chat == chat))
-        };
-        let dropped = self.waiting.drop_those(is_meant).await;
-        let (now, mut stopped) = (self.session(place).await?, dropped.len());
-        for entry in dropped {
-            if let Some(turn) = &entry.act.instead {
-                self.assistant.stop(&entry.act.session, Some(turn)).await;
-            }
-        }
-        let mut stopped_before = 0;
-        if is_theirs {
-            stopped += self.assistant.stop(&now, None).await;
-            for before in self.before(place, &now)? {
-                stopped_before += self.assistant.stop(&before, None).await;
-            }
-        }
-        if !is_theirs || has_threads {
-            let active = self.assistant.activity();
-            let mut own = self.streams.started_turns.of(sender, is_there);
-            own.retain(|started| active.iter().any(|turn| turn.turn == started.turn));
-            for started in own {
-                stopped += self.assistant.stop(&started.session, Some(&started.turn)).await;
-            }
-        }
-        let answer = match (stopped, stopped_before) {
-            (0, 0) if is_theirs => "Nothing is running.",
-            (0, 0) => "Nothing of yours is running.",
-            (_, 0) => "Stopped.",
-            (0, _) => "Stopped what still ran in the conversation before this one.",
-            _ => "Stopped, with what still ran in the conversation before this one.",
-        };
-        Ok(answer.to_owned())
-    }
-
-    /// Returns the earlier conversations of a place in which something runs or waits.
-    fn before(&self, place: &Place, now: &SessionId) -> Result<BTreeSet<SessionId>> {
-        let first = outlet::session(&place.channel, &place.conversation, 1)?;
-        let is_here = |session: &SessionId| {
-            let number = session.as_str().strip_prefix(first.as_str());
-            number.is_some_and(|number| {
-                number.is_empty()
-                    || number.strip_prefix('~').is_some_and(|number| number.parse::<u32>().is_ok())
-            })
-        };
-        let active = self.assistant.activity().into_iter().map(|turn| turn.session_id);
-        Ok(active.filter(|session| session != now && is_here(session)).collect())
     }
 
     /// Returns the session in which a conversation continues.

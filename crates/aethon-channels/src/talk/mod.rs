@@ -3,11 +3,11 @@
 //! `platform` is the trait that a codec implements, `growth` one for growing messages, `messenger` the channel made
 //! from them. `intake` receives messages, with `access`, `place`, `command`, `mention` and `files`; `act` knows which of them
 //! belong together, `waiting` keeps those that wait for more or for their files, `submission` begins their turns, with what
-//! `wording` makes of them, `begun` knows what became of them, and `edits` corrects them. `answering` knows what a message
+//! `wording` makes of them, `begun` knows what became of them, and `edits` corrects them, by `corrections` if need be. `answering` knows what a message
 //! answers, `described` has sentences for what is not words, `speech` transcribes voice messages. `started_turns` knows who
 //! started which turn, `reply_gates` when its reply may be shown, `stream` shows a reply while it is written,
 //! `acknowledgements` shows that a message is being answered, `approval_prompts` asks for approval, and `sending` delivers
-//! part by part. `outlet` and `budget` observe the rate limit of a chat, `rounds` is the receive loop, `queue` runs futures
+//! part by part. `stopping` is what `/stop` does. `outlet` and `budget` observe the rate limit of a chat, `rounds` is the receive loop, `queue` runs futures
 //! in order, `health` reports the health of the channel, `gate` opens its way out again after outages and refusals,
 //! `knocks` remembers who was not admitted, and `revoked` ends the turns of people who lost their access.
 
@@ -19,6 +19,7 @@ mod approval_prompts;
 mod begun;
 mod budget;
 mod command;
+mod corrections;
 mod described;
 mod edits;
 mod files;
@@ -41,6 +42,7 @@ mod rounds;
 mod sending;
 mod speech;
 mod started_turns;
+mod stopping;
 mod stream;
 mod submission;
 #[cfg(test)]

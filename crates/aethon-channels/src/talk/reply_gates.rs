@@ -126,6 +126,14 @@ impl Gates {
         true
     }
 
+    /// Lets a turn stand as it is, so that no other takes its place. One that was withdrawn stays withdrawn.
+    pub(super) fn settle(&self, turn: &TurnId) {
+        if let Some(gate) = self.lock().gates.get_mut(turn).filter(|gate| gate.state == GateState::Unseen) {
+            gate.state = GateState::Shown;
+        }
+        self.changed.notify_waiters();
+    }
+
     /// Records a turn that was withdrawn before the program ended.
     pub(super) fn note_withdrawn(&self, turn: &TurnId) {
         self.note(turn, Instant::now(), &ReplyTerms::default());

@@ -19,9 +19,8 @@ use futures_util::stream::FuturesUnordered;
 use tokio::time::{Instant, sleep};
 
 use super::access;
-use super::act::{self, Act};
-use super::begun::SEEN_FOR;
-use super::edits::Corrections;
+use super::act::{self, Act, Content};
+use super::begun::{BegunAct, SEEN_FOR};
 use super::files::{self, Fetched, Taken, TakenAct};
 use super::growth::Asked;
 use super::intake::{CROWDED, Intake, KNOWN_FOR};
@@ -52,8 +51,21 @@ struct Submission<'s> {
     opens_at: Instant,
 }
 
+/// What is to be done with an act.
+enum Judgement {
+    /// It begins a turn.
+    Wanted,
+    /// Nothing of it was for us.
+    NotForUs,
+    /// Its sender may not write any more.
+    NotAdmitted,
+    /// All of it is too old.
+    TooOld,
+}
+
 /// A turn that was stopped because an act takes its place.
 struct Retired {
+    turn: TurnId,
     /// The turn, if it can be replaced in the transcript.
     replaced: Option<TurnId>,
 }
@@ -102,12 +114,9 @@ impl Intake {
     async fn process(&self, entry: Arc<Entry>) {
         let (mut pause, mut fetched) = (Duration::from_secs(1), Fetched::default());
         let mut retired = None;
-        // An act may grow until its turn begins.
+        // An act may grow until its turn begins, and while it does.
         while let Some(current) = self.waiting.current(&entry) {
-            // Files are fetched only once, because transcription costs money.
-            let is_wanted = || self.waiting.is_wanted(&entry);
-            let taken = files::taken(&self.outlet, &current.act.parts, &mut fetched, &is_wanted).await;
-            let Err(error) = self.begin(&current, taken, &mut retired).await else { continue };
+            let Err(error) = self.begin(&current, &mut fetched, &mut retired).await else { continue };
             tracing::warn!(channel = self.outlet.channel(), %error, "a message could not be taken in; trying again");
             sleep(pause).await;
             pause = (pause * 2).min(MAX_PAUSE);
@@ -116,40 +125,149 @@ impl Intake {
     }
 
     /// Begins the turn of an act, unless it has changed meanwhile. The turn whose place it takes is stopped once.
-    async fn begin(&self, entry: &Entry, taken: TakenAct, retired: &mut Option<Retired>) -> Result<()> {
+    async fn begin(&self, entry: &Entry, fetched: &mut Fetched, retired: &mut Option<Retired>) -> Result<()> {
+        if let Some(turn) = &entry.act.instead {
+            // After a restart, it runs again.
+            self.stop_running(&entry.act.session, turn).await;
+        }
+        // What is not wanted is not fetched, and files are fetched only once, because transcription costs money.
+        let taken = match self.judge(&entry.act).await? {
+            Judgement::Wanted => {
+                let is_wanted = || self.waiting.is_wanted(entry);
+                Some(files::taken(&self.outlet, &entry.act.parts, fetched, &is_wanted).await)
+            }
+            _ => None,
+        };
+        if let Some(turn) = &entry.act.instead
+            && retired.as_ref().is_none_or(|retired| retired.turn != *turn)
+        {
+            *retired = Some(Retired { turn: turn.clone(), replaced: self.retire(entry, turn).await? });
+        }
+        let own = retired.as_ref().filter(|retired| entry.act.instead.as_ref() == Some(&retired.turn));
+        let replaced = own.and_then(|retired| retired.replaced.clone());
+        let Some((entry, taken)) = self.prepared(entry, taken).await? else { return Ok(()) };
         let act = &entry.act;
-        if let (Some(turn), None) = (&act.instead, &retired) {
-            *retired = Some(Retired { replaced: self.retire(entry, turn).await? });
+        let Some(head) = act.head() else { return Ok(()) };
+        let opens_at = entry.changed_at + Act::reply_delay(&self.outlet.platform.dialect());
+        let submitted = self.submit(&Submission { act, head, replaced, opens_at }, taken).await?;
+        self.finish(&entry, submitted).await
+    }
+
+    /// Returns what is to be done with an act. Fails if that cannot be read now.
+    async fn judge(&self, act: &Act) -> Result<Judgement> {
+        let Some(head) = act.head().filter(|_| act.parts.iter().any(|part| self.is_wanted(part))) else {
+            return Ok(Judgement::NotForUs);
+        };
+        if !self.may_write(&head.sender).await? {
+            return Ok(Judgement::NotAdmitted);
         }
-        let replaced = retired.as_ref().and_then(|retired| retired.replaced.clone());
+        match act.parts.iter().all(|part| self.is_stale(part)) {
+            true => Ok(Judgement::TooOld),
+            false => Ok(Judgement::Wanted),
+        }
+    }
+
+    /// Returns an act that begins its turn now, after it was stored with what. `None` if it begins none, or is to be looked
+    /// at again because something has changed.
+    async fn prepared(
+        &self,
+        entry: &Entry,
+        taken: Option<TakenAct>,
+    ) -> Result<Option<(Arc<Entry>, TakenAct)>> {
         let _in_order = self.order.lock().await;
-        if !self.waiting.current(entry).is_some_and(|current| current.is_same(entry)) {
-            return Ok(());
+        let current = self.waiting.current(entry).filter(|current| current.is_same(entry));
+        let Some(current) = current else { return Ok(None) };
+        let (act, channel) = (&current.act, self.outlet.channel());
+        match (self.judge(act).await?, act.head()) {
+            (Judgement::Wanted, Some(head)) => {
+                let Some(taken) = taken else { return Ok(None) };
+                let mut act = act.clone();
+                act.corrections.extend(self.corrections(head, &act.session).await?);
+                act.begun_as = act.begun_as.or_else(|| Some(current.act.content()));
+                return Ok(Some((self.waiting.note(&current, act).await?, taken)));
+            }
+            (Judgement::NotForUs, _) | (_, None) => {
+                self.waiting.remove(&current).await;
+                return Ok(None);
+            }
+            (Judgement::NotAdmitted, _) => {
+                tracing::info!(channel, "a message was dropped, because its sender may not write any more");
+            }
+            (Judgement::TooOld, Some(head)) => self.tell_too_old(head).await?,
         }
-        let head = act.head().filter(|_| act.parts.iter().any(|part| self.is_wanted(part)));
-        let turn = match head {
-            // Nothing of it was for us.
-            None => {
+        self.begun.note(self.storage(), act, None).await?;
+        self.waiting.remove(&current).await;
+        Ok(None)
+    }
+
+    /// Notes what became of an act that was passed to the assistant. While it was, which may take long, the act may have
+    /// changed or have been called off.
+    async fn finish(&self, entry: &Entry, submitted: Option<Submitted>) -> Result<()> {
+        let in_order = self.order.lock().await;
+        let current = self.waiting.current(entry);
+        let (current, submitted) = match (current, submitted) {
+            (Some(current), Some(submitted)) => (current, submitted),
+            (Some(current), None) if current.is_same(entry) => {
+                self.begun.note(self.storage(), &entry.act, None).await?;
                 self.waiting.remove(entry).await;
                 return Ok(());
             }
-            Some(head) if !self.may_write(&head.sender).await? => {
-                let channel = self.outlet.channel();
-                tracing::info!(channel, "a message was dropped, because its sender may not write any more");
-                None
+            (None, Some(submitted)) => {
+                drop(in_order);
+                return self.call_off(&entry.act, &submitted.turn).await;
             }
-            Some(head) if act.parts.iter().all(|part| self.is_stale(part)) => {
-                self.tell_too_old(head).await?;
-                None
-            }
-            Some(head) => {
-                let opens_at = entry.changed_at + Act::reply_delay(&self.outlet.platform.dialect());
-                self.submit(&Submission { act, head, replaced, opens_at }, taken).await?
-            }
+            (_, None) => return Ok(()),
         };
-        self.begun.note(self.storage(), act, turn.as_ref()).await?;
-        self.waiting.remove(entry).await;
-        Ok(())
+        self.forget_corrections(&entry.act.corrections).await?;
+        // A turn that was there already has the content of the time when it was stored.
+        let noted = entry.act.begun_as.clone().filter(|_| !submitted.is_new);
+        let begun_as = noted.unwrap_or_else(|| entry.act.content());
+        let turn = submitted.turn;
+        let begun = BegunAct { act: current.act.clone(), turn };
+        if begun_as == begun.act.content() {
+            self.begun.note(self.storage(), &entry.act, Some(&begun.turn)).await?;
+            self.waiting.remove(entry).await;
+            return Ok(());
+        }
+        if self.withdraw(&begun).await? {
+            self.waiting.replace(&current, begun.act.clone().instead_of(begun.turn.clone())).await?;
+            drop(in_order);
+            self.stop_running(&begun.act.session, &begun.turn).await;
+            return Ok(());
+        }
+        self.finish_shown(&current, &begun, &begun_as).await
+    }
+
+    /// The same for an act that has changed although its reply was shown already: what was edited is a correction, and what
+    /// was added is an act of its own.
+    async fn finish_shown(&self, current: &Entry, begun: &BegunAct, begun_as: &Content) -> Result<()> {
+        let session = &begun.act.session;
+        let (told, added): (Vec<Arrival>, Vec<Arrival>) =
+            begun.act.parts.iter().cloned().partition(|part| begun_as.contains_key(&part.id));
+        for part in &told {
+            if begun_as.get(&part.id) != Some(&act::content_digest(part)) {
+                self.note_correction(part, &part.id, session).await?;
+            }
+        }
+        let stands = Act { parts: told, ..begun.act.clone() };
+        self.begun.note(self.storage(), &stands, Some(&begun.turn)).await?;
+        let mut added = added.into_iter();
+        let Some(first) = added.next() else {
+            self.waiting.remove(current).await;
+            return Ok(());
+        };
+        // They belonged to what was addressed to us.
+        let mut next = Act::new(Arrival { is_addressed: true, ..first }, session.clone());
+        added.for_each(|part| next.add(part));
+        self.waiting.replace(current, next).await
+    }
+
+    /// Ends the turn of an act that was called off while the turn began.
+    async fn call_off(&self, act: &Act, turn: &TurnId) -> Result<()> {
+        self.streams.gates.withdraw(turn);
+        self.assistant.stop(&act.session, Some(turn)).await;
+        let until = Some(self.clock().now() + SEEN_FOR);
+        self.records().put(self.outlet.channel(), &withdrawal_of(turn), "", until).await
     }
 
     /// Stops the turn whose place an act takes. Returns it if the transcript ends with it, so that it can be replaced there.
@@ -172,13 +290,23 @@ impl Intake {
                     return Err(Error::unavailable("the turn before it has not ended"));
                 }
                 Some(_) => {}
-                None if others.is_empty() => return Ok(Some(turn.clone())),
+                None if others.is_empty() => {
+                    let has_later = self.has_later(session, turn).await?;
+                    return Ok(Some(turn.clone()).filter(|_| !has_later));
+                }
                 // It waited for these, and enters the transcript behind them.
                 None if is_behind_others && is_last && !has_followers && self.waiting.is_wanted(entry) => {}
                 None => return Ok(None),
             }
             sleep(LOOK).await;
         }
+    }
+
+    /// Returns whether later turns of a session have begun, which would leave the transcript with the turn.
+    async fn has_later(&self, session: &SessionId, turn: &TurnId) -> Result<bool> {
+        let is_later = |started: &StartedTurn| started.session == *session && started.turn > *turn;
+        let later = self.streams.started_turns.those(is_later);
+        Ok(!later.is_empty() || self.begun.has_later(self.storage(), session, turn).await?)
     }
 
     /// Returns the state of a turn that is active in a session, and the other turns that are.
@@ -189,10 +317,9 @@ impl Intake {
     }
 
     /// Passes an act to the assistant. Returns its turn, if it begins one.
-    async fn submit(&self, submission: &Submission<'_>, taken: TakenAct) -> Result<Option<TurnId>> {
+    async fn submit(&self, submission: &Submission<'_>, taken: TakenAct) -> Result<Option<Submitted>> {
         let Submission { act, head, .. } = submission;
-        let corrections = self.corrections(head, &act.session).await?;
-        let said = self.said(submission, taken, &corrections);
+        let said = self.said(submission, taken);
         let is_empty = said.text.is_empty() && said.attachments.is_empty();
         let is_attended = self.outlet.platform.dialect().is_attended;
         if !said.notes.is_empty() && (is_empty || !is_attended) {
@@ -232,8 +359,7 @@ impl Intake {
             Err(error) => return Err(error),
         };
         self.note_begin(submission, &submitted, &opening).await?;
-        self.forget_corrections(corrections).await?;
-        Ok(Some(submitted.turn))
+        Ok(Some(submitted))
     }
 
     /// Submits a message, in place of the earlier turn if that is still in the transcript.
@@ -255,7 +381,7 @@ impl Intake {
         self.assistant.submit(self.inbound(submission, said, plain), surface).await
     }
 
-    fn said(&self, submission: &Submission<'_>, taken: TakenAct, corrections: &Corrections) -> Said {
+    fn said(&self, submission: &Submission<'_>, taken: TakenAct) -> Said {
         let Submission { act, head, .. } = submission;
         let (rules, dialect) = (&self.outlet.rules, self.outlet.platform.dialect());
         let together = act::whole(&act.parts, &taken.parts, &dialect);
@@ -273,7 +399,7 @@ impl Intake {
         attachments.extend(quoted.map(|quoted| Attachment::quoted(STANDARD.encode(quoted))));
         let text = match text.trim().is_empty() && attachments.is_empty() {
             true => String::new(),
-            false => corrections.added_to(text),
+            false => act.corrections.added_to(text),
         };
         Said { text, attachments, is_foreign: whole.is_forwarded || is_others, notes: taken.notes }
     }

@@ -9,6 +9,7 @@ mod edits;
 mod guests;
 mod outages;
 mod replies;
+mod submission;
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32, Ordering};

@@ -44,6 +44,7 @@ struct List {
 }
 
 /// One waiting act, as it was at some time.
+#[derive(Clone)]
 pub(super) struct Entry {
     name: String,
     chat: String,
@@ -83,7 +84,7 @@ impl Waiting {
     }
 
     /// Loads what the previous run left, and returns it.
-    pub(super) async fn load(&self) -> Result<Vec<Act>> {
+    pub(super) async fn load(&self) -> Result<Vec<Arc<Entry>>> {
         let stored = self.outlet.services.records.list(self.outlet.channel(), RECORDS, MAX_COUNT).await?;
         let mut list = self.lock();
         for (name, act) in stored {
@@ -102,10 +103,10 @@ impl Waiting {
                 }
             }
         }
-        let acts = list.entries.iter().map(|entry| entry.act.clone()).collect();
+        let entries = list.entries.iter().cloned().collect();
         drop(list);
         self.changed.notify_waiters();
-        Ok(acts)
+        Ok(entries)
     }
 
     fn entry(&self, name: String, act: Act) -> Entry {
@@ -160,19 +161,18 @@ impl Waiting {
         Ok(())
     }
 
+    /// Stores with an act what it is about to begin its turn with. Its content stays the same.
+    pub(super) async fn note(&self, entry: &Entry, act: Act) -> Result<Arc<Entry>> {
+        self.store(&entry.name, &act).await?;
+        let next = Entry { act, ..entry.clone() };
+        self.set(next.clone());
+        Ok(Arc::new(next))
+    }
+
     /// Lets the waiting acts of the sender of a message begin, because that message is not one of theirs.
     pub(super) fn close_before(&self, arrival: &Arrival) {
         for entry in self.lock().entries.iter_mut().filter(|entry| entry.act.is_by(arrival)) {
-            let closed = Entry {
-                name: entry.name.clone(),
-                chat: entry.chat.clone(),
-                act: entry.act.clone(),
-                changed_at: entry.changed_at,
-                ready_at: Instant::now(),
-                is_slow: entry.is_slow,
-                state: entry.state,
-            };
-            *entry = Arc::new(closed);
+            *entry = Arc::new(Entry { ready_at: Instant::now(), ..Entry::clone(entry) });
         }
         self.changed.notify_waiters();
     }
@@ -270,20 +270,10 @@ impl Waiting {
         self.changed.notify_waiters();
     }
 
-    /// Drops the acts with matching messages and returns them.
-    pub(super) async fn drop_those(&self, is_meant: impl Fn(&Arrival) -> bool) -> Vec<Arc<Entry>> {
-        let dropped: Vec<Arc<Entry>> = {
-            let mut list = self.lock();
-            let (dropped, kept) =
-                list.entries.drain(..).partition(|entry| entry.act.parts.iter().any(&is_meant));
-            list.entries = kept;
-            Vec::from(dropped)
-        };
-        for entry in &dropped {
-            self.forget(entry).await;
-        }
-        self.changed.notify_waiters();
-        dropped
+    /// Returns the acts with matching messages.
+    pub(super) fn those(&self, is_meant: impl Fn(&Arrival) -> bool) -> Vec<Arc<Entry>> {
+        let list = self.lock();
+        list.entries.iter().filter(|entry| entry.act.parts.iter().any(&is_meant)).cloned().collect()
     }
 
     async fn forget(&self, entry: &Entry) {
