@@ -138,15 +138,7 @@ struct ExtraTool {
 
 impl ExtraTool {
     fn failed(&self, error: &ServiceError) -> ToolError {
-        let why = match error {
-            ServiceError::McpError(error) => brief(&error.message),
-            ServiceError::TransportSend(_) | ServiceError::TransportClosed => {
-                self.signals.broken.notify_one();
-                "its server is gone; it is started again, so try later".to_owned()
-            }
-            other => brief(&other.to_string()),
-        };
-        ToolError::failed(format!("`{}` failed: {why}", self.spec.name))
+        self.signals.failed(&self.spec.name, error)
     }
 
     async fn within<T>(
