@@ -171,7 +171,6 @@ impl CommandHandler for McpCommand {
         }
         Ok(Some(Box::new(Nothing)))
     }
-
 }
 
 /// The command changes nothing besides its message.
