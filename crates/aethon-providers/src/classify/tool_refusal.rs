@@ -15,6 +15,28 @@ const BETWEEN: [&str; 8] = ["[", ".", "/", "', ", "\", ", " -> ", "->", "']["];
 const TOO_MANY: [&str; 7] =
     ["array too long", "too many", "maximum", "at most", "exceed", "more than", "no more than"];
 
+/// Phrases about what a model has called, or about the conversation. A tool that is named there is not refused.
+const CALLS: [&str; 9] = [
+    "tool_use_failed",
+    "failed_generation",
+    "did not match schema",
+    "tool call",
+    "tool_call",
+    "function call",
+    "response_format",
+    "messages[",
+    "contents[",
+];
+/// Phrases about the declaration of a tool.
+const DECLARATIONS: [&str; 6] = [
+    "schema for function",
+    "function_declarations",
+    "functiondeclarations",
+    "toolconfig.tools",
+    "tools[",
+    "tools.",
+];
+
 /// How many tools are sent at least to a service that takes fewer without saying how many.
 const LEAST_TOOLS: usize = 16;
 
@@ -36,12 +58,19 @@ pub(crate) fn of(error: &ModelError, body: &[u8]) -> Option<ToolRefusal> {
     let detail = error.detail().filter(|detail| !detail.is_empty())?;
     let body: Value = serde_json::from_slice(body).ok()?;
     let listed = names(&body);
-    let named = by_name(detail, &listed).or_else(|| by_place(detail, &listed));
-    let named = named.or_else(|| by_path(detail, &body, &listed));
-    match named {
+    let named = || by_name(detail, &listed).or_else(|| by_place(detail, &listed));
+    let named = || named().or_else(|| by_path(detail, &body, &listed));
+    match if is_about_calls(detail) { None } else { named() } {
         Some(name) => Some(ToolRefusal::Tool(name)),
         None => too_many(detail, listed.iter().flatten().count()).map(ToolRefusal::TooMany),
     }
+}
+
+/// Returns whether a refusal is about a call or the conversation: it says so before it says anything about a declaration.
+fn is_about_calls(detail: &str) -> bool {
+    let words = detail.to_lowercase();
+    let first = |signs: &[&str]| signs.iter().filter_map(|sign| words.find(sign)).min();
+    first(&CALLS).is_some_and(|at| first(&DECLARATIONS).is_none_or(|declared| at < declared))
 }
 
 /// Describes a refusal that is about a tool.
@@ -222,6 +251,20 @@ mod tests {
         check(&chat, 400, "('body', 'tools', 7, 'function'): field required", tool("x__t7"));
         check(&chat, 400, "bad schema at $.properties.own9.items: missing", tool("x__t9"));
         check(&chat, 400, "Invalid schema for function 'shell': no", tool("shell"));
+        check(&chat, 400, "Invalid schema for function 'x__t3': 'a function call' is no type", tool("x__t3"));
+        check(&chat, 400, "tools.5.custom.input_schema: `tool_calls` is no keyword", tool("x__t5"));
+        for detail in [
+            "Failed to call a function 'x__t3'. (tool_use_failed)",
+            "failed_generation: <function=x__t3>{}</function>",
+            "parameters for tool x__t3 did not match schema: missing properties: 'own3'",
+            "Tool call validation failed: x__t3",
+            "messages[4].tool_calls[0].function.arguments: x__t3 needs an object",
+            "No tool output found for function call of 'x__t3'",
+            "Invalid value for response_format: properties.own9.items is missing",
+            "messages[2].content: 'shell' is no block",
+        ] {
+            check(&chat, 400, detail, None);
+        }
         check(&chat, 400, "the shell is wrong", None);
         check(&chat, 400, "Invalid request", None);
         check(&chat, 400, "", None);
@@ -245,6 +288,12 @@ mod tests {
         );
         check(&gemini, 400, "tools[0].functionDeclarations[1].name: invalid", tool("x__t1"));
         check(&gemini, 400, "tools[0].function_declarations[9]: bad", None);
+        check(
+            &gemini,
+            400,
+            "* GenerateContentRequest.contents[3].parts[0].function_response.name: 'x__t2' is unknown",
+            None,
+        );
         let bedrock = bedrock();
         check(
             &bedrock,
