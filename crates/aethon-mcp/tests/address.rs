@@ -433,11 +433,10 @@ async fn error_of_a_tool_with_its_own_session_is_returned_and_the_call_runs_once
         let error = call(&stage.echo(), json!({})).await.unwrap_err().to_string();
         assert!(error.contains("the browser session is closed"), "{status}: {error}");
         tokio::time::sleep(Duration::from_secs(60)).await;
+        stage.servers.stop().await;
         let state = stage.server.state.lock().unwrap();
         assert_eq!((state.calls, state.sessions), (1, 1), "{status}");
         assert!(state.lists > 1, "{status}: whether the session is lost shows in the list");
-        drop(state);
-        stage.servers.stop().await;
     }
 }
 

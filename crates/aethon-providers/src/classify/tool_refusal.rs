@@ -219,14 +219,43 @@ mod tests {
         json!({"toolConfig": {"tools": [tool("shell"), tool("x__t1"), tool("x__t2"), {"cachePoint": {}}]}})
     }
 
+    fn check(body: &Value, status: u16, detail: &str, expected: Option<ToolRefusal>) {
+        let error = ModelError::new(ModelErrorKind::InvalidRequest, "no").with_status(status);
+        let error = error.with_detail(detail);
+        assert_eq!(of(&error, body.to_string().as_bytes()), expected, "{detail}");
+    }
+
+    fn tool(name: &str) -> Option<ToolRefusal> {
+        Some(ToolRefusal::Tool(name.into()))
+    }
+
+    #[test]
+    fn tool_that_is_named_in_a_refusal_of_a_call_is_not_refused() {
+        let chat = chat(30);
+        check(&chat, 400, "Invalid schema for function 'x__t3': 'a function call' is no type", tool("x__t3"));
+        check(&chat, 400, "tools.5.custom.input_schema: `tool_calls` is no keyword", tool("x__t5"));
+        for detail in [
+            "Failed to call a function 'x__t3'. (tool_use_failed)",
+            "failed_generation: <function=x__t3>{}</function>",
+            "parameters for tool x__t3 did not match schema: missing properties: 'own3'",
+            "Tool call validation failed: x__t3",
+            "messages[4].tool_calls[0].function.arguments: x__t3 needs an object",
+            "No tool output found for function call of 'x__t3'",
+            "Invalid value for response_format: properties.own9.items is missing",
+            "messages[2].content: 'shell' is no block",
+        ] {
+            check(&chat, 400, detail, None);
+        }
+        check(
+            &gemini(),
+            400,
+            "* GenerateContentRequest.contents[3].parts[0].function_response.name: 'x__t2' is unknown",
+            None,
+        );
+    }
+
     #[test]
     fn refusals_name_a_tool_by_name_place_or_path() {
-        let check = |body: &Value, status: u16, detail: &str, expected: Option<ToolRefusal>| {
-            let error = ModelError::new(ModelErrorKind::InvalidRequest, "no").with_status(status);
-            let error = error.with_detail(detail);
-            assert_eq!(of(&error, body.to_string().as_bytes()), expected, "{detail}");
-        };
-        let tool = |name: &str| Some(ToolRefusal::Tool(name.into()));
         let chat = chat(30);
         check(
             &chat,
@@ -251,20 +280,6 @@ mod tests {
         check(&chat, 400, "('body', 'tools', 7, 'function'): field required", tool("x__t7"));
         check(&chat, 400, "bad schema at $.properties.own9.items: missing", tool("x__t9"));
         check(&chat, 400, "Invalid schema for function 'shell': no", tool("shell"));
-        check(&chat, 400, "Invalid schema for function 'x__t3': 'a function call' is no type", tool("x__t3"));
-        check(&chat, 400, "tools.5.custom.input_schema: `tool_calls` is no keyword", tool("x__t5"));
-        for detail in [
-            "Failed to call a function 'x__t3'. (tool_use_failed)",
-            "failed_generation: <function=x__t3>{}</function>",
-            "parameters for tool x__t3 did not match schema: missing properties: 'own3'",
-            "Tool call validation failed: x__t3",
-            "messages[4].tool_calls[0].function.arguments: x__t3 needs an object",
-            "No tool output found for function call of 'x__t3'",
-            "Invalid value for response_format: properties.own9.items is missing",
-            "messages[2].content: 'shell' is no block",
-        ] {
-            check(&chat, 400, detail, None);
-        }
         check(&chat, 400, "the shell is wrong", None);
         check(&chat, 400, "Invalid request", None);
         check(&chat, 400, "", None);
@@ -288,12 +303,6 @@ mod tests {
         );
         check(&gemini, 400, "tools[0].functionDeclarations[1].name: invalid", tool("x__t1"));
         check(&gemini, 400, "tools[0].function_declarations[9]: bad", None);
-        check(
-            &gemini,
-            400,
-            "* GenerateContentRequest.contents[3].parts[0].function_response.name: 'x__t2' is unknown",
-            None,
-        );
         let bedrock = bedrock();
         check(
             &bedrock,

@@ -84,7 +84,7 @@ impl<'a> Drawing<'a> {
         let Some(target) = fields.get("$ref").and_then(Value::as_str) else { return Value::Object(own) };
         let mut drawn = self.target(target);
         let is_shared = |keyword: &&str| drawn.contains_key(*keyword) && own.contains_key(*keyword);
-        if JOINED.iter().any(|keyword| is_shared(&keyword)) {
+        if JOINED.iter().any(is_shared) {
             // Both hold, and one would hide the other.
             let words = WORDS.iter().filter_map(|word| Some(((*word).to_owned(), own.remove(*word)?)));
             let mut joined: Map<String, Value> = words.collect();
