@@ -60,14 +60,25 @@ pub fn values(directory: &Path) -> Vec<Secret> {
     values
 }
 
+/// What is secret in the document of a sign-in. The rest, such as scopes and addresses, was chosen by a server, which must not
+/// say which words are masked.
+const SIGN_IN_SECRETS: [&str; 3] = ["access_token", "refresh_token", "client_secret"];
+/// What every document of a sign-in has.
+const SIGN_IN_MARKS: [&str; 3] = ["resource", "token_endpoint", "client_id"];
+
 /// Returns the parts of a credential that are secrets by themselves: its long lines without blanks, and the long strings of a
-/// JSON document.
+/// JSON document; of a sign-in at an MCP server, its tokens.
 pub fn parts(text: &str) -> Vec<Secret> {
     let lines = text.lines().map(str::trim).filter(|line| line.len() >= LONG_LINE);
     let mut values: Vec<_> =
         lines.filter(|line| !line.contains(char::is_whitespace)).map(Secret::new).collect();
-    if let Ok(document) = serde_json::from_str::<serde_json::Value>(text) {
-        strings(&document, &mut values);
+    match serde_json::from_str::<serde_json::Value>(text) {
+        Ok(document) if SIGN_IN_MARKS.iter().all(|mark| document.get(*mark).is_some()) => {
+            let secrets = SIGN_IN_SECRETS.iter().filter_map(|name| document.get(*name)?.as_str());
+            values.extend(secrets.filter(|secret| !secret.is_empty()).map(Secret::new));
+        }
+        Ok(document) => strings(&document, &mut values),
+        Err(_) => {}
     }
     values
 }
@@ -178,6 +189,19 @@ mod tests {
         assert!(holds("hunter2hunter2") && holds("MIIEvQIBADANBgkqhkiG9w0") && holds("0123456789abcdef"));
         assert!(!holds("x") && !holds("-----BEGIN KEY-----"));
         assert!(super::values(&home.path().join("none")).is_empty());
+    }
+
+    #[test]
+    fn only_the_tokens_of_a_sign_in_are_secret() {
+        let grant = r#"{
+            "resource": "https://tools.example/mcp", "issuer": "https://tools.example", "proof": "basic",
+            "token_endpoint": "https://tools.example/token", "revocation_endpoint": "ftp://tools.example/revoke",
+            "client_id": "client-with-a-long-name", "client_secret": "client-canary",
+            "access_token": "access-canary", "refresh_token": null, "expires_at": 7,
+            "scopes": ["repository:read-and-write"], "missing_scopes": ["the-assistant-and-its-owner"]
+        }"#;
+        let exposed: Vec<String> = parts(grant).iter().map(|part| part.expose().to_owned()).collect();
+        assert_eq!(exposed, ["access-canary", "client-canary"]);
     }
 
     #[test]

@@ -426,6 +426,11 @@ fn invalid_values_are_refused_with_the_allowed_ones() {
     check("mcp.servers.a={}", Some("neither command nor url"));
     check("mcp.servers.a={ command = \"x\", url = \"https://x.example\" }", Some("both command and url"));
     check("mcp.servers.a={ url = \"file:///etc\" }", Some("mcp.servers.a.url"));
+    let oauth = |keys: &str| format!("mcp.servers.a={{ url = \"https://x.example\", oauth = {{ {keys} }} }}");
+    check(&oauth("client_id = \"i\""), None);
+    check(&oauth("client_secret = \"hunter2\", issuer = \"https://l.example\""), Some("oauth.client_id"));
+    check(&oauth("client_id = \"i\", client_secret = \"hunter2\""), Some("oauth.issuer"));
+    check(&oauth("client_id = \"i\", client_secret = \"hunter2\", issuer = \"https://l.example\""), None);
     check("mcp.servers.a__b={ command = \"x\" }", Some("no __"));
     check("budget.pricing.x={ input = -1 }", Some("not below 0"));
     check("budget.pricing.x={ input = nan }", Some("found NaN"));

@@ -78,6 +78,12 @@ impl Redactor {
         Self { known: Arc::new(Known::of(self.known.fixed.clone(), changing)) }
     }
 
+    /// Returns a redactor that also knows the changing values of another one.
+    #[must_use]
+    pub fn with_changing_of(&self, other: &Self) -> Self {
+        Self { known: Arc::new(Known::of(self.known.fixed.clone(), other.known.changing.clone())) }
+    }
+
     /// Returns the text with every secret replaced by `***`.
     pub fn redact<'t>(&self, text: &'t str) -> Cow<'t, str> {
         masked(text, self.places(text, Reach::Certain))

@@ -45,6 +45,10 @@ enum Kind {
     Refuses(u16),
     /// It refuses calls of tools with this status.
     RefusesCalls(u16),
+    /// A tool of it fails with a session of its own, in an answer with this status.
+    FailsWithSession(u16),
+    /// It has resources, and refuses their list.
+    RefusesResources,
     /// It is the page of something else.
     Page,
     /// The result of a tool is larger than memory, as a document.
@@ -146,9 +150,13 @@ impl State {
         if seen.asks("initialize") {
             self.sessions += 1;
             let session = format!("session-{}", self.sessions);
+            let mut capabilities = json!({"tools": {"listChanged": true}});
+            if kind == Kind::RefusesResources {
+                capabilities["resources"] = json!({});
+            }
             let result = json!({
                 "protocolVersion": "2025-06-18",
-                "capabilities": {"tools": {"listChanged": true}},
+                "capabilities": capabilities,
                 "serverInfo": {"name": "strict", "version": "1"},
             });
             let whole = json!({"jsonrpc": "2.0", "id": id, "result": result});
@@ -191,6 +199,11 @@ impl State {
                         return how.response();
                     }
                     Kind::RefusesCalls(status) => return bare(status),
+                    Kind::FailsWithSession(status) => {
+                        let error = json!({"code": -32000, "message": "the browser session is closed"});
+                        let whole = json!({"jsonrpc": "2.0", "id": id, "error": error}).to_string();
+                        return answer(status, "application/json", &[], vec![whole.into()]);
+                    }
                     Kind::Breaks => {
                         return answer(200, "text/event-stream", &[], vec![": hold on\n\n".into()]);
                     }
@@ -202,6 +215,7 @@ impl State {
                 };
                 json!({"content": [{"type": "text", "text": text}]})
             }
+            "resources/list" => return bare(500),
             _ => return bare(400),
         };
         told(kind, &json!({"jsonrpc": "2.0", "id": id, "result": result}), &[])
@@ -405,7 +419,36 @@ async fn refused_calls_are_explained_and_the_server_is_tried_again() {
         let error = call(&stage.echo(), json!({})).await.unwrap_err().to_string();
         assert!(error.contains("`s__echo` failed") && error.contains(words), "{words}: {error}");
         assert!(!error.contains("<b>") && error.len() < 400, "{error}");
+        assert!(!error.contains("mcp login"), "the owner has configured a token: {error}");
         stage.until(words, |state| matches!(state, ServerState::Connected { .. })).await;
         stage.servers.stop().await;
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn error_of_a_tool_with_its_own_session_is_returned_and_the_call_runs_once() {
+    for status in [200, 400] {
+        let stage = stage(Kind::FailsWithSession(status));
+        stage.servers.settled().await;
+        let error = call(&stage.echo(), json!({})).await.unwrap_err().to_string();
+        assert!(error.contains("the browser session is closed"), "{status}: {error}");
+        tokio::time::sleep(Duration::from_secs(60)).await;
+        stage.servers.stop().await;
+        let state = stage.server.state.lock().unwrap();
+        assert_eq!((state.calls, state.sessions), (1, 1), "{status}");
+        assert!(state.lists > 1, "{status}: whether the session is lost shows in the list");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn refused_list_of_resources_leaves_the_connection_as_it_is() {
+    let stage = stage(Kind::RefusesResources);
+    stage.servers.settled().await;
+    let tools = stage.servers.source().tools().tools;
+    let list = tools.iter().find(|tool| tool.spec().name == "s__list_resources").expect("it has resources");
+    let error = call(list, json!({})).await.unwrap_err().to_string();
+    assert!(error.contains("the status 500"), "{error}");
+    tokio::time::sleep(Duration::from_secs(20)).await;
+    assert_eq!(stage.server.state.lock().unwrap().sessions, 1);
+    stage.servers.stop().await;
 }

@@ -16,6 +16,8 @@ const LONGEST_REST: Duration = Duration::from_secs(5 * 60);
 const LEAST_WINDOW: u64 = 4_096;
 /// How many refused tools are kept in mind.
 const MAX_REFUSED: usize = 512;
+/// How long a tool is set aside if it may not have been the reason.
+const DOUBT: Duration = Duration::from_secs(60 * 60);
 
 /// The knowledge about one model.
 pub(crate) struct LearnedCapabilities {
@@ -25,6 +27,13 @@ pub(crate) struct LearnedCapabilities {
     was_unknown: bool,
     report: OnceLock<SelfReport>,
     inquiries: Mutex<Inquiries>,
+    doubts: Mutex<Vec<Doubt>>,
+}
+
+/// A tool that was set aside although the service refused the request without it as well.
+struct Doubt {
+    tool: String,
+    until: Instant,
 }
 
 /// The sizes that the owner has set.
@@ -59,7 +68,14 @@ pub(crate) struct Description {
 impl LearnedCapabilities {
     pub(crate) fn new(capabilities: Arc<Capabilities>, owner: OwnerSizes, was_unknown: bool) -> Self {
         let capabilities = RwLock::new(capabilities);
-        Self { capabilities, owner, was_unknown, report: OnceLock::new(), inquiries: Mutex::default() }
+        Self {
+            capabilities,
+            owner,
+            was_unknown,
+            report: OnceLock::new(),
+            inquiries: Mutex::default(),
+            doubts: Mutex::default(),
+        }
     }
 
     pub(crate) fn capabilities(&self) -> Arc<Capabilities> {
@@ -138,6 +154,32 @@ impl LearnedCapabilities {
         *place = Arc::new(better);
     }
 
+    /// Notes that the service refused a request without these tools as well: they may not have been the reason, and are offered
+    /// again after a while.
+    pub(crate) fn doubt(&self, tools: Vec<String>) {
+        let until = Instant::now() + DOUBT;
+        let mut doubts = self.doubts.lock().unwrap_or_else(PoisonError::into_inner);
+        doubts.retain(|doubt| !tools.contains(&doubt.tool));
+        doubts.extend(tools.into_iter().map(|tool| Doubt { tool, until }));
+    }
+
+    /// Has the tools offered again that were set aside in doubt, after a while.
+    pub(crate) fn readmit_tools(&self) {
+        let now = Instant::now();
+        let mut doubts = self.doubts.lock().unwrap_or_else(PoisonError::into_inner);
+        let over: Vec<Doubt> = doubts.extract_if(.., |doubt| doubt.until <= now).collect();
+        drop(doubts);
+        if over.is_empty() {
+            return;
+        }
+        let mut place = self.capabilities.write().unwrap_or_else(PoisonError::into_inner);
+        let mut better = Capabilities::clone(&place);
+        let is_over = |tool: &&RefusedTool| over.iter().any(|doubt| doubt.tool == tool.name);
+        better.tool_terms.refused =
+            place.tool_terms.refused.iter().filter(|tool| !is_over(tool)).cloned().collect();
+        *place = Arc::new(better);
+    }
+
     /// Keeps how many tools the service takes. This only ever shrinks the number.
     pub(crate) fn limit_tools(&self, most: usize) {
         let mut place = self.capabilities.write().unwrap_or_else(PoisonError::into_inner);
@@ -186,6 +228,24 @@ mod tests {
         let start = capabilities().with_sizes(32_768, 4_096);
         let owner = OwnerSizes { is_window_set, is_output_set: is_window_set, max_output: 4_096 };
         LearnedCapabilities::new(Arc::new(start), owner, false)
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn tool_that_was_set_aside_in_doubt_is_offered_again_after_a_while() {
+        use aethon_core::tool::ToolSpec;
+        let known = known(false);
+        let names = || {
+            known.readmit_tools();
+            let refused = known.capabilities().tool_terms.refused.clone();
+            refused.iter().map(|tool| tool.name.clone()).collect::<Vec<_>>()
+        };
+        for name in ["x__a", "x__b"] {
+            known.refuse_tool(RefusedTool::of(&ToolSpec::new(name, "does it", serde_json::json!({}))));
+        }
+        known.doubt(vec!["x__a".into()]);
+        assert_eq!(names(), ["x__a", "x__b"]);
+        tokio::time::advance(DOUBT).await;
+        assert_eq!(names(), ["x__b"]);
     }
 
     #[test]

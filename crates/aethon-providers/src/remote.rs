@@ -200,9 +200,10 @@ impl Remote {
     /// Sends a request for a response. If the service refuses a part or a tool by name, that is left out and the request
     /// is sent again, as long as there is something to leave out, but only a few times.
     async fn begin(&self, request: &ModelRequest) -> Result<Begun, ModelError> {
+        self.known.readmit_tools();
         let mut policy = self.policy();
         let mut written = self.write(request, &policy);
-        let (mut corrections, mut set_aside) = (0, 0);
+        let (mut corrections, mut set_aside, mut refused) = (0, 0, Vec::new());
         let mut is_schema_refused = false;
         loop {
             let Written { outgoing, tools } = written;
@@ -217,6 +218,9 @@ impl Remote {
             // A tool is judged by its own words; a parameter may have the same name.
             if let Some(refusal) = self.tool_refusal(&error, &before.1) {
                 set_aside += 1;
+                if let ToolRefusal::Tool(sent) = &refusal {
+                    refused.push(tools.own_name(sent).to_owned());
+                }
                 let error = self.leave_out(refusal, &error, request, &tools);
                 policy = self.policy_for(is_schema_refused);
                 written = self.write(request, &policy);
@@ -241,6 +245,7 @@ impl Remote {
                 written = self.write(request, &policy);
             }
             if is_same(&written) || corrections > MAX_CORRECTIONS {
+                self.known.doubt(refused);
                 return Err(error);
             }
             let (model, detail) = (&policy.capabilities.model, error.detail());

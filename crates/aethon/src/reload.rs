@@ -16,12 +16,12 @@ use aethon_core::live::Live;
 use aethon_core::model_choice::ModelChoices;
 use aethon_core::secret::Secret;
 use aethon_core::storage::Storage;
-use aethon_guard::redact::Redactor;
 use aethon_http::App;
 use aethon_http::deps::Setup;
 
 use crate::aethon::Aethon;
 use crate::error::{Error, Result};
+use crate::mcp::sign_in;
 use crate::prepared::{Prepared, Shared, Source};
 use crate::wiring;
 
@@ -129,7 +129,7 @@ impl Reload {
         self.secrets.extend(prepared.secrets());
         self.secrets.sort_by(|one, other| one.expose().cmp(other.expose()));
         self.secrets.dedup_by(|one, other| one.expose() == other.expose());
-        self.shared.redactor.set(Redactor::new(self.secrets.iter().cloned()));
+        sign_in::mask_anew(&self.shared.redactor, self.secrets.iter().cloned());
         self.shared.log_level.set(prepared.config.logging.level);
         self.shared.allowed_senders.reload(&prepared.config);
         let learned = wiring::store::learned(&self.storage).await;

@@ -210,7 +210,9 @@ fn client_that_was_registered_by_hand_proves_itself_with_its_secret() {
     let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     stage.register("by-hand", format!("http://127.0.0.1:{port}/mcp/callback"));
     let oauth = format!(
-        "mcp.servers.far.oauth={{ client_id = \"by-hand\", client_secret = {SECRET:?}, redirect_port = {port}, scopes = [\"write\"] }}"
+        "mcp.servers.far.oauth={{ client_id = \"by-hand\", client_secret = {SECRET:?}, redirect_port = {port}, scopes = [\"write\"], \
+         issuer = \"http://{}\" }}",
+        stage.authority.address
     );
     let home = home();
     sign_in(home.path(), &[&stage.setting(), &oauth]);

@@ -57,7 +57,8 @@ pub struct McpOauth {
     pub client_secret: Secret,
     /// The scopes to ask for. Unset: those that the server names.
     pub scopes: Vec<String>,
-    /// The only authorization server that is trusted with the secret. Unset: the one that the server names.
+    /// The only authorization server that is trusted with the secret. Unset, without a secret: the one that the server
+    /// names.
     pub issuer: Option<String>,
     /// The port on this machine at which the browser comes back, as `http://127.0.0.1:PORT/mcp/callback`. 0 is any free one.
     pub redirect_port: u16,

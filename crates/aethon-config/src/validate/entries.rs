@@ -154,6 +154,12 @@ fn mcp_oauth(key: &KeyPath, oauth: &McpOauth, remarks: &mut Remarks) {
     if !oauth.client_secret.is_empty() && !has_id {
         remarks.problem(key.key("client_id"), "nothing", "the id that the client_secret belongs to");
     }
+    let has_issuer = oauth.issuer.as_deref().is_some_and(|issuer| !issuer.trim().is_empty());
+    if !oauth.client_secret.is_empty() && !has_issuer {
+        // Otherwise the MCP server would say who gets the secret.
+        let remedy = "the address of the authorization server that the client_secret is for, such as https://login.example";
+        remarks.problem(key.key("issuer"), "nothing", remedy);
+    }
     for (index, scope) in oauth.scopes.iter().enumerate() {
         if scope.is_empty() || !scope.bytes().all(|byte| byte.is_ascii_graphic()) {
             let key = key.key("scopes").join(Step::Index(index));

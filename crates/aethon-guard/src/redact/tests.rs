@@ -227,3 +227,13 @@ fn a_key_between_random_text_is_removed() {
         }
     }
 }
+
+#[test]
+fn changing_values_are_taken_over_and_replaced() {
+    let before =
+        Redactor::new([Secret::new("old-fixed")]).with_changing("a", vec![Secret::new("token-of-a")]);
+    let after = Redactor::new([Secret::new("new-fixed")]).with_changing_of(&before);
+    assert_eq!(after.redact("old-fixed new-fixed token-of-a"), "old-fixed *** ***");
+    let renewed = after.with_changing("a", vec![Secret::new("other-token")]);
+    assert_eq!(renewed.redact("token-of-a other-token"), "token-of-a ***");
+}

@@ -26,7 +26,7 @@ use super::flood_guard::FloodGuard;
 use super::http::Requests;
 use super::options::Address;
 use super::oversize::{Lines, MAX_MESSAGE};
-use super::refusal::Refusal;
+use super::refusal::{Refusal, SignIn};
 use super::session::{Listener, ServerProcess, Session};
 use super::stderr::StderrTail;
 use super::words::brief;
@@ -75,16 +75,30 @@ pub(super) async fn connect(
     lifecycle: Lifecycle,
 ) -> Result<Session, Error> {
     let Introduction { server, version, people } = introduction;
-    let listener = Listener::new(client(version, people), server);
+    let sign_in = sign_in(&address);
+    let listener = Listener::new(client(version, people), server, sign_in);
     match &*address {
         Address::Program(program) => to_program(program.clone(), programs, listener, lifecycle).await,
         Address::Url { url, headers, exchange } => {
             let config = config(url, headers)?;
             let connected = to_address(config, exchange.clone(), listener, lifecycle).await;
             // Who has configured a token of their own is told that it is refused.
-            let has_token = headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("authorization"));
-            connected.map_err(|error| if has_token { error.mended_by_sign_in(false) } else { error })
+            connected.map_err(|error| match sign_in {
+                SignIn::Configured => error.mended_by_sign_in(false),
+                SignIn::ByPerson => error,
+            })
         }
+    }
+}
+
+fn sign_in(address: &Address) -> SignIn {
+    match address {
+        Address::Url { headers, .. }
+            if headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("authorization")) =>
+        {
+            SignIn::Configured
+        }
+        _ => SignIn::ByPerson,
     }
 }
 

@@ -138,15 +138,7 @@ struct ExtraTool {
 
 impl ExtraTool {
     fn failed(&self, error: &ServiceError) -> ToolError {
-        let why = match error {
-            ServiceError::McpError(error) => brief(&error.message),
-            ServiceError::TransportSend(_) | ServiceError::TransportClosed => {
-                self.signals.broken.notify_one();
-                "its server is gone; it is started again, so try later".to_owned()
-            }
-            other => brief(&other.to_string()),
-        };
-        ToolError::failed(format!("`{}` failed: {why}", self.spec.name))
+        self.signals.failed(&self.spec.name, error)
     }
 
     async fn within<T>(
@@ -249,6 +241,18 @@ impl ExtraTool {
         Ok(ToolOutput::text(messages.collect::<Vec<_>>().join("\n\n")))
     }
 
+    /// Asks the server.
+    async fn answer(&self, input: &Value) -> Result<ToolOutput, ToolError> {
+        let text = |name: &str| input[name].as_str().map(str::to_owned).filter(|text| !text.is_empty());
+        match &self.kind {
+            Kind::Instructions(text) => Ok(ToolOutput::text(text.clone())),
+            Kind::ListResources => self.list_resources(text("cursor")).await,
+            Kind::ReadResource => self.read_resource(text("uri").unwrap_or_default()).await,
+            Kind::ListPrompts => self.list_prompts(text("cursor")).await,
+            Kind::GetPrompt => self.get_prompt(input).await,
+        }
+    }
+
     fn needs_input(&self) -> ToolError {
         ToolError::failed(format!("`{}` asks for input that cannot be given here", self.spec.name))
     }
@@ -260,15 +264,11 @@ impl Tool for ExtraTool {
         &self.spec
     }
 
-    async fn call(&self, _context: &ToolContext, input: Value) -> Result<ToolOutput, ToolError> {
-        let text = |name: &str| input[name].as_str().map(str::to_owned).filter(|text| !text.is_empty());
-        match &self.kind {
-            Kind::Instructions(text) => Ok(ToolOutput::text(text.clone())),
-            Kind::ListResources => self.list_resources(text("cursor")).await,
-            Kind::ReadResource => self.read_resource(text("uri").unwrap_or_default()).await,
-            Kind::ListPrompts => self.list_prompts(text("cursor")).await,
-            Kind::GetPrompt => self.get_prompt(&input).await,
+    async fn call(&self, context: &ToolContext, input: Value) -> Result<ToolOutput, ToolError> {
+        if let Kind::Instructions(text) = &self.kind {
+            return Ok(ToolOutput::text(text.clone()));
         }
+        self.signals.running.during(context, self.answer(&input)).await
     }
 }
 

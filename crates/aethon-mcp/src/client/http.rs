@@ -112,8 +112,14 @@ impl StreamableHttpClient for Requests {
             404 if has_session => {
                 Err(StreamableHttpError::SessionExpired).inspect_err(|failure| self.note(failure))
             }
-            200..=299 => answer(&message, response, limits, has_session).await,
-            _ => refusal(&message, response, limits, has_session).await,
+            200..=299 => {
+                answer(&Sent { message: &message, has_session, signals: &self.signals }, response, limits)
+                    .await
+            }
+            _ => {
+                refusal(&Sent { message: &message, has_session, signals: &self.signals }, response, limits)
+                    .await
+            }
         }
         .inspect_err(|failure| self.note(failure))
     }
@@ -200,19 +206,47 @@ fn headers(
     own.into_iter().flatten().chain(custom).collect()
 }
 
+/// A message that was sent.
+struct Sent<'m> {
+    message: &'m ClientJsonRpcMessage,
+    has_session: bool,
+    signals: &'m ConnectionSignals,
+}
+
+impl Sent<'_> {
+    /// Returns the id of a request.
+    fn id(&self) -> Option<Value> {
+        match self.message {
+            JsonRpcMessage::Request(request) => serde_json::to_value(&request.id).ok(),
+            _ => None,
+        }
+    }
+
+    /// Fails if an answer in which a session is lost is about ours. A request that got as far as an answer with its id may have
+    /// been done, by a tool that has sessions of its own: it must not be sent again, and calls beside it go on. If the session is
+    /// lost nevertheless, the list is refused next, and the connection begins anew.
+    fn check_session(&self, answer: Option<&Value>) -> Result<(), Failure> {
+        if !self.has_session {
+            return Ok(());
+        }
+        let id = answer.and_then(|answer| answer.get("id")).filter(|id| !id.is_null());
+        if id.is_none_or(|id| id == "server-error") {
+            return Err(StreamableHttpError::SessionExpired);
+        }
+        self.signals.list.notify_one();
+        Ok(())
+    }
+}
+
 /// Reads the response of a server that accepted the message.
 async fn answer(
-    message: &ClientJsonRpcMessage,
+    sent: &Sent<'_>,
     response: ExchangeResponse,
     limits: StreamableHttpResponseLimits,
-    has_session: bool,
 ) -> Result<StreamableHttpPostResponse, Failure> {
     let session = response.header(&HEADER_SESSION_ID.to_ascii_lowercase()).map(str::to_owned);
     if has_type(&response, EVENT_STREAM_MIME_TYPE) {
-        let id = match message {
-            JsonRpcMessage::Request(request) => serde_json::to_value(&request.id).ok(),
-            _ => None,
-        };
+        let id = sent.id();
         let events = repaired(events(response.body, limits.max_sse_event_size), id);
         return Ok(StreamableHttpPostResponse::Sse(events, session));
     }
@@ -220,7 +254,7 @@ async fn answer(
     let kind = content_type(&response);
     let body = whole(response.body, limits.max_json_response_size).await?;
     // A message that is no request needs no answer; some servers acknowledge it with an empty page.
-    let asks = matches!(message, JsonRpcMessage::Request(_));
+    let asks = matches!(sent.message, JsonRpcMessage::Request(_));
     if !asks && (body.is_empty() || !is_json) {
         return Ok(StreamableHttpPostResponse::Accepted);
     }
@@ -228,14 +262,14 @@ async fn answer(
         return Err(StreamableHttpError::UnexpectedContentType(kind));
     }
     let mut told: Value = serde_json::from_slice(&body)?;
-    if has_session && is_lost_session(&told) {
-        return Err(StreamableHttpError::SessionExpired);
+    if is_lost_session(&told) {
+        sent.check_session(Some(&told))?;
     }
     repair::repair(&mut told);
     Ok(StreamableHttpPostResponse::Json(serde_json::from_value(told)?, session))
 }
 
-/// Returns whether a server says that it does not know the session. It has not done then what it was asked for.
+/// Returns whether a server says that it does not know a session.
 fn is_lost_session(told: &Value) -> bool {
     let Some(error) = told.get("error") else { return false };
     let is_known = matches!(error.get("code").and_then(Value::as_i64), Some(-32000 | -32001));
@@ -280,10 +314,9 @@ fn is_too_large(error: &SseError) -> bool {
 
 /// Reads the response of a server that rejected the message: a protocol error if it sent one.
 async fn refusal(
-    message: &ClientJsonRpcMessage,
+    sent: &Sent<'_>,
     response: ExchangeResponse,
     limits: StreamableHttpResponseLimits,
-    has_session: bool,
 ) -> Result<StreamableHttpPostResponse, Failure> {
     let (status, failure) = (response.status, status_failure(&response));
     if matches!(status, 401 | 403 | 429) {
@@ -291,16 +324,16 @@ async fn refusal(
     }
     let is_json = has_type(&response, JSON_MIME_TYPE);
     let body = whole(response.body, limits.max_error_response_size).await.unwrap_or_default();
-    if has_session && matches!(status, 400 | 404 | 410) && names_lost_session(&String::from_utf8_lossy(&body))
-    {
-        return Err(StreamableHttpError::SessionExpired);
+    if matches!(status, 400 | 404 | 410) && names_lost_session(&String::from_utf8_lossy(&body)) {
+        let document = serde_json::from_slice(&body).ok();
+        sent.check_session(document.as_ref())?;
     }
     let told = if is_json { serde_json::from_slice::<ServerJsonRpcMessage>(&body).ok() } else { None };
-    let JsonRpcMessage::Request(request) = message else { return Err(failure) };
+    let JsonRpcMessage::Request(request) = sent.message else { return Err(failure) };
     let error = match told {
         Some(JsonRpcMessage::Error(told)) => told.error,
         // A server that does not know the newest way to begin may say so with a bare status.
-        _ if is_discovery(message) && (400..500).contains(&status) => {
+        _ if is_discovery(sent.message) && (400..500).contains(&status) => {
             ErrorData::invalid_request(format!("the server answered with the status {status}"), None)
         }
         _ => return Err(failure),

@@ -13,13 +13,8 @@ const MAX_FIELDS: usize = 30;
 /// Maximum size of a form, as text.
 const MAX_FORM: usize = 16 * 1024;
 
-/// Asks the person of a turn. Without one, the question is declined.
-pub(super) async fn ask(
-    server: &str,
-    context: Option<&ToolContext>,
-    request: &ElicitRequestParams,
-) -> ElicitResult {
-    let Some(context) = context else { return ElicitResult::new(ElicitationAction::Decline) };
+/// Asks the person of a turn.
+pub(super) async fn ask(server: &str, context: &ToolContext, request: &ElicitRequestParams) -> ElicitResult {
     let (question, form) = match request {
         ElicitRequestParams::FormElicitationParams { message, requested_schema, .. } => {
             let schema = serde_json::to_value(requested_schema).unwrap_or_default();

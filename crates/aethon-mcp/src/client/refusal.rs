@@ -19,6 +19,15 @@ pub(super) struct Refusal {
     pub(super) wants_sign_in: bool,
 }
 
+/// How a server gets to know who asks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum SignIn {
+    /// A person signs in to it, if it wants that.
+    ByPerson,
+    /// The owner has configured a token.
+    Configured,
+}
+
 /// Returns the command that signs in to a server.
 pub(super) fn sign_in_command(server: &str) -> String {
     format!("aethon-cli mcp login {server}")

@@ -25,10 +25,20 @@ pub(super) fn output(result: CallToolResult) -> Result<ToolOutput, ToolError> {
             texts.push(value.to_string());
         }
     }
-    let text = texts.join("\n");
+    let mut text = texts.join("\n");
+    let is_silent = text.trim().is_empty();
     if result.is_error == Some(true) {
-        let text = if text.trim().is_empty() { "the tool failed and did not say why".into() } else { text };
-        return Err(ToolError::failed(text));
+        // Nothing is handed to the person with an error, so the model reads what was meant for them.
+        let text = if is_silent { for_person.join("\n") } else { text };
+        let is_silent = text.trim().is_empty();
+        return Err(ToolError::failed(if is_silent {
+            "the tool failed and did not say why".into()
+        } else {
+            text
+        }));
+    }
+    if is_silent && !for_person.is_empty() {
+        text = "[the result is meant for the person, who got it as the file for-you.txt]".to_owned();
     }
     let mut output = ToolOutput::text(text);
     if !for_person.is_empty() {
@@ -132,6 +142,16 @@ mod tests {
         let output = output.unwrap();
         assert_eq!(output.to_text(), "for the model\n[a picture that is not meant for the person]");
         assert_eq!(output.blocks.len(), 3, "the text, the file for the person, and one picture");
+    }
+
+    #[test]
+    fn model_learns_of_what_is_meant_for_the_person_only() {
+        let block = json!({"type": "text", "text": "no quota", "annotations": {"audience": ["user"]}});
+        let failed = result(json!({"content": [block], "isError": true})).unwrap_err();
+        assert_eq!(failed.to_string(), "no quota");
+        let done = result(json!({"content": [block]})).unwrap();
+        assert!(done.to_text().contains("is meant for the person"), "{}", done.to_text());
+        assert_eq!(done.blocks.len(), 2, "the note and the file");
     }
 
     #[test]

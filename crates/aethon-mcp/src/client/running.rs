@@ -2,9 +2,11 @@
 //! turn, and a question goes to the person of the turn.
 
 use std::pin::pin;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use aethon_core::ids::TurnId;
 use aethon_core::tool::ToolContext;
 use rmcp::model::{
     CallToolRequest, CallToolRequestParams, CallToolResponse, CallToolResult, CancelledNotificationParam,
@@ -12,7 +14,7 @@ use rmcp::model::{
     InputResponses, ProgressNotificationParam, ProgressToken, RequestId, ServerResult,
 };
 use rmcp::service::{Peer, PeerRequestOptions, RoleClient, ServiceError};
-use tokio::sync::Notify;
+use tokio::sync::{Notify, Semaphore};
 use tokio::time::Instant;
 
 use super::questions::ask;
@@ -24,6 +26,10 @@ const SHOWN_EVERY: Duration = Duration::from_millis(250);
 const MAX_ROUNDS: usize = 5;
 /// How many questions it may ask at a time.
 const MAX_QUESTIONS: usize = 4;
+/// How many questions it may ask during a call.
+const MAX_CALL_QUESTIONS: usize = 20;
+/// How long a server may still ask for a call that was given up.
+const GIVEN_UP: Duration = Duration::from_secs(60);
 /// How much progress of unknown calls is kept.
 const MAX_EARLY: usize = 16;
 
@@ -31,22 +37,49 @@ const MAX_EARLY: usize = 16;
 pub(super) struct RunningCalls {
     /// The name of the server.
     server: Arc<str>,
-    calls: Mutex<Vec<RunningCall>>,
+    calls: Mutex<Calls>,
+    /// The number of the next call.
+    next: AtomicU64,
+    /// The questions that may be asked now.
+    questions: Semaphore,
     /// Progress of calls that are not known yet: a server may be faster than we note that its request was sent.
     early: Mutex<Vec<ProgressNotificationParam>>,
     /// Notified when a call is over.
     over: Notify,
 }
 
+#[derive(Default)]
+struct Calls {
+    running: Vec<RunningCall>,
+    /// Calls that were given up, for which the server may still ask.
+    given_up: Vec<GivenUp>,
+}
+
+struct GivenUp {
+    turn: TurnId,
+    at: Instant,
+}
+
 struct RunningCall {
-    token: ProgressToken,
+    number: u64,
+    /// How progress names it, if it can.
+    token: Option<ProgressToken>,
     context: ToolContext,
     shown_at: Option<Instant>,
+    /// How many questions the server has asked meanwhile.
+    questions: usize,
 }
 
 impl RunningCalls {
     pub(super) fn new(server: Arc<str>) -> Self {
-        Self { server, calls: Mutex::default(), early: Mutex::default(), over: Notify::new() }
+        Self {
+            server,
+            calls: Mutex::default(),
+            next: AtomicU64::default(),
+            questions: Semaphore::new(MAX_QUESTIONS),
+            early: Mutex::default(),
+            over: Notify::new(),
+        }
     }
 
     /// Calls a tool. Dropping the future cancels the call at the server.
@@ -76,14 +109,15 @@ impl RunningCalls {
     ) -> Result<CallToolResponse, ServiceError> {
         let request = CallToolRequest::new(params);
         let request = ClientRequest::CallToolRequest(request);
-        let handle = peer.send_cancellable_request(request, PeerRequestOptions::no_options()).await?;
-        let token = handle.progress_token.clone();
-        let call = RunningCall { token: token.clone(), context: context.clone(), shown_at: None };
-        self.lock().push(call);
-        self.show_early(&token);
-        let mut running = Running { calls: self, token, peer, id: Some(handle.id.clone()) };
+        let mut running = self.register(context);
+        let sent = peer.send_cancellable_request(request, PeerRequestOptions::no_options()).await;
+        let handle = sent.inspect_err(|_| running.is_over = true)?;
+        running.is_sent(handle.progress_token.clone());
+        self.show_early(&handle.progress_token);
+        let mut cancelling = Cancelling { peer, id: Some(handle.id.clone()) };
         let result = handle.await_response().await;
-        running.id = None;
+        cancelling.id = None;
+        running.is_over = true;
         Ok(match result? {
             ServerResult::CallToolResult(result) => CallToolResponse::Complete(result),
             ServerResult::InputRequiredResult(result) => CallToolResponse::InputRequired(result),
@@ -111,29 +145,62 @@ impl RunningCalls {
         let mut answers = InputResponses::new();
         for (key, request) in requests {
             let InputRequest::Elicitation(request) = request else { return None };
-            let answer = ask(&self.server, Some(context), &request.params).await;
+            let answer = ask(&self.server, context, &request.params).await;
             answers.insert(key.clone(), serde_json::to_value(answer).ok()?);
         }
         Some(answers)
     }
 
-    /// Returns the context of the calls that run, if all belong to one turn. A question carries no sign of the call that it
-    /// belongs to, and must not reach another person.
-    pub(super) fn sole(&self) -> Option<ToolContext> {
-        let calls = self.lock();
-        let last = calls.last()?;
-        calls.iter().all(|call| call.context.turn == last.context.turn).then(|| last.context.clone())
+    /// Makes a request that is no call of a tool, and during which its server may ask as well.
+    pub(super) async fn during<T, E>(
+        &self,
+        context: &ToolContext,
+        request: impl Future<Output = Result<T, E>>,
+    ) -> Result<T, E> {
+        let mut running = self.register(context);
+        let result = request.await;
+        // An error may be that the server has not answered in time.
+        running.is_over = result.is_ok();
+        result
     }
 
-    /// Asks the person whose call runs. The question is over with the calls of that turn.
+    /// Registers a call before it is sent, because a server may ask before we note that it was.
+    fn register(&self, context: &ToolContext) -> Running<'_> {
+        let number = self.next.fetch_add(1, Ordering::Relaxed);
+        let call =
+            RunningCall { number, token: None, context: context.clone(), shown_at: None, questions: 0 };
+        self.lock().running.push(call);
+        Running { calls: self, number, is_over: false }
+    }
+
+    /// Returns the context of the calls that run, if all belong to one turn, and counts a question of them. A question carries
+    /// no sign of the call that it belongs to, and must not reach another person: also not that of a call that was given up a
+    /// moment ago, of which the server may not know yet.
+    fn sole(&self) -> Option<ToolContext> {
+        let mut calls = self.lock();
+        let Calls { running, given_up } = &mut *calls;
+        given_up.retain(|call| call.at.elapsed() < GIVEN_UP);
+        let turn = running.last()?.context.turn.clone();
+        let mut turns =
+            running.iter().map(|call| &call.context.turn).chain(given_up.iter().map(|call| &call.turn));
+        if turns.any(|other| *other != turn) {
+            return None;
+        }
+        let last = running.last_mut()?;
+        last.questions += 1;
+        (last.questions <= MAX_CALL_QUESTIONS).then(|| last.context.clone())
+    }
+
+    /// Asks the person whose call runs. The question is over with the calls of that turn. A server that asks too much is
+    /// declined.
     pub(super) async fn ask(&self, request: &ElicitRequestParams) -> ElicitResult {
-        let context = self.sole();
-        let turn = context.as_ref().map(|context| context.turn.clone());
-        let mut asking = pin!(ask(&self.server, context.as_ref(), request));
+        let declined = || ElicitResult::new(ElicitationAction::Decline);
+        let Ok(_permit) = self.questions.try_acquire() else { return declined() };
+        let Some(context) = self.sole() else { return declined() };
+        let mut asking = pin!(ask(&self.server, &context, request));
         loop {
             let over = self.over.notified();
-            let is_running = || self.lock().iter().any(|call| Some(&call.context.turn) == turn.as_ref());
-            if turn.is_some() && !is_running() {
+            if !self.lock().running.iter().any(|call| call.context.turn == context.turn) {
                 return ElicitResult::new(ElicitationAction::Cancel);
             }
             tokio::select! {
@@ -152,7 +219,9 @@ impl RunningCalls {
     pub(super) fn show(&self, progress: &ProgressNotificationParam) {
         let shown = {
             let mut calls = self.lock();
-            let Some(call) = calls.iter_mut().find(|call| call.token == progress.progress_token) else {
+            let Some(call) =
+                calls.running.iter_mut().find(|call| call.token.as_ref() == Some(&progress.progress_token))
+            else {
                 let mut early = self.early.lock().unwrap_or_else(PoisonError::into_inner);
                 if early.len() < MAX_EARLY {
                     early.push(progress.clone());
@@ -176,7 +245,7 @@ impl RunningCalls {
             .for_each(|progress| self.show(progress));
     }
 
-    fn lock(&self) -> MutexGuard<'_, Vec<RunningCall>> {
+    fn lock(&self) -> MutexGuard<'_, Calls> {
         self.calls.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -192,18 +261,45 @@ fn words(progress: &ProgressNotificationParam) -> String {
     }
 }
 
-/// A call that runs. If it is given up, its server is told.
+/// A call that runs.
 struct Running<'c> {
     calls: &'c RunningCalls,
-    token: ProgressToken,
-    peer: &'c Peer<RoleClient>,
-    id: Option<RequestId>,
+    number: u64,
+    /// Whether it was answered, and not given up.
+    is_over: bool,
+}
+
+impl Running<'_> {
+    fn is_sent(&self, token: ProgressToken) {
+        let mut calls = self.calls.lock();
+        if let Some(call) = calls.running.iter_mut().find(|call| call.number == self.number) {
+            call.token = Some(token);
+        }
+    }
 }
 
 impl Drop for Running<'_> {
     fn drop(&mut self) {
-        self.calls.lock().retain(|call| call.token != self.token);
+        let mut calls = self.calls.lock();
+        let place = calls.running.iter().position(|call| call.number == self.number);
+        let call = place.map(|place| calls.running.remove(place));
+        if let Some(call) = call.filter(|_| !self.is_over) {
+            calls.given_up.retain(|call| call.at.elapsed() < GIVEN_UP);
+            calls.given_up.push(GivenUp { turn: call.context.turn, at: Instant::now() });
+        }
+        drop(calls);
         self.calls.over.notify_waiters();
+    }
+}
+
+/// If a call is given up, its server is told.
+struct Cancelling<'c> {
+    peer: &'c Peer<RoleClient>,
+    id: Option<RequestId>,
+}
+
+impl Drop for Cancelling<'_> {
+    fn drop(&mut self) {
         let Some(id) = self.id.take() else { return };
         let peer = self.peer.clone();
         let cancelled = CancelledNotificationParam::new(Some(id), Some("the call was given up".to_owned()));
@@ -216,6 +312,10 @@ impl Drop for Running<'_> {
 
 #[cfg(test)]
 mod tests {
+    use aethon_core::ids::SessionId;
+    use aethon_core::message::Inbound;
+    use aethon_core::surface::Unattended;
+    use aethon_core::turn::TurnContext;
     use rmcp::model::NumberOrString;
 
     use super::*;
@@ -232,5 +332,41 @@ mod tests {
         check(1.0, Some(4.0), Some("reading\n the \u{202e}list"), "1 of 4: reading the list");
         check(0.5, None, None, "0.5");
         check(3.0, Some(0.0), Some(" "), "3");
+    }
+
+    fn context() -> ToolContext {
+        let turn = TurnContext::of(TurnId::fresh(), &Inbound::say(SessionId::of("cli", "a").unwrap(), ""));
+        ToolContext::of(&turn, Arc::new(Unattended), 1_000)
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn question_reaches_a_turn_only_while_no_other_turn_may_be_meant() {
+        let calls = RunningCalls::new("s".into());
+        let (one, other) = (context(), context());
+        assert!(calls.sole().is_none());
+        let given_up = calls.register(&one);
+        assert!(calls.sole().is_some_and(|context| context.turn == one.turn));
+        drop(given_up);
+        assert!(calls.sole().is_none(), "no call runs");
+        let mut running = calls.register(&other);
+        assert!(calls.sole().is_none(), "the call that was given up may be meant");
+        tokio::time::advance(GIVEN_UP).await;
+        assert!(calls.sole().is_some_and(|context| context.turn == other.turn));
+        let read = calls.during(&one, async {
+            assert!(calls.sole().is_none(), "another turn reads a resource");
+            Ok::<_, ()>(())
+        });
+        read.await.unwrap();
+        assert!(calls.sole().is_some(), "that is over");
+        running.is_over = true;
+        drop(running);
+        assert!(calls.lock().running.is_empty());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn questions_during_a_call_are_bounded() {
+        let calls = RunningCalls::new("s".into());
+        let _running = calls.register(&context());
+        assert_eq!((0..100).filter(|_| calls.sole().is_some()).count(), MAX_CALL_QUESTIONS);
     }
 }

@@ -22,6 +22,7 @@ use super::board::{Board, ServerState};
 use super::extras::{self, Extras};
 use super::listing::{self, ListFailure};
 use super::options::OfferRules;
+use super::refusal::SignIn;
 use super::relisting::{MAX_WAIT, Relisting};
 use super::server_log::ServerLog;
 use super::signals::ConnectionSignals;
@@ -44,8 +45,8 @@ pub(super) struct Listener {
 }
 
 impl Listener {
-    pub(super) fn new(client: ClientConfig, server: Arc<str>) -> Self {
-        Self { client, signals: Arc::new(ConnectionSignals::of(server)), log: ServerLog::default() }
+    pub(super) fn new(client: ClientConfig, server: Arc<str>, sign_in: SignIn) -> Self {
+        Self { client, signals: Arc::new(ConnectionSignals::of(server, sign_in)), log: ServerLog::default() }
     }
 }
 

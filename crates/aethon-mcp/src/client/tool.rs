@@ -5,13 +5,11 @@ use std::sync::Arc;
 use aethon_core::tool::{Tool, ToolContext, ToolError, ToolOutput, ToolSpec};
 use async_trait::async_trait;
 use rmcp::model::{CallToolRequestParams, CallToolResponse};
-use rmcp::service::{Peer, RoleClient, ServiceError};
+use rmcp::service::{Peer, RoleClient};
 use serde_json::Value;
 
-use super::refusal::{Refusal, sign_in_command};
 use super::returned;
 use super::signals::ConnectionSignals;
-use super::words::brief;
 
 /// A tool of a connected server.
 pub(super) struct BorrowedTool {
@@ -30,36 +28,6 @@ impl BorrowedTool {
         signals: Arc<ConnectionSignals>,
     ) -> Self {
         Self { spec, remote, peer, signals }
-    }
-
-    fn gone(&self) -> String {
-        self.signals.broken.notify_one();
-        "its server is gone; it is started again, so try later".to_owned()
-    }
-
-    /// Adds what the owner can do.
-    fn with_sign_in(&self, why: String) -> String {
-        let server = self.spec.name.split("__").next().unwrap_or_default();
-        format!("{why}; the owner can sign in with `{}`", sign_in_command(server))
-    }
-
-    fn failed(&self, error: &ServiceError) -> ToolError {
-        let name = &self.spec.name;
-        let why = match error {
-            ServiceError::McpError(error) => brief(&error.message),
-            ServiceError::TransportSend(error) => match Refusal::of(&*error.error) {
-                Some(refusal) => {
-                    if refusal.is_lasting {
-                        self.signals.broken.notify_one();
-                    }
-                    if refusal.wants_sign_in { self.with_sign_in(refusal.why) } else { refusal.why }
-                }
-                None => self.gone(),
-            },
-            ServiceError::TransportClosed => self.gone(),
-            other => brief(&other.to_string()),
-        };
-        ToolError::failed(format!("`{name}` failed: {why}"))
     }
 }
 
@@ -81,7 +49,7 @@ impl Tool for BorrowedTool {
                 let name = &self.spec.name;
                 Err(ToolError::failed(format!("`{name}` asks for input that cannot be given here")))
             }
-            Err(error) => Err(self.failed(&error)),
+            Err(error) => Err(self.signals.failed(&self.spec.name, &error)),
         }
     }
 }

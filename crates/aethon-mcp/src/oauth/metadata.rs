@@ -5,7 +5,7 @@ use url::Url;
 
 use super::challenge::Challenge;
 use super::fetch::{Answer, Fetch};
-use super::place::{canonical, contains, secure, well_known};
+use super::place::{canonical, contains, is_loopback, secure, well_known};
 use crate::error::Error;
 
 /// Maximum number of values that are taken of a list.
@@ -130,9 +130,16 @@ impl AuthorizationServer {
         let needed = |name: &str| {
             place(name)?.ok_or_else(|| Error::new(format!("the authorization server has no `{name}`")))
         };
+        let authorization = needed("authorization_endpoint")?;
+        // A person opens it in their browser, where services of their machine listen that trust who is on it.
+        if is_loopback(&authorization) && !Url::parse(&resource.id).is_ok_and(|id| is_loopback(&id)) {
+            return Err(Error::new(
+                "the `authorization_endpoint` of the authorization server is an address of your own machine",
+            ));
+        }
         Ok(Self {
             issuer: given.to_owned(),
-            authorization: needed("authorization_endpoint")?,
+            authorization,
             token: needed("token_endpoint")?,
             registration: place("registration_endpoint")?,
             revocation: place("revocation_endpoint").unwrap_or_default(),
@@ -221,7 +228,13 @@ mod tests {
         check("token_endpoint", json!(null), Some("token_endpoint"));
         check("authorization_endpoint", json!("javascript:alert(1)"), Some("authorization_endpoint"));
         check("authorization_endpoint", json!(7), Some("authorization_endpoint"));
+        check("authorization_endpoint", json!("http://127.0.0.1:1/x"), Some("your own machine"));
+        check("authorization_endpoint", json!("https://localhost/x"), Some("your own machine"));
         check("registration_endpoint", json!("ftp://a.example"), Some("registration_endpoint"));
+        let here = Resource { id: "http://localhost:1/mcp".into(), ..resource(true) };
+        let mut document = whole.clone();
+        document["authorization_endpoint"] = "http://127.0.0.1:2/authorize".into();
+        assert!(AuthorizationServer::parse(&Answer { status: 200, document }, &here).is_ok());
         let old = |issuer: &str| {
             let mut document = whole.clone();
             document["issuer"] = issuer.into();

@@ -15,6 +15,28 @@ const BETWEEN: [&str; 8] = ["[", ".", "/", "', ", "\", ", " -> ", "->", "']["];
 const TOO_MANY: [&str; 7] =
     ["array too long", "too many", "maximum", "at most", "exceed", "more than", "no more than"];
 
+/// Phrases about what a model has called, or about the conversation. A tool that is named there is not refused.
+const CALLS: [&str; 9] = [
+    "tool_use_failed",
+    "failed_generation",
+    "did not match schema",
+    "tool call",
+    "tool_call",
+    "function call",
+    "response_format",
+    "messages[",
+    "contents[",
+];
+/// Phrases about the declaration of a tool.
+const DECLARATIONS: [&str; 6] = [
+    "schema for function",
+    "function_declarations",
+    "functiondeclarations",
+    "toolconfig.tools",
+    "tools[",
+    "tools.",
+];
+
 /// How many tools are sent at least to a service that takes fewer without saying how many.
 const LEAST_TOOLS: usize = 16;
 
@@ -36,12 +58,19 @@ pub(crate) fn of(error: &ModelError, body: &[u8]) -> Option<ToolRefusal> {
     let detail = error.detail().filter(|detail| !detail.is_empty())?;
     let body: Value = serde_json::from_slice(body).ok()?;
     let listed = names(&body);
-    let named = by_name(detail, &listed).or_else(|| by_place(detail, &listed));
-    let named = named.or_else(|| by_path(detail, &body, &listed));
-    match named {
+    let named = || by_name(detail, &listed).or_else(|| by_place(detail, &listed));
+    let named = || named().or_else(|| by_path(detail, &body, &listed));
+    match if is_about_calls(detail) { None } else { named() } {
         Some(name) => Some(ToolRefusal::Tool(name)),
         None => too_many(detail, listed.iter().flatten().count()).map(ToolRefusal::TooMany),
     }
+}
+
+/// Returns whether a refusal is about a call or the conversation: it says so before it says anything about a declaration.
+fn is_about_calls(detail: &str) -> bool {
+    let words = detail.to_lowercase();
+    let first = |signs: &[&str]| signs.iter().filter_map(|sign| words.find(sign)).min();
+    first(&CALLS).is_some_and(|at| first(&DECLARATIONS).is_none_or(|declared| at < declared))
 }
 
 /// Describes a refusal that is about a tool.
@@ -190,14 +219,43 @@ mod tests {
         json!({"toolConfig": {"tools": [tool("shell"), tool("x__t1"), tool("x__t2"), {"cachePoint": {}}]}})
     }
 
+    fn check(body: &Value, status: u16, detail: &str, expected: Option<ToolRefusal>) {
+        let error = ModelError::new(ModelErrorKind::InvalidRequest, "no").with_status(status);
+        let error = error.with_detail(detail);
+        assert_eq!(of(&error, body.to_string().as_bytes()), expected, "{detail}");
+    }
+
+    fn tool(name: &str) -> Option<ToolRefusal> {
+        Some(ToolRefusal::Tool(name.into()))
+    }
+
+    #[test]
+    fn tool_that_is_named_in_a_refusal_of_a_call_is_not_refused() {
+        let chat = chat(30);
+        check(&chat, 400, "Invalid schema for function 'x__t3': 'a function call' is no type", tool("x__t3"));
+        check(&chat, 400, "tools.5.custom.input_schema: `tool_calls` is no keyword", tool("x__t5"));
+        for detail in [
+            "Failed to call a function 'x__t3'. (tool_use_failed)",
+            "failed_generation: <function=x__t3>{}</function>",
+            "parameters for tool x__t3 did not match schema: missing properties: 'own3'",
+            "Tool call validation failed: x__t3",
+            "messages[4].tool_calls[0].function.arguments: x__t3 needs an object",
+            "No tool output found for function call of 'x__t3'",
+            "Invalid value for response_format: properties.own9.items is missing",
+            "messages[2].content: 'shell' is no block",
+        ] {
+            check(&chat, 400, detail, None);
+        }
+        check(
+            &gemini(),
+            400,
+            "* GenerateContentRequest.contents[3].parts[0].function_response.name: 'x__t2' is unknown",
+            None,
+        );
+    }
+
     #[test]
     fn refusals_name_a_tool_by_name_place_or_path() {
-        let check = |body: &Value, status: u16, detail: &str, expected: Option<ToolRefusal>| {
-            let error = ModelError::new(ModelErrorKind::InvalidRequest, "no").with_status(status);
-            let error = error.with_detail(detail);
-            assert_eq!(of(&error, body.to_string().as_bytes()), expected, "{detail}");
-        };
-        let tool = |name: &str| Some(ToolRefusal::Tool(name.into()));
         let chat = chat(30);
         check(
             &chat,

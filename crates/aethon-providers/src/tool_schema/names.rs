@@ -75,7 +75,18 @@ impl NameMap {
                 None => value.clone(),
             },
             Value::Object(fields) => Value::Object(self.object(fields, direction)),
+            Value::String(text) if direction == Direction::Back && !self.is_plain() => self.text(text),
             other => other.clone(),
+        }
+    }
+
+    /// Converts a text that is a document: models write the arguments of a place as text now and then.
+    fn text(&self, text: &str) -> Value {
+        match serde_json::from_str(text) {
+            Ok(document @ (Value::Object(_) | Value::Array(_))) => {
+                self.convert(&document, Direction::Back).to_string().into()
+            }
+            _ => text.into(),
         }
     }
 

@@ -14,6 +14,11 @@ const MAX_DEPTH: usize = 16;
 /// Definitions, which nothing refers to any more once all references are drawn in.
 const DEFINITIONS: [&str; 2] = ["$defs", "definitions"];
 
+/// Keywords that hold in a schema and in what it refers to, if both have them.
+const JOINED: [&str; 5] = ["properties", "required", "allOf", "anyOf", "oneOf"];
+/// Keywords that only describe.
+const WORDS: [&str; 3] = ["title", "description", "default"];
+
 /// Returns the schema without references.
 pub(super) fn draw_in(root: &Value) -> Value {
     let mut drawing = Drawing { root, left: MAX_SIZE, open: Vec::new() };
@@ -78,6 +83,14 @@ impl<'a> Drawing<'a> {
         }
         let Some(target) = fields.get("$ref").and_then(Value::as_str) else { return Value::Object(own) };
         let mut drawn = self.target(target);
+        let is_shared = |keyword: &&str| drawn.contains_key(*keyword) && own.contains_key(*keyword);
+        if JOINED.iter().any(is_shared) {
+            // Both hold, and one would hide the other.
+            let words = WORDS.iter().filter_map(|word| Some(((*word).to_owned(), own.remove(*word)?)));
+            let mut joined: Map<String, Value> = words.collect();
+            joined.insert("allOf".into(), Value::Array(vec![Value::Object(own), Value::Object(drawn)]));
+            return Value::Object(joined);
+        }
         for (keyword, value) in own {
             // What stands beside a reference is said about this place.
             drawn.insert(keyword, value);
@@ -89,7 +102,7 @@ impl<'a> Drawing<'a> {
     fn target(&mut self, reference: &'a str) -> Map<String, Value> {
         let is_cycle = self.open.contains(&reference) || self.open.len() >= MAX_DEPTH;
         let pointer = reference.strip_prefix('#').filter(|pointer| pointer.starts_with('/'));
-        let pointer = pointer.map(|pointer| pointer.replace("%24", "$").replace("%25", "%"));
+        let pointer = pointer.and_then(unescaped);
         let found = pointer.and_then(|pointer| self.root.pointer(&pointer));
         let Some(Value::Object(target)) = found else { return Map::new() };
         if is_cycle {
@@ -105,4 +118,19 @@ impl<'a> Drawing<'a> {
         self.open.pop();
         if let Value::Object(drawn) = drawn { drawn } else { Map::new() }
     }
+}
+
+/// Returns a text with its percent escapes decoded; `None` if they are no text.
+fn unescaped(text: &str) -> Option<String> {
+    let hex = |byte: &u8| char::from(*byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
+    let (mut bytes, mut rest) = (Vec::with_capacity(text.len()), text.as_bytes());
+    while let [first, more @ ..] = rest {
+        let escape = match more {
+            [high, low, ..] if *first == b'%' => hex(high).zip(hex(low)),
+            _ => None,
+        };
+        bytes.push(escape.map_or(*first, |(high, low)| high << 4 | low));
+        rest = if escape.is_some() { &more[2..] } else { more };
+    }
+    String::from_utf8(bytes).ok()
 }

@@ -190,6 +190,27 @@ fn references_are_drawn_in_and_cycles_are_cut() {
 }
 
 #[test]
+fn what_stands_beside_a_reference_holds_besides_it() {
+    let sent = common(json!({"type": "object", "properties": {
+        "to": {
+            "$ref": "#/$defs/A%2DPerson%20%7Bx%7D", "description": "the receiver",
+            "properties": {"phone": {"type": "string"}, "name": {"type": "string", "maxLength": 9}},
+            "required": ["phone"],
+        },
+    }, "$defs": {"A-Person {x}": {
+        "type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"], "description": "someone",
+    }}}));
+    let to = &sent["properties"]["to"];
+    assert_eq!(to["description"], "the receiver");
+    assert_eq!(
+        to["properties"],
+        json!({"phone": {"type": "string"}, "name": {"type": "string", "maxLength": 9}})
+    );
+    assert_eq!(to["required"], json!(["phone", "name"]));
+    assert_eq!(to["type"], "object");
+}
+
+#[test]
 fn references_that_multiply_stay_small() {
     let level = |n: usize| {
         let next = json!({"$ref": format!("#/$defs/L{}", n + 1)});
@@ -251,6 +272,22 @@ fn old_drafts_are_read() {
             "a": {"type": "integer", "exclusiveMinimum": 0}, "b": {"type": "string"},
         }})
     );
+}
+
+#[test]
+fn names_in_an_object_that_is_written_as_text_are_mapped_back() {
+    let schema = json!({"type": "object", "properties": {
+        "$filter": {"type": "object", "properties": {"a b": {"type": "string"}}},
+        "plain": {"type": "string"},
+    }});
+    let tools = FittedTools::of([ToolSpec::new("x__t", "does it", schema)].iter(), SchemaForm::Common);
+    let properties = &tools.specs[0].parameters["properties"];
+    let sent =
+        |fields: &Value| fields.as_object().unwrap().keys().find(|name| *name != "plain").unwrap().clone();
+    let (filter, below) = (sent(properties), sent(&properties[sent(properties)]["properties"]));
+    let called = json!({filter: json!({below: "x"}).to_string(), "plain": "{\"a\": 1}"});
+    let Block::ToolCall(call) = call("1", "x__t", called) else { panic!("no call") };
+    assert_eq!(tools.back(call).input, json!({"$filter": "{\"a b\":\"x\"}", "plain": "{\"a\": 1}"}));
 }
 
 #[test]

@@ -29,6 +29,12 @@ const MASKED: usize = 4;
 /// Held while the redactor gets further values.
 static MASKING: Mutex<()> = Mutex::new(());
 
+/// Has the redactor mask these values from now on, and the tokens of sign-ins as before.
+pub(crate) fn mask_anew(live: &Live<Redactor>, values: impl IntoIterator<Item = Secret>) {
+    let _masking = MASKING.lock().unwrap_or_else(PoisonError::into_inner);
+    live.set(Redactor::new(values).with_changing_of(&live.get()));
+}
+
 /// Returns whether the owner has configured a token of another source.
 pub(crate) fn has_own_token(server: &McpServer) -> bool {
     server.headers.keys().any(|name| name.eq_ignore_ascii_case("authorization"))
