@@ -50,7 +50,7 @@ fn instructions_resources_and_prompts_are_tools_that_read() {
     assert!(prompt.contains("Ada") && prompt.contains("warmly"), "{prompt}");
     // The same by a person's own hand.
     assert!(ask("m6", "/mcp").contains("`rich`") && ask("m7", "/mcp rich").contains("greet"));
-    assert!(ask("m8", "/mcp rich gone").contains("failed"));
+    assert!(ask("m8", "/mcp nowhere").contains("no connected MCP server"));
     let followed = ask("m9", "/mcp rich greet who=\"Ada L.\"");
     assert!(!followed.contains("NAME=VALUE"), "{followed}");
     let said = server.said("webchat:default");

@@ -232,11 +232,14 @@ impl Opening {
             return take(piece);
         }
         self.before.extend_from_slice(piece);
-        if self.before.starts_with(BEGUN) {
+        // The daemon copies the two outputs side by side, so an error of the command may come before the word.
+        if let Some(at) = self.before.windows(BEGUN.len()).position(|word| word == BEGUN) {
             self.has_begun = true;
-            let rest = self.before.split_off(BEGUN.len());
-            if !rest.is_empty() {
-                take(&rest);
+            let rest = self.before.split_off(at + BEGUN.len());
+            for said in [&self.before[..at], &rest] {
+                if !said.is_empty() {
+                    take(said);
+                }
             }
         }
         self.before.truncate(MAX_EXPLANATION);
@@ -268,6 +271,7 @@ mod tests {
         check(&["[aethon: begun]\nhello\n"], Ok("hello\n"));
         check(&["[aethon: ", "begun]", "\n", "hello", "\n"], Ok("hello\n"));
         check(&["[aethon: begun]\n"], Ok(""));
+        check(&["sh: no such file\n", "[aethon: begun]\nhello\n"], Ok("sh: no such file\nhello\n"));
         check(
             &["OCI runtime exec failed: cannot exec in a stopped state: unknown\r\n"],
             Err("OCI runtime exec failed: cannot exec in a stopped state: unknown"),
