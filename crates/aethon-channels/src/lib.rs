@@ -9,6 +9,7 @@
 //! State is stored in the core's `ChannelRecords`. The facade turns a platform into a [`Messenger`] and runs it as a
 //! channel.
 
+mod digest;
 pub mod discord;
 pub mod email;
 pub mod matrix;

@@ -5,12 +5,12 @@ use std::time::Duration;
 
 use aethon_core::exchange::Method;
 use async_trait::async_trait;
-use ring::digest::{SHA256, digest};
 use serde_json::{Value, json};
 
 use super::api::{Api, Body};
 use super::lookups::Lookups;
 use super::{Options, form, inbound};
+use crate::digest::digest_of;
 use crate::multipart;
 use crate::options::{ChannelServices, Rules};
 use crate::socket::Dial;
@@ -214,8 +214,8 @@ fn reaction(chat: &str, message: &str) -> std::result::Result<String, Fault> {
 
 /// Returns a nonce that is the same for every attempt.
 fn named(key: &str) -> String {
-    let hash = digest(&SHA256, key.as_bytes());
-    hash.as_ref().iter().take(NONCE / 2).map(|byte| format!("{byte:02x}")).collect()
+    // Two digits for each byte.
+    digest_of(key, NONCE / 2)
 }
 
 #[async_trait]

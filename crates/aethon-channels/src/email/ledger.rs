@@ -7,11 +7,11 @@
 use aethon_core::channel::ChannelRecords;
 use aethon_core::error::Result;
 use jiff::{SignedDuration, Timestamp};
-use ring::digest::{SHA256, digest};
 use serde::{Deserialize, Serialize};
 
 use super::letter::Letter;
 use super::thread::bare_subject;
+use crate::digest::digest_of;
 
 /// How many mails of a thread are answered in an hour.
 const MAX_OF_THREAD: usize = 5;
@@ -94,8 +94,8 @@ impl Ledger {
         }
         let said = normalised(mail.letter);
         // Other files are another mail, whatever their names.
-        let files = mail.letter.files.iter().map(|file| short_digest_of(&file.bytes));
-        let text = short_digest(&files.fold(said.clone(), |said, file| format!("{said} {file}")));
+        let files = mail.letter.files.iter().map(|file| short_digest(&file.bytes));
+        let text = short_digest(files.fold(said.clone(), |said, file| format!("{said} {file}")));
         let subject = bare_subject(&mail.letter.subject).to_lowercase();
         let thread = self.thread(mail, now).unwrap_or_else(|| mail.chat.to_owned());
         let is_recent = |answered: &&Answered| age(answered.at) < HOUR.as_secs();
@@ -158,12 +158,8 @@ fn normalised(letter: &Letter) -> String {
     said.join(" ")
 }
 
-fn short_digest(text: &str) -> String {
-    short_digest_of(text.as_bytes())
-}
-
-fn short_digest_of(bytes: &[u8]) -> String {
-    digest(&SHA256, bytes).as_ref().iter().take(8).map(|byte| format!("{byte:02x}")).collect()
+fn short_digest(content: impl AsRef<[u8]>) -> String {
+    digest_of(content, 8)
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ use super::head::{self, Head};
 use super::lines::one_line;
 use super::parts::{Content, File};
 use super::subject::{is_of_another, says_forwarded};
+use crate::digest::shortened;
 
 /// How many bytes of a digest distinguish mails with the same id.
 const DIGEST_BYTES: usize = 8;
@@ -67,8 +68,7 @@ impl Letter {
             add(file.name.as_bytes());
             add(&file.bytes);
         }
-        let digest = context.finish();
-        digest.as_ref().iter().take(DIGEST_BYTES).map(|byte| format!("{byte:02x}")).collect()
+        shortened(context.finish(), DIGEST_BYTES)
     }
 
     /// Returns the id of the first mail of its thread.

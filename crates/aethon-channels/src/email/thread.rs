@@ -6,10 +6,10 @@
 use aethon_core::channel::ChannelRecords;
 use aethon_core::error::Result;
 use jiff::Timestamp;
-use ring::digest::{SHA256, digest};
 use serde::{Deserialize, Serialize};
 
 use super::address::is_address;
+use crate::digest::digest_of;
 
 /// How many bytes of the hash are in a name.
 const NAME_BYTES: usize = 4;
@@ -81,9 +81,7 @@ fn name(chat: &str) -> String {
 
 /// Names a thread as a chat: the address and a hash of the first mail's id.
 pub(super) fn chat(address: &str, root: &str) -> String {
-    let hash = digest(&SHA256, root.as_bytes());
-    let hex: String = hash.as_ref().iter().take(NAME_BYTES).map(|byte| format!("{byte:02x}")).collect();
-    format!("{address}:{hex}")
+    format!("{address}:{}", digest_of(root, NAME_BYTES))
 }
 
 /// Returns the address of a chat, or `None` if the name is not a chat's.

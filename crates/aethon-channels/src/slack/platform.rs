@@ -14,13 +14,13 @@ use async_trait::async_trait;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use jiff::SignedDuration;
-use ring::digest::{SHA256, digest};
 use serde_json::{Value, json};
 
 use super::account::Account;
 use super::api::{Api, Token};
 use super::streams::{Streams, is_ts};
 use super::{Options, form};
+use crate::digest::digest_of;
 use crate::options::{ChannelServices, Rules};
 use crate::socket::Dial;
 use crate::talk::{
@@ -291,8 +291,7 @@ pub(super) fn reference(channel: &Value, ts: &Value) -> String {
 
 /// Returns a message id that is the same for every attempt, formatted as a UUID.
 fn message_id(key: &str) -> String {
-    let hash = digest(&SHA256, format!("slack {key}").as_bytes());
-    let hex: String = hash.as_ref().iter().take(16).map(|byte| format!("{byte:02x}")).collect();
+    let hex = digest_of(format!("slack {key}"), 16);
     format!("{}-{}-8{}-a{}-{}", &hex[..8], &hex[8..12], &hex[13..16], &hex[17..20], &hex[20..32])
 }
 

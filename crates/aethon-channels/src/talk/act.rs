@@ -10,13 +10,13 @@ use std::time::Duration;
 
 use aethon_core::ids::{SessionId, TurnId};
 use jiff::{SignedDuration, Timestamp};
-use ring::digest::{SHA256, digest};
 use serde::{Deserialize, Serialize};
 
 use super::corrections::Corrections;
 use super::files::Taken;
 use super::platform::{Arrival, Dialect, RemoteFile};
 use super::speech;
+use crate::digest::digest_of;
 
 /// How far apart the messages of an act were written. Platforms that give whole seconds round down.
 pub(super) const WINDOW: SignedDuration = SignedDuration::from_secs(2);
@@ -28,6 +28,8 @@ const TEXT: Duration = Duration::from_millis(350);
 const PIECE: Duration = Duration::from_secs(1);
 /// The same for files without a word about them.
 const BARE_FILE: Duration = Duration::from_secs(2);
+/// How much of the digest of a message tells whether it has changed: all of it.
+const DIGEST_BYTES: usize = 32;
 /// Separates the id of an act from the number of its revision. No platform's ids contain a space.
 const REVISION: &str = " #";
 
@@ -173,7 +175,7 @@ pub(super) fn content_digest(part: &Arrival) -> String {
     let files: Vec<(&str, &str, u64)> =
         own.map(|RemoteFile { name, mime, size, .. }| (&**name, &**mime, *size)).collect();
     let content = format!("{:?}", (part.text.trim(), files));
-    digest(&SHA256, content.as_bytes()).as_ref().iter().map(|byte| format!("{byte:02x}")).collect()
+    digest_of(content, DIGEST_BYTES)
 }
 
 /// Makes one message of an act: the person's own words in their order, and apart from them what is other people's. If all of it
