@@ -335,7 +335,7 @@ impl Intake {
         let asked = Asked { sender: head.sender.id.clone(), message: Some(act.id.clone()) };
         let surface = || self.streams.surface_opening(&head.chat, asked.clone(), is_owner, opening.clone());
         let plain = Inbound::say(act.session.clone(), "");
-        let trust = self.inbound(submission, &said, plain).trust();
+        let trust = self.addressed(submission, said.is_foreign, plain).trust();
         let submitted = match self.send(submission, &said, surface()).await {
             Ok(submitted) => submitted,
             // A file that no model can be shown; the text can still be sent.
@@ -405,6 +405,11 @@ impl Intake {
     }
 
     fn inbound(&self, submission: &Submission<'_>, said: &Said, plain: Inbound) -> Inbound {
+        self.addressed(submission, said.is_foreign, plain).with_attachments(said.attachments.clone())
+    }
+
+    /// Adds to a message who sent it and where its answer goes.
+    fn addressed(&self, submission: &Submission<'_>, is_foreign: bool, plain: Inbound) -> Inbound {
         let Submission { act, head, .. } = submission;
         let (rules, channel) = (&self.outlet.rules, self.outlet.channel());
         let dedupe = Dedupe { id: act.dedupe_id(), fingerprint: None, valid_for: Some(KNOWN_FOR) };
@@ -414,8 +419,7 @@ impl Intake {
             .from_sender(head.sender.id.clone())
             .for_person(Place::of(rules, head).person)
             .with_dedupe(dedupe)
-            .with_attachments(said.attachments.clone())
-            .with_untrusted(said.is_foreign)
+            .with_untrusted(is_foreign)
             .with_outside(place::is_from_guest_to_all(rules, head))
             .delivered_to(to)
     }
