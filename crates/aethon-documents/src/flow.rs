@@ -42,6 +42,22 @@ impl<'o, 's> Flow<'o, 's> {
         }
     }
 
+    /// Adds text in which line ends and indentation of the file mean one space. XML has no form feed.
+    pub(crate) fn prose(&mut self, text: &str) {
+        let mut was_space = self.is_at_start();
+        let mut plain = String::with_capacity(text.len());
+        for character in text.chars() {
+            let is_space = matches!(character, ' ' | '\n' | '\r' | '\t' | '\u{c}');
+            if !is_space {
+                plain.push(character);
+            } else if !was_space {
+                plain.push(' ');
+            }
+            was_space = is_space;
+        }
+        self.text(&plain);
+    }
+
     /// Ends a line within a paragraph.
     pub(crate) fn break_line(&mut self) {
         match self.cell() {

@@ -114,19 +114,7 @@ impl OpenDocument<'_, '_> {
         if self.paragraphs == 0 || self.skipped > 0 {
             return;
         }
-        // Line ends and indentation of the file mean one space.
-        let mut was_space = self.flow.is_at_start();
-        let mut plain = String::with_capacity(text.len());
-        for character in text.chars() {
-            let is_space = matches!(character, ' ' | '\n' | '\r' | '\t');
-            if !is_space {
-                plain.push(character);
-            } else if !was_space {
-                plain.push(' ');
-            }
-            was_space = is_space;
-        }
-        self.flow.text(&plain);
+        self.flow.prose(text);
     }
 }
 

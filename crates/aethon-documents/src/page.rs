@@ -174,18 +174,7 @@ impl Page<'_, '_> {
         if self.preformatted > 0 {
             return self.flow.text(text);
         }
-        let mut was_space = self.flow.is_at_start();
-        let mut plain = String::with_capacity(text.len());
-        for character in text.chars() {
-            let is_space = matches!(character, ' ' | '\n' | '\r' | '\t' | '\u{c}');
-            if !is_space {
-                plain.push(character);
-            } else if !was_space {
-                plain.push(' ');
-            }
-            was_space = is_space;
-        }
-        self.flow.text(&plain);
+        self.flow.prose(text);
     }
 }
 
