@@ -36,6 +36,21 @@ pub trait Claim: Send {
     async fn undo(self: Box<Self>) -> Result<()>;
 }
 
+/// A command that is done once its message is answered or rewritten: it changed nothing, or what it did may be done again,
+/// so there is nothing to undo.
+pub(crate) struct Answered;
+
+#[async_trait]
+impl Claim for Answered {
+    async fn confirm(self: Box<Self>, _turn: &TurnId) -> Result<()> {
+        Ok(())
+    }
+
+    async fn undo(self: Box<Self>) -> Result<()> {
+        Ok(())
+    }
+}
+
 /// An assistant with commands: the engine behind a list of handlers, of which the first that claims a message gets it.
 pub struct Commands {
     engine: Arc<dyn Assistant>,

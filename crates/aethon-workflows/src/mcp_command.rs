@@ -16,7 +16,7 @@ use async_trait::async_trait;
 use serde_json::{Map, Value, json};
 use tokio::time::timeout;
 
-use crate::commands::{Claim, CommandHandler};
+use crate::commands::{Answered, Claim, CommandHandler};
 
 /// The command.
 const COMMAND: &str = "/mcp";
@@ -169,21 +169,7 @@ impl CommandHandler for McpCommand {
                 inbound.behalf.outside = true;
             }
         }
-        Ok(Some(Box::new(Nothing)))
-    }
-}
-
-/// The command changes nothing besides its message.
-struct Nothing;
-
-#[async_trait]
-impl Claim for Nothing {
-    async fn confirm(self: Box<Self>, _turn: &TurnId) -> Result<()> {
-        Ok(())
-    }
-
-    async fn undo(self: Box<Self>) -> Result<()> {
-        Ok(())
+        Ok(Some(Box::new(Answered)))
     }
 }
 

@@ -3,7 +3,6 @@
 //! Messages from strangers are never commands.
 
 use aethon_core::error::Result;
-use aethon_core::ids::TurnId;
 use aethon_core::message::{Handling, Inbound, Intent};
 use aethon_core::person::Person;
 use aethon_core::work::{WorkBook as _, WorkCommand, WorkRefusal};
@@ -12,7 +11,7 @@ use async_trait::async_trait;
 use super::book::Works;
 use super::places::CHANNEL;
 use super::tool::line;
-use crate::commands::{Claim, CommandHandler};
+use crate::commands::{Answered, Claim, CommandHandler};
 
 /// The command.
 const COMMAND: &str = "/work";
@@ -111,19 +110,5 @@ impl CommandHandler for WorkCommands {
         let Some(answer) = self.answer(inbound).await? else { return Ok(None) };
         inbound.handling = Handling::Program { answer };
         Ok(Some(Box::new(Answered)))
-    }
-}
-
-/// A command that was carried out when it was answered. Commands are idempotent, so there is nothing to undo.
-struct Answered;
-
-#[async_trait]
-impl Claim for Answered {
-    async fn confirm(self: Box<Self>, _turn: &TurnId) -> Result<()> {
-        Ok(())
-    }
-
-    async fn undo(self: Box<Self>) -> Result<()> {
-        Ok(())
     }
 }
