@@ -7,6 +7,8 @@ use std::fmt;
 use std::net::IpAddr;
 use std::str::FromStr;
 
+use url::Host;
+
 /// A host that tools may reach: `nas.local`, `192.168.1.5`, `[fd00::5]`, each with or without a port.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HostRule {
@@ -43,6 +45,18 @@ impl RuleHost {
             Ok(address) => Self::Address(address.to_canonical()),
             Err(_) => Self::Name(host.trim_end_matches('.').to_ascii_lowercase()),
         }
+    }
+}
+
+/// Returns whether the host of a URL is this machine: a loopback address, also within IPv6, or a name of `localhost`.
+pub fn is_loopback(host: &Host<&str>) -> bool {
+    match host {
+        Host::Domain(name) => {
+            let name = name.trim_end_matches('.');
+            name == "localhost" || name.ends_with(".localhost")
+        }
+        Host::Ipv4(address) => address.is_loopback(),
+        Host::Ipv6(address) => address.to_canonical().is_loopback(),
     }
 }
 

@@ -1,8 +1,7 @@
 //! The address of a service: `model.host`, interpreted by the rules of each provider's own SDK.
 
-use std::net::IpAddr;
-
-use url::{Host, Url};
+use aethon_core::egress::is_loopback;
+use url::Url;
 
 use crate::options::{Options, Provider};
 
@@ -96,17 +95,6 @@ fn with_rules(provider: Provider, path: &str) -> String {
 pub fn is_local(options: &Options) -> bool {
     let is_own_form = matches!(options.provider, Provider::OpenAi | Provider::LiteLlm | Provider::Ollama);
     is_own_form && Endpoint::of(options).is_ok_and(|endpoint| endpoint.is_loopback)
-}
-
-pub(crate) fn is_loopback(host: &Host<&str>) -> bool {
-    match host {
-        Host::Domain(name) => {
-            let name = name.trim_end_matches('.');
-            name == "localhost" || name.ends_with(".localhost")
-        }
-        Host::Ipv4(address) => address.is_loopback(),
-        Host::Ipv6(address) => IpAddr::V6(*address).to_canonical().is_loopback(),
-    }
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use std::net::IpAddr;
 
+use aethon_core::egress;
 use url::{Host, Url};
 
 use crate::echo::quoted;
@@ -63,15 +64,7 @@ pub(super) fn is_host_here(host: &str) -> bool {
 }
 
 fn is_loopback(url: &Url) -> bool {
-    match url.host() {
-        Some(Host::Ipv4(address)) => address.is_loopback(),
-        Some(Host::Ipv6(address)) => address.to_canonical().is_loopback(),
-        Some(Host::Domain(name)) => {
-            let name = name.trim_end_matches('.');
-            name == "localhost" || name.ends_with(".localhost")
-        }
-        None => false,
-    }
+    url.host().is_some_and(|host| egress::is_loopback(&host))
 }
 
 /// Returns whether `text` is an address or a network such as `10.0.0.0/8`.

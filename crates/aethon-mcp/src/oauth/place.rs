@@ -1,6 +1,6 @@
 //! URLs of authorization servers and of their metadata: what they must be, and how they are put together.
 
-use aethon_core::egress::HostRule;
+use aethon_core::egress::{self, HostRule};
 use url::{Host, Url};
 
 use crate::error::Error;
@@ -31,15 +31,7 @@ pub(super) fn secure(text: &str, what: &str) -> Result<Url, Error> {
 
 /// Returns whether a URL names this machine.
 pub(super) fn is_loopback(url: &Url) -> bool {
-    match url.host() {
-        Some(Host::Ipv4(address)) => address.is_loopback(),
-        Some(Host::Ipv6(address)) => address.to_canonical().is_loopback(),
-        Some(Host::Domain(name)) => {
-            let name = name.trim_end_matches('.');
-            name == "localhost" || name.ends_with(".localhost")
-        }
-        None => false,
-    }
+    url.host().is_some_and(|host| egress::is_loopback(&host))
 }
 
 /// Returns whether a resource contains a URL: the same origin, and its path or one below it.

@@ -23,7 +23,7 @@ pub fn exchange(address: &str, silence: Duration) -> io::Result<impl Exchange + 
         || io::Error::new(io::ErrorKind::InvalidInput, format!("{address:?} is no address of a server"));
     let url = Url::parse(address).map_err(|_| invalid())?;
     let host = url.host().ok_or_else(invalid)?;
-    Ok(Transport(Client::new(silence, crate::endpoint::is_loopback(&host))))
+    Ok(Transport(Client::new(silence, aethon_core::egress::is_loopback(&host))))
 }
 
 struct Transport(Client);
