@@ -185,6 +185,18 @@ fn program() -> Vec<sock_filter> {
     program
 }
 
+/// Begins a program for one architecture: calls of any other one are refused with this error, and then the number of the call
+/// is loaded.
+pub(super) fn for_architecture(architecture: u32, errno: u32) -> Vec<sock_filter> {
+    // The one comparison that skips an instruction where it holds.
+    let skip_refusal = sock_filter { jt: 1, jf: 0, ..unless(IS, architecture, 0) };
+    let mut program = vec![load(ARCHITECTURE), skip_refusal, refuse(errno), load(NUMBER)];
+    if cfg!(target_arch = "x86_64") {
+        program.extend([unless(IS_AT_LEAST, X32, 1), refuse(errno)]);
+    }
+    program
+}
+
 /// Builds the block for one architecture; every path through it ends in a return.
 fn block(calls: &Calls) -> Vec<sock_filter> {
     let mut block = vec![load(NUMBER)];

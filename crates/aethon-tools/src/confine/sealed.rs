@@ -5,9 +5,7 @@
 use landlock::{ABI, Access, AccessFs, Ruleset, RulesetAttr, Scope};
 use seccompiler::sock_filter;
 
-use super::filter::{
-    ALLOW, ARCHITECTURE, IS, IS_AT_LEAST, NUMBER, X32, argument, give, load, refuse, unless,
-};
+use super::filter::{ALLOW, IS, argument, for_architecture, give, load, refuse, unless};
 
 const EPERM: u32 = 1;
 
@@ -61,13 +59,7 @@ pub(crate) fn filter_calls() {
 
 /// `own` is the number of this process, the only one that it may signal.
 fn program(own: u32) -> Vec<sock_filter> {
-    let mut program = vec![load(ARCHITECTURE), unless(IS, MACHINE, 1), load(NUMBER)];
-    // Skip the refusal on this machine's architecture.
-    program[1] = sock_filter { jt: 1, jf: 0, ..unless(IS, MACHINE, 0) };
-    program.insert(2, refuse(EPERM));
-    if cfg!(target_arch = "x86_64") {
-        program.extend([unless(IS_AT_LEAST, X32, 1), refuse(EPERM)]);
-    }
+    let mut program = for_architecture(MACHINE, EPERM);
     for number in OPEN {
         program.extend([unless(IS, *number, 1), give(ALLOW)]);
     }
@@ -84,7 +76,7 @@ fn program(own: u32) -> Vec<sock_filter> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::filter::verdict_of;
+    use super::super::filter::{X32, verdict_of};
     use super::*;
 
     #[test]

@@ -8,7 +8,7 @@ use std::io;
 use seccompiler::sock_filter;
 
 use super::super::filter::{
-    ALLOW, ARCHITECTURE, ENOSYS, HAS_BIT, IS, IS_AT_LEAST, NUMBER, X32, argument, give, load, refuse, unless,
+    ALLOW, ENOSYS, HAS_BIT, IS, argument, for_architecture, give, load, refuse, unless,
 };
 
 const EPERM: u32 = 1;
@@ -58,13 +58,7 @@ pub(super) fn apply() -> io::Result<()> {
 
 fn program() -> Vec<sock_filter> {
     let (architecture, clone) = MACHINE;
-    let mut program = vec![load(ARCHITECTURE), unless(IS, architecture, 1), load(NUMBER)];
-    // Skip one instruction on this machine's architecture; any other runs into the refusal below.
-    program[1] = sock_filter { jt: 1, jf: 0, ..unless(IS, architecture, 0) };
-    program.insert(2, refuse(ENOSYS));
-    if cfg!(target_arch = "x86_64") {
-        program.extend([unless(IS_AT_LEAST, X32, 1), refuse(ENOSYS)]);
-    }
+    let mut program = for_architecture(architecture, ENOSYS);
     for number in OWN.iter().chain(&COMMON) {
         program.extend([unless(IS, *number, 1), refuse(EPERM)]);
     }
