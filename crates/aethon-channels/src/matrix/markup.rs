@@ -123,11 +123,18 @@ impl Reader {
                 self.block();
                 self.out.push_str("```\n");
             }
-            b"code" if !self.is_in(b"pre") => self.out.push('`'),
-            b"strong" | b"b" => self.out.push_str("**"),
-            b"em" | b"i" => self.out.push('*'),
-            b"del" | b"s" => self.out.push_str("~~"),
-            _ => {}
+            name => self.out.push_str(self.mark(name)),
+        }
+    }
+
+    /// Returns what stands on either side of an element within a line.
+    fn mark(&self, name: &[u8]) -> &'static str {
+        match name {
+            b"code" if !self.is_in(b"pre") => "`",
+            b"strong" | b"b" => "**",
+            b"em" | b"i" => "*",
+            b"del" | b"s" => "~~",
+            _ => "",
         }
     }
 
@@ -160,13 +167,9 @@ impl Reader {
                 self.block();
                 self.out.push_str("```\n");
             }
-            b"code" if !self.is_in(b"pre") => self.out.push('`'),
-            b"strong" | b"b" => self.out.push_str("**"),
-            b"em" | b"i" => self.out.push('*'),
-            b"del" | b"s" => self.out.push_str("~~"),
             // What an older client repeats of the message that is answered.
             b"mx-reply" => self.out.truncate(open.start),
-            _ => {}
+            name => self.out.push_str(self.mark(name)),
         }
     }
 
