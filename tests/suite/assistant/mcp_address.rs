@@ -2,9 +2,11 @@
 
 use std::sync::{Arc, Mutex};
 
+use aethon_tests::Server;
 use aethon_tests::stub::{Seen, Stub, failure, ok};
-use aethon_tests::{Server, eventually};
 use serde_json::{Value, json};
+
+use super::{ask, wait_for_notice};
 
 /// How a server answers.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -97,18 +99,6 @@ fn server_of(stub: &Stub) -> Server {
         &format!("mcp.servers.far.url=\"http://{}/mcp\"", stub.address),
         "mcp.servers.far.headers={ Authorization = \"Bearer canary-of-the-tools\" }",
     ])
-}
-
-/// Waits for the row of the servers to say this.
-fn wait_for_notice(server: &Server, words: &str) -> String {
-    eventually(words, || {
-        server.feature("mcp")["detail"].as_str().filter(|detail| detail.contains(words)).map(str::to_owned)
-    })
-}
-
-fn ask(server: &Server, text: &str) -> String {
-    let answer = server.post("/webhook/trigger", &json!({"text": text}));
-    answer.json()["response"].as_str().unwrap_or_else(|| panic!("{}", answer.text())).to_owned()
 }
 
 #[test]

@@ -7,7 +7,8 @@ use std::process::{Child, ChildStdout, Stdio};
 
 use aethon_tests::strict::authorization::{Flaw, SECRET, SignIn, fields};
 use aethon_tests::{Request, Response, Server, eventually, home, program, run_cli};
-use serde_json::json;
+
+use super::{ask, wait_for_notice};
 
 /// A running `aethon-cli mcp login far`.
 struct Login {
@@ -78,17 +79,6 @@ fn sign_in(home: &Path, settings: &[&str]) {
     assert_eq!(page.status, 200, "{}", page.text());
     let (is_done, said) = login.end();
     assert!(is_done && said.contains("signed in to far"), "{said}");
-}
-
-fn wait_for_notice(server: &Server, words: &str) -> String {
-    eventually(words, || {
-        server.feature("mcp")["detail"].as_str().filter(|detail| detail.contains(words)).map(str::to_owned)
-    })
-}
-
-fn ask(server: &Server, text: &str) -> String {
-    let answer = server.post("/webhook/trigger", &json!({"text": text}));
-    answer.json()["response"].as_str().unwrap_or_else(|| panic!("{}", answer.text())).to_owned()
 }
 
 /// Fails if a file of the home, other than the credential itself, holds one of the tokens.

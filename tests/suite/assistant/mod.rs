@@ -17,3 +17,19 @@ mod tools;
 mod web_tools;
 mod workflows;
 mod workspace;
+
+use aethon_tests::{Server, eventually};
+use serde_json::json;
+
+/// Waits for the row of the MCP servers to say this.
+fn wait_for_notice(server: &Server, words: &str) -> String {
+    eventually(words, || {
+        server.feature("mcp")["detail"].as_str().filter(|detail| detail.contains(words)).map(str::to_owned)
+    })
+}
+
+/// Returns the answer to a message of another program.
+fn ask(server: &Server, text: &str) -> String {
+    let answer = server.post("/webhook/trigger", &json!({"text": text}));
+    answer.json()["response"].as_str().unwrap_or_else(|| panic!("{}", answer.text())).to_owned()
+}
