@@ -11,6 +11,8 @@ use aethon::core::model::Effort;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use crate::completion;
+
 pub(crate) use self::backup::{BackupArgs, RestoreArgs, UpgradeArgs};
 pub(crate) use self::workflows::{JobArgs, JobsCommand, SopCommand, TasksCommand};
 
@@ -57,18 +59,21 @@ pub(crate) enum Command {
     /// Chat in the terminal (the default).
     Chat {
         /// The session to continue.
-        #[arg(long, short, default_value = "default")]
+        #[arg(long, short, default_value = "default", add = completion::sessions())]
         session: String,
     },
     /// Ask one question and print the answer.
     Ask {
-        /// The question. Text piped to standard input is added below it.
-        text: Option<String>,
+        /// The question, in quotes or not. Text piped to standard input is added below it.
+        text: Vec<String>,
+        /// Do not read standard input.
+        #[arg(long)]
+        no_stdin: bool,
         /// The session to ask in [default: a new one].
-        #[arg(long, short)]
+        #[arg(long, short, add = completion::sessions())]
         session: Option<String>,
         /// How much the model thinks first: none, low, medium or high [default: model.effort].
-        #[arg(long, value_name = "LEVEL", value_parser = effort)]
+        #[arg(long, value_name = "LEVEL", value_parser = effort, add = completion::words(["none", "low", "medium", "high"]))]
         effort: Option<Effort>,
         /// The model that answers: a name under [model.named], or a model id [default: model.model_id].
         #[arg(long, value_name = "NAME")]
@@ -86,14 +91,14 @@ pub(crate) enum Command {
         #[arg(long)]
         force: bool,
         /// Use this model provider instead of asking for one.
-        #[arg(long)]
+        #[arg(long, add = completion::providers())]
         provider: Option<String>,
         /// Use this model instead of asking for one.
         #[arg(long)]
         model: Option<String>,
         /// How much the assistant asks before it acts, instead of asking you: open (nothing), ask (before commands and
         /// changes of files) or guarded (also before anything leaves the machine).
-        #[arg(long, value_name = "LEVEL", value_parser = caution)]
+        #[arg(long, value_name = "LEVEL", value_parser = caution, add = completion::words(Caution::ALL.map(Caution::name)))]
         caution: Option<Caution>,
         /// The same in short: true is ask, false is open.
         #[arg(long, conflicts_with = "caution", hide = true)]
@@ -218,7 +223,7 @@ pub(crate) enum ModelCommand {
     /// List known models with their context sizes, prices, abilities and retirement dates.
     List {
         /// List only the models of this provider or vendor.
-        #[arg(long, value_name = "NAME")]
+        #[arg(long, value_name = "NAME", add = completion::providers())]
         provider: Option<String>,
         /// Print JSON.
         #[arg(long)]
@@ -249,11 +254,13 @@ pub(crate) enum ConfigCommand {
     /// Print one value.
     Get {
         /// The dotted key, such as model.provider.
+        #[arg(add = completion::keys())]
         key: String,
     },
     /// Change one value in the file and keep its comments.
     Set {
         /// The dotted key.
+        #[arg(add = completion::keys())]
         key: String,
         /// The value, as TOML or as a bare word.
         value: String,
@@ -264,6 +271,7 @@ pub(crate) enum ConfigCommand {
     /// Take one value out of the file, so that its default counts again.
     Unset {
         /// The dotted key.
+        #[arg(add = completion::keys())]
         key: String,
     },
     /// Change the file in your editor ($VISUAL or $EDITOR); it is checked before it is taken over.
@@ -283,6 +291,7 @@ pub(crate) enum SecretsCommand {
     /// Store a secret. Its value is read from standard input.
     Set {
         /// Its name, as in ${credential:NAME}.
+        #[arg(add = completion::secrets())]
         name: String,
     },
     /// List the names of the stored secrets.
@@ -294,6 +303,7 @@ pub(crate) enum SecretsCommand {
     /// Remove a secret.
     Rm {
         /// Its name.
+        #[arg(add = completion::secrets())]
         name: String,
         /// Do not ask for confirmation.
         #[arg(long)]
@@ -318,6 +328,7 @@ pub(crate) enum SessionsCommand {
     /// Print a session's messages.
     Show {
         /// Its id, such as webchat:default.
+        #[arg(add = completion::sessions())]
         id: String,
         /// The number of messages to print, counted from the newest.
         #[arg(long, default_value_t = 50)]
@@ -329,6 +340,7 @@ pub(crate) enum SessionsCommand {
     /// Print a whole session.
     Export {
         /// Its id.
+        #[arg(add = completion::sessions())]
         id: String,
         /// The format of the export.
         #[arg(long, default_value = "markdown")]
@@ -337,6 +349,7 @@ pub(crate) enum SessionsCommand {
     /// Remove a session and its messages.
     Rm {
         /// Its id.
+        #[arg(add = completion::sessions())]
         id: String,
         /// Do not ask for confirmation.
         #[arg(long)]
@@ -418,6 +431,7 @@ pub(crate) enum RecordingsCommand {
     /// Show a recording: its session, its snapshots and its events.
     Show {
         /// Its name.
+        #[arg(add = completion::recordings())]
         name: String,
         /// Show the state at this snapshot instead.
         #[arg(long, short, value_name = "N")]
@@ -432,6 +446,7 @@ pub(crate) enum RecordingsCommand {
     /// Check a recording: every sum, every event, every snapshot. The exit status is 1 if it is refused.
     Verify {
         /// Its name.
+        #[arg(add = completion::recordings())]
         name: String,
         /// Print JSON.
         #[arg(long)]
@@ -440,6 +455,7 @@ pub(crate) enum RecordingsCommand {
     /// Make a new session that holds the conversation as it was at a snapshot.
     Resume {
         /// The name of the recording.
+        #[arg(add = completion::recordings())]
         name: String,
         /// The number of the snapshot [default: the last one].
         snapshot: Option<u64>,
@@ -494,6 +510,7 @@ pub(crate) enum ChannelsCommand {
     /// The exit status is 0 if all is well, 1 if something is wrong, and 2 if there is no such channel.
     Test {
         /// Its name, such as telegram.
+        #[arg(add = completion::channels())]
         name: String,
         /// Print JSON.
         #[arg(long)]
@@ -502,6 +519,7 @@ pub(crate) enum ChannelsCommand {
     /// Make a code that lets a person write to the assistant: sent once, within ten minutes.
     Pair {
         /// The channel, such as telegram.
+        #[arg(add = completion::channels())]
         name: String,
         /// Print JSON.
         #[arg(long)]
@@ -524,6 +542,7 @@ pub(crate) enum ChannelsCommand {
     /// Revoke a pairing.
     Revoke {
         /// The channel, such as telegram.
+        #[arg(add = completion::channels())]
         name: String,
         /// The id of the sender, as `pairings` lists it.
         sender: String,

@@ -6,6 +6,7 @@
 mod args;
 mod chat;
 mod commands;
+mod completion;
 mod daemon;
 mod environment;
 mod render;
@@ -26,6 +27,9 @@ fn main() -> ExitCode {
     // A sandbox re-executes this program as one of its steps, and then it must do nothing else.
     let arguments: Vec<OsString> = std::env::args_os().collect();
     if let Some(code) = aethon::step(arguments.get(1..).unwrap_or_default()) {
+        return code;
+    }
+    if let Some(code) = commands::completions::answer(&arguments) {
         return code;
     }
     // Before anything else, so that a secret among them stands in the list of processes for a moment only.
@@ -85,8 +89,9 @@ fn run(cli: Cli) -> Result<ExitCode> {
         Command::Usage { days, json } => finish(commands::usage::run(common, days, json)),
         Command::Audit { limit, json } => finish(commands::audit::run(common, limit, json)),
         Command::Chat { session } => finish(commands::chat::chat(common, &session)),
-        Command::Ask { text, session, effort, model, schema, json } => {
-            let wish = commands::chat::Wish { text, session, effort, model, schema, json };
+        Command::Ask { text, no_stdin, session, effort, model, schema, json } => {
+            let reads_input = !no_stdin;
+            let wish = commands::chat::Wish { text, reads_input, session, effort, model, schema, json };
             finish(commands::chat::ask(common, wish))
         }
     }

@@ -49,6 +49,56 @@ fn ask_reads_piped_input() {
 }
 
 #[test]
+fn ask_takes_words_without_quotes_and_leaves_standard_input_alone_if_asked_to() {
+    let home = home();
+    let echo = ["--set", "model.provider=echo", "ask", "--no-stdin", "what", "is", "new?"];
+    assert_eq!(out(&run_cli(home.path(), &echo, Some("not read"))).trim(), "what is new?");
+}
+
+#[test]
+fn ask_says_that_it_waits_for_a_silent_pipe() {
+    use std::io::{BufRead, BufReader};
+    use std::process::Stdio;
+    let home = home();
+    let mut command = program("aethon-cli", home.path());
+    command.args(FAKE).args(["ask", "!say done"]).stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
+    let mut notice = String::new();
+    BufReader::new(child.stderr.as_mut().unwrap()).read_line(&mut notice).unwrap();
+    assert!(notice.contains("waiting for standard input") && notice.contains("--no-stdin"), "{notice}");
+    drop(child.stdin.take());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(String::from_utf8_lossy(&output.stdout).trim(), "done");
+}
+
+#[test]
+fn ask_fails_when_its_answer_cannot_be_written() {
+    let home = home();
+    for form in [&["ask", "!say paid for"][..], &["ask", "--json", "!say paid for"]] {
+        let mut command = program("aethon-cli", home.path());
+        command.args(FAKE).args(form).stdout(std::fs::File::create("/dev/full").unwrap());
+        let output = command.output().unwrap();
+        assert_eq!(output.status.code(), Some(1), "{form:?}");
+        assert!(words(&output).contains("could not be written"), "{output:?}");
+    }
+}
+
+#[test]
+fn ask_says_that_no_person_could_be_asked() {
+    let home = home();
+    let server = Server::start_in(home.clone(), &["approval.enabled=true"]);
+    let attached = run_cli(home.path(), &["ask", "!tool shell {\"command\":\"touch x\"}"], None);
+    drop(server);
+    let approvals = ["--set", "approval.enabled=true"];
+    let alone =
+        cli(home.path(), &[&approvals[..], &["ask", "!tool shell {\"command\":\"touch x\"}"]].concat(), None);
+    for output in [attached, alone] {
+        let all = format!("{}{}", words(&output), String::from_utf8_lossy(&output.stdout));
+        assert!(all.contains("no person could be asked") && !all.contains("the person denied it"), "{all}");
+    }
+}
+
+#[test]
 fn ask_in_json_is_for_programs() {
     let home = home();
     let answer = json(&cli(home.path(), &["ask", "--json", "!say **hello**"], None));
@@ -328,14 +378,6 @@ fn wrong_arguments_exit_2() {
     }
 }
 
-#[test]
-fn completions_are_printed_for_each_shell() {
-    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
-        let script = out(&run_cli(home().path(), &["completions", shell], None));
-        assert!(script.contains("aethon-cli") && script.contains("doctor"), "{shell}");
-    }
-}
-
 /// Asks for a long reply, sends a signal when the question is stored, and returns the output.
 fn interrupted(home: &Path, session: &str, signal: rustix::process::Signal) -> String {
     use std::process::Stdio;
@@ -349,7 +391,7 @@ fn interrupted(home: &Path, session: &str, signal: rustix::process::Signal) -> S
     std::thread::sleep(std::time::Duration::from_millis(600));
     rustix::process::kill_process(rustix::process::Pid::from_child(&child), signal).unwrap();
     let output = child.wait_with_output().unwrap();
-    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(output.status.code(), Some(130));
     String::from_utf8(output.stdout).unwrap()
 }
 

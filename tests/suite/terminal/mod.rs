@@ -1,6 +1,7 @@
 //! The terminal.
 
 mod commands;
+mod completion;
 mod interactive;
 mod restart;
 mod screen;

@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
+use crate::completion;
+
 #[derive(Debug, Clone, Subcommand)]
 pub(crate) enum SopCommand {
     /// List the SOPs.
@@ -15,6 +17,7 @@ pub(crate) enum SopCommand {
     /// Print a SOP.
     Show {
         /// Its name.
+        #[arg(add = completion::sops())]
         name: String,
         /// Print JSON.
         #[arg(long)]
@@ -23,11 +26,12 @@ pub(crate) enum SopCommand {
     /// Run a SOP and print the answer.
     Run {
         /// Its name.
+        #[arg(add = completion::sops())]
         name: String,
         /// The text for it: free words, or KEY=VALUE for its parameters.
         text: Vec<String>,
         /// The session to run it in [default: a new one].
-        #[arg(long, short)]
+        #[arg(long, short, add = completion::sessions())]
         session: Option<String>,
         /// Print one JSON object instead of text.
         #[arg(long)]
@@ -64,6 +68,7 @@ pub(crate) enum JobsCommand {
     /// Remove a job.
     Rm {
         /// Its name.
+        #[arg(add = completion::jobs())]
         id: String,
         /// Do not ask for confirmation.
         #[arg(long)]
@@ -72,6 +77,7 @@ pub(crate) enum JobsCommand {
     /// Run a job now and wait for its end. The exit status is 1 if it fails.
     Run {
         /// Its name.
+        #[arg(add = completion::jobs())]
         id: String,
         /// Print JSON.
         #[arg(long)]
@@ -80,6 +86,7 @@ pub(crate) enum JobsCommand {
     /// List the runs of a job, newest first.
     Runs {
         /// Its name.
+        #[arg(add = completion::jobs())]
         id: String,
         /// Print JSON.
         #[arg(long)]
@@ -135,12 +142,13 @@ pub(crate) struct JobArgs {
     pub(crate) run_at: Option<String>,
     /// The SOP to run.
     #[arg(long, visible_alias = "sop-name", value_name = "NAME", required_unless_present = "prompt")]
+    #[arg(add = completion::sops())]
     pub(crate) sop: Option<String>,
     /// The task, or the input of the SOP.
     #[arg(long, value_name = "TEXT")]
     pub(crate) prompt: Option<String>,
     /// The channel that gets the result [default: scheduler.default_channel].
-    #[arg(long)]
+    #[arg(long, add = completion::channels())]
     pub(crate) channel: Option<String>,
     /// Who gets it there.
     #[arg(long)]
@@ -149,7 +157,7 @@ pub(crate) struct JobArgs {
     #[arg(long)]
     pub(crate) timezone: Option<String>,
     /// What happens to a run whose time passed while the server was not running: skip or run_once.
-    #[arg(long)]
+    #[arg(long, add = completion::words(["skip", "run_once"]))]
     pub(crate) missed: Option<String>,
     /// How often a run that failed is tried again.
     #[arg(long)]

@@ -1,8 +1,10 @@
 //! One question and its answer, for scripts and pipes.
 
-use std::io::{IsTerminal, Read};
+use std::io::{IsTerminal, Read, Write};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::time::Duration;
 
-use aethon::core::approval::Decision;
+use aethon::core::approval::Answer;
 use aethon::core::visible::{escaped_json, piped, readable};
 use anyhow::{Context, Result, bail};
 use serde_json::json;
@@ -12,69 +14,120 @@ use super::backend::{Backend, OutgoingMessage, Request};
 use super::event::{BackendEvent, ChatEvent, Outcome};
 use super::following::LEAVE;
 use super::interrupts::{Interrupt, Interrupts};
-use super::output::put;
 use super::screen::{Screen, style};
 
 /// The maximum size of piped input, in bytes.
 const MAX_INPUT: u64 = 512 * 1024;
 
-/// Returns the question: the argument, followed by piped input.
-pub(crate) fn question(text: Option<String>) -> Result<String> {
-    let mut piped = String::new();
-    if !std::io::stdin().is_terminal() {
-        std::io::stdin()
-            .lock()
-            .take(MAX_INPUT + 1)
-            .read_to_string(&mut piped)
-            .context("standard input is not readable text")?;
-        if piped.len() as u64 > MAX_INPUT {
-            bail!(
-                "standard input is larger than {} KiB; send less, or put it into the workspace as a file",
-                MAX_INPUT / 1024
-            );
-        }
-    }
-    let parts: Vec<&str> = [text.as_deref().unwrap_or_default().trim(), piped.trim_end()]
-        .into_iter()
-        .filter(|part| !part.is_empty())
-        .collect();
+/// For how long standard input is waited for without a word.
+const SILENCE: Duration = Duration::from_millis(800);
+
+/// How a question ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Ended {
+    /// With an answer.
+    Answered,
+    /// Without one.
+    Failed,
+    /// By a signal.
+    Interrupted,
+}
+
+/// Returns the question: the words, followed by piped input if that is to be read.
+pub(crate) fn question(words: &[String], reads_input: bool) -> Result<String> {
+    let text = words.join(" ");
+    let piped = match reads_input && !std::io::stdin().is_terminal() {
+        true => piped_input()?,
+        false => String::new(),
+    };
+    let parts: Vec<&str> =
+        [text.trim(), piped.trim_end()].into_iter().filter(|part| !part.is_empty()).collect();
     if parts.is_empty() {
         bail!("there is nothing to ask: give the question as an argument or on standard input");
     }
     Ok(parts.join("\n\n"))
 }
 
-/// Asks a question, and returns whether its turn succeeded. Approval requests are denied, because no person is there to
-/// see them. On a signal the turn is stopped, and the program exits once the text so far is stored.
+/// Reads standard input to its end. A script may have left a pipe open that nothing comes through, so a person who watches is
+/// told what is waited for.
+fn piped_input() -> Result<String> {
+    let (sender, receiver) = channel();
+    std::thread::spawn(move || {
+        let mut piped = String::new();
+        let read = std::io::stdin().lock().take(MAX_INPUT + 1).read_to_string(&mut piped);
+        let _ = sender.send(read.map(|_| piped));
+    });
+    let read = match receiver.recv_timeout(SILENCE) {
+        Err(RecvTimeoutError::Timeout) => {
+            eprintln!("aethon-cli: waiting for standard input to end; --no-stdin leaves it alone");
+            receiver.recv().context("standard input cannot be read")?
+        }
+        received => received?,
+    };
+    let piped = read.context("standard input is not readable text")?;
+    if piped.len() as u64 > MAX_INPUT {
+        bail!(
+            "standard input is larger than {} KiB; send less, or put it into the workspace as a file",
+            MAX_INPUT / 1024
+        );
+    }
+    Ok(piped)
+}
+
+/// Asks a question, and returns how it ended. Approval requests are denied, because no person is there to see them. On a
+/// signal the turn is stopped, and the program exits once the text so far is stored.
 pub(crate) async fn run(
     mut backend: Box<dyn Backend>,
     session: &str,
     message: &OutgoingMessage,
     as_json: bool,
-) -> Result<bool> {
+) -> Result<Ended> {
     let interrupts = Interrupts::watch()?;
     let turn = backend.say(message).await?;
     let mut events = Events { interrupts, turn, leaving: None };
+    let form = Form { session, as_json, has_schema: message.schema.is_some() };
+    let ended = answer(&mut *backend, &mut events, &form).await;
+    backend.close().await;
+    match ended {
+        // The text so far is stored, and what else went wrong is a consequence.
+        _ if events.leaving.is_some() => Ok(Ended::Interrupted),
+        ended => ended,
+    }
+}
+/// Follows the turn to its end, and prints the answer.
+async fn answer(backend: &mut dyn Backend, events: &mut Events, form: &Form<'_>) -> Result<Ended> {
     // Only a person wants to watch the answer arrive; a program wants the answer and nothing else. An answer that must fit
     // a schema is for a program, too, and is checked before it counts.
-    let is_watched = !as_json && message.schema.is_none() && std::io::stdout().is_terminal();
+    let is_watched = !form.as_json && !form.has_schema && std::io::stdout().is_terminal();
     let outcome = match is_watched {
-        true => shown(&mut *backend, &mut events).await?,
+        true => shown(backend, events).await?,
         false => {
-            let (collected, outcome) = collect(&mut *backend, &mut events).await?;
-            match as_json {
+            let (collected, outcome) = collect(backend, events).await?;
+            match form.as_json {
                 true => {
-                    let document = document(session, &outcome, collected.failure).to_string();
-                    put(&format!("{}\n", escaped_json(&document)));
+                    let document = document(form.session, &outcome, collected.failure).to_string();
+                    print(&format!("{}\n", escaped_json(&document)))?;
                 }
-                false if message.schema.is_some() => collected.print_checked(&outcome),
-                false => collected.print(&outcome),
+                false if form.has_schema => collected.print_checked(&outcome)?,
+                false => collected.print(&outcome)?,
             }
             outcome
         }
     };
-    backend.close().await;
-    Ok(outcome.stop_reason == "end")
+    Ok(if outcome.stop_reason == "end" { Ended::Answered } else { Ended::Failed })
+}
+
+/// Writes to standard output. A script must not take a paid answer that was lost for one that it has.
+fn print(text: &str) -> Result<()> {
+    let mut out = std::io::stdout().lock();
+    out.write_all(text.as_bytes()).and_then(|()| out.flush()).context("the answer could not be written")
+}
+
+/// The form in which an answer is printed.
+struct Form<'a> {
+    session: &'a str,
+    as_json: bool,
+    has_schema: bool,
 }
 
 /// The events of the turn, handled without asking anybody.
@@ -115,9 +168,11 @@ impl Events {
             if let Some(event) = self.concerns(received)? {
                 match event {
                     ChatEvent::Approval(request) => {
-                        backend
-                            .tell(Request::Decide { id: request.id, answer: Decision::Deny.into() })
-                            .await?;
+                        let tool = readable(&request.tool);
+                        eprintln!(
+                            "aethon-cli: `{tool}` needs approval, and no person could be asked; `chat` asks"
+                        );
+                        backend.tell(Request::Decide { id: request.id, answer: Answer::unasked() }).await?;
                     }
                     event => return Ok(Next::Event(event)),
                 }
@@ -189,9 +244,9 @@ async fn collect(backend: &mut dyn Backend, events: &mut Events) -> Result<(Coll
 
 impl CollectedAnswer {
     /// Prints JSON that fits the schema, and nothing else to standard output; what does not fit is for a person to see.
-    fn print_checked(&self, outcome: &Outcome) {
+    fn print_checked(&self, outcome: &Outcome) -> Result<()> {
         if outcome.stop_reason == "end" && self.failure.is_none() {
-            return put(&format!("{}\n", escaped_json(outcome.text.trim())));
+            return print(&format!("{}\n", escaped_json(outcome.text.trim())));
         }
         let failure = self.failure.as_deref().unwrap_or_default();
         let raw = outcome.text.strip_suffix(failure).unwrap_or(&outcome.text).trim_end();
@@ -201,17 +256,19 @@ impl CollectedAnswer {
         if let Some(failure) = &self.failure {
             eprintln!("aethon-cli: {}", readable(failure));
         }
+        Ok(())
     }
 
     /// Prints the answer as written, without characters that could control a terminal. Failures are not part of it.
-    fn print(&self, outcome: &Outcome) {
+    fn print(&self, outcome: &Outcome) -> Result<()> {
         let answer = if self.failure.is_some() { &self.text } else { &outcome.text };
         if !answer.is_empty() {
-            put(&format!("{}\n", piped(answer.trim_end_matches('\n'))));
+            print(&format!("{}\n", piped(answer.trim_end_matches('\n'))))?;
         }
         if let Some(failure) = &self.failure {
             eprintln!("aethon-cli: {}", readable(failure));
         }
+        Ok(())
     }
 }
 

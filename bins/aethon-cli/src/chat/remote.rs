@@ -512,10 +512,13 @@ impl Backend for Remote {
             }
             Request::Stop(None) => self.send(&json!({"type": "stop", "session": self.session})).await,
             Request::Decide { id, answer } => {
-                let approval::Answer { decision, scope, input, .. } = answer;
+                let approval::Answer { decision, scope, input, is_unasked, .. } = answer;
                 let mut frame = json!({"type": "approval", "id": id, "decision": decision, "scope": scope});
                 if let Some(input) = input {
                     frame["input"] = input;
+                }
+                if is_unasked {
+                    frame["unattended"] = json!(true);
                 }
                 self.send(&frame).await;
             }

@@ -10,6 +10,7 @@ use aethon::core::model::Effort;
 use anyhow::{Context, Result};
 
 use crate::args::Common;
+use crate::chat::ask::Ended;
 use crate::chat::{self, Audience, OutgoingMessage, ask as question, repl};
 use crate::daemon::Finder;
 
@@ -44,8 +45,10 @@ pub(crate) async fn chat(common: &Common, session: &str) -> Result<ExitCode> {
 /// What is asked, and how the answer is printed.
 #[derive(Debug, Default)]
 pub(crate) struct Wish {
-    /// The question; standard input is added to it.
-    pub(crate) text: Option<String>,
+    /// The words of the question.
+    pub(crate) text: Vec<String>,
+    /// Whether standard input is added to them.
+    pub(crate) reads_input: bool,
     /// The session to ask in; a new one if absent.
     pub(crate) session: Option<String>,
     /// How much the model should think.
@@ -58,7 +61,8 @@ pub(crate) struct Wish {
     pub(crate) json: bool,
 }
 
-/// Asks once. The exit status is 1 if the assistant could not answer, and 2 if the schema cannot be used.
+/// Asks once. The exit status is 1 if the assistant could not answer or the answer could not be written, 2 if the schema
+/// cannot be used, and 130 after Ctrl-C.
 pub(crate) async fn ask(common: &Common, wish: Wish) -> Result<ExitCode> {
     let schema = match wish.schema.as_deref().map(schema).transpose() {
         Ok(schema) => schema,
@@ -67,13 +71,17 @@ pub(crate) async fn ask(common: &Common, wish: Wish) -> Result<ExitCode> {
             return Ok(ExitCode::from(2));
         }
     };
-    let text = question::question(wish.text)?;
+    let text = question::question(&wish.text, wish.reads_input)?;
     let (prepared, finder) = way(common)?;
     let session = wish.session.unwrap_or_else(|| format!("ask-{}", aethon::core::ids::unique()));
     let backend = chat::open(prepared, finder, &session, Audience::Program).await?;
     let message = OutgoingMessage { text, effort: wish.effort, model: wish.model, schema };
-    let answered = question::run(backend, &session, &message, wish.json).await?;
-    Ok(if answered { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    Ok(match question::run(backend, &session, &message, wish.json).await? {
+        Ended::Answered => ExitCode::SUCCESS,
+        Ended::Failed => ExitCode::FAILURE,
+        // As shells report a program that Ctrl-C ended.
+        Ended::Interrupted => ExitCode::from(130),
+    })
 }
 
 /// Reads the schema of an answer.

@@ -29,8 +29,9 @@ pub(crate) async fn run(common: &Common, command: SopCommand) -> Result<ExitCode
                 bail!("/{name} needs to know more; add{missing}");
             }
             let text = format!("/{name} {}", text.join(" "));
-            let text = Some(text.trim().to_owned());
-            super::chat::ask(common, super::chat::Wish { text, session, json, ..Default::default() }).await
+            let text = vec![text.trim().to_owned()];
+            let wish = super::chat::Wish { text, reads_input: true, session, json, ..Default::default() };
+            super::chat::ask(common, wish).await
         }
         command => {
             Source::run(common, async |source| answer(&Workflows(source), command.clone()).await).await

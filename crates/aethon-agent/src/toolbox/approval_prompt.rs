@@ -121,8 +121,12 @@ impl ApprovalPrompt {
             tokio::select! {
                 biased;
                 asked = ticket.answer() => {
-                    if let Some(answer) = self.judged(gated, asked).await {
-                        break (answer, ResolutionReason::User, DENIED);
+                    match self.judged(gated, asked).await {
+                        Some(answer) if answer.is_unasked => {
+                            break (answer, ResolutionReason::Timeout, UNASKED);
+                        }
+                        Some(answer) => break (answer, ResolutionReason::User, DENIED),
+                        None => {}
                     }
                 }
                 () = std::future::ready(()), if !context.surface.is_attended() => {
@@ -248,6 +252,7 @@ fn refusal(gated: &GatedCall<'_>, why: &str) -> String {
 
 const DENIED: &str = "the person denied it";
 const UNATTENDED: &str = "it needs approval, and this channel cannot ask for one";
+const UNASKED: &str = "it needs approval, and no person could be asked";
 const CROWDED: &str = "it needs an approval, and too many other calls wait for one already";
 const TOO_LATE: &str = "it was not approved in time (`approval.timeout_seconds`)";
 

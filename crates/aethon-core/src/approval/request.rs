@@ -79,6 +79,8 @@ pub struct Answer {
     pub input: Option<Value>,
     /// Who answered and through which door, in words, such as `the chat page`.
     pub by: String,
+    /// Whether no person was asked: a program that has none to ask denied it.
+    pub is_unasked: bool,
 }
 
 /// How long an approval is valid.
@@ -95,7 +97,12 @@ pub enum Scope {
 impl Answer {
     /// A plain answer: once, with the arguments as they are.
     pub fn new(decision: Decision) -> Self {
-        Self { decision, scope: Scope::Once, input: None, by: String::new() }
+        Self { decision, scope: Scope::Once, input: None, by: String::new(), is_unasked: false }
+    }
+
+    /// A denial by a program that has no person to ask.
+    pub fn unasked() -> Self {
+        Self { is_unasked: true, ..Self::new(Decision::Deny) }
     }
 
     /// Sets who answered, and through which door.

@@ -7,7 +7,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use aethon_core::approval::{Answer, AnswerError};
+use aethon_core::approval::{Answer, AnswerError, Decision};
 use aethon_core::assistant::Submitted;
 use aethon_core::ids::{SessionId, TurnId, unique};
 use aethon_core::message::{Dedupe, Inbound};
@@ -189,7 +189,11 @@ impl ChatConnection<'_> {
 
     /// Decides an approval. The approval prompt limits how long checking changed arguments takes.
     async fn decide(&self, told: ApprovalAnswer) -> Result<(), Refusal> {
-        let answer = Answer::new(told.decision).by("the chat").scoped(told.scope).with_input(told.input);
+        let answer = match told.is_unattended && told.decision == Decision::Deny {
+            true => Answer::unasked(),
+            false => Answer::new(told.decision).scoped(told.scope).with_input(told.input),
+        };
+        let answer = answer.by("the chat");
         let refusal = match self.chat.approvals.answer(&told.id, answer).await {
             Ok(()) => return Ok(()),
             Err(AnswerError::Unknown) => {

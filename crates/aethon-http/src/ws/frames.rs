@@ -360,6 +360,9 @@ pub(super) struct ApprovalAnswer {
     /// Changed arguments to run the call with.
     #[serde(default)]
     pub(super) input: Option<Value>,
+    /// Whether the client denies it for want of a person to ask.
+    #[serde(default, rename = "unattended")]
+    pub(super) is_unattended: bool,
 }
 
 /// Where to resume.
