@@ -6,6 +6,7 @@ import { Conversation } from "../assets/js/chat/conversation.js";
 import { FrameOrder } from "../assets/js/chat/order.js";
 import { Outbox } from "../assets/js/chat/outbox.js";
 import { ChatSocket } from "../assets/js/chat/socket.js";
+import { neighbour } from "../assets/js/chat/versions.js";
 import { turnSequence, isBlank, oldestFirst, turnsFromStored } from "../assets/js/chat/turn.js";
 
 const user = (id, turn, text) => ({ id, turn, role: "user", content: [{ type: "text", text }] });
@@ -289,4 +290,18 @@ test("nothing is sent before the server is ready, so that what is new does not o
   assert.equal(socket.send({ id: "new" }), true);
   assert.deepEqual(sent, ["again", "new"]);
   socket.close();
+});
+
+test("a turn knows its versions, also when another branch takes the place of the conversation", () => {
+  const conversation = new Conversation();
+  const turns = ["a", "b", "c"];
+  const show = (turn, first) =>
+    conversation.apply({ messages: [user(first, turn, "hi"), reply(`${first}1`, turn, turn)], versions: [{ turn, turns }] }, turnSequence());
+  show("c", "5");
+  let [turn] = conversation.turns();
+  assert.deepEqual([turn.versions, neighbour(turn, -1), neighbour(turn, 1)], [turns, "b", undefined]);
+  show("a", "1");
+  [turn] = conversation.turns();
+  assert.deepEqual([conversation.turns().length, turn.id, neighbour(turn, -1), neighbour(turn, 1)], [1, "a", undefined, "b"]);
+  assert.equal(neighbour({ id: "z", versions: [] }, 1), undefined);
 });

@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use jiff::Timestamp;
 use serde::Serialize;
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::ids::{MessageId, SessionId, TurnId};
 use crate::message::{Message, Role};
 
@@ -31,6 +31,22 @@ pub trait History: Send + Sync {
         after: MessageId,
         limit: usize,
     ) -> Result<Vec<Message>>;
+
+    /// Returns the turns of the live branch that have several versions, oldest first. A retry or an edit makes one.
+    async fn versions(&self, session: &SessionId) -> Result<Vec<TurnVersions>>;
+
+    /// Makes the branch of a version the live one; the one that was live is put aside as it is. Fails as not found if there is
+    /// no such turn in the session or none of its versions is in the live branch, and as busy while a turn runs or waits.
+    async fn switch(&self, session: &SessionId, turn: &TurnId) -> Result<()>;
+}
+
+/// The versions of a turn: several answers to a question, or several forms of it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct TurnVersions {
+    /// The one in the live branch.
+    pub turn: TurnId,
+    /// All of them, oldest first.
+    pub turns: Vec<TurnId>,
 }
 
 /// A history in which nothing is found, for a program that stores no conversations.
@@ -49,6 +65,14 @@ impl History for NoHistory {
 
     async fn messages_after(&self, _: &SessionId, _: MessageId, _: usize) -> Result<Vec<Message>> {
         Ok(Vec::new())
+    }
+
+    async fn versions(&self, _: &SessionId) -> Result<Vec<TurnVersions>> {
+        Ok(Vec::new())
+    }
+
+    async fn switch(&self, _: &SessionId, turn: &TurnId) -> Result<()> {
+        Err(Error::not_found(format!("there is no turn {turn} in this conversation")))
     }
 }
 

@@ -286,6 +286,8 @@ pub(crate) static ROUTES: &[Route] = &[
         r#"["Sessions", "The models that a conversation or a message may choose.", {"200": "ModelList"}, {"q": "string", "limit": "1-2000"}]"#),
     api(Method::POST, "/api/sessions/{id}/reset", Takes::Nothing, async_handler!(sessions::reset),
         r#"["Sessions", "Empties a conversation.", {"200": "SessionDone"}]"#),
+    api(Method::POST, "/api/sessions/{id}/switch", Json, async_handler!(sessions::switch),
+        r#"["Sessions", "Chooses another version of an answer or a question, with what followed it.", {"200": "SessionDone", "409": "Problem"}, {}, {"SwitchRequest": {"turn": "string"}}]"#),
     api(Method::POST, "/api/sessions/{id}/stop", Takes::Nothing, async_handler!(sessions::stop),
         r#"["Sessions", "Stops the turns of a conversation.", {"200": {"SessionStopped": {"status": "string", "session_id": "string", "stopped": "integer"}}}]"#),
     api(Method::GET, "/api/sessions/{id}/export", Takes::Nothing, async_handler!(export::export),

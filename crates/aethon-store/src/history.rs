@@ -5,7 +5,9 @@
 //! transcript, however far the index has got; most of it is skipped without being decoded.
 
 use aethon_core::error::Result as CoreResult;
-use aethon_core::history::{History, HistoryQuery, MessageHits, MessageQuery, Passage, PassageSource};
+use aethon_core::history::{
+    History, HistoryQuery, MessageHits, MessageQuery, Passage, PassageSource, TurnVersions,
+};
 use aethon_core::ids::{MessageId, SessionId, TurnId};
 use aethon_core::message::{Block, Message};
 use aethon_core::session::MAX_PAGE_BYTES;
@@ -21,6 +23,8 @@ use crate::messages::{self, PageLimits, blocks};
 use crate::sessions;
 use crate::store::Store;
 use crate::time::from_millis;
+use crate::turns;
+use crate::versions;
 
 mod found;
 mod query;
@@ -56,6 +60,24 @@ impl History for Store {
             messages::page_after(sql, key, after.0, limits)
         };
         Ok(self.read(read).await?)
+    }
+
+    async fn versions(&self, session: &SessionId) -> CoreResult<Vec<TurnVersions>> {
+        let session = session.clone();
+        let read = move |sql: &Sql<'_>| match sessions::key(sql, session.as_str())? {
+            Some(key) => versions::all(sql, key),
+            None => Ok(Vec::new()),
+        };
+        Ok(self.read(read).await?)
+    }
+
+    async fn switch(&self, session: &SessionId, turn: &TurnId) -> CoreResult<()> {
+        let (session, turn, now) = (session.clone(), turn.clone(), self.now());
+        let switch = move |sql: &Sql<'_>| match sessions::key(sql, session.as_str())? {
+            Some(key) => versions::switch(sql, key, &turn, now),
+            None => Err(turns::no_turn(&turn)),
+        };
+        Ok(self.write(switch).await?)
     }
 }
 

@@ -56,6 +56,7 @@ mod transcripts;
 mod turn_log;
 mod turns;
 mod vectors;
+mod versions;
 mod works;
 
 pub use error::Error;

@@ -76,11 +76,11 @@ pub(crate) fn insert(
     )?)
 }
 
-/// Removes the live messages from `first` up to but excluding `by` from the live branch. Returns how many.
-pub(crate) fn supersede(sql: &Sql<'_>, session: i64, first: i64, by: i64) -> Result<usize, Error> {
-    const SUPERSEDE: &str = "UPDATE messages SET superseded_by = ?3
+/// Puts the live messages from `first` up to but excluding `by` aside, as one branch. Returns how many.
+pub(crate) fn put_aside(sql: &Sql<'_>, session: i64, first: i64, by: i64) -> Result<usize, Error> {
+    const PUT_ASIDE: &str = "UPDATE messages SET superseded_by = ?2
         WHERE session_key = ?1 AND superseded_by IS NULL AND id >= ?2 AND id < ?3";
-    Ok(sql.execute(SUPERSEDE, params![session, first, by])?)
+    Ok(sql.execute(PUT_ASIDE, params![session, first, by])?)
 }
 
 /// Returns whether the message is in the live branch of the session.

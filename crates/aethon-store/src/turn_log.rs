@@ -20,6 +20,7 @@ use crate::owners;
 use crate::sessions::{self, OpenSession, SessionOpening};
 use crate::store::Store;
 use crate::turns::{self, Due, HeldMessages, NewTurn, Outcome, TurnState};
+use crate::versions;
 
 /// From this size on, a text that is already in a message is not stored again just because a notice follows it.
 const LONG: usize = 64 << 10;
@@ -303,6 +304,9 @@ fn accept(
         }
     };
     turns::insert(sql, session.key, turn, begun.as_ref().map(|begun| begun.message.0))?;
+    if let Some(replaced) = start.and_then(|start| start.replaces.as_ref()) {
+        versions::join(sql, replaced, &turn.id)?;
+    }
     Ok(Accepted::New(begun))
 }
 
@@ -337,10 +341,13 @@ fn begin_again(
         }
     };
     turns::start(sql, state.key, begun.message.0, now)?;
+    if let Some(replaced) = &start.replaces {
+        versions::join(sql, replaced, turn)?;
+    }
     Ok(begun)
 }
 
-/// Stores the user's message and removes the replaced messages from the live branch.
+/// Stores the user's message and puts the replaced messages aside.
 fn begin(
     sql: &Sql<'_>,
     session: &OpenSession,
@@ -354,7 +361,7 @@ fn begin(
     let first = messages::insert(sql, session.key, Some(turn.as_str()), &start.message)?;
     let mut added = 1;
     if let Some(replaced) = replaced {
-        let left = messages::supersede(sql, session.key, replaced, first)?;
+        let left = messages::put_aside(sql, session.key, replaced, first)?;
         added -= i64::try_from(left).unwrap_or(0);
     }
     ensure_exists(sessions::touch(sql, session.key, added, now)?, turn)?;

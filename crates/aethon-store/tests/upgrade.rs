@@ -7,8 +7,9 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use aethon_core::history::{History, TurnVersions};
 use aethon_core::ids::TurnId;
-use aethon_core::session::TurnLog;
+use aethon_core::session::{Transcripts, TurnLog};
 use aethon_core::storage::{OneshotLimit, Upkeep};
 use aethon_store::{DefaultLimits, OpenMode, Options, Store, Upgrade, copy};
 use common::*;
@@ -206,4 +207,36 @@ async fn the_owners_part_of_the_oneshot_limit_holds_while_defaults_wait() {
     assert_eq!(oneshots().await, 40);
     fill(Some(2 * MEBIBYTE)).await;
     assert!(oneshots().await < 20);
+}
+
+#[tokio::test]
+async fn what_an_older_version_replaced_becomes_versions() {
+    let home = Home::new();
+    let id = |turn: &TurnId| turn.as_str().to_owned();
+    let turns = ["one", "two", "three"].map(|_| TurnId::fresh());
+    let mut replaced: Option<&TurnId> = None;
+    for turn in &turns {
+        let start = replaced.map_or_else(|| begin(&id(turn)), |replaced| replacing(&id(turn), replaced));
+        home.store.accept(turn, &say("webchat:default", "x"), Some(start)).await.unwrap();
+        home.store.finish(finish(turn, "webchat:default", "yes")).await.unwrap();
+        replaced = Some(turn);
+    }
+    home.store.close().await;
+    let database = Connection::open(home.path()).unwrap();
+    // Older versions named the message that took the place: the first one of the turn that came next.
+    let name_taker = "UPDATE messages SET superseded_by = superseded_by + 2 WHERE superseded_by IS NOT NULL";
+    assert_eq!(database.execute(name_taker, []).unwrap(), 4);
+    database.execute_batch(BACK_TO_17).unwrap();
+    drop(database);
+    let store = upgraded(&home.path()).unwrap();
+    let session = session("webchat:default");
+    let versions = store.versions(&session).await.unwrap();
+    assert_eq!(versions, [TurnVersions { turn: turns[2].clone(), turns: turns.to_vec() }]);
+    for turn in [&turns[1], &turns[0], &turns[2], &turns[0]] {
+        store.switch(&session, turn).await.unwrap();
+        let messages = store.messages(&session, None, 9).await.unwrap();
+        let texts: Vec<String> = messages.iter().map(aethon_core::message::Message::text).collect();
+        assert_eq!(texts, [id(turn), "yes".to_owned()]);
+    }
+    store.close().await;
 }

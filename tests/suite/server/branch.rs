@@ -111,3 +111,58 @@ fn a_turn_of_another_session_is_not_touched() {
     }
     assert_eq!(server.said("webchat:other").last().unwrap().1, "theirs");
 }
+
+#[test]
+fn another_version_of_an_answer_is_chosen_with_what_followed_it() {
+    let server = Server::start(&[]);
+    let mut chat = server.chat("default");
+    let turns = three_turns(&mut chat);
+    chat.send_json(&json!({"type": "edit", "turn": turns[1], "text": "!say edited"}));
+    let edited = chat.until("done")[0]["turn"].clone();
+    chat.send_json(&json!({"type": "retry", "turn": edited}));
+    let again = chat.until("done")[0]["turn"].clone();
+    let path = "/api/sessions/webchat:default";
+    let shown = server.get(path).json();
+    assert_eq!(shown["versions"], json!([{"turn": again, "turns": [turns[1], edited, again]}]), "{shown}");
+    let mut other = server.chat("default");
+    other.send_json(&json!({"type": "resume", "session": "default", "after": shown["seq"]}));
+    other.until("resumed");
+    let choose = |turn: &Value| server.post(&format!("{path}/switch"), &json!({"turn": turn}));
+    assert_eq!(choose(&turns[1]).json(), json!({"status": "ok", "session_id": "webchat:default"}));
+    let told = other.until("switched");
+    assert_eq!(told.last().unwrap()["turn"], turns[1], "other devices are told");
+    assert_eq!(texts(&server, "assistant"), ["answer 0", "answer 1", "answer 2"]);
+    let shown = server.get(path).json();
+    assert_eq!(shown["versions"][0]["turn"], turns[1]);
+    assert_eq!(shown["message_count"], shown["messages"].as_array().unwrap().len());
+    // What the model sees is the present branch.
+    let prompt = chat.say("m9", "!say further");
+    assert_eq!(prompt.last().unwrap()["text"], "further");
+    assert_eq!(choose(&edited).status, 200);
+    assert_eq!(texts(&server, "assistant"), ["answer 0", "edited"]);
+    assert_eq!(choose(&turns[1]).status, 200);
+    assert_eq!(texts(&server, "assistant"), ["answer 0", "answer 1", "answer 2", "further"]);
+}
+
+#[test]
+fn a_version_that_cannot_be_chosen_is_refused_in_words() {
+    let server = Server::start(&[]);
+    let mut chat = server.chat("default");
+    let turns = three_turns(&mut chat);
+    chat.send_json(&json!({"type": "retry", "turn": turns[2]}));
+    let again = chat.until("done")[0]["turn"].clone();
+    let switch = |session: &str, body: Value| {
+        let answer = server.post(&format!("/api/sessions/{session}/switch"), &body);
+        (answer.status, answer.json()["code"].as_str().unwrap_or_default().to_owned())
+    };
+    let refused = |status: u16, code: &str| (status, code.to_owned());
+    assert_eq!(switch("webchat:default", json!({"turn": "none"})), refused(404, "no_such_turn"));
+    assert_eq!(switch("webchat:none", json!({"turn": again})).0, 404);
+    assert_eq!(switch("webchat:default", json!({})).0, 422);
+    chat.send_json(&json!({"type": "message", "id": "slow", "text": "!sleep 30000"}));
+    chat.until("ack");
+    assert_eq!(switch("webchat:default", json!({"turn": turns[2]})), refused(409, "turn_running"));
+    server.post("/api/sessions/webchat:default/stop", &json!({}));
+    chat.until("done");
+    assert_eq!(switch("webchat:default", json!({"turn": turns[2]})).0, 200);
+}

@@ -3,7 +3,7 @@
 //! The API returns them, and the terminal prints the same ones when no daemon runs.
 
 use aethon_core::error::{Error, Result};
-use aethon_core::history::{History, MessageHit, MessageQuery};
+use aethon_core::history::{History, MessageHit, MessageQuery, TurnVersions};
 use aethon_core::ids::{MessageId, SessionId, TurnId};
 use aethon_core::message::Message as StoredMessage;
 use aethon_core::session::{SessionQuery, SessionSummary, TurnPhase, TurnRecord};
@@ -50,6 +50,8 @@ pub struct Conversation {
     pub seq: u64,
     /// Messages that were sent and have no answer yet.
     pub pending: Vec<Pending>,
+    /// The turns of these messages that have several versions.
+    pub versions: Vec<TurnVersions>,
 }
 
 /// A message without an answer yet.
@@ -221,6 +223,8 @@ pub async fn show(chat: &Chat, id: &SessionId, place: Place, limit: usize) -> Re
     let Some(Stretch { messages, has_more, has_newer }) = stretch(chat, id, place, limit).await? else {
         return Ok(Shown::NoMessage);
     };
+    let mut versions = chat.history.versions(id).await?;
+    versions.retain(|versions| messages.iter().any(|message| message.turn.as_ref() == Some(&versions.turn)));
     let session = Listed::new(chat, summary);
     // Rendering a long transcript takes a while and must not block the other connections on this thread.
     let render = move || messages.into_iter().map(|message| Message::new(message, Rendering::Html)).collect();
@@ -228,5 +232,6 @@ pub async fn show(chat: &Chat, id: &SessionId, place: Place, limit: usize) -> Re
     let messages =
         messages.map_err(|error| Error::internal("the transcript could not be rendered").because(error))?;
     let pending = pending.into_iter().map(Pending::from).collect();
-    Ok(Shown::Conversation(Box::new(Conversation { session, messages, has_more, has_newer, seq, pending })))
+    let shown = Conversation { session, messages, has_more, has_newer, seq, pending, versions };
+    Ok(Shown::Conversation(Box::new(shown)))
 }

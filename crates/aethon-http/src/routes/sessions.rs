@@ -3,7 +3,7 @@
 
 use aethon_core::error::Error;
 use aethon_core::event::{Event, SessionChange};
-use aethon_core::ids::{MessageId, SessionId};
+use aethon_core::ids::{MessageId, SessionId, TurnId};
 use aethon_core::model::Effort;
 use aethon_core::session::{Clear, SessionPatch, SessionQuery};
 use aethon_core::version::Expected;
@@ -108,6 +108,23 @@ pub(super) async fn stop(chat: Chat, request: Request) -> HandlerResult {
         chat.transcripts.session(&id).await?.ok_or_else(no_such_session)?;
     }
     response::json(&Stopped { status: "ok", session_id: &id, stopped })
+}
+
+/// `POST /api/sessions/{id}/switch {turn}`: makes the branch of another version of an answer or a question the live one.
+pub(super) async fn switch((chat, activity): (Chat, Activity), mut request: Request) -> HandlerResult {
+    let id = session_id(&request)?;
+    let turn = TurnId::existing(&Fields::parse(&request.read().await?)?.required_text("turn")?);
+    chat.transcripts.session(&id).await?.ok_or_else(no_such_session)?;
+    chat.history.switch(&id, &turn).await.map_err(|error| match error {
+        error if error.is_busy() => Problem::new(StatusCode::CONFLICT, "turn_running", error.to_string()),
+        error if error.is_not_found() => {
+            Problem::new(StatusCode::NOT_FOUND, "no_such_turn", error.to_string())
+        }
+        error => error.into(),
+    })?;
+    chat.hub.switched(&id, &turn);
+    activity.bus.publish(|| Event::Session { session: id.clone(), change: SessionChange::Updated });
+    response::json(&Done { status: "ok", session_id: &id })
 }
 
 /// `PATCH /api/sessions/{id} {title?, model?, effort?, instructions?, pinned?, archived?, folder?}`: fields that are left

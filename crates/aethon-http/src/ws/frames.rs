@@ -58,6 +58,8 @@ pub(super) enum Body<'a> {
     Error { code: &'a str, message: &'a str },
     /// The turn is over and stored.
     Done { text: &'a str, html: &'a str, stop_reason: &'a str, model: &'a str },
+    /// The branch of this turn is the live one now: the transcript is another.
+    Switched {},
 }
 
 impl<'a> Body<'a> {

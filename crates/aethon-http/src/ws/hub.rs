@@ -86,6 +86,14 @@ impl Hub {
         room.push(&turn, &Body::Done { text, html: &html, stop_reason: "end", model: "" });
     }
 
+    /// Tells everybody who has a session open that the branch of this turn is the live one now.
+    pub(crate) fn switched(&self, session: &SessionId, turn: &TurnId) {
+        let room = self.lock().by_session.get(session).cloned();
+        if let Some(room) = room {
+            room.push(turn, &Body::Switched {});
+        }
+    }
+
     /// Returns the room of a session, which is made if necessary.
     pub(super) fn room(&self, session: &SessionId) -> Arc<Room> {
         let mut rooms = self.lock();

@@ -73,6 +73,10 @@ impl Room {
             state.last_done = seq;
             state.open.retain(|open| open.turn != *turn);
         }
+        // The stored messages are those of the branch.
+        if matches!(body, Body::Switched {}) {
+            state.last_done = seq;
+        }
         state.touched = Instant::now();
         for reader in &state.readers {
             reader.notify_one();

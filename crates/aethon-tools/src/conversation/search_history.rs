@@ -123,7 +123,7 @@ mod tests {
     use std::sync::Mutex;
 
     use aethon_core::error::{Error, Result};
-    use aethon_core::history::{MessageHits, MessageQuery};
+    use aethon_core::history::{MessageHits, MessageQuery, TurnVersions};
     use aethon_core::ids::{MessageId, SessionId, TurnId};
     use aethon_core::message::{Inbound, Message};
     use aethon_core::surface::Unattended;
@@ -152,6 +152,14 @@ mod tests {
 
         async fn messages_after(&self, _: &SessionId, _: MessageId, _: usize) -> Result<Vec<Message>> {
             unreachable!("only people read on")
+        }
+
+        async fn versions(&self, _: &SessionId) -> Result<Vec<TurnVersions>> {
+            unreachable!("only people look at versions")
+        }
+
+        async fn switch(&self, _: &SessionId, _: &TurnId) -> Result<()> {
+            unreachable!("only people choose a version")
         }
     }
 

@@ -18,6 +18,7 @@ export class Conversation {
   /** @type {Map<string, string>} The key under which a turn was first shown, which keeps its view on the page. */ #keys =
     new Map();
   /** @type {Set<string>} Turns that a pending retry or edit will replace. */ #replaced = new Set();
+  /** @type {Map<string, string[]>} The versions of the turns that have several. */ #versions = new Map();
   hasOlder = false;
   title = "";
 
@@ -56,6 +57,7 @@ export class Conversation {
     const messages = detail.messages ?? [];
     // More than a page may be new. Then the transcript starts over, and the reader can scroll to what is before it.
     if (!this.#keepOlderThan(messages)) this.hasOlder = detail.has_more ?? false;
+    this.#readVersions(detail);
     this.#readPast();
     this.title = detail.title ?? this.title;
     this.#replaced.clear();
@@ -64,12 +66,17 @@ export class Conversation {
     for (const [id, turn] of this.#local)
       if (turn.request !== "message" && turn.sequence <= asked) this.#local.delete(id);
     for (const entry of pending.values()) this.#awaitTurn(entry);
+    for (const [id, turn] of this.#live) turn.versions = this.#versions.get(id) ?? turn.versions;
     const inOrder = [...pending.keys()].map((id) => /** @type {[string, Turn]} */ ([id, this.#live.get(id)]));
     this.#live = new Map([...inOrder, ...[...this.#live].filter(([id]) => !pending.has(id))]);
   }
 
-  /** @param {StoredMessage[]} older @param {boolean} [hasMore] whether there are even older ones, if known */
-  prepend(older, hasMore = true) {
+  /**
+   * @param {StoredMessage[]} older @param {boolean} [hasMore] whether there are even older ones, if known
+   * @param {SessionDetail} [detail] the answer that they came with
+   */
+  prepend(older, hasMore = true, detail = {}) {
+    this.#readVersions(detail);
     const known = new Set(this.#stored.map((message) => message.id));
     const fresh = older.filter((message) => !known.has(message.id));
     this.hasOlder = hasMore && fresh.length > 0;
@@ -207,9 +214,17 @@ export class Conversation {
     return turn;
   }
 
+  /** @param {SessionDetail} detail */
+  #readVersions({ versions = [] }) {
+    for (const { turn, turns } of versions) this.#versions.set(turn, turns);
+  }
+
   #readPast() {
     this.#past = turnsFromStored(this.#stored);
-    for (const turn of this.#past) turn.key = (turn.id && this.#keys.get(turn.id)) || turn.key;
+    for (const turn of this.#past) {
+      turn.key = (turn.id && this.#keys.get(turn.id)) || turn.key;
+      turn.versions = (turn.id && this.#versions.get(turn.id)) || turn.versions;
+    }
   }
 
   /** @param {StoredMessage[]} tail @returns {boolean} whether older messages are kept */

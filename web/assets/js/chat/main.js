@@ -50,6 +50,7 @@ class ChatPage {
       withdraw: (turn) => this.#session?.withdraw(turn),
       sendAgain: (turn) => this.#session?.sendAgain(turn),
       discard: (turn) => this.#session?.discard(turn),
+      choose: (turn) => void this.#choose(turn),
       isOnline: () => this.#isOnline,
     },
     () => this.#loadOlder(),
@@ -316,6 +317,15 @@ class ChatPage {
     // The button that was pressed disappears with the replaced turn.
     this.#rest();
     return true;
+  }
+
+  /** Shows another version of an answer or a question. @param {string} id its turn */
+  async #choose(id) {
+    const session = this.#session;
+    if (!session || !(await session.choose(id)) || session !== this.#session) return;
+    this.#draw();
+    const turn = session.conversation.turn(id);
+    if (turn) this.#transcript.view(turn)?.focusVersions();
   }
 
   /** Moves the focus from a removed control. On touch devices not into the message box, which would open the keyboard. */

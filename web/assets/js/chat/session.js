@@ -159,11 +159,23 @@ export class Session {
       const detail = await request(`${sessionPath(this.name)}?limit=${page * 2}&before=${encodeURIComponent(before)}`);
       // A reconnect may have restarted the transcript meanwhile. Then this page does not join up and is requested again.
       if (before !== this.conversation.oldestMessage()) return true;
-      this.conversation.prepend(oldestFirst(detail.messages ?? []), detail.has_more);
+      this.conversation.prepend(oldestFirst(detail.messages ?? []), detail.has_more, detail);
       return true;
     } finally {
       this.#isLoadingOlder = false;
     }
+  }
+
+  /** Chooses another version of an answer or a question. @param {string} turn @returns {Promise<boolean>} whether it is shown */
+  async choose(turn) {
+    try {
+      await request(`${sessionPath(this.name)}/switch`, { method: "POST", body: { turn } });
+    } catch (problem) {
+      this.#watcher.onNotice(/** @type {Error} */ (problem).message);
+      return false;
+    }
+    await this.synchronise();
+    return true;
   }
 
   /** Synchronises the page with the server. */
@@ -240,6 +252,8 @@ export class Session {
 
   /** @param {any} frame */
   #deliver(frame) {
+    // Another branch is the conversation now, chosen on this device or on another one.
+    if (frame.type === "switched") return void this.synchronise();
     if (!frame.turn) {
       if (frame.message) this.#watcher.onNotice(frame.message);
       return;

@@ -13,6 +13,7 @@ import { editDraft } from "./drafts.js";
 import { editBox, userMessageCard, userMessageFiles } from "./user-message.js";
 import { partView } from "./parts.js";
 import { isBlank } from "./turn.js";
+import { versionPager } from "./versions.js";
 
 /** @import { Attachment, Turn, Part, Said } from "./types.js" */
 /** @import { PartView } from "./parts.js" */
@@ -21,7 +22,7 @@ import { isBlank } from "./turn.js";
  * The actions of a turn.
  * @typedef {{decide: (id: string, decision: "approve" | "deny", terms: any) => void, retry: (turn: Turn) => void,
  *   edit: (turn: Turn, text: string, files: Attachment[]) => Promise<boolean>, sendAgain: (turn: Turn) => void,
- *   discard: (turn: Turn) => void,
+ *   discard: (turn: Turn) => void, choose: (turn: string) => void,
  *   withdraw: (turn: Turn) => void,
  *   isOnline: () => boolean}} TurnActions
  */
@@ -68,6 +69,12 @@ export class TurnView {
     this.#drawSaid(behind);
     this.#drawReply();
     this.#openKeptEdit();
+  }
+
+  /** Moves the focus to the versions, whose view is another one after each choice. */
+  focusVersions() {
+    const group = /** @type {HTMLElement | null} */ (this.element.querySelector(".versions"));
+    group?.focus({ preventScroll: true });
   }
 
   startEditing() {
@@ -236,7 +243,7 @@ export class TurnView {
       ({ part }) => (part.kind === "approval" && !part.decision) || (part.kind === "tool" && part.state === "running"),
     );
     const isThinking = !isDone && !waits;
-    const now = JSON.stringify([isDone, isThinking, turn.stopReason, turn.failure, turn.model, turn.usage, turn.at]);
+    const now = JSON.stringify([isDone, isThinking, turn.stopReason, turn.failure, turn.model, turn.usage, turn.at, turn.versions]);
     if (now === this.#footDrawn) return;
     this.#footDrawn = now;
     const stopWords = turn.failure ? "" : texts.turn.stopReasons[turn.stopReason];
@@ -290,6 +297,7 @@ export class TurnView {
       "div",
       { class: "actions" },
       turn.reply.source && copyButton(texts.turn.copy, () => this.#turn.reply.source),
+      versionPager(turn, this.#actions.choose),
       turn.id &&
         !turn.failure &&
         iconButton({

@@ -25,6 +25,7 @@ export function newTurn(key, known = {}) {
     request: "message",
     lastFrameAt: 0,
     isWaiting: false,
+    versions: [],
     ...known,
   };
 }

@@ -36,13 +36,13 @@
  * @typedef {{key: string, id: string | null, said: Said | null, reply: Reply, state: "local" | "queued" | "running" | "done",
  *   stopReason: string, failure: {code: string, message: string} | null, model: string, usage: Usage | null,
  *   at: string | null, version: number, base: Reply | null, sequence: number, request: "message" | "retry" | "edit",
- *   lastFrameAt: number, isWaiting: boolean}} Turn
+ *   lastFrameAt: number, isWaiting: boolean, versions: string[]}} Turn
  *
  * @typedef {{id: string, role: string, content: Required<Block>[], created_at?: string, model?: string, usage?: Usage, turn?: string,
  *   stop_reason?: string}} StoredMessage
  *
  * @typedef {{title?: string, seq?: number, has_more?: boolean, busy?: boolean, messages?: StoredMessage[], message_count?: number,
- *   pending?: {turn: string, text: string, state: string}[]}} SessionDetail
+ *   pending?: {turn: string, text: string, state: string}[], versions?: {turn: string, turns: string[]}[]}} SessionDetail
  */
 
 export {};

@@ -227,6 +227,7 @@ export interface Conversation {
   session_id: string;
   title: string;
   updated_at: string;
+  versions: TurnVersions[];
 }
 
 export interface Decided {
@@ -818,6 +819,10 @@ export interface Status {
   version: string;
 }
 
+export interface SwitchRequest {
+  turn: string;
+}
+
 export interface Telemetry {
   days: TelemetryDay[];
   dropped: number;
@@ -916,6 +921,11 @@ export interface Trigger {
   session?: string | null;
   sop_name?: string | null;
   text: string;
+}
+
+export interface TurnVersions {
+  turn: string;
+  turns: string[];
 }
 
 export interface UnconfirmedProblem {

@@ -92,3 +92,61 @@ pub async fn what_was_learnt_last_about_a_model_counts(stage: Stage) {
     ];
     assert_eq!(known, expected);
 }
+
+pub async fn a_version_comes_back_with_what_followed_it(stage: Stage) {
+    let storage = &stage.storage;
+    let texts = async || -> Vec<String> {
+        let messages = storage.transcripts.messages(&session(S), None, 99).await.unwrap();
+        messages.iter().map(Message::text).collect()
+    };
+    let replace = async |turn: &TurnId, text: &str, reply: &str| {
+        let by = TurnId::fresh();
+        storage.turns.accept(&by, &say(S, text), Some(replacing(text, turn))).await.unwrap();
+        storage.turns.finish(finish(&by, S, reply)).await.unwrap();
+        by
+    };
+    let switch = async |turn: &TurnId| storage.history.switch(&session(S), turn).await;
+    let shown = async || -> Vec<(TurnId, Vec<TurnId>)> {
+        let all = storage.history.versions(&session(S)).await.unwrap();
+        all.into_iter().map(|versions| (versions.turn, versions.turns)).collect()
+    };
+    stage.turn(S, "before", "yes").await;
+    let first = stage.turn(S, "one", "1").await;
+    let after = stage.turn(S, "after one", "1a").await;
+    assert!(shown().await.is_empty());
+    let inner = replace(&after, "after one, edited", "1b").await;
+    let second = replace(&first, "two", "2").await;
+    let third = replace(&second, "three", "3").await;
+    let family = vec![first.clone(), second.clone(), third.clone()];
+    assert_eq!(texts().await, ["before", "yes", "three", "3"]);
+    assert_eq!(shown().await, [(third.clone(), family.clone())]);
+    switch(&first).await.unwrap();
+    let within = (inner.clone(), vec![after.clone(), inner.clone()]);
+    assert_eq!(texts().await, ["before", "yes", "one", "1", "after one, edited", "1b"]);
+    assert_eq!(shown().await, [(first.clone(), family.clone()), within.clone()]);
+    switch(&second).await.unwrap();
+    assert_eq!(texts().await, ["before", "yes", "two", "2"]);
+    assert!(switch(&after).await.unwrap_err().is_not_found(), "its question is not in the conversation");
+    let window = storage.turns.window(&session(S), 99).await.unwrap();
+    assert_eq!(window.len(), 4, "a model sees the live branch only");
+    let summary = storage.transcripts.session(&session(S)).await.unwrap().unwrap();
+    assert_eq!(summary.message_count, 4);
+    // What is said now follows the second version, and a further one joins the others.
+    let running = stage.open_turn(S, "after two").await;
+    assert!(switch(&first).await.unwrap_err().is_busy());
+    storage.turns.finish(finish(&running, S, "2a")).await.unwrap();
+    let fourth = replace(&second, "four", "4").await;
+    switch(&second).await.unwrap();
+    switch(&second).await.unwrap();
+    assert_eq!(texts().await, ["before", "yes", "two", "2", "after two", "2a"]);
+    switch(&first).await.unwrap();
+    switch(&after).await.unwrap();
+    assert_eq!(texts().await, ["before", "yes", "one", "1", "after one", "1a"]);
+    let family = vec![first.clone(), second, third, fourth.clone()];
+    assert_eq!(shown().await, [(first, family), (after, within.1)]);
+    switch(&fourth).await.unwrap();
+    assert_eq!(texts().await, ["before", "yes", "four", "4"]);
+    assert!(switch(&TurnId::fresh()).await.unwrap_err().is_not_found());
+    let elsewhere = storage.history.switch(&session("webchat:none"), &fourth).await;
+    assert!(elsewhere.unwrap_err().is_not_found());
+}

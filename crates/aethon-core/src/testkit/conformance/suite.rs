@@ -102,6 +102,7 @@ list! { $
         a_passage_of_the_session_is_found_again,
         a_message_is_found_in_all_conversations_newest_first,
         messages_after_one_are_read_on,
+        a_version_comes_back_with_what_followed_it,
         what_was_learnt_last_about_a_model_counts,
     }
     ledger {

@@ -8,8 +8,9 @@ use super::MemoryStore;
 use crate::error::Result;
 use crate::history::{
     History, HistoryQuery, MessageHit, MessageHits, MessageQuery, Passage, PassageSource, SnippetPart,
+    TurnVersions,
 };
-use crate::ids::{MessageId, SessionId};
+use crate::ids::{MessageId, SessionId, TurnId};
 use crate::message::{Block, Message, Role};
 
 #[async_trait]
@@ -76,6 +77,14 @@ impl History for MemoryStore {
         let messages = tables.sessions.get(session).map(|session| session.messages.as_slice());
         let newer = messages.unwrap_or_default().iter().filter(|message| message.id > after);
         Ok(newer.take(limit).cloned().collect())
+    }
+
+    async fn versions(&self, session: &SessionId) -> Result<Vec<TurnVersions>> {
+        Ok(self.enter("versions")?.versions(session))
+    }
+
+    async fn switch(&self, session: &SessionId, turn: &TurnId) -> Result<()> {
+        self.enter("switch")?.switch(session, turn)
     }
 }
 

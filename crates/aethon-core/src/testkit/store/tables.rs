@@ -15,6 +15,7 @@ use super::work::WorkTables;
 use crate::audit::AuditEntry;
 use crate::channel::{DELIVERY_RECORDS, Delivery, NewDelivery};
 use crate::error::{Error, Result};
+use crate::history::TurnVersions;
 use crate::ids::{MessageId, SessionId, TurnId};
 use crate::learned::{ModelFact, ModelKey};
 use crate::message::{Block, Inbound, Message, Reply, TurnEnd};
@@ -62,6 +63,16 @@ pub(super) struct SessionRow {
     pub(super) created_at: Timestamp,
     pub(super) updated_at: Timestamp,
     pub(super) messages: Vec<Message>,
+    pub(super) versions: Versions,
+}
+
+/// What retries and edits have put aside in a session.
+#[derive(Clone, Default)]
+pub(super) struct Versions {
+    /// The branches that are not live, by their first messages.
+    pub(super) aside: BTreeMap<MessageId, Vec<Message>>,
+    /// The turns that take each other's place, oldest first.
+    pub(super) families: Vec<Vec<TurnId>>,
 }
 
 /// A turn, or what is left of one whose session was removed.
@@ -201,6 +212,7 @@ impl Tables {
             created_at: now,
             updated_at: now,
             messages: Vec::new(),
+            versions: Versions::default(),
         });
         session.is_oneshot &= is_oneshot;
         if session.sender.is_empty() {
@@ -271,7 +283,7 @@ impl Tables {
         let live = self.sessions.get(&session).map(|session| session.messages.as_slice());
         let after = live.and_then(<[Message]>::last).map(|message| message.id);
         if let Some(replaced) = &begin.replaces {
-            self.cut(&session, replaced)?;
+            self.cut(&session, replaced, turn)?;
         }
         let first =
             *self.add(&session, Some(turn), vec![begin.message], now)?.first().ok_or_else(no_session)?;
@@ -376,11 +388,65 @@ impl Tables {
     }
 
     /// Removes a turn and everything after it from the live branch.
-    fn cut(&mut self, session: &SessionId, replaced: &TurnId) -> Result<()> {
-        let first = self.turn(replaced)?.first_message;
+    fn cut(&mut self, session: &SessionId, replaced: &TurnId, by: &TurnId) -> Result<()> {
+        self.put_aside(session, replaced)?;
+        let live = self.sessions.get_mut(session).ok_or_else(no_session)?;
+        let families = &mut live.versions.families;
+        match families.iter_mut().find(|family| family.contains(replaced)) {
+            Some(family) => family.push(by.clone()),
+            None => families.push(vec![replaced.clone(), by.clone()]),
+        }
+        Ok(())
+    }
+
+    /// Puts aside what is live from a turn on.
+    fn put_aside(&mut self, session: &SessionId, turn: &TurnId) -> Result<()> {
+        let first = self.turn(turn)?.first_message;
         let live = self.sessions.get_mut(session).ok_or_else(no_session)?;
         let cut = live.messages.iter().position(|message| Some(message.id) == first);
-        live.messages.truncate(cut.ok_or_else(|| no_turn(replaced))?);
+        let aside = live.messages.split_off(cut.ok_or_else(|| no_turn(turn))?);
+        if let Some(head) = aside.first().map(|message| message.id) {
+            live.versions.aside.insert(head, aside);
+        }
+        Ok(())
+    }
+
+    /// Returns the turns of the live branch that have several versions.
+    pub(super) fn versions(&self, session: &SessionId) -> Vec<TurnVersions> {
+        let Some(live) = self.sessions.get(session) else { return Vec::new() };
+        let is_live =
+            |turn: &&TurnId| live.messages.iter().any(|message| message.turn.as_ref() == Some(*turn));
+        let families = live.versions.families.iter();
+        let mut all: Vec<TurnVersions> = families
+            .filter_map(|family| {
+                Some(TurnVersions { turn: family.iter().find(is_live)?.clone(), turns: family.clone() })
+            })
+            .collect();
+        all.sort_by_key(|versions| {
+            live.messages.iter().position(|message| message.turn.as_ref() == Some(&versions.turn))
+        });
+        all
+    }
+
+    /// Makes the branch of a version the live one.
+    pub(super) fn switch(&mut self, session: &SessionId, turn: &TurnId) -> Result<()> {
+        let all = self.versions(session);
+        let live = self.sessions.get(session).ok_or_else(no_session)?;
+        if live.messages.iter().any(|message| message.turn.as_ref() == Some(turn)) {
+            return Ok(());
+        }
+        let family = all.into_iter().find(|versions| versions.turns.contains(turn));
+        let present = family.ok_or_else(|| no_turn(turn))?.turn;
+        let is_open =
+            |row: &TurnRow| row.record.phase != TurnPhase::Done && row.record.inbound.session == *session;
+        if self.turns.values().any(is_open) {
+            return Err(Error::full("an answer is being written in this conversation"));
+        }
+        let first = self.turn(turn)?.first_message;
+        self.put_aside(session, &present)?;
+        let live = self.sessions.get_mut(session).ok_or_else(no_session)?;
+        let back = first.and_then(|first| live.versions.aside.remove(&first));
+        live.messages.extend(back.ok_or_else(|| no_turn(turn))?);
         Ok(())
     }
 

@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 
-use super::tables::TurnRow;
+use super::tables::{TurnRow, Versions};
 use super::{MemoryStore, listing};
 use crate::error::Result;
 use crate::ids::{MessageId, SessionId};
@@ -72,6 +72,7 @@ impl Transcripts for MemoryStore {
         how.check(|| Some(listing::summary(id, tables.sessions.get(id)?).version()))?;
         let Some(session) = tables.sessions.get_mut(id) else { return Ok(false) };
         session.messages.clear();
+        session.versions = Versions::default();
         session.updated_at = now;
         // The message that the title was taken from is gone, so the title stays.
         session.is_title_given |= !session.title.is_empty();
