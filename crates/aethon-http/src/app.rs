@@ -12,7 +12,7 @@ use aethon_core::share::{Share, Shares};
 use aethon_core::usage::Budget;
 
 use crate::access_lease::AccessLease;
-use crate::auth::{Register, SignIn, SignIns, TokenAuth};
+use crate::auth::{SignIn, SignIns, TokenAuth};
 use crate::deps::{Activity, Chat, Deps, Knowledge, Runtime, Setup, Workflows};
 use crate::intake::Intake;
 use crate::limits::Attempts;
@@ -70,8 +70,7 @@ impl App {
     pub fn new(options: Options, deps: Deps, address: SocketAddr) -> Arc<Self> {
         let is_loopback = address.ip().to_canonical().is_loopback();
         let clock = Arc::clone(&deps.runtime.clock);
-        let sign_ins =
-            Arc::new(SignIns::new(&options.sign_in_key, Register::new(options.sign_ins.clone()), clock));
+        let sign_ins = Arc::new(SignIns::new(&options.sign_ins, clock));
         Arc::new(Self {
             rules: Live::new(Rules::new(&options, is_loopback, &sign_ins)),
             sign_ins,
