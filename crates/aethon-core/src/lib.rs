@@ -77,6 +77,7 @@ pub mod transcribe;
 mod trust;
 pub mod turn;
 pub mod untrusted;
+pub mod upload;
 pub mod usage;
 pub mod version;
 pub mod visible;

@@ -269,8 +269,14 @@ fn admit(app: &App, rules: &Rules, request: &mut Request) -> Result<Next, Proble
         if route.needs == Needs::PlatformCalls && platform_calls::signature(request).is_none() {
             return Err(platform_calls::refusal());
         }
-        request.check_content_type(route.takes == Takes::Json)?;
+        match route.takes {
+            Takes::File => request.check_file_type()?,
+            Takes::Json | Takes::Nothing => request.check_content_type(route.takes == Takes::Json)?,
+        }
         rules.origins.check_change(&request.head.headers, &host)?;
+        if route.takes == Takes::File {
+            request.expect_file();
+        }
         request.check_length()?;
         if !route.has_versions() {
             precondition::check_unversioned(request)?;

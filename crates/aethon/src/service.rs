@@ -18,7 +18,7 @@ use aethon_core::storage::Storage;
 use aethon_core::surface::{Surface, Unattended};
 use aethon_http::deps::{Activity, Archive, Knowledge, Runtime, Setup, Workflows};
 use aethon_http::ws::Hub;
-use aethon_http::{Deps, Options, Server};
+use aethon_http::{Deps, Server};
 use aethon_store::OpenMode;
 use aethon_tools::{DockerSandbox, PullPolicy};
 use aethon_workflows::schedule::{Scheduler, SchedulerParts};

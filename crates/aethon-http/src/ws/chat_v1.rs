@@ -10,11 +10,12 @@ use std::time::Duration;
 use aethon_core::approval::{Answer, AnswerError, Decision};
 use aethon_core::assistant::Submitted;
 use aethon_core::ids::{SessionId, TurnId, unique};
+use aethon_core::message::Attachment;
 use aethon_core::message::{Dedupe, Inbound};
 use aethon_core::surface::Surface;
 use tokio::sync::Notify;
 
-use super::attachments;
+use super::attachments::{self, Attached};
 use super::frames::{self, ApprovalAnswer, Body, Branch, Message, Refusal, Request, Resume, Stop};
 use super::log::Batch;
 use super::room::Room;
@@ -212,11 +213,12 @@ impl ChatConnection<'_> {
 
     async fn message(&mut self, message: Message) -> Result<(), Refusal> {
         let id = message.id;
+        let about = |refusal: Refusal| refusal.about(Some(&id));
+        let files = self.files(message.attachments.unwrap_or_default()).await.map_err(about)?;
         let checked = || -> Result<Inbound, Refusal> {
             check_id(&id)?;
             let schema = frames::schema(message.schema)?;
             let session = self.named_or_home(message.session.as_deref())?;
-            let files = attachments::checked(message.attachments.unwrap_or_default())?;
             if message.text.trim().is_empty() && files.is_empty() {
                 let words = "The message was empty. Write something and send it again.";
                 return Err(Refusal::new("empty_message", words));
@@ -225,19 +227,26 @@ impl ChatConnection<'_> {
                 Inbound::say(session, message.text).with_effort(message.effort).with_model(message.model);
             Ok(inbound.with_schema(schema).with_attachments(files))
         };
-        let about = |refusal: Refusal| refusal.about(Some(&id));
         let inbound = checked().map_err(about)?;
         self.submit(inbound, &id).await.map_err(about)
+    }
+
+    async fn files(&self, attached: Vec<Attached>) -> Result<Vec<Attachment>, Refusal> {
+        attachments::checked(&*self.chat.uploads, attached).await
     }
 
     /// Handles a retry or an edit.
     async fn branch(&mut self, branch: Branch, is_edit: bool) -> Result<(), Refusal> {
         let (given, effort, model) = (branch.id, branch.effort, branch.model);
         let id = given.clone().unwrap_or_else(|| format!("branch-{}", unique()));
+        let about = |refusal: Refusal| refusal.about(given.as_deref());
+        let files = match branch.attachments.filter(|_| is_edit) {
+            Some(attached) => Some(self.files(attached).await.map_err(about)?),
+            None => None,
+        };
         let checked = || -> Result<Inbound, Refusal> {
             check_id(&id)?;
             let text = if is_edit { branch.text.unwrap_or_default() } else { String::new() };
-            let files = branch.attachments.filter(|_| is_edit).map(attachments::checked).transpose()?;
             if is_edit && text.trim().is_empty() && files.as_ref().is_none_or(Vec::is_empty) {
                 return Err(Refusal::new("bad_frame", "An edit needs a `text` that is not empty."));
             }
@@ -252,7 +261,6 @@ impl ChatConnection<'_> {
                 (true, Some(files)) => Inbound::edit(session, turn, text).with_attachments(files),
             })
         };
-        let about = |refusal: Refusal| refusal.about(given.as_deref());
         let inbound = checked().map_err(about)?.with_effort(effort).with_model(model);
         self.submit(inbound, &id).await.map_err(about)
     }

@@ -6,7 +6,7 @@
 use aethon_core::answer_schema::{AnswerSchema, BadSchema};
 use aethon_core::approval::{ApprovalRequest, Decision, Resolution, Scope};
 use aethon_core::ids::TurnId;
-use aethon_core::message::{Attachment, Reply};
+use aethon_core::message::Reply;
 use aethon_core::model::{Effort, Usage};
 use aethon_core::surface::{ToolPhase, ToolState, TurnEvent};
 use aethon_core::tool::OutputBlock;
@@ -15,6 +15,7 @@ use serde_json::Value;
 use tokio_tungstenite::tungstenite::Utf8Bytes;
 
 use crate::error::STORAGE_UNAVAILABLE;
+use crate::ws::attachments::Attached;
 
 /// The name of the protocol.
 pub(super) const PROTOCOL: &str = "aethon.chat.v1";
@@ -322,7 +323,7 @@ pub(super) struct Message {
     #[serde(default)]
     pub(super) session: Option<String>,
     #[serde(default)]
-    pub(super) attachments: Option<Vec<Attachment>>,
+    pub(super) attachments: Option<Vec<Attached>>,
     #[serde(default)]
     pub(super) effort: Option<Effort>,
     #[serde(default)]
@@ -389,7 +390,7 @@ pub(super) struct Branch {
     pub(super) model: Option<String>,
     /// The attachments of an edit. If absent, those of the replaced message are kept.
     #[serde(default)]
-    pub(super) attachments: Option<Vec<Attachment>>,
+    pub(super) attachments: Option<Vec<Attached>>,
 }
 
 impl Request {
@@ -440,6 +441,7 @@ impl Request {
 
 #[cfg(test)]
 mod tests {
+    use super::attachments::Attached;
     use super::*;
 
     #[test]

@@ -6,7 +6,7 @@
 //! for each session in use: the log of its frames, which every socket reads at its own speed. A `turn_surface` is the
 //! surface of one turn and writes to its room. `frames` defines the wire format.
 
-mod attachments;
+pub(crate) mod attachments;
 mod chat_v1;
 mod dashboard;
 mod feed;

@@ -61,6 +61,7 @@ impl Stage {
                 assistant: Arc::clone(&assistant) as _,
                 transcripts: Arc::new(Nothing),
                 history: Arc::new(aethon_core::history::NoHistory),
+                uploads: Arc::new(aethon_core::upload::NoUploads),
                 approvals: desk,
                 choices: Arc::new(aethon_core::model_choice::NoChoices),
                 hub: Arc::clone(&hub),
