@@ -86,9 +86,15 @@ fn many_rows_on_a_phone_scroll_with_the_page_and_keep_their_menu() {
     page.become_phone(390, 844);
     page.go("/dashboard#/scheduler");
     page.until("they are listed", "one('tr[data-key=job-001]') && !one('.skeleton')");
-    assert!(browser.is("getComputedStyle(one('.table-scroll')).overflowY === 'visible'"), "no box in the page");
+    assert!(
+        browser.is("getComputedStyle(one('.table-scroll')).overflowY === 'visible'"),
+        "no box in the page"
+    );
     assert!(browser.is("all('tbody tr[data-key]').length < 80"), "rows out of sight are left out");
-    assert!(browser.is("/Mon–Fri at 03:30/.test(one('tr[data-key=job-001]').innerText)"), "the schedule in words");
+    assert!(
+        browser.is("/Mon–Fri at 03:30/.test(one('tr[data-key=job-001]').innerText)"),
+        "the schedule in words"
+    );
     browser.run("scrollTo(0, document.documentElement.scrollHeight)", &[]);
     page.until("the last one is drawn", "one('tr[data-key=job-150]') && !one('tr[data-key=job-001]')");
     browser.run("one('tr[data-key=job-150]').scrollIntoView({block: 'center'})", &[]);
@@ -103,7 +109,10 @@ fn many_rows_on_a_phone_scroll_with_the_page_and_keep_their_menu() {
     page.browser.reload();
     page.until("they are listed again", "one('tr[data-key=job-001]') && !one('.skeleton')");
     page.fill(".bar [type=search]", "mon say 149");
-    page.until("one of them is found", "all('tbody tr[data-key]').length === 1 && one('tr[data-key=job-149]')");
+    page.until(
+        "one of them is found",
+        "all('tbody tr[data-key]').length === 1 && one('tr[data-key=job-149]')",
+    );
     assert_eq!(browser.text("one('.bar-count').innerText"), "1 of 150");
     browser.reload();
     page.until("and still is", "all('tbody tr[data-key]').length === 1 && one('tr[data-key=job-149]')");
