@@ -42,6 +42,7 @@ mod restart;
 mod screenshots;
 mod sign_in;
 mod signed_out;
+mod tables;
 mod transcript_blocks;
 mod unsaved_text;
 mod used_server;

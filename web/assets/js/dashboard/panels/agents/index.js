@@ -327,6 +327,7 @@ const columnsFor = (open) => [
     id: "when",
     title: words.columns.when,
     width: "w-s",
+    rank: 2,
     isWide: true,
     class: "is-soft",
     sort: (run) => run.ended_at,
