@@ -21,3 +21,4 @@ mod start;
 mod stop_turn;
 mod telemetry;
 mod unix_socket;
+mod watch;

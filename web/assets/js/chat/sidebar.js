@@ -1,5 +1,5 @@
-// The list of conversations: search, pin, rename, delete. It is reloaded when something has happened, and stays as it is if the
-// server does not answer.
+// The list of conversations: search, pin, rename, delete. The server tells of every conversation that changes; the list is
+// reloaded when a connection begins, and stays as it is if the server does not answer.
 
 import { Problem, exchange, request } from "../shared/api.js";
 import { button, iconButton, skeleton, themeSwitch } from "../shared/controls.js";
@@ -16,11 +16,13 @@ import { toast } from "../shared/toast.js";
 import { visible, visibleText } from "../shared/visible.js";
 import { texts } from "../texts.js";
 import { conflictWords } from "../texts/conflict.js";
+import { newsWords } from "../texts/news.js";
 import { grouped, nameOf, titleOf } from "./grouping.js";
+import { notifySwitch } from "./news.js";
 import { hrefOf } from "./route.js";
 
 /** @import { Listed } from "./grouping.js" */
-/** @import { Approval } from "../wire/api.js" */
+/** @import { Before, SessionFrame } from "./news.js" */
 
 const pinKey = "aethon.pinned";
 const words = texts.sidebar;
@@ -50,12 +52,14 @@ export class Sidebar {
   /** @type {Listed[]} */ #sessions = [];
   /** @type {Map<string, string>} Every title ever listed, because a search may exclude the open conversation. */ #titles =
     new Map();
-  /** @type {Set<string>} */ #waiting = new Set();
+  /** @type {Map<string, Before>} The last known state of every conversation by its id, those of other channels included. */
+  #known = new Map();
   #cursor = "";
   #query = "";
   #current = "";
   #pinned = new Set(JSON.parse(recall(pinKey) ?? "[]"));
   #asked = 0;
+  #isDrawPlanned = false;
   #state = /** @type {"loading" | "ready" | "failed" | "off"} */ ("loading");
 
   /** @param {SidebarActions} actions */
@@ -101,6 +105,7 @@ export class Sidebar {
         { class: "sidebar-foot" },
         themeSwitch(),
         this.#dashboard,
+        notifySwitch(),
         iconButton({ label: words.help, icon: "keyboard", press: actions.help }),
       ),
     );
@@ -153,17 +158,10 @@ export class Sidebar {
     try {
       // A search may exclude new conversations, whose titles are needed all the same.
       const newest = this.#query ? request("/api/sessions?limit=20&channel=webchat") : { sessions: [] };
-      const [list, approvals, { sessions }] = await Promise.all([
-        this.#fetch(""),
-        request("/api/approvals").catch(() => ({})),
-        newest,
-      ]);
+      const [list, { sessions }] = await Promise.all([this.#fetch(""), newest]);
       if (asked !== this.#asked) return;
       this.#sessions = list;
-      for (const session of [...sessions, ...list]) this.#titles.set(nameOf(session), titleOf(session));
-      this.#waiting = new Set(
-        (approvals.approvals ?? []).map((/** @type {Approval} */ approval) => approval.session_id),
-      );
+      for (const session of [...sessions, ...list]) this.#learn(session);
       this.#state = "ready";
     } catch (problem) {
       if (asked !== this.#asked) return;
@@ -173,6 +171,68 @@ export class Sidebar {
     }
     this.#draw();
     this.#actions.listed();
+  }
+
+  /** @param {Listed} session */
+  #learn(session) {
+    this.#titles.set(nameOf(session), titleOf(session));
+    this.#known.set(session.session_id, session);
+  }
+
+  /**
+   * Takes news of a conversation.
+   * @param {SessionFrame} frame
+   * @returns {Before | undefined} what was known of it before
+   */
+  take(frame) {
+    const id = frame.session_id;
+    // A copy, because the listed object is changed below.
+    const before = this.#known.has(id) ? { ...this.#known.get(id) } : undefined;
+    if (frame.removed) this.#known.delete(id);
+    else this.#known.set(id, frame);
+    if (id.startsWith("webchat:") && this.#state === "ready") {
+      const listed = this.#sessions.find((session) => session.session_id === id);
+      /** @type {Listed} */
+      const session = { ...frame, channel: "webchat" };
+      if (frame.removed) this.#sessions = this.#sessions.filter((other) => other !== listed);
+      else if (listed) Object.assign(listed, frame);
+      // A search decides which conversations are in the list.
+      else if (!this.#query) this.#sessions = [session, ...this.#sessions];
+      if (!frame.removed) this.#titles.set(nameOf(session), titleOf(session));
+      this.#planDraw();
+    }
+    return before;
+  }
+
+  /** Whether there is something in a conversation that no device has shown. @param {string} name */
+  isUnread(name) {
+    return this.#known.get(`webchat:${name}`)?.unread ?? false;
+  }
+
+  /** The open conversation was shown. @param {string} name */
+  setRead(name) {
+    const listed = this.#sessions.find((session) => nameOf(session) === name);
+    for (const state of [listed, this.#known.get(`webchat:${name}`)]) if (state) state.unread = false;
+    this.#planDraw();
+  }
+
+  /** How many other conversations have something unread, and whether any waits for a decision. */
+  elsewhere() {
+    const others = [...this.#known].filter(([id]) => id.startsWith("webchat:") && id !== `webchat:${this.#current}`);
+    return {
+      unread: others.filter(([, state]) => state.unread && !state.busy).length,
+      waits: others.some(([, state]) => (state.waiting ?? 0) > 0),
+    };
+  }
+
+  /** Draws a little later, once for all news until then. */
+  #planDraw(delay = 50) {
+    if (this.#isDrawPlanned) return;
+    this.#isDrawPlanned = true;
+    setTimeout(() => {
+      this.#isDrawPlanned = false;
+      this.#draw();
+    }, delay);
   }
 
   /** Loads pages until there are enough conversations of this page's own channel. @param {string} cursor */
@@ -205,7 +265,9 @@ export class Sidebar {
 
   #draw() {
     this.#dashboard.hidden = this.isOff;
-    if (this.#state === "loading" || this.#list.querySelector("[aria-expanded=true]")) return;
+    if (this.#state === "loading") return;
+    // A menu is not taken from under the pointer.
+    if (this.#list.querySelector("[aria-expanded=true]")) return this.#planDraw(300);
     const focused = /** @type {HTMLElement | null} */ (
       this.#list.contains(document.activeElement) ? document.activeElement : null
     );
@@ -242,6 +304,7 @@ export class Sidebar {
     const title = titleOf(session);
     const isCurrent = name === this.#current;
     const isPinned = this.#pinned.has(name);
+    const isUnread = this.#isShownUnread(session);
     const options = rowMenu(words.options(visibleText(title)), () => [
       { label: isPinned ? texts.session.unpin : texts.session.pin, icon: "pin", press: () => this.#pin(name) },
       { label: texts.session.rename, icon: "edit", press: () => void this.#rename(session) },
@@ -249,7 +312,10 @@ export class Sidebar {
     ]);
     return make(
       "li",
-      { class: "session", data: { name, ...(isCurrent ? { current: "" } : {}) } },
+      {
+        class: "session",
+        data: { name, ...(isCurrent ? { current: "" } : {}), ...(isUnread ? { unread: "" } : {}) },
+      },
       make(
         "a",
         { href: hrefOf(name), "aria-current": isCurrent ? "page" : undefined, title: visibleText(title) },
@@ -263,10 +329,16 @@ export class Sidebar {
 
   /** @param {Listed} session */
   #mark(session) {
-    if (this.#waiting.has(session.session_id))
-      return make("span", { class: "badge", data: { tone: "warn" } }, words.waits);
+    if (session.waiting) return make("span", { class: "badge", data: { tone: "warn" } }, words.waits);
     if (session.busy) return make("span", { class: "session-busy", role: "img", "aria-label": words.busy });
+    if (this.#isShownUnread(session))
+      return make("span", { class: "session-unread", role: "img", "aria-label": newsWords.unread });
     return null;
+  }
+
+  /** The open conversation is being read. @param {Listed} session */
+  #isShownUnread(session) {
+    return session.unread && !session.busy && (nameOf(session) !== this.#current || document.hidden);
   }
 
   /** @param {string} name */

@@ -220,7 +220,9 @@ export interface Conversation {
   seq: number;
   session_id: string;
   title: string;
+  unread: boolean;
   updated_at: string;
+  waiting: number;
 }
 
 export interface Decided {
@@ -604,7 +606,9 @@ export interface Session {
   sender: string;
   session_id: string;
   title: string;
+  unread: boolean;
   updated_at: string;
+  waiting: number;
 }
 
 export interface SessionDone {
