@@ -59,6 +59,7 @@ export class Sidebar {
   #current = "";
   #pinned = new Set(JSON.parse(recall(pinKey) ?? "[]"));
   #asked = 0;
+  /** @type {Map<string, SessionFrame>} News since the list was requested last. */ #meanwhile = new Map();
   #isDrawPlanned = false;
   #state = /** @type {"loading" | "ready" | "failed" | "off"} */ ("loading");
 
@@ -155,6 +156,7 @@ export class Sidebar {
   async refresh() {
     this.#asked += 1;
     const asked = this.#asked;
+    this.#meanwhile.clear();
     try {
       // A search may exclude new conversations, whose titles are needed all the same.
       const newest = this.#query ? request("/api/sessions?limit=20&channel=webchat") : { sessions: [] };
@@ -163,6 +165,8 @@ export class Sidebar {
       this.#sessions = list;
       for (const session of [...sessions, ...list]) this.#learn(session);
       this.#state = "ready";
+      // What came meanwhile may be newer than the answer.
+      for (const frame of this.#meanwhile.values()) this.#merge(frame);
     } catch (problem) {
       if (asked !== this.#asked) return;
       const status = problem instanceof Problem ? problem.status : 0;
@@ -188,6 +192,15 @@ export class Sidebar {
     const id = frame.session_id;
     // A copy, because the listed object is changed below.
     const before = this.#known.has(id) ? { ...this.#known.get(id) } : undefined;
+    this.#meanwhile.set(id, frame);
+    this.#merge(frame);
+    this.#planDraw();
+    return before;
+  }
+
+  /** @param {SessionFrame} frame */
+  #merge(frame) {
+    const id = frame.session_id;
     if (frame.removed) this.#known.delete(id);
     else this.#known.set(id, frame);
     if (id.startsWith("webchat:") && this.#state === "ready") {
@@ -199,9 +212,7 @@ export class Sidebar {
       // A search decides which conversations are in the list.
       else if (!this.#query) this.#sessions = [session, ...this.#sessions];
       if (!frame.removed) this.#titles.set(nameOf(session), titleOf(session));
-      this.#planDraw();
     }
-    return before;
   }
 
   /** Whether there is something in a conversation that no device has shown. @param {string} name */
