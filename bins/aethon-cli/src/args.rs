@@ -1,6 +1,7 @@
 //! The command line of `aethon-cli`.
 
 mod backup;
+mod config;
 mod workflows;
 
 use std::path::PathBuf;
@@ -14,6 +15,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use crate::completion;
 
 pub(crate) use self::backup::{BackupArgs, RestoreArgs, UpgradeArgs};
+pub(crate) use self::config::{ConfigCommand, with_bare_set};
 pub(crate) use self::workflows::{JobArgs, JobsCommand, SopCommand, TasksCommand};
 
 /// Talk to your assistant, and manage it.
@@ -239,51 +241,6 @@ pub(crate) enum ModelCommand {
         #[arg(long)]
         json: bool,
     },
-}
-
-#[derive(Debug, Subcommand)]
-pub(crate) enum ConfigCommand {
-    /// Print the path of the configuration file.
-    Path,
-    /// Print the effective configuration with secrets masked.
-    Show {
-        /// Print JSON instead of TOML.
-        #[arg(long)]
-        json: bool,
-    },
-    /// Print one value.
-    Get {
-        /// The dotted key, such as model.provider.
-        #[arg(add = completion::keys())]
-        key: String,
-    },
-    /// Change one value in the file and keep its comments.
-    Set {
-        /// The dotted key.
-        #[arg(add = completion::keys())]
-        key: String,
-        /// The value, as TOML or as a bare word.
-        value: String,
-        /// Write a key that this version does not know.
-        #[arg(long)]
-        force: bool,
-    },
-    /// Take one value out of the file, so that its default counts again.
-    Unset {
-        /// The dotted key.
-        #[arg(add = completion::keys())]
-        key: String,
-    },
-    /// Change the file in your editor ($VISUAL or $EDITOR); it is checked before it is taken over.
-    Edit,
-    /// Check the configuration: exit status 0 if it is valid, 2 if it is not.
-    Check {
-        /// Treat warnings as failures.
-        #[arg(long)]
-        strict: bool,
-    },
-    /// Print the JSON Schema of the configuration file.
-    Schema,
 }
 
 #[derive(Debug, Subcommand)]

@@ -35,7 +35,9 @@ fn main() -> ExitCode {
     // Before anything else, so that a secret among them stands in the list of processes for a moment only.
     let arguments = aethon::without_secrets(arguments);
     aethon::harden_process();
-    let outcome = arguments.map_err(Into::into).and_then(|arguments| run(Cli::parse_from(arguments)));
+    let outcome = arguments
+        .map_err(Into::into)
+        .and_then(|arguments| run(Cli::parse_from(args::with_bare_set(arguments))));
     match outcome {
         Ok(code) => code,
         Err(error) => {

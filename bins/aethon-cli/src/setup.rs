@@ -15,6 +15,16 @@ pub(crate) fn home(common: &Common) -> Result<Home> {
     Ok(Home::at(&sources.home))
 }
 
+/// Returns the sources of the configuration that the common flags name.
+pub(crate) fn sources(common: &Common) -> Result<Sources> {
+    Sources::from_process(common.home.clone(), common.config.clone(), common.sets.clone()).map_err(refused)
+}
+
+/// A refusal with what is wrong with the configuration.
+pub(crate) fn refused(error: aethon::config::Error) -> anyhow::Error {
+    aethon::Error::refused(error.to_string()).into()
+}
+
 /// Creates the builder from the common flags.
 pub(crate) fn builder(common: &Common) -> Builder {
     let mut builder = Builder::new();

@@ -30,6 +30,20 @@ pub trait ConfigView: Send + Sync {
     async fn edit(&self, _edit: ConfigEdit) -> Result<ConfigEdited, ConfigRefusal> {
         Err(Error::invalid("the configuration cannot be edited here").into())
     }
+
+    /// Reads the file again, as on SIGHUP, and applies what can change at run time.
+    async fn reload(&self) -> Result<ConfigReloaded> {
+        Err(Error::invalid("the configuration cannot be reloaded here"))
+    }
+}
+
+/// The result of a reload.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct ConfigReloaded {
+    /// Keys whose new values are in force.
+    pub taken_over: Vec<String>,
+    /// Keys that changed but take effect only after a restart.
+    pub needs_restart: Vec<String>,
 }
 
 /// The configuration as its file has it now.

@@ -293,6 +293,8 @@ pub(crate) static ROUTES: &[Route] = &[
         r#"["Configuration", "Changes keys in the file and keeps its comments. Null takes a key out; secrets are refused. What loosens protection needs the token once more.", {"200": "ConfigEdited", "403": "UnconfirmedProblem", "409": "Problem", "412": "ChangedProblem"}, {"dry_run": "true|false", "header X-Aethon-Confirm": "string"}, "Object"]"#),
     api(Method::GET, "/api/config/origins", Takes::Nothing, async_handler!(config::origins),
         r#"["Configuration", "Each key with its value, where that came from, and what it means.", {"200": "ConfigKeys"}]"#),
+    api(Method::POST, "/api/config/reload", Takes::Nothing, async_handler!(config::reload),
+        r#"["Configuration", "Reads the file again, as on SIGHUP, and applies what can change at run time.", {"200": "ConfigReloaded"}]"#),
     api(Method::GET, "/api/config/schema", Takes::Nothing, sync!(config::schema),
         r#"["Configuration", "The JSON Schema of the configuration file.", {"200": "Object"}]"#),
     api(Method::GET, "/api/approvals", Takes::Nothing, sync!(approvals::list),

@@ -86,3 +86,4 @@ pub use crate::mcp::sign_in::McpSignIn;
 pub use crate::prepared::Prepared;
 pub use crate::reload::{Reload, Reloaded};
 pub use crate::service::Service;
+pub use crate::view::{config_keys, is_reloadable};

@@ -3,13 +3,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use aethon_config::{Config, Edited, HeldFile, changed_keys, difference};
+use aethon_config::{Config, Edited, HeldFile, Sources, changed_keys, difference};
 use aethon_core::audit::{AuditAction, AuditEntry, AuditLog};
 use aethon_core::clock::Clock;
 use aethon_core::error::{Error, Result};
 use aethon_core::live::Live;
 use aethon_core::service::{
-    ConfigEdit, ConfigEdited, ConfigKey, ConfigOnFile, ConfigRefusal, ConfigView, UnconfirmedChange,
+    ConfigEdit, ConfigEdited, ConfigKey, ConfigOnFile, ConfigRefusal, ConfigReloaded, ConfigView,
+    UnconfirmedChange,
 };
 use aethon_core::version::Version;
 use aethon_guard::redact::Redactor;
@@ -74,8 +75,7 @@ impl ConfigView for MaskedConfig {
         let origins = read
             .map_err(|error| Error::internal("the configuration could not be read").because(error))?
             .map_err(|error| Error::invalid(error.to_string()))?;
-        let live = |key: ConfigKey| ConfigKey { needs_restart: !is_live(&key.key), ..key };
-        Ok(origins.into_iter().map(live).collect())
+        Ok(origins.into_iter().map(with_effect).collect())
     }
 
     async fn on_file(&self) -> Result<ConfigOnFile> {
@@ -131,6 +131,15 @@ impl ConfigView for MaskedConfig {
             Err(why) => outcome.warnings.push(format!("the file is written, but not applied yet: {why}")),
         }
         Ok(outcome)
+    }
+
+    async fn reload(&self) -> Result<ConfigReloaded> {
+        match self.reloaded().await {
+            Ok(Reloaded { taken_over, need_restart: needs_restart }) => {
+                Ok(ConfigReloaded { taken_over, needs_restart })
+            }
+            Err(why) => Err(Error::invalid(why)),
+        }
     }
 }
 
@@ -208,8 +217,21 @@ fn cleared(key: &String) -> String {
     )
 }
 
-/// Returns whether a new value of this key is applied at run time.
-fn is_live(key: &str) -> bool {
+/// Lists every key of a configuration with its value, its origin, and whether a new value needs a restart.
+///
+/// # Errors
+///
+/// If the sources cannot be read any more.
+pub fn config_keys(sources: &Sources, config: &Config) -> Result<Vec<ConfigKey>, aethon_config::Error> {
+    Ok(aethon_config::origins(sources, config)?.into_iter().map(with_effect).collect())
+}
+
+fn with_effect(key: ConfigKey) -> ConfigKey {
+    ConfigKey { needs_restart: !is_reloadable(&key.key), ..key }
+}
+
+/// Returns whether a running service applies a new value of this key, or of the keys below it, when it reloads.
+pub fn is_reloadable(key: &str) -> bool {
     const LIVE: [&str; 9] = [
         "dashboard.auth_token",
         "webhook",

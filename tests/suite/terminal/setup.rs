@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::Output;
 
 use aethon_tests::{Server, Terminal, home, program, run_cli, run_server};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 fn out(output: &Output) -> String {
     assert_eq!(output.status.code(), Some(0), "{output:?}");
@@ -91,6 +91,85 @@ fn config_set_creates_the_home() {
     assert_eq!(out(&cli(&fresh, &["config", "get", "model.provider"])).trim(), "fake");
     let other = root.path().join("another");
     assert_eq!(run_cli(&other, &["secrets", "set", "name"], Some("value")).status.code(), Some(0));
+}
+
+#[test]
+fn config_says_when_a_change_takes_effect_and_offers_the_reload() {
+    let home = home();
+    let set = |key: &str, value: &str, more: &[&str]| {
+        out(&cli(home.path(), &[&["config", "set", key, value], more].concat()))
+    };
+    assert!(set("budget.daily_usd", "5", &[]).contains("no aethon-server runs"), "nothing runs yet");
+    assert!(cli(home.path(), &["config", "reload"]).status.code() == Some(1), "nor can anything reload");
+    let server = Server::start_in(home.clone(), &["model.provider=fake"]);
+    let ceiling = || server.get("/api/usage").json()["budget"]["daily_usd"].clone();
+    assert_eq!(ceiling(), 5.0);
+    let told = set("budget.daily_usd", "7", &[]);
+    assert!(told.contains("`aethon-cli config reload` applies it"), "{told}");
+    assert_eq!(ceiling(), 5.0, "nobody asked for the reload");
+    let told = out(&cli(home.path(), &["config", "reload"]));
+    assert!(told.contains("has taken over budget.daily_usd"), "{told}");
+    assert_eq!(ceiling(), 7.0);
+    assert!(set("budget.daily_usd", "8", &["--reload"]).contains("has taken over budget.daily_usd"));
+    assert_eq!(ceiling(), 8.0);
+    let told = set("agent.loop_limit", "5", &["--reload"]);
+    assert!(told.contains("when it is restarted") && !told.contains("taken over"), "{told}");
+    let told = out(&cli(home.path(), &["config", "reload"]));
+    assert!(told.contains("after a restart only: agent.loop_limit"), "{told}");
+    let told = out(&cli(home.path(), &["config", "unset", "budget.daily_usd", "--reload"]));
+    assert!(told.contains("has taken over budget.daily_usd"), "{told}");
+    assert_eq!(ceiling(), 0.0);
+    std::fs::write(home.path().join("config.toml"), "[agent]\nloop_limit = \"many\"\n").unwrap();
+    let refused = cli(home.path(), &["config", "reload"]);
+    assert_eq!(refused.status.code(), Some(2), "{refused:?}");
+    assert!(words(&refused).contains("loop_limit"), "{}", words(&refused));
+    assert_eq!(server.post("/api/config/reload", &json!({})).status, 422);
+}
+
+#[test]
+fn config_lists_and_explains_the_keys() {
+    let home = home();
+    out(&cli(home.path(), &["config", "set", "agent.loop_limit", "9"]));
+    let all = out(&cli(home.path(), &["config", "list"]));
+    let row = |text: &str, key: &str| {
+        let found = text.lines().find(|line| line.starts_with(&format!("{key} ")));
+        found
+            .unwrap_or_else(|| panic!("no {key}: {text}"))
+            .split_whitespace()
+            .map(str::to_owned)
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(row(&all, "agent.max_iterations"), ["agent.max_iterations", "40", "default", "restart"]);
+    assert_eq!(row(&all, "budget.daily_usd").last().unwrap(), "reload");
+    let set = out(&cli(home.path(), &["config", "list", "--set"]));
+    assert!(row(&set, "agent.loop_limit")[2].ends_with("config.toml:2"), "{set}");
+    assert!(!set.contains("max_iterations"), "{set}");
+    let part = out(&cli(home.path(), &["config", "list", "backup", "--json"]));
+    let part: Value = serde_json::from_str(&part).unwrap();
+    assert!(
+        part["keys"].as_array().unwrap().iter().all(|key| key["key"].as_str().unwrap().contains("backup"))
+    );
+    let told = out(&cli(home.path(), &["config", "explain", "agent.loop_limit"]));
+    for part in [
+        "How often the same call",
+        "value:    9 (",
+        "config.toml:2",
+        "default:  3",
+        "from 2 to 10000",
+        "next start",
+    ] {
+        assert!(told.contains(part), "{part}: {told}");
+    }
+    out(&cli(home.path(), &["config", "set", "--force", "dashboard.auth_token", "\"a long enough token\""]));
+    let told = out(&cli(home.path(), &["config", "explain", "dashboard.auth_token"]));
+    assert!(
+        told.contains("***") && told.contains("secrets set") && !told.contains("a long enough"),
+        "{told}"
+    );
+    let told = out(&cli(home.path(), &["config", "explain", "budget.pricing.my-model.input"]));
+    assert!(told.contains("not set") && told.contains("reload"), "{told}");
+    assert!(out(&cli(home.path(), &["config", "explain", "backup"])).contains("backup.schedule"));
+    assert_eq!(cli(home.path(), &["config", "explain", "nonsense"]).status.code(), Some(1));
 }
 
 #[test]

@@ -1,22 +1,22 @@
-//! `config path|show|get|set|unset|edit|check|schema`.
+//! `config path|show|get|list|explain|set|unset|reload|edit|check|schema`.
 
 use std::path::Path;
 use std::process::{Command, ExitCode};
 
 use aethon::config::{
-    Draft, NewKeys, Resumed, Saved, Sources, changed_keys, dump, get, schema, set_in_file, unset_in_file,
+    Draft, NewKeys, Resumed, Saved, changed_keys, dump, get, schema, set_in_file, unset_in_file,
 };
 use aethon::core::audit::AuditAction;
 use anyhow::{Context, Result, bail};
 
-use super::{note, print, print_json};
+use super::{config_effect as effect, config_reference as reference, note, print, print_json};
 use crate::args::{Common, ConfigCommand};
-
-const TAKEN_UP: &str = "a running aethon-server takes it up when it is restarted";
 
 pub(crate) fn run(common: &Common, command: ConfigCommand) -> Result<ExitCode> {
     match command {
-        ConfigCommand::Path => print(&format!("{}\n", sources(common)?.config_file().display()))?,
+        ConfigCommand::Path => {
+            print(&format!("{}\n", crate::setup::sources(common)?.config_file().display()))?
+        }
         ConfigCommand::Schema => print_json(&schema())?,
         ConfigCommand::Show { json: true } => print_json(&dump(crate::setup::prepared(common)?.config()))?,
         ConfigCommand::Show { json: false } => {
@@ -27,22 +27,27 @@ pub(crate) fn run(common: &Common, command: ConfigCommand) -> Result<ExitCode> {
             Some(value) => print_json(&value)?,
             None => bail!("there is no key {key:?}; `aethon-cli config show` lists them all"),
         },
-        ConfigCommand::Set { key, value, force } => {
-            let sources = sources(common)?;
+        ConfigCommand::List { part, set, json } => reference::list(common, part.as_deref(), set, json)?,
+        ConfigCommand::Explain { key } => reference::explain(common, &key)?,
+        ConfigCommand::Reload => effect::reload(common)?,
+        ConfigCommand::Set { key, value, force, reload } => {
+            let sources = crate::setup::sources(common)?;
             aethon::Home::at(&sources.home).prepare()?;
             let new_keys = if force { NewKeys::Written } else { NewKeys::Refused };
-            set_in_file(&sources, &key, &value, new_keys).map_err(refused)?;
+            set_in_file(&sources, &key, &value, new_keys).map_err(crate::setup::refused)?;
             note(&sources.home, AuditAction::Config, (&key, "set"))?;
             warn(common);
-            print(&format!("{key} is set in {}; {TAKEN_UP}\n", sources.config_file().display()))?;
+            print(&format!("{key} is set in {}\n", sources.config_file().display()))?;
+            effect::tell(common, &[key], reload)?;
         }
-        ConfigCommand::Unset { key } => {
-            let sources = sources(common)?;
+        ConfigCommand::Unset { key, reload } => {
+            let sources = crate::setup::sources(common)?;
             let file = sources.config_file();
-            match unset_in_file(&sources, &key).map_err(refused)? {
+            match unset_in_file(&sources, &key).map_err(crate::setup::refused)? {
                 true => {
                     note(&sources.home, AuditAction::Config, (&key, "unset"))?;
-                    print(&format!("{key} is no longer set in {}; {TAKEN_UP}\n", file.display()))?;
+                    print(&format!("{key} is no longer set in {}\n", file.display()))?;
+                    effect::tell(common, &[key], reload)?;
                 }
                 false => print(&format!("{key} is not set in {}\n", file.display()))?,
             }
@@ -72,14 +77,14 @@ fn warn(common: &Common) {
 
 /// Opens a copy in the user's editor, and puts it into the file if it has no problem.
 fn edit(common: &Common) -> Result<()> {
-    let sources = sources(common)?;
+    let sources = crate::setup::sources(common)?;
     let file = sources.config_file();
     let set = ["VISUAL", "EDITOR"].iter().filter_map(|name| sources.variable(name));
     let Some(editor) = set.into_iter().find(|editor| !editor.trim().is_empty()) else {
         bail!("no editor is set; set EDITOR, for example EDITOR=nano aethon-cli config edit");
     };
     aethon::Home::at(&sources.home).prepare()?;
-    let draft = Draft::open(&sources).map_err(refused)?;
+    let draft = Draft::open(&sources).map_err(crate::setup::refused)?;
     match draft.resumed() {
         Resumed::Nothing => {}
         Resumed::Earlier => eprintln!("going on with what was refused before: {}", draft.path().display()),
@@ -93,24 +98,26 @@ fn edit(common: &Common) -> Result<()> {
         return Err(error);
     }
     let was = crate::setup::builder(common).load();
-    let saved = draft.save(&sources).map_err(refused)?;
+    let saved = draft.save(&sources).map_err(crate::setup::refused)?;
     if saved == Saved::Unchanged {
         return print("nothing was changed\n");
     }
-    note(&sources.home, AuditAction::Config, (&edited(common, was.ok().as_ref()), "edited"))?;
+    let keys = edited(common, was.ok().as_ref());
+    note(&sources.home, AuditAction::Config, (&keys.join(", "), "edited"))?;
     warn(common);
     let merged = match saved {
         Saved::Merged => " together with what was changed there while you edited it",
         Saved::Replaced | Saved::Unchanged => "",
     };
-    print(&format!("{} is changed{merged}; {TAKEN_UP}\n", file.display()))
+    print(&format!("{} is changed{merged}\n", file.display()))?;
+    effect::tell(common, &keys, false)
 }
 
 /// Returns the keys changed since then, or the file if the keys cannot be determined. Never a value.
-fn edited(common: &Common, was: Option<&aethon::Prepared>) -> String {
+fn edited(common: &Common, was: Option<&aethon::Prepared>) -> Vec<String> {
     let is = crate::setup::builder(common).load().ok();
-    let keys = was.zip(is.as_ref()).map(|(was, is)| changed_keys(was.config(), is.config()).join(", "));
-    keys.filter(|keys| !keys.is_empty()).unwrap_or_else(|| "config.toml".to_owned())
+    let keys = was.zip(is.as_ref()).map(|(was, is)| changed_keys(was.config(), is.config()));
+    keys.filter(|keys| !keys.is_empty()).unwrap_or_else(|| vec!["config.toml".to_owned()])
 }
 
 /// Runs the editor through a shell, as is usual, because its name may include arguments, such as `code --wait`.
@@ -125,14 +132,6 @@ fn run_editor(editor: &str, file: &Path) -> Result<()> {
         bail!("{editor} ended with {status}; nothing was changed");
     }
     Ok(())
-}
-
-fn sources(common: &Common) -> Result<Sources> {
-    Sources::from_process(common.home.clone(), common.config.clone(), common.sets.clone()).map_err(refused)
-}
-
-fn refused(error: aethon::config::Error) -> anyhow::Error {
-    aethon::Error::refused(error.to_string()).into()
 }
 
 /// Formats the dump as TOML, leaving out keys without a value because TOML has no null.

@@ -6,6 +6,8 @@ pub(crate) mod channels;
 pub(crate) mod chat;
 pub(crate) mod completions;
 pub(crate) mod config;
+mod config_effect;
+mod config_reference;
 pub(crate) mod doctor;
 pub(crate) mod init;
 pub(crate) mod jobs;

@@ -43,6 +43,12 @@ pub(super) async fn origins(setup: Setup, _request: Request) -> HandlerResult {
     response::json(&Keys { keys: setup.config.keys().await? })
 }
 
+/// `POST /api/config/reload`: reads the file again and applies what can change at run time. A file that cannot be used is 422,
+/// and changes nothing.
+pub(super) async fn reload(setup: Setup, _request: Request) -> HandlerResult {
+    response::json(&setup.config.reload().await?)
+}
+
 /// What changing the configuration needs besides the configuration.
 type Confirming = (Arc<TokenAuth>, AuditNotes, Arc<Attempts>);
 

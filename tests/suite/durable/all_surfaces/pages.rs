@@ -100,8 +100,10 @@ pub(super) fn compare(browser: &Browser, turns: &[(String, String)]) {
     shows_the_end(browser, &wanted);
     let scroll = format!(
         "{TURNS}
-        const count = () => all('.turn').length, until = performance.now() + 40000;
-        while (count() < arguments[0] && performance.now() < until) {{
+        const until = performance.now() + 40000;
+        // A page of the transcript may begin within a turn: its question comes with the page before it.
+        const isWhole = () => all('.turn').length >= arguments[0] && turns()[0][0] !== '';
+        while (!isWhole() && performance.now() < until) {{
             view.scrollTop = 0;
             await new Promise((done) => setTimeout(done, 30));
             // A further scroll event at the beginning, as by hand.

@@ -207,6 +207,11 @@ export interface ConfigKeys {
   keys: ConfigKey[];
 }
 
+export interface ConfigReloaded {
+  needs_restart: string[];
+  taken_over: string[];
+}
+
 export interface Conversation {
   agent_name: string;
   busy: boolean;

@@ -1,0 +1,167 @@
+//! `config list` and `config explain`: the keys with their values, where those come from, and what they mean.
+
+use aethon::config::{KnownKey, NAME, known_keys, schema};
+use aethon::core::service::ConfigKey;
+use aethon::{config_keys, is_reloadable};
+use anyhow::{Result, bail};
+use serde_json::Value;
+
+use crate::args::Common;
+use crate::commands::{print, print_json};
+
+/// The widest value that stands in a row of the list, in characters.
+const WIDEST: usize = 40;
+
+/// `config list`.
+pub(crate) fn list(common: &Common, part: Option<&str>, set: bool, json: bool) -> Result<()> {
+    let mut keys = keys(common)?;
+    keys.retain(|key| part.is_none_or(|part| key.key.contains(part)) && (!set || key.source != "default"));
+    if json {
+        return print_json(&serde_json::json!({ "keys": keys }));
+    }
+    let cells: Vec<[String; 4]> = keys.iter().map(row).collect();
+    let width = |column: usize| cells.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
+    let (first, second, third) = (width(0), width(1), width(2));
+    let mut out = String::new();
+    for [key, value, place, effect] in &cells {
+        out.push_str(&format!("{key:first$}  {value:second$}  {place:third$}  {effect}\n"));
+    }
+    match out.is_empty() {
+        true => print("no such key; `aethon-cli config list` without words lists all\n"),
+        false => print(&out),
+    }
+}
+
+/// `config explain`.
+pub(crate) fn explain(common: &Common, wanted: &str) -> Result<()> {
+    let keys = keys(common)?;
+    if let Some(key) = keys.iter().find(|key| key.key == wanted) {
+        return print(&explanation(key));
+    }
+    let known = known_keys();
+    if let Some(pattern) = known.iter().find(|known| matches(&known.name, wanted)) {
+        return print(&pattern_explained(pattern, wanted));
+    }
+    let section = format!("{wanted}.");
+    let inner: Vec<&KnownKey> = known.iter().filter(|known| known.name.starts_with(&section)).collect();
+    if inner.is_empty() {
+        bail!("there is no key {wanted:?}; `aethon-cli config list` lists them all");
+    }
+    let mut out = String::new();
+    for known in inner {
+        out.push_str(&format!("{}\n    {}\n", known.name, known.description));
+    }
+    print(&out)
+}
+
+fn keys(common: &Common) -> Result<Vec<ConfigKey>> {
+    let prepared = crate::setup::prepared(common)?;
+    config_keys(&crate::setup::sources(common)?, prepared.config()).map_err(crate::setup::refused)
+}
+
+fn row(key: &ConfigKey) -> [String; 4] {
+    let value = key.value.to_string();
+    let value = match value.char_indices().nth(WIDEST) {
+        Some((end, _)) => format!("{}...", &value[..end]),
+        None => value,
+    };
+    [key.key.clone(), value, place(key), effect(key).to_owned()]
+}
+
+fn place(key: &ConfigKey) -> String {
+    if key.source == "default" { "default".to_owned() } else { key.place.clone() }
+}
+
+fn effect(key: &ConfigKey) -> &'static str {
+    if key.needs_restart { "restart" } else { "reload" }
+}
+
+/// When a change takes effect, as the end of a sentence.
+fn when(is_reloadable: bool) -> &'static str {
+    match is_reloadable {
+        false => "at the next start of aethon-server",
+        true => "at a reload (`aethon-cli config reload`) or the next start",
+    }
+}
+
+fn explanation(key: &ConfigKey) -> String {
+    let mut out = format!("{}\n    {}\n\n", key.key, key.description);
+    out.push_str(&format!("value:    {} ({})\n", key.value, place(key)));
+    out.push_str(&format!("default:  {}\n", key.default));
+    if let Some(allowed) = allowed(&key.key, &key.words) {
+        out.push_str(&format!("allowed:  {allowed}\n"));
+    }
+    out.push_str(&format!("change:   takes effect {}\n", when(!key.needs_restart)));
+    if key.secret {
+        let name = key.key.replace('.', "_");
+        out.push_str(&format!(
+            "secret:   keep it out of the file: `aethon-cli secrets set {name}`, and {} = \"${{credential:{name}}}\"\n",
+            key.key
+        ));
+    }
+    out
+}
+
+/// Explains a key below a name that the owner has not chosen yet.
+fn pattern_explained(known: &KnownKey, wanted: &str) -> String {
+    let mut out = format!("{wanted}\n    {}\n\nvalue:    not set\n", known.description);
+    out.push_str(&format!("default:  {}\n", known.default));
+    if let Some(allowed) = allowed(&known.name, &known.words) {
+        out.push_str(&format!("allowed:  {allowed}\n"));
+    }
+    out.push_str(&format!("change:   takes effect {}\n", when(is_reloadable(wanted))));
+    out
+}
+
+/// Whether a key fits a known one, in which [`NAME`] stands for a name that the owner chooses.
+fn matches(known: &str, wanted: &str) -> bool {
+    let (known, wanted): (Vec<&str>, Vec<&str>) = (known.split('.').collect(), wanted.split('.').collect());
+    known.len() == wanted.len()
+        && known.iter().zip(&wanted).all(|(known, part)| *known == NAME || known == part)
+}
+
+/// The words or the range that the schema allows.
+fn allowed(key: &str, words: &[String]) -> Option<String> {
+    if !words.is_empty() {
+        return Some(words.join(", "));
+    }
+    let whole = schema();
+    let part = key.split('.').try_fold(&whole, |part, step| inner(&whole, part, step))?;
+    let part = resolved(&whole, part);
+    let least = part.get("minimum").map(|least| format!("from {least}"));
+    let least = least.or_else(|| part.get("exclusiveMinimum").map(|least| format!("above {least}")));
+    let most = part.get("maximum").map(|most| format!("to {most}"));
+    let range: Vec<String> = least.into_iter().chain(most).collect();
+    (!range.is_empty()).then(|| range.join(" "))
+}
+
+fn inner<'s>(whole: &'s Value, part: &'s Value, step: &str) -> Option<&'s Value> {
+    let target = resolved(whole, part);
+    let own = target.get("properties").and_then(|properties| properties.get(step));
+    own.or_else(|| target.get("additionalProperties").filter(|entry| entry.is_object()))
+}
+
+fn resolved<'s>(whole: &'s Value, part: &'s Value) -> &'s Value {
+    let target = part.get("$ref").and_then(Value::as_str);
+    target.and_then(|target| whole.pointer(target.trim_start_matches('#'))).unwrap_or(part)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_allowed_comes_from_the_schema() {
+        assert_eq!(allowed("agent.loop_limit", &[]).as_deref(), Some("from 2 to 10000"));
+        assert!(allowed("budget.daily_usd", &[]).is_some());
+        assert_eq!(allowed("agent.dynamic_specialists", &[]), None);
+        assert_eq!(allowed("x", &["a".into(), "b".into()]).as_deref(), Some("a, b"));
+    }
+
+    #[test]
+    fn names_that_the_owner_chooses_fit_their_place() {
+        assert!(matches("model.named.NAME.effort", "model.named.fast.effort"));
+        assert!(!matches("model.named.NAME.effort", "model.named.fast"));
+        assert!(!matches("model.provider", "model.providers"));
+    }
+}
