@@ -4,7 +4,7 @@
 import { Problem, exchange, request } from "../shared/api.js";
 import { button, iconButton, skeleton, themeSwitch } from "../shared/controls.js";
 import { confirmDialog } from "../shared/dialog.js";
-import { fill, make } from "../shared/dom.js";
+import { arrange, fill, make } from "../shared/dom.js";
 import { icon } from "../shared/icons.js";
 import { rowMenu } from "../shared/menu.js";
 import { removeShared } from "../shared/remove-shared.js";
@@ -28,6 +28,8 @@ const pinKey = "aethon.pinned";
 const words = texts.sidebar;
 
 /**
+ * @typedef {{element: HTMLElement, link: HTMLAnchorElement, options: HTMLElement, shows: string}} Row a row, and what it
+ *   shows
  * @typedef {{newChat: () => void, close: () => void, help: () => void, removed: (name: string) => void, listed: () =>
  *   void, denied: () => void}} SidebarActions
  */
@@ -61,6 +63,8 @@ export class Sidebar {
   #asked = 0;
   /** @type {Map<string, SessionFrame>} News since the list was requested last. */ #meanwhile = new Map();
   #isDrawPlanned = false;
+  /** @type {Map<string, Row>} The drawn rows by name. */ #rows = new Map();
+  /** @type {Map<string, HTMLElement>} The other drawn elements. */ #parts = new Map();
   #state = /** @type {"loading" | "ready" | "failed" | "off"} */ ("loading");
 
   /** @param {SidebarActions} actions */
@@ -282,60 +286,108 @@ export class Sidebar {
     const focused = /** @type {HTMLElement | null} */ (
       this.#list.contains(document.activeElement) ? document.activeElement : null
     );
-    const focusName = focused?.closest("li")?.dataset.name;
-    const wasOptions = focused?.tagName === "BUTTON";
     const groups = grouped(this.#sessions, this.#pinned, new Date());
-    fill(
-      this.#list,
-      this.#state === "failed" &&
+    const more =
+      this.#cursor &&
+      this.#kept("more", () =>
+        button({ label: words.more, look: "button-small button-quiet", press: () => void this.#more() }),
+      );
+    arrange(this.#list, [
+      ...[this.#noteFor(groups.length)].filter((note) => note !== null),
+      ...groups.flatMap(({ label, sessions }) => {
+        const list = this.#kept(`list:${label}`, () => make("ul", { role: "list" }));
+        arrange(
+          list,
+          sessions.map((session) => this.#row(session)),
+        );
+        return [this.#kept(`heading:${label}`, () => make("h2", {}, label)), list];
+      }),
+      ...(more ? [more] : []),
+    ]);
+    const shown = new Set(this.#sessions.map(nameOf));
+    for (const name of this.#rows.keys()) if (!shown.has(name)) this.#rows.delete(name);
+    // A row that moves to another group takes its focus along.
+    if (focused?.isConnected && document.activeElement !== focused) focused.focus();
+  }
+
+  /** An element that stays the same from one drawing to the next. @param {string} key @param {() => HTMLElement} build */
+  #kept(key, build) {
+    const element = this.#parts.get(key) ?? build();
+    this.#parts.set(key, element);
+    return element;
+  }
+
+  /** What stands in place of the list, or above it. @param {number} groups how many there are @returns {HTMLElement | null} */
+  #noteFor(groups) {
+    if (this.#state === "failed")
+      return this.#kept("failed", () =>
         make(
           "div",
           { class: "sidebar-note", role: "status" },
           words.failed,
           button({ label: texts.error.again, look: "button-small", press: () => void this.refresh() }),
         ),
-      this.#state === "off" && make("p", { class: "sidebar-note" }, words.historyOff),
-      this.#state === "ready" &&
-        groups.length === 0 &&
-        make("p", { class: "sidebar-note", role: "status" }, this.#query ? words.nothingFound : words.none),
-      ...groups.flatMap(({ label, sessions }) => [
-        make("h2", {}, label),
-        make("ul", { role: "list" }, ...sessions.map((session) => this.#row(session))),
-      ]),
-      this.#cursor && button({ label: words.more, look: "button-small button-quiet", press: () => void this.#more() }),
-    );
-    if (!focusName) return;
-    const row = [...this.#list.querySelectorAll("li")].find((item) => item.dataset.name === focusName);
-    /** @type {HTMLElement | null} */ (row?.querySelector(wasOptions ? "button" : "a") ?? null)?.focus();
+      );
+    if (this.#state === "off") return this.#kept("off", () => make("p", { class: "sidebar-note" }, words.historyOff));
+    if (groups > 0) return null;
+    const text = this.#query ? words.nothingFound : words.none;
+    return this.#kept(`none:${text}`, () => make("p", { class: "sidebar-note", role: "status" }, text));
   }
 
-  /** @param {Listed} session */
+  /**
+   * The row of a conversation. It stays the same element while news come, so that neither the focus nor a press is lost.
+   * @param {Listed} session
+   */
   #row(session) {
     const name = nameOf(session);
+    const row = this.#rows.get(name) ?? this.#newRow(name);
+    this.#rows.set(name, row);
     const title = titleOf(session);
     const isCurrent = name === this.#current;
-    const isPinned = this.#pinned.has(name);
     const isUnread = this.#isShownUnread(session);
-    const options = rowMenu(words.options(visibleText(title)), () => [
-      { label: isPinned ? texts.session.unpin : texts.session.pin, icon: "pin", press: () => this.#pin(name) },
-      { label: texts.session.rename, icon: "edit", press: () => void this.#rename(session) },
-      { label: texts.session.remove, icon: "trash", danger: true, press: () => void this.#remove(session) },
-    ]);
-    return make(
-      "li",
-      {
-        class: "session",
-        data: { name, ...(isCurrent ? { current: "" } : {}), ...(isUnread ? { unread: "" } : {}) },
-      },
-      make(
-        "a",
-        { href: hrefOf(name), "aria-current": isCurrent ? "page" : undefined, title: visibleText(title) },
-        make("span", { class: "session-title" }, ...visible(title)),
-        this.#mark(session),
-        timeElement(session.updated_at, "session-time"),
-      ),
-      options,
+    const shows = JSON.stringify([title, session.updated_at, session.waiting, session.busy, isUnread, isCurrent]);
+    if (row.shows === shows) return row.element;
+    row.shows = shows;
+    row.element.toggleAttribute("data-current", isCurrent);
+    row.element.toggleAttribute("data-unread", isUnread);
+    if (isCurrent) row.link.setAttribute("aria-current", "page");
+    else row.link.removeAttribute("aria-current");
+    row.link.title = visibleText(title);
+    for (const attribute of ["aria-label", "title"])
+      row.options.setAttribute(attribute, words.options(visibleText(title)));
+    fill(
+      row.link,
+      make("span", { class: "session-title" }, ...visible(title)),
+      this.#mark(session),
+      timeElement(session.updated_at, "session-time"),
     );
+    return row.element;
+  }
+
+  /** @param {string} name @returns {Row} */
+  #newRow(name) {
+    const session = () => this.#sessions.find((listed) => nameOf(listed) === name);
+    /** @param {(session: Listed) => void} act */
+    const withSession = (act) => () => {
+      const listed = session();
+      if (listed) act(listed);
+    };
+    const options = rowMenu("", () => [
+      {
+        label: this.#pinned.has(name) ? texts.session.unpin : texts.session.pin,
+        icon: "pin",
+        press: () => this.#pin(name),
+      },
+      { label: texts.session.rename, icon: "edit", press: withSession((listed) => void this.#rename(listed)) },
+      {
+        label: texts.session.remove,
+        icon: "trash",
+        danger: true,
+        press: withSession((listed) => void this.#remove(listed)),
+      },
+    ]);
+    const link = make("a", { href: hrefOf(name) });
+    return { element: make("li", { class: "session", data: { name } }, link, options), link, options, shows: "" };
   }
 
   /** @param {Listed} session */
@@ -428,7 +480,7 @@ export class Sidebar {
       toast(`${texts.session.removeFailed} ${/** @type {Error} */ (problem).message}`);
       return;
     }
-    this.#sessions = this.#sessions.filter((other) => other !== session);
+    this.#sessions = this.#sessions.filter((other) => other.session_id !== session.session_id);
     this.#titles.delete(nameOf(session));
     this.#draw();
     this.focusFirst();
