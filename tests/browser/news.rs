@@ -31,7 +31,10 @@ fn list_follows_a_conversation_of_another_device_and_tells_of_its_reply() {
     page.until("the title counts it", "/^\\(1\\) !say mine/.test(document.title)");
     page.until("a message tells of it", "/“!stream 60 40” has an answer/.test(one('.toasts').innerText)");
     page.browser.click_words("Open");
-    page.until("it is open", "location.hash === '#/other' && one('.reply .prose')?.innerText.includes('token60')");
+    page.until(
+        "it is open",
+        "location.hash === '#/other' && one('.reply .prose')?.innerText.includes('token60')",
+    );
     soon(&page, "it is read", &format!("!{}?.querySelector('.session-unread')", row("other")));
     page.until("nothing is counted", "!/^\\(/.test(document.title)");
     let is_read = || {
@@ -96,6 +99,9 @@ fn notifications_are_asked_for_by_a_press_only() {
     soon(&page, "it is unread", &format!("{}?.querySelector('.session-unread')", row("other")));
     assert!(page.browser.is("asked === 0"), "nothing was asked for");
     page.browser.click("[aria-label='Tell me when something happens elsewhere']");
-    page.until("it says why not", "asked === 1 && /does not allow notifications/.test(one('.toasts').innerText)");
+    page.until(
+        "it says why not",
+        "asked === 1 && /does not allow notifications/.test(one('.toasts').innerText)",
+    );
     assert!(page.browser.is("one('[aria-label^=\"Tell me when\"]').ariaPressed === 'false'"));
 }

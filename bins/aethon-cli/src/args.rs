@@ -282,6 +282,21 @@ pub(crate) enum SessionsCommand {
         #[arg(long)]
         json: bool,
     },
+    /// Find messages that contain all the words, newest first.
+    Search {
+        /// The words; each may be the beginning of a word.
+        #[arg(required = true)]
+        words: Vec<String>,
+        /// Only in this session.
+        #[arg(long, short, add = completion::sessions())]
+        session: Option<String>,
+        /// The number of messages to list.
+        #[arg(long, default_value_t = 20)]
+        limit: usize,
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
     /// Print a session's messages.
     Show {
         /// Its id, such as webchat:default.

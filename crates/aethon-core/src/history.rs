@@ -1,20 +1,109 @@
-//! Full-text search in the messages of a session.
+//! Full-text search in conversations, for models and for people.
 //!
 //! A model sees the newest part of a long conversation and a summary of the rest. The transcript keeps everything, and
-//! this finds passages in it. How words are matched and ranked is up to the storage.
+//! this finds passages in it. How words are matched and ranked is up to the storage. A person looks for a message in all
+//! conversations, and reads on from there.
 
 use async_trait::async_trait;
 use jiff::Timestamp;
+use serde::Serialize;
 
 use crate::error::Result;
 use crate::ids::{MessageId, SessionId, TurnId};
+use crate::message::{Message, Role};
 
 /// Searches the past of sessions.
 #[async_trait]
 pub trait History: Send + Sync {
     /// Returns the best matching passages of a session's live branch, best first. Messages that a retry or an edit has replaced
-    /// is not included.
+    /// are not included.
     async fn search(&self, session: &SessionId, query: HistoryQuery) -> Result<Vec<Passage>>;
+
+    /// Returns the messages of live branches that people and the assistant wrote and that contain all words, newest first. A word
+    /// of the query stands for the beginning of a word; case and accents do not matter.
+    async fn find(&self, query: MessageQuery) -> Result<MessageHits>;
+
+    /// Returns messages of the live branch after this one, oldest first, within the same limits as
+    /// [`messages`](crate::session::Transcripts::messages).
+    async fn messages_after(
+        &self,
+        session: &SessionId,
+        after: MessageId,
+        limit: usize,
+    ) -> Result<Vec<Message>>;
+}
+
+/// A history in which nothing is found, for a program that stores no conversations.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct NoHistory;
+
+#[async_trait]
+impl History for NoHistory {
+    async fn search(&self, _session: &SessionId, _query: HistoryQuery) -> Result<Vec<Passage>> {
+        Ok(Vec::new())
+    }
+
+    async fn find(&self, _query: MessageQuery) -> Result<MessageHits> {
+        Ok(MessageHits::default())
+    }
+
+    async fn messages_after(&self, _: &SessionId, _: MessageId, _: usize) -> Result<Vec<Message>> {
+        Ok(Vec::new())
+    }
+}
+
+/// A query for messages.
+#[derive(Debug, Clone)]
+pub struct MessageQuery {
+    /// The words, as typed.
+    pub words: String,
+    /// Only in this session.
+    pub session: Option<SessionId>,
+    /// Only older messages: where the previous page ended.
+    pub before: Option<MessageId>,
+    /// The most messages.
+    pub limit: usize,
+}
+
+/// A page of found messages.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct MessageHits {
+    /// The messages, newest first.
+    pub hits: Vec<MessageHit>,
+    /// Whether there are older ones.
+    pub has_more: bool,
+}
+
+/// A found message.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct MessageHit {
+    /// Its session.
+    pub session_id: SessionId,
+    /// The title of the session.
+    pub title: String,
+    /// The message.
+    pub message_id: MessageId,
+    /// The turn that it belongs to.
+    pub turn: Option<TurnId>,
+    /// Its author.
+    pub role: Role,
+    /// When it was created.
+    #[serde(serialize_with = "crate::time::serialize")]
+    pub created_at: Timestamp,
+    /// The text around the words, in pieces; together at most [`MAX_SNIPPET`] characters.
+    pub snippet: Vec<SnippetPart>,
+}
+
+/// The maximum length of a snippet, in characters.
+pub const MAX_SNIPPET: usize = 200;
+
+/// A piece of a snippet.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct SnippetPart {
+    /// The text.
+    pub text: String,
+    /// Whether it is one of the words looked for.
+    pub hit: bool,
 }
 
 /// A search query.

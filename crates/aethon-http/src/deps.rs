@@ -14,6 +14,7 @@ use aethon_core::channel::{Channels, Outbox};
 use aethon_core::clock::Clock;
 use aethon_core::event::EventBus;
 use aethon_core::feature::Features;
+use aethon_core::history::History;
 use aethon_core::import::SessionImport;
 use aethon_core::ledger::Ledger;
 use aethon_core::log::LogBook;
@@ -57,6 +58,8 @@ pub struct Chat {
     pub assistant: Arc<dyn Assistant>,
     /// Stored conversations.
     pub transcripts: Arc<dyn Transcripts>,
+    /// Search in them.
+    pub history: Arc<dyn History>,
     /// The pending approvals.
     pub approvals: PendingApprovals,
     /// The models that a conversation or a message may choose.

@@ -28,6 +28,7 @@ mod pairings;
 mod ready;
 mod recordings;
 mod scheduler;
+mod search;
 mod sessions;
 mod sign_ins;
 mod sign_out;
@@ -274,11 +275,13 @@ pub(crate) static ROUTES: &[Route] = &[
     api(Method::POST, "/api/sessions/recordings/{name}/resume/{n}", Takes::Nothing, async_handler!(recordings::resume),
         r#"["Recordings", "A new session that holds the state of a snapshot.", {"201": {"SessionNamed": {"session_id": "string"}}}]"#),
     api(Method::GET, "/api/sessions/{id}", Takes::Nothing, async_handler!(sessions::show),
-        r#"["Sessions", "A conversation with its newest messages.", {"200": "Conversation", "204": ""}, {"limit": "1-1000", "before": "string", "optional": "true|false"}]"#),
+        r#"["Sessions", "A conversation with its newest messages, or those before, after or around one.", {"200": "Conversation", "204": ""}, {"limit": "1-1000", "before": "string", "after": "string", "around": "string", "optional": "true|false"}]"#),
     api(Method::DELETE, "/api/sessions/{id}", Takes::Nothing, async_handler!(sessions::delete),
         r#"["Sessions", "Removes a conversation.", {"200": "SessionDone", "412": "ChangedProblem"}]"#),
     api(Method::PATCH, "/api/sessions/{id}", Json, async_handler!(sessions::patch),
         r#"["Sessions", "Changes the title and the settings of a conversation. Fields that are left out stay, null unsets one.", {"200": "Session", "412": "ChangedProblem"}, {}, {"SessionPatch": {"title?": "string", "model?": "string?", "effort?": "string?", "instructions?": "string?", "pinned?": "boolean", "archived?": "boolean", "folder?": "string?"}}]"#),
+    api(Method::GET, "/api/search", Takes::Nothing, async_handler!(search::search),
+        r#"["Sessions", "Messages in all conversations that contain all the words, newest first.", {"200": "FoundMessages"}, {"q": "string", "limit": "1-100", "cursor": "string", "session": "string"}]"#),
     api(Method::GET, "/api/models", Takes::Nothing, async_handler!(models::list),
         r#"["Sessions", "The models that a conversation or a message may choose.", {"200": "ModelList"}, {"q": "string", "limit": "1-2000"}]"#),
     api(Method::POST, "/api/sessions/{id}/reset", Takes::Nothing, async_handler!(sessions::reset),

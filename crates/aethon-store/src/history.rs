@@ -5,9 +5,10 @@
 //! transcript, however far the index has got; most of it is skipped without being decoded.
 
 use aethon_core::error::Result as CoreResult;
-use aethon_core::history::{History, HistoryQuery, Passage, PassageSource};
+use aethon_core::history::{History, HistoryQuery, MessageHits, MessageQuery, Passage, PassageSource};
 use aethon_core::ids::{MessageId, SessionId, TurnId};
-use aethon_core::message::Block;
+use aethon_core::message::{Block, Message};
+use aethon_core::session::MAX_PAGE_BYTES;
 use aethon_core::untrusted;
 use async_trait::async_trait;
 use rusqlite::params;
@@ -16,12 +17,14 @@ use crate::db::Sql;
 use crate::error::Error;
 use crate::history::query::{Query, Text};
 use crate::lenient;
-use crate::messages::blocks;
+use crate::messages::{self, PageLimits, blocks};
 use crate::sessions;
 use crate::store::Store;
 use crate::time::from_millis;
 
+mod found;
 mod query;
+mod snippet;
 
 /// The search tool itself; its earlier results are not a source.
 const OWN_TOOL: &str = "search_history";
@@ -34,6 +37,25 @@ impl History for Store {
     async fn search(&self, session: &SessionId, query: HistoryQuery) -> CoreResult<Vec<Passage>> {
         let session = session.clone();
         Ok(self.read(move |sql| search(sql, &session, &query)).await?)
+    }
+
+    async fn find(&self, query: MessageQuery) -> CoreResult<MessageHits> {
+        Ok(self.read(move |sql| found::page(sql, &query)).await?)
+    }
+
+    async fn messages_after(
+        &self,
+        session: &SessionId,
+        after: MessageId,
+        limit: usize,
+    ) -> CoreResult<Vec<Message>> {
+        let session = session.clone();
+        let read = move |sql: &Sql<'_>| {
+            let Some(key) = sessions::key(sql, session.as_str())? else { return Ok(Vec::new()) };
+            let limits = PageLimits { messages: limit, bytes: MAX_PAGE_BYTES };
+            messages::page_after(sql, key, after.0, limits)
+        };
+        Ok(self.read(read).await?)
     }
 }
 

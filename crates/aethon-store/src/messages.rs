@@ -147,6 +147,25 @@ pub(crate) fn page(
     Ok(messages)
 }
 
+const NEXT_PAGE: &str = live!("id > ?2 ORDER BY id LIMIT ?3");
+
+/// Returns the live messages after one, oldest first.
+pub(crate) fn page_after(
+    sql: &Sql<'_>,
+    session: i64,
+    after: i64,
+    limits: PageLimits,
+) -> Result<Vec<Message>, Error> {
+    let limit = i64::try_from(limits.messages).unwrap_or(i64::MAX);
+    let mut bytes = 0;
+    let read_some = |row: &Row<'_>| {
+        let is_first = bytes == 0;
+        bytes += lenient::text(row, 2)?.len();
+        if is_first || bytes <= limits.bytes { read(row).map(Some) } else { Ok(None) }
+    };
+    Ok(sql.take(NEXT_PAGE, params![session, after, limit], read_some)?)
+}
+
 /// Returns the newest live messages that a model sees, oldest first.
 pub(crate) fn window(sql: &Sql<'_>, session: i64, limit: usize) -> Result<Vec<Message>, Error> {
     let folded = sql.first(FOLDED, [session], |row| Ok((row.get(0)?, row.get(1)?)))?;
@@ -263,7 +282,7 @@ fn role_word(role: Role) -> &'static str {
     }
 }
 
-fn role_of(word: &str) -> Role {
+pub(crate) fn role_of(word: &str) -> Role {
     from_word(word).unwrap_or(Role::System)
 }
 

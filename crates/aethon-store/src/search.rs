@@ -14,6 +14,7 @@ use std::collections::BTreeSet;
 use rusqlite::params;
 use serde::Deserialize;
 use serde_json::value::RawValue;
+use unicode_normalization::UnicodeNormalization;
 
 use crate::db::Sql;
 use crate::error::Error;
@@ -28,13 +29,14 @@ const MAX_TEXT: usize = 64 * 1024;
 /// Maximum number of words taken from a query.
 const MAX_WORDS: usize = 12;
 
-const MARK: &str = "SELECT indexed_through FROM search_mark";
+/// Up to which message the index has got.
+pub(crate) const MARK: &str = "SELECT indexed_through FROM search_mark";
 
 /// The words of a query.
 pub(crate) struct Words {
     /// As typed, for titles and ids.
     typed: Vec<String>,
-    /// Runs of letters and digits in lower case, for messages.
+    /// Runs of letters and digits in lower case and without accents, for messages.
     runs: Vec<String>,
 }
 
@@ -43,7 +45,7 @@ impl Words {
     pub(crate) fn of(query: &str) -> Option<Self> {
         let typed: Vec<String> =
             query.split_whitespace().take(MAX_WORDS).map(str::to_ascii_lowercase).collect();
-        let runs = runs(query).take(MAX_WORDS).collect();
+        let runs = runs(query).take(MAX_WORDS).map(|run| bare(&run).into_owned()).collect();
         if typed.is_empty() { None } else { Some(Self { typed, runs }) }
     }
 
@@ -52,22 +54,29 @@ impl Words {
         self.typed.as_slice().into()
     }
 
-    fn for_index(&self) -> String {
+    /// The words that a message must contain; a word of the message may go on after it.
+    pub(crate) fn runs(&self) -> &[String] {
+        &self.runs
+    }
+
+    /// The query to the index.
+    pub(crate) fn for_index(&self) -> String {
         let terms: Vec<String> = self.runs.iter().map(|run| format!("\"{run}\"*")).collect();
         terms.join(" ")
     }
 
-    /// Returns a word that occurs verbatim in the JSON of a matching message, to skip most messages without parsing
-    /// them.
+    /// Returns a word that occurs verbatim in the JSON of a matching message that has no other letters than those of English, to
+    /// skip most messages without parsing them.
     fn plain(&self) -> &str {
         let plain = self.runs.iter().filter(|run| run.is_ascii());
         plain.max_by_key(|run| run.len()).map_or("", String::as_str)
     }
 
     /// Returns whether a text contains all words.
-    fn are_in(&self, text: &str) -> bool {
+    pub(crate) fn are_in(&self, text: &str) -> bool {
         let mut missing: Vec<&String> = self.runs.iter().collect();
         for run in runs(text) {
+            let run = bare(&run);
             missing.retain(|word| !run.starts_with(word.as_str()));
             if missing.is_empty() {
                 return true;
@@ -84,7 +93,7 @@ pub(crate) fn sessions(sql: &Sql<'_>, words: &Words) -> Result<BTreeSet<i64>, Er
         WHERE message_words MATCH ?1 AND messages.superseded_by IS NULL";
     const BEHIND: &str = "SELECT session_key, content FROM messages
         WHERE id > ?1 AND superseded_by IS NULL AND role IN ('user', 'assistant')
-        AND instr(lower(content), ?2) > 0";
+        AND (instr(lower(content), ?2) > 0 OR content GLOB '*[^ -~]*')";
     if words.runs.is_empty() {
         return Ok(BTreeSet::new());
     }
@@ -169,7 +178,7 @@ fn text_for_index(role: &str, content: &str) -> String {
 }
 
 /// Extracts the text of a message and of its files from its JSON.
-fn searchable(content: &str) -> String {
+pub(crate) fn searchable(content: &str) -> String {
     #[derive(Deserialize)]
     struct Piece<'a> {
         #[serde(rename = "type", borrow)]
@@ -238,6 +247,15 @@ pub(crate) fn runs(text: &str) -> impl Iterator<Item = String> {
     runs.into_iter()
 }
 
+/// Removes the accents of a word in lower case, as the index does.
+pub(crate) fn bare(word: &str) -> Cow<'_, str> {
+    if word.is_ascii() {
+        return word.into();
+    }
+    let is_accent = |c: &char| matches!(c, '\u{300}'..='\u{36f}');
+    word.nfd().filter(|c| !is_accent(c)).nfc().collect::<String>().into()
+}
+
 /// Returns whether a character is a word by itself, without spaces around it.
 pub(crate) fn is_whole_word(c: char) -> bool {
     matches!(c, '\u{2e80}'..='\u{9fff}' | '\u{ac00}'..='\u{d7af}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3ffff}')
@@ -270,6 +288,8 @@ mod tests {
         check("The quick brown fox", "qui FOX", true);
         check("The quick brown fox", "uick", false);
         check("Grüße aus Köln", "grüß köl", true);
+        check("Grüße aus Köln", "GRUẞ kol", true);
+        check("Cafe\u{301} in Zürich", "CAFÉ zuri", true);
         check("今日は東京へ", "東京", true);
         check("fox", "fox wolf", false);
     }

@@ -4,8 +4,8 @@ use aethon_core::error::Result as CoreResult;
 use aethon_core::ids::{MessageId, SessionId};
 use aethon_core::message::Message;
 use aethon_core::session::{
-    Clear, MAX_PAGE_BYTES, SessionKeeping, SessionPage, SessionPatch, SessionQuery, SessionSummary, Transcripts, TurnRecord,
-    title_of,
+    Clear, MAX_PAGE_BYTES, SessionKeeping, SessionPage, SessionPatch, SessionQuery, SessionSummary,
+    Transcripts, TurnRecord, title_of,
 };
 use aethon_core::version::Expected;
 use async_trait::async_trait;

@@ -14,6 +14,7 @@ use aethon_core::clock::Clock;
 use aethon_core::embed::Embedder;
 use aethon_core::event::EventBus;
 use aethon_core::feature::Feature;
+use aethon_core::history::MessageQuery;
 use aethon_core::ids::SessionId;
 use aethon_core::ledger::Ledger;
 use aethon_core::memory::Memory;
@@ -28,7 +29,7 @@ use aethon_core::surface::Unattended;
 use aethon_core::usage::UsageReport;
 use aethon_core::work::WorkBook;
 use aethon_http::deps::Chat;
-use aethon_http::json::{Export, Format};
+use aethon_http::json::{Export, Format, Place, Shown};
 use aethon_http::ws::Hub;
 use aethon_store::OpenMode;
 use aethon_tools::ToolSet;
@@ -304,10 +305,23 @@ impl Aethon {
         Ok(json!(aethon_http::json::list(&self.unwatched_chat(), query).await?))
     }
 
+    /// Returns the newest messages that contain all these words, in the form of `GET /api/search`.
+    pub async fn found_document(
+        &self,
+        words: &str,
+        session: Option<SessionId>,
+        limit: usize,
+    ) -> Result<Value> {
+        let query = MessageQuery { words: words.to_owned(), session, before: None, limit };
+        Ok(json!(aethon_http::json::found_messages(&*self.storage.history, query).await?))
+    }
+
     /// Returns a session and its newest messages in the form of `GET /api/sessions/{id}`, or `None` if it does not exist.
     pub async fn session_document(&self, id: &SessionId, limit: usize) -> Result<Option<Value>> {
-        let conversation = aethon_http::json::show(&self.unwatched_chat(), id, None, limit).await?;
-        Ok(conversation.map(|conversation| json!(conversation)))
+        match aethon_http::json::show(&self.unwatched_chat(), id, Place::End, limit).await? {
+            Shown::Conversation(conversation) => Ok(Some(json!(conversation))),
+            Shown::NoMessage | Shown::NoSession => Ok(None),
+        }
     }
 
     /// Returns a whole session in the form of `GET /api/sessions/{id}/export`, or `None` if it does not exist.
@@ -339,6 +353,7 @@ impl Aethon {
         Chat {
             assistant: self.assistant(),
             transcripts: self.transcripts(),
+            history: self.storage.history.clone(),
             approvals: self.approvals.clone(),
             choices: Arc::new(self.shared.choices.clone()),
             hub,

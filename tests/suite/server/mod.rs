@@ -13,6 +13,7 @@ mod plain_chat;
 mod reload;
 mod requests;
 mod responses;
+mod search;
 mod sessions;
 mod shutdown;
 mod sockets;

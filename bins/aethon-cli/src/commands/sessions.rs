@@ -1,4 +1,4 @@
-//! `sessions list|show|export|rm`: through the daemon if one runs, else on the database.
+//! `sessions list|search|show|export|rm`: through the daemon if one runs, else on the database.
 
 use std::process::ExitCode;
 
@@ -31,6 +31,11 @@ impl Sessions<'_> {
             SessionsCommand::List { query, limit, json } => {
                 let page = self.list(query.unwrap_or_default(), limit.clamp(1, 200)).await?;
                 if json { print_json(&page)? } else { print(&table(&page))? }
+            }
+            SessionsCommand::Search { words, session, limit, json } => {
+                let session = session.as_deref().map(parse).transpose()?;
+                let found = self.search(&words.join(" "), session, limit.clamp(1, 100)).await?;
+                if json { print_json(&found)? } else { print(&passages(&found))? }
             }
             SessionsCommand::Show { id, limit, json } => {
                 let session = self.show(&parse(&id)?, limit.clamp(1, 1000)).await?;
@@ -68,6 +73,17 @@ impl Sessions<'_> {
                 daemon.get(format!("/api/sessions?limit={limit}&q={}", encoded(&query))).await
             }
             Source::Here(aethon) => Ok(aethon.sessions_document(&query, limit).await?),
+        }
+    }
+
+    async fn search(&self, words: &str, session: Option<SessionId>, limit: usize) -> Result<Value> {
+        match self.0 {
+            Source::Daemon(daemon) => {
+                let session =
+                    session.map(|id| format!("&session={}", encoded(id.as_str()))).unwrap_or_default();
+                daemon.get(format!("/api/search?limit={limit}&q={}{session}", encoded(words))).await
+            }
+            Source::Here(aethon) => Ok(aethon.found_document(words, session, limit).await?),
         }
     }
 
@@ -130,6 +146,22 @@ fn table(page: &Value) -> String {
         ));
     }
     if out.is_empty() { "no sessions yet\n".to_owned() } else { out }
+}
+
+/// Formats found messages, the words between asterisks.
+fn passages(found: &Value) -> String {
+    let mut out = String::new();
+    for hit in found["hits"].as_array().into_iter().flatten() {
+        let text = |key: &str| aethon::core::visible::readable(hit[key].as_str().unwrap_or_default());
+        let when: String = text("created_at").replace('T', " ").chars().take(16).collect();
+        let parts = hit["snippet"].as_array().into_iter().flatten().map(|part| {
+            let text = aethon::core::visible::readable(part["text"].as_str().unwrap_or_default());
+            if part["hit"] == true { format!("*{text}*") } else { text }
+        });
+        let snippet: String = parts.collect();
+        out.push_str(&format!("{when}  {}  {}\n    {snippet}\n", text("session_id"), text("title")));
+    }
+    if out.is_empty() { "no message contains all these words\n".to_owned() } else { out }
 }
 
 /// Formats a session as Markdown, without characters that could control a terminal.

@@ -3,7 +3,9 @@
 //! The API returns them, and the terminal prints the same ones when no daemon runs.
 
 use aethon_core::error::{Error, Result};
+use aethon_core::history::{History, MessageHit, MessageQuery};
 use aethon_core::ids::{MessageId, SessionId, TurnId};
+use aethon_core::message::Message as StoredMessage;
 use aethon_core::session::{SessionQuery, SessionSummary, TurnPhase, TurnRecord};
 use serde::Serialize;
 
@@ -44,6 +46,8 @@ pub struct Conversation {
     pub messages: Vec<Message>,
     /// Whether there are older messages.
     pub has_more: bool,
+    /// Whether there are newer messages.
+    pub has_newer: bool,
     /// The last live frame that the messages reflect.
     pub seq: u64,
     /// Messages that were sent and have no answer yet.
@@ -88,17 +92,86 @@ pub async fn list(chat: &Chat, query: SessionQuery) -> Result<Page> {
     })
 }
 
-/// Returns the newest messages of a session, or those before a given one. Returns `None` if there is no such session.
-pub async fn show(
+/// Messages that contain the words looked for.
+#[derive(Debug, Serialize)]
+pub struct FoundMessages {
+    /// The messages, newest first.
+    pub hits: Vec<MessageHit>,
+    /// Where the next page begins, if there is one: the id of the last message.
+    pub next_cursor: Option<String>,
+}
+
+/// Finds messages by their words.
+pub async fn found_messages(history: &dyn History, query: MessageQuery) -> Result<FoundMessages> {
+    let found = history.find(query).await?;
+    let last = found.hits.last().filter(|_| found.has_more);
+    Ok(FoundMessages { next_cursor: last.map(|hit| hit.message_id.0.to_string()), hits: found.hits })
+}
+
+/// Which messages of a conversation a page has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Place {
+    /// The newest ones.
+    End,
+    /// The ones before a message.
+    Before(MessageId),
+    /// The ones after a message.
+    After(MessageId),
+    /// A message, with as many before it as after it.
+    Around(MessageId),
+}
+
+/// Messages of a conversation, oldest first, and whether there are others around them.
+struct Stretch {
+    messages: Vec<StoredMessage>,
+    has_more: bool,
+    has_newer: bool,
+}
+
+/// Reads a page of messages; `None` if the message that it is to be around is not in the conversation.
+async fn stretch(chat: &Chat, id: &SessionId, place: Place, limit: usize) -> Result<Option<Stretch>> {
+    let older = async |before, limit| older(chat, id, before, limit).await;
+    let newer = async |after, limit| newer(chat, id, after, limit).await;
+    let is_there = async |after| Ok::<_, Error>(!newer(after, 1).await?.0.is_empty());
+    let (messages, has_more, has_newer) = match place {
+        Place::End => {
+            let (messages, has_more) = older(None, limit).await?;
+            (messages, has_more, false)
+        }
+        Place::Before(before) => {
+            let (messages, has_more) = older(Some(before), limit).await?;
+            let has_newer = is_there(MessageId(before.0.saturating_sub(1))).await?;
+            (messages, has_more, has_newer)
+        }
+        Place::After(after) => {
+            let (messages, has_newer) = newer(after, limit).await?;
+            let has_more = !older(Some(MessageId(after.0.saturating_add(1))), 1).await?.0.is_empty();
+            (messages, has_more, has_newer)
+        }
+        Place::Around(message) => {
+            let with_it = MessageId(message.0.saturating_add(1));
+            let (mut messages, has_more) = older(Some(with_it), (limit / 2).max(1)).await?;
+            if messages.last().is_none_or(|last| last.id != message) {
+                return Ok(None);
+            }
+            let (after, has_newer) = match limit.saturating_sub(messages.len()) {
+                0 => (Vec::new(), is_there(message).await?),
+                left => newer(message, left).await?,
+            };
+            messages.extend(after);
+            (messages, has_more, has_newer)
+        }
+    };
+    Ok(Some(Stretch { messages, has_more, has_newer }))
+}
+
+/// Reads the newest messages before one, and whether there are more.
+async fn older(
     chat: &Chat,
     id: &SessionId,
     before: Option<MessageId>,
     limit: usize,
-) -> Result<Option<Conversation>> {
-    let Some(summary) = chat.transcripts.session(id).await? else { return Ok(None) };
-    // Read before the messages: a frame that arrives in between is then sent twice rather than lost.
-    let seq = chat.hub.stored_seq(id);
-    let pending = chat.transcripts.pending(id).await?;
+) -> Result<(Vec<StoredMessage>, bool)> {
     let mut messages = chat.transcripts.messages(id, before, limit.saturating_add(1)).await?;
     let has_more = match messages.first() {
         Some(_) if messages.len() > limit => {
@@ -109,6 +182,48 @@ pub async fn show(
         Some(first) => !chat.transcripts.messages(id, Some(first.id), 1).await?.is_empty(),
         None => false,
     };
+    Ok((messages, has_more))
+}
+
+/// Reads the oldest messages after one, and whether there are more.
+async fn newer(
+    chat: &Chat,
+    id: &SessionId,
+    after: MessageId,
+    limit: usize,
+) -> Result<(Vec<StoredMessage>, bool)> {
+    let mut messages = chat.history.messages_after(id, after, limit.saturating_add(1)).await?;
+    let has_newer = match messages.last() {
+        Some(_) if messages.len() > limit => {
+            messages.pop();
+            true
+        }
+        Some(last) => !chat.history.messages_after(id, last.id, 1).await?.is_empty(),
+        None => false,
+    };
+    Ok((messages, has_newer))
+}
+
+/// The answer to a request for a conversation.
+#[derive(Debug)]
+pub enum Shown {
+    /// The messages asked for.
+    Conversation(Box<Conversation>),
+    /// The conversation does not have the message that the others were to be around.
+    NoMessage,
+    /// There is no such conversation.
+    NoSession,
+}
+
+/// Returns messages of a session.
+pub async fn show(chat: &Chat, id: &SessionId, place: Place, limit: usize) -> Result<Shown> {
+    let Some(summary) = chat.transcripts.session(id).await? else { return Ok(Shown::NoSession) };
+    // Read before the messages: a frame that arrives in between is then sent twice rather than lost.
+    let seq = chat.hub.stored_seq(id);
+    let pending = chat.transcripts.pending(id).await?;
+    let Some(Stretch { messages, has_more, has_newer }) = stretch(chat, id, place, limit).await? else {
+        return Ok(Shown::NoMessage);
+    };
     let session = Listed::new(chat, summary);
     // Rendering a long transcript takes a while and must not block the other connections on this thread.
     let render = move || messages.into_iter().map(|message| Message::new(message, Rendering::Html)).collect();
@@ -116,5 +231,5 @@ pub async fn show(
     let messages =
         messages.map_err(|error| Error::internal("the transcript could not be rendered").because(error))?;
     let pending = pending.into_iter().map(Pending::from).collect();
-    Ok(Some(Conversation { session, messages, has_more, seq, pending }))
+    Ok(Shown::Conversation(Box::new(Conversation { session, messages, has_more, has_newer, seq, pending })))
 }

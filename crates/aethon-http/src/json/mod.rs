@@ -15,7 +15,7 @@ mod message;
 mod recordings;
 mod sops;
 
-pub use conversation::{Conversation, Listed, Page, list, show};
+pub use conversation::{Conversation, FoundMessages, Listed, Page, Place, Shown, found_messages, list, show};
 pub use deliveries::Deliveries;
 pub use export::{Export, Format};
 pub use jobs::{Jobs, ListedJob};

@@ -7,12 +7,13 @@ use aethon_core::ids::{MessageId, SessionId};
 use aethon_core::model::Effort;
 use aethon_core::session::{Clear, SessionPatch, SessionQuery};
 use aethon_core::version::Expected;
+use http::StatusCode;
 use serde::Serialize;
 
 use crate::deps::{Activity, Chat};
 use crate::error::Problem;
 use crate::fields::Fields;
-use crate::json::{self, Listed};
+use crate::json::{self, Listed, Place, Shown};
 use crate::precondition::{self, Present};
 use crate::request::Request;
 use crate::response::{self, HandlerResult};
@@ -46,27 +47,41 @@ pub(super) async fn list(chat: Chat, request: Request) -> HandlerResult {
     response::json(&page)
 }
 
-/// `GET /api/sessions/{id}?limit&before&optional`: messages oldest first, either the newest ones or those before a
-/// message. With `optional=true`, a missing session is 204 instead of 404, because browsers log a 404 as an error,
+/// `GET /api/sessions/{id}?limit&before&after&around&optional`: messages oldest first, either the newest ones or those before,
+/// after or around a message. With `optional=true`, a missing session is 204 instead of 404, because browsers log a 404 as an error,
 /// and a page may well ask for a conversation that has no messages yet.
 pub(super) async fn show(chat: Chat, request: Request) -> HandlerResult {
     let id = session_id(&request)?;
     let limit = request.number("limit", 100, 1..=1000)?;
-    let before = match request.query("before") {
-        None => None,
-        Some(text) => Some(
-            text.parse()
-                .ok()
-                .filter(|id| *id > 0)
-                .map(MessageId)
-                .ok_or_else(|| Problem::invalid("before", "must be the id of a message"))?,
-        ),
-    };
+    let place = place(&request)?;
     let is_optional = request.flag("optional")?;
-    match json::show(&chat, &id, before, limit).await? {
-        Some(session) => precondition::json(&session, &session.session.summary.version()),
-        None if is_optional => Ok(response::no_content()),
-        None => Err(no_such_session()),
+    match json::show(&chat, &id, place, limit).await? {
+        Shown::Conversation(session) => precondition::json(&session, &session.session.summary.version()),
+        Shown::NoMessage => Err(Problem::new(
+            StatusCode::NOT_FOUND,
+            "no_such_message",
+            "the conversation has no such message any more",
+        )),
+        Shown::NoSession if is_optional => Ok(response::no_content()),
+        Shown::NoSession => Err(no_such_session()),
+    }
+}
+
+/// Which messages the request asks for.
+fn place(request: &Request) -> Result<Place, Problem> {
+    let message = |name: &'static str| {
+        let id = request.query(name).map(|text| text.parse().ok().filter(|id| *id > 0).map(MessageId));
+        id.map(|id| id.ok_or_else(|| Problem::invalid(name, "must be the id of a message"))).transpose()
+    };
+    match (message("before")?, message("after")?, message("around")?) {
+        (None, None, None) => Ok(Place::End),
+        (Some(before), None, None) => Ok(Place::Before(before)),
+        (None, Some(after), None) => Ok(Place::After(after)),
+        (None, None, Some(message)) => Ok(Place::Around(message)),
+        _ => Err(Problem::invalid(
+            "around",
+            "cannot be combined with before or after, nor those with each other",
+        )),
     }
 }
 

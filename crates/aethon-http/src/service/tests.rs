@@ -68,6 +68,7 @@ impl TestApp {
             chat: Chat {
                 assistant: assistant.clone(),
                 transcripts: assistant.transcripts.clone(),
+                history: Arc::new(aethon_core::history::NoHistory),
                 approvals: PendingApprovals::default(),
                 choices: Arc::new(aethon_core::model_choice::NoChoices),
                 hub,

@@ -41,6 +41,7 @@ pub(crate) fn deps(assistant: &Arc<FakeAssistant>, shutdown: aethon_core::shutdo
         chat: Chat {
             assistant: assistant.clone(),
             transcripts: assistant.transcripts.clone(),
+            history: Arc::new(aethon_core::history::NoHistory),
             approvals: PendingApprovals::default(),
             choices: Arc::new(aethon_core::model_choice::NoChoices),
             hub,

@@ -60,6 +60,7 @@ impl Stage {
             chat: Chat {
                 assistant: Arc::clone(&assistant) as _,
                 transcripts: Arc::new(Nothing),
+                history: Arc::new(aethon_core::history::NoHistory),
                 approvals: desk,
                 choices: Arc::new(aethon_core::model_choice::NoChoices),
                 hub: Arc::clone(&hub),

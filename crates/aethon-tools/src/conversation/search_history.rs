@@ -123,8 +123,9 @@ mod tests {
     use std::sync::Mutex;
 
     use aethon_core::error::{Error, Result};
+    use aethon_core::history::{MessageHits, MessageQuery};
     use aethon_core::ids::{MessageId, SessionId, TurnId};
-    use aethon_core::message::Inbound;
+    use aethon_core::message::{Inbound, Message};
     use aethon_core::surface::Unattended;
     use aethon_core::turn::TurnContext;
     use jiff::Timestamp;
@@ -143,6 +144,14 @@ mod tests {
             let found = self.passages.iter().take(query.limit).cloned().collect();
             self.asked.lock().unwrap().push(query);
             if self.fails { Err(Error::internal("no")) } else { Ok(found) }
+        }
+
+        async fn find(&self, _query: MessageQuery) -> Result<MessageHits> {
+            unreachable!("only people look for messages")
+        }
+
+        async fn messages_after(&self, _: &SessionId, _: MessageId, _: usize) -> Result<Vec<Message>> {
+            unreachable!("only people read on")
         }
     }
 

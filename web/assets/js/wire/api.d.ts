@@ -218,6 +218,7 @@ export interface Conversation {
   channel: string;
   created_at: string;
   has_more: boolean;
+  has_newer: boolean;
   message_count: number;
   messages: Message[];
   pending: PendingTurn[];
@@ -281,6 +282,21 @@ export interface Features {
 export interface FieldFault {
   field: string;
   message: string;
+}
+
+export interface FoundMessage {
+  created_at: string;
+  message_id: string;
+  role: "user" | "assistant" | "system" | "tool";
+  session_id: string;
+  snippet: SnippetPart[];
+  title: string;
+  turn: string | null;
+}
+
+export interface FoundMessages {
+  hits: FoundMessage[];
+  next_cursor: string | null;
 }
 
 export interface Grant {
@@ -695,6 +711,11 @@ export interface SnapshotState {
 
 export interface Snapshots {
   snapshots: Snapshot[];
+}
+
+export interface SnippetPart {
+  hit: boolean;
+  text: string;
 }
 
 export interface Sop {

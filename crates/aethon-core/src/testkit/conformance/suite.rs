@@ -101,6 +101,8 @@ list! { $
     }
     lookups {
         a_passage_of_the_session_is_found_again,
+        a_message_is_found_in_all_conversations_newest_first,
+        messages_after_one_are_read_on,
         what_was_learnt_last_about_a_model_counts,
     }
     ledger {

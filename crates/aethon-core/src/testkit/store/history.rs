@@ -6,8 +6,10 @@ use async_trait::async_trait;
 
 use super::MemoryStore;
 use crate::error::Result;
-use crate::history::{History, HistoryQuery, Passage, PassageSource};
-use crate::ids::SessionId;
+use crate::history::{
+    History, HistoryQuery, MessageHit, MessageHits, MessageQuery, Passage, PassageSource, SnippetPart,
+};
+use crate::ids::{MessageId, SessionId};
 use crate::message::{Block, Message, Role};
 
 #[async_trait]
@@ -33,6 +35,68 @@ impl History for MemoryStore {
         found.sort_by_key(|(matches, passage)| Reverse((*matches, passage.message)));
         Ok(found.into_iter().take(query.limit).map(|(_, passage)| passage).collect())
     }
+
+    async fn find(&self, query: MessageQuery) -> Result<MessageHits> {
+        let tables = self.enter("find")?;
+        let words: Vec<String> = plain(&query.words).split_whitespace().map(str::to_owned).collect();
+        let is_wanted = |id: &SessionId| query.session.as_ref().is_none_or(|wanted| wanted == id);
+        let is_older = |message: &Message| query.before.is_none_or(|before| message.id < before);
+        let is_match = |message: &Message| {
+            let text = plain(&message.text());
+            let has = |word: &String| text.split_whitespace().any(|other| other.starts_with(word.as_str()));
+            matches!(message.role, Role::User | Role::Assistant) && words.iter().all(has)
+        };
+        let sessions = tables.sessions.iter().filter(|(id, _)| is_wanted(id) && !words.is_empty());
+        let mut hits: Vec<MessageHit> = sessions
+            .flat_map(|(id, session)| session.messages.iter().map(move |message| (id, session, message)))
+            .filter(|(_, _, message)| is_older(message) && is_match(message))
+            .map(|(id, session, message)| MessageHit {
+                session_id: id.clone(),
+                title: session.title.clone(),
+                message_id: message.id,
+                turn: message.turn.clone(),
+                role: message.role,
+                created_at: message.created_at,
+                snippet: marked(&message.text(), &words),
+            })
+            .collect();
+        hits.sort_by_key(|hit| Reverse(hit.message_id));
+        let has_more = hits.len() > query.limit;
+        hits.truncate(query.limit);
+        Ok(MessageHits { hits, has_more })
+    }
+
+    async fn messages_after(
+        &self,
+        session: &SessionId,
+        after: MessageId,
+        limit: usize,
+    ) -> Result<Vec<Message>> {
+        let tables = self.enter("messages_after")?;
+        let messages = tables.sessions.get(session).map(|session| session.messages.as_slice());
+        let newer = messages.unwrap_or_default().iter().filter(|message| message.id > after);
+        Ok(newer.take(limit).cloned().collect())
+    }
+}
+
+/// A text in lower case without the usual accents, its words between blanks.
+fn plain(text: &str) -> String {
+    let bare = |c: char| match c {
+        'é' | 'è' | 'ê' => 'e',
+        'ü' => 'u',
+        'ö' => 'o',
+        'ä' => 'a',
+        c if c.is_alphanumeric() => c,
+        _ => ' ',
+    };
+    text.to_lowercase().chars().map(bare).collect()
+}
+
+/// The words of a text, with those marked that begin with one of the words looked for.
+fn marked(text: &str, words: &[String]) -> Vec<SnippetPart> {
+    let is_hit = |piece: &str| words.iter().any(|word| plain(piece).trim().starts_with(word.as_str()));
+    let pieces = text.split_inclusive(' ');
+    pieces.map(|piece| SnippetPart { text: piece.to_owned(), hit: is_hit(piece) }).collect()
 }
 
 fn passage(message: &Message, block: &Block, chars: usize) -> Option<Passage> {

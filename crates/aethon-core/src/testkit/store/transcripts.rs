@@ -8,8 +8,8 @@ use crate::error::Result;
 use crate::ids::{MessageId, SessionId};
 use crate::message::{Message, Role};
 use crate::session::{
-    Clear, MAX_PAGE_BYTES, SessionKeeping, SessionPage, SessionPatch, SessionQuery, SessionSummary, Transcripts,
-    TurnPhase, TurnRecord,
+    Clear, MAX_PAGE_BYTES, SessionKeeping, SessionPage, SessionPatch, SessionQuery, SessionSummary,
+    Transcripts, TurnPhase, TurnRecord,
 };
 use crate::version::Expected;
 
