@@ -27,6 +27,7 @@ mod hostile_text;
 mod keyboard;
 mod layout;
 mod long_conversation;
+mod news;
 mod page;
 mod page_weight;
 mod panel_outages;

@@ -59,6 +59,7 @@ pub mod schedule;
 pub mod secret;
 pub mod service;
 pub mod session;
+mod session_keeping;
 mod session_settings;
 pub mod shaping;
 pub mod share;

@@ -21,7 +21,7 @@ use crate::replay::UsedSignatures;
 use crate::response::RequestIds;
 use crate::rules::{Rules, WebhookRules};
 use crate::traffic::Traffic;
-use crate::ws::Feed;
+use crate::ws::{Feed, Watchlist};
 
 /// The application.
 pub struct App {
@@ -48,6 +48,8 @@ pub struct App {
     pub(crate) traffic: Arc<Traffic>,
     /// Live events for the open dashboards.
     pub(crate) feed: Feed,
+    /// The conversations that changed, for the sockets that watch the list.
+    pub(crate) watchlist: Watchlist,
     /// Generates the ids of responses.
     pub(crate) request_ids: RequestIds,
     /// Version, start time and mode of the program.
@@ -82,6 +84,7 @@ impl App {
             waiting_strangers: Shares::of(Share::of_count(options.limits.max_connections)),
             traffic: Arc::default(),
             feed: Feed::default(),
+            watchlist: Watchlist::default(),
             request_ids: RequestIds::new(),
             about: About { version: options.version, started: Instant::now(), is_demo: options.demo },
             options,

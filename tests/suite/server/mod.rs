@@ -23,3 +23,4 @@ mod stop_turn;
 mod telemetry;
 mod unix_socket;
 mod uploads;
+mod watch;

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use aethon_core::approval::{Answer, AnswerError, Decision};
 use aethon_core::assistant::Submitted;
+use aethon_core::event::{Event, EventBus, SessionChange};
 use aethon_core::ids::{SessionId, TurnId, unique};
 use aethon_core::message::Attachment;
 use aethon_core::message::{Dedupe, Inbound};
@@ -16,12 +17,14 @@ use aethon_core::surface::Surface;
 use tokio::sync::Notify;
 
 use super::attachments::{self, Attached};
-use super::frames::{self, ApprovalAnswer, Body, Branch, Message, Refusal, Request, Resume, Stop};
+use super::frames::{self, ApprovalAnswer, Body, Branch, Message, Read, Refusal, Request, Resume, Stop};
 use super::log::Batch;
 use super::room::Room;
 use super::socket::{Close, Received, Socket, Unwritable};
 use super::turn_surface::TurnSurface;
+use super::watchlist::{Watch, Watchlist};
 use super::webchat::session_named;
+use crate::app::App;
 use crate::deps::{Chat, Runtime};
 use crate::error::STORAGE_UNAVAILABLE;
 
@@ -33,19 +36,15 @@ const MAX_SUBSCRIPTIONS: usize = 64;
 const MAX_ID: usize = 200;
 
 /// Runs until the connection ends. Returns a close code if it is still open.
-pub(super) async fn run(
-    chat: &Chat,
-    runtime: &Runtime,
-    version: &str,
-    socket: &mut Socket,
-    session: SessionId,
-) -> Option<Close> {
+pub(super) async fn run(app: &App, socket: &mut Socket, session: SessionId) -> Option<Close> {
+    let (chat, runtime) = (&app.deps.chat, &app.deps.runtime);
     let wake = Arc::new(Notify::new());
     let subscription = Subscription::take(chat.hub.room(&session), &wake);
-    let ready = frames::ready(session.name(), version);
+    let ready = frames::ready(session.name(), app.about.version);
     let mut connection = ChatConnection {
         chat,
         runtime,
+        news: News { list: &app.watchlist, bus: &app.deps.activity.bus, watch: None },
         home: session,
         wake,
         subscriptions: vec![subscription],
@@ -86,9 +85,18 @@ impl Drop for Subscription {
     }
 }
 
+/// News of conversations, for a socket that watches them.
+struct News<'a> {
+    list: &'a Watchlist,
+    bus: &'a EventBus,
+    /// The place in the list, once the client watches it.
+    watch: Option<Watch>,
+}
+
 struct ChatConnection<'a> {
     chat: &'a Chat,
     runtime: &'a Runtime,
+    news: News<'a>,
     home: SessionId,
     wake: Arc<Notify>,
     subscriptions: Vec<Subscription>,
@@ -157,6 +165,13 @@ impl ChatConnection<'_> {
                 socket.send(frames::resumed(session, subscription.reached)).await?;
             }
         }
+        while let Some(watch) = &mut self.news.watch {
+            match watch.next() {
+                None => return Ok(Some(Close::TOO_SLOW)),
+                Some(frames) if frames.is_empty() => break,
+                Some(frames) => socket.send_all(frames).await?,
+            }
+        }
         Ok(None)
     }
 
@@ -183,9 +198,31 @@ impl ChatConnection<'_> {
             Request::Stop(stop) => self.stop(stop).await,
             Request::Approval(answer) => self.decide(answer).await,
             Request::Resume(resume) => self.resume(&resume),
+            Request::Watch => {
+                self.watch();
+                Ok(())
+            }
+            Request::Read(read) => self.read(read).await,
             Request::Retry(branch) => self.branch(branch, false).await,
             Request::Edit(branch) => self.branch(branch, true).await,
         }
+    }
+
+    /// Sends news of all conversations from now on.
+    fn watch(&mut self) {
+        let News { list, bus, watch } = &mut self.news;
+        watch.get_or_insert_with(|| list.watch(self.chat, bus, &self.wake));
+    }
+
+    /// Notes that a person has seen a conversation, so that no device shows it as unread.
+    async fn read(&self, read: Read) -> Result<(), Refusal> {
+        let session = self.named_or_home(read.session.as_deref())?;
+        let was_unread =
+            self.chat.transcripts.mark_read(&session).await.map_err(|error| Refusal::of(&error))?;
+        if was_unread {
+            self.news.bus.publish(|| Event::Session { session, change: SessionChange::Updated });
+        }
+        Ok(())
     }
 
     /// Decides an approval. The approval prompt limits how long checking changed arguments takes.

@@ -309,6 +309,10 @@ pub(super) enum Request {
     Approval(ApprovalAnswer),
     /// Replay the frames after a given one.
     Resume(Resume),
+    /// Tell of every conversation that changes.
+    Watch,
+    /// A person has seen this conversation.
+    Read(Read),
     /// Answer a turn's message again.
     Retry(Branch),
     /// Replace the text of a turn's message.
@@ -373,6 +377,13 @@ pub(super) struct Resume {
     pub(super) after: u64,
 }
 
+/// What a person has seen.
+#[derive(Debug, Deserialize)]
+pub(super) struct Read {
+    #[serde(default)]
+    pub(super) session: Option<String>,
+}
+
 /// A retry, or an edit with its text.
 #[derive(Debug, Deserialize)]
 pub(super) struct Branch {
@@ -418,10 +429,12 @@ impl Request {
             Some("stop") => serde_json::from_str(text).map(Self::Stop),
             Some("approval") => serde_json::from_str(text).map(Self::Approval),
             Some("resume") => serde_json::from_str(text).map(Self::Resume),
+            Some("watch") => Ok(Self::Watch),
+            Some("read") => serde_json::from_str(text).map(Self::Read),
             Some("retry") => serde_json::from_str(text).map(Self::Retry),
             Some("edit") => serde_json::from_str(text).map(Self::Edit),
             Some(_) => {
-                let known = "message, stop, approval, resume, retry and edit";
+                let known = "message, stop, approval, resume, watch, read, retry and edit";
                 return Err(Refusal::new(
                     "unknown_type",
                     format!("That type is not known. Known are {known}."),
@@ -466,6 +479,7 @@ mod tests {
         check(r#"{"type":"resume","session":"a"}"#, "bad_frame");
         check(r#"{"type":"approval","id":"a","decision":"maybe"}"#, "bad_frame");
         check(r#"{"type":"approval","id":"a","decision":"approve","scope":"ever"}"#, "bad_frame");
+        check(r#"{"type":"read","session":7}"#, "bad_frame");
         check(r#"{"type":"retry"}"#, "bad_frame");
         check(r#"{"type":"message","id":"a","text":"x","attachments":[{}]}"#, "bad_frame");
         for effort in [r#""much""#, r#""HIGH""#, r#""""#, "3", "true", "[]"] {
@@ -511,7 +525,9 @@ mod tests {
         );
     }
 
-    const FRAMES: [&str; 6] = [
+    const FRAMES: [&str; 8] = [
+        r#"{"type":"watch"}"#,
+        r#"{"type":"read","session":"a"}"#,
         r#"{"type":"message","id":"m1","text":"hello","session":"a","attachments":[{"name":"a.png","mime":"image/png","data":"iVBO"}]}"#,
         r#"{"type":"stop","turn":"0198"}"#,
         r#"{"type":"approval","id":"x","decision":"approve","scope":"session"}"#,

@@ -15,7 +15,7 @@ use aethon_core::model::{Capabilities, ModelError, ModelProvider, ModelRequest, 
 use aethon_core::secret::Secret;
 use aethon_core::service::ConfigView;
 use aethon_core::session::{
-    Clear, SessionPage, SessionPatch, SessionQuery, SessionSummary, Transcripts, TurnRecord,
+    Clear, SessionKeeping, SessionPage, SessionPatch, SessionQuery, SessionSummary, Transcripts, TurnRecord,
 };
 use aethon_core::shutdown::ShutdownTrigger;
 use aethon_core::storage::StorageHealth;
@@ -122,6 +122,13 @@ impl Stage {
 
 /// Storage, configuration and model, of which the sockets need nothing.
 struct Nothing;
+
+#[async_trait]
+impl SessionKeeping for Nothing {
+    async fn mark_read(&self, _id: &SessionId) -> Result<bool> {
+        Ok(false)
+    }
+}
 
 #[async_trait]
 impl Transcripts for Nothing {

@@ -32,6 +32,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0017_work.sql"),
     include_str!("migrations/0018_log_link.sql"),
     include_str!("migrations/0019_session_settings.sql"),
+    include_str!("migrations/0020_read_marks.sql"),
 ];
 
 /// The schema version that this program writes.

@@ -2,7 +2,10 @@
 
 import { texts } from "../texts.js";
 
-/** @typedef {{session_id: string, channel: string, title?: string | null, updated_at: string, busy?: boolean}} Listed */
+/**
+ * @typedef {{session_id: string, channel: string, title?: string | null, updated_at: string, busy?: boolean,
+ *   waiting?: number, unread?: boolean}} Listed
+ */
 
 /**
  * @param {Listed[]} sessions newest first within each group

@@ -20,7 +20,7 @@ import { turnSequence, oldestFirst } from "./turn.js";
 /**
  * @typedef {{changed: () => void, link: (link: Link) => void, loaded: () => void, failed: (problem: Problem) => void,
  *   accepted: () => void, onFrame: (turn: Turn, frame: any) => void, onNotice: (text: string) => void,
- *   hasTranscripts: () => boolean}} Watcher
+ *   hasTranscripts: () => boolean, watching: () => void, news: (frame: any) => void}} Watcher
  */
 
 const page = 60;
@@ -42,6 +42,7 @@ export class Session {
   #gapAt = 0;
   /** What to do once the server has replayed what was missed. @type {(() => void) | null} */ #whenResumed = null;
   /** How many requests to resume wait for their answer on this connection. */ #resumes = 0;
+  /** Whether this connection has not been confirmed yet to bring news of all conversations. */ #watchesAnew = false;
   /** The turn to stop as soon as the server is reachable. */ #toStop = "";
   /** @type {Map<string, {turn: string, text: string}>} Unacknowledged edits by the id of the request. */ #edits = new Map();
   /** @type {Map<string, number>} Messages that the server could not store, and when it said that. */ #held = new Map();
@@ -73,6 +74,11 @@ export class Session {
 
   retryNow() {
     this.#socket.retryNow();
+  }
+
+  /** Tells the server that a person has seen the conversation. @returns {boolean} whether it could be sent */
+  markRead() {
+    return this.#socket.send({ type: "read", session: this.name });
   }
 
   /** @param {string} text @param {Attachment[]} attachments @param {string} [effort] */
@@ -202,6 +208,9 @@ export class Session {
   #resumed() {
     // The answer to an earlier request says nothing of the last one.
     this.#resumes -= 1;
+    // The server has handled what was sent before the request to resume.
+    if (this.#watchesAnew) this.#watcher.watching();
+    this.#watchesAnew = false;
     if (this.#resumes > 0) return;
     this.#whenResumed?.();
     this.#whenResumed = null;
@@ -223,8 +232,10 @@ export class Session {
 
   /** @param {any} frame */
   #receive(frame) {
+    if (frame.type === "session") return this.#watcher.news(frame);
     if (frame.type === "ready") {
       this.#resumes = 0;
+      this.#watchesAnew = this.#socket.send({ type: "watch" });
       void this.synchronise();
     } else if (frame.type === "resumed") {
       this.#resumed();

@@ -226,7 +226,9 @@ export interface Conversation {
   seq: number;
   session_id: string;
   title: string;
+  unread: boolean;
   updated_at: string;
+  waiting: number;
 }
 
 export interface Decided {
@@ -625,7 +627,9 @@ export interface Session {
   sender: string;
   session_id: string;
   title: string;
+  unread: boolean;
   updated_at: string;
+  waiting: number;
 }
 
 export interface SessionDone {

@@ -62,6 +62,8 @@ pub(super) struct SessionRow {
     pub(super) created_at: Timestamp,
     pub(super) updated_at: Timestamp,
     pub(super) messages: Vec<Message>,
+    /// The last message that a person has seen.
+    pub(super) read_through: MessageId,
 }
 
 /// A turn, or what is left of one whose session was removed.
@@ -201,6 +203,7 @@ impl Tables {
             created_at: now,
             updated_at: now,
             messages: Vec::new(),
+            read_through: MessageId(0),
         });
         session.is_oneshot &= is_oneshot;
         if session.sender.is_empty() {
