@@ -16,18 +16,20 @@ import { toast } from "../shared/toast.js";
 import { visible, visibleText } from "../shared/visible.js";
 import { texts } from "../texts.js";
 import { conflictWords } from "../texts/conflict.js";
+import { foundWords } from "../texts/found.js";
+import { findMessages, foundRow } from "./found-messages.js";
 import { grouped, nameOf, titleOf } from "./grouping.js";
 import { hrefOf } from "./route.js";
 
 /** @import { Listed } from "./grouping.js" */
-/** @import { Approval } from "../wire/api.js" */
+/** @import { Approval, FoundMessage } from "../wire/api.js" */
 
 const pinKey = "aethon.pinned";
 const words = texts.sidebar;
 
 /**
  * @typedef {{newChat: () => void, close: () => void, help: () => void, removed: (name: string) => void, listed: () =>
- *   void, denied: () => void}} SidebarActions
+ *   void, denied: () => void, visit: () => void}} SidebarActions
  */
 
 export class Sidebar {
@@ -52,6 +54,8 @@ export class Sidebar {
     new Map();
   /** @type {Set<string>} */ #waiting = new Set();
   #cursor = "";
+  /** @type {FoundMessage[]} */ #found = [];
+  #foundCursor = "";
   #query = "";
   #current = "";
   #pinned = new Set(JSON.parse(recall(pinKey) ?? "[]"));
@@ -68,6 +72,13 @@ export class Sidebar {
         this.#query = this.#search.value.trim();
         void this.refresh();
       }, 180);
+    });
+    this.#search.addEventListener("keydown", (event) => {
+      if (event.key === "Enter" && !event.isComposing && this.#search.value.trim()) {
+        event.preventDefault();
+        clearTimeout(timer);
+        void this.#openFirst();
+      }
     });
     this.#search.addEventListener("keydown", (event) => {
       if (event.key !== "Escape" || event.isComposing || !this.#search.value) return;
@@ -104,6 +115,7 @@ export class Sidebar {
         iconButton({ label: words.help, icon: "keyboard", press: actions.help }),
       ),
     );
+    this.element.addEventListener("keydown", (event) => this.#step(event));
     fill(this.#list, skeleton(6));
   }
 
@@ -120,6 +132,7 @@ export class Sidebar {
   clear() {
     this.#asked += 1;
     this.#sessions = [];
+    this.#found = [];
     this.#state = "loading";
     fill(this.#list);
   }
@@ -153,13 +166,16 @@ export class Sidebar {
     try {
       // A search may exclude new conversations, whose titles are needed all the same.
       const newest = this.#query ? request("/api/sessions?limit=20&channel=webchat") : { sessions: [] };
-      const [list, approvals, { sessions }] = await Promise.all([
+      const [list, approvals, { sessions }, found] = await Promise.all([
         this.#fetch(""),
         request("/api/approvals").catch(() => ({})),
         newest,
+        this.#query ? findMessages(this.#query, "") : { hits: [], cursor: "" },
       ]);
       if (asked !== this.#asked) return;
       this.#sessions = list;
+      this.#found = found.hits;
+      this.#foundCursor = found.cursor;
       for (const session of [...sessions, ...list]) this.#titles.set(nameOf(session), titleOf(session));
       this.#waiting = new Set(
         (approvals.approvals ?? []).map((/** @type {Approval} */ approval) => approval.session_id),
@@ -203,6 +219,44 @@ export class Sidebar {
     this.#draw();
   }
 
+  async #moreFound() {
+    const query = this.#query;
+    try {
+      const { hits, cursor } = await findMessages(query, this.#foundCursor);
+      if (query !== this.#query) return;
+      this.#found = [...this.#found, ...hits];
+      this.#foundCursor = cursor;
+    } catch {
+      toast(words.failed);
+    }
+    this.#draw();
+  }
+
+  /** Opens the first result of what is written in the search field, whether or not it has been searched for yet. */
+  async #openFirst() {
+    const query = this.#search.value.trim();
+    if (query !== this.#query) {
+      this.#query = query;
+      await this.refresh();
+    }
+    if (query === this.#query) this.#links()[0]?.click();
+  }
+
+  #links() {
+    return [...this.#list.querySelectorAll("a")];
+  }
+
+  /** Moves between the search field and the rows by the arrow keys. @param {KeyboardEvent} event */
+  #step(event) {
+    const step = event.key === "ArrowDown" ? 1 : event.key === "ArrowUp" ? -1 : 0;
+    if (step === 0 || event.isComposing || event.altKey || event.ctrlKey || event.metaKey || event.shiftKey) return;
+    const stops = [this.#search, ...this.#links()];
+    const from = stops.findIndex((stop) => stop === document.activeElement);
+    if (from < 0) return;
+    event.preventDefault();
+    stops[from + step]?.focus();
+  }
+
   #draw() {
     this.#dashboard.hidden = this.isOff;
     if (this.#state === "loading" || this.#list.querySelector("[aria-expanded=true]")) return;
@@ -224,12 +278,18 @@ export class Sidebar {
       this.#state === "off" && make("p", { class: "sidebar-note" }, words.historyOff),
       this.#state === "ready" &&
         groups.length === 0 &&
+        this.#found.length === 0 &&
         make("p", { class: "sidebar-note", role: "status" }, this.#query ? words.nothingFound : words.none),
       ...groups.flatMap(({ label, sessions }) => [
         make("h2", {}, label),
         make("ul", { role: "list" }, ...sessions.map((session) => this.#row(session))),
       ]),
       this.#cursor && button({ label: words.more, look: "button-small button-quiet", press: () => void this.#more() }),
+      this.#found.length > 0 && make("h2", {}, foundWords.heading),
+      this.#found.length > 0 &&
+        make("ul", { role: "list" }, ...this.#found.map((hit) => foundRow(hit, () => this.#actions.visit()))),
+      this.#foundCursor &&
+        button({ label: foundWords.more, look: "button-small button-quiet", press: () => void this.#moreFound() }),
     );
     if (!focusName) return;
     const row = [...this.#list.querySelectorAll("li")].find((item) => item.dataset.name === focusName);
