@@ -239,7 +239,12 @@ export class Sidebar {
       this.#query = query;
       await this.refresh();
     }
-    if (query === this.#query) this.#links()[0]?.click();
+    if (query !== this.#query) return;
+    // A conversation whose title does not have the words is listed because of a message, to which this leads at once.
+    const isInTitle = this.#sessions.some((session) => titleOf(session).toLowerCase().includes(query.toLowerCase()));
+    const message = this.#list.querySelector(".found a");
+    const first = (isInTitle ? null : /** @type {HTMLAnchorElement | null} */ (message)) ?? this.#links()[0];
+    first?.click();
   }
 
   #links() {
