@@ -57,7 +57,7 @@ fn message_far_back_is_found_by_its_words_and_opened() {
     assert!(is_in_view(browser), "it is in view");
     assert!(browser.is("document.activeElement === one('.turn[data-found]')"), "it has the focus");
     assert!(browser.is("/^#\\/long\\/\\d+$/.test(location.hash)"), "its address can be kept");
-    assert!(browser.is("all('.said-text').length === 198"), "there is no gap after it");
+    assert!(browser.is("all('.said-text').length === 200"), "there is no gap after it");
 
     browser.reload();
     page.until("its address leads to it", "one('.turn[data-found]')?.textContent.includes('Lyon')");
