@@ -55,6 +55,10 @@ fn message_far_back_is_found_by_its_words_and_opened() {
     browser.chord(&[ENTER]);
     page.until("the exchange is marked", "one('.turn[data-found]')?.textContent.includes('Lyon')");
     assert!(is_in_view(browser), "it is in view");
+    assert!(
+        browser.is("one('.topbar').getBoundingClientRect().top === 0"),
+        "the page around it has not moved"
+    );
     assert!(browser.is("document.activeElement === one('.turn[data-found]')"), "it has the focus");
     assert!(browser.is("/^#\\/long\\/\\d+$/.test(location.hash)"), "its address can be kept");
     assert!(browser.is("all('.said-text').length === 200"), "there is no gap after it");

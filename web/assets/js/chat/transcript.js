@@ -12,6 +12,8 @@ import { TurnView } from "./turn-view.js";
 const nearEnd = 48;
 const handMs = 500;
 const markMs = 3000;
+/** How far below the upper edge, which fades out, a message that was found stands. */
+const clearOfEdge = 24;
 
 export class Transcript {
   element = make("section", { class: "transcript", tabindex: "0", "aria-label": texts.turn.conversation });
@@ -137,7 +139,9 @@ export class Transcript {
     setTimeout(() => delete element.dataset.found, markMs);
     const scroll = () => {
       this.#touchedAt = Date.now();
-      element.scrollIntoView({ block: "start", behavior: "instant" });
+      // Not by `scrollIntoView`, which would scroll the page around the conversation too.
+      const above = element.getBoundingClientRect().top - this.element.getBoundingClientRect().top;
+      this.element.scrollTop += above - clearOfEdge;
     };
     scroll();
     // What comes into view for the first time takes its true height only then.
