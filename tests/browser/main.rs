@@ -20,6 +20,7 @@ mod conversations;
 mod drafts;
 mod editing;
 mod effort;
+mod finding_messages;
 mod focus;
 mod heavy_replies;
 mod hidden_characters;

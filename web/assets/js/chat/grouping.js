@@ -29,7 +29,7 @@ export function grouped(sessions, pinned, now) {
     .filter((group) => group.sessions.length > 0);
 }
 
-/** @param {Listed} session */
+/** @param {Pick<Listed, "session_id">} session */
 export const nameOf = (session) => session.session_id.replace(/^webchat:/, "");
 
 /** @param {Listed} session */

@@ -10,6 +10,7 @@ import { keepTimes } from "../shared/time.js";
 import { toast, toastRegion } from "../shared/toast.js";
 import { visible, visibleText } from "../shared/visible.js";
 import { texts } from "../texts.js";
+import { foundWords } from "../texts/found.js";
 import { newsWords } from "../texts/news.js";
 import { Announcer } from "./announcer.js";
 import { mayReplace } from "./branch.js";
@@ -18,7 +19,7 @@ import { acceptDrops } from "./drop.js";
 import { listenForShortcuts, openHelp } from "./help.js";
 import { newsOf, notify, tell } from "./news.js";
 import { Outbox } from "./outbox.js";
-import { currentName, freshName, hrefOf, rememberName } from "./route.js";
+import { currentMessage, currentName, freshName, hrefOf, rememberName } from "./route.js";
 import { Session } from "./session.js";
 import { Sidebar } from "./sidebar.js";
 import { fits } from "./size.js";
@@ -44,6 +45,7 @@ class ChatPage {
     removed: (name) => name === this.#session?.name && this.#newChat(),
     listed: () => this.#listed(),
     denied: () => this.#deny(),
+    visit: () => this.#visit(),
   });
   #transcript = new Transcript(
     {
@@ -82,6 +84,7 @@ class ChatPage {
   /** @type {Status | null} */ #status = null;
   /** @type {{turn: Turn, frame: any}[]} Frames since the last drawing. */ #undrawnFrames = [];
   /** @type {Problem | null} */ #problem = null;
+  /** The message to show once the conversation is loaded. */ #sought = "";
   #isDenied = false;
   /** Whether the open conversation was deleted elsewhere. */ #isGone = false;
   /** @type {Set<string>} Names created during this visit. */ #fresh = new Set();
@@ -95,7 +98,7 @@ class ChatPage {
     keepTimes();
     // Puts the name into the address, so that the back button returns here.
     if (!location.hash) history.replaceState(null, "", hrefOf(currentName()));
-    addEventListener("hashchange", () => this.#open(currentName()));
+    addEventListener("hashchange", () => this.#visit());
     narrow.addEventListener("change", () => this.#setDrawer(false));
     document.addEventListener("visibilitychange", () => {
       if (document.hidden || this.#isDenied) return;
@@ -152,7 +155,7 @@ class ChatPage {
 
   /** Asks the server for its status, then starts. */
   async #enter() {
-    this.#open(currentName());
+    this.#visit();
     await this.#askStatus();
     if (!this.#isDenied) await this.#sidebar.refresh();
   }
@@ -166,6 +169,30 @@ class ChatPage {
       if (problem instanceof Problem && problem.status === 401) this.#deny();
     }
     this.#plan();
+  }
+
+  /** Shows what the address names. */
+  #visit() {
+    this.#open(currentName());
+    this.#sought = currentMessage();
+    if (this.#sought) this.#setDrawer(false);
+    void this.#reach();
+  }
+
+  async #reach() {
+    const session = this.#session;
+    const sought = this.#sought;
+    if (!session?.isLoaded || !sought) return;
+    this.#sought = "";
+    try {
+      const turn = await session.reach(sought);
+      if (session !== this.#session || this.#sought) return;
+      this.#draw();
+      if (turn) this.#transcript.goTo(turn);
+      else toast(foundWords.missing);
+    } catch {
+      if (session === this.#session) toast(foundWords.failed);
+    }
   }
 
   /** @param {string} name */
@@ -191,6 +218,7 @@ class ChatPage {
           this.#problem = null;
           this.#transcript.retryOlder();
           this.#seen();
+          void this.#reach();
         },
         failed: (problem) => this.#failed(problem),
         accepted: () => this.#accepted(),

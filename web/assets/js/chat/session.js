@@ -24,6 +24,9 @@ import { turnSequence, oldestFirst } from "./turn.js";
  */
 
 const page = 60;
+/** How many messages are loaded at once on the way to a far one. */
+const stride = 1000;
+const busyMs = 50;
 const ackPatienceMs = 12000;
 /** How long a message that could not be stored waits before it is resent. */
 const holdMs = 4000;
@@ -38,6 +41,7 @@ export class Session {
   #order;
   #generation = 0;
   #isLoadingOlder = false;
+  #isClosed = false;
   /** Whether its name is new, so that there is no transcript to load. */ #isFresh;
   #gapAt = 0;
   /** What to do once the server has replayed what was missed. @type {(() => void) | null} */ #whenResumed = null;
@@ -67,6 +71,7 @@ export class Session {
   }
 
   close() {
+    this.#isClosed = true;
     this.#generation += 1;
     clearInterval(this.#pulse);
     this.#socket.close();
@@ -156,13 +161,35 @@ export class Session {
     return true;
   }
 
-  /** Loads the page before the oldest message. @returns {Promise<boolean>} whether there are more messages to show */
-  async loadOlder() {
+  /**
+   * Loads everything from a message on, so that what is shown has no gap.
+   * @param {string} message @returns {Promise<Turn | undefined>} its exchange, or undefined if the message is gone
+   */
+  async reach(message) {
+    const around = `${sessionPath(this.name)}?limit=1&around=${encodeURIComponent(message)}`;
+    const { messages } = await request(around).catch((problem) => {
+      if (problem instanceof Problem && problem.status === 404) return { messages: [] };
+      throw problem;
+    });
+    if (messages.length === 0) return undefined;
+    while (!this.#isClosed && this.conversation.hasOlder && Number(this.conversation.oldestMessage()) > Number(message)) {
+      // Scrolling may be loading a page at the moment.
+      if (this.#isLoadingOlder) await new Promise((resolve) => setTimeout(resolve, busyMs));
+      else await this.loadOlder(stride);
+    }
+    return this.conversation.turnOf(messages[0]);
+  }
+
+  /**
+   * Loads the page before the oldest message.
+   * @param {number} [limit] @returns {Promise<boolean>} whether there are more messages to show
+   */
+  async loadOlder(limit = page * 2) {
     const before = this.conversation.oldestMessage();
     if (this.#isLoadingOlder || !this.conversation.hasOlder || !before) return false;
     this.#isLoadingOlder = true;
     try {
-      const detail = await request(`${sessionPath(this.name)}?limit=${page * 2}&before=${encodeURIComponent(before)}`);
+      const detail = await request(`${sessionPath(this.name)}?limit=${limit}&before=${encodeURIComponent(before)}`);
       // A reconnect may have restarted the transcript meanwhile. Then this page does not join up and is requested again.
       if (before !== this.conversation.oldestMessage()) return true;
       this.conversation.prepend(oldestFirst(detail.messages ?? []), detail.has_more);

@@ -16,6 +16,8 @@ import { toast } from "../shared/toast.js";
 import { visible, visibleText } from "../shared/visible.js";
 import { texts } from "../texts.js";
 import { conflictWords } from "../texts/conflict.js";
+import { foundWords } from "../texts/found.js";
+import { findMessages, foundRow } from "./found-messages.js";
 import { newsWords } from "../texts/news.js";
 import { grouped, nameOf, titleOf } from "./grouping.js";
 import { notifySwitch } from "./news.js";
@@ -23,6 +25,7 @@ import { hrefOf } from "./route.js";
 
 /** @import { Listed } from "./grouping.js" */
 /** @import { Before, SessionFrame } from "./news.js" */
+/** @import { FoundMessage } from "../wire/api.js" */
 
 const pinKey = "aethon.pinned";
 const words = texts.sidebar;
@@ -31,7 +34,7 @@ const words = texts.sidebar;
  * @typedef {{element: HTMLElement, link: HTMLAnchorElement, options: HTMLElement, shows: string}} Row a row, and what it
  *   shows
  * @typedef {{newChat: () => void, close: () => void, help: () => void, removed: (name: string) => void, listed: () =>
- *   void, denied: () => void}} SidebarActions
+ *   void, denied: () => void, visit: () => void}} SidebarActions
  */
 
 export class Sidebar {
@@ -57,6 +60,10 @@ export class Sidebar {
   /** @type {Map<string, Before>} The last known state of every conversation by its id, those of other channels included. */
   #known = new Map();
   #cursor = "";
+  /** @type {FoundMessage[]} */ #found = [];
+  /** @type {FoundMessage[]} The messages as they are drawn, in these elements. */ #drawn = [];
+  /** @type {HTMLElement[]} */ #hits = [];
+  #foundCursor = "";
   #query = "";
   #current = "";
   #pinned = new Set(JSON.parse(recall(pinKey) ?? "[]"));
@@ -77,6 +84,13 @@ export class Sidebar {
         this.#query = this.#search.value.trim();
         void this.refresh();
       }, 180);
+    });
+    this.#search.addEventListener("keydown", (event) => {
+      if (event.key === "Enter" && !event.isComposing && this.#search.value.trim()) {
+        event.preventDefault();
+        clearTimeout(timer);
+        void this.#openFirst();
+      }
     });
     this.#search.addEventListener("keydown", (event) => {
       if (event.key !== "Escape" || event.isComposing || !this.#search.value) return;
@@ -114,6 +128,7 @@ export class Sidebar {
         iconButton({ label: words.help, icon: "keyboard", press: actions.help }),
       ),
     );
+    this.element.addEventListener("keydown", (event) => this.#step(event));
     fill(this.#list, skeleton(6));
   }
 
@@ -130,6 +145,7 @@ export class Sidebar {
   clear() {
     this.#asked += 1;
     this.#sessions = [];
+    this.#found = [];
     this.#state = "loading";
     fill(this.#list);
   }
@@ -164,9 +180,15 @@ export class Sidebar {
     try {
       // A search may exclude new conversations, whose titles are needed all the same.
       const newest = this.#query ? request("/api/sessions?limit=20&channel=webchat") : { sessions: [] };
-      const [list, { sessions }] = await Promise.all([this.#fetch(""), newest]);
+      const [list, { sessions }, found] = await Promise.all([
+        this.#fetch(""),
+        newest,
+        this.#query ? findMessages(this.#query, "") : { hits: [], cursor: "" },
+      ]);
       if (asked !== this.#asked) return;
       this.#sessions = list;
+      this.#found = found.hits;
+      this.#foundCursor = found.cursor;
       for (const session of [...sessions, ...list]) this.#learn(session);
       this.#state = "ready";
       // What came meanwhile may be newer than the answer.
@@ -278,6 +300,49 @@ export class Sidebar {
     this.#draw();
   }
 
+  async #moreFound() {
+    const query = this.#query;
+    try {
+      const { hits, cursor } = await findMessages(query, this.#foundCursor);
+      if (query !== this.#query) return;
+      this.#found = [...this.#found, ...hits];
+      this.#foundCursor = cursor;
+    } catch {
+      toast(words.failed);
+    }
+    this.#draw();
+  }
+
+  /** Opens the first result of what is written in the search field, whether or not it has been searched for yet. */
+  async #openFirst() {
+    const query = this.#search.value.trim();
+    if (query !== this.#query) {
+      this.#query = query;
+      await this.refresh();
+    }
+    if (query !== this.#query) return;
+    // A conversation whose title does not have the words is listed because of a message, to which this leads at once.
+    const isInTitle = this.#sessions.some((session) => titleOf(session).toLowerCase().includes(query.toLowerCase()));
+    const message = this.#list.querySelector(".found a");
+    const first = (isInTitle ? null : /** @type {HTMLAnchorElement | null} */ (message)) ?? this.#links()[0];
+    first?.click();
+  }
+
+  #links() {
+    return [...this.#list.querySelectorAll("a")];
+  }
+
+  /** Moves between the search field and the rows by the arrow keys. @param {KeyboardEvent} event */
+  #step(event) {
+    const step = event.key === "ArrowDown" ? 1 : event.key === "ArrowUp" ? -1 : 0;
+    if (step === 0 || event.isComposing || event.altKey || event.ctrlKey || event.metaKey || event.shiftKey) return;
+    const stops = [this.#search, ...this.#links()];
+    const from = stops.findIndex((stop) => stop === document.activeElement);
+    if (from < 0) return;
+    event.preventDefault();
+    stops[from + step]?.focus();
+  }
+
   #draw() {
     this.#dashboard.hidden = this.isOff;
     if (this.#state === "loading") return;
@@ -293,7 +358,7 @@ export class Sidebar {
         button({ label: words.more, look: "button-small button-quiet", press: () => void this.#more() }),
       );
     arrange(this.#list, [
-      ...[this.#noteFor(groups.length)].filter((note) => note !== null),
+      ...[this.#noteFor(groups.length + this.#found.length)].filter((note) => note !== null),
       ...groups.flatMap(({ label, sessions }) => {
         const list = this.#kept(`list:${label}`, () => make("ul", { role: "list" }));
         arrange(
@@ -303,11 +368,27 @@ export class Sidebar {
         return [this.#kept(`heading:${label}`, () => make("h2", {}, label)), list];
       }),
       ...(more ? [more] : []),
+      ...this.#messages(),
     ]);
     const shown = new Set(this.#sessions.map(nameOf));
     for (const name of this.#rows.keys()) if (!shown.has(name)) this.#rows.delete(name);
     // A row that moves to another group takes its focus along.
     if (focused?.isConnected && document.activeElement !== focused) focused.focus();
+  }
+
+  /** The messages that were found. They are drawn anew with each answer only. @returns {HTMLElement[]} */
+  #messages() {
+    if (this.#found !== this.#drawn) {
+      this.#drawn = this.#found;
+      const rows = this.#found.map((hit) => foundRow(hit, () => this.#actions.visit()));
+      this.#hits =
+        rows.length > 0 ? [make("h2", {}, foundWords.heading), make("ul", { role: "list" }, ...rows)] : [];
+      if (this.#foundCursor)
+        this.#hits.push(
+          button({ label: foundWords.more, look: "button-small button-quiet", press: () => void this.#moreFound() }),
+        );
+    }
+    return this.#hits;
   }
 
   /** An element that stays the same from one drawing to the next. @param {string} key @param {() => HTMLElement} build */
