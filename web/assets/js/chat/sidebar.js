@@ -2,6 +2,7 @@
 // server does not answer.
 
 import { Problem, exchange, request } from "../shared/api.js";
+import { now as serverNow } from "../shared/clock.js";
 import { button, iconButton, skeleton, themeSwitch } from "../shared/controls.js";
 import { confirmDialog } from "../shared/dialog.js";
 import { fill, make } from "../shared/dom.js";
@@ -211,7 +212,7 @@ export class Sidebar {
     );
     const focusName = focused?.closest("li")?.dataset.name;
     const wasOptions = focused?.tagName === "BUTTON";
-    const groups = grouped(this.#sessions, this.#pinned, new Date());
+    const groups = grouped(this.#sessions, this.#pinned, new Date(serverNow()));
     fill(
       this.#list,
       this.#state === "failed" &&
