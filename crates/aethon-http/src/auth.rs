@@ -23,6 +23,7 @@ pub(crate) use register::{Register, SignInRecord};
 pub(crate) use sign_in::{SignIn, SignIns};
 
 use carriers::{CONFIRM, COOKIE_NAME, bearer, cookies, query_token};
+use sign_in::LIFETIME;
 
 const ATTRIBUTES: &str = "HttpOnly; SameSite=Strict; Path=/";
 
@@ -209,7 +210,8 @@ impl TokenAuth {
         let keys = self.keys.as_ref()?;
         let secure = if is_https { "; Secure" } else { "" };
         let cookie = self.sign_ins.begin(&keys.cookies, address).await;
-        let value = format!("{COOKIE_NAME}={}; {ATTRIBUTES}{secure}", cookie.expose());
+        // Without an age a browser would forget it when it is closed, long before the sign-in ends.
+        let value = format!("{COOKIE_NAME}={}; {ATTRIBUTES}; Max-Age={LIFETIME}{secure}", cookie.expose());
         let mut value = HeaderValue::try_from(value).ok()?;
         value.set_sensitive(true);
         Some(value)

@@ -21,7 +21,7 @@ use crate::hex::{hex, unhex};
 use crate::unix_peer;
 
 /// How long a sign-in is valid, in seconds.
-const LIFETIME: i64 = 30 * 24 * 3600;
+pub(super) const LIFETIME: i64 = 30 * 24 * 3600;
 /// How many revoked sign-ins are remembered. Past this, those that expire first are dropped.
 const MAX_ENDED: usize = 4096;
 /// How many sign-ins are listed.

@@ -117,7 +117,7 @@ async fn the_cookie_holds_a_derived_value_that_no_other_carrier_takes() {
     let cookie = gate.sign_in_cookie(address(), false).await.expect("closed");
     let cookie = cookie.to_str().expect("plain");
     let (pair, attributes) = cookie.split_once("; ").expect("has attributes");
-    assert_eq!(attributes, "HttpOnly; SameSite=Strict; Path=/");
+    assert_eq!(attributes, "HttpOnly; SameSite=Strict; Path=/; Max-Age=2592000");
     assert!(!cookie.contains("horse"));
     assert_eq!(
         gate.check(&headers(&[(COOKIE, pair.as_bytes())]), None),

@@ -243,7 +243,8 @@ async fn opening_the_dashboard_with_the_token_signs_the_browser_in() {
     assert_eq!(page.status, 200);
     let cookie = page.header("set-cookie").to_owned();
     assert!(
-        cookie.starts_with("aethon_dash=") && cookie.ends_with("; HttpOnly; SameSite=Strict; Path=/"),
+        cookie.starts_with("aethon_dash=")
+            && cookie.ends_with("; HttpOnly; SameSite=Strict; Path=/; Max-Age=2592000"),
         "{cookie}"
     );
     let pair = cookie.split(';').next().expect("a pair");
