@@ -4,6 +4,7 @@
 // Frames that arrive meanwhile are held and put in order.
 
 import { Problem, request, sessionPath } from "../shared/api.js";
+import { now as serverNow } from "../shared/clock.js";
 import { texts } from "../texts.js";
 import { sendable } from "./attachments.js";
 import { Conversation } from "./conversation.js";
@@ -88,7 +89,7 @@ export class Session {
 
   /** @param {string} text @param {Attachment[]} attachments @param {string} [effort] */
   send(text, attachments, effort) {
-    const entry = { id: freshId(), session: this.name, text, attachments, at: new Date().toISOString(), effort };
+    const entry = { id: freshId(), session: this.name, text, attachments, at: new Date(serverNow()).toISOString(), effort };
     this.#outbox.add(entry);
     this.conversation.addLocal(entry);
     this.#sendMessage(entry);

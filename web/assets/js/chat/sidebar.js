@@ -2,6 +2,7 @@
 // reloaded when a connection begins, and stays as it is if the server does not answer.
 
 import { Problem, exchange, request } from "../shared/api.js";
+import { now as serverNow } from "../shared/clock.js";
 import { button, iconButton, skeleton, themeSwitch } from "../shared/controls.js";
 import { confirmDialog } from "../shared/dialog.js";
 import { arrange, fill, make } from "../shared/dom.js";
@@ -351,7 +352,7 @@ export class Sidebar {
     const focused = /** @type {HTMLElement | null} */ (
       this.#list.contains(document.activeElement) ? document.activeElement : null
     );
-    const groups = grouped(this.#sessions, this.#pinned, new Date());
+    const groups = grouped(this.#sessions, this.#pinned, new Date(serverNow()));
     const more =
       this.#cursor &&
       this.#kept("more", () =>
