@@ -61,7 +61,9 @@ fn switching_conversations_keeps_files_and_edits() {
     page.until("all files are where they were given", "all('.composer-file').length === 6");
     page.until("the edit goes on", "one('.edit-box textarea')?.value === '!say one more'");
     let asks = "return !dispatchEvent(new Event('beforeunload', {cancelable: true}))";
-    assert_eq!(browser.run(asks, &[]), json!(true), "a reload would lose the files");
+    assert_eq!(browser.run(asks, &[]), json!(false), "a reload loses nothing, because they are uploaded");
+    browser.reload();
+    page.until("they are there again", "all('.composer-file').length === 6");
     assert_eq!(page.ask("!say seen").reply, "seen");
     page.until("they went along", "all('.turn:last-child .file-chip').length === 6");
     browser.run("location.hash = '#/other'", &[]);
@@ -74,6 +76,42 @@ fn switching_conversations_keeps_files_and_edits() {
     browser.reload();
     page.until("it was given up", "all('.turn').length === 2 && !one('.edit-box')");
     page.assert_clean();
+}
+
+#[test]
+fn large_files_are_uploaded_and_the_connection_may_be_away() {
+    let Some(mut page) = Page::open(&[]) else { return };
+    let browser = &page.browser;
+    let give = "const data = new DataTransfer();
+        for (const [name, type, lines] of arguments[0])
+            data.items.add(new File(['line of text\\n'.repeat(lines)], name, {type}));
+        one('#message').dispatchEvent(new ClipboardEvent('paste', {clipboardData: data, bubbles: true, cancelable: true}));";
+    let paste = |files: serde_json::Value| drop(browser.run(give, &[files]));
+    paste(json!([["large.txt", "text/plain", 200_000]]));
+    page.until("a file of 2.6 MB is attached", "all('.composer-file').length === 1");
+    paste(json!([
+        ["photo.heic", "image/heic", 1],
+        ["setup.exe", "application/x-msdownload", 0],
+        ["most.txt", "text/plain", 1_700_000]
+    ]));
+    page.until(
+        "each refused file is named with its remedy",
+        "/photo\\.heic.*JPEG/.test(one('.composer-error').innerText) && /setup\\.exe/.test(one('.composer-error').innerText)
+            && /most\\.txt is too large: files may have 20 MB/.test(one('.composer-error').innerText)",
+    );
+    assert_eq!(page.ask("!say seen").reply, "seen");
+    let stored = page.server().messages("webchat:default")[0].to_string();
+    assert!(stored.len() > 2_000_000 && stored.contains("large.txt"), "{}", stored.len());
+    page.kill_server();
+    wait_until_lost(&page);
+    let browser = &page.browser;
+    browser.run(give, &[json!([["small.txt", "text/plain", 2]])]);
+    page.until("a small file travels with its message", "all('.composer-file').length === 1");
+    browser.run(give, &[json!([["large.txt", "text/plain", 200_000]])]);
+    page.until(
+        "a large one waits for the server",
+        "/could not be uploaded/.test(one('.composer-error').innerText)",
+    );
 }
 
 #[test]

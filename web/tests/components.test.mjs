@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { leaving, mainOf } from "../assets/js/components/columns.js";
 import { lineDiff, shortened } from "../assets/js/components/line-diff.js";
 import { labelled, points, ticks } from "../assets/js/components/scale.js";
 import { sorted, windowOf } from "../assets/js/components/table-math.js";
@@ -49,6 +50,20 @@ test("rows without a value sort last in both directions", () => {
     sorted(["b10", "a", "B9"], (row) => row, false),
     ["a", "B9", "b10"],
   );
+});
+
+test("a narrow table gives up columns by rank, the main one and the actions stay", () => {
+  const columns = [
+    { width: "w-s", isWide: true, rank: 2 },
+    {},
+    { width: "w-m" },
+    { width: "w-s", isWide: true },
+    { width: "w-xs", isSpoken: true },
+  ];
+  assert.equal(mainOf(columns), 1);
+  assert.deepEqual(leaving(columns), [440, 0, 600, 760, 0]);
+  assert.equal(mainOf([{ width: "w-m" }, { isWide: true }]), 0, "where none is left over, the first is the main one");
+  assert.deepEqual(leaving([{ width: "w-m" }, { isWide: true }]), [0, 440]);
 });
 
 test("of ten thousand rows those in sight are drawn, at both ends too", () => {

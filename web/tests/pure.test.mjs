@@ -10,12 +10,13 @@ import { fits, isLong } from "../assets/js/chat/size.js";
 import { inSentences, spokenLines } from "../assets/js/chat/spoken.js";
 import { most, percent, sumsByDay } from "../assets/js/dashboard/usage-sums.js";
 import { delayBefore } from "../assets/js/shared/backoff.js";
+import { learn, now } from "../assets/js/shared/clock.js";
 import { sentencePieces } from "../assets/js/shared/sentence.js";
 import { visiblePieces, visibleText } from "../assets/js/shared/visible.js";
 import { BoundedWorker } from "../assets/js/chat/bounded-worker.js";
 import { chunksOf } from "../assets/js/chat/long-code.js";
 import { asChange, brief, hasOddCharacters, lastLines } from "../assets/js/shared/sheet.js";
-import { countdown, duration, money } from "../assets/js/shared/time.js";
+import { ago, countdown, duration, money } from "../assets/js/shared/time.js";
 
 test("the back-off doubles, is spread, and has a ceiling", () => {
   assert.equal(
@@ -252,4 +253,22 @@ test("a worker that takes too long is ended, its text is not tried again, and th
   const answers = await Promise.all(["a", "b", "c"].map((text) => worker.ask({ language: "x", text })));
   answers.push(await worker.ask({ language: "x", text: "a" }));
   assert.deepEqual([answers, made, ended], [[null, ["b"], ["c"], null], 2, 1]);
+});
+
+test("times go by the server's clock, not by a device's that is hours off", () => {
+  const hours = 2 * 3600 * 1000;
+  const written = new Date(Date.now() + hours - 60000).toISOString();
+  try {
+    assert.equal(ago(written), "in 1 hour");
+    learn(new Date(Date.now() + hours).toUTCString());
+    assert.equal(ago(written), "1 minute ago");
+    learn(null);
+    learn("yesterday");
+    assert.equal(ago(written), "1 minute ago", "an answer without a time changes nothing");
+    learn(new Date(Date.now() - hours).toUTCString());
+    assert.ok(Math.abs(now() - (Date.now() - hours)) < 1500);
+  } finally {
+    learn(new Date().toUTCString());
+  }
+  assert.ok(Math.abs(now() - Date.now()) < 20, "the whole seconds of the header are no difference");
 });

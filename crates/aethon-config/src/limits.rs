@@ -102,6 +102,7 @@ pub(crate) const LIMITS: &[(&str, Range)] = &[
     ("logging.keep_files", between(1.0, 10_000.0)),
     ("server.max_body_bytes", between(1.0, 1_073_741_824.0)),
     ("server.max_connections", between(1.0, 1_000_000.0)),
+    ("dashboard.session_days", between(1.0, 3650.0)),
     ("server.header_timeout_seconds", between(1.0, DAY)),
     ("server.body_timeout_seconds", between(1.0, DAY)),
     ("server.shutdown_grace", between(0.0, DAY)),

@@ -171,7 +171,7 @@ fn every_default_is_the_one_of_the_contract() {
         json!({"enabled": false, "timeout_seconds": 120,
             "requires_approval": ["shell", "file_write", "manage_tools", "manage_specialists"]}),
     );
-    check("dashboard", json!({"enabled": true, "auth_token": ""}));
+    check("dashboard", json!({"enabled": true, "auth_token": "", "session_days": 30}));
     check("webhook", json!({"enabled": true, "secret": ""}));
     check("session_recorder", json!({"enabled": false, "idle_minutes": 30, "keep": 20, "max_age_days": 0}));
     check("security.mark_untrusted_content", json!(true));
@@ -194,7 +194,8 @@ fn every_default_is_the_one_of_the_contract() {
     check(
         "server",
         json!({"max_body_bytes": 1_048_576, "max_connections": 4096, "header_timeout_seconds": 10,
-            "body_timeout_seconds": 30, "shutdown_grace": 8, "webhook_timeout_seconds": 600, "trusted_proxies": []}),
+            "body_timeout_seconds": 30, "shutdown_grace": 8, "webhook_timeout_seconds": 600, "trusted_proxies": [],
+            "health_from": []}),
     );
     check("storage", json!({"synchronous": "normal", "max_mb": 16384}));
     assert_eq!(aethon_config::dump(&config), aethon_config::dump(&Config::default()));

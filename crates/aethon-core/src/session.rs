@@ -13,6 +13,7 @@ use crate::error::Result;
 use crate::ids::{MessageId, SessionId, TurnId};
 use crate::import::SessionImport;
 use crate::message::{Inbound, Message, Reply};
+pub use crate::session_keeping::SessionKeeping;
 pub use crate::session_settings::{SessionPatch, SessionSettings, TurnDefaults, no_such_model};
 use crate::version::{Expected, Version};
 use crate::words::setters;
@@ -165,7 +166,7 @@ pub const MAX_PAGE_BYTES: usize = 2 << 20;
 
 /// The reader's side of the storage.
 #[async_trait]
-pub trait Transcripts: Send + Sync {
+pub trait Transcripts: SessionKeeping {
     /// Returns sessions, most recently used first.
     async fn sessions(&self, query: SessionQuery) -> Result<SessionPage>;
 
@@ -282,6 +283,8 @@ pub struct SessionSummary {
     pub updated_at: Timestamp,
     /// Messages of the live branch.
     pub message_count: u64,
+    /// Whether the assistant has said something that no client has [shown](SessionKeeping::mark_read).
+    pub unread: bool,
     /// What a person has set for it.
     #[serde(flatten)]
     pub settings: SessionSettings,

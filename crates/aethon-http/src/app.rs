@@ -12,7 +12,7 @@ use aethon_core::share::{Share, Shares};
 use aethon_core::usage::Budget;
 
 use crate::access_lease::AccessLease;
-use crate::auth::{Register, SignIn, SignIns, TokenAuth};
+use crate::auth::{SignIn, SignIns, TokenAuth};
 use crate::deps::{Activity, Chat, Deps, Knowledge, Runtime, Setup, Workflows};
 use crate::intake::Intake;
 use crate::limits::Attempts;
@@ -21,7 +21,7 @@ use crate::replay::UsedSignatures;
 use crate::response::RequestIds;
 use crate::rules::{Rules, WebhookRules};
 use crate::traffic::Traffic;
-use crate::ws::Feed;
+use crate::ws::{Feed, Watchlist};
 
 /// The application.
 pub struct App {
@@ -48,6 +48,8 @@ pub struct App {
     pub(crate) traffic: Arc<Traffic>,
     /// Live events for the open dashboards.
     pub(crate) feed: Feed,
+    /// The conversations that changed, for the sockets that watch the list.
+    pub(crate) watchlist: Watchlist,
     /// Generates the ids of responses.
     pub(crate) request_ids: RequestIds,
     /// Version, start time and mode of the program.
@@ -70,8 +72,7 @@ impl App {
     pub fn new(options: Options, deps: Deps, address: SocketAddr) -> Arc<Self> {
         let is_loopback = address.ip().to_canonical().is_loopback();
         let clock = Arc::clone(&deps.runtime.clock);
-        let sign_ins =
-            Arc::new(SignIns::new(&options.sign_in_key, Register::new(options.sign_ins.clone()), clock));
+        let sign_ins = Arc::new(SignIns::new(&options.sign_ins, clock));
         Arc::new(Self {
             rules: Live::new(Rules::new(&options, is_loopback, &sign_ins)),
             sign_ins,
@@ -83,6 +84,7 @@ impl App {
             waiting_strangers: Shares::of(Share::of_count(options.limits.max_connections)),
             traffic: Arc::default(),
             feed: Feed::default(),
+            watchlist: Watchlist::default(),
             request_ids: RequestIds::new(),
             about: About { version: options.version, started: Instant::now(), is_demo: options.demo },
             options,

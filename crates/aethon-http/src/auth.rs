@@ -1,6 +1,7 @@
 //! The access token: where a request may carry it, and whether it is right.
 //!
-//! The candidate is the first of cookie (of several, one that names a sign-in), `Authorization: Bearer` and `?token=` that is present and not empty.
+//! The candidate is the first of cookie (of several, one that names a sign-in), `Authorization: Bearer`, `X-Aethon-Token` and
+//! `?token=` that is present and not empty.
 //! Candidates are compared in constant time by their HMAC under a per-process key, so the comparison reveals neither
 //! length nor content. The cookie that the server sets does not hold the token. It names a sign-in (`sign_in`), which
 //! ends when it expires, when the token changes, or when it is revoked.
@@ -19,10 +20,11 @@ use http::header::{HeaderMap, HeaderValue};
 use percent_encoding::{percent_decode, percent_decode_str};
 use ring::hmac;
 
-pub(crate) use register::{Register, SignInRecord};
+pub(crate) use carriers::TOKEN;
+pub(crate) use register::SignInRecord;
 pub(crate) use sign_in::{SignIn, SignIns};
 
-use carriers::{CONFIRM, COOKIE_NAME, bearer, cookies, query_token};
+use carriers::{CONFIRM, COOKIE_NAME, bearer, cookies, query_token, shown};
 
 const ATTRIBUTES: &str = "HttpOnly; SameSite=Strict; Path=/";
 
@@ -121,6 +123,8 @@ impl TokenAuth {
             judge(keys.is_token(cookie) | is_signed_in, Carrier::Cookie)
         } else if let Some(bearer) = bearer {
             judge(keys.is_token(bearer), Carrier::Bearer)
+        } else if let Some(token) = shown(headers) {
+            judge(keys.is_encoded_token(token), Carrier::Bearer)
         } else if let Some(token) = query.and_then(query_token) {
             judge(keys.is_query_token(token), Carrier::Query)
         } else {
@@ -159,7 +163,7 @@ impl TokenAuth {
         match (self.cookie(keys, headers), bearer(headers)) {
             (Some(cookie), _) if self.sign_ins.named(&keys.cookies, cookie).is_some() => false,
             (Some(_), _) | (None, None | Some(Some(_))) => true,
-            (None, Some(None)) => query.and_then(query_token).is_some(),
+            (None, Some(None)) => shown(headers).is_some() || query.and_then(query_token).is_some(),
         }
     }
 
@@ -170,11 +174,7 @@ impl TokenAuth {
         let mut all = headers.get_all(CONFIRM).iter();
         match (all.next().map(|value| value.as_bytes().trim_ascii()), all.next()) {
             (None | Some([]), _) => Confirmation::Missing,
-            (Some(shown), None)
-                if keys.is_token(shown) | keys.is_token(&percent_decode(shown).collect::<Vec<u8>>()) =>
-            {
-                Confirmation::Given
-            }
+            (Some(shown), None) if keys.is_encoded_token(shown) => Confirmation::Given,
             _ => Confirmation::Wrong,
         }
     }
@@ -209,7 +209,9 @@ impl TokenAuth {
         let keys = self.keys.as_ref()?;
         let secure = if is_https { "; Secure" } else { "" };
         let cookie = self.sign_ins.begin(&keys.cookies, address).await;
-        let value = format!("{COOKIE_NAME}={}; {ATTRIBUTES}{secure}", cookie.expose());
+        // With its age, or a browser that is closed forgets it.
+        let age = self.sign_ins.lifetime();
+        let value = format!("{COOKIE_NAME}={}; Max-Age={age}; {ATTRIBUTES}{secure}", cookie.expose());
         let mut value = HeaderValue::try_from(value).ok()?;
         value.set_sensitive(true);
         Some(value)
@@ -242,6 +244,11 @@ impl TokenAuth {
 impl Keys {
     fn is_token(&self, candidate: &[u8]) -> bool {
         hmac::verify(&self.compare, candidate, self.token.as_ref()).is_ok()
+    }
+
+    /// Checks a token that may be percent-encoded, because a page cannot send every character in a header.
+    fn is_encoded_token(&self, shown: &[u8]) -> bool {
+        self.is_token(shown) | self.is_token(&percent_decode(shown).collect::<Vec<u8>>())
     }
 
     /// Checks a token of a query. A `+` may be a literal plus or an encoded space, so both readings are tried.

@@ -30,6 +30,7 @@ use aethon_core::shutdown::Shutdown;
 use aethon_core::sop::{SopCatalog, SopRunner, SopRuns};
 use aethon_core::storage::StorageHealth;
 use aethon_core::telemetry::TelemetryLog;
+use aethon_core::upload::Uploads;
 use aethon_core::work::WorkBook;
 
 use crate::ws::Hub;
@@ -60,6 +61,8 @@ pub struct Chat {
     pub transcripts: Arc<dyn Transcripts>,
     /// Search in them.
     pub history: Arc<dyn History>,
+    /// Files that wait for their messages.
+    pub uploads: Arc<dyn Uploads>,
     /// The pending approvals.
     pub approvals: PendingApprovals,
     /// The models that a conversation or a message may choose.

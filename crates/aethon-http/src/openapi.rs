@@ -21,6 +21,8 @@ pub(crate) struct Row {
     pub(crate) is_gated: bool,
     /// Whether it takes a JSON document.
     pub(crate) takes_json: bool,
+    /// Whether it takes a file.
+    pub(crate) takes_file: bool,
     /// The hand-written description: `[tag, summary, responses, query parameters, body]`. A parameter whose name begins
     /// with `header ` is a header.
     pub(crate) description: &'static str,
@@ -94,6 +96,10 @@ fn operation(route: &Row, line: &Value) -> Value {
         let schema = if line[4].is_null() { schema_of(&json!("Object")) } else { schema_of(&line[4]) };
         operation["requestBody"] =
             json!({ "required": true, "content": { "application/json": { "schema": schema } } });
+    }
+    if route.takes_file {
+        let schema = json!({ "type": "string", "contentMediaType": "application/octet-stream" });
+        operation["requestBody"] = json!({ "required": true, "content": { "*/*": { "schema": schema } } });
     }
     if route.is_gated {
         operation["security"] = json!([{ "bearer": [] }, { "cookie": [] }, { "query": [] }]);

@@ -19,11 +19,8 @@ pub struct Options {
     pub listen: Listen,
     /// The shared access token (`dashboard.auth_token`). Empty or blank means no authentication.
     pub token: Secret,
-    /// Signs the cookies of browsers. The home keeps it, so that browsers stay signed in across a restart. If empty, a
-    /// new key is created each time.
-    pub sign_in_key: Secret,
-    /// The home's file of sign-ins and revocations, open for reading and appending.
-    pub sign_ins: Option<Arc<File>>,
+    /// How browsers sign in.
+    pub sign_ins: SignInOptions,
     /// Inbound webhooks.
     pub webhooks: Webhooks,
     /// Whether the dashboard and its API exist.
@@ -36,6 +33,8 @@ pub struct Options {
     pub allowed_hosts: Vec<String>,
     /// Peers that may set `X-Forwarded-*`.
     pub trusted_proxies: Vec<Network>,
+    /// Who may ask without the token whether the service is ready.
+    pub health_from: Vec<Network>,
     /// Limit on daily spending.
     pub budget: Budget,
     /// Limits on connections and requests.
@@ -44,6 +43,24 @@ pub struct Options {
     pub version: &'static str,
     /// Whether the offline model stands in because no model is configured (`--demo`).
     pub demo: bool,
+}
+
+/// How browsers sign in.
+#[derive(Debug, Clone)]
+pub struct SignInOptions {
+    /// Signs the cookies of browsers. The home keeps it, so that browsers stay signed in across a restart. If empty, a
+    /// new key is created each time.
+    pub key: Secret,
+    /// The home's file of sign-ins and revocations, open for reading and appending.
+    pub register: Option<Arc<File>>,
+    /// How long a sign-in lasts.
+    pub lifetime: Duration,
+}
+
+impl Default for SignInOptions {
+    fn default() -> Self {
+        Self { key: Secret::default(), register: None, lifetime: Duration::from_secs(30 * 24 * 3600) }
+    }
 }
 
 /// Where the application listens: on a port, on a Unix socket, or on both.
@@ -105,14 +122,14 @@ impl Default for Options {
         Self {
             listen: Listen::default(),
             token: Secret::default(),
-            sign_in_key: Secret::default(),
-            sign_ins: None,
+            sign_ins: SignInOptions::default(),
             webhooks: Webhooks { enabled: true, secret: Secret::default() },
             dashboard_enabled: true,
             mark_untrusted: true,
             allowed_origins: Vec::new(),
             allowed_hosts: Vec::new(),
             trusted_proxies: Vec::new(),
+            health_from: Vec::new(),
             budget: Budget::default(),
             limits: Limits::default(),
             version: env!("CARGO_PKG_VERSION"),

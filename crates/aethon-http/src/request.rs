@@ -1,5 +1,6 @@
 //! A request as handlers see it: its head, its parameters, its client, and a body read within limits.
 
+use aethon_core::upload::MAX_UPLOAD;
 use std::net::IpAddr;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
@@ -44,6 +45,9 @@ pub(crate) struct Request {
     /// Where there must be room for its body, if its sender has not proven who that is.
     pub(crate) intake: Option<Arc<Intake>>,
 }
+
+/// How many times longer than another body a file may take to arrive.
+const FILE_PATIENCE: u32 = 20;
 
 /// Limits on the body of a request.
 #[derive(Debug, Clone, Copy)]
@@ -152,6 +156,29 @@ impl Request {
             "unsupported_media_type",
             "send the body as JSON, not compressed, with `Content-Type: application/json`",
         ))
+    }
+
+    /// Refuses a file without a type.
+    pub(crate) fn check_file_type(&self) -> Result<(), Problem> {
+        let detail = "send the file as it is, not compressed, with its type in `Content-Type`";
+        let unsupported =
+            || Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "unsupported_media_type", detail);
+        self.media_type().map(drop).ok_or_else(unsupported)
+    }
+
+    /// Prepares for a body that is a file, which may be larger and take longer than others.
+    pub(crate) fn expect_file(&mut self) {
+        self.limits = BodyLimits { bytes: MAX_UPLOAD, time: self.limits.time.saturating_mul(FILE_PATIENCE) };
+    }
+
+    /// Returns the type of the body, in lower case and without parameters; `None` unless there is exactly one.
+    pub(crate) fn media_type(&self) -> Option<String> {
+        let mut types = self.head.headers.get_all(CONTENT_TYPE).iter();
+        let (first, second) = (types.next()?.to_str().ok()?, types.next());
+        let mime = first.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+        let is_type = mime.split_once('/').is_some_and(|(kind, of)| !kind.is_empty() && !of.is_empty());
+        let is_plain = !self.head.headers.contains_key(CONTENT_ENCODING);
+        (second.is_none() && is_type && is_plain).then_some(mime)
     }
 
     /// Refuses a body whose declared length is too large, before reading any of it.

@@ -35,6 +35,7 @@ mod sign_out;
 mod sops;
 mod status;
 mod telemetry;
+mod uploads;
 mod usage;
 mod work;
 
@@ -92,6 +93,8 @@ pub(crate) enum Takes {
     Nothing,
     /// A JSON document; any other content type is 415.
     Json,
+    /// A file of the type that it says; without one it is 415.
+    File,
 }
 
 /// How a route is answered.
@@ -120,12 +123,13 @@ impl Route {
 
     /// Returns the row as the OpenAPI document describes it.
     pub(crate) fn described(&'static self) -> Row {
-        let (is_gated, takes_json) = (self.access == Access::Gated, self.takes == Takes::Json);
+        let (takes_json, takes_file) = (self.takes == Takes::Json, self.takes == Takes::File);
         Row {
             method: &self.method,
             pattern: self.pattern,
-            is_gated,
+            is_gated: self.access == Access::Gated,
             takes_json,
+            takes_file,
             description: self.description,
         }
     }
@@ -282,6 +286,8 @@ pub(crate) static ROUTES: &[Route] = &[
         r#"["Sessions", "Changes the title and the settings of a conversation. Fields that are left out stay, null unsets one.", {"200": "Session", "412": "ChangedProblem"}, {}, {"SessionPatch": {"title?": "string", "model?": "string?", "effort?": "string?", "instructions?": "string?", "pinned?": "boolean", "archived?": "boolean", "folder?": "string?"}}]"#),
     api(Method::GET, "/api/search", Takes::Nothing, async_handler!(search::search),
         r#"["Sessions", "Messages in all conversations that contain all the words, newest first.", {"200": "FoundMessages"}, {"q": "string", "limit": "1-100", "cursor": "string", "session": "string"}]"#),
+    api(Method::PUT, "/api/uploads", Takes::File, async_handler!(uploads::keep),
+        r#"["Sessions", "Keeps a file for a message, which names it as `attachments: [{upload: id}]`. Gone after a day.", {"200": {"Upload": {"id": "string", "name": "string", "mime": "string", "size": "integer"}}, "413": "Problem", "415": "Problem"}, {"name": "string"}]"#),
     api(Method::GET, "/api/models", Takes::Nothing, async_handler!(models::list),
         r#"["Sessions", "The models that a conversation or a message may choose.", {"200": "ModelList"}, {"q": "string", "limit": "1-2000"}]"#),
     api(Method::POST, "/api/sessions/{id}/reset", Takes::Nothing, async_handler!(sessions::reset),

@@ -24,6 +24,8 @@ pub(crate) struct Rules {
     pub(crate) webhooks: Arc<WebhookRules>,
     /// Peers that may set `X-Forwarded-*`.
     pub(crate) trusted_proxies: Vec<Network>,
+    /// Who may ask without the token whether the service is ready.
+    pub(crate) health_from: Vec<Network>,
     /// Limit on daily spending.
     pub(crate) budget: Budget,
     /// Whether the offline model stands in because no model is configured.
@@ -56,6 +58,7 @@ impl Rules {
                 exist: options.webhooks.exist(is_loopback),
             }),
             trusted_proxies: options.trusted_proxies.clone(),
+            health_from: options.health_from.clone(),
             budget: options.budget,
             is_demo: options.demo,
         }

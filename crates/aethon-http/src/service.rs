@@ -24,7 +24,7 @@ use http::{Method, StatusCode};
 use crate::access_lease::AccessLease;
 use crate::app::App;
 use crate::audit_notes::{AuditNotes, Removal};
-use crate::auth::{TokenAuth, TokenCheck};
+use crate::auth::{TOKEN, TokenAuth, TokenCheck};
 use crate::body::Response;
 use crate::error::Problem;
 use crate::host;
@@ -253,7 +253,7 @@ fn admit(app: &App, rules: &Rules, request: &mut Request) -> Result<Next, Proble
     }
     if router::access(path) == Access::Gated {
         request.token = token(rules, request);
-        if !request.token.is_granted() {
+        if !request.token.is_granted() && !is_probe(rules, request) {
             return refused(app, rules, request).map(Next::Answered);
         }
     }
@@ -269,14 +269,29 @@ fn admit(app: &App, rules: &Rules, request: &mut Request) -> Result<Next, Proble
         if route.needs == Needs::PlatformCalls && platform_calls::signature(request).is_none() {
             return Err(platform_calls::refusal());
         }
-        request.check_content_type(route.takes == Takes::Json)?;
+        match route.takes {
+            Takes::File => request.check_file_type()?,
+            Takes::Json | Takes::Nothing => request.check_content_type(route.takes == Takes::Json)?,
+        }
         rules.origins.check_change(&request.head.headers, &host)?;
+        if route.takes == Takes::File {
+            request.expect_file();
+        }
         request.check_length()?;
         if !route.has_versions() {
             precondition::check_unversioned(request)?;
         }
     }
     Ok(Next::Handler(route, params))
+}
+
+/// Returns whether this is a probe that needs no token (`server.health_from`): it learns whether the service is ready, and a
+/// wrong token is refused as everywhere.
+fn is_probe(rules: &Rules, request: &Request) -> bool {
+    request.head.uri.path() == "/api/ready"
+        && matches!(request.head.method, Method::GET | Method::HEAD)
+        && request.token == TokenCheck::Missing
+        && rules.health_from.iter().any(|network| network.contains(request.client.address))
 }
 
 fn is_entrance(request: &Request) -> bool {
@@ -295,7 +310,8 @@ fn token(rules: &Rules, request: &Request) -> TokenCheck {
 /// Returns whether a browser signs in with this request: it opens the entrance, or its sign-in form shows the token where
 /// the status is, as it does when there is no dashboard.
 fn may_sign_in(request: &Request) -> bool {
-    let shows_token = request.head.headers.contains_key(AUTHORIZATION);
+    let headers = &request.head.headers;
+    let shows_token = headers.contains_key(AUTHORIZATION) || headers.contains_key(TOKEN);
     is_entrance(request) || (request.head.uri.path() == "/api/status" && shows_token)
 }
 

@@ -19,7 +19,7 @@ use aethon_core::error::{Error, Result};
 use aethon_core::ids::{MessageId, SessionId};
 use aethon_core::message::{Block, Message, Role};
 use aethon_core::session::{
-    Clear, SessionPage, SessionPatch, SessionQuery, SessionSummary, Transcripts, TurnRecord,
+    Clear, SessionKeeping, SessionPage, SessionPatch, SessionQuery, SessionSummary, Transcripts, TurnRecord,
 };
 use aethon_core::shutdown::ShutdownTrigger;
 use aethon_core::version::Expected;
@@ -65,6 +65,13 @@ fn message(id: i64) -> Message {
 }
 
 #[async_trait]
+impl SessionKeeping for LongTranscript {
+    async fn mark_read(&self, _id: &SessionId) -> Result<bool> {
+        Ok(false)
+    }
+}
+
+#[async_trait]
 impl Transcripts for LongTranscript {
     async fn sessions(&self, _query: SessionQuery) -> Result<SessionPage> {
         Ok(SessionPage::default())
@@ -80,6 +87,7 @@ impl Transcripts for LongTranscript {
             created_at: Timestamp::UNIX_EPOCH,
             updated_at: Timestamp::UNIX_EPOCH,
             message_count: 0,
+            unread: false,
             settings: Default::default(),
         }))
     }

@@ -14,8 +14,8 @@ use aethon_core::import::{NewSession, SessionImport};
 use aethon_core::message::{Inbound, Message};
 use aethon_core::owner::{EndedElsewhere, Owners};
 use aethon_core::session::{
-    Accepted, Begin, Begun, Clear, Finish, Finished, SessionPage, SessionPatch, SessionQuery, SessionSummary,
-    Transcripts, TurnLog, TurnLookup, TurnRecord,
+    Accepted, Begin, Begun, Clear, Finish, Finished, SessionKeeping, SessionPage, SessionPatch, SessionQuery,
+    SessionSummary, Transcripts, TurnLog, TurnLookup, TurnRecord,
 };
 use aethon_core::version::Expected;
 use async_trait::async_trait;
@@ -189,6 +189,13 @@ impl WatchedTurns {
         let end = transcript.iter().rposition(|message| message.turn.as_ref() == Some(turn))?;
         transcript.truncate(end + 1);
         Some(transcript)
+    }
+}
+
+#[async_trait]
+impl SessionKeeping for WatchedTranscripts {
+    async fn mark_read(&self, id: &SessionId) -> Result<bool> {
+        self.transcripts.mark_read(id).await
     }
 }
 

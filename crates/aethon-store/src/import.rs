@@ -51,6 +51,8 @@ impl SessionImport for Store {
             for turn in &turns {
                 store_turn(sql, key, &imported, turn, owner, now)?;
             }
+            // The person who imports it knows it.
+            sessions::mark_read(sql, key)?;
             Ok(true)
         };
         Ok(self.write_at(now, CommitTiming::Immediate, import).await?)

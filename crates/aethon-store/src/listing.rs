@@ -18,12 +18,16 @@ use crate::time::from_millis;
 const MAX_PAGE: usize = 500;
 
 const PAGE: &str = "SELECT session_key, updated_at, id, channel, sender, title, agent_name, created_at,
-    message_count, model, effort, instructions, folder, pinned, archived FROM sessions WHERE (updated_at, session_key) < (?1, ?2) AND (?3 IS NULL OR channel = ?3)
+    message_count, model, effort, instructions, folder, pinned, archived, EXISTS (SELECT 1 FROM messages
+    WHERE messages.session_key = sessions.session_key AND superseded_by IS NULL AND messages.id > read_through
+    AND role = 'assistant') FROM sessions WHERE (updated_at, session_key) < (?1, ?2) AND (?3 IS NULL OR channel = ?3)
     ORDER BY updated_at DESC, session_key DESC LIMIT ?4";
 const COUNT: &str = "SELECT count(*) FROM sessions WHERE ?1 IS NULL OR channel = ?1";
 
 const FOUND_PAGE: &str = "SELECT session_key, updated_at, id, channel, sender, title, agent_name, created_at,
-    message_count, model, effort, instructions, folder, pinned, archived FROM sessions WHERE (updated_at, session_key) < (?1, ?2) AND (?3 IS NULL OR channel = ?3)
+    message_count, model, effort, instructions, folder, pinned, archived, EXISTS (SELECT 1 FROM messages
+    WHERE messages.session_key = sessions.session_key AND superseded_by IS NULL AND messages.id > read_through
+    AND role = 'assistant') FROM sessions WHERE (updated_at, session_key) < (?1, ?2) AND (?3 IS NULL OR channel = ?3)
     AND (session_key IN (SELECT value FROM json_each(?5)) OR NOT EXISTS
         (SELECT 1 FROM json_each(?6) AS word WHERE instr(lower(sessions.title || ' ' || sessions.id), word.value) = 0))
     ORDER BY updated_at DESC, session_key DESC LIMIT ?4";
@@ -34,7 +38,9 @@ const FOUND_COUNT: &str = "SELECT count(*) FROM sessions WHERE (?1 IS NULL OR ch
 /// Returns the summary of one session.
 pub(crate) fn summary(sql: &Sql<'_>, id: &str) -> Result<Option<SessionSummary>, Error> {
     const ONE: &str = "SELECT session_key, updated_at, id, channel, sender, title, agent_name, created_at,
-        message_count, model, effort, instructions, folder, pinned, archived FROM sessions WHERE id = ?1";
+        message_count, model, effort, instructions, folder, pinned, archived, EXISTS (SELECT 1 FROM messages
+    WHERE messages.session_key = sessions.session_key AND superseded_by IS NULL AND messages.id > read_through
+    AND role = 'assistant') FROM sessions WHERE id = ?1";
     Ok(sql.first(ONE, [id], read)?.and_then(|(_, summary)| summary))
 }
 
@@ -102,6 +108,7 @@ fn read(row: &Row<'_>) -> rusqlite::Result<(Cursor, Option<SessionSummary>)> {
         created_at: from_millis(row.get(7)?),
         updated_at: from_millis(cursor.updated_at),
         message_count: row.get::<_, i64>(8)?.unsigned_abs(),
+        unread: row.get(15)?,
         settings: SessionSettings {
             turns: sessions::turn_defaults(row, 9)?,
             folder: lenient::text_or_null(row, 12)?.map(Into::into),

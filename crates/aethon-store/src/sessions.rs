@@ -14,6 +14,7 @@ use rusqlite::{Row, params, params_from_iter};
 use crate::db::Sql;
 use crate::error::Error;
 use crate::lenient;
+use crate::messages;
 
 /// A session that is open for writing.
 pub(crate) struct OpenSession {
@@ -140,6 +141,13 @@ pub(crate) fn patch(
         params![id, model, effort, instructions.as_deref(), folder, pinned, archived, patch.effort.is_some()],
     )?;
     Ok(())
+}
+
+/// Notes that a person has seen the messages so far. Returns whether any were new.
+pub(crate) fn mark_read(sql: &Sql<'_>, key: i64) -> Result<bool, Error> {
+    const READ: &str = "UPDATE sessions SET read_through = ?2 WHERE session_key = ?1 AND read_through < ?2";
+    let newest = messages::newest(sql, key)?.unwrap_or(0);
+    Ok(sql.execute(READ, [key, newest])? == 1)
 }
 
 /// Gives the session's row a new key and empties it, so that the old contents no longer belong to it.

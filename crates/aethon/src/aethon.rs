@@ -45,6 +45,7 @@ use crate::opening::{self, ModelParts, Stored};
 use crate::prepared::{Prepared, Shared, Source};
 use crate::reach::Reach;
 use crate::telemetry::{Collector, TelemetryTask};
+use crate::uploads::UploadFolder;
 use crate::wiring;
 use crate::wiring::channels::Deliveries;
 use crate::wiring::recorder::Recorded;
@@ -354,6 +355,7 @@ impl Aethon {
             assistant: self.assistant(),
             transcripts: self.transcripts(),
             history: self.storage.history.clone(),
+            uploads: Arc::new(UploadFolder::new(self.home.uploads(), self.clock.clone())),
             approvals: self.approvals.clone(),
             choices: Arc::new(self.shared.choices.clone()),
             hub,

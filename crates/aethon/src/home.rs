@@ -128,6 +128,11 @@ impl Home {
         self.0.join("run")
     }
 
+    /// Files that wait for their messages.
+    pub(crate) fn uploads(&self) -> PathBuf {
+        self.run().join("uploads")
+    }
+
     /// Takes the daemon lock, or fails if another daemon holds it. Blocks briefly while another program probes.
     pub fn lock(&self) -> Result<HomeLock> {
         let refused = |path: &Path, what: &str, source: io::Error| {

@@ -58,6 +58,7 @@ mod telemetry;
 mod transcription;
 pub mod upgrade;
 mod upkeep;
+mod uploads;
 pub mod version;
 mod view;
 mod wiring;

@@ -18,6 +18,7 @@ use crate::error::Result;
 use crate::features::{self, MachineFacts};
 use crate::memory::GuardedMemory;
 use crate::prepared::Prepared;
+use crate::uploads::UploadFolder;
 use crate::wiring;
 use crate::wiring::agent::EngineParts;
 use crate::wiring::channels::Deliveries;
@@ -57,6 +58,7 @@ pub(crate) async fn storage(prepared: &Prepared, mode: OpenMode) -> Result<Store
     let storage = recorded.watch(wiring::store::storage(prepared, mode)?);
     if mode == OpenMode::Daemon {
         wiring::tools::outputs(prepared).sweep();
+        UploadFolder::new(prepared.home.uploads(), prepared.clock()).sweep();
     }
     let (approvals, deliveries) = (PendingApprovals::default(), Deliveries::default());
     Ok(Stored { storage, recorded, approvals, deliveries })

@@ -28,11 +28,14 @@ pub(crate) async fn problems(config: &Config, flags: &Flags) -> Vec<String> {
     if config.channels.webchat.enabled && config.channels.webchat.tcp_port().is_some() {
         problems.extend(exposed_bind(config, flags).await);
     }
-    for proxy in &config.server.trusted_proxies {
-        if Network::parse(proxy).is_none() {
+    let server = &config.server;
+    for (key, networks) in
+        [("server.trusted_proxies", &server.trusted_proxies), ("server.health_from", &server.health_from)]
+    {
+        for network in networks.iter().filter(|network| Network::parse(network).is_none()) {
             problems.push(format!(
-                "server.trusted_proxies has {:?}, which is not an address or network; write it as \"10.0.0.2\" or \"10.0.0.0/8\"",
-                aethon_config::shown(proxy)
+                "{key} has {:?}, which is not an address or network; write it as \"10.0.0.2\" or \"10.0.0.0/8\"",
+                aethon_config::shown(network)
             ));
         }
     }

@@ -18,7 +18,7 @@ use aethon_core::storage::Storage;
 use aethon_core::surface::{Surface, Unattended};
 use aethon_http::deps::{Activity, Archive, Knowledge, Runtime, Setup, Workflows};
 use aethon_http::ws::Hub;
-use aethon_http::{Deps, Options, Server};
+use aethon_http::{Deps, Server};
 use aethon_store::OpenMode;
 use aethon_tools::{DockerSandbox, PullPolicy};
 use aethon_workflows::schedule::{Scheduler, SchedulerParts};
@@ -391,11 +391,9 @@ async fn listen(aethon: &Aethon, sign_ins: SignIns, deps: Deps) -> Result<Option
     if !aethon.config.channels.webchat.enabled {
         return Ok(None);
     }
-    let mut options = Options {
-        sign_in_key: sign_ins.key,
-        sign_ins: sign_ins.register.map(Arc::new),
-        ..wiring::http::options(&aethon.config, aethon.is_demo)
-    };
+    let mut options = wiring::http::options(&aethon.config, aethon.is_demo);
+    options.sign_ins.key = sign_ins.key;
+    options.sign_ins.register = sign_ins.register.map(Arc::new);
     options.listen.socket = wiring::http::socket(&aethon.config, &aethon.home);
     let (host, port) = (options.listen.host.clone(), options.listen.port.unwrap_or_default());
     match Server::bind(options, deps).await {

@@ -31,6 +31,7 @@ const CHANGES: &[(i64, &str)] = &[
     (17, "specialists and multi-turn work"),
     (18, "the write-ahead log is tied to its database; `session.oneshot_max_mb` limits one-shot sessions"),
     (19, "a conversation has its own model, effort, instructions, folder and marks"),
+    (20, "a conversation knows what was read of it"),
 ];
 
 /// The plan of a home's upgrade.

@@ -218,7 +218,7 @@ fn opening_the_dashboard_with_the_token_signs_in() {
     assert!(pair.starts_with("aethon_dash=") && pair.len() > "aethon_dash=".len());
     assert!(!cookie.contains("horse"), "a cookie does not hold the token itself");
     let attributes: Vec<&str> = attributes.split(';').map(str::trim).collect();
-    for attribute in ["HttpOnly", "SameSite=Strict", "Path=/"] {
+    for attribute in ["HttpOnly", "SameSite=Strict", "Path=/", "Max-Age=2592000"] {
         assert!(attributes.contains(&attribute), "{attribute} in {cookie}");
     }
     assert!(!attributes.contains(&"Secure"), "it came by http");
@@ -417,4 +417,63 @@ fn a_sign_in_outlasts_a_restart_and_each_is_another() {
     drop(server);
     let server = Server::start_in(home, &["dashboard.auth_token=\"another token, long enough\""]);
     assert_eq!(server.send(&request).status, 401, "with another token nobody is signed in");
+}
+
+#[test]
+fn a_sign_in_lasts_as_long_as_it_is_set_to() {
+    let server = Server::start(&[SETTING, "dashboard.session_days=2"]);
+    let cookie = server.get(&format!("/dashboard?token={ENCODED}")).header("set-cookie").unwrap().to_owned();
+    assert!(cookie.contains("; Max-Age=172800;"), "{cookie}");
+    for days in ["0", "4000", "\"long\""] {
+        let setting = format!("dashboard.session_days={days}");
+        let refused = aethon_tests::run_server(aethon_tests::home().path(), &["--check", "--set", &setting]);
+        assert_eq!(refused.status.code(), Some(2), "{days}");
+        assert!(String::from_utf8_lossy(&refused.stderr).contains("dashboard.session_days"), "{refused:?}");
+    }
+}
+
+#[test]
+fn the_sign_in_form_leaves_authorization_to_a_proxy_in_front() {
+    let server = guarded();
+    let shown = "correct%2Bhorse%20battery%2Fstaple";
+    let basic = ("Authorization", "Basic b3duZXI6cHJveHk=");
+    let send = |target: &str, token: &str| {
+        server.send(&Request::get(target).header(basic.0, basic.1).header("X-Aethon-Token", token))
+    };
+    let answer = send("/dashboard", shown);
+    let cookie = answer.header("set-cookie").expect("a cookie").split(';').next().unwrap().to_owned();
+    let again = Request::get("/api/status").header("Cookie", &cookie).header(basic.0, basic.1);
+    assert_eq!((answer.status, server.send(&again).status), (200, 200));
+    assert_eq!(send("/api/status", shown).status, 200);
+    assert_eq!(send("/api/status", "wrong").status, 401);
+    let twice = Request::get("/api/status").header("X-Aethon-Token", shown).header("X-Aethon-Token", shown);
+    assert_eq!(server.send(&twice).status, 401);
+    for _ in 0..70 {
+        send("/api/status", "guess");
+    }
+    assert_eq!(send("/api/status", "guess").status, 429, "a guess there counts as any other");
+    assert_eq!(server.send(&Request::get("/api/status").header(basic.0, basic.1)).status, 401);
+}
+
+#[test]
+fn probes_from_named_addresses_need_no_token() {
+    let closed = guarded();
+    assert_eq!(closed.get("/api/ready").status, 401);
+    let server = Server::start(&[SETTING, "server.health_from=[\"127.0.0.0/8\"]"]);
+    assert_eq!(server.get("/api/ready").json()["ready"], true);
+    assert_eq!(server.send(&Request::new("HEAD", "/api/ready")).status, 200);
+    let wrong = Request::get("/api/ready").header("Authorization", "Bearer wrong");
+    assert_eq!(server.send(&wrong).status, 401, "a guess is a guess");
+    for target in ["/api/status", "/api/ready/", "//api/ready", "/api/ready%2f"] {
+        assert_eq!(server.get(target).status, 401, "{target}");
+    }
+    assert_eq!(server.post("/api/ready", &json!({})).status, 401);
+    let elsewhere = Server::start(&[SETTING, "server.health_from=[\"192.0.2.1\"]"]);
+    assert_eq!(elsewhere.get("/api/ready").status, 401);
+    let refused = aethon_tests::run_server(
+        aethon_tests::home().path(),
+        &["--check", "--set", "server.health_from=[\"lan\"]"],
+    );
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("server.health_from"), "{refused:?}");
 }

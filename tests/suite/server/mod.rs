@@ -22,3 +22,5 @@ mod start;
 mod stop_turn;
 mod telemetry;
 mod unix_socket;
+mod uploads;
+mod watch;

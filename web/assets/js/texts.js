@@ -106,10 +106,15 @@ export const texts = {
     unsupported: (/** @type {string} */ name) =>
       `${name} was not attached. Pictures (PNG, JPEG, GIF, WebP), documents (PDF, Word, Excel and others) and text files can be.`,
     tooLarge: (/** @type {string} */ name) =>
-      `${name} is too large. A message may carry about 700 KB in all; attach a shorter file or fewer of them.`,
+      `${name} is too large: files may have 20 MB. Attach a shorter one.`,
+    unreachable: (/** @type {string} */ name) =>
+      `${name} could not be uploaded, because Aethon does not answer. Attach it again when the connection is back.`,
+    heic: (/** @type {string} */ name) =>
+      `${name} was not attached: browsers cannot read HEIC pictures. Save it as JPEG; on an iPhone, choose “Most Compatible” under Settings, Camera, Formats.`,
+    uploading: (/** @type {string} */ name) => `${name} is being uploaded`,
     broken: (/** @type {string} */ name) => `${name} could not be read. Check the file and attach it again.`,
     empty: (/** @type {string} */ name) => `${name} is empty.`,
-    tooMany: "A message may carry eight files. Send the others in the next one.",
+    tooMany: "A message may carry ten files. Send the others in the next one.",
   },
 
   turn: {

@@ -13,10 +13,12 @@ pub struct Dashboard {
     /// The access token for all pages and APIs. Empty: no authentication, which is permitted only on a loopback address.
     #[schemars(schema_with = "crate::json_schema::secret")]
     pub auth_token: Secret,
+    /// How many days a browser stays signed in, also when it is closed meanwhile. A change counts for new sign-ins.
+    pub session_days: u32,
 }
 
 impl Default for Dashboard {
     fn default() -> Self {
-        Self { enabled: true, auth_token: Secret::default() }
+        Self { enabled: true, auth_token: Secret::default(), session_days: 30 }
     }
 }

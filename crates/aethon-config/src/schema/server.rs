@@ -21,6 +21,8 @@ pub struct Server {
     pub webhook_timeout_seconds: u64,
     /// Addresses or networks of proxies whose `X-Forwarded-*` headers are trusted.
     pub trusted_proxies: Vec<String>,
+    /// Addresses or networks that may read `/api/ready` without the access token: probes of a supervisor, a proxy or a cluster.
+    pub health_from: Vec<String>,
 }
 
 impl Default for Server {
@@ -33,6 +35,7 @@ impl Default for Server {
             shutdown_grace: 8,
             webhook_timeout_seconds: 600,
             trusted_proxies: Vec::new(),
+            health_from: Vec::new(),
         }
     }
 }

@@ -37,6 +37,8 @@ pub(super) fn check(config: &Config, remarks: &mut Remarks) {
     let key = KeyPath::of(["server", "trusted_proxies"]);
     let allowed = "an address or network such as 10.0.0.0/8";
     each(&key, &config.server.trusted_proxies, remarks, address::is_network, allowed);
+    let key = KeyPath::of(["server", "health_from"]);
+    each(&key, &config.server.health_from, remarks, address::is_network, allowed);
     messengers(config, remarks);
     owners(&config.security.owners, remarks);
 }

@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::{mpsc, oneshot};
 
 use super::{Answer, ApprovalRequest, Decision, Grants};
+use crate::ids::SessionId;
 use crate::share::{Held, Share, Shares};
 use crate::turn::Trust;
 
@@ -116,6 +117,11 @@ impl PendingApprovals {
         let mut requests: Vec<_> = self.lock().values().map(|open| open.request.clone()).collect();
         requests.sort_by(|a, b| a.created_at.cmp(&b.created_at).then_with(|| a.id.cmp(&b.id)));
         requests
+    }
+
+    /// Returns how many open requests this conversation has.
+    pub fn waiting_in(&self, session: &SessionId) -> usize {
+        self.lock().values().filter(|open| open.request.session_id == *session).count()
     }
 
     /// Lists a request again, unless the asker withdrew it meanwhile: a [`PendingApproval`] closes its end before it

@@ -62,8 +62,8 @@ enum Failing {
 }
 
 /// The methods that write.
-const WRITES: [&str; 9] =
-    ["accept", "begin", "append", "finish", "settle", "rename", "clear", "post", "import"];
+const WRITES: [&str; 10] =
+    ["accept", "begin", "append", "finish", "settle", "rename", "clear", "post", "import", "mark_read"];
 
 impl Default for MemoryStore {
     fn default() -> Self {

@@ -36,6 +36,17 @@ pub(super) fn bearer(headers: &HeaderMap) -> Option<Option<&[u8]>> {
     Some(token)
 }
 
+/// The header in which a sign-in form shows the token. It does not use `Authorization`, which a proxy in front may want for its
+/// own `Basic` sign-in: a browser sends one such header only.
+pub(crate) const TOKEN: HeaderName = HeaderName::from_static("x-aethon-token");
+
+/// Returns the token of that header if it is not empty, which may be percent-encoded. A repeated header counts as missing.
+pub(super) fn shown(headers: &HeaderMap) -> Option<&[u8]> {
+    let mut all = headers.get_all(TOKEN).iter();
+    let first = all.next()?.as_bytes().trim_ascii();
+    (all.next().is_none() && !first.is_empty()).then_some(first)
+}
+
 /// Returns the first non-empty `token` in a query, still encoded.
 pub(super) fn query_token(query: &str) -> Option<&str> {
     query.split('&').filter_map(|pair| pair.strip_prefix("token=")).find(|value| !value.is_empty())

@@ -18,10 +18,9 @@ use tokio::sync::watch;
 
 use super::register::{Entry, Register, SignInRecord};
 use crate::hex::{hex, unhex};
+use crate::options::SignInOptions;
 use crate::unix_peer;
 
-/// How long a sign-in is valid, in seconds.
-const LIFETIME: i64 = 30 * 24 * 3600;
 /// How many revoked sign-ins are remembered. Past this, those that expire first are dropped.
 const MAX_ENDED: usize = 4096;
 /// How many sign-ins are listed.
@@ -54,6 +53,8 @@ pub(crate) struct SignIns {
     clock: Arc<dyn Clock>,
     state: Mutex<SignInState>,
     kept: Register,
+    /// How long a new sign-in lasts, in seconds.
+    lifetime: i64,
     /// Signals that a sign-in has ended.
     changes: watch::Sender<()>,
 }
@@ -95,7 +96,8 @@ impl SignInState {
 impl SignIns {
     /// Creates sign-ins under this key of the home. Without a key, they end with the process. Sign-ins revoked
     /// earlier stay revoked.
-    pub(crate) fn new(key: &Secret, kept: Register, clock: Arc<dyn Clock>) -> Self {
+    pub(crate) fn new(options: &SignInOptions, clock: Arc<dyn Clock>) -> Self {
+        let (key, kept) = (&options.key, Register::new(options.register.clone()));
         let key =
             if key.is_empty() { random::<32>().to_vec() } else { key.expose().trim().as_bytes().to_vec() };
         let key = hmac::Key::new(hmac::HMAC_SHA256, &key);
@@ -108,7 +110,13 @@ impl SignIns {
             }
         }
         let state = Mutex::new(state);
-        Self { key, clock, state, kept, changes: watch::Sender::new(()) }
+        let lifetime = i64::try_from(options.lifetime.as_secs()).unwrap_or(i64::MAX);
+        Self { key, clock, state, kept, lifetime, changes: watch::Sender::new(()) }
+    }
+
+    /// How long a new sign-in lasts, in seconds.
+    pub(super) fn lifetime(&self) -> i64 {
+        self.lifetime
     }
 
     /// Derives a key for one purpose.
@@ -124,7 +132,7 @@ impl SignIns {
     /// everything admitted under it.
     pub(super) async fn begin(&self, cookies: &hmac::Key, address: IpAddr) -> Secret {
         let (name, began) = (hex(&random::<16>()), self.now());
-        let ends = began + LIFETIME;
+        let ends = began.saturating_add(self.lifetime);
         let named = format!("{name}.{ends}");
         let begun = SignInRecord {
             name,

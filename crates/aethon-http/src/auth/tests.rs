@@ -5,12 +5,24 @@ use aethon_core::testkit::ManualClock;
 use http::header::{AUTHORIZATION, COOKIE, HeaderName};
 use jiff::{SignedDuration, Timestamp};
 
+use std::fs::File;
+
 use super::*;
+use crate::options::SignInOptions;
 
 const TOKEN: &str = "correct horse+battery";
 
 fn clock() -> Arc<ManualClock> {
     Arc::new(ManualClock::at(Timestamp::from_second(1_700_000_000).unwrap()))
+}
+
+/// Returns the settings of sign-ins of a home whose key is fixed.
+fn options(register: &Option<Arc<File>>) -> SignInOptions {
+    SignInOptions {
+        key: Secret::new("the key of this home"),
+        register: register.clone(),
+        ..SignInOptions::default()
+    }
 }
 
 /// Returns the token check of a home whose key is fixed.
@@ -19,21 +31,20 @@ fn auth(token: &str) -> TokenAuth {
 }
 
 fn auth_at(token: &str, clock: &Arc<ManualClock>) -> TokenAuth {
-    let sign_ins = SignIns::new(&Secret::new("the key of this home"), Register::default(), clock.clone());
+    let sign_ins = SignIns::new(&options(&None), clock.clone());
     TokenAuth::new(&Secret::new(token), Arc::new(sign_ins))
 }
 
 /// Creates the file of a register, already unlinked.
-fn register() -> Register {
+fn register() -> Option<Arc<File>> {
     let path = std::env::temp_dir().join(format!("aethon-sign-ins-{}", aethon_core::ids::unique()));
     let file = std::fs::File::options().read(true).append(true).create_new(true).open(&path).unwrap();
     std::fs::remove_file(path).unwrap();
-    Register::new(Some(Arc::new(file)))
+    Some(Arc::new(file))
 }
 
-fn auth_with(register: &Register) -> TokenAuth {
-    let key = Secret::new("the key of this home");
-    let sign_ins = SignIns::new(&key, register.clone(), clock());
+fn auth_with(register: &Option<Arc<File>>) -> TokenAuth {
+    let sign_ins = SignIns::new(&options(register), clock());
     TokenAuth::new(&Secret::new(TOKEN), Arc::new(sign_ins))
 }
 
@@ -117,7 +128,7 @@ async fn the_cookie_holds_a_derived_value_that_no_other_carrier_takes() {
     let cookie = gate.sign_in_cookie(address(), false).await.expect("closed");
     let cookie = cookie.to_str().expect("plain");
     let (pair, attributes) = cookie.split_once("; ").expect("has attributes");
-    assert_eq!(attributes, "HttpOnly; SameSite=Strict; Path=/");
+    assert_eq!(attributes, "Max-Age=2592000; HttpOnly; SameSite=Strict; Path=/");
     assert!(!cookie.contains("horse"));
     assert_eq!(
         gate.check(&headers(&[(COOKIE, pair.as_bytes())]), None),

@@ -31,6 +31,8 @@ pub struct Listed {
     pub summary: SessionSummary,
     /// Whether it has a running or queued turn.
     pub busy: bool,
+    /// How many calls in it wait for approval.
+    pub waiting: usize,
 }
 
 /// One conversation with its newest messages, and the data that a page needs to continue live from there without
@@ -66,7 +68,8 @@ pub struct Pending {
 impl Listed {
     /// Combines a session with whether it is in use.
     pub fn new(chat: &Chat, summary: SessionSummary) -> Self {
-        Self { busy: chat.assistant.is_busy(&summary.session_id), summary }
+        let id = &summary.session_id;
+        Self { busy: chat.assistant.is_busy(id), waiting: chat.approvals.waiting_in(id), summary }
     }
 }
 

@@ -102,8 +102,14 @@ fn a_type_is_spelled_out_once() {
 #[test]
 fn a_row_brings_the_types_that_it_spells_out() {
     let description = r#"["Service", "Times.", {"200": {"Clocks": {"clocks": [{"Clock": {"now": "time", "zone?": {"Zone?": {"name": "string"}}}}]}}}, {}, {"Wanted": {"zone": "string"}}]"#;
-    let row =
-        Row { method: &Method::POST, pattern: "/api/clocks", is_gated: false, takes_json: true, description };
+    let row = Row {
+        method: &Method::POST,
+        pattern: "/api/clocks",
+        is_gated: false,
+        takes_json: true,
+        takes_file: false,
+        description,
+    };
     let document = build([row].into_iter());
     let schemas = &document["components"]["schemas"];
     assert_eq!(schemas["Clocks"]["properties"]["clocks"]["items"]["$ref"], "#/components/schemas/Clock");

@@ -69,6 +69,7 @@ impl TestApp {
                 assistant: assistant.clone(),
                 transcripts: assistant.transcripts.clone(),
                 history: Arc::new(aethon_core::history::NoHistory),
+                uploads: Arc::new(aethon_core::upload::NoUploads),
                 approvals: PendingApprovals::default(),
                 choices: Arc::new(aethon_core::model_choice::NoChoices),
                 hub,

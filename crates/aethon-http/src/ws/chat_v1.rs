@@ -9,18 +9,22 @@ use std::time::Duration;
 
 use aethon_core::approval::{Answer, AnswerError, Decision};
 use aethon_core::assistant::Submitted;
+use aethon_core::event::{Event, EventBus, SessionChange};
 use aethon_core::ids::{SessionId, TurnId, unique};
+use aethon_core::message::Attachment;
 use aethon_core::message::{Dedupe, Inbound};
 use aethon_core::surface::Surface;
 use tokio::sync::Notify;
 
-use super::attachments;
-use super::frames::{self, ApprovalAnswer, Body, Branch, Message, Refusal, Request, Resume, Stop};
+use super::attachments::{self, Attached};
+use super::frames::{self, ApprovalAnswer, Body, Branch, Message, Read, Refusal, Request, Resume, Stop};
 use super::log::Batch;
 use super::room::Room;
 use super::socket::{Close, Received, Socket, Unwritable};
 use super::turn_surface::TurnSurface;
+use super::watchlist::{Watch, Watchlist};
 use super::webchat::session_named;
+use crate::app::App;
 use crate::deps::{Chat, Runtime};
 use crate::error::STORAGE_UNAVAILABLE;
 
@@ -32,19 +36,15 @@ const MAX_SUBSCRIPTIONS: usize = 64;
 const MAX_ID: usize = 200;
 
 /// Runs until the connection ends. Returns a close code if it is still open.
-pub(super) async fn run(
-    chat: &Chat,
-    runtime: &Runtime,
-    version: &str,
-    socket: &mut Socket,
-    session: SessionId,
-) -> Option<Close> {
+pub(super) async fn run(app: &App, socket: &mut Socket, session: SessionId) -> Option<Close> {
+    let (chat, runtime) = (&app.deps.chat, &app.deps.runtime);
     let wake = Arc::new(Notify::new());
     let subscription = Subscription::take(chat.hub.room(&session), &wake);
-    let ready = frames::ready(session.name(), version);
+    let ready = frames::ready(session.name(), app.about.version);
     let mut connection = ChatConnection {
         chat,
         runtime,
+        news: News { list: &app.watchlist, bus: &app.deps.activity.bus, watch: None },
         home: session,
         wake,
         subscriptions: vec![subscription],
@@ -85,9 +85,18 @@ impl Drop for Subscription {
     }
 }
 
+/// News of conversations, for a socket that watches them.
+struct News<'a> {
+    list: &'a Watchlist,
+    bus: &'a EventBus,
+    /// The place in the list, once the client watches it.
+    watch: Option<Watch>,
+}
+
 struct ChatConnection<'a> {
     chat: &'a Chat,
     runtime: &'a Runtime,
+    news: News<'a>,
     home: SessionId,
     wake: Arc<Notify>,
     subscriptions: Vec<Subscription>,
@@ -156,6 +165,13 @@ impl ChatConnection<'_> {
                 socket.send(frames::resumed(session, subscription.reached)).await?;
             }
         }
+        while let Some(watch) = &mut self.news.watch {
+            match watch.next() {
+                None => return Ok(Some(Close::TOO_SLOW)),
+                Some(frames) if frames.is_empty() => break,
+                Some(frames) => socket.send_all(frames).await?,
+            }
+        }
         Ok(None)
     }
 
@@ -182,9 +198,31 @@ impl ChatConnection<'_> {
             Request::Stop(stop) => self.stop(stop).await,
             Request::Approval(answer) => self.decide(answer).await,
             Request::Resume(resume) => self.resume(&resume),
+            Request::Watch => {
+                self.watch();
+                Ok(())
+            }
+            Request::Read(read) => self.read(read).await,
             Request::Retry(branch) => self.branch(branch, false).await,
             Request::Edit(branch) => self.branch(branch, true).await,
         }
+    }
+
+    /// Sends news of all conversations from now on.
+    fn watch(&mut self) {
+        let News { list, bus, watch } = &mut self.news;
+        watch.get_or_insert_with(|| list.watch(self.chat, bus, &self.wake));
+    }
+
+    /// Notes that a person has seen a conversation, so that no device shows it as unread.
+    async fn read(&self, read: Read) -> Result<(), Refusal> {
+        let session = self.named_or_home(read.session.as_deref())?;
+        let was_unread =
+            self.chat.transcripts.mark_read(&session).await.map_err(|error| Refusal::of(&error))?;
+        if was_unread {
+            self.news.bus.publish(|| Event::Session { session, change: SessionChange::Updated });
+        }
+        Ok(())
     }
 
     /// Decides an approval. The approval prompt limits how long checking changed arguments takes.
@@ -212,11 +250,12 @@ impl ChatConnection<'_> {
 
     async fn message(&mut self, message: Message) -> Result<(), Refusal> {
         let id = message.id;
+        let about = |refusal: Refusal| refusal.about(Some(&id));
+        let files = self.files(message.attachments.unwrap_or_default()).await.map_err(about)?;
         let checked = || -> Result<Inbound, Refusal> {
             check_id(&id)?;
             let schema = frames::schema(message.schema)?;
             let session = self.named_or_home(message.session.as_deref())?;
-            let files = attachments::checked(message.attachments.unwrap_or_default())?;
             if message.text.trim().is_empty() && files.is_empty() {
                 let words = "The message was empty. Write something and send it again.";
                 return Err(Refusal::new("empty_message", words));
@@ -225,19 +264,26 @@ impl ChatConnection<'_> {
                 Inbound::say(session, message.text).with_effort(message.effort).with_model(message.model);
             Ok(inbound.with_schema(schema).with_attachments(files))
         };
-        let about = |refusal: Refusal| refusal.about(Some(&id));
         let inbound = checked().map_err(about)?;
         self.submit(inbound, &id).await.map_err(about)
+    }
+
+    async fn files(&self, attached: Vec<Attached>) -> Result<Vec<Attachment>, Refusal> {
+        attachments::checked(&*self.chat.uploads, attached).await
     }
 
     /// Handles a retry or an edit.
     async fn branch(&mut self, branch: Branch, is_edit: bool) -> Result<(), Refusal> {
         let (given, effort, model) = (branch.id, branch.effort, branch.model);
         let id = given.clone().unwrap_or_else(|| format!("branch-{}", unique()));
+        let about = |refusal: Refusal| refusal.about(given.as_deref());
+        let files = match branch.attachments.filter(|_| is_edit) {
+            Some(attached) => Some(self.files(attached).await.map_err(about)?),
+            None => None,
+        };
         let checked = || -> Result<Inbound, Refusal> {
             check_id(&id)?;
             let text = if is_edit { branch.text.unwrap_or_default() } else { String::new() };
-            let files = branch.attachments.filter(|_| is_edit).map(attachments::checked).transpose()?;
             if is_edit && text.trim().is_empty() && files.as_ref().is_none_or(Vec::is_empty) {
                 return Err(Refusal::new("bad_frame", "An edit needs a `text` that is not empty."));
             }
@@ -252,7 +298,6 @@ impl ChatConnection<'_> {
                 (true, Some(files)) => Inbound::edit(session, turn, text).with_attachments(files),
             })
         };
-        let about = |refusal: Refusal| refusal.about(given.as_deref());
         let inbound = checked().map_err(about)?.with_effort(effort).with_model(model);
         self.submit(inbound, &id).await.map_err(about)
     }

@@ -6,7 +6,7 @@
 use aethon_core::answer_schema::{AnswerSchema, BadSchema};
 use aethon_core::approval::{ApprovalRequest, Decision, Resolution, Scope};
 use aethon_core::ids::TurnId;
-use aethon_core::message::{Attachment, Reply};
+use aethon_core::message::Reply;
 use aethon_core::model::{Effort, Usage};
 use aethon_core::surface::{ToolPhase, ToolState, TurnEvent};
 use aethon_core::tool::OutputBlock;
@@ -15,6 +15,7 @@ use serde_json::Value;
 use tokio_tungstenite::tungstenite::Utf8Bytes;
 
 use crate::error::STORAGE_UNAVAILABLE;
+use crate::ws::attachments::Attached;
 
 /// The name of the protocol.
 pub(super) const PROTOCOL: &str = "aethon.chat.v1";
@@ -310,6 +311,10 @@ pub(super) enum Request {
     Approval(ApprovalAnswer),
     /// Replay the frames after a given one.
     Resume(Resume),
+    /// Tell of every conversation that changes.
+    Watch,
+    /// A person has seen this conversation.
+    Read(Read),
     /// Answer a turn's message again.
     Retry(Branch),
     /// Replace the text of a turn's message.
@@ -324,7 +329,7 @@ pub(super) struct Message {
     #[serde(default)]
     pub(super) session: Option<String>,
     #[serde(default)]
-    pub(super) attachments: Option<Vec<Attachment>>,
+    pub(super) attachments: Option<Vec<Attached>>,
     #[serde(default)]
     pub(super) effort: Option<Effort>,
     #[serde(default)]
@@ -374,6 +379,13 @@ pub(super) struct Resume {
     pub(super) after: u64,
 }
 
+/// What a person has seen.
+#[derive(Debug, Deserialize)]
+pub(super) struct Read {
+    #[serde(default)]
+    pub(super) session: Option<String>,
+}
+
 /// A retry, or an edit with its text.
 #[derive(Debug, Deserialize)]
 pub(super) struct Branch {
@@ -391,7 +403,7 @@ pub(super) struct Branch {
     pub(super) model: Option<String>,
     /// The attachments of an edit. If absent, those of the replaced message are kept.
     #[serde(default)]
-    pub(super) attachments: Option<Vec<Attachment>>,
+    pub(super) attachments: Option<Vec<Attached>>,
 }
 
 impl Request {
@@ -419,10 +431,12 @@ impl Request {
             Some("stop") => serde_json::from_str(text).map(Self::Stop),
             Some("approval") => serde_json::from_str(text).map(Self::Approval),
             Some("resume") => serde_json::from_str(text).map(Self::Resume),
+            Some("watch") => Ok(Self::Watch),
+            Some("read") => serde_json::from_str(text).map(Self::Read),
             Some("retry") => serde_json::from_str(text).map(Self::Retry),
             Some("edit") => serde_json::from_str(text).map(Self::Edit),
             Some(_) => {
-                let known = "message, stop, approval, resume, retry and edit";
+                let known = "message, stop, approval, resume, watch, read, retry and edit";
                 return Err(Refusal::new(
                     "unknown_type",
                     format!("That type is not known. Known are {known}."),
@@ -442,6 +456,7 @@ impl Request {
 
 #[cfg(test)]
 mod tests {
+    use super::attachments::Attached;
     use super::*;
 
     #[test]
@@ -466,6 +481,7 @@ mod tests {
         check(r#"{"type":"resume","session":"a"}"#, "bad_frame");
         check(r#"{"type":"approval","id":"a","decision":"maybe"}"#, "bad_frame");
         check(r#"{"type":"approval","id":"a","decision":"approve","scope":"ever"}"#, "bad_frame");
+        check(r#"{"type":"read","session":7}"#, "bad_frame");
         check(r#"{"type":"retry"}"#, "bad_frame");
         check(r#"{"type":"message","id":"a","text":"x","attachments":[{}]}"#, "bad_frame");
         for effort in [r#""much""#, r#""HIGH""#, r#""""#, "3", "true", "[]"] {
@@ -511,7 +527,9 @@ mod tests {
         );
     }
 
-    const FRAMES: [&str; 6] = [
+    const FRAMES: [&str; 8] = [
+        r#"{"type":"watch"}"#,
+        r#"{"type":"read","session":"a"}"#,
         r#"{"type":"message","id":"m1","text":"hello","session":"a","attachments":[{"name":"a.png","mime":"image/png","data":"iVBO"}]}"#,
         r#"{"type":"stop","turn":"0198"}"#,
         r#"{"type":"approval","id":"x","decision":"approve","scope":"session"}"#,

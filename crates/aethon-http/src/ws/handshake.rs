@@ -118,9 +118,7 @@ async fn run(
     let talking = async {
         match protocol {
             Protocol::Plain(session) => plain::run(chat, runtime, &mut socket, &session).await,
-            Protocol::V1(session) => {
-                chat_v1::run(chat, runtime, app.about.version, &mut socket, session).await
-            }
+            Protocol::V1(session) => chat_v1::run(app, &mut socket, session).await,
             Protocol::Dashboard => {
                 let activity = (&app.deps.activity.bus, &app.feed);
                 dashboard::run(activity, runtime, &mut socket).await

@@ -4,9 +4,10 @@
 //! it: texts in and out, pings, rate limiting, closing. It carries `plain` (a message in, a reply out), `chat_v1`
 //! (the JSON protocol of the page) or `dashboard` (live events, from the shared `feed`). The [`Hub`] keeps a `room`
 //! for each session in use: the log of its frames, which every socket reads at its own speed. A `turn_surface` is the
-//! surface of one turn and writes to its room. `frames` defines the wire format.
+//! surface of one turn and writes to its room. `frames` defines the wire format. The `watchlist`
+//! tells which conversations changed.
 
-mod attachments;
+pub(crate) mod attachments;
 mod chat_v1;
 mod dashboard;
 mod feed;
@@ -19,6 +20,7 @@ mod plain;
 mod room;
 mod socket;
 mod turn_surface;
+mod watchlist;
 mod webchat;
 
 pub use frames::frames_of;
@@ -28,3 +30,4 @@ pub use webchat::WebChat;
 
 pub(crate) use feed::Feed;
 pub(crate) use handshake::{SocketKind, upgrade};
+pub(crate) use watchlist::Watchlist;

@@ -13,7 +13,7 @@ use aethon_core::model::{
 };
 use aethon_core::service::ConfigView;
 use aethon_core::session::{
-    Clear, SessionPage, SessionPatch, SessionQuery, SessionSummary, Transcripts, TurnRecord,
+    Clear, SessionKeeping, SessionPage, SessionPatch, SessionQuery, SessionSummary, Transcripts, TurnRecord,
 };
 use aethon_core::surface::Surface;
 use aethon_core::version::Expected;
@@ -143,8 +143,16 @@ impl FakeTranscripts {
             created_at: Timestamp::UNIX_EPOCH,
             updated_at: Timestamp::UNIX_EPOCH,
             message_count: messages.len() as u64,
+            unread: false,
             settings: Default::default(),
         }
+    }
+}
+
+#[async_trait]
+impl SessionKeeping for FakeTranscripts {
+    async fn mark_read(&self, _id: &SessionId) -> Result<bool> {
+        Ok(false)
     }
 }
 

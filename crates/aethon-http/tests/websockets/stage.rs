@@ -15,7 +15,7 @@ use aethon_core::model::{Capabilities, ModelError, ModelProvider, ModelRequest, 
 use aethon_core::secret::Secret;
 use aethon_core::service::ConfigView;
 use aethon_core::session::{
-    Clear, SessionPage, SessionPatch, SessionQuery, SessionSummary, Transcripts, TurnRecord,
+    Clear, SessionKeeping, SessionPage, SessionPatch, SessionQuery, SessionSummary, Transcripts, TurnRecord,
 };
 use aethon_core::shutdown::ShutdownTrigger;
 use aethon_core::storage::StorageHealth;
@@ -61,6 +61,7 @@ impl Stage {
                 assistant: Arc::clone(&assistant) as _,
                 transcripts: Arc::new(Nothing),
                 history: Arc::new(aethon_core::history::NoHistory),
+                uploads: Arc::new(aethon_core::upload::NoUploads),
                 approvals: desk,
                 choices: Arc::new(aethon_core::model_choice::NoChoices),
                 hub: Arc::clone(&hub),
@@ -121,6 +122,13 @@ impl Stage {
 
 /// Storage, configuration and model, of which the sockets need nothing.
 struct Nothing;
+
+#[async_trait]
+impl SessionKeeping for Nothing {
+    async fn mark_read(&self, _id: &SessionId) -> Result<bool> {
+        Ok(false)
+    }
+}
 
 #[async_trait]
 impl Transcripts for Nothing {

@@ -32,7 +32,8 @@ const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0017_work.sql"),
     include_str!("migrations/0018_log_link.sql"),
     include_str!("migrations/0019_session_settings.sql"),
-    include_str!("migrations/0020_versions.sql"),
+    include_str!("migrations/0020_read_marks.sql"),
+    include_str!("migrations/0021_versions.sql"),
 ];
 
 /// The schema version that this program writes.

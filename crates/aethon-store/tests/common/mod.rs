@@ -113,4 +113,5 @@ pub const BACK_TO_17: &str =
     ALTER TABLE sessions DROP COLUMN model; ALTER TABLE sessions DROP COLUMN effort;
     ALTER TABLE sessions DROP COLUMN instructions; ALTER TABLE sessions DROP COLUMN folder;
     ALTER TABLE sessions DROP COLUMN pinned; ALTER TABLE sessions DROP COLUMN archived;
+    ALTER TABLE sessions DROP COLUMN read_through;
     PRAGMA user_version = 17;";

@@ -4,7 +4,7 @@ use std::path::{Component, Path, PathBuf};
 use std::time::Duration;
 
 use aethon_config::Config;
-use aethon_http::options::{Limits, Listen, Network, Options, Webhooks};
+use aethon_http::options::{Limits, Listen, Network, Options, SignInOptions, Webhooks};
 use aethon_tools::Workspace;
 
 use crate::home::Home;
@@ -51,6 +51,11 @@ fn as_written(path: &Path) -> PathBuf {
     whole
 }
 
+/// Reads networks. The preflight refused what is none.
+fn networks(written: &[String]) -> Vec<Network> {
+    written.iter().filter_map(|network| Network::parse(network)).collect()
+}
+
 pub(crate) fn options(config: &Config, is_demo: bool) -> Options {
     let (webchat, server) = (&config.channels.webchat, &config.server);
     Options {
@@ -58,15 +63,17 @@ pub(crate) fn options(config: &Config, is_demo: bool) -> Options {
         listen: Listen { host: webchat.host.clone(), port: webchat.tcp_port(), socket: None },
         token: config.dashboard.auth_token.clone(),
         // The key comes from the home, not from the configuration.
-        sign_in_key: aethon_core::secret::Secret::default(),
-        sign_ins: None,
+        sign_ins: SignInOptions {
+            lifetime: Duration::from_secs(u64::from(config.dashboard.session_days) * 24 * 3600),
+            ..SignInOptions::default()
+        },
         webhooks: webhooks(config),
         dashboard_enabled: config.dashboard.enabled,
         mark_untrusted: config.security.mark_untrusted_content,
         allowed_origins: webchat.allowed_origins.clone(),
         allowed_hosts: webchat.allowed_hosts.clone(),
-        // The preflight refused entries that are not networks.
-        trusted_proxies: server.trusted_proxies.iter().filter_map(|proxy| Network::parse(proxy)).collect(),
+        trusted_proxies: networks(&server.trusted_proxies),
+        health_from: networks(&server.health_from),
         budget: super::prices::limits(&config.budget),
         limits: Limits {
             max_body_bytes: server.max_body_bytes,

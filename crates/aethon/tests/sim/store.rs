@@ -16,8 +16,8 @@ use aethon_core::message::{Inbound, Message};
 use aethon_core::owner::{EndedElsewhere, Owners};
 use aethon_core::schedule::{BeginRun, Due, EndRun, Job, JobId, JobRecord, JobStore, RunLog, RunRecord};
 use aethon_core::session::{
-    Accepted, Begin, Begun, Clear, Finish, Finished, SessionPage, SessionPatch, SessionQuery, SessionSummary,
-    Transcripts, TurnLog, TurnLookup, TurnRecord,
+    Accepted, Begin, Begun, Clear, Finish, Finished, SessionKeeping, SessionPage, SessionPatch, SessionQuery,
+    SessionSummary, Transcripts, TurnLog, TurnLookup, TurnRecord,
 };
 use aethon_core::testkit::MemoryStore;
 use aethon_core::version::Expected;
@@ -153,6 +153,13 @@ impl Owners for FaultyStore {
             Ok(())
         };
         self.write("release", release).await
+    }
+}
+
+#[async_trait]
+impl SessionKeeping for FaultyStore {
+    async fn mark_read(&self, id: &SessionId) -> Result<bool> {
+        self.write("mark_read", self.base.mark_read(id)).await
     }
 }
 

@@ -7,10 +7,12 @@ import { icon } from "../shared/icons.js";
 import { visible, visibleText } from "../shared/visible.js";
 import { texts } from "../texts.js";
 import { allowance, maxFiles, readAttachment, weight } from "./attachments.js";
+import { filesDraft } from "./drafts.js";
+import { light } from "./outbox.js";
 import { pictureSource } from "./picture.js";
 
 /** @import { Attachment } from "./types.js" */
-/** @typedef {{files: Attachment[], complaint: string}} Place */
+/** @typedef {{files: Attachment[], coming: string[], complaint: string}} Place `coming` are the names of those on their way */
 
 export class AttachmentTray {
   element = make("div", { class: "composer-files" });
@@ -33,9 +35,14 @@ export class AttachmentTray {
     return this.#place(this.#session).files;
   }
 
-  /** Whether a reload of the page would lose files. */
+  /** Whether a reload of the page would lose files. Those that were uploaded are kept. */
   get holdsAny() {
-    return [...this.#places.values()].some(({ files }) => files.length > 0);
+    return [...this.#places.values()].some(({ files, coming }) => coming.length > 0 || files.some((file) => !file.upload));
+  }
+
+  /** Whether files of the open conversation are on their way. */
+  get isWaiting() {
+    return this.#place(this.#session).coming.length > 0;
   }
 
   /** @param {string} session */
@@ -46,8 +53,9 @@ export class AttachmentTray {
 
   /** Returns and removes the files of the open conversation. */
   take() {
-    const { files } = this;
-    this.#places.delete(this.#session);
+    const place = this.#place(this.#session);
+    const { files } = place;
+    [place.files, place.complaint] = [[], ""];
     this.#draw();
     return files;
   }
@@ -62,8 +70,15 @@ export class AttachmentTray {
   add(files) {
     const session = this.#session;
     this.complain("");
+    const { coming } = this.#place(session);
+    coming.push(...files.map((file) => file.name || texts.composer.pasted));
+    this.#draw();
     this.#reading = this.#reading.then(async () => {
-      for (const file of files) await this.#addOne(session, file);
+      for (const file of files) {
+        await this.#addOne(session, file);
+        coming.shift();
+        this.#draw();
+      }
     });
     return this.#reading;
   }
@@ -83,22 +98,29 @@ export class AttachmentTray {
       // Every rejected file is reported.
       if (!place.complaint.includes(message)) place.complaint = [place.complaint, message].filter(Boolean).join(" ");
     }
-    this.#draw();
+    this.#keep(session);
+  }
+
+  /** Keeps the uploaded files of a conversation over a reload. @param {string} session */
+  #keep(session) {
+    const kept = this.#place(session).files.filter((file) => file.upload).map(light);
+    filesDraft(session).keep(kept.length > 0 ? JSON.stringify(kept) : "");
   }
 
   /** @param {string} session */
   #place(session) {
-    const place = this.#places.get(session) ?? { files: [], complaint: "" };
+    const place = this.#places.get(session) ?? { files: kept(session), coming: [], complaint: "" };
     this.#places.set(session, place);
     return place;
   }
 
   #draw() {
-    const { files, complaint } = this.#place(this.#session);
+    const { files, coming, complaint } = this.#place(this.#session);
+    this.#keep(this.#session);
     if (this.error.textContent !== complaint) this.error.textContent = complaint;
     this.error.hidden = !complaint;
-    this.element.hidden = files.length === 0;
-    fill(this.element, ...files.map((file) => this.#chip(file)));
+    this.element.hidden = files.length + coming.length === 0;
+    fill(this.element, ...files.map((file) => this.#chip(file)), ...coming.map(comingChip));
     this.#changed();
   }
 
@@ -111,6 +133,22 @@ export class AttachmentTray {
       this.#removed();
     });
   }
+}
+
+/** The files of a conversation that were uploaded before a reload. @param {string} session @returns {Attachment[]} */
+function kept(session) {
+  try {
+    const files = JSON.parse(filesDraft(session).read() || "[]");
+    return Array.isArray(files) ? files.filter((file) => typeof file?.upload === "string" && typeof file.name === "string") : [];
+  } catch {
+    return [];
+  }
+}
+
+/** A file on its way to the server. @param {string} name */
+function comingChip(name) {
+  const words = texts.attachment.uploading(visibleText(name));
+  return make("div", { class: "composer-file-coming", role: "status", title: words }, icon("file"), make("span", {}, words));
 }
 
 /** An attached file, with a button to remove it. @param {Attachment} file @param {() => void} remove */

@@ -1,16 +1,22 @@
 // Turns files into attachments: pictures, scaled down if necessary, text, and documents, which the server turns into text.
-// Everything else is rejected with a message about what can be attached. A frame holds 1 MiB, so a message's files share one allowance.
+// Everything else is rejected with a message about what can be attached. Each file is uploaded when it is picked; only where that
+// is impossible does it travel in the frame of its message, which holds 1 MiB.
 
 import { texts } from "../texts.js";
 
 /** @import { Attachment } from "./types.js" */
 
 const pictures = new Set(["image/png", "image/jpeg", "image/gif", "image/webp"]);
+/** The largest file that the server takes, in bytes. */
+const maxUpload = 20 * 1024 * 1024;
+/** What the files of a message may take of its frame, in bytes. */
 export const allowance = 700 * 1024;
-export const maxFiles = 8;
+export const maxFiles = 10;
 const longSide = 1568;
 
 const documents = /\.(pdf|docx|docm|xlsx|xlsm|xlsb|xls|pptx|ppsx|odt|ods|odp|epub|rtf|csv|tsv|html?)$/i;
+/** Documents whose text is not what one reads, even if their bytes are text. */
+const coded = /\.(pdf|rtf)$/i;
 
 /** The types that the file chooser offers. */
 export const accept =
@@ -18,44 +24,73 @@ export const accept =
   ".py,.js,.ts,.sh,.sql,.xml,.html,.css,.c,.h,.cpp,.go,.java,.rb,.ini,.conf,.diff,.patch";
 
 /**
- * Turns a file into an attachment.
+ * Uploads a file for a message.
  * @param {File} file
- * @param {number} room bytes left of the allowance
+ * @param {number} room bytes left of the allowance, if it cannot be uploaded
  * @returns {Promise<Attachment>} rejected with a message for the user
  */
 export async function readAttachment(file, room) {
   const name = file.name || texts.composer.pasted;
-  if (file.size === 0) throw new Error(texts.attachment.empty(name));
-  if (pictures.has(file.type)) return readPicture(file, name, room);
-  if (file.type.startsWith("image/") || /^(audio|video|font)\//.test(file.type))
-    throw new Error(texts.attachment.unsupported(name));
-  if (file.size > 4 * allowance) throw new Error(texts.attachment.tooLarge(name));
-  const bytes = new Uint8Array(await file.arrayBuffer().catch(() => fail(texts.attachment.broken(name))));
-  const declared = file.type.split(";")[0];
-  // Text in another encoding than UTF-8 is for the server to judge.
-  const mayBeText = isText(bytes) || file.type.startsWith("text/");
-  if (!mayBeText && !documents.test(name)) throw new Error(texts.attachment.unsupported(name));
-  if (bytes.length > room) throw new Error(texts.attachment.tooLarge(name));
-  const isDocument = documents.test(name) && !isText(bytes);
-  const mime = file.type.startsWith("text/") ? declared : isDocument ? declared || "application/octet-stream" : "text/plain";
-  return { name, mime, data: toBase64(bytes) };
+  const { mime, blob } = await judged(file, name);
+  const upload = await uploaded(name, mime, blob);
+  if (!upload && blob.size > room) throw new Error(texts.attachment.unreachable(name));
+  const isShown = pictures.has(mime);
+  const data = isShown || !upload ? toBase64(new Uint8Array(await blob.arrayBuffer())) : undefined;
+  return { name, mime, size: blob.size, ...(upload ? { upload } : {}), ...(data === undefined ? {} : { data }) };
 }
 
-/** An attachment as it is sent; a text file that came back from the server carries no data. @param {Attachment} attachment */
-export function sendable({ name, mime, data, text }) {
+/** What a file is, and what of it is sent. @param {File} file @param {string} name @returns {Promise<{mime: string, blob: Blob}>} */
+async function judged(file, name) {
+  if (file.size === 0) throw new Error(texts.attachment.empty(name));
+  if (pictures.has(file.type)) return readPicture(file, name);
+  if (/^image\/hei[cf]/.test(file.type) || /\.hei[cf]$/i.test(name)) throw new Error(texts.attachment.heic(name));
+  if (file.type.startsWith("image/") || /^(audio|video|font)\//.test(file.type))
+    throw new Error(texts.attachment.unsupported(name));
+  if (file.size > maxUpload) throw new Error(texts.attachment.tooLarge(name));
+  const bytes = new Uint8Array(await file.arrayBuffer().catch(() => fail(texts.attachment.broken(name))));
+  const declared = file.type.split(";")[0];
+  const isPlain = isText(bytes) && !coded.test(name);
+  // Text in another encoding than UTF-8 is for the server to judge.
+  const mayBeText = isPlain || file.type.startsWith("text/");
+  if (!mayBeText && !documents.test(name)) throw new Error(texts.attachment.unsupported(name));
+  const isDocument = documents.test(name) && !isPlain;
+  const mime = file.type.startsWith("text/") ? declared : isDocument ? declared || "application/octet-stream" : "text/plain";
+  return { mime, blob: file };
+}
+
+/** Uploads a file and returns its id; "" if the server did not answer. @param {string} name @param {string} mime @param {Blob} blob */
+async function uploaded(name, mime, blob) {
+  let response;
+  try {
+    const headers = { "Content-Type": mime, Accept: "application/json" };
+    response = await fetch(`/api/uploads?name=${encodeURIComponent(name)}`, { method: "PUT", headers, body: blob });
+  } catch {
+    return "";
+  }
+  const answer = await response.json().catch(() => ({}));
+  if (response.ok) return String(answer.id ?? "");
+  // Without the dashboard there is no API, and a session that ended asks for the token by other ways.
+  if (response.status === 404 || response.status === 401) return "";
+  throw new Error(answer.detail || texts.attachment.broken(name));
+}
+
+/**
+ * An attachment as it is sent: by its id if it was uploaded; a text file that came back from the server carries no data.
+ * @param {Attachment} attachment
+ */
+export function sendable({ name, mime, data, text, upload }) {
+  if (upload) return { upload };
   return { name, mime, data: data ?? toBase64(new TextEncoder().encode(text ?? "")) };
 }
 
 /** The number of bytes an attachment takes of the allowance. @param {Attachment} attachment */
-export const weight = ({ data = "" }) => Math.ceil((data.length * 3) / 4);
+export const weight = ({ data = "", upload }) => (upload ? 0 : Math.ceil((data.length * 3) / 4));
 
-/** @param {File} file @param {string} name @param {number} room @returns {Promise<Attachment>} */
-async function readPicture(file, name, room) {
+/** @param {File} file @param {string} name @returns {Promise<{mime: string, blob: Blob}>} */
+async function readPicture(file, name) {
   const bitmap = await createImageBitmap(file).catch(() => fail(texts.attachment.broken(name)));
   const isLarge = Math.max(bitmap.width, bitmap.height) > 2 * longSide;
-  if (file.size <= Math.min(room, allowance / 2) && !isLarge) {
-    return { name, mime: file.type, data: toBase64(new Uint8Array(await file.arrayBuffer())) };
-  }
+  if (file.size <= allowance / 2 && !isLarge) return { mime: file.type, blob: file };
   for (const [scale, quality] of [
     [1, 0.85],
     [1, 0.7],
@@ -64,9 +99,7 @@ async function readPicture(file, name, room) {
     [0.35, 0.65],
   ]) {
     const blob = await redraw(bitmap, longSide * scale, quality);
-    if (blob && blob.size <= Math.min(room, allowance / 2)) {
-      return { name, mime: blob.type, data: toBase64(new Uint8Array(await blob.arrayBuffer())) };
-    }
+    if (blob && blob.size <= allowance / 2) return { mime: blob.type, blob };
   }
   throw new Error(texts.attachment.tooLarge(name));
 }

@@ -89,7 +89,7 @@ export class Composer {
       this.#chooser.value = "";
     });
     addEventListener("beforeunload", (event) => {
-      // Unsent text survives a reload; files are too large for that.
+      // Unsent text survives a reload, and so do files that were uploaded.
       if (this.#tray.holdsAny) event.preventDefault();
     });
     this.#changed();
@@ -141,7 +141,7 @@ export class Composer {
   #submit() {
     const text = this.#text.value.trim();
     if (!text && this.#tray.files.length === 0) return;
-    if (!this.#weigh()) return;
+    if (this.#tray.isWaiting || !this.#weigh()) return;
     this.#text.value = "";
     const files = this.#tray.take();
     this.#actions.send(text, files, this.#effort.value);
@@ -176,7 +176,8 @@ export class Composer {
 
   #changed() {
     const isBlank = !this.#text.value.trim() && this.#tray.files.length === 0;
-    this.#send.disabled = isBlank;
+    // A message without a file that is on its way would not be what was meant.
+    this.#send.disabled = isBlank || this.#tray.isWaiting;
     const label = this.#isBusy ? texts.composer.queue : texts.composer.send;
     this.#send.setAttribute("aria-label", label);
     this.#send.title = label;

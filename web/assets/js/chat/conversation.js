@@ -42,6 +42,15 @@ export class Conversation {
     return this.#live.get(id) ?? this.#past.find((turn) => turn.id === id);
   }
 
+  /**
+   * The exchange that a stored message belongs to. One that is not part of a turn belongs to the last exchange begun before it.
+   * @param {StoredMessage} message
+   */
+  turnOf(message) {
+    if (message.turn) return this.turn(message.turn);
+    return this.#past.findLast(({ key }) => key.startsWith("m:") && Number(key.slice(2)) <= Number(message.id));
+  }
+
   /** The message before which older ones are requested. */
   oldestMessage() {
     return this.#stored[0]?.id;

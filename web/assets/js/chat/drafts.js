@@ -1,4 +1,4 @@
-// Drafts: the unsent message of a conversation, or the unsent edit of a turn. They survive a reload and a switch to another
+// Drafts: the unsent message of a conversation with its uploaded files, or the unsent edit of a turn. They survive a reload and a switch to another
 // conversation, and are lost when the tab is closed.
 
 /** The unsent message of a conversation. @param {string} session */
@@ -6,6 +6,9 @@ export const messageDraft = (session) => draftAt(session && `aethon.draft.${sess
 
 /** The unsent edit of a turn. @param {string} turn */
 export const editDraft = (turn) => draftAt(turn && `aethon.edit.${turn}`);
+
+/** The files of an unsent message, those that were uploaded. @param {string} session */
+export const filesDraft = (session) => draftAt(session && `aethon.files.${session}`);
 
 /** @typedef {{read: () => string, keep: (text: string) => void}} Draft */
 

@@ -1,6 +1,7 @@
 // Applies server frames to the turns they belong to. Pure: a frame in, a changed turn out.
 
 import { emptyReply, toolPart } from "./turn.js";
+import { now as serverNow } from "../shared/clock.js";
 
 /** @import { Turn, Part, ApprovalPart, ToolPart } from "./types.js" */
 
@@ -130,7 +131,7 @@ function dropEndingText({ reply }, sentence) {
 function finish(turn, stopReason) {
   turn.state = "done";
   turn.stopReason = stopReason;
-  turn.at = new Date().toISOString();
+  turn.at = new Date(serverNow()).toISOString();
   for (const { part } of turn.reply.extras) {
     if (part.kind === "approval" && !part.decision) Object.assign(part, { decision: "deny", reason: "stopped", sending: false });
     if (part.kind === "tool" && part.state === "running") part.state = part.waits ? "denied" : "error";

@@ -2,7 +2,10 @@
 
 import { texts } from "../texts.js";
 
-/** @typedef {{session_id: string, channel: string, title?: string | null, updated_at: string, busy?: boolean}} Listed */
+/**
+ * @typedef {{session_id: string, channel: string, title?: string | null, updated_at: string, busy?: boolean,
+ *   waiting?: number, unread?: boolean}} Listed
+ */
 
 /**
  * @param {Listed[]} sessions newest first within each group
@@ -26,7 +29,7 @@ export function grouped(sessions, pinned, now) {
     .filter((group) => group.sessions.length > 0);
 }
 
-/** @param {Listed} session */
+/** @param {Pick<Listed, "session_id">} session */
 export const nameOf = (session) => session.session_id.replace(/^webchat:/, "");
 
 /** @param {Listed} session */

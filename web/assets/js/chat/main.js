@@ -10,19 +10,23 @@ import { keepTimes } from "../shared/time.js";
 import { toast, toastRegion } from "../shared/toast.js";
 import { visible, visibleText } from "../shared/visible.js";
 import { texts } from "../texts.js";
+import { foundWords } from "../texts/found.js";
+import { newsWords } from "../texts/news.js";
 import { Announcer } from "./announcer.js";
 import { mayReplace } from "./branch.js";
 import { Composer } from "./composer.js";
 import { acceptDrops } from "./drop.js";
 import { listenForShortcuts, openHelp } from "./help.js";
+import { newsOf, notify, tell } from "./news.js";
 import { Outbox } from "./outbox.js";
-import { currentName, freshName, hrefOf, rememberName } from "./route.js";
+import { currentMessage, currentName, freshName, hrefOf, rememberName } from "./route.js";
 import { Session } from "./session.js";
 import { Sidebar } from "./sidebar.js";
 import { fits } from "./size.js";
 import { Transcript } from "./transcript.js";
 import { modelMissing, welcome } from "./welcome.js";
 
+/** @import { SessionFrame } from "./news.js" */
 /** @import { Link } from "./socket.js" */
 /** @import { Attachment, Turn } from "./types.js" */
 /** @import { Status } from "../wire/api.js" */
@@ -41,6 +45,7 @@ class ChatPage {
     removed: (name) => name === this.#session?.name && this.#newChat(),
     listed: () => this.#listed(),
     denied: () => this.#deny(),
+    visit: () => this.#visit(),
   });
   #transcript = new Transcript(
     {
@@ -80,6 +85,7 @@ class ChatPage {
   /** @type {Status | null} */ #status = null;
   /** @type {{turn: Turn, frame: any}[]} Frames since the last drawing. */ #undrawnFrames = [];
   /** @type {Problem | null} */ #problem = null;
+  /** The message to show once the conversation is loaded. */ #sought = "";
   #isDenied = false;
   /** Whether the open conversation was deleted elsewhere. */ #isGone = false;
   /** @type {Set<string>} Names created during this visit. */ #fresh = new Set();
@@ -93,14 +99,13 @@ class ChatPage {
     keepTimes();
     // Puts the name into the address, so that the back button returns here.
     if (!location.hash) history.replaceState(null, "", hrefOf(currentName()));
-    addEventListener("hashchange", () => this.#open(currentName()));
+    addEventListener("hashchange", () => this.#visit());
     narrow.addEventListener("change", () => this.#setDrawer(false));
-    document.addEventListener(
-      "visibilitychange",
-      () => !document.hidden && !this.#isDenied && void this.#sidebar.refresh(),
-    );
-    setInterval(() => !document.hidden && !this.#isDenied && void this.#sidebar.refresh(), 60000);
-    setInterval(() => !document.hidden && !this.#isDenied && void this.#seekGone(), 5000);
+    document.addEventListener("visibilitychange", () => {
+      if (document.hidden || this.#isDenied) return;
+      void this.#sidebar.refresh();
+      this.#seen();
+    });
     listenForShortcuts({
       stop: () => this.#session?.stop() ?? false,
       closeDrawer: () => this.#setDrawer(false),
@@ -151,7 +156,7 @@ class ChatPage {
 
   /** Asks the server for its status, then starts. */
   async #enter() {
-    this.#open(currentName());
+    this.#visit();
     await this.#askStatus();
     if (!this.#isDenied) await this.#sidebar.refresh();
   }
@@ -165,6 +170,30 @@ class ChatPage {
       if (problem instanceof Problem && problem.status === 401) this.#deny();
     }
     this.#plan();
+  }
+
+  /** Shows what the address names. */
+  #visit() {
+    this.#open(currentName());
+    this.#sought = currentMessage();
+    if (this.#sought) this.#setDrawer(false);
+    void this.#reach();
+  }
+
+  async #reach() {
+    const session = this.#session;
+    const sought = this.#sought;
+    if (!session?.isLoaded || !sought) return;
+    this.#sought = "";
+    try {
+      const turn = await session.reach(sought);
+      if (session !== this.#session || this.#sought) return;
+      this.#draw();
+      if (turn) this.#transcript.goTo(turn);
+      else toast(foundWords.missing);
+    } catch {
+      if (session === this.#session) toast(foundWords.failed);
+    }
   }
 
   /** @param {string} name */
@@ -189,14 +218,17 @@ class ChatPage {
         loaded: () => {
           this.#problem = null;
           this.#transcript.retryOlder();
+          this.#seen();
+          void this.#reach();
         },
         failed: (problem) => this.#failed(problem),
         accepted: () => this.#accepted(),
         hasTranscripts: () => !this.#sidebar.isOff,
         onFrame: (turn, frame) => {
           if (frame.type !== "delta") this.#undrawnFrames.push({ turn, frame });
-          if (["approval", "approval_done", "done"].includes(frame.type)) void this.#sidebar.refresh();
         },
+        watching: () => void this.#sidebar.refresh(),
+        news: (frame) => this.#hear(frame),
         onNotice: (text) => toast(text),
       },
       this.#fresh.has(name),
@@ -204,6 +236,28 @@ class ChatPage {
     this.#session = session;
     if (finePointer.matches) this.#composer.focus();
     this.#plan();
+  }
+
+  /** A conversation changed, here or on another device. @param {SessionFrame} frame */
+  #hear(frame) {
+    const before = this.#sidebar.take(frame);
+    const isOpen = frame.session_id === `webchat:${this.#session?.name}`;
+    const kind = newsOf(before, frame);
+    if (kind && !(isOpen && !document.hidden)) {
+      const title = frame.title || texts.sidebar.untitled;
+      if (!isOpen) tell(frame, title, kind);
+      notify(frame, title, kind);
+    }
+    if (isOpen && frame.removed && this.#session) void this.#seekGone();
+    this.#seen();
+    this.#plan();
+  }
+
+  /** Tells the server what a person sees, so that no device shows it as unread. */
+  #seen() {
+    const session = this.#session;
+    if (!session?.isLoaded || document.hidden || !this.#sidebar.isUnread(session.name)) return;
+    if (session.markRead()) this.#sidebar.setRead(session.name);
   }
 
   #newChat() {
@@ -350,11 +404,11 @@ class ChatPage {
     if (this.#session) this.#fresh.delete(this.#session.name);
     if (this.#isGone) void this.#session?.synchronise();
     this.#isGone = false;
-    void this.#sidebar.refresh();
   }
 
   #listed() {
     this.#plan();
+    this.#seen();
     if (this.#session && this.#sidebar.misses(this.#session.name)) void this.#seekGone();
   }
 
@@ -454,7 +508,10 @@ class ChatPage {
     const waits = session.conversation
       .unfinished()
       .some((turn) => turn.reply.extras.some(({ part }) => part.kind === "approval" && !part.decision));
-    document.title = waits ? `${texts.approval.titleMark} · ${texts.product}` : `${title} · ${texts.product}`;
+    const elsewhere = this.#sidebar.elsewhere();
+    const name = waits || elsewhere.waits ? texts.approval.titleMark : title;
+    const marked = elsewhere.unread > 0 ? newsWords.titleCount(elsewhere.unread, name) : name;
+    document.title = `${marked} · ${texts.product}`;
   }
 }
 

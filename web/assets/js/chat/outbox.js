@@ -53,20 +53,23 @@ export class Outbox {
   }
 
   #save() {
-    const all = [...this.#entries.values()];
+    const all = [...this.#entries.values()].map((entry) => ({ ...entry, attachments: entry.attachments.map(light) }));
     try {
       this.#storage?.setItem(key, JSON.stringify(all));
     } catch {
       // Pictures may not fit into the storage; they stay in memory and are lost only on a reload.
-      const light = all.map((entry) => (entry.attachments.length > 0 ? null : entry)).filter(Boolean);
+      const short = all.filter((entry) => entry.attachments.every((file) => file.upload));
       try {
-        this.#storage?.setItem(key, JSON.stringify(light));
+        this.#storage?.setItem(key, JSON.stringify(short));
       } catch {
         // Nothing fits; the messages are still in memory.
       }
     }
   }
 }
+
+/** A file as it is kept over a reload: without what the server has already. @param {Attachment} file @returns {Attachment} */
+export const light = (file) => (file.upload ? { ...file, data: undefined } : file);
 
 /** A unique name. `randomUUID` exists on secure origins only, and a home network is not one. */
 export function freshId() {

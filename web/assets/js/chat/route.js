@@ -1,4 +1,4 @@
-// The address of a conversation: `/#/NAME`. Pure except for `location`.
+// The address of a conversation, `/#/NAME`, or of one of its messages, `/#/NAME/ID`. Pure except for `location`.
 
 import { recall, remember } from "../shared/storage.js";
 
@@ -6,13 +6,19 @@ const lastKey = "aethon.last";
 
 /** The conversation named in the address, else the one last open. */
 export function currentName() {
-  const match = /^#\/(.+)$/.exec(location.hash);
+  const match = parts();
   const name = match ? decode(match[1]) : recall(lastKey);
   return name && isName(name) ? name : "default";
 }
 
-/** @param {string} name */
-export const hrefOf = (name) => `#/${encodeURIComponent(name)}`;
+/** The message named in the address, or "". */
+export const currentMessage = () => parts()?.[2] ?? "";
+
+/** A slash in a name is encoded, so that the one before a message is unmistakable. */
+const parts = () => /^#\/(.+?)(?:\/(\d+))?$/.exec(location.hash);
+
+/** @param {string} name @param {string} [message] the id of a message */
+export const hrefOf = (name, message) => `#/${encodeURIComponent(name)}${message ? `/${message}` : ""}`;
 
 /** @param {string} name */
 export function rememberName(name) {

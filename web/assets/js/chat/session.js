@@ -4,6 +4,7 @@
 // Frames that arrive meanwhile are held and put in order.
 
 import { Problem, request, sessionPath } from "../shared/api.js";
+import { now as serverNow } from "../shared/clock.js";
 import { texts } from "../texts.js";
 import { sendable } from "./attachments.js";
 import { Conversation } from "./conversation.js";
@@ -20,10 +21,13 @@ import { turnSequence, oldestFirst } from "./turn.js";
 /**
  * @typedef {{changed: () => void, link: (link: Link) => void, loaded: () => void, failed: (problem: Problem) => void,
  *   accepted: () => void, onFrame: (turn: Turn, frame: any) => void, onNotice: (text: string) => void,
- *   hasTranscripts: () => boolean}} Watcher
+ *   hasTranscripts: () => boolean, watching: () => void, news: (frame: any) => void}} Watcher
  */
 
 const page = 60;
+/** How many messages are loaded at once on the way to a far one. */
+const stride = 1000;
+const busyMs = 50;
 const ackPatienceMs = 12000;
 /** How long a message that could not be stored waits before it is resent. */
 const holdMs = 4000;
@@ -38,10 +42,12 @@ export class Session {
   #order;
   #generation = 0;
   #isLoadingOlder = false;
+  #isClosed = false;
   /** Whether its name is new, so that there is no transcript to load. */ #isFresh;
   #gapAt = 0;
   /** What to do once the server has replayed what was missed. @type {(() => void) | null} */ #whenResumed = null;
   /** How many requests to resume wait for their answer on this connection. */ #resumes = 0;
+  /** Whether this connection has not been confirmed yet to bring news of all conversations. */ #watchesAnew = false;
   /** The turn to stop as soon as the server is reachable. */ #toStop = "";
   /** @type {Map<string, {turn: string, text: string}>} Unacknowledged edits by the id of the request. */ #edits = new Map();
   /** @type {Map<string, number>} Messages that the server could not store, and when it said that. */ #held = new Map();
@@ -66,6 +72,7 @@ export class Session {
   }
 
   close() {
+    this.#isClosed = true;
     this.#generation += 1;
     clearInterval(this.#pulse);
     this.#socket.close();
@@ -75,9 +82,14 @@ export class Session {
     this.#socket.retryNow();
   }
 
+  /** Tells the server that a person has seen the conversation. @returns {boolean} whether it could be sent */
+  markRead() {
+    return this.#socket.send({ type: "read", session: this.name });
+  }
+
   /** @param {string} text @param {Attachment[]} attachments @param {string} [effort] */
   send(text, attachments, effort) {
-    const entry = { id: freshId(), session: this.name, text, attachments, at: new Date().toISOString(), effort };
+    const entry = { id: freshId(), session: this.name, text, attachments, at: new Date(serverNow()).toISOString(), effort };
     this.#outbox.add(entry);
     this.conversation.addLocal(entry);
     this.#sendMessage(entry);
@@ -150,13 +162,35 @@ export class Session {
     return true;
   }
 
-  /** Loads the page before the oldest message. @returns {Promise<boolean>} whether there are more messages to show */
-  async loadOlder() {
+  /**
+   * Loads everything from a message on, so that what is shown has no gap.
+   * @param {string} message @returns {Promise<Turn | undefined>} its exchange, or undefined if the message is gone
+   */
+  async reach(message) {
+    const around = `${sessionPath(this.name)}?limit=1&around=${encodeURIComponent(message)}`;
+    const { messages } = await request(around).catch((problem) => {
+      if (problem instanceof Problem && problem.status === 404) return { messages: [] };
+      throw problem;
+    });
+    if (messages.length === 0) return undefined;
+    while (!this.#isClosed && this.conversation.hasOlder && Number(this.conversation.oldestMessage()) > Number(message)) {
+      // Scrolling may be loading a page at the moment.
+      if (this.#isLoadingOlder) await new Promise((resolve) => setTimeout(resolve, busyMs));
+      else await this.loadOlder(stride);
+    }
+    return this.conversation.turnOf(messages[0]);
+  }
+
+  /**
+   * Loads the page before the oldest message.
+   * @param {number} [limit] @returns {Promise<boolean>} whether there are more messages to show
+   */
+  async loadOlder(limit = page * 2) {
     const before = this.conversation.oldestMessage();
     if (this.#isLoadingOlder || !this.conversation.hasOlder || !before) return false;
     this.#isLoadingOlder = true;
     try {
-      const detail = await request(`${sessionPath(this.name)}?limit=${page * 2}&before=${encodeURIComponent(before)}`);
+      const detail = await request(`${sessionPath(this.name)}?limit=${limit}&before=${encodeURIComponent(before)}`);
       // A reconnect may have restarted the transcript meanwhile. Then this page does not join up and is requested again.
       if (before !== this.conversation.oldestMessage()) return true;
       this.conversation.prepend(oldestFirst(detail.messages ?? []), detail.has_more, detail);
@@ -214,6 +248,9 @@ export class Session {
   #resumed() {
     // The answer to an earlier request says nothing of the last one.
     this.#resumes -= 1;
+    // The server has handled what was sent before the request to resume.
+    if (this.#watchesAnew) this.#watcher.watching();
+    this.#watchesAnew = false;
     if (this.#resumes > 0) return;
     this.#whenResumed?.();
     this.#whenResumed = null;
@@ -235,8 +272,10 @@ export class Session {
 
   /** @param {any} frame */
   #receive(frame) {
+    if (frame.type === "session") return this.#watcher.news(frame);
     if (frame.type === "ready") {
       this.#resumes = 0;
+      this.#watchesAnew = this.#socket.send({ type: "watch" });
       void this.synchronise();
     } else if (frame.type === "resumed") {
       this.#resumed();

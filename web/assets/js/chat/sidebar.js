@@ -1,10 +1,11 @@
-// The list of conversations: search, pin, rename, delete. It is reloaded when something has happened, and stays as it is if the
-// server does not answer.
+// The list of conversations: search, pin, rename, delete. The server tells of every conversation that changes; the list is
+// reloaded when a connection begins, and stays as it is if the server does not answer.
 
 import { Problem, exchange, request } from "../shared/api.js";
+import { now as serverNow } from "../shared/clock.js";
 import { button, iconButton, skeleton, themeSwitch } from "../shared/controls.js";
 import { confirmDialog } from "../shared/dialog.js";
-import { fill, make } from "../shared/dom.js";
+import { arrange, fill, make } from "../shared/dom.js";
 import { icon } from "../shared/icons.js";
 import { rowMenu } from "../shared/menu.js";
 import { removeShared } from "../shared/remove-shared.js";
@@ -16,18 +17,25 @@ import { toast } from "../shared/toast.js";
 import { visible, visibleText } from "../shared/visible.js";
 import { texts } from "../texts.js";
 import { conflictWords } from "../texts/conflict.js";
+import { foundWords } from "../texts/found.js";
+import { findMessages, foundRow } from "./found-messages.js";
+import { newsWords } from "../texts/news.js";
 import { grouped, nameOf, titleOf } from "./grouping.js";
+import { notifySwitch } from "./news.js";
 import { hrefOf } from "./route.js";
 
 /** @import { Listed } from "./grouping.js" */
-/** @import { Approval } from "../wire/api.js" */
+/** @import { Before, SessionFrame } from "./news.js" */
+/** @import { FoundMessage } from "../wire/api.js" */
 
 const pinKey = "aethon.pinned";
 const words = texts.sidebar;
 
 /**
+ * @typedef {{element: HTMLElement, link: HTMLAnchorElement, options: HTMLElement, shows: string}} Row a row, and what it
+ *   shows
  * @typedef {{newChat: () => void, close: () => void, help: () => void, removed: (name: string) => void, listed: () =>
- *   void, denied: () => void}} SidebarActions
+ *   void, denied: () => void, visit: () => void}} SidebarActions
  */
 
 export class Sidebar {
@@ -50,12 +58,21 @@ export class Sidebar {
   /** @type {Listed[]} */ #sessions = [];
   /** @type {Map<string, string>} Every title ever listed, because a search may exclude the open conversation. */ #titles =
     new Map();
-  /** @type {Set<string>} */ #waiting = new Set();
+  /** @type {Map<string, Before>} The last known state of every conversation by its id, those of other channels included. */
+  #known = new Map();
   #cursor = "";
+  /** @type {FoundMessage[]} */ #found = [];
+  /** @type {FoundMessage[]} The messages as they are drawn, in these elements. */ #drawn = [];
+  /** @type {HTMLElement[]} */ #hits = [];
+  #foundCursor = "";
   #query = "";
   #current = "";
   #pinned = new Set(JSON.parse(recall(pinKey) ?? "[]"));
   #asked = 0;
+  /** @type {Map<string, SessionFrame>} News since the list was requested last. */ #meanwhile = new Map();
+  #isDrawPlanned = false;
+  /** @type {Map<string, Row>} The drawn rows by name. */ #rows = new Map();
+  /** @type {Map<string, HTMLElement>} The other drawn elements. */ #parts = new Map();
   #state = /** @type {"loading" | "ready" | "failed" | "off"} */ ("loading");
 
   /** @param {SidebarActions} actions */
@@ -68,6 +85,13 @@ export class Sidebar {
         this.#query = this.#search.value.trim();
         void this.refresh();
       }, 180);
+    });
+    this.#search.addEventListener("keydown", (event) => {
+      if (event.key === "Enter" && !event.isComposing && this.#search.value.trim()) {
+        event.preventDefault();
+        clearTimeout(timer);
+        void this.#openFirst();
+      }
     });
     this.#search.addEventListener("keydown", (event) => {
       if (event.key !== "Escape" || event.isComposing || !this.#search.value) return;
@@ -101,9 +125,11 @@ export class Sidebar {
         { class: "sidebar-foot" },
         themeSwitch(),
         this.#dashboard,
+        notifySwitch(),
         iconButton({ label: words.help, icon: "keyboard", press: actions.help }),
       ),
     );
+    this.element.addEventListener("keydown", (event) => this.#step(event));
     fill(this.#list, skeleton(6));
   }
 
@@ -120,6 +146,7 @@ export class Sidebar {
   clear() {
     this.#asked += 1;
     this.#sessions = [];
+    this.#found = [];
     this.#state = "loading";
     fill(this.#list);
   }
@@ -150,21 +177,23 @@ export class Sidebar {
   async refresh() {
     this.#asked += 1;
     const asked = this.#asked;
+    this.#meanwhile.clear();
     try {
       // A search may exclude new conversations, whose titles are needed all the same.
       const newest = this.#query ? request("/api/sessions?limit=20&channel=webchat") : { sessions: [] };
-      const [list, approvals, { sessions }] = await Promise.all([
+      const [list, { sessions }, found] = await Promise.all([
         this.#fetch(""),
-        request("/api/approvals").catch(() => ({})),
         newest,
+        this.#query ? findMessages(this.#query, "") : { hits: [], cursor: "" },
       ]);
       if (asked !== this.#asked) return;
       this.#sessions = list;
-      for (const session of [...sessions, ...list]) this.#titles.set(nameOf(session), titleOf(session));
-      this.#waiting = new Set(
-        (approvals.approvals ?? []).map((/** @type {Approval} */ approval) => approval.session_id),
-      );
+      this.#found = found.hits;
+      this.#foundCursor = found.cursor;
+      for (const session of [...sessions, ...list]) this.#learn(session);
       this.#state = "ready";
+      // What came meanwhile may be newer than the answer.
+      for (const frame of this.#meanwhile.values()) this.#merge(frame);
     } catch (problem) {
       if (asked !== this.#asked) return;
       const status = problem instanceof Problem ? problem.status : 0;
@@ -173,6 +202,75 @@ export class Sidebar {
     }
     this.#draw();
     this.#actions.listed();
+  }
+
+  /** @param {Listed} session */
+  #learn(session) {
+    this.#titles.set(nameOf(session), titleOf(session));
+    this.#known.set(session.session_id, session);
+  }
+
+  /**
+   * Takes news of a conversation.
+   * @param {SessionFrame} frame
+   * @returns {Before | undefined} what was known of it before
+   */
+  take(frame) {
+    const id = frame.session_id;
+    // A copy, because the listed object is changed below.
+    const before = this.#known.has(id) ? { ...this.#known.get(id) } : undefined;
+    this.#meanwhile.set(id, frame);
+    this.#merge(frame);
+    this.#planDraw();
+    return before;
+  }
+
+  /** @param {SessionFrame} frame */
+  #merge(frame) {
+    const id = frame.session_id;
+    if (frame.removed) this.#known.delete(id);
+    else this.#known.set(id, frame);
+    if (id.startsWith("webchat:") && this.#state === "ready") {
+      const listed = this.#sessions.find((session) => session.session_id === id);
+      /** @type {Listed} */
+      const session = { ...frame, channel: "webchat" };
+      if (frame.removed) this.#sessions = this.#sessions.filter((other) => other !== listed);
+      else if (listed) Object.assign(listed, frame);
+      // A search decides which conversations are in the list.
+      else if (!this.#query) this.#sessions = [session, ...this.#sessions];
+      if (!frame.removed) this.#titles.set(nameOf(session), titleOf(session));
+    }
+  }
+
+  /** Whether there is something in a conversation that no device has shown. @param {string} name */
+  isUnread(name) {
+    return this.#known.get(`webchat:${name}`)?.unread ?? false;
+  }
+
+  /** The open conversation was shown. @param {string} name */
+  setRead(name) {
+    const listed = this.#sessions.find((session) => nameOf(session) === name);
+    for (const state of [listed, this.#known.get(`webchat:${name}`)]) if (state) state.unread = false;
+    this.#planDraw();
+  }
+
+  /** How many other conversations have something unread, and whether any waits for a decision. */
+  elsewhere() {
+    const others = [...this.#known].filter(([id]) => id.startsWith("webchat:") && id !== `webchat:${this.#current}`);
+    return {
+      unread: others.filter(([, state]) => state.unread && !state.busy).length,
+      waits: others.some(([, state]) => (state.waiting ?? 0) > 0),
+    };
+  }
+
+  /** Draws a little later, once for all news until then. */
+  #planDraw(delay = 50) {
+    if (this.#isDrawPlanned) return;
+    this.#isDrawPlanned = true;
+    setTimeout(() => {
+      this.#isDrawPlanned = false;
+      this.#draw();
+    }, delay);
   }
 
   /** Loads pages until there are enough conversations of this page's own channel. @param {string} cursor */
@@ -203,70 +301,189 @@ export class Sidebar {
     this.#draw();
   }
 
+  async #moreFound() {
+    const query = this.#query;
+    try {
+      const { hits, cursor } = await findMessages(query, this.#foundCursor);
+      if (query !== this.#query) return;
+      this.#found = [...this.#found, ...hits];
+      this.#foundCursor = cursor;
+    } catch {
+      toast(words.failed);
+    }
+    this.#draw();
+  }
+
+  /** Opens the first result of what is written in the search field, whether or not it has been searched for yet. */
+  async #openFirst() {
+    const query = this.#search.value.trim();
+    if (query !== this.#query) {
+      this.#query = query;
+      await this.refresh();
+    }
+    if (query !== this.#query) return;
+    // A conversation whose title does not have the words is listed because of a message, to which this leads at once.
+    const isInTitle = this.#sessions.some((session) => titleOf(session).toLowerCase().includes(query.toLowerCase()));
+    const message = this.#list.querySelector(".found a");
+    const first = (isInTitle ? null : /** @type {HTMLAnchorElement | null} */ (message)) ?? this.#links()[0];
+    first?.click();
+  }
+
+  #links() {
+    return [...this.#list.querySelectorAll("a")];
+  }
+
+  /** Moves between the search field and the rows by the arrow keys. @param {KeyboardEvent} event */
+  #step(event) {
+    const step = event.key === "ArrowDown" ? 1 : event.key === "ArrowUp" ? -1 : 0;
+    if (step === 0 || event.isComposing || event.altKey || event.ctrlKey || event.metaKey || event.shiftKey) return;
+    const stops = [this.#search, ...this.#links()];
+    const from = stops.findIndex((stop) => stop === document.activeElement);
+    if (from < 0) return;
+    event.preventDefault();
+    stops[from + step]?.focus();
+  }
+
   #draw() {
     this.#dashboard.hidden = this.isOff;
-    if (this.#state === "loading" || this.#list.querySelector("[aria-expanded=true]")) return;
+    if (this.#state === "loading") return;
+    // A menu is not taken from under the pointer.
+    if (this.#list.querySelector("[aria-expanded=true]")) return this.#planDraw(300);
     const focused = /** @type {HTMLElement | null} */ (
       this.#list.contains(document.activeElement) ? document.activeElement : null
     );
-    const focusName = focused?.closest("li")?.dataset.name;
-    const wasOptions = focused?.tagName === "BUTTON";
-    const groups = grouped(this.#sessions, this.#pinned, new Date());
-    fill(
-      this.#list,
-      this.#state === "failed" &&
+    const groups = grouped(this.#sessions, this.#pinned, new Date(serverNow()));
+    const more =
+      this.#cursor &&
+      this.#kept("more", () =>
+        button({ label: words.more, look: "button-small button-quiet", press: () => void this.#more() }),
+      );
+    arrange(this.#list, [
+      ...[this.#noteFor(groups.length + this.#found.length)].filter((note) => note !== null),
+      ...groups.flatMap(({ label, sessions }) => {
+        const list = this.#kept(`list:${label}`, () => make("ul", { role: "list" }));
+        arrange(
+          list,
+          sessions.map((session) => this.#row(session)),
+        );
+        return [this.#kept(`heading:${label}`, () => make("h2", {}, label)), list];
+      }),
+      ...(more ? [more] : []),
+      ...this.#messages(),
+    ]);
+    const shown = new Set(this.#sessions.map(nameOf));
+    for (const name of this.#rows.keys()) if (!shown.has(name)) this.#rows.delete(name);
+    // A row that moves to another group takes its focus along.
+    if (focused?.isConnected && document.activeElement !== focused) focused.focus();
+  }
+
+  /** The messages that were found. They are drawn anew with each answer only. @returns {HTMLElement[]} */
+  #messages() {
+    if (this.#found !== this.#drawn) {
+      this.#drawn = this.#found;
+      const rows = this.#found.map((hit) => foundRow(hit, () => this.#actions.visit()));
+      this.#hits =
+        rows.length > 0 ? [make("h2", {}, foundWords.heading), make("ul", { role: "list" }, ...rows)] : [];
+      if (this.#foundCursor)
+        this.#hits.push(
+          button({ label: foundWords.more, look: "button-small button-quiet", press: () => void this.#moreFound() }),
+        );
+    }
+    return this.#hits;
+  }
+
+  /** An element that stays the same from one drawing to the next. @param {string} key @param {() => HTMLElement} build */
+  #kept(key, build) {
+    const element = this.#parts.get(key) ?? build();
+    this.#parts.set(key, element);
+    return element;
+  }
+
+  /** What stands in place of the list, or above it. @param {number} groups how many there are @returns {HTMLElement | null} */
+  #noteFor(groups) {
+    if (this.#state === "failed")
+      return this.#kept("failed", () =>
         make(
           "div",
           { class: "sidebar-note", role: "status" },
           words.failed,
           button({ label: texts.error.again, look: "button-small", press: () => void this.refresh() }),
         ),
-      this.#state === "off" && make("p", { class: "sidebar-note" }, words.historyOff),
-      this.#state === "ready" &&
-        groups.length === 0 &&
-        make("p", { class: "sidebar-note", role: "status" }, this.#query ? words.nothingFound : words.none),
-      ...groups.flatMap(({ label, sessions }) => [
-        make("h2", {}, label),
-        make("ul", { role: "list" }, ...sessions.map((session) => this.#row(session))),
-      ]),
-      this.#cursor && button({ label: words.more, look: "button-small button-quiet", press: () => void this.#more() }),
-    );
-    if (!focusName) return;
-    const row = [...this.#list.querySelectorAll("li")].find((item) => item.dataset.name === focusName);
-    /** @type {HTMLElement | null} */ (row?.querySelector(wasOptions ? "button" : "a") ?? null)?.focus();
+      );
+    if (this.#state === "off") return this.#kept("off", () => make("p", { class: "sidebar-note" }, words.historyOff));
+    if (groups > 0) return null;
+    const text = this.#query ? words.nothingFound : words.none;
+    return this.#kept(`none:${text}`, () => make("p", { class: "sidebar-note", role: "status" }, text));
   }
 
-  /** @param {Listed} session */
+  /**
+   * The row of a conversation. It stays the same element while news come, so that neither the focus nor a press is lost.
+   * @param {Listed} session
+   */
   #row(session) {
     const name = nameOf(session);
+    const row = this.#rows.get(name) ?? this.#newRow(name);
+    this.#rows.set(name, row);
     const title = titleOf(session);
     const isCurrent = name === this.#current;
-    const isPinned = this.#pinned.has(name);
-    const options = rowMenu(words.options(visibleText(title)), () => [
-      { label: isPinned ? texts.session.unpin : texts.session.pin, icon: "pin", press: () => this.#pin(name) },
-      { label: texts.session.rename, icon: "edit", press: () => void this.#rename(session) },
-      { label: texts.session.remove, icon: "trash", danger: true, press: () => void this.#remove(session) },
-    ]);
-    return make(
-      "li",
-      { class: "session", data: { name, ...(isCurrent ? { current: "" } : {}) } },
-      make(
-        "a",
-        { href: hrefOf(name), "aria-current": isCurrent ? "page" : undefined, title: visibleText(title) },
-        make("span", { class: "session-title" }, ...visible(title)),
-        this.#mark(session),
-        timeElement(session.updated_at, "session-time"),
-      ),
-      options,
+    const isUnread = this.#isShownUnread(session);
+    const shows = JSON.stringify([title, session.updated_at, session.waiting, session.busy, isUnread, isCurrent]);
+    if (row.shows === shows) return row.element;
+    row.shows = shows;
+    row.element.toggleAttribute("data-current", isCurrent);
+    row.element.toggleAttribute("data-unread", isUnread);
+    if (isCurrent) row.link.setAttribute("aria-current", "page");
+    else row.link.removeAttribute("aria-current");
+    row.link.title = visibleText(title);
+    for (const attribute of ["aria-label", "title"])
+      row.options.setAttribute(attribute, words.options(visibleText(title)));
+    fill(
+      row.link,
+      make("span", { class: "session-title" }, ...visible(title)),
+      this.#mark(session),
+      timeElement(session.updated_at, "session-time"),
     );
+    return row.element;
+  }
+
+  /** @param {string} name @returns {Row} */
+  #newRow(name) {
+    const session = () => this.#sessions.find((listed) => nameOf(listed) === name);
+    /** @param {(session: Listed) => void} act */
+    const withSession = (act) => () => {
+      const listed = session();
+      if (listed) act(listed);
+    };
+    const options = rowMenu("", () => [
+      {
+        label: this.#pinned.has(name) ? texts.session.unpin : texts.session.pin,
+        icon: "pin",
+        press: () => this.#pin(name),
+      },
+      { label: texts.session.rename, icon: "edit", press: withSession((listed) => void this.#rename(listed)) },
+      {
+        label: texts.session.remove,
+        icon: "trash",
+        danger: true,
+        press: withSession((listed) => void this.#remove(listed)),
+      },
+    ]);
+    const link = make("a", { href: hrefOf(name) });
+    return { element: make("li", { class: "session", data: { name } }, link, options), link, options, shows: "" };
   }
 
   /** @param {Listed} session */
   #mark(session) {
-    if (this.#waiting.has(session.session_id))
-      return make("span", { class: "badge", data: { tone: "warn" } }, words.waits);
+    if (session.waiting) return make("span", { class: "badge", data: { tone: "warn" } }, words.waits);
     if (session.busy) return make("span", { class: "session-busy", role: "img", "aria-label": words.busy });
+    if (this.#isShownUnread(session))
+      return make("span", { class: "session-unread", role: "img", "aria-label": newsWords.unread });
     return null;
+  }
+
+  /** The open conversation is being read. @param {Listed} session */
+  #isShownUnread(session) {
+    return session.unread && !session.busy && (nameOf(session) !== this.#current || document.hidden);
   }
 
   /** @param {string} name */
@@ -345,7 +562,7 @@ export class Sidebar {
       toast(`${texts.session.removeFailed} ${/** @type {Error} */ (problem).message}`);
       return;
     }
-    this.#sessions = this.#sessions.filter((other) => other !== session);
+    this.#sessions = this.#sessions.filter((other) => other.session_id !== session.session_id);
     this.#titles.delete(nameOf(session));
     this.#draw();
     this.focusFirst();

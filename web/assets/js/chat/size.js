@@ -9,11 +9,11 @@ const envelope = 2048;
 
 /** Whether a message, as serialised, fits into a frame. @param {string} text @param {Attachment[]} files */
 export function fits(text, files) {
-  const plain = files.map(({ name, mime, data, text: words }) => ({
-    name,
-    mime,
-    data: data ?? "x".repeat(Math.ceil(new TextEncoder().encode(words ?? "").length / 3) * 4),
-  }));
+  const plain = files.map(({ name, mime, data, text: words, upload }) =>
+    upload
+      ? { upload }
+      : { name, mime, data: data ?? "x".repeat(Math.ceil(new TextEncoder().encode(words ?? "").length / 3) * 4) },
+  );
   return new TextEncoder().encode(JSON.stringify([text, plain])).length <= frameLimit - envelope;
 }
 

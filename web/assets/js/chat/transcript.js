@@ -11,6 +11,9 @@ import { TurnView } from "./turn-view.js";
 
 const nearEnd = 48;
 const handMs = 500;
+const markMs = 3000;
+/** How far below the upper edge, which fades out, a message that was found stands. */
+const clearOfEdge = 24;
 
 export class Transcript {
   element = make("section", { class: "transcript", tabindex: "0", "aria-label": texts.turn.conversation });
@@ -123,6 +126,26 @@ export class Transcript {
   /** @param {Turn} turn */
   view(turn) {
     return this.#views.get(turn.key);
+  }
+
+  /** Brings an exchange to the top of the view and marks it for a moment. @param {Turn} turn */
+  goTo(turn) {
+    const element = this.#views.get(turn.key)?.element;
+    if (!element) return;
+    this.#isAtEnd = false;
+    element.tabIndex = -1;
+    element.focus({ preventScroll: true });
+    element.dataset.found = "";
+    setTimeout(() => delete element.dataset.found, markMs);
+    const scroll = () => {
+      this.#touchedAt = Date.now();
+      // Not by `scrollIntoView`, which would scroll the page around the conversation too.
+      const above = element.getBoundingClientRect().top - this.element.getBoundingClientRect().top;
+      this.element.scrollTop += above - clearOfEdge;
+    };
+    scroll();
+    // What comes into view for the first time takes its true height only then.
+    requestAnimationFrame(scroll);
   }
 
   goToEnd() {

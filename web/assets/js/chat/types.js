@@ -3,8 +3,9 @@
 /** @import { Block } from "../wire/api.js" */
 
 /**
- * A file that goes with a message. `data` is base64; stored text files carry `text` instead.
- * @typedef {{name: string, mime: string, data?: string, text?: string}} Attachment
+ * A file that goes with a message. `upload` is its id if it was uploaded before. `data` is base64; stored text files carry `text`
+ * instead.
+ * @typedef {{name: string, mime: string, data?: string, text?: string, upload?: string, size?: number}} Attachment
  *
  * @typedef {{text: string, files: Attachment[], at: string | null, state: "sent" | "sending" | "failed", error: string,
  *   effort?: string}} Said

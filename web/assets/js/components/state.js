@@ -95,7 +95,7 @@ function put(host, node) {
 export function staleNote(why, at, retry) {
   const again = make("div", {}, button({ label: shell.retry, icon: "retry", look: "button-small", press: retry }));
   return note({
-    text: `${shell.refreshFailed(why)} ${shell.staleSince(ago(at))}`,
+    text: `${shell.refreshFailed(why)} ${shell.staleSince(ago(at, Date.now()))}`,
     tone: "warn",
     icon: "alert",
     action: again,

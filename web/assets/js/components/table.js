@@ -1,18 +1,21 @@
 // A sortable table. If it is long, only the visible rows are in the page, so that 10,000 rows cost as much as 40. Unchanged rows
-// keep their elements, so that focus and selection survive new data.
+// keep their elements, so that focus and selection survive new data. A narrow table leaves out columns by rank, and where it is as
+// narrow as a phone a row is a card.
 
 import { arrange, make, refill } from "../shared/dom.js";
 import { shell } from "../texts/shell.js";
+import { leaving, mainOf } from "./columns.js";
 import { sorted, windowOf } from "./table-math.js";
 
 /** @import { Child } from "../shared/dom.js" */
 
 /**
- * A column. `cell` draws; `sort` returns the value to compare; `width` is one of the classes `w-xs` to `w-l`; `isWide` columns
- * are hidden on a phone; the title of an `isSpoken` column is for screen readers only.
+ * A column. `cell` draws; `sort` returns the value to compare; `width` is one of the classes of `columns.js`; `isWide` columns
+ * are missing on the card of a phone; `rank` says which leave a narrow table first (`leaving`); the title of an `isSpoken` column
+ * is for screen readers only.
  * @template Row
  * @typedef {{id: string, title: string, cell: (row: Row) => Child | Child[], sort?: (row: Row) => string | number | null | undefined,
- *   width?: string, class?: string, isWide?: boolean, isSpoken?: boolean}} Column
+ *   width?: string, class?: string, isWide?: boolean, isSpoken?: boolean, rank?: number}} Column
  */
 
 /** The number of rows from which on only visible ones are drawn. */
@@ -34,27 +37,33 @@ export function table({ columns, key, label, open, sort, mark, foot }) {
   /** @type {Map<string, {element: HTMLTableRowElement, says: string}>} */ const made = new Map();
   const above = spacer(columns.length);
   const below = spacer(columns.length);
-  const heads = columns.map((column) => headOf(column));
-  const body = make("tbody", {});
+  const places = placesOf(columns);
+  const heads = columns.map((column, at) => headOf(column, places[at]));
+  const body = make("tbody", { role: "rowgroup" });
+  // The roles are named, because the cards of a phone are no table to the style sheet.
   const element = make(
     "table",
-    { class: "data-table", "aria-label": label },
-    make("thead", {}, make("tr", {}, ...heads.map((head) => head.element))),
+    { class: "data-table", "aria-label": label, role: "table" },
+    make(
+      "thead",
+      { role: "rowgroup", class: columns.some((column) => column.sort) ? undefined : "is-plain" },
+      make("tr", { role: "row" }, ...heads.map((head) => head.element)),
+    ),
     body,
   );
   const scroll = make("div", { class: "table-scroll", role: "region", "aria-label": label, tabindex: "0" }, element);
   const wrap = make("div", { class: "table-wrap" }, scroll, foot);
 
-  /** @param {Column<Row>} column */
-  function headOf(column) {
+  /** @param {Column<Row>} column @param {string} place */
+  function headOf(column, place) {
     const isNumber = column.class?.includes("is-number");
-    const name = [column.width, isNumber && "is-number", column.isWide && "is-wide"].filter(Boolean).join(" ");
+    const name = [column.width, isNumber && "is-number", place].filter(Boolean).join(" ");
     if (!column.sort)
       return {
         column,
         element: make(
           "th",
-          { scope: "col", class: name || undefined },
+          { scope: "col", role: "columnheader", class: name || undefined },
           column.isSpoken ? make("span", { class: "visually-hidden" }, column.title) : column.title,
         ),
       };
@@ -71,7 +80,10 @@ export function table({ columns, key, label, open, sort, mark, foot }) {
       scroll.scrollTop = 0;
       reorder();
     });
-    return { column, element: make("th", { scope: "col", class: name || undefined, "aria-sort": "none" }, press) };
+    return {
+      column,
+      element: make("th", { scope: "col", role: "columnheader", class: name || undefined, "aria-sort": "none" }, press),
+    };
   }
 
   /** @param {Column<Row>} column */
@@ -93,9 +105,8 @@ export function table({ columns, key, label, open, sort, mark, foot }) {
   const draw = () => {
     const isLong = inOrder.length > LONG;
     scroll.classList.toggle("is-long", isLong);
-    const seen = isLong
-      ? windowOf(inOrder.length, scroll.scrollTop, scroll.clientHeight || 800, height, MARGIN)
-      : { from: 0, to: inOrder.length };
+    const { top, view } = isLong ? sight() : { top: 0, view: 0 };
+    const seen = isLong ? windowOf(inOrder.length, top, view, height, MARGIN) : { from: 0, to: inOrder.length };
     const held = document.activeElement?.closest("tr[data-key]");
     const shown = [];
     const used = new Set();
@@ -109,6 +120,7 @@ export function table({ columns, key, label, open, sort, mark, foot }) {
     pad(below, (inOrder.length - seen.to) * height);
     arrange(body, [above, ...shown, below]);
     element.setAttribute("aria-rowcount", String(inOrder.length + 1));
+    if (isLong) follow();
     const first = shown[0]?.offsetHeight;
     if (isLong && first && Math.abs(first - height) > 0.5) {
       height = first;
@@ -125,12 +137,17 @@ export function table({ columns, key, label, open, sort, mark, foot }) {
       known.element.setAttribute("aria-rowindex", String(index + 2));
       return known.element;
     }
-    const cells = columns.map((column) => {
+    const cells = columns.map((column, at) => {
       const content = column.cell(row);
-      const name = [column.class, column.isWide && "is-wide"].filter(Boolean).join(" ");
-      return make("td", { class: name || undefined }, ...(Array.isArray(content) ? content : [content]));
+      const name = [column.class, places[at]].filter(Boolean).join(" ");
+      const data = column.class?.includes("is-number") ? { title: column.title } : undefined;
+      return make(
+        "td",
+        { role: "cell", class: name || undefined, data },
+        ...(Array.isArray(content) ? content : [content]),
+      );
     });
-    const line = known?.element ?? make("tr", { data: { key: id, ...(open ? { open: "" } : {}) } });
+    const line = known?.element ?? make("tr", { role: "row", data: { key: id, ...(open ? { open: "" } : {}) } });
     refill(line, ...cells);
     if (mark) line.dataset.mark = mark(row);
     line.setAttribute("aria-rowindex", String(index + 2));
@@ -160,38 +177,78 @@ export function table({ columns, key, label, open, sort, mark, foot }) {
 
   /** @param {number} index */
   const focusRow = (index) => {
-    const top = index * height;
-    if (
-      scroll.classList.contains("is-long") &&
-      (top < scroll.scrollTop || top + height > scroll.scrollTop + scroll.clientHeight - height)
-    ) {
-      scroll.scrollTop = Math.max(0, top - scroll.clientHeight / 2);
+    const { top, view } = sight();
+    const at = index * height;
+    if (scroll.classList.contains("is-long") && (at < top || at + height > top + view - height)) {
+      const target = Math.max(0, at - view / 2);
+      if (isBoxed()) scroll.scrollTop = target;
+      else scrollBy(0, target - top);
       draw();
     }
     const line = body.querySelector(`tr[data-key="${CSS.escape(key(inOrder[index]))}"]`);
     /** @type {HTMLElement | null | undefined} */ (line?.querySelector(".row-link, a, button"))?.focus();
   };
 
+  /** Whether the table scrolls in a box of its own; the cards of a phone scroll with the page. */
+  const isBoxed = () => scroll.classList.contains("is-long") && getComputedStyle(scroll).overflowY !== "visible";
+  /** Which part of the rows is in sight. */
+  const sight = () =>
+    isBoxed() || !scroll.isConnected
+      ? { top: scroll.scrollTop, view: scroll.clientHeight || 800 }
+      : { top: Math.max(0, -scroll.getBoundingClientRect().top), view: innerHeight };
+
   let isPlanned = false;
-  scroll.addEventListener(
-    "scroll",
-    () => {
-      if (isPlanned || !scroll.classList.contains("is-long")) return;
-      isPlanned = true;
-      requestAnimationFrame(() => {
-        isPlanned = false;
-        draw();
-      });
-    },
-    { passive: true },
-  );
+  const plan = () => {
+    if (!scroll.isConnected) return unfollow();
+    if (isPlanned || !scroll.classList.contains("is-long")) return;
+    isPlanned = true;
+    requestAnimationFrame(() => {
+      isPlanned = false;
+      draw();
+    });
+  };
+  const followed = { capture: true, passive: true };
+  const resized = new ResizeObserver(plan);
+  let isFollowed = false;
+  // A long table listens to the whole page, only as long as it is in it.
+  const follow = () => {
+    if (isFollowed) return;
+    isFollowed = true;
+    // It may be put into the page after its first rows.
+    requestAnimationFrame(() => {
+      if (!scroll.isConnected) return void (isFollowed = false);
+      document.addEventListener("scroll", plan, followed);
+      resized.observe(scroll);
+    });
+  };
+  const unfollow = () => {
+    document.removeEventListener("scroll", plan, followed);
+    resized.disconnect();
+    isFollowed = false;
+  };
 
   const show = (/** @type {Row[]} */ next) => {
     rows = next;
     reorder();
     return wrap;
   };
-  return { element: wrap, show, rows: () => inOrder };
+  return { element: wrap, show, rows: () => inOrder, isBoxed };
+}
+
+/** The classes of each column's place: the main one, what a narrow table and what a phone leaves out. @param {Column<any>[]} columns */
+function placesOf(columns) {
+  const from = leaving(columns);
+  const main = mainOf(columns);
+  return columns.map(({ isWide, isSpoken, width }, at) =>
+    [
+      at === main && "is-main",
+      from[at] > 0 && `from-${from[at]}`,
+      isWide && "is-wide",
+      isSpoken && width === "w-xs" && "is-menu",
+    ]
+      .filter(Boolean)
+      .join(" "),
+  );
 }
 
 /** @param {number} columns */

@@ -9,6 +9,7 @@ import { conflictWords } from "../texts/conflict.js";
 import { schedulerWords as words } from "../texts/scheduler.js";
 import { runAction, failed } from "./run-action.js";
 import { asShown } from "./as-shown.js";
+import { cronWords } from "./cron-words.js";
 
 /** @import { Context } from "./context.js" */
 /** @import { MenuItem } from "../shared/menu.js" */
@@ -33,8 +34,9 @@ export const jobPath = (id, rest = "") => `/api/scheduler/jobs/${encodeURICompon
 /** @param {Job} job */
 export const whatWords = (job) => [job.sop_name && words.sop(job.sop_name), job.prompt].filter(Boolean).join(": ");
 
-/** @param {Job} job */
-export const whenWords = (job) => job.cron ?? (job.run_at ? `${words.once}, ${exactly(job.run_at)}` : words.none);
+/** When a job runs, its schedule in words. @param {Job} job */
+export const whenWords = (job) =>
+  job.cron ? cronWords(job.cron) : job.run_at ? `${words.once}, ${exactly(job.run_at)}` : words.none;
 
 /** @param {string | null} status */
 export function statusBadge(status) {

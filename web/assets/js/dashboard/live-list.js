@@ -23,7 +23,7 @@ export function liveList({ signal, ...options }) {
   const said = make("span", { class: "visually-hidden", role: "status" });
   const element = make("div", { class: "live-list" }, said, fresh, view.element);
 
-  const isAway = () => scroll.scrollTop > 30 || (!scroll.classList.contains("is-long") && scrollY > 160);
+  const isAway = () => scroll.scrollTop > 30 || (!view.isBoxed() && scrollY > 160);
   const release = (/** @type {boolean} */ goesUp = false) => {
     if (goesUp) {
       scroll.scrollTop = 0;

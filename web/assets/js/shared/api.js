@@ -1,6 +1,7 @@
 // The JSON API client. Every answer is data or a `Problem` with a message that users can act on.
 
 import { texts } from "../texts.js";
+import { learn } from "./clock.js";
 import { takeEarly } from "./early.js";
 
 /** Why a request failed. `status` 0 means that there was no answer. */
@@ -39,6 +40,7 @@ export async function exchange(path, { method = "GET", body, headers: more, sign
   } catch (cause) {
     throw new Problem(0, texts.error.unreachable, cause instanceof DOMException ? cause.name : "network");
   }
+  learn(response.headers.get("Date"));
   const text = await response.text();
   const data = parse(text);
   const etag = response.headers.get("ETag") ?? "";

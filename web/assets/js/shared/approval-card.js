@@ -4,6 +4,7 @@
 // stays, to be copied.
 
 import { texts } from "../texts.js";
+import { now } from "./clock.js";
 import { argumentFields } from "./argument-fields.js";
 import { badge, button } from "./controls.js";
 import { copyButton } from "./copy.js";
@@ -108,7 +109,7 @@ export function approvalCard(asked, decide) {
 
   const tick = () => {
     if (isSettled || !asked.expires_at) return;
-    const left = (Date.parse(asked.expires_at) - Date.now()) / 1000;
+    const left = (Date.parse(asked.expires_at) - now()) / 1000;
     remaining.textContent = asked.sending ? texts.approval.sending : texts.approval.remaining(countdown(left));
     if (left > 0) setTimeout(tick, 1000);
   };

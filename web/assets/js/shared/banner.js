@@ -43,7 +43,7 @@ export function connectionBanner({ retry, leave, lost = texts.connection.lost })
           ? words.away
           : lost;
     const when = link.phase === "waiting" ? words.again(Math.ceil((link.until - Date.now()) / 1000)) : "";
-    const age = Date.now() - lostAt > 60000 ? words.stale(ago(lostAt)) : "";
+    const age = Date.now() - lostAt > 60000 ? words.stale(ago(lostAt, Date.now())) : "";
     if (element.hidden) fill(element, icon("offline"), make("p", {}, text, " ", countdown), again);
     element.hidden = false;
     const rest = [when, age].filter(Boolean).join(" ");

@@ -48,6 +48,7 @@ const shapes = {
   switches:
     "M8 5h8a3.500 3.500 0 0 1 0 7H8a3.500 3.500 0 0 1 0-7ZM8 8.500h.01M8 14h8a3 3 0 0 1 0 6H8a3 3 0 0 1 0-6ZM16 17h.01",
   sliders: "M5 6h6M15 6h4M5 12h2M11 12h8M5 18h8M17 18h2M11 4v4M7 10v4M13 16v4",
+  bell: "M6 16V11a6 6 0 0 1 12 0v5l1.500 2h-15L6 16ZM10 20.500h4",
   back: "M19 12H5M11 6l-6 6 6 6",
   play: "M8 5l11 7-11 7V5Z",
   pause: "M8 5v14M16 5v14",

@@ -1,5 +1,6 @@
-// The token prompt. The token is sent in one Authorization header and used nowhere else: the server answers with an HttpOnly
-// cookie, so no script, address or storage ever contains it.
+// The token prompt. The token is sent in one header and used nowhere else: the server answers with an HttpOnly cookie, so no
+// script, address or storage ever contains it. The header is not Authorization: a proxy in front may have the browser sign in
+// there, and one request carries only one.
 
 import { texts } from "../texts.js";
 import { button } from "./controls.js";
@@ -83,9 +84,8 @@ async function exchange(token) {
     // the cookie is admitted when asked again. The same holds when another tab's 401 took the new cookie away.
     const first = await attempt(token);
     return first === words.wrong || first === words.cookie ? await attempt(token) : first;
-  } catch (cause) {
-    // A token with characters that are invalid in a header cannot be right.
-    return cause instanceof TypeError && /[^\x20-\x7e]/.test(token) ? words.wrong : words.unreachable;
+  } catch {
+    return words.unreachable;
   }
 }
 
@@ -93,7 +93,7 @@ async function exchange(token) {
 async function attempt(token) {
   const words = texts.signIn;
   const options = /** @type {const} */ ({
-    headers: { Authorization: `Bearer ${token}` },
+    headers: { "X-Aethon-Token": encodeURIComponent(token) },
     cache: "no-store",
     redirect: "manual",
   });

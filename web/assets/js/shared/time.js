@@ -1,6 +1,7 @@
 // Formats times and amounts: relative, in the viewer's time zone and language, with the exact time on hover.
 
 import { texts } from "../texts.js";
+import { now as serverNow } from "./clock.js";
 import { isShort } from "./count.js";
 import { make } from "./dom.js";
 import { once } from "./once.js";
@@ -22,7 +23,7 @@ const whole = once(() => new Intl.NumberFormat("en", { maximumFractionDigits: 1 
 let untitled = [];
 
 /** @param {string | number} when @param {number} [now] */
-export function ago(when, now = Date.now()) {
+export function ago(when, now = serverNow()) {
   const seconds = Math.round((new Date(when).getTime() - now) / 1000);
   if (!Number.isFinite(seconds)) return "";
   for (const [unit, size] of steps) {

@@ -17,7 +17,7 @@ export const recordings = {
     snapshots: "Snapshots",
     size: "Size",
   },
-  running: "Being recorded",
+  runningCount: (/** @type {number} */ count) => `Being recorded (${count.toLocaleString("en")})`,
   runningTitle: "This is still being recorded",
   openConversation: "Open the conversation",
   runningHint:

@@ -13,6 +13,11 @@ export const schedulerWords = {
     "`scheduler.jobs`, or ask the assistant to remind you of something.",
   off: "The scheduler is off: no job runs by itself. Set `scheduler.enabled` to true and restart Aethon.",
   columns: { job: "Job", what: "Does", when: "When", next: "Next run", last: "Last outcome", actions: "Actions" },
+  search: "Search jobs",
+  found: (/** @type {number} */ shown, /** @type {number} */ all) =>
+    shown === all ? plural(all, "job", "jobs") : `${shown.toLocaleString("en")} of ${all.toLocaleString("en")}`,
+  noMatchTitle: "No job matches",
+  noMatch: "Search by name, task, schedule, channel or outcome.",
   none: "None",
   never: "Not run yet",
   once: "Once",

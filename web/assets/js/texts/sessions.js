@@ -19,7 +19,6 @@ export const sessionWords = {
   },
   untitled: "Without a title",
   busy: "Answering",
-  idle: "Quiet",
   failed: "The sessions could not be loaded",
   emptyTitle: "No conversations yet",
   empty:

@@ -226,8 +226,10 @@ export interface Conversation {
   seq: number;
   session_id: string;
   title: string;
+  unread: boolean;
   updated_at: string;
   versions: TurnVersions[];
+  waiting: number;
 }
 
 export interface Decided {
@@ -626,7 +628,9 @@ export interface Session {
   sender: string;
   session_id: string;
   title: string;
+  unread: boolean;
   updated_at: string;
+  waiting: number;
 }
 
 export interface SessionDone {

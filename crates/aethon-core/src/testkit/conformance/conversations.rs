@@ -97,6 +97,31 @@ pub async fn a_turn_begins_with_what_its_session_sets(stage: Stage) {
     assert!(settings().await.pinned, "fields that a patch leaves out stay");
 }
 
+pub async fn what_the_assistant_said_is_unread_until_a_person_has_seen_it(stage: Stage) {
+    let (transcripts, id) = (&stage.storage.transcripts, session(S));
+    let is_unread = async || {
+        let summary = transcripts.session(&id).await.unwrap().unwrap();
+        let page = transcripts.sessions(SessionQuery::newest(5)).await.unwrap();
+        assert_eq!(page.sessions[0].unread, summary.unread);
+        summary.unread
+    };
+    let turn = stage.open_turn(S, "first").await;
+    assert!(!is_unread().await, "a question of the person's own is known to them");
+    stage.storage.turns.finish(finish(&turn, S, "1")).await.unwrap();
+    assert!(is_unread().await);
+    assert!(stage.beside.transcripts.mark_read(&id).await.unwrap());
+    assert!(!is_unread().await, "every program sees the mark");
+    assert!(!transcripts.mark_read(&id).await.unwrap(), "it was known");
+    let message = Message::new(Role::Assistant, vec![Block::text("by the way")], start());
+    transcripts.post(&id, "k", message).await.unwrap().unwrap();
+    assert!(is_unread().await);
+    assert!(transcripts.clear(&id, Clear::Reset).await.unwrap());
+    assert!(!is_unread().await, "nothing is left to read");
+    stage.turn(S, "second", "2").await;
+    assert!(is_unread().await);
+    assert!(!transcripts.mark_read(&session("webchat:none")).await.unwrap());
+}
+
 pub async fn a_session_is_renamed_and_removed_only_as_expected(stage: Stage) {
     let (transcripts, id) = (&stage.storage.transcripts, session(S));
     let version = async || transcripts.session(&id).await.unwrap().map(|summary| summary.version());

@@ -66,6 +66,7 @@ list! { $
         a_whole_conversation_is_made_at_once_or_not_at_all,
         a_session_says_who_when_and_how_much,
         a_title_comes_from_the_first_message_until_a_person_gives_one,
+        what_the_assistant_said_is_unread_until_a_person_has_seen_it,
         a_session_is_renamed_and_removed_only_as_expected,
         a_turn_begins_with_what_its_session_sets,
         messages_are_paged_backwards,

@@ -28,6 +28,10 @@ impl SessionImport for MemoryStore {
             let new = tables.add(&session.id, None, vec![message], now)?;
             known.extend(new.first().map(|&new| (old, new)));
         }
+        // The person who imports it knows it.
+        if let Some(row) = tables.sessions.get_mut(&session.id) {
+            row.read_through = row.messages.last().map_or(row.read_through, |message| message.id);
+        }
         for imported in turns {
             let number = tables.next_number();
             let messages = tables.sessions.get(&session.id).map(|row| row.messages.as_slice());

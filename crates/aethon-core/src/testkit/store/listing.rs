@@ -5,6 +5,7 @@ use jiff::Timestamp;
 use super::tables::{SessionRow, Tables};
 use crate::error::{Error, Result};
 use crate::ids::SessionId;
+use crate::message::Role;
 use crate::session::{SessionPage, SessionQuery, SessionSummary};
 
 /// Sessions, most recently used first. A page begins after the place where the previous one ended.
@@ -40,6 +41,7 @@ pub(super) fn summary(id: &SessionId, row: &SessionRow) -> SessionSummary {
         created_at: truncated(row.created_at),
         updated_at: truncated(row.updated_at),
         message_count: row.messages.len() as u64,
+        unread: row.messages.iter().any(|said| said.role == Role::Assistant && said.id > row.read_through),
         settings: row.settings.clone(),
     }
 }

@@ -64,6 +64,8 @@ pub(super) struct SessionRow {
     pub(super) updated_at: Timestamp,
     pub(super) messages: Vec<Message>,
     pub(super) versions: Versions,
+    /// The last message that a person has seen.
+    pub(super) read_through: MessageId,
 }
 
 /// What retries and edits have put aside in a session.
@@ -213,6 +215,7 @@ impl Tables {
             updated_at: now,
             messages: Vec::new(),
             versions: Versions::default(),
+            read_through: MessageId(0),
         });
         session.is_oneshot &= is_oneshot;
         if session.sender.is_empty() {

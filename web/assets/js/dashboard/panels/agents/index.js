@@ -1,6 +1,7 @@
 // The agents: who is working on what, multi-turn work, and what each has done, with tools, time and cost.
 
 import { fill, make } from "../../../shared/dom.js";
+import { now as serverNow } from "../../../shared/clock.js";
 import { badge } from "../../../shared/controls.js";
 import { compact, duration, money, timeElement } from "../../../shared/time.js";
 import { visible, visibleText } from "../../../shared/visible.js";
@@ -151,7 +152,7 @@ function showCards(host, standing, active, only) {
 }
 
 /** @param {string} since */
-const spanSince = (since) => duration(Math.max(0, Math.round((Date.now() - Date.parse(since)) / 1000) * 1000));
+const spanSince = (since) => duration(Math.max(0, Math.round((serverNow() - Date.parse(since)) / 1000) * 1000));
 
 /** @param {HTMLElement} host */
 function tick(host) {
@@ -327,6 +328,7 @@ const columnsFor = (open) => [
     id: "when",
     title: words.columns.when,
     width: "w-s",
+    rank: 2,
     isWide: true,
     class: "is-soft",
     sort: (run) => run.ended_at,

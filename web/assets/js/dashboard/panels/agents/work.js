@@ -131,6 +131,7 @@ const columnsFor = (context) => [
     id: "when",
     title: words.columns.when,
     width: "w-s",
+    rank: 2,
     isWide: true,
     class: "is-soft",
     sort: (work) => work.updated_at,

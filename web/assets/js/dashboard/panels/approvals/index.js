@@ -191,6 +191,7 @@ const columns = [
     id: "at",
     title: words.columns.at,
     width: "w-s",
+    rank: 2,
     isWide: true,
     class: "is-soft",
     sort: (row) => row.at,

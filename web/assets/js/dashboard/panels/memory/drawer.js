@@ -1,6 +1,7 @@
 // One memory in a drawer: in full, with its source and earlier versions; editing, adding and deleting.
 
 import { openDrawer, pairs } from "../../../components/drawer.js";
+import { now } from "../../../shared/clock.js";
 import { field, form, textArea, textInput } from "../../../components/form.js";
 import { errorState, state } from "../../../components/state.js";
 import { badge, button, skeleton } from "../../../shared/controls.js";
@@ -98,7 +99,7 @@ export function memoryDrawer(context, { changed, closed }) {
         method: "POST",
         body: { content: fields.content.control.value, category: fields.category.control.value.trim() || undefined },
       });
-      finish(Date.now() - Date.parse(before.created_at) < 60000 ? words.added : words.known);
+      finish(now() - Date.parse(before.created_at) < 60000 ? words.added : words.known);
       if (shown === "new") drawer?.close();
     };
     begin(words.addTitle).show({

@@ -159,6 +159,7 @@ function memoryTable(context, isSearch, address) {
       id: "updated",
       title: columns.updated,
       width: "w-s",
+      rank: 2,
       isWide: true,
       class: "is-soft",
       sort: (row) => Date.parse(row.updated_at),

@@ -1,6 +1,7 @@
 // The live monitor: messages and tool calls of every channel as they happen, after those from before the page was opened.
 
 import { fill, make } from "../../../shared/dom.js";
+import { now as serverNow } from "../../../shared/clock.js";
 import { badge, button } from "../../../shared/controls.js";
 import { icon } from "../../../shared/icons.js";
 import { asChange, brief, changeSheet, sheet } from "../../../shared/sheet.js";
@@ -153,7 +154,7 @@ export function mount(root, context) {
       wasOpen = true;
     },
     live: (topic, data) => {
-      onEvent(entries, topic, data, new Date().toISOString());
+      onEvent(entries, topic, data, new Date(serverNow()).toISOString());
       if (topic === "lagged") void load();
       if (topic !== "logs" && topic !== "usage") soon();
     },

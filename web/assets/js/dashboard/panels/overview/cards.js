@@ -86,7 +86,7 @@ export function overviewCards() {
       service.say(
         isRunning ? badge(texts.dashboard.running, "good", "check") : badge(texts.dashboard.unknown, "warn", "alert"),
         held?.problem
-          ? texts.dashboard.asOf(ago(held.at))
+          ? texts.dashboard.asOf(ago(held.at, Date.now()))
           : `${texts.dashboard.uptime} ${duration(up)} · ${texts.dashboard.version} ${status.version}`,
       );
       const isReady = status.model_ready !== false;

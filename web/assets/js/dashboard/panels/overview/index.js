@@ -2,6 +2,7 @@
 // is shown once every answer is there, or after a moment without some, so that nothing moves as they arrive.
 
 import { staleNote, errorState } from "../../../components/state.js";
+import { now as serverNow } from "../../../shared/clock.js";
 import { button, skeleton } from "../../../shared/controls.js";
 import { fill, make } from "../../../shared/dom.js";
 import { pause } from "../../../shared/pause.js";
@@ -112,7 +113,7 @@ export function mount(root, context) {
             },
           ]
         : []),
-      ...troubles(known, Date.now()),
+      ...troubles(known, serverNow()),
     ];
     showTroubles(found.length > 0 ? found : [{ isFine: true }]);
   };

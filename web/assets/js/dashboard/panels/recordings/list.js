@@ -9,7 +9,6 @@ import { searchField } from "../../../components/form.js";
 import { region, state } from "../../../components/state.js";
 import { rowTitle, table } from "../../../components/table.js";
 import { keyedList } from "../overview/lists.js";
-import { sectionHead } from "../../cards.js";
 import { hrefOf } from "../../route.js";
 import { loadTitles, titleFor } from "./titles.js";
 
@@ -37,15 +36,17 @@ export function mountList(root, context) {
   });
   const count = make("span", { class: "bar-count", role: "status" });
   const running = make("ul", { class: "brief", role: "list" });
+  const runningCount = make("span", {});
+  // Folded: what is finished can be opened, and there may be many that are not.
   const now = make(
-    "section",
-    { hidden: true },
-    sectionHead(words.running),
+    "details",
+    { hidden: true, class: "rec-now-list" },
+    make("summary", {}, runningCount),
     make("div", { class: "card brief-card rec-running" }, running),
     make("p", { class: "quiet rec-hint" }, words.runningHint),
   );
   const ended = make("div", {});
-  const body = make("div", {}, now, ended);
+  const body = make("div", {}, ended, now);
   const showRunning = keyedList(running, runningRow, (row) => row.name);
   const show = () => {
     const asked = text.toLowerCase().split(/\s+/).filter(Boolean);
@@ -76,7 +77,10 @@ export function mountList(root, context) {
   const titled = () => {
     const named = (/** @type {any} */ row) => ({ ...row, title: titleFor(context, row.session_id) });
     rows = rows.map(named);
+    // Where nothing has ended, those are all there is to see.
+    if (now.hidden && live.length > 0 && rows.length === 0) now.open = true;
     now.hidden = live.length === 0;
+    runningCount.textContent = words.runningCount(live.length);
     showRunning(live.map(named));
     return show();
   };
@@ -148,6 +152,7 @@ const columns = [
     id: "started",
     title: words.columns.started,
     width: "w-s",
+    rank: 2,
     isWide: true,
     class: "is-soft",
     sort: (row) => row.started_at,

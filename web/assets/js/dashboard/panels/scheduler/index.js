@@ -1,6 +1,7 @@
 // Scheduled jobs: their next and last runs, and the actions on them. `#/scheduler`, `#/scheduler/ID`,
 // `#/scheduler/new`.
 
+import { searchField } from "../../../components/form.js";
 import { region, state } from "../../../components/state.js";
 import { rowTitle, table } from "../../../components/table.js";
 import { badge, button, note } from "../../../shared/controls.js";
@@ -15,6 +16,9 @@ import { hrefOf } from "../../route.js";
 
 /** @import { Job, JobList } from "../../../wire/api.js" */
 
+/** Up to this many jobs need no filter. */
+const FEW = 8;
+
 /** @type {import("../../panels.js").Mount} */
 export function mount(root, context) {
   const top = make("div", { class: "scheduler-top" });
@@ -22,6 +26,32 @@ export function mount(root, context) {
   const drawer = jobDrawer(context, { changed, closed: () => location.hash !== "#/scheduler" && context.go() });
   const list = jobTable(context, changed);
   const body = make("div", {});
+  const count = make("span", { class: "bar-count", role: "status" });
+  let asked = context.query.get("q") ?? "";
+  let all = /** @type {Job[]} */ ([]);
+  const search = searchField({
+    label: words.search,
+    value: asked,
+    change: (next) => {
+      asked = next;
+      context.note([], { q: asked });
+      draw();
+    },
+  });
+  const bar = make("div", { class: "bar", hidden: true }, search.element, count);
+  const draw = () => {
+    const found = matching(all, asked);
+    // A short list is its own overview.
+    bar.hidden = all.length <= FEW && asked === "";
+    count.textContent = words.found(found.length, all.length);
+    const shown =
+      found.length > 0
+        ? list.show(found)
+        : all.length > 0
+          ? state({ icon: "search", title: words.noMatchTitle, text: words.noMatch })
+          : state({ icon: "clock", title: words.emptyTitle, text: words.empty });
+    if (body.firstChild !== shown) fill(body, shown);
+  };
   const show = (/** @type {JobList} */ answer) => {
     const { jobs = [], enabled, next_cursor: next } = answer;
     // Further pages follow as soon as the first is shown; if they fail, the next refresh asks again.
@@ -31,9 +61,8 @@ export function mount(root, context) {
         () => {},
       );
     fill(top, !enabled && note({ text: words.off, tone: "warn", icon: "pause" }));
-    const shown =
-      jobs.length > 0 ? list.show(jobs) : state({ icon: "clock", title: words.emptyTitle, text: words.empty });
-    if (body.firstChild !== shown) fill(body, shown);
+    all = jobs;
+    draw();
     drawer.update(jobs);
     return body;
   };
@@ -50,7 +79,7 @@ export function mount(root, context) {
     context.tools,
     button({ label: words.add, icon: "plus", look: "button-primary", press: () => context.go(["new"]) }),
   );
-  fill(root, top, view.element);
+  fill(root, top, bar, view.element);
   drawer.open(context.parts[0]);
   return {
     live: (topic, data) => {
@@ -62,6 +91,23 @@ export function mount(root, context) {
     route: (parts) => drawer.open(parts[0]),
     unmount: drawer.close,
   };
+}
+
+/**
+ * The jobs in which every word occurs: in the name, the task, both forms of the schedule, the channel, the outcome.
+ * @param {Job[]} jobs @param {string} asked
+ */
+function matching(jobs, asked) {
+  const wanted = asked.toLowerCase().split(/\s+/).filter(Boolean);
+  if (wanted.length === 0) return jobs;
+  return jobs.filter((job) => {
+    const state = job.enabled ? "" : words.paused;
+    const outcome = job.last_status ? (words.statuses[job.last_status]?.label ?? job.last_status) : words.never;
+    const text = [job.job_id, whatWords(job), job.cron, whenWords(job), job.channel, job.recipient, state, outcome]
+      .join(" ")
+      .toLowerCase();
+    return wanted.every((word) => text.includes(word));
+  });
 }
 
 /** @param {import("../../context.js").Context} context @param {() => void} changed */
@@ -81,22 +127,31 @@ function jobTable(context, changed) {
           rowTitle({
             href: hrefOf("scheduler", [row.job_id]),
             label: visible(row.job_id),
-            sub: [row.next_run ? `${columns.next} ` : words.none, row.next_run && timeElement(row.next_run)],
+            sub: [...visible(whenWords(row)), row.next_run && " · ", row.next_run && timeElement(row.next_run)],
           }),
       },
-      { id: "what", title: columns.what, isWide: true, class: "is-soft", cell: (row) => visible(whatWords(row)) },
+      { id: "what", title: columns.what, isWide: true, rank: 2, class: "is-soft", cell: (row) => visible(whatWords(row)) },
       {
         id: "when",
         title: columns.when,
         width: "w-m",
         isWide: true,
         sort: (row) => whenWords(row),
-        cell: (row) => make("span", { class: row.cron ? "mono" : undefined }, ...visible(whenWords(row))),
+        cell: (row) => {
+          const said = whenWords(row);
+          const isExpression = said === row.cron;
+          return make(
+            "span",
+            { class: isExpression ? "mono" : undefined, title: visibleText(row.cron ?? said) },
+            ...visible(said),
+          );
+        },
       },
       {
         id: "next",
         title: columns.next,
         width: "w-s",
+        rank: 2,
         isWide: true,
         class: "is-soft",
         sort: (row) => Date.parse(row.next_run ?? ""),

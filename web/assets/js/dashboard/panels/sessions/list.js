@@ -101,8 +101,7 @@ function sessionTable(context, changed) {
         width: "w-s",
         isWide: true,
         sort: (row) => Number(row.busy),
-        cell: (row) =>
-          row.busy ? badge(words.busy, "accent", "clock") : make("span", { class: "is-soft" }, words.idle),
+        cell: (row) => row.busy && badge(words.busy, "accent", "clock"),
       },
       {
         id: "channel",
@@ -126,6 +125,7 @@ function sessionTable(context, changed) {
         id: "updated",
         title: columns.updated,
         width: "w-s",
+        rank: 2,
         isWide: true,
         sort: (row) => Date.parse(row.updated_at),
         class: "is-soft",

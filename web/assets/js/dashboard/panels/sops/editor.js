@@ -231,3 +231,12 @@ function places(found, sign, look, control) {
     ),
   );
 }
+
+/** Selects a line. @param {HTMLTextAreaElement} control @param {number} line */
+function goToLine(control, line) {
+  const lines = control.value.split("\n");
+  const from = lines.slice(0, Math.max(0, line - 1)).join("\n").length + (line > 1 ? 1 : 0);
+  control.focus();
+  control.setSelectionRange(from, from + (lines[line - 1]?.length ?? 0));
+  control.scrollTop = Math.max(0, (line - 4) * parseFloat(getComputedStyle(control).lineHeight || "20"));
+}

@@ -1,0 +1,191 @@
+//! The folder of files that wait for their messages: one private file each, which begins with a line about it.
+//!
+//! The folder is bounded in files and bytes; a file that is too old makes room, and one that still waits never does, because its
+//! person sees it in the message box. Its name there is a random id, so what a person calls it never becomes a path.
+
+use std::fs::{self, DirBuilder, OpenOptions};
+use std::io::{self, Read as _, Write as _};
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use aethon_core::clock::Clock;
+use aethon_core::error::{Error, Result};
+use aethon_core::ids::unique;
+use aethon_core::upload::{MAX_UPLOAD, UPLOAD_HOURS, Upload, UploadedFile, Uploads};
+use async_trait::async_trait;
+use serde::{Deserialize, Serialize};
+use tokio::task::spawn_blocking;
+
+/// The maximum size of all files together, in bytes.
+const MAX_BYTES: u64 = 512 << 20;
+
+/// The maximum number of files.
+const MAX_FILES: usize = 200;
+
+/// The ending of a file that is not complete.
+const UNFINISHED: &str = ".part";
+
+/// The files of one home that wait for their messages.
+#[derive(Clone)]
+pub(crate) struct UploadFolder {
+    folder: PathBuf,
+    clock: Arc<dyn Clock>,
+}
+
+/// The first line of a file.
+#[derive(Serialize, Deserialize)]
+struct Label {
+    name: String,
+    mime: String,
+}
+
+/// What the folder has no room for.
+struct NoRoom;
+
+impl UploadFolder {
+    /// Opens this folder, which is created when needed.
+    pub(crate) fn new(folder: PathBuf, clock: Arc<dyn Clock>) -> Self {
+        Self { folder, clock }
+    }
+
+    /// Removes files that have waited too long. Blocks.
+    pub(crate) fn sweep(&self) {
+        self.used();
+    }
+
+    fn store(&self, id: &str, label: &Label, bytes: &[u8]) -> io::Result<std::result::Result<(), NoRoom>> {
+        DirBuilder::new().recursive(true).mode(0o700).create(&self.folder)?;
+        let (files, used) = self.used();
+        if files >= MAX_FILES || used.saturating_add(bytes.len() as u64) > MAX_BYTES {
+            return Ok(Err(NoRoom));
+        }
+        let (part, path) = (self.folder.join(format!("{id}{UNFINISHED}")), self.folder.join(id));
+        let written = write(&part, label, bytes).and_then(|()| fs::rename(&part, &path));
+        if written.is_err() {
+            // What is left of it is swept with the others, too.
+            let _ = fs::remove_file(&part);
+        }
+        written.map(Ok)
+    }
+
+    fn read(&self, id: &str) -> io::Result<Option<UploadedFile>> {
+        let is_plain = id.len() == 32 && id.bytes().all(|byte| byte.is_ascii_hexdigit());
+        let file = match OpenOptions::new().read(true).open(self.folder.join(id)) {
+            _ if !is_plain => return Ok(None),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            file => file?,
+        };
+        if self.is_old(file.metadata()?.modified()?) {
+            return Ok(None);
+        }
+        let mut whole = Vec::new();
+        file.take(MAX_UPLOAD as u64 + (64 << 10)).read_to_end(&mut whole)?;
+        let end = whole.iter().position(|byte| *byte == b'\n').ok_or(io::ErrorKind::InvalidData)?;
+        let label: Label = serde_json::from_slice(&whole[..end])?;
+        let bytes = whole.split_off(end + 1);
+        Ok(Some(UploadedFile { name: label.name, mime: label.mime, bytes }))
+    }
+
+    /// Removes old files, and returns the number and the size of the others.
+    fn used(&self) -> (usize, u64) {
+        let entries = fs::read_dir(&self.folder).into_iter().flatten().flatten();
+        let mut used = (0, 0_u64);
+        for entry in entries {
+            let Ok(about) = entry.metadata() else { continue };
+            if about.modified().is_ok_and(|modified| self.is_old(modified)) {
+                // Another program of this home may have removed it just now.
+                let _ = fs::remove_file(entry.path());
+            } else {
+                used = (used.0 + 1, used.1.saturating_add(about.len()));
+            }
+        }
+        used
+    }
+
+    fn is_old(&self, modified: SystemTime) -> bool {
+        let age = SystemTime::from(self.clock.now()).duration_since(modified);
+        age.is_ok_and(|age| age > Duration::from_secs(UPLOAD_HOURS * 3600))
+    }
+}
+
+fn write(path: &Path, label: &Label, bytes: &[u8]) -> io::Result<()> {
+    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
+    file.write_all(format!("{}\n", serde_json::to_string(label)?).as_bytes())?;
+    file.write_all(bytes)?;
+    file.sync_all()
+}
+
+fn failed(what: &str, error: impl std::fmt::Display) -> Error {
+    Error::unavailable(format!("an uploaded file cannot be {what}: {error}"))
+}
+
+#[async_trait]
+impl Uploads for UploadFolder {
+    async fn keep(&self, name: &str, mime: &str, bytes: Vec<u8>) -> Result<Upload> {
+        let upload = Upload { id: unique(), name: name.into(), mime: mime.into(), size: bytes.len() };
+        let label = Label { name: upload.name.clone(), mime: upload.mime.clone() };
+        let (folder, id) = (self.clone(), upload.id.clone());
+        let stored = spawn_blocking(move || folder.store(&id, &label, &bytes)).await;
+        match stored.map_err(|error| failed("kept", error))?.map_err(|error| failed("kept", error))? {
+            Ok(()) => Ok(upload),
+            Err(NoRoom) => Err(Error::full(format!(
+                "too many files wait for their messages ({MAX_FILES} files or {} MB at most): send some of them; those that no \
+                 message uses are removed after {UPLOAD_HOURS} hours",
+                MAX_BYTES >> 20
+            ))),
+        }
+    }
+
+    async fn file(&self, id: &str) -> Result<Option<UploadedFile>> {
+        let (folder, id) = (self.clone(), id.to_owned());
+        let read = spawn_blocking(move || folder.read(&id)).await;
+        read.map_err(|error| failed("read", error))?.map_err(|error| failed("read", error))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use aethon_core::testkit::ManualClock;
+
+    fn folder(path: &Path) -> (UploadFolder, Arc<ManualClock>) {
+        let clock = Arc::new(ManualClock::at(SystemTime::now().try_into().unwrap()));
+        (UploadFolder::new(path.join("uploads"), clock.clone()), clock)
+    }
+
+    #[tokio::test]
+    async fn a_file_waits_for_a_day() {
+        let place = tempfile::tempdir().unwrap();
+        let (uploads, clock) = folder(place.path());
+        let upload = uploads.keep("a\nb.pdf", "application/pdf", b"%PDF\n\n1".to_vec()).await.unwrap();
+        assert_eq!(upload.size, 7);
+        let (again, _) = folder(place.path());
+        let file = again.file(&upload.id).await.unwrap().unwrap();
+        assert_eq!((file.name.as_str(), file.mime.as_str()), ("a\nb.pdf", "application/pdf"));
+        assert_eq!(file.bytes, b"%PDF\n\n1");
+        for id in ["", "..", "../uploads", "0", &"0".repeat(32), &format!("{}/x", upload.id)] {
+            assert!(uploads.file(id).await.unwrap().is_none(), "{id}");
+        }
+        clock.advance(jiff::SignedDuration::from_hours(25));
+        assert!(uploads.file(&upload.id).await.unwrap().is_none(), "even before it is swept");
+        uploads.sweep();
+        assert_eq!(fs::read_dir(place.path().join("uploads")).unwrap().count(), 0);
+    }
+
+    #[tokio::test]
+    async fn what_waits_is_bounded_and_never_makes_room() {
+        let place = tempfile::tempdir().unwrap();
+        let (uploads, clock) = folder(place.path());
+        let first = uploads.keep("a", "text/plain", b"a".to_vec()).await.unwrap();
+        for _ in 1..MAX_FILES {
+            uploads.keep("a", "text/plain", b"a".to_vec()).await.unwrap();
+        }
+        let refused = uploads.keep("a", "text/plain", b"a".to_vec()).await.unwrap_err();
+        assert!(refused.to_string().contains("200 files"), "{refused}");
+        assert!(uploads.file(&first.id).await.unwrap().is_some());
+        clock.advance(jiff::SignedDuration::from_hours(25));
+        assert!(uploads.keep("a", "text/plain", b"a".to_vec()).await.is_ok());
+    }
+}

@@ -1,0 +1,122 @@
+//! Tables at every width of the window: the main column keeps its room, times are whole, nothing needs scrolling sideways; on
+//! a phone each row is a card that scrolls with the page.
+
+use serde_json::json;
+
+use crate::page::Page;
+use crate::used_server::UsedServer;
+
+/// What is wrong with the tables in sight: a list of sentences, empty when all is well.
+const FAULTS: &str = "const faults = [];
+    for (const table of all('main .data-table, dialog[open] .data-table')) {
+        const name = table.ariaLabel, box = table.closest('.table-scroll');
+        if (!shown(table)) continue;
+        if (box.scrollWidth > box.clientWidth) faults.push(`${name} is ${box.scrollWidth} px in ${box.clientWidth}`);
+        const mains = [...table.querySelectorAll('tbody tr[data-key] td.is-main')];
+        if (mains.length === 0) faults.push(`${name} has no main column`);
+        for (const main of mains)
+            if (main.clientWidth < 160) faults.push(`${name}: the main column has ${main.clientWidth} px`);
+        for (const time of table.querySelectorAll('td time')) {
+            const frame = time.closest('.row-sub') ?? time.closest('td');
+            if (!time.checkVisibility()) continue;
+            const inner = time.getBoundingClientRect(), outer = frame.getBoundingClientRect();
+            if (inner.right > outer.right + 1 || inner.bottom > outer.bottom + 1) faults.push(`${name}: ${time.innerText} is cut`);
+        }
+        // Those with an icon are states; the others may be names of any length.
+        for (const badge of table.querySelectorAll('td .badge:has(.icon)'))
+            if (badge.checkVisibility() && badge.scrollWidth > badge.clientWidth + 1) faults.push(`${name}: ${badge.innerText} is cut`);
+    }
+    if (document.documentElement.scrollWidth > innerWidth) faults.push('the page scrolls sideways');
+    return [...new Set(faults)];";
+
+/// The panels that show tables.
+const PANELS: [&str; 11] = [
+    "agents",
+    "scheduler",
+    "channels",
+    "approvals",
+    "monitor",
+    "sessions",
+    "memory",
+    "recordings",
+    "usage",
+    "sops",
+    "logs",
+];
+
+#[test]
+fn tables_keep_their_main_column_and_whole_times_at_every_width() {
+    let words = ["A conversation about the garden and everything that grows in it".to_owned()];
+    let Some(used) = UsedServer::open(&words) else { return };
+    let browser = &used.page.browser;
+    let mut faults = Vec::new();
+    let mut checked = 0;
+    let is_table = |address: &str| PANELS.contains(&address) || address == "scheduler/failing";
+    for view in used.views.iter().filter(|view| is_table(&view.address)) {
+        browser.resize(1440, 900);
+        used.load(view);
+        // Old rows: the longest form of a relative time.
+        let age = "for (const time of all('td time[data-ago]')) time.textContent = '59 minutes ago'";
+        for (width, is_phone) in [(1440, false), (1024, false), (900, false), (768, false), (390, true)] {
+            if is_phone {
+                browser.become_phone(width, 844);
+            } else {
+                browser.resize(width, 900);
+            }
+            browser.run(age, &[]);
+            let found = browser.run(FAULTS, &[]);
+            for fault in found.as_array().expect("a list") {
+                faults.push(format!("{} at {width}: {}", view.address, fault.as_str().unwrap_or_default()));
+            }
+            checked += 1;
+        }
+    }
+    assert_eq!(checked, (PANELS.len() + 1) * 5, "every panel is among the views");
+    assert!(faults.is_empty(), "{faults:#?}");
+}
+
+#[test]
+fn many_rows_on_a_phone_scroll_with_the_page_and_keep_their_menu() {
+    let Some(page) = Page::open(&[]) else { return };
+    let (browser, server) = (&page.browser, page.server());
+    for number in 1..=150 {
+        let job = json!({"job_id": format!("job-{number:03}"), "cron": "30 3 * * 1-5", "prompt": format!("Say {number}")});
+        assert_eq!(server.post("/api/scheduler/jobs", &job).status, 201);
+    }
+    page.become_phone(390, 844);
+    page.go("/dashboard#/scheduler");
+    page.until("they are listed", "one('tr[data-key=job-001]') && !one('.skeleton')");
+    assert!(
+        browser.is("getComputedStyle(one('.table-scroll')).overflowY === 'visible'"),
+        "no box in the page"
+    );
+    assert!(browser.is("all('tbody tr[data-key]').length < 80"), "rows out of sight are left out");
+    assert!(
+        browser.is("/Mon–Fri at 03:30/.test(one('tr[data-key=job-001]').innerText)"),
+        "the schedule in words"
+    );
+    browser.run("scrollTo(0, document.documentElement.scrollHeight)", &[]);
+    page.until("the last one is drawn", "one('tr[data-key=job-150]') && !one('tr[data-key=job-001]')");
+    browser.run("one('tr[data-key=job-150]').scrollIntoView({block: 'center'})", &[]);
+    let (x, y) = ("rect.left + 200", "rect.bottom - 6");
+    let hit = format!(
+        "(() => {{ const rect = one('tr[data-key=job-150]').getBoundingClientRect();
+            return document.elementFromPoint({x}, {y}).closest('.row-link') !== null; }})()"
+    );
+    page.until("the whole card is the link", &hit);
+    browser.run("one('tr[data-key=job-150] .is-menu button').click()", &[]);
+    page.until("its menu opens", "one('[role=menuitem]')");
+    page.browser.reload();
+    page.until("they are listed again", "one('tr[data-key=job-001]') && !one('.skeleton')");
+    page.fill(".bar [type=search]", "mon say 149");
+    page.until(
+        "one of them is found",
+        "all('tbody tr[data-key]').length === 1 && one('tr[data-key=job-149]')",
+    );
+    assert_eq!(browser.text("one('.bar-count').innerText"), "1 of 150");
+    browser.reload();
+    page.until("and still is", "all('tbody tr[data-key]').length === 1 && one('tr[data-key=job-149]')");
+    page.fill(".bar [type=search]", "no such job");
+    page.until("none is found", "/No job matches/.test(one('main').innerText)");
+    page.assert_clean();
+}

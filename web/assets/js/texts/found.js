@@ -1,0 +1,8 @@
+// The words for finding messages.
+
+export const foundWords = {
+  heading: "In messages",
+  more: "Show more messages",
+  missing: "That message is no longer in this conversation.",
+  failed: "The message could not be loaded. Choose it again.",
+};
