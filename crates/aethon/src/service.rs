@@ -36,6 +36,7 @@ use crate::prepared::Prepared;
 use crate::quota::Quota;
 use crate::reload::Reload;
 use crate::upkeep::UpkeepTask;
+use crate::uploads::UploadFolder;
 use crate::view::{MaskedConfig, ReloadRequest};
 use crate::wiring;
 
@@ -244,6 +245,7 @@ fn upkeep(
         clock: aethon.clock.clone(),
         retention: wiring::store::retention(&aethon.config),
         quota,
+        uploads: UploadFolder::new(aethon.home.uploads(), aethon.clock.clone()),
     };
     let upkeep = upkeep.run(shutdown.clone());
     let shutdown = shutdown.clone();

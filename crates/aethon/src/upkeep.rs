@@ -14,9 +14,11 @@ use aethon_core::error::Result;
 use aethon_core::shutdown::Shutdown;
 use aethon_core::storage::{Retention, Upkeep};
 use jiff::Timestamp;
+use tokio::task::spawn_blocking;
 use tokio::time::sleep;
 
 use crate::quota::Quota;
+use crate::uploads::UploadFolder;
 
 /// The interval between runs.
 const INTERVAL: Duration = Duration::from_secs(6 * 3600);
@@ -36,6 +38,7 @@ pub(crate) struct UpkeepTask {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) retention: Retention,
     pub(crate) quota: Quota,
+    pub(crate) uploads: UploadFolder,
 }
 
 impl UpkeepTask {
@@ -63,6 +66,9 @@ impl UpkeepTask {
     /// Checks the limits, and runs the upkeep if it is due. Returns the time until the next run.
     async fn step(&mut self) -> Result<Duration> {
         self.quota.look(&*self.storage).await?;
+        let uploads = self.uploads.clone();
+        // Nothing is lost if it fails: the next step sweeps again.
+        let _ = spawn_blocking(move || uploads.sweep()).await;
         let last = self.storage.marks().await?.maintained_at;
         if let Some(left) = left(last, self.clock.now()) {
             return Ok(left);
@@ -114,7 +120,8 @@ mod tests {
         let runs = async || {
             let (trigger, shutdown) = ShutdownTrigger::pair();
             let (rows, clock) = (storage.upkeep.clone(), clock.clone());
-            let upkeep = UpkeepTask { storage: rows, clock, retention, quota: Quota::default() };
+            let uploads = UploadFolder::new("/nonexistent".into(), clock.clone());
+            let upkeep = UpkeepTask { storage: rows, clock, retention, quota: Quota::default(), uploads };
             let task = tokio::spawn(upkeep.run(shutdown));
             sleep(Duration::from_secs(10)).await;
             trigger.trigger();

@@ -72,8 +72,11 @@ impl UploadFolder {
 
     fn read(&self, id: &str) -> io::Result<Option<UploadedFile>> {
         let is_plain = id.len() == 32 && id.bytes().all(|byte| byte.is_ascii_hexdigit());
+        // Before anything is opened: joined to the folder, an absolute path would lead anywhere.
+        if !is_plain {
+            return Ok(None);
+        }
         let file = match OpenOptions::new().read(true).open(self.folder.join(id)) {
-            _ if !is_plain => return Ok(None),
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             file => file?,
         };
@@ -151,7 +154,9 @@ mod tests {
     use aethon_core::testkit::ManualClock;
 
     fn folder(path: &Path) -> (UploadFolder, Arc<ManualClock>) {
-        let clock = Arc::new(ManualClock::at(SystemTime::now().try_into().unwrap()));
+        // The age of a file is told by the disk, so the clock begins with its time.
+        let now = fs::metadata(path).unwrap().modified().unwrap();
+        let clock = Arc::new(ManualClock::at(now.try_into().unwrap()));
         (UploadFolder::new(path.join("uploads"), clock.clone()), clock)
     }
 
@@ -165,8 +170,13 @@ mod tests {
         let file = again.file(&upload.id).await.unwrap().unwrap();
         assert_eq!((file.name.as_str(), file.mime.as_str()), ("a\nb.pdf", "application/pdf"));
         assert_eq!(file.bytes, b"%PDF\n\n1");
-        for id in ["", "..", "../uploads", "0", &"0".repeat(32), &format!("{}/x", upload.id)] {
-            assert!(uploads.file(id).await.unwrap().is_none(), "{id}");
+        // A reader of a pipe would wait for ever.
+        let pipe = place.path().join("pipe");
+        rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
+        let pipe = pipe.to_str().unwrap();
+        for id in ["", "..", "../uploads", "0", pipe, &"0".repeat(32), &format!("{}/x", upload.id)] {
+            let file = tokio::time::timeout(Duration::from_secs(20), uploads.file(id)).await;
+            assert!(file.expect("nothing is opened").unwrap().is_none(), "{id}");
         }
         clock.advance(jiff::SignedDuration::from_hours(25));
         assert!(uploads.file(&upload.id).await.unwrap().is_none(), "even before it is swept");

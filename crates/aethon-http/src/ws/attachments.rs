@@ -8,9 +8,8 @@ use aethon_core::message::{Attachment, begins_like_picture};
 use aethon_core::upload::{MAX_UPLOAD, UPLOAD_HOURS, Uploads};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use serde::Deserialize;
 
-use super::frames::Refusal;
+use super::frames::{Attached, Refusal};
 
 /// How many files a message may have.
 const MAX_FILES: usize = 32;
@@ -18,19 +17,6 @@ const MAX_FILES: usize = 32;
 const MAX_BYTES: usize = MAX_UPLOAD / 3 * 4 * 3;
 /// The longest file name, in characters.
 const MAX_NAME: usize = 200;
-
-/// A file of a message, as a client sends it.
-#[derive(Debug, Deserialize)]
-#[serde(untagged)]
-pub(super) enum Attached {
-    /// One that was uploaded before.
-    Upload {
-        /// Its id.
-        upload: String,
-    },
-    /// One that comes with the message.
-    File(Attachment),
-}
 
 /// Checks the files and normalises their names and types for storage. Uploaded files were checked when they came.
 pub(super) async fn checked(uploads: &dyn Uploads, files: Vec<Attached>) -> Result<Vec<Attachment>, Refusal> {

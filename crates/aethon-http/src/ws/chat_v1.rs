@@ -16,8 +16,10 @@ use aethon_core::message::{Dedupe, Inbound};
 use aethon_core::surface::Surface;
 use tokio::sync::Notify;
 
-use super::attachments::{self, Attached};
-use super::frames::{self, ApprovalAnswer, Body, Branch, Message, Read, Refusal, Request, Resume, Stop};
+use super::attachments;
+use super::frames::{
+    self, ApprovalAnswer, Attached, Body, Branch, Message, Read, Refusal, Request, Resume, Stop,
+};
 use super::log::Batch;
 use super::room::Room;
 use super::socket::{Close, Received, Socket, Unwritable};

@@ -6,7 +6,7 @@
 use aethon_core::answer_schema::{AnswerSchema, BadSchema};
 use aethon_core::approval::{ApprovalRequest, Decision, Resolution, Scope};
 use aethon_core::ids::TurnId;
-use aethon_core::message::Reply;
+use aethon_core::message::{Attachment, Reply};
 use aethon_core::model::{Effort, Usage};
 use aethon_core::surface::{ToolPhase, ToolState, TurnEvent};
 use aethon_core::tool::OutputBlock;
@@ -15,7 +15,6 @@ use serde_json::Value;
 use tokio_tungstenite::tungstenite::Utf8Bytes;
 
 use crate::error::STORAGE_UNAVAILABLE;
-use crate::ws::attachments::Attached;
 
 /// The name of the protocol.
 pub(super) const PROTOCOL: &str = "aethon.chat.v1";
@@ -321,6 +320,19 @@ pub(super) enum Request {
     Edit(Branch),
 }
 
+/// A file of a message, as a client sends it.
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+pub(super) enum Attached {
+    /// One that was uploaded before.
+    Upload {
+        /// Its id.
+        upload: String,
+    },
+    /// One that comes with the message.
+    File(Attachment),
+}
+
 /// A message.
 #[derive(Debug, Deserialize)]
 pub(super) struct Message {
@@ -456,7 +468,6 @@ impl Request {
 
 #[cfg(test)]
 mod tests {
-    use super::attachments::Attached;
     use super::*;
 
     #[test]

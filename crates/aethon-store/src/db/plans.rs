@@ -268,7 +268,7 @@ mod tests {
         store.set_command("w", None).await.unwrap();
         for on in [true, false] {
             store.set_switch("s", on).await.unwrap();
-            store.switch("s").await.unwrap();
+            WorkStore::switch(store, "s").await.unwrap();
         }
     }
 

@@ -214,14 +214,20 @@ export interface ConfigReloaded {
 
 export interface Conversation {
   agent_name: string;
+  archived: boolean;
   busy: boolean;
   channel: string;
   created_at: string;
+  effort: string | null;
+  folder: string | null;
   has_more: boolean;
   has_newer: boolean;
+  instructions: string | null;
   message_count: number;
   messages: Message[];
+  model: string | null;
   pending: PendingTurn[];
+  pinned: boolean;
   sender: string;
   seq: number;
   session_id: string;
@@ -940,6 +946,13 @@ export interface UnconfirmedProblem {
   status: number;
   title: string;
   type: string;
+}
+
+export interface Upload {
+  id: string;
+  mime: string;
+  name: string;
+  size: number;
 }
 
 export interface Usage {
