@@ -32,6 +32,7 @@ const CHANGES: &[(i64, &str)] = &[
     (18, "the write-ahead log is tied to its database; `session.oneshot_max_mb` limits one-shot sessions"),
     (19, "a conversation has its own model, effort, instructions, folder and marks"),
     (20, "a conversation knows what was read of it"),
+    (21, "answers and questions have versions"),
 ];
 
 /// The plan of a home's upgrade.
