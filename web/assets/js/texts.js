@@ -106,9 +106,13 @@ export const texts = {
     unsupported: (/** @type {string} */ name) =>
       `${name} was not attached. Pictures (PNG, JPEG, GIF, WebP), documents (PDF, Word, Excel and others) and text files can be.`,
     tooLarge: (/** @type {string} */ name) =>
-      `${name} is too large: files may have 20 MB. Attach a shorter one.`,
+      `${name} is too large: a file may be up to 20 MB. Attach a smaller one.`,
+    pictureTooLarge: (/** @type {string} */ name) => `${name} could not be made small enough. Save it in a smaller size.`,
+    tooMuch: (/** @type {string} */ name) =>
+      `${name} was not attached: the files of one message may be up to 60 MB together. Send it with the next one.`,
     unreachable: (/** @type {string} */ name) =>
-      `${name} could not be uploaded, because Aethon does not answer. Attach it again when the connection is back.`,
+      `${name} could not be uploaded, because Aethon cannot be reached. Attach it again when the connection is back.`,
+    stop: (/** @type {string} */ name) => `Stop uploading ${name}`,
     heic: (/** @type {string} */ name) =>
       `${name} was not attached: browsers cannot read HEIC pictures. Save it as JPEG; on an iPhone, choose “Most Compatible” under Settings, Camera, Formats.`,
     uploading: (/** @type {string} */ name) => `${name} is being uploaded`,

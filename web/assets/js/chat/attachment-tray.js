@@ -6,21 +6,22 @@ import { fill, make } from "../shared/dom.js";
 import { icon } from "../shared/icons.js";
 import { visible, visibleText } from "../shared/visible.js";
 import { texts } from "../texts.js";
-import { allowance, maxFiles, readAttachment, weight } from "./attachments.js";
+import { allowance, maxFiles, maxTogether, readAttachment, weight } from "./attachments.js";
 import { filesDraft } from "./drafts.js";
 import { light } from "./outbox.js";
 import { pictureSource } from "./picture.js";
 
 /** @import { Attachment } from "./types.js" */
-/** @typedef {{files: Attachment[], coming: string[], complaint: string}} Place `coming` are the names of those on their way */
+/** @typedef {{files: Attachment[], coming: Coming[], complaint: string}} Place `coming` are those on their way */
+/** @typedef {{name: string, stop: AbortController}} Coming */
 
 export class AttachmentTray {
   element = make("div", { class: "composer-files" });
   error = make("p", { class: "composer-error", role: "alert" });
   /** @type {Map<string, Place>} */ #places = new Map();
   #session = "";
-  /** Files are read one at a time, so that each knows how much room is left. */
-  #reading = Promise.resolve();
+  /** @type {Map<string, Promise<void>>} Files of a conversation are read one at a time, so that each knows how much room is left. */
+  #reading = new Map();
   #changed;
   #removed;
 
@@ -71,28 +72,35 @@ export class AttachmentTray {
     const session = this.#session;
     this.complain("");
     const { coming } = this.#place(session);
-    coming.push(...files.map((file) => file.name || texts.composer.pasted));
+    const fresh = files.map((file) => ({ name: file.name || texts.composer.pasted, stop: new AbortController() }));
+    coming.push(...fresh);
     this.#draw();
-    this.#reading = this.#reading.then(async () => {
-      for (const file of files) {
-        await this.#addOne(session, file);
-        coming.shift();
+    const reading = (this.#reading.get(session) ?? Promise.resolve()).then(async () => {
+      for (const [index, file] of files.entries()) {
+        const { stop } = fresh[index];
+        if (!stop.signal.aborted) await this.#addOne(session, file, stop.signal);
+        coming.splice(coming.indexOf(fresh[index]), 1);
         this.#draw();
       }
     });
-    return this.#reading;
+    this.#reading.set(session, reading);
+    return reading;
   }
 
-  /** @param {string} session @param {File} file */
-  async #addOne(session, file) {
+  /** @param {string} session @param {File} file @param {AbortSignal} stop */
+  async #addOne(session, file, stop) {
     const { files } = this.#place(session);
+    const together = files.reduce((sum, { size = 0 }) => sum + size, file.size);
     const used = files.reduce((sum, attachment) => sum + weight(attachment), 0);
     try {
       if (files.length >= maxFiles) throw new Error(texts.attachment.tooMany);
-      const attachment = await readAttachment(file, allowance - used);
+      if (together > maxTogether) throw new Error(texts.attachment.tooMuch(file.name));
+      const attachment = await readAttachment(file, allowance - used, stop);
+      if (stop.aborted) return;
       // Looked up again, because the message may have been sent meanwhile.
       this.#place(session).files.push(attachment);
     } catch (problem) {
+      if (stop.aborted) return;
       const place = this.#place(session);
       const message = /** @type {Error} */ (problem).message;
       // Every rejected file is reported.
@@ -145,10 +153,17 @@ function kept(session) {
   }
 }
 
-/** A file on its way to the server. @param {string} name */
-function comingChip(name) {
+/** A file on its way to the server, with a button to give it up. @param {Coming} coming */
+function comingChip({ name, stop }) {
   const words = texts.attachment.uploading(visibleText(name));
-  return make("div", { class: "composer-file-coming", role: "status", title: words }, icon("file"), make("span", {}, words));
+  const label = texts.attachment.stop(visibleText(name));
+  return make(
+    "div",
+    { class: "composer-file-coming", role: "status", title: words },
+    icon("file"),
+    make("span", {}, words),
+    iconButton({ label, icon: "close", look: "icon-button-small", press: () => stop.abort() }),
+  );
 }
 
 /** An attached file, with a button to remove it. @param {Attachment} file @param {() => void} remove */

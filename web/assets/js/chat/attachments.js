@@ -12,7 +12,11 @@ const maxUpload = 20 * 1024 * 1024;
 /** What the files of a message may take of its frame, in bytes. */
 export const allowance = 700 * 1024;
 export const maxFiles = 10;
+/** What the files of a message may have together, in bytes. */
+export const maxTogether = 60 * 1024 * 1024;
 const longSide = 1568;
+/** The longest text that stays in the page, in bytes. */
+const shownText = 256 * 1024;
 
 const documents = /\.(pdf|docx|docm|xlsx|xlsm|xlsb|xls|pptx|ppsx|odt|ods|odp|epub|rtf|csv|tsv|html?)$/i;
 /** Documents whose text is not what one reads, even if their bytes are text. */
@@ -27,14 +31,16 @@ export const accept =
  * Uploads a file for a message.
  * @param {File} file
  * @param {number} room bytes left of the allowance, if it cannot be uploaded
+ * @param {AbortSignal} stop ends the upload
  * @returns {Promise<Attachment>} rejected with a message for the user
  */
-export async function readAttachment(file, room) {
+export async function readAttachment(file, room, stop) {
   const name = file.name || texts.composer.pasted;
   const { mime, blob } = await judged(file, name);
-  const upload = await uploaded(name, mime, blob);
+  const upload = await uploaded(name, mime, blob, stop);
   if (!upload && blob.size > room) throw new Error(texts.attachment.unreachable(name));
-  const isShown = pictures.has(mime);
+  // What the page shows of its own message without asking the server: pictures, and text that is not long.
+  const isShown = pictures.has(mime) || (mime.startsWith("text/") && blob.size <= shownText);
   const data = isShown || !upload ? toBase64(new Uint8Array(await blob.arrayBuffer())) : undefined;
   return { name, mime, size: blob.size, ...(upload ? { upload } : {}), ...(data === undefined ? {} : { data }) };
 }
@@ -58,19 +64,25 @@ async function judged(file, name) {
   return { mime, blob: file };
 }
 
-/** Uploads a file and returns its id; "" if the server did not answer. @param {string} name @param {string} mime @param {Blob} blob */
-async function uploaded(name, mime, blob) {
+/**
+ * Uploads a file and returns its id; "" if the server did not answer.
+ * @param {string} name @param {string} mime @param {Blob} blob @param {AbortSignal} stop
+ */
+async function uploaded(name, mime, blob, stop) {
   let response;
+  // A connection that stands still is given up: half a minute, and the time of a slow line for its size.
+  const late = AbortSignal.timeout(30000 + blob.size / 20);
+  const signal = AbortSignal.any([stop, late]);
   try {
     const headers = { "Content-Type": mime, Accept: "application/json" };
-    response = await fetch(`/api/uploads?name=${encodeURIComponent(name)}`, { method: "PUT", headers, body: blob });
+    response = await fetch(`/api/uploads?name=${encodeURIComponent(name)}`, { method: "PUT", headers, body: blob, signal });
   } catch {
     return "";
   }
   const answer = await response.json().catch(() => ({}));
   if (response.ok) return String(answer.id ?? "");
-  // Without the dashboard there is no API, and a session that ended asks for the token by other ways.
-  if (response.status === 404 || response.status === 401) return "";
+  // Without the dashboard there is no API, a sign-in that ended is asked for elsewhere, and a proxy may miss the server.
+  if ([401, 404, 502, 503, 504].includes(response.status)) return "";
   throw new Error(answer.detail || texts.attachment.broken(name));
 }
 
@@ -101,7 +113,7 @@ async function readPicture(file, name) {
     const blob = await redraw(bitmap, longSide * scale, quality);
     if (blob && blob.size <= allowance / 2) return { mime: blob.type, blob };
   }
-  throw new Error(texts.attachment.tooLarge(name));
+  throw new Error(texts.attachment.pictureTooLarge(name));
 }
 
 /** @param {ImageBitmap} bitmap @param {number} side @param {number} quality @returns {Promise<Blob | null>} */

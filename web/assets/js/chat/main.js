@@ -248,7 +248,7 @@ class ChatPage {
       if (!isOpen) tell(frame, title, kind);
       notify(frame, title, kind);
     }
-    if (isOpen && frame.removed && this.#session) void this.#seekGone();
+    if (isOpen && frame.removed && this.#session) void this.#seekGone(true);
     this.#seen();
     this.#plan();
   }
@@ -412,12 +412,12 @@ class ChatPage {
     if (this.#session && this.#sidebar.misses(this.#session.name)) void this.#seekGone();
   }
 
-  /** Checks whether the open conversation was deleted elsewhere. */
-  async #seekGone() {
+  /** Checks whether the open conversation was deleted elsewhere. @param {boolean} [isTold] whether the server says so */
+  async #seekGone(isTold = false) {
     const session = this.#session;
     // Without a stored turn there is nothing that could have been deleted.
     if (!session || this.#isGone || !this.#isOnline || this.#sidebar.isOff) return;
-    if (!session.conversation.turns().some((turn) => turn.id && turn.state === "done")) return;
+    if (!isTold && !session.conversation.turns().some((turn) => turn.id && turn.state === "done")) return;
     try {
       const { session_id: id } = await request(`${sessionPath(session.name)}?limit=1&optional=true`);
       if (id || session !== this.#session) return;

@@ -11,7 +11,7 @@ import { hrefOf } from "./route.js";
 /**
  * @typedef {{session_id: string, title: string, busy: boolean, waiting: number, unread: boolean, updated_at: string,
  *   model: string | null, pinned: boolean, archived: boolean, folder: string | null, removed?: boolean}} SessionFrame
- * @typedef {{busy?: boolean, waiting?: number, unread?: boolean}} Before
+ * @typedef {{busy?: boolean, waiting?: number, unread?: boolean, updated_at?: string}} Before
  */
 
 const wishKey = "aethon.notify";
@@ -25,7 +25,9 @@ const ownChannel = "webchat:";
 export function newsOf(before, now) {
   if (now.removed) return null;
   if (now.waiting > (before?.waiting ?? 0)) return "waits";
-  const isNew = !before?.unread || before.busy;
+  // Answers in other channels are read there. Without a state before, nothing tells what has changed.
+  if (!before || !now.session_id.startsWith(ownChannel)) return null;
+  const isNew = !before.unread || before.busy;
   return now.unread && !now.busy && isNew ? "answered" : null;
 }
 

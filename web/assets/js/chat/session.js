@@ -378,7 +378,7 @@ export class Session {
   /** The connection was closed because a frame was too large, which must have been the oldest unacknowledged message. */
   #refuseOldest() {
     const oldest = this.#outbox.unsent(this.name)[0];
-    this.#refuse(oldest?.id, texts.attachment.tooLarge(texts.composer.theMessage));
+    this.#refuse(oldest?.id, texts.composer.tooLong);
     this.#watcher.changed();
   }
 
@@ -428,7 +428,8 @@ export class Session {
     const now = Date.now();
     this.#sendHeld();
     const oldest = this.#outbox.unsent(this.name).find(({ id }) => !this.#held.has(id));
-    if (oldest && now - Date.parse(oldest.at) > ackPatienceMs) {
+    // Its time is the server's.
+    if (oldest && serverNow() - Date.parse(oldest.at) > ackPatienceMs) {
       this.#socket.restart();
       return;
     }

@@ -30,6 +30,8 @@ import { hrefOf } from "./route.js";
 
 const pinKey = "aethon.pinned";
 const words = texts.sidebar;
+/** @type {{hits: FoundMessage[], cursor: string}} */
+const none = { hits: [], cursor: "" };
 
 /**
  * @typedef {{element: HTMLElement, link: HTMLAnchorElement, options: HTMLElement, shows: string}} Row a row, and what it
@@ -61,6 +63,8 @@ export class Sidebar {
   /** @type {Map<string, Before>} The last known state of every conversation by its id, those of other channels included. */
   #known = new Map();
   #cursor = "";
+  /** The reload that is running, or the last one. */
+  #refreshing = Promise.resolve();
   /** @type {FoundMessage[]} */ #found = [];
   /** @type {FoundMessage[]} The messages as they are drawn, in these elements. */ #drawn = [];
   /** @type {HTMLElement[]} */ #hits = [];
@@ -146,6 +150,7 @@ export class Sidebar {
   clear() {
     this.#asked += 1;
     this.#sessions = [];
+    this.#known.clear();
     this.#found = [];
     this.#state = "loading";
     fill(this.#list);
@@ -173,8 +178,13 @@ export class Sidebar {
     return isWhole && this.#titles.has(name) && !this.#sessions.some((session) => nameOf(session) === name);
   }
 
-  /** Reloads the list. */
-  async refresh() {
+  /** Reloads the list. @returns {Promise<void>} */
+  refresh() {
+    this.#refreshing = this.#reload();
+    return this.#refreshing;
+  }
+
+  async #reload() {
     this.#asked += 1;
     const asked = this.#asked;
     this.#meanwhile.clear();
@@ -184,12 +194,14 @@ export class Sidebar {
       const [list, { sessions }, found] = await Promise.all([
         this.#fetch(""),
         newest,
-        this.#query ? findMessages(this.#query, "") : { hits: [], cursor: "" },
+        // Without the messages, the conversations are still found.
+        this.#query ? findMessages(this.#query, "").catch(() => none) : none,
       ]);
       if (asked !== this.#asked) return;
       this.#sessions = list;
       this.#found = found.hits;
       this.#foundCursor = found.cursor;
+      this.#forgetGone(list);
       for (const session of [...sessions, ...list]) this.#learn(session);
       this.#state = "ready";
       // What came meanwhile may be newer than the answer.
@@ -202,6 +214,15 @@ export class Sidebar {
     }
     this.#draw();
     this.#actions.listed();
+  }
+
+  /** Forgets conversations that were deleted while nothing was heard of them. @param {Listed[]} list the newest ones */
+  #forgetGone(list) {
+    if (this.#query) return;
+    const there = new Set(list.map((session) => session.session_id));
+    const oldest = this.#cursor ? (list.at(-1)?.updated_at ?? "") : "";
+    for (const [id, state] of this.#known)
+      if (id.startsWith("webchat:") && !there.has(id) && (state.updated_at ?? "") >= oldest) this.#known.delete(id);
   }
 
   /** @param {Listed} session */
@@ -293,8 +314,15 @@ export class Sidebar {
   }
 
   async #more() {
+    const asked = this.#asked;
     try {
-      this.#sessions = [...this.#sessions, ...(await this.#fetch(this.#cursor))];
+      const more = await this.#fetch(this.#cursor);
+      if (asked !== this.#asked) return;
+      // What came meanwhile stays, and what it brought to the top is not listed twice.
+      const listed = new Set(this.#sessions.map((session) => session.session_id));
+      const fresh = more.filter((session) => !listed.has(session.session_id));
+      this.#sessions = [...this.#sessions, ...fresh];
+      for (const session of fresh) this.#learn(session);
     } catch {
       toast(words.failed);
     }
@@ -302,10 +330,10 @@ export class Sidebar {
   }
 
   async #moreFound() {
-    const query = this.#query;
+    const [query, from] = [this.#query, this.#foundCursor];
     try {
-      const { hits, cursor } = await findMessages(query, this.#foundCursor);
-      if (query !== this.#query) return;
+      const { hits, cursor } = await findMessages(query, from);
+      if (query !== this.#query || from !== this.#foundCursor) return;
       this.#found = [...this.#found, ...hits];
       this.#foundCursor = cursor;
     } catch {
@@ -319,9 +347,11 @@ export class Sidebar {
     const query = this.#search.value.trim();
     if (query !== this.#query) {
       this.#query = query;
-      await this.refresh();
+      void this.refresh();
     }
-    if (query !== this.#query) return;
+    // The answer to what was written may still be on its way.
+    await this.#refreshing;
+    if (query !== this.#query || this.#state !== "ready") return;
     // A conversation whose title does not have the words is listed because of a message, to which this leads at once.
     const isInTitle = this.#sessions.some((session) => titleOf(session).toLowerCase().includes(query.toLowerCase()));
     const message = this.#list.querySelector(".found a");

@@ -21,7 +21,7 @@ import { versionPager } from "./versions.js";
 /**
  * The actions of a turn.
  * @typedef {{decide: (id: string, decision: "approve" | "deny", terms: any) => void, retry: (turn: Turn) => void,
- *   edit: (turn: Turn, text: string, files: Attachment[]) => Promise<boolean>, sendAgain: (turn: Turn) => void,
+ *   edit: (turn: Turn, text: string, files?: Attachment[]) => Promise<boolean>, sendAgain: (turn: Turn) => void,
  *   discard: (turn: Turn) => void, choose: (turn: string) => void,
  *   withdraw: (turn: Turn) => void,
  *   isOnline: () => boolean}} TurnActions
@@ -110,7 +110,7 @@ export class TurnView {
       this.#drawSaid(0);
       if (hadFocus) this.#editButton?.focus({ preventScroll: true });
     };
-    const send = async (/** @type {string} */ changed, /** @type {Attachment[]} */ files) => {
+    const send = async (/** @type {string} */ changed, /** @type {Attachment[] | undefined} */ files) => {
       if (await this.#actions.edit(this.#turn, changed, files)) close();
     };
     const box = editBox({ text, files: said.files }, { send, cancel: close, changed: draft.keep });
@@ -125,7 +125,7 @@ export class TurnView {
     if (!said || this.#isEditing) return;
     const now = JSON.stringify([
       said.text,
-      said.files.length,
+      said.files.map(({ data, text }) => (data ?? text) !== undefined),
       said.state,
       said.error,
       state,

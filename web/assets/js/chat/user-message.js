@@ -57,6 +57,9 @@ function picture(file) {
 
 /** @param {Attachment} file */
 function textFile({ name, data, text }) {
+  // What was uploaded is read again with the transcript.
+  if (data === undefined && text === undefined)
+    return make("div", { class: "file-chip" }, icon("file"), make("span", {}, ...visible(name)));
   const open = () =>
     openDialog({
       title: name,
@@ -89,7 +92,7 @@ function decode(base64) {
 /**
  * A box for editing a message and its files. The caller removes it.
  * @param {{text: string, files: Attachment[]}} said
- * @param {{send: (text: string, files: Attachment[]) => void, cancel: () => void, changed: (text: string) => void}} answers
+ * @param {{send: (text: string, files?: Attachment[]) => void, cancel: () => void, changed: (text: string) => void}} answers
  */
 export function editBox({ text, files }, { send: answer, cancel, changed }) {
   let kept = files;
@@ -101,7 +104,9 @@ export function editBox({ text, files }, { send: answer, cancel, changed }) {
     enterkeyhint: enterHint(),
     value: text,
   });
-  const send = () => (area.value.trim() || kept.length > 0) && answer(area.value.trim(), kept);
+  // Files that all stay are not sent again: the server keeps those of the message that is replaced.
+  const send = () =>
+    (area.value.trim() || kept.length > 0) && answer(area.value.trim(), kept === files ? undefined : kept);
   const drawFiles = () => {
     tray.hidden = kept.length === 0;
     const chip = (/** @type {Attachment} */ file) =>
