@@ -34,7 +34,8 @@ pub(crate) fn kind(file: &Attachment) -> Option<DocumentKind> {
         kind if kind.is_some() || mime.starts_with("text/") => {
             let bytes = STANDARD.decode(&file.data).ok()?;
             // A table under another label would be refused as it stands.
-            let is_shown = is_plain_text(&bytes) && mime.starts_with("text/");
+            // A longer text is cut, as that of a document is, and the rest is there for the tools.
+            let is_shown = bytes.len() <= MAX_TEXT && is_plain_text(&bytes) && mime.starts_with("text/");
             (!is_shown && is_readable_text(&bytes)).then(|| kind.unwrap_or(DocumentKind::Plain))
         }
         _ => None,

@@ -36,7 +36,9 @@ pub(crate) const MARK: &str = "SELECT indexed_through FROM search_mark";
 pub(crate) struct Words {
     /// As typed, for titles and ids.
     typed: Vec<String>,
-    /// Runs of letters and digits in lower case and without accents, for messages.
+    /// Runs of letters and digits in lower case, for the index, which takes the accents off Latin letters itself.
+    indexed: Vec<String>,
+    /// The same without any accents, for texts.
     runs: Vec<String>,
 }
 
@@ -45,8 +47,9 @@ impl Words {
     pub(crate) fn of(query: &str) -> Option<Self> {
         let typed: Vec<String> =
             query.split_whitespace().take(MAX_WORDS).map(str::to_ascii_lowercase).collect();
-        let runs = runs(query).take(MAX_WORDS).map(|run| bare(&run).into_owned()).collect();
-        if typed.is_empty() { None } else { Some(Self { typed, runs }) }
+        let indexed: Vec<String> = runs(query).take(MAX_WORDS).collect();
+        let runs = indexed.iter().map(|run| bare(run).into_owned()).collect();
+        if typed.is_empty() { None } else { Some(Self { typed, indexed, runs }) }
     }
 
     /// Returns the words that the title or id must contain, as a JSON list.
@@ -61,13 +64,13 @@ impl Words {
 
     /// The query to the index.
     pub(crate) fn for_index(&self) -> String {
-        let terms: Vec<String> = self.runs.iter().map(|run| format!("\"{run}\"*")).collect();
+        let terms: Vec<String> = self.indexed.iter().map(|run| format!("\"{run}\"*")).collect();
         terms.join(" ")
     }
 
     /// Returns a word that occurs verbatim in the JSON of a matching message that has no other letters than those of English, to
     /// skip most messages without parsing them.
-    fn plain(&self) -> &str {
+    pub(crate) fn plain(&self) -> &str {
         let plain = self.runs.iter().filter(|run| run.is_ascii());
         plain.max_by_key(|run| run.len()).map_or("", String::as_str)
     }

@@ -41,6 +41,17 @@ struct Label {
     mime: String,
 }
 
+/// The ending of a file that went with a message.
+const SENT: &str = ".sent";
+
+/// A file of the folder.
+struct Kept {
+    path: PathBuf,
+    modified: SystemTime,
+    bytes: u64,
+    is_sent: bool,
+}
+
 /// What the folder has no room for.
 struct NoRoom;
 
@@ -52,14 +63,19 @@ impl UploadFolder {
 
     /// Removes files that have waited too long. Blocks.
     pub(crate) fn sweep(&self) {
-        self.used();
+        self.files();
     }
 
     fn store(&self, id: &str, label: &Label, bytes: &[u8]) -> io::Result<std::result::Result<(), NoRoom>> {
         DirBuilder::new().recursive(true).mode(0o700).create(&self.folder)?;
-        let (files, used) = self.used();
-        if files >= MAX_FILES || used.saturating_add(bytes.len() as u64) > MAX_BYTES {
-            return Ok(Err(NoRoom));
+        let mut files = self.files();
+        let mut used: u64 = files.iter().map(|file| file.bytes).sum();
+        // A file that went with a message makes room: it stays only in case that message is sent once more.
+        files.sort_by_key(|file| (file.is_sent, std::cmp::Reverse(file.modified)));
+        while files.len() >= MAX_FILES || used.saturating_add(bytes.len() as u64) > MAX_BYTES {
+            let Some(gone) = files.pop_if(|file| file.is_sent) else { return Ok(Err(NoRoom)) };
+            fs::remove_file(&gone.path)?;
+            used -= gone.bytes;
         }
         let (part, path) = (self.folder.join(format!("{id}{UNFINISHED}")), self.folder.join(id));
         let written = write(&part, label, bytes).and_then(|()| fs::rename(&part, &path));
@@ -76,7 +92,9 @@ impl UploadFolder {
         if !is_plain {
             return Ok(None);
         }
-        let file = match OpenOptions::new().read(true).open(self.folder.join(id)) {
+        let (path, sent) = (self.folder.join(id), self.folder.join(format!("{id}{SENT}")));
+        let open = |path: &Path| OpenOptions::new().read(true).open(path);
+        let file = match open(&path).or_else(|_| open(&sent)) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             file => file?,
         };
@@ -88,23 +106,27 @@ impl UploadFolder {
         let end = whole.iter().position(|byte| *byte == b'\n').ok_or(io::ErrorKind::InvalidData)?;
         let label: Label = serde_json::from_slice(&whole[..end])?;
         let bytes = whole.split_off(end + 1);
+        // Another message may have marked it just now.
+        let _ = fs::rename(&path, &sent);
         Ok(Some(UploadedFile { name: label.name, mime: label.mime, bytes }))
     }
 
-    /// Removes old files, and returns the number and the size of the others.
-    fn used(&self) -> (usize, u64) {
-        let entries = fs::read_dir(&self.folder).into_iter().flatten().flatten();
-        let mut used = (0, 0_u64);
-        for entry in entries {
+    /// Removes old files, and returns the others.
+    fn files(&self) -> Vec<Kept> {
+        let mut files = Vec::new();
+        for entry in fs::read_dir(&self.folder).into_iter().flatten().flatten() {
             let Ok(about) = entry.metadata() else { continue };
-            if about.modified().is_ok_and(|modified| self.is_old(modified)) {
+            let Ok(modified) = about.modified() else { continue };
+            let path = entry.path();
+            if self.is_old(modified) {
                 // Another program of this home may have removed it just now.
-                let _ = fs::remove_file(entry.path());
+                let _ = fs::remove_file(path);
             } else {
-                used = (used.0 + 1, used.1.saturating_add(about.len()));
+                let is_sent = path.to_string_lossy().ends_with(SENT);
+                files.push(Kept { path, modified, bytes: about.len(), is_sent });
             }
         }
-        used
+        files
     }
 
     fn is_old(&self, modified: SystemTime) -> bool {
@@ -194,7 +216,12 @@ mod tests {
         }
         let refused = uploads.keep("a", "text/plain", b"a".to_vec()).await.unwrap_err();
         assert!(refused.to_string().contains("200 files"), "{refused}");
-        assert!(uploads.file(&first.id).await.unwrap().is_some());
+        assert!(uploads.file(&first.id).await.unwrap().is_some(), "it goes with a message");
+        let second = uploads.keep("a", "text/plain", b"a".to_vec()).await.unwrap();
+        assert!(uploads.file(&first.id).await.unwrap().is_none(), "and then makes room");
+        assert!(uploads.keep("a", "text/plain", b"a".to_vec()).await.is_err());
+        assert!(uploads.file(&second.id).await.unwrap().is_some());
+        assert!(uploads.file(&second.id).await.unwrap().is_some(), "a message may be sent once more");
         clock.advance(jiff::SignedDuration::from_hours(25));
         assert!(uploads.keep("a", "text/plain", b"a".to_vec()).await.is_ok());
     }

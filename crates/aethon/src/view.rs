@@ -136,9 +136,15 @@ impl ConfigView for MaskedConfig {
     async fn reload(&self) -> Result<ConfigReloaded> {
         match self.reloaded().await {
             Ok(Reloaded { taken_over, need_restart: needs_restart }) => {
+                let keys = [taken_over.join(", "), needs_restart.join(", ")].concat();
+                if !keys.is_empty() {
+                    self.record(AuditEntry::new(self.clock.now(), AuditAction::Config, keys, "reloaded"))
+                        .await;
+                }
                 Ok(ConfigReloaded { taken_over, needs_restart })
             }
-            Err(why) => Err(Error::invalid(why)),
+            // It may quote the file.
+            Err(why) => Err(Error::invalid(self.redactor.get().redact(&why).into_owned())),
         }
     }
 }
@@ -189,7 +195,10 @@ impl MaskedConfig {
         let outcome_word = if outcome.loosened.is_empty() { "changed" } else { "confirmed" };
         tracing::info!(keys, by = edit.by, outcome = outcome_word, "the configuration file was changed");
         let entry = AuditEntry::new(self.clock.now(), AuditAction::Config, keys, outcome_word);
-        let entry = entry.by(&edit.by).with_detail(&outcome.diff);
+        self.record(entry.by(&edit.by).with_detail(&outcome.diff)).await;
+    }
+
+    async fn record(&self, entry: AuditEntry) {
         if let Err(error) = self.audit.record(entry).await {
             tracing::warn!(%error, "an audit entry could not be stored");
         }
@@ -232,7 +241,8 @@ fn with_effect(key: ConfigKey) -> ConfigKey {
 
 /// Returns whether a running service applies a new value of this key, or of the keys below it, when it reloads.
 pub fn is_reloadable(key: &str) -> bool {
-    const LIVE: [&str; 9] = [
+    const LIVE: [&str; 10] = [
+        "backup",
         "dashboard.auth_token",
         "webhook",
         "channels.webchat.allowed_origins",

@@ -116,7 +116,9 @@ pub(super) async fn switch((chat, activity): (Chat, Activity), mut request: Requ
     let turn = TurnId::existing(&Fields::parse(&request.read().await?)?.required_text("turn")?);
     chat.transcripts.session(&id).await?.ok_or_else(no_such_session)?;
     chat.history.switch(&id, &turn).await.map_err(|error| match error {
-        error if error.is_busy() => Problem::new(StatusCode::CONFLICT, "turn_running", error.to_string()),
+        error if error.is_crowded() && !error.is_no_room() => {
+            Problem::new(StatusCode::CONFLICT, "turn_running", error.to_string())
+        }
         error if error.is_not_found() => {
             Problem::new(StatusCode::NOT_FOUND, "no_such_turn", error.to_string())
         }

@@ -253,9 +253,9 @@ impl ChatConnection<'_> {
     async fn message(&mut self, message: Message) -> Result<(), Refusal> {
         let id = message.id;
         let about = |refusal: Refusal| refusal.about(Some(&id));
+        check_id(&id).map_err(about)?;
         let files = self.files(message.attachments.unwrap_or_default()).await.map_err(about)?;
         let checked = || -> Result<Inbound, Refusal> {
-            check_id(&id)?;
             let schema = frames::schema(message.schema)?;
             let session = self.named_or_home(message.session.as_deref())?;
             if message.text.trim().is_empty() && files.is_empty() {

@@ -29,6 +29,7 @@ const BEHIND: &str = "SELECT sessions.id, sessions.title, messages.id, messages.
     CROSS JOIN sessions ON sessions.session_key = messages.session_key
     WHERE messages.id > ?1 AND messages.id < ?2 AND messages.superseded_by IS NULL
         AND messages.role IN ('user', 'assistant') AND (?3 IS NULL OR messages.session_key = ?3)
+        AND (instr(lower(messages.content), ?4) > 0 OR messages.content GLOB '*[^ -~]*')
     ORDER BY messages.id DESC";
 
 /// Returns the page of messages before `query.before`.
@@ -46,11 +47,18 @@ pub(super) fn page(sql: &Sql<'_>, query: &MessageQuery) -> Result<MessageHits, E
     let before = query.before.map_or(i64::MAX, |before| before.0);
     let wanted = query.limit.saturating_add(1);
     let mark: i64 = sql.one(MARK, [], |row| row.get(0))?;
-    let behind = sql.all(BEHIND, params![mark, before, session], |row| {
+    let mut found = 0;
+    let behind = sql.take(BEHIND, params![mark, before, session, words.plain()], |row| {
+        // Nothing ends the reading but a page that is full.
+        if found == wanted {
+            return Ok(None);
+        }
         let text = searchable(&lenient::text(row, 6)?);
-        if words.are_in(&text) { hit(row, &text, &words).map(Some) } else { Ok(None) }
+        let hit = if words.are_in(&text) { hit(row, &text, &words)? } else { None };
+        found += usize::from(hit.is_some());
+        Ok(Some(hit))
     })?;
-    let mut hits: Vec<MessageHit> = behind.into_iter().flatten().flatten().take(wanted).collect();
+    let mut hits: Vec<MessageHit> = behind.into_iter().flatten().collect();
     let left = i64::try_from(wanted - hits.len()).unwrap_or(i64::MAX);
     if left > 0 {
         let through = before.min(mark.saturating_add(1));

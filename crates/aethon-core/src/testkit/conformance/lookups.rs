@@ -55,6 +55,10 @@ pub async fn a_message_is_found_in_all_conversations_newest_first(stage: Stage) 
     for nothing in ["", "\" OR 1=1 --", "***", "zzz"] {
         assert!(find(nothing, None, None, 9).await.hits.is_empty(), "{nothing}");
     }
+    stage.turn("webchat:other", "Николай, ёлка и Αθήνα", "да").await;
+    for words in ["Николай", "ёлка", "αθήνα"] {
+        assert_eq!(find(words, None, None, 9).await.hits.len(), 1, "{words}");
+    }
     let edit = TurnId::fresh();
     stage.storage.turns.accept(&edit, &say(S, "x"), Some(replacing("x", &first))).await.unwrap();
     assert!(find("zurich", None, None, 9).await.hits.is_empty(), "what was replaced is not found");
