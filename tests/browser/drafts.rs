@@ -97,7 +97,7 @@ fn large_files_are_uploaded_and_the_connection_may_be_away() {
     page.until(
         "each refused file is named with its remedy",
         "/photo\\.heic.*JPEG/.test(one('.composer-error').innerText) && /setup\\.exe/.test(one('.composer-error').innerText)
-            && /most\\.txt is too large: files may have 20 MB/.test(one('.composer-error').innerText)",
+            && /most\\.txt is too large: a file may be up to 20 MB/.test(one('.composer-error').innerText)",
     );
     assert_eq!(page.ask("!say seen").reply, "seen");
     let stored = page.server().messages("webchat:default")[0].to_string();
