@@ -36,3 +36,14 @@ export const nameOf = (session) => session.session_id.replace(/^webchat:/, "");
 export function titleOf(session) {
   return session.title?.trim() || (nameOf(session) === "default" ? texts.sidebar.defaultTitle : texts.sidebar.untitled);
 }
+
+/**
+ * Forgets conversations that were deleted while nothing was heard of them.
+ * @param {Map<string, {updated_at?: string}>} known by their ids @param {Listed[]} list the newest ones @param {boolean} isWhole
+ */
+export function forgetGone(known, list, isWhole) {
+  const there = new Set(list.map((session) => session.session_id));
+  const oldest = isWhole ? "" : (list.at(-1)?.updated_at ?? "");
+  for (const [id, { updated_at = "" }] of known)
+    if (id.startsWith("webchat:") && !there.has(id) && updated_at >= oldest) known.delete(id);
+}

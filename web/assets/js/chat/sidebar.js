@@ -20,7 +20,7 @@ import { conflictWords } from "../texts/conflict.js";
 import { foundWords } from "../texts/found.js";
 import { findMessages, foundRow } from "./found-messages.js";
 import { newsWords } from "../texts/news.js";
-import { grouped, nameOf, titleOf } from "./grouping.js";
+import { forgetGone, grouped, nameOf, titleOf } from "./grouping.js";
 import { notifySwitch } from "./news.js";
 import { hrefOf } from "./route.js";
 
@@ -201,7 +201,7 @@ export class Sidebar {
       this.#sessions = list;
       this.#found = found.hits;
       this.#foundCursor = found.cursor;
-      this.#forgetGone(list);
+      if (!this.#query) forgetGone(this.#known, list, this.#cursor === "");
       for (const session of [...sessions, ...list]) this.#learn(session);
       this.#state = "ready";
       // What came meanwhile may be newer than the answer.
@@ -214,15 +214,6 @@ export class Sidebar {
     }
     this.#draw();
     this.#actions.listed();
-  }
-
-  /** Forgets conversations that were deleted while nothing was heard of them. @param {Listed[]} list the newest ones */
-  #forgetGone(list) {
-    if (this.#query) return;
-    const there = new Set(list.map((session) => session.session_id));
-    const oldest = this.#cursor ? (list.at(-1)?.updated_at ?? "") : "";
-    for (const [id, state] of this.#known)
-      if (id.startsWith("webchat:") && !there.has(id) && (state.updated_at ?? "") >= oldest) this.#known.delete(id);
   }
 
   /** @param {Listed} session */
