@@ -56,7 +56,7 @@ pub use crate::held::HeldFile;
 pub use crate::json_schema::{KnownKey, NAME, known_keys, schema};
 pub use crate::load::{LimitsSet, Loaded, load};
 pub use crate::mask::{MASKED_NAMES, dump};
-pub use crate::origins::{SecretKeys, origins};
+pub use crate::origins::{SecretKeys, origins, schema_of};
 pub use crate::problem::{Error, Problem, Warning};
 pub use crate::schema::Config;
 pub use crate::secrets_in_file::secrets_in_file;

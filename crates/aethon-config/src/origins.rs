@@ -124,6 +124,13 @@ fn part<'s>(whole: &'s Value, steps: &[&str]) -> Option<&'s Value> {
     })
 }
 
+/// Returns the part of the [`schema`](crate::schema()) that describes a key, with [`NAME`] for a name of the owner's choice; `None`
+/// if it is unknown.
+pub fn schema_of<'s>(whole: &'s Value, key: &str) -> Option<&'s Value> {
+    let steps: Vec<&str> = key.split('.').collect();
+    part(whole, &steps).map(|part| resolved(whole, part))
+}
+
 fn resolved<'s>(whole: &'s Value, part: &'s Value) -> &'s Value {
     let named = |part: &'s Value| part.get("$ref").and_then(Value::as_str);
     named(part).and_then(|target| whole.pointer(target.trim_start_matches('#'))).unwrap_or(part)

@@ -5,6 +5,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::error::{Error, Result};
+use crate::event::ConfigNews;
 use crate::version::{Expected, Version};
 
 /// The configuration as it may be shown: masked.
@@ -32,18 +33,9 @@ pub trait ConfigView: Send + Sync {
     }
 
     /// Reads the file again, as on SIGHUP, and applies what can change at run time.
-    async fn reload(&self) -> Result<ConfigReloaded> {
+    async fn reload(&self) -> Result<ConfigNews> {
         Err(Error::invalid("the configuration cannot be reloaded here"))
     }
-}
-
-/// The result of a reload.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
-pub struct ConfigReloaded {
-    /// Keys whose new values are in force.
-    pub taken_over: Vec<String>,
-    /// Keys that changed but take effect only after a restart.
-    pub needs_restart: Vec<String>,
 }
 
 /// The configuration as its file has it now.

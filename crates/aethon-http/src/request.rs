@@ -1,5 +1,6 @@
 //! A request as handlers see it: its head, its parameters, its client, and a body read within limits.
 
+use aethon_core::ids::MessageId;
 use aethon_core::upload::MAX_UPLOAD;
 use std::net::IpAddr;
 use std::ops::RangeInclusive;
@@ -237,6 +238,17 @@ impl Request {
             .find(|(key, _)| key == name)
             .map(|(_, value)| value.into_owned())
             .filter(|it| !it.is_empty())
+    }
+
+    /// Returns the id of a message from the query, if it is there. Anything else there is 422 with these words.
+    pub(crate) fn message(
+        &self,
+        name: &'static str,
+        otherwise: &'static str,
+    ) -> Result<Option<MessageId>, Problem> {
+        let Some(text) = self.query(name) else { return Ok(None) };
+        let id = text.parse().ok().filter(|id| *id > 0).map(MessageId);
+        id.map(Some).ok_or_else(|| Problem::invalid(name, otherwise))
     }
 
     /// Returns a number from the query, or the default. Returns 422 if it is not a number or out of range.

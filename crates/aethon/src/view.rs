@@ -7,10 +7,10 @@ use aethon_config::{Config, Edited, HeldFile, Sources, changed_keys, difference}
 use aethon_core::audit::{AuditAction, AuditEntry, AuditLog};
 use aethon_core::clock::Clock;
 use aethon_core::error::{Error, Result};
+use aethon_core::event::ConfigNews;
 use aethon_core::live::Live;
 use aethon_core::service::{
-    ConfigEdit, ConfigEdited, ConfigKey, ConfigOnFile, ConfigRefusal, ConfigReloaded, ConfigView,
-    UnconfirmedChange,
+    ConfigEdit, ConfigEdited, ConfigKey, ConfigOnFile, ConfigRefusal, ConfigView, UnconfirmedChange,
 };
 use aethon_core::version::Version;
 use aethon_guard::redact::Redactor;
@@ -133,15 +133,15 @@ impl ConfigView for MaskedConfig {
         Ok(outcome)
     }
 
-    async fn reload(&self) -> Result<ConfigReloaded> {
+    async fn reload(&self) -> Result<ConfigNews> {
         match self.reloaded().await {
             Ok(Reloaded { taken_over, need_restart: needs_restart }) => {
-                let keys = [taken_over.join(", "), needs_restart.join(", ")].concat();
+                let keys = [taken_over.as_slice(), &needs_restart].concat().join(", ");
                 if !keys.is_empty() {
                     self.record(AuditEntry::new(self.clock.now(), AuditAction::Config, keys, "reloaded"))
                         .await;
                 }
-                Ok(ConfigReloaded { taken_over, needs_restart })
+                Ok(ConfigNews { taken_over, needs_restart })
             }
             // It may quote the file.
             Err(why) => Err(Error::invalid(self.redactor.get().redact(&why).into_owned())),

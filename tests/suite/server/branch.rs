@@ -125,7 +125,9 @@ fn another_version_of_an_answer_is_chosen_with_what_followed_it() {
     let shown = server.get(path).json();
     assert_eq!(shown["versions"], json!([{"turn": again, "turns": [turns[1], edited, again]}]), "{shown}");
     let mut other = server.chat("default");
-    other.settle();
+    other.send_json(&json!({"type": "resume", "session": "default", "after": shown["seq"]}));
+    let (replayed, _) = other.resumed();
+    assert!(replayed.is_empty(), "the page that was read has all of it: {replayed:?}");
     let choose = |turn: &Value| server.post(&format!("{path}/switch"), &json!({"turn": turn}));
     assert_eq!(choose(&turns[1]).json(), json!({"status": "ok", "session_id": "webchat:default"}));
     let told = other.until("switched");

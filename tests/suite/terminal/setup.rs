@@ -116,6 +116,14 @@ fn config_says_when_a_change_takes_effect_and_offers_the_reload() {
     assert!(told.contains("when it is restarted") && !told.contains("taken over"), "{told}");
     let told = out(&cli(home.path(), &["config", "reload"]));
     assert!(told.contains("after a restart only: agent.loop_limit"), "{told}");
+    set("budget.daily_usd", "9", &[]);
+    set("agent.loop_limit", "6", &[]);
+    out(&cli(home.path(), &["config", "reload"]));
+    let audit = server.get("/api/audit?action=config").json();
+    let is_told = |entry: &Value| {
+        entry["outcome"] == "reloaded" && entry["subject"] == "budget.daily_usd, agent.loop_limit"
+    };
+    assert!(audit["audit"].as_array().unwrap().iter().any(is_told), "{audit}");
     let told = out(&cli(home.path(), &["config", "unset", "budget.daily_usd", "--reload"]));
     assert!(told.contains("has taken over budget.daily_usd"), "{told}");
     assert_eq!(ceiling(), 0.0);

@@ -96,7 +96,6 @@ export const texts = {
     tooLong:
       "This is more than one message may hold (1 MB with its files). Shorten it, or send it in parts. Nothing is lost.",
     pasted: "Pasted picture",
-    theMessage: "The message",
   },
   effort: {
     label: "Thinking",

@@ -1,10 +1,9 @@
 //! `config list` and `config explain`: the keys with their values, where those come from, and what they mean.
 
-use aethon::config::{KnownKey, NAME, known_keys, schema};
+use aethon::config::{KnownKey, NAME, known_keys, schema, schema_of};
 use aethon::core::service::ConfigKey;
 use aethon::{config_keys, is_reloadable};
 use anyhow::{Result, bail};
-use serde_json::Value;
 
 use crate::args::Common;
 use crate::commands::{print, print_json};
@@ -126,24 +125,12 @@ fn allowed(key: &str, words: &[String]) -> Option<String> {
         return Some(words.join(", "));
     }
     let whole = schema();
-    let part = key.split('.').try_fold(&whole, |part, step| inner(&whole, part, step))?;
-    let part = resolved(&whole, part);
+    let part = schema_of(&whole, key)?;
     let least = part.get("minimum").map(|least| format!("from {least}"));
     let least = least.or_else(|| part.get("exclusiveMinimum").map(|least| format!("above {least}")));
     let most = part.get("maximum").map(|most| format!("to {most}"));
     let range: Vec<String> = least.into_iter().chain(most).collect();
     (!range.is_empty()).then(|| range.join(" "))
-}
-
-fn inner<'s>(whole: &'s Value, part: &'s Value, step: &str) -> Option<&'s Value> {
-    let target = resolved(whole, part);
-    let own = target.get("properties").and_then(|properties| properties.get(step));
-    own.or_else(|| target.get("additionalProperties").filter(|entry| entry.is_object()))
-}
-
-fn resolved<'s>(whole: &'s Value, part: &'s Value) -> &'s Value {
-    let target = part.get("$ref").and_then(Value::as_str);
-    target.and_then(|target| whole.pointer(target.trim_start_matches('#'))).unwrap_or(part)
 }
 
 #[cfg(test)]

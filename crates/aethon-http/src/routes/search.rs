@@ -1,7 +1,7 @@
 //! `/api/search`: messages in all conversations that contain some words.
 
 use aethon_core::history::MessageQuery;
-use aethon_core::ids::{MessageId, SessionId};
+use aethon_core::ids::SessionId;
 
 use crate::deps::Chat;
 use crate::error::Problem;
@@ -13,16 +13,7 @@ use crate::response::{self, HandlerResult};
 pub(super) async fn search(chat: Chat, request: Request) -> HandlerResult {
     let words = request.query("q").filter(|words| !words.trim().is_empty());
     let words = words.ok_or_else(|| Problem::invalid("q", "is required: the words to look for"))?;
-    let before = match request.query("cursor") {
-        None => None,
-        Some(text) => Some(
-            text.parse()
-                .ok()
-                .filter(|id| *id > 0)
-                .map(MessageId)
-                .ok_or_else(|| Problem::invalid("cursor", "is not one that this search gave out"))?,
-        ),
-    };
+    let before = request.message("cursor", "is not one that this search gave out")?;
     let session = match request.query("session") {
         None => None,
         Some(id) => Some(

@@ -3,7 +3,7 @@
 
 use aethon_core::error::Error;
 use aethon_core::event::{Event, SessionChange};
-use aethon_core::ids::{MessageId, SessionId, TurnId};
+use aethon_core::ids::{SessionId, TurnId};
 use aethon_core::model::Effort;
 use aethon_core::session::{Clear, SessionPatch, SessionQuery};
 use aethon_core::version::Expected;
@@ -69,10 +69,7 @@ pub(super) async fn show(chat: Chat, request: Request) -> HandlerResult {
 
 /// Which messages the request asks for.
 fn place(request: &Request) -> Result<Place, Problem> {
-    let message = |name: &'static str| {
-        let id = request.query(name).map(|text| text.parse().ok().filter(|id| *id > 0).map(MessageId));
-        id.map(|id| id.ok_or_else(|| Problem::invalid(name, "must be the id of a message"))).transpose()
-    };
+    let message = |name| request.message(name, "must be the id of a message");
     match (message("before")?, message("after")?, message("around")?) {
         (None, None, None) => Ok(Place::End),
         (Some(before), None, None) => Ok(Place::Before(before)),

@@ -13,5 +13,5 @@ pub(super) async fn keep(chat: Chat, mut request: Request) -> HandlerResult {
     let bytes = request.read_raw().await?;
     attachments::check(&name, &mime, &bytes)
         .map_err(|why| Problem::new(http::StatusCode::UNPROCESSABLE_ENTITY, "bad_attachment", why))?;
-    response::json(&chat.uploads.keep(&name, &mime, bytes.to_vec()).await?)
+    response::json(&chat.uploads.keep(&name, &mime, bytes.into()).await?)
 }

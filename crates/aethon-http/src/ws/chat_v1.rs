@@ -11,8 +11,7 @@ use aethon_core::approval::{Answer, AnswerError, Decision};
 use aethon_core::assistant::Submitted;
 use aethon_core::event::{Event, EventBus, SessionChange};
 use aethon_core::ids::{SessionId, TurnId, unique};
-use aethon_core::message::Attachment;
-use aethon_core::message::{Dedupe, Inbound};
+use aethon_core::message::{Attachment, Dedupe, Inbound};
 use aethon_core::surface::Surface;
 use tokio::sync::Notify;
 
