@@ -28,6 +28,7 @@ mod hostile_text;
 mod keyboard;
 mod layout;
 mod long_conversation;
+mod model_choice;
 mod news;
 mod page;
 mod page_weight;
