@@ -21,6 +21,7 @@ mod drafts;
 mod editing;
 mod effort;
 mod finding_messages;
+mod first_model;
 mod focus;
 mod heavy_replies;
 mod hidden_characters;

@@ -8,10 +8,8 @@ use crate::page::Page;
 
 const BUTTON: &str = "one('.composer-model').innerText.trim()";
 
-const SETTINGS: [&str; 2] = [
-    "model.named.second={ model_id = \"fake-2\" }",
-    "model.named.third={ model_id = \"fake-3\" }",
-];
+const SETTINGS: [&str; 2] =
+    ["model.named.second={ model_id = \"fake-2\" }", "model.named.third={ model_id = \"fake-3\" }"];
 
 /// The model that the conversation has on the server.
 fn stored(page: &Page, name: &str) -> Value {
@@ -35,7 +33,9 @@ fn chosen_model_answers_in_its_conversation_only() {
     // Before the first message there is no conversation that could keep it.
     search(&page, "second");
     assert!(browser.is("document.activeElement.getAttribute('role') === 'combobox'"), "typing narrows");
-    assert!(browser.is("one('#' + document.activeElement.getAttribute('aria-activedescendant')).innerText.includes('second')"));
+    assert!(browser.is(
+        "one('#' + document.activeElement.getAttribute('aria-activedescendant')).innerText.includes('second')"
+    ));
     browser.chord(&[ENTER]);
     page.until("it is named", &format!("{BUTTON} === 'second' && !one('.models')"));
     assert!(browser.is("document.activeElement === one('.composer-model')"), "the focus is back");

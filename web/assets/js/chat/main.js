@@ -19,6 +19,7 @@ import { Choices } from "./choices.js";
 import { Composer } from "./composer.js";
 import { acceptDrops } from "./drop.js";
 import { listenForShortcuts, openHelp } from "./help.js";
+import { ModelSetup } from "./model-setup.js";
 import { newsOf, notify, tell } from "./news.js";
 import { Outbox } from "./outbox.js";
 import { currentMessage, currentName, freshName, hrefOf, rememberName } from "./route.js";
@@ -78,6 +79,10 @@ class ChatPage {
     (problem) => toast(modelWords.notSaved(problem.message)),
   );
   #banner = connectionBanner({ retry: () => this.#session?.retryNow(), leave: () => this.#rest() });
+  #setup = new ModelSetup((sentence) => {
+    toast(sentence);
+    void this.#askStatus().then(() => this.#rest());
+  });
   #title = make("h1", {});
   #drawerButton = iconButton({
     label: texts.sidebar.open,
@@ -488,8 +493,15 @@ class ChatPage {
     const now = `${JSON.stringify(this.#status)} ${this.#sidebar.isOff}`;
     if (this.#welcomeFor === now && document.querySelector(".welcome")) return;
     this.#welcomeFor = now;
+    this.#setup.setHint(this.#status?.demo ? "" : (this.#status?.model_hint ?? ""));
     this.#transcript.showInstead(
-      welcome(this.#status, (text) => this.#composer.write(text), this.#sidebar.isOff ? texts.error.history : ""),
+      welcome(
+        this.#status,
+        (text) => this.#composer.write(text),
+        this.#sidebar.isOff ? texts.error.history : "",
+        // Without the dashboard, no route sets anything up.
+        this.#sidebar.isOff ? null : this.#setup.element,
+      ),
     );
   }
 
