@@ -69,7 +69,7 @@ class ChatPage {
     editLast: () => this.#editLast(),
   });
   #banner = connectionBanner({ retry: () => this.#session?.retryNow(), leave: () => this.#rest() });
-  #title = make("h1", {});
+  #title = make("h1", { dir: "auto" });
   #drawerButton = iconButton({
     label: texts.sidebar.open,
     icon: "menu",
