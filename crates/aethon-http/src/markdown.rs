@@ -23,4 +23,6 @@ pub(crate) fn render(markdown: &str) -> String {
 }
 
 #[cfg(test)]
+mod dialect_tests;
+#[cfg(test)]
 pub(crate) mod tests;
