@@ -36,7 +36,7 @@ export function portable(blocks) {
   for (const element of body.querySelectorAll("*")) {
     for (const name of ["class", "rel", "target"]) element.removeAttribute(name);
   }
-  return body.innerHTML;
+  return new XMLSerializer().serializeToString(body);
 }
 
 /** Without the clipboard API, which exists on secure origins only. @param {string} html @param {string} source */
