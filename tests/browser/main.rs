@@ -41,6 +41,7 @@ mod panels_recorded;
 mod panels_sessions;
 mod panels_shell;
 mod panels_work;
+mod reading;
 mod recovery;
 mod restart;
 mod screenshots;

@@ -83,7 +83,7 @@ class ChatPage {
     toast(sentence);
     void this.#askStatus().then(() => this.#rest());
   });
-  #title = make("h1", {});
+  #title = make("h1", { dir: "auto" });
   #drawerButton = iconButton({
     label: texts.sidebar.open,
     icon: "menu",
