@@ -6,3 +6,4 @@ mod interactive;
 mod restart;
 mod screen;
 mod setup;
+mod typing;

@@ -4,7 +4,8 @@
 //! [`socket`], [`unsent`], [`reconnect`], [`transcript`] and [`shown_turns`]), or to an assistant in this very process
 //! ([`local`]); [`connect`] chooses, and [`handover`] goes over to a daemon that comes later. Both tell what happens as an
 //! [`event`]. [`screen`] shows a turn. [`repl`] is the chat: [`prompt`] reads, [`command`] understands
-//! a line, [`turn`] follows one turn, [`keys`] keeps the keyboard quiet meanwhile. [`ask`] is one turn and nothing else.
+//! a line, [`turn`] follows one turn, [`keys`] keeps the keyboard quiet meanwhile, [`typed`] collects what is typed, and [`footer`]
+//! shows it below the reply, with the [`progress`] of the turn. [`ask`] is one turn and nothing else.
 
 mod approval;
 pub(crate) mod ask;
@@ -13,12 +14,14 @@ mod command;
 mod connect;
 mod event;
 mod following;
+mod footer;
 mod handover;
 mod input;
 mod interrupts;
 mod keys;
 mod local;
 mod output;
+mod progress;
 mod prompt;
 mod question;
 mod reconnect;
@@ -29,6 +32,7 @@ mod shown_turns;
 mod socket;
 mod transcript;
 mod turn;
+mod typed;
 mod unsent;
 
 pub(crate) use backend::OutgoingMessage;

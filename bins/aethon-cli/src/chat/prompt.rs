@@ -12,9 +12,9 @@ use std::sync::mpsc::SyncSender;
 use anyhow::{Context, Result};
 use crossterm::event::Event;
 use reedline::{
-    EditCommand, EditMode, Emacs, ExternalPrinter, FileBackedHistory, KeyCode, KeyModifiers, PromptEditMode,
-    PromptHistorySearch, Reedline, ReedlineEvent, ReedlineRawEvent, Signal, ValidationResult, Validator,
-    default_emacs_keybindings,
+    EditCommand, EditMode, Emacs, ExternalPrinter, FileBackedHistory, HistoryItem, KeyCode, KeyModifiers,
+    PromptEditMode, PromptHistorySearch, Reedline, ReedlineEvent, ReedlineRawEvent, Signal, ValidationResult,
+    Validator, default_emacs_keybindings,
 };
 use tokio::task::JoinHandle;
 
@@ -67,9 +67,20 @@ impl Editor {
         Self { line: Some(line), above, given: VecDeque::new(), leave }
     }
 
-    /// Starts reading a line. `None` if one is already being read.
-    pub(super) fn read(&mut self, session: &str) -> Option<Reading> {
+    /// Adds a text to the history.
+    pub(super) fn remember(&mut self, text: &str) {
+        if let Some(line) = &mut self.line {
+            // An unwritable history is inconvenient, but no reason not to chat.
+            let _ = line.history_mut().save(HistoryItem::from_command_line(text));
+        }
+    }
+
+    /// Starts reading a line that begins with this text. `None` if one is already being read.
+    pub(super) fn read(&mut self, session: &str, begun: String) -> Option<Reading> {
         let mut line = self.line.take()?;
+        if !begun.is_empty() {
+            line.run_edit_commands(&[EditCommand::InsertString(begun)]);
+        }
         let prompt = Prompt(session.to_owned());
         Some(tokio::task::spawn_blocking(move || {
             let read = line.read_line(&prompt);
@@ -123,11 +134,7 @@ struct Plain(Emacs);
 impl EditMode for Plain {
     fn parse_event(&mut self, event: ReedlineRawEvent) -> ReedlineEvent {
         match Event::from(event) {
-            Event::Paste(text) => {
-                let text = text.replace("\r\n", "\n").replace('\r', "\n");
-                let text: String = text.chars().map(shown).collect();
-                ReedlineEvent::Edit(vec![EditCommand::InsertString(text)])
-            }
+            Event::Paste(text) => ReedlineEvent::Edit(vec![EditCommand::InsertString(pasted(&text))]),
             event => match ReedlineRawEvent::try_from(event) {
                 Ok(event) => self.0.parse_event(event),
                 Err(()) => ReedlineEvent::None,
@@ -138,6 +145,17 @@ impl EditMode for Plain {
     fn edit_mode(&self) -> PromptEditMode {
         self.0.edit_mode()
     }
+}
+
+/// Returns a pasted text as it is inserted.
+pub(super) fn pasted(text: &str) -> String {
+    text.replace("\r\n", "\n").replace('\r', "\n").chars().map(shown).collect()
+}
+
+/// Returns whether Enter continues the message: after a trailing backslash, and within an open code fence.
+pub(super) fn is_incomplete(text: &str) -> bool {
+    let fences = text.lines().filter(|line| line.trim_start().starts_with("```")).count();
+    fences % 2 == 1 || text.ends_with('\\')
 }
 
 /// Returns the visible symbol of a control character, such as ␛, so that the user sees exactly the text that is sent.
@@ -151,18 +169,22 @@ fn shown(c: char) -> char {
     }
 }
 
-/// Continues the message after a trailing backslash or within an open code fence.
+/// Continues an incomplete message.
 struct Continued;
 
 impl Validator for Continued {
     fn validate(&self, text: &str) -> ValidationResult {
-        let open_fence = text.lines().filter(|line| line.trim_start().starts_with("```")).count() % 2 == 1;
-        if open_fence || text.ends_with('\\') {
-            ValidationResult::Incomplete
-        } else {
-            ValidationResult::Complete
-        }
+        if is_incomplete(text) { ValidationResult::Incomplete } else { ValidationResult::Complete }
     }
+}
+
+/// Returns the prompt in this conversation.
+pub(super) fn prompt(session: &str) -> String {
+    format!("{}> ", name_of(session))
+}
+
+fn name_of(session: &str) -> String {
+    if session == "default" { String::new() } else { session.chars().take(12).collect() }
 }
 
 /// The prompt, which names the conversation unless it is the default one.
@@ -170,7 +192,7 @@ struct Prompt(String);
 
 impl reedline::Prompt for Prompt {
     fn render_prompt_left(&self) -> std::borrow::Cow<'_, str> {
-        if self.0 == "default" { "".into() } else { self.0.chars().take(12).collect::<String>().into() }
+        name_of(&self.0).into()
     }
     fn render_prompt_right(&self) -> std::borrow::Cow<'_, str> {
         "".into()

@@ -1,7 +1,8 @@
 //! The chat loop: a prompt, a turn, and again.
 //!
 //! Between turns the line editor owns the terminal, and messages of others in the session are printed above the line. During
-//! a turn the reply owns it. Ctrl-C stops the turn, or clears the line; a second one right after it leaves.
+//! a turn the reply owns it, and what is typed waits: finished messages are sent after it, in order. Ctrl-C stops the turn, or
+//! clears the line; a second one right after it leaves. What was not sent by then is printed and kept in the history.
 
 use std::collections::HashMap;
 use std::io::IsTerminal;
@@ -19,9 +20,10 @@ use super::following::End;
 use super::input;
 use super::interrupts::{Interrupt, Interrupts};
 use super::output::put;
-use super::prompt::Editor;
+use super::prompt::{Editor, prompt};
 use super::screen::{elsewhere, style};
-use super::turn::follow;
+use super::turn::{Keyboard, follow};
+use super::typed::Typed;
 
 /// Chats until the user leaves.
 pub(crate) async fn run(mut backend: Box<dyn Backend>, session: &str, history: PathBuf) -> Result<()> {
@@ -30,6 +32,7 @@ pub(crate) async fn run(mut backend: Box<dyn Backend>, session: &str, history: P
         efforts: HashMap::new(),
         interrupts: Interrupts::watch()?,
         was_interrupted: false,
+        typed: std::io::stdin().is_terminal().then(Typed::default),
     };
     let outcome = if std::io::stdin().is_terminal() {
         chat.at_terminal(backend.as_mut(), history).await
@@ -47,6 +50,8 @@ struct Chat {
     interrupts: Interrupts,
     /// Whether the user's last action was Ctrl-C.
     was_interrupted: bool,
+    /// What was typed ahead; `None` without a terminal.
+    typed: Option<Typed>,
 }
 
 impl Chat {
@@ -54,8 +59,30 @@ impl Chat {
         let about = format!("{}  ·  /help", readable(&backend.describe()));
         put(&format!("{}\n{}\n\n", style().bold("aethon"), style().dim(&about)));
         let mut editor = Editor::new(history);
+        let outcome = self.until_left(backend, &mut editor).await;
+        let rest = self.typed.as_mut().map(Typed::take_all).unwrap_or_default();
+        if !rest.trim().is_empty() {
+            editor.remember(&rest);
+            put(&format!(
+                "{}\n{}\n",
+                style().dim("not sent, and kept in the history of the line:"),
+                readable(&rest)
+            ));
+        }
+        outcome
+    }
+
+    async fn until_left(&mut self, backend: &mut dyn Backend, editor: &mut Editor) -> Result<()> {
         loop {
-            match self.line(backend, &mut editor).await? {
+            if let Some(text) = self.typed.as_mut().and_then(Typed::next) {
+                put(&echo(&prompt(&self.session), &text));
+                editor.remember(&text);
+                if !self.take(backend, &text).await? {
+                    return Ok(());
+                }
+                continue;
+            }
+            match self.line(backend, editor).await? {
                 Signal::Success(text) if text.trim().is_empty() => self.was_interrupted = false,
                 Signal::Success(text) => {
                     self.was_interrupted = false;
@@ -74,7 +101,10 @@ impl Chat {
 
     /// Reads a line and meanwhile shows events of the session.
     async fn line(&mut self, backend: &mut dyn Backend, editor: &mut Editor) -> Result<Signal> {
-        let Some(mut reading) = editor.read(&self.session) else { anyhow::bail!("a line is read already") };
+        let begun = self.typed.as_mut().map(Typed::take_line).unwrap_or_default();
+        let Some(mut reading) = editor.read(&self.session, begun) else {
+            anyhow::bail!("a line is read already")
+        };
         let mut lost = None;
         loop {
             tokio::select! {
@@ -145,8 +175,15 @@ impl Chat {
     async fn say(&mut self, backend: &mut dyn Backend, text: &str) -> Result<bool> {
         let effort = self.efforts.get(&self.session).copied();
         let turn = backend.say(&OutgoingMessage { effort, ..OutgoingMessage::of(text) }).await?;
-        let end = follow(backend, &mut self.interrupts, turn).await?;
+        let prompt = prompt(&self.session);
+        let keyboard = self.typed.as_mut().map(|typed| Keyboard { typed, prompt: &prompt });
+        let end = follow(backend, &mut self.interrupts, turn, keyboard).await?;
         self.was_interrupted = end == End::Stopped;
+        if let Some(typed) = self.typed.as_mut().filter(|_| end == End::Stopped) {
+            typed.gather();
+            // Ctrl-C then clears the line, and does not leave with it.
+            self.was_interrupted = typed.line().is_empty();
+        }
         Ok(end != End::Leave)
     }
 
@@ -172,6 +209,12 @@ impl Chat {
             }
         }
     }
+}
+
+/// Formats a message as the line editor would leave it.
+fn echo(prompt: &str, text: &str) -> String {
+    let marks = std::iter::once(prompt).chain(std::iter::repeat(". "));
+    marks.zip(readable(text).split('\n')).map(|(mark, line)| format!("{mark}{line}\n")).collect()
 }
 
 /// Prints a list.
