@@ -59,11 +59,7 @@ fn log_format() -> impl TypedValueParser<Value = LogFormat> {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Chat in the terminal (the default).
-    Chat {
-        /// The session to continue.
-        #[arg(long, short, default_value = "default", add = completion::sessions())]
-        session: String,
-    },
+    Chat(ChatArgs),
     /// Ask one question and print the answer.
     Ask {
         /// The question, in quotes or not. Text piped to standard input is added below it.
@@ -189,6 +185,26 @@ pub(crate) enum Command {
         /// The shell.
         shell: clap_complete::Shell,
     },
+}
+
+/// Flags of the chat.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct ChatArgs {
+    /// The session to continue.
+    #[arg(long, short, default_value = "default", add = completion::sessions())]
+    pub(crate) session: String,
+    /// Continue the newest conversation.
+    #[arg(long = "continue", short = 'c', conflicts_with = "session")]
+    pub(crate) continues: bool,
+    /// Edit lines with the keys of vi [default: if ~/.inputrc sets editing-mode vi].
+    #[arg(long)]
+    pub(crate) vi: bool,
+}
+
+impl Default for ChatArgs {
+    fn default() -> Self {
+        Self { session: "default".to_owned(), continues: false, vi: false }
+    }
 }
 
 #[derive(Debug, Subcommand)]

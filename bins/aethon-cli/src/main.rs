@@ -20,7 +20,7 @@ use aethon::config::Caution;
 use anyhow::Result;
 use clap::Parser;
 
-use args::{ChannelsCommand, Cli, Command, ModelCommand, SopCommand};
+use args::{ChannelsCommand, ChatArgs, Cli, Command, ModelCommand, SopCommand};
 use setup::finish;
 
 fn main() -> ExitCode {
@@ -51,7 +51,7 @@ fn main() -> ExitCode {
 }
 
 fn run(cli: Cli) -> Result<ExitCode> {
-    let command = cli.command.unwrap_or(Command::Chat { session: "default".into() });
+    let command = cli.command.unwrap_or_else(|| Command::Chat(ChatArgs::default()));
     let common = &cli.common;
     if let Some(name) = local_only(&command) {
         commands::refuse_connect(common, name)?;
@@ -90,7 +90,7 @@ fn run(cli: Cli) -> Result<ExitCode> {
         Command::Memory(command) => finish(commands::memory::run(common, command)),
         Command::Usage { days, json } => finish(commands::usage::run(common, days, json)),
         Command::Audit { limit, json } => finish(commands::audit::run(common, limit, json)),
-        Command::Chat { session } => finish(commands::chat::chat(common, &session)),
+        Command::Chat(choice) => finish(commands::chat::chat(common, &choice)),
         Command::Ask { text, no_stdin, session, effort, model, schema, json } => {
             let reads_input = !no_stdin;
             let wish = commands::chat::Wish { text, reads_input, session, effort, model, schema, json };
@@ -125,7 +125,7 @@ fn local_only(command: &Command) -> Option<&'static str> {
         | Command::Memory(_)
         | Command::Usage { .. }
         | Command::Audit { .. }
-        | Command::Chat { .. }
+        | Command::Chat(_)
         | Command::Ask { .. } => return None,
     })
 }

@@ -1,5 +1,6 @@
 //! The terminal.
 
+mod chat_commands;
 mod commands;
 mod completion;
 mod interactive;

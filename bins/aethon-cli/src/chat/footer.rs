@@ -6,8 +6,8 @@ use aethon::core::visible::readable;
 
 use super::event::ChatEvent;
 use super::progress::Progress;
-use super::screen::shortened;
 use super::typed::Typed;
+use super::words::shortened;
 use crate::render::{Style, columns_of};
 
 /// How many queued messages are shown.

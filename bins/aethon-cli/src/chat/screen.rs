@@ -14,7 +14,8 @@ use super::event::{ChatEvent, OthersTurn, Outcome, Tokens};
 use super::footer::Footer;
 use super::output::put;
 use super::progress::duration;
-use crate::render::{Stream, Style, columns_of, markdown, rows_of};
+use super::words::{dollars, grouped, shortened};
+use crate::render::{Stream, Style, markdown, rows_of};
 
 /// The maximum width of a reply; longer lines are hard to read.
 const MAX_WIDTH: usize = 100;
@@ -368,22 +369,6 @@ fn cost(tokens: Tokens, elapsed: Duration) -> Option<String> {
     Some(format!("· {input} tokens in, {output} out{money} · {}", duration(elapsed)))
 }
 
-/// Formats money: cents as usual, and less with two digits that count.
-pub(super) fn dollars(usd: f64) -> String {
-    let digits = if usd <= 0.0 || usd >= 0.1 { 2 } else { ((-usd.log10()).ceil() as usize + 1).min(8) };
-    format!("${usd:.digits$}")
-}
-
-/// Formats a count with commas between thousands.
-pub(super) fn grouped(count: u64) -> String {
-    let digits = count.to_string();
-    let grouped = digits.char_indices().map(|(at, digit)| {
-        let is_first = at == 0 || !(digits.len() - at).is_multiple_of(3);
-        if is_first { digit.to_string() } else { format!(",{digit}") }
-    });
-    grouped.collect()
-}
-
 /// Formats another client's message and its answer, dimmed and marked at the margin.
 pub(super) fn elsewhere(other: &OthersTurn, style: Style) -> String {
     let inner = Style { width: style.width.saturating_sub(2).max(20), ..style };
@@ -413,20 +398,6 @@ fn telling(input: &Value) -> String {
     }
 }
 
-/// Shortens a text to one line of at most this many columns.
-pub(super) fn shortened(text: &str, columns: usize) -> String {
-    let line = text.replace('\n', " ");
-    if columns_of(&line) <= columns {
-        return line;
-    }
-    let mut used = 1;
-    let fits = |c: &char| {
-        used += columns_of(c.encode_utf8(&mut [0; 4]));
-        used <= columns
-    };
-    line.chars().take_while(fits).chain(['…']).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -450,6 +421,5 @@ mod tests {
         assert_eq!(line(12, 3, 0.0).as_deref(), Some("· 12 tokens in, 3 out · 4 s"));
         let paid = "· 1,234,567 tokens in, 1,000 out · $0.0021 · 4 s";
         assert_eq!(line(1_234_567, 1000, 0.002_14).as_deref(), Some(paid));
-        assert_eq!((dollars(1.5).as_str(), dollars(0.05).as_str()), ("$1.50", "$0.050"));
     }
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use crossterm::event::{Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers, poll, read};
 
-use super::prompt::{is_incomplete, pasted};
+use super::words::{is_incomplete, pasted};
 
 /// How many events are taken at once, so that a flood of keys cannot hold up the reply.
 const MAX_EVENTS: usize = 4096;
@@ -131,6 +131,11 @@ impl Typed {
         parts.push(std::mem::take(&mut self.line));
         parts.retain(|part| !part.is_empty());
         parts.join("\n")
+    }
+
+    /// Puts a text into the line, before what stands there.
+    pub(super) fn prefill(&mut self, text: &str) {
+        self.line.insert_str(0, text);
     }
 
     /// Takes the unfinished line.
