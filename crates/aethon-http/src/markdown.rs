@@ -1,14 +1,17 @@
 //! Converts Markdown to safe HTML. Text of a model becomes markup nowhere else.
 //!
 //! [`render`] and [`blocks`] take a complete text; [`Incremental`] follows a growing text and reports which blocks
-//! changed. The output contains only our own markup: raw HTML is shown as text, links lead only to http, https and
-//! mail addresses, and a picture becomes a link, so displaying a reply never contacts a foreign server. The dialect
-//! is CommonMark with tables, task lists, strikethrough and bare links. Time, depth and size are bounded; anything
-//! beyond is shown as plain text.
+//! changed. The output contains only our own markup: raw HTML is shown as text (but for the few tags of `tags`), links
+//! lead only to http, https and mail addresses, and a picture becomes a link, so displaying a reply never contacts a
+//! foreign server. The dialect is CommonMark with tables, task lists, strikethrough, bare links, footnotes and alerts.
+//! Blocks that are read from right to left say so. Time, depth and size are bounded; anything beyond is shown as plain
+//! text.
 
+mod direction;
 mod incremental;
 mod inline;
 mod parse;
+mod tags;
 mod tree;
 
 pub(crate) use incremental::Incremental;
@@ -19,5 +22,7 @@ pub(crate) fn render(markdown: &str) -> String {
     blocks(markdown).concat()
 }
 
+#[cfg(test)]
+mod dialect_tests;
 #[cfg(test)]
 pub(crate) mod tests;

@@ -15,6 +15,10 @@ pub fn dialect() -> Options<'static> {
     options.extension.autolink = true;
     options.extension.tasklist = true;
     options.extension.cjk_friendly_emphasis = true;
+    options.extension.footnotes = true;
+    options.extension.alerts = true;
+    // Where they stand, so that a text that is still growing keeps its blocks in order.
+    options.parse.leave_footnote_definitions = true;
     options
 }
 
@@ -48,6 +52,9 @@ fn unmark(node: Node<'_>) {
             clean(&mut link.url);
             clean(&mut link.title);
         }
+        NodeValue::Alert(alert) => alert.title.iter_mut().for_each(clean),
+        NodeValue::FootnoteDefinition(footnote) => clean(&mut footnote.name),
+        NodeValue::FootnoteReference(footnote) => clean(&mut footnote.name),
         _ => {}
     }
 }

@@ -93,6 +93,18 @@ fn sanitize_node<'a>(arena: &'a Arena<'a>, node: Node<'a>) {
                 None => raw(&format!("{words} ({})", link.url)),
             }
         }
+        NodeValue::Alert(alert) => {
+            let title = alert.title.as_deref().unwrap_or_else(|| alert.alert_type.default_title());
+            let words = arena.alloc(AstNode::from(raw(title)));
+            let strong = arena.alloc(AstNode::from(NodeValue::Strong));
+            let paragraph = arena.alloc(AstNode::from(NodeValue::Paragraph));
+            strong.append(words);
+            paragraph.append(strong);
+            node.prepend(paragraph);
+            NodeValue::BlockQuote
+        }
+        NodeValue::FootnoteReference(footnote) => raw(&format!("[{}]", footnote.name)),
+        NodeValue::FootnoteDefinition(footnote) => return unwrap_footnote(arena, node, &footnote.name),
         other => other,
     };
     node.data_mut().value = tamed;
@@ -102,6 +114,23 @@ fn sanitize_node<'a>(arena: &'a Arena<'a>, node: Node<'a>) {
 fn opened(link: &NodeLink) -> Option<Box<NodeLink>> {
     let url = link.url.trim();
     is_open(url).then(|| Box::new(NodeLink { url: url.to_owned(), title: String::new() }))
+}
+
+/// Replaces a footnote by its blocks, the first of which begins with its name.
+fn unwrap_footnote<'a>(arena: &'a Arena<'a>, node: Node<'a>, name: &str) {
+    let raw = |text: String| arena.alloc(AstNode::from(NodeValue::Raw(escaped(&text, false))));
+    match node.first_child().filter(|first| matches!(first.data().value, NodeValue::Paragraph)) {
+        Some(first) => first.prepend(raw(format!("[{name}] "))),
+        None => {
+            let paragraph = arena.alloc(AstNode::from(NodeValue::Paragraph));
+            paragraph.append(raw(format!("[{name}]")));
+            node.prepend(paragraph);
+        }
+    }
+    for child in node.children().collect::<Vec<_>>() {
+        node.insert_before(child);
+    }
+    node.detach();
 }
 
 /// Replaces a link by its text, followed by its address.
@@ -184,6 +213,14 @@ mod tests {
         check("# a\n\n<div>\n\n    b\n\n</div>", Some("# a\n\n\\<div\\>\n\n```\nb\n```\n\n\\</div\\>"));
         check("# a\n\n<pre>\n\n    # b\n</pre>", Some("# a\n\n\\<pre\\>\n\\# b\n\\</pre\\>"));
         check("| a |\n|---|\n| x \\| $y<br>z |", Some("| a |\n| --- |\n| x \\| \\$y z |"));
+    }
+
+    #[test]
+    fn alerts_are_quotations_with_a_title_and_footnotes_have_their_name() {
+        check("# a\n\n> [!TIP]\n> b", Some("# a\n\n> **Tip**\n> \n> b"));
+        check("# a\n\n> [!NOTE] c*d\n> b", Some("# a\n\n> **c\\*d**\n> \n> b"));
+        check("# a\n\nb[^1]\n\n[^1]: c *d*", Some("# a\n\nb\\[1\\]\n\n\\[1\\] c *d*"));
+        check("# a\n\nb[^1]\n\n[^1]:\n    - c", Some("# a\n\nb\\[1\\]\n\n\\[1\\]\n\n- c"));
     }
 
     #[test]

@@ -115,6 +115,20 @@ impl Writer {
                 self.part(node);
                 self.spanned(Style::Quote, |writer| writer.blocks(node, depth));
             }
+            NodeValue::Alert(alert) => {
+                self.part(node);
+                let title = alert.title.as_deref().unwrap_or_else(|| alert.alert_type.default_title());
+                self.spanned(Style::Quote, |writer| {
+                    writer.out.push(title, Style::Bold);
+                    writer.line();
+                    writer.blocks(node, depth);
+                });
+            }
+            NodeValue::FootnoteDefinition(footnote) => {
+                self.part(node);
+                self.text(&format!("[{}] ", footnote.name));
+                self.blocks(node, depth);
+            }
             NodeValue::List(list) => {
                 self.part(node);
                 self.list(node, (list.list_type, list.start), depth);
@@ -196,6 +210,7 @@ impl Writer {
             NodeValue::HtmlInline(html) if is_break(html) => self.line(),
             NodeValue::HtmlInline(html) => self.text(html),
             NodeValue::Raw(text) => self.text(text),
+            NodeValue::FootnoteReference(footnote) => self.text(&format!("[{}]", footnote.name)),
             NodeValue::SoftBreak | NodeValue::LineBreak => self.line(),
             NodeValue::Emph => self.spanned(Style::Italic, |writer| writer.inlines(node, depth)),
             NodeValue::Strong => self.spanned(Style::Bold, |writer| writer.inlines(node, depth)),
@@ -277,6 +292,8 @@ mod tests {
         check("- [x] done\n- [ ] open", "☑ done\n☐ open", &[]);
         check("a\n\n---\n\nb", "a\n\n———\n\nb", &[]);
         check("a<br>b <b>c</b>", "a\nb <b>c</b>", &[]);
+        check("> [!TIP]\n> b", "Tip\nb", &[("Tip\nb", Style::Quote), ("Tip", Style::Bold)]);
+        check("a[^1]\n\n[^1]: b", "a[1]\n\n[1] b", &[]);
         check("![cat](https://a.b/c.png)", "cat", &[("cat", Style::Link("https://a.b/c.png".into()))]);
     }
 

@@ -10,7 +10,7 @@ use comrak::Arena;
 use comrak::nodes::NodeValue;
 
 use super::inline::escape_into;
-use super::tree;
+use super::{tags, tree};
 
 /// The longest text to be parsed, in bytes.
 const MAX_SOURCE: usize = 2 << 20;
@@ -67,7 +67,15 @@ fn rendered<'a>(document: comrak::nodes::Node<'a>, source: &str) -> Vec<Piece> {
     let mut children = document.children().peekable();
     while let Some(node) = children.next() {
         let offset = lines.offset_of(node.data().sourcepos.start.line);
-        match tree::render(node, room) {
+        let mut group = vec![node];
+        let mut open = open_after(node, 0);
+        while open > 0
+            && let Some(next) = children.next()
+        {
+            open = open_after(next, open);
+            group.push(next);
+        }
+        match tree::render(&group, room) {
             Some(html) => {
                 room = room.saturating_sub(html.len());
                 if !html.is_empty() {
@@ -83,6 +91,14 @@ fn rendered<'a>(document: comrak::nodes::Node<'a>, source: &str) -> Vec<Piece> {
         }
     }
     pieces
+}
+
+/// Returns how many folds are open after a block. All blocks in a fold are one piece.
+fn open_after(node: comrak::nodes::Node<'_>, open: usize) -> usize {
+    match &node.data().value {
+        NodeValue::HtmlBlock(block) => tags::open_after(&block.literal, open),
+        _ => open,
+    }
 }
 
 /// Returns the source as one block of plain text.

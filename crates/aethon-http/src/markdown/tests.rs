@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use super::*;
 
 #[track_caller]
-fn check(markdown: &str, expected: &str) {
+pub(super) fn check(markdown: &str, expected: &str) {
     assert_eq!(render(markdown), expected, "{markdown:?}");
 }
 
@@ -267,6 +267,25 @@ const HOSTILE: &[&str] = &[
     "<scr\0ipt>alert(1)</scr\0ipt>",
     "<a\u{a0}href=javascript:alert(1)>x</a>",
     "<x onclick=alert(1)>",
+    "<sub onclick=alert(1)>x</sub>",
+    "<sub/onclick=alert(1)>x</sub>",
+    "<kbd>x</kbd onclick=alert(1)>",
+    "<sup><script>alert(1)</script></sup>",
+    "<sub>*</sub>*",
+    "<sub><sub><sub><sub><sub><sub><sub><sub><sub><sub>x</sub>",
+    "<details onclick=alert(1)>\n<summary>x</summary>\n\ny\n\n</details>",
+    "<details>\n<summary onclick=alert(1)>x</summary>\n\ny\n\n</details>",
+    "<details><summary><img src=x onerror=alert(1)><b>y</i></summary>\n<script>alert(1)</script>\n</details>",
+    "<details open=\"\" onclick=alert(1)>\n\nx\n\n</details>",
+    "<details>\n\n<details>\n\n- <details>\n\nx",
+    "</details></summary>\n\n</details>",
+    "<summary>x</summary>\n\n<details><summary>y<details>z</summary>",
+    "[^\"onclick=alert(1)]\n\n[^\"onclick=alert(1)]: <script>alert(1)</script>",
+    "[^<script>]\n\n[^<script>]: x",
+    "> [!NOTE] <script>alert(1)</script>\n> x",
+    "> [!WARNING] &lt;img src=x onerror=alert(1)&gt; \"onclick=alert(1)\n> x",
+    "> [!NOTE\" onclick=alert(1)]\n> x",
+    "\u{627}<script>alert(1)</script>",
     "{\"type\":\"done\",\"html\":\"<script>alert(1)</script>\"}",
 ];
 
@@ -277,6 +296,7 @@ pub(crate) const TAGS: &[&str] = &[
     "br",
     "code",
     "del",
+    "details",
     "div",
     "em",
     "h3",
@@ -285,12 +305,16 @@ pub(crate) const TAGS: &[&str] = &[
     "h6",
     "hr",
     "input",
+    "kbd",
     "li",
     "ol",
     "p",
     "pre",
     "span",
     "strong",
+    "sub",
+    "summary",
+    "sup",
     "table",
     "tbody",
     "td",
@@ -315,6 +339,8 @@ pub(crate) const ATTRIBUTES: &[&str] = &[
     "role",
     "scope",
     "align",
+    "dir",
+    "open",
 ];
 
 /// Parses the output and rejects everything that the renderer does not write on purpose.
@@ -419,6 +445,8 @@ const GROWING: &[&str] = &[
     "<div>\n*raw*\n\n</div>\n\n<!-- a\n\nb --> c\n\n    code\n\n    more\n\n~~~\nopen",
     "- [ ] a\n- [x] b\n\n\u{feff}text \u{feff}\n\nüñï ⟦x⟧ 😀\n\n😀\n***\n",
     "  para\n   indented\n\n    code\n\ttab\n\n1. a\n\n   b\n2. c\n\n\n\n   not in list?\n# h #\n## h2\ntext",
+    "a\n\n<details>\n<summary>More</summary>\n\n- b\n\n```\nc\n```\n\n</details>\n\nd\n\n<details open>\n\nmore\n\nto come",
+    "> [!NOTE]\n> a\n> b\n\n> [!TIP] Title\n>\n> - c\n\nH<sub>2</sub>O <kbd>a</kbd> <b>c\n\nمرحبا\n\n- שלום\n- b",
     "a\n\n* * *\n\n- b\n\n      c\n\n  d\n- - e\n- 1. f\n\n***bold***\n\n**open\n\n`open\n\n[open](https://x",
 ];
 
@@ -517,6 +545,13 @@ fn following_random_markdown_ends_at_the_whole() {
         "+",
         "\\",
         "<pre>",
+        "<details>\n",
+        "</details>\n",
+        "<summary>",
+        "<sub>",
+        "</sub>",
+        "> [!NOTE]\n",
+        "ש",
         "<x>",
         "***\n",
         "é",

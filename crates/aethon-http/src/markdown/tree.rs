@@ -3,54 +3,84 @@
 //! Every kind of node in the dialect has its own arm; any other only shows its children. So a new kind of node in the
 //! parser can make a reply plainer, but never unsafe.
 
-use comrak::nodes::{ListType, Node, NodeLink, NodeList, NodeValue, TableAlignment};
+use comrak::nodes::{ListType, Node, NodeAlert, NodeLink, NodeList, NodeValue, TableAlignment};
+use comrak::options::AlertStyleType;
 
+use super::direction::Direction;
 use super::inline::{Target, escape_into, language};
+use super::tags::{self, Fold};
 
 /// The deepest allowed nesting. Browsers flatten deeper trees anyway.
 const MAX_DEPTH: usize = 120;
 /// Headings in a reply rank below those of the page.
 const HEADING_SHIFT: u8 = 2;
 
-/// Renders one node and everything below it. Returns `None` if it is too deep or longer than `room`.
-pub(super) fn render<'a>(root: Node<'a>, room: usize) -> Option<String> {
+/// Renders neighbouring nodes and everything below them. Returns `None` if they are too deep or longer than `room`.
+pub(super) fn render<'a>(roots: &[Node<'a>], room: usize) -> Option<String> {
     let mut writer = Writer::default();
+    for root in roots {
+        render_one(&mut writer, root, room)?;
+    }
+    writer.close_tags(0);
+    (writer.html.len() <= room).then_some(writer.html)
+}
+
+fn render_one<'a>(writer: &mut Writer, root: Node<'a>, room: usize) -> Option<()> {
     let mut node = root;
-    let mut depth = 0;
     loop {
-        if writer.html.len() > room || depth > MAX_DEPTH {
+        if writer.html.len() > room || writer.depth > MAX_DEPTH {
             return None;
         }
         if writer.enter(node)
             && let Some(child) = node.first_child()
         {
             node = child;
-            depth += 1;
+            writer.depth += 1;
             continue;
         }
         loop {
             writer.leave(node);
-            if depth == 0 {
-                return (writer.html.len() <= room).then_some(writer.html);
+            if writer.depth == 0 {
+                return Some(());
             }
             if let Some(sibling) = node.next_sibling() {
                 node = sibling;
                 break;
             }
             node = node.parent()?;
-            depth -= 1;
+            writer.depth -= 1;
         }
     }
 }
 
+/// How many siblings may be searched for the end of tags.
+const MAX_SEARCH: usize = 20_000;
+
 #[derive(Default)]
 struct Writer {
     html: String,
+    depth: usize,
     /// The open links. `None` is an inner link that is shown only as its text.
     links: Vec<Option<Target>>,
     /// The column alignments of the current table, and the index of the next column. Tables do not nest.
     columns: Vec<TableAlignment>,
     column: usize,
+    /// The open elements with a direction of their own, and their depths.
+    directions: Vec<(usize, Direction)>,
+    /// The open elements from tags in the text.
+    tags: Vec<OpenTag>,
+    /// How many siblings were searched for the end of a tag.
+    searched: usize,
+}
+
+/// An element from a tag in the text. It ends with its container at the latest.
+struct OpenTag {
+    /// The depth of its container's children.
+    depth: usize,
+    name: &'static str,
+    element: &'static str,
+    /// Where its name ends in the HTML.
+    end_of_name: usize,
 }
 
 impl Writer {
@@ -59,7 +89,7 @@ impl Writer {
         match &node.data().value {
             NodeValue::Text(text) => self.text(text),
             NodeValue::Code(code) => self.wrapped("<code>", &code.literal, "</code>"),
-            NodeValue::HtmlInline(literal) => self.inline_html(literal),
+            NodeValue::HtmlInline(literal) => self.inline_html(node, literal),
             NodeValue::HtmlBlock(block) => self.block_html(&block.literal),
             NodeValue::CodeBlock(block) => self.code_block(&block.info, &block.literal),
             NodeValue::Raw(literal) => self.text(literal),
@@ -68,23 +98,35 @@ impl Writer {
             NodeValue::ThematicBreak => self.html.push_str("<hr>"),
             NodeValue::Heading(heading) => {
                 let (depth, level) = (heading.level, (heading.level + HEADING_SHIFT).min(6));
-                self.html.push_str(&format!("<h{level} class=\"depth-{depth}\">"));
+                self.open(node, &format!("h{level} class=\"depth-{depth}\""));
             }
-            NodeValue::List(list) => self.open_list(list),
-            NodeValue::TaskItem(task) => self.html.push_str(if task.symbol.is_some() {
-                "<li class=\"task\"><input type=\"checkbox\" disabled checked aria-label=\"Done\">"
-            } else {
-                "<li class=\"task\"><input type=\"checkbox\" disabled aria-label=\"Not done\">"
-            }),
+            NodeValue::List(list) => self.open_list(node, list),
+            NodeValue::TaskItem(task) => {
+                self.open(node, "li class=\"task\"");
+                self.html.push_str(if task.symbol.is_some() {
+                    "<input type=\"checkbox\" disabled checked aria-label=\"Done\">"
+                } else {
+                    "<input type=\"checkbox\" disabled aria-label=\"Not done\">"
+                });
+            }
             NodeValue::Table(table) => {
                 self.columns.clone_from(&table.alignments);
-                self.html.push_str(TABLE.0);
+                self.html.push_str(TABLE_BOX);
+                self.open(node, "table");
             }
             NodeValue::TableRow(is_header) => {
                 self.column = 0;
                 self.html.push_str(if *is_header { "<thead><tr>" } else { row_start(node) });
             }
             NodeValue::TableCell => self.open_cell(node),
+            NodeValue::Alert(alert) => self.open_alert(node, alert),
+            NodeValue::FootnoteDefinition(footnote) => {
+                self.open(node, "div class=\"footnote\"");
+                self.wrapped("<span class=\"footnote-name\">", &footnote.name, "</span>");
+            }
+            NodeValue::FootnoteReference(footnote) => {
+                self.wrapped("<sup class=\"footnote-reference\">", &footnote.name, "</sup>");
+            }
             NodeValue::Link(link) => self.open_link(link),
             NodeValue::Image(link) => {
                 self.image(link, &node.collect_text());
@@ -95,13 +137,20 @@ impl Writer {
                     self.html.push('\n');
                 }
             }
-            value => self.html.push_str(tags(value).0),
+            NodeValue::Paragraph => self.open(node, "p"),
+            NodeValue::BlockQuote => self.open(node, "blockquote"),
+            NodeValue::Item(_) => self.open(node, "li"),
+            value => self.html.push_str(plain_tags(value).0),
         }
         true
     }
 
     /// Writes what follows the children.
     fn leave(&mut self, node: Node<'_>) {
+        self.close_tags(self.depth + 1);
+        if self.directions.last().is_some_and(|(depth, _)| *depth == self.depth) {
+            self.directions.pop();
+        }
         match &node.data().value {
             NodeValue::Heading(heading) => {
                 let level = (heading.level + HEADING_SHIFT).min(6);
@@ -121,8 +170,24 @@ impl Writer {
                 }
             }
             NodeValue::Paragraph if is_tight(node) => {}
-            value => self.html.push_str(tags(value).1),
+            value => self.html.push_str(plain_tags(value).1),
         }
+    }
+
+    /// Opens a block, with its direction if that is not its container's. `tag` is its name and attributes.
+    fn open(&mut self, node: Node<'_>, tag: &str) {
+        self.open_in(Direction::of(node), tag);
+    }
+
+    fn open_in(&mut self, direction: Option<Direction>, tag: &str) {
+        let around = self.directions.last().map_or_else(Direction::default, |(_, direction)| *direction);
+        self.html.push('<');
+        self.html.push_str(tag);
+        if let Some(direction) = direction.filter(|direction| *direction != around) {
+            self.html.push_str(direction.attribute());
+            self.directions.push((self.depth, direction));
+        }
+        self.html.push('>');
     }
 
     fn text(&mut self, text: &str) {
@@ -135,21 +200,150 @@ impl Writer {
         self.html.push_str(after);
     }
 
-    /// Renders inline HTML: a line break, which models put in table cells, is kept; everything else is shown as text.
-    fn inline_html(&mut self, literal: &str) {
+    /// Renders inline HTML: a line break, which models put in table cells, and the tags of [`tags::inline`] if they end
+    /// in the same container. Everything else is shown as text.
+    fn inline_html(&mut self, node: Node<'_>, literal: &str) {
         let inner = literal.trim_start_matches('<').trim_end_matches('>').trim_end_matches('/').trim_end();
-        if inner.eq_ignore_ascii_case("br") { self.html.push_str("<br>") } else { self.text(literal) }
+        if inner.eq_ignore_ascii_case("br") {
+            return self.html.push_str("<br>");
+        }
+        match tags::inline(literal) {
+            Some(tag) if tag.is_end && self.has_open(tag.name) => self.close_last_tag(),
+            Some(tag) if !tag.is_end && self.tags.len() < tags::MAX_NESTED && self.ends(node, tag.name) => {
+                self.open_tag(tag.name, tag.element);
+            }
+            _ => self.text(literal),
+        }
+    }
+
+    /// Returns whether the innermost open tag is this one, and in this container.
+    fn has_open(&self, name: &str) -> bool {
+        self.tags.last().is_some_and(|tag| tag.depth == self.depth && tag.name == name)
+    }
+
+    /// Returns whether a tag ends in its container, and before those around it do.
+    fn ends(&mut self, node: Node<'_>, name: &str) -> bool {
+        for sibling in node.following_siblings().skip(1) {
+            self.searched += 1;
+            if self.searched > MAX_SEARCH {
+                return false;
+            }
+            let NodeValue::HtmlInline(literal) = &sibling.data().value else { continue };
+            let Some(end) = tags::inline(literal).filter(|tag| tag.is_end) else { continue };
+            if end.name == name {
+                return true;
+            }
+            if self.tags.iter().any(|tag| tag.depth == self.depth && tag.name == end.name) {
+                return false;
+            }
+        }
+        false
+    }
+
+    fn open_tag(&mut self, name: &'static str, element: &'static str) {
+        self.html.push('<');
+        self.html.push_str(element);
+        self.tags.push(OpenTag { depth: self.depth, name, element, end_of_name: self.html.len() });
+        self.html.push('>');
+    }
+
+    fn close_last_tag(&mut self) {
+        if let Some(tag) = self.tags.pop() {
+            self.html.push_str(&format!("</{}>", tag.element));
+        }
+    }
+
+    /// Closes the tags of a container whose children have this depth. A fold that never ends is shown open.
+    fn close_tags(&mut self, depth: usize) {
+        while let Some(tag) = self.tags.last().filter(|tag| tag.depth >= depth) {
+            if tag.name == DETAILS && !self.html[tag.end_of_name..].starts_with(OPEN) {
+                self.html.insert_str(tag.end_of_name, OPEN);
+            }
+            self.close_last_tag();
+        }
     }
 
     fn block_html(&mut self, literal: &str) {
-        self.html.push_str("<p>");
-        for (index, line) in literal.trim_end().split('\n').enumerate() {
+        let open = self.tags.iter().filter(|tag| tag.depth == self.depth && tag.name == DETAILS).count();
+        match tags::folds(literal, open) {
+            Some(parts) => parts.into_iter().for_each(|part| self.fold(part)),
+            None => self.lines(literal.trim_end()),
+        }
+        if self.has_open(SUMMARY) {
+            self.close_last_tag();
+        }
+    }
+
+    fn fold(&mut self, part: Fold<'_>) {
+        match part {
+            Fold::Begin { is_open } => {
+                self.open_tag(DETAILS, DETAILS);
+                if is_open {
+                    self.html.insert_str(self.html.len() - 1, OPEN);
+                }
+            }
+            Fold::Summary => {
+                if !self.has_open(SUMMARY) {
+                    self.open_tag(SUMMARY, SUMMARY);
+                }
+            }
+            Fold::SummaryEnd => {
+                if self.has_open(SUMMARY) {
+                    self.close_last_tag();
+                }
+            }
+            Fold::End => {
+                if self.has_open(SUMMARY) {
+                    self.close_last_tag();
+                }
+                if self.has_open(DETAILS) {
+                    self.close_last_tag();
+                }
+            }
+            Fold::Text(text) if self.has_open(SUMMARY) => self.tagged(text),
+            Fold::Text(text) => self.lines(text),
+        }
+    }
+
+    /// Writes the text of an HTML block as it stands.
+    fn lines(&mut self, text: &str) {
+        self.open_in(Direction::of_text(text), "p");
+        if self.directions.last().is_some_and(|(depth, _)| *depth == self.depth) {
+            self.directions.pop();
+        }
+        for (index, line) in text.split('\n').enumerate() {
             if index > 0 {
                 self.html.push_str("<br>");
             }
             self.text(line);
         }
         self.html.push_str("</p>");
+    }
+
+    /// Writes the text of a summary, in which emphasis is a tag.
+    fn tagged(&mut self, text: &str) {
+        let around = self.tags.len();
+        let mut rest = text;
+        while let Some(at) = rest.find('<') {
+            let (before, from) = rest.split_at(at);
+            self.text(before);
+            let length = from.find('>').map_or(1, |end| end + 1);
+            let (literal, after) = from.split_at(length);
+            match tags::in_summary(literal) {
+                Some(tag) if tag.is_end && self.tags.len() > around && self.has_open(tag.name) => {
+                    self.close_last_tag();
+                }
+                Some(tag) if !tag.is_end && self.tags.len() < around + tags::MAX_NESTED => {
+                    self.open_tag(tag.name, tag.element);
+                }
+                _ => self.text(literal),
+            }
+            rest = after;
+        }
+        self.text(rest);
+        while self.tags.len() > around {
+            self.close_last_tag();
+        }
     }
 
     fn code_block(&mut self, info: &str, literal: &str) {
@@ -161,24 +355,32 @@ impl Writer {
         }
     }
 
-    fn open_list(&mut self, list: &NodeList) {
+    fn open_list(&mut self, node: Node<'_>, list: &NodeList) {
         match list.list_type {
-            ListType::Bullet => self.html.push_str("<ul>"),
-            ListType::Ordered if list.start == 1 => self.html.push_str("<ol>"),
-            ListType::Ordered => self.html.push_str(&format!("<ol start=\"{}\">", list.start)),
+            ListType::Bullet => self.open(node, "ul"),
+            ListType::Ordered if list.start == 1 => self.open(node, "ol"),
+            ListType::Ordered => self.open(node, &format!("ol start=\"{}\"", list.start)),
         }
     }
 
     fn open_cell(&mut self, cell: Node<'_>) {
         let alignment = self.columns.get(self.column).copied();
         self.column += 1;
-        self.html.push_str(if is_in_header(cell) { "<th scope=\"col\"" } else { "<td" });
-        self.html.push_str(match alignment {
-            Some(TableAlignment::Left) => " align=\"left\">",
-            Some(TableAlignment::Center) => " align=\"center\">",
-            Some(TableAlignment::Right) => " align=\"right\">",
-            Some(TableAlignment::None) | None => ">",
-        });
+        let name = if is_in_header(cell) { "th scope=\"col\"" } else { "td" };
+        let align = match alignment {
+            Some(TableAlignment::Left) => " align=\"left\"",
+            Some(TableAlignment::Center) => " align=\"center\"",
+            Some(TableAlignment::Right) => " align=\"right\"",
+            Some(TableAlignment::None) | None => "",
+        };
+        self.open(cell, &format!("{name}{align}"));
+    }
+
+    fn open_alert(&mut self, node: Node<'_>, alert: &NodeAlert) {
+        let title = alert.title.as_deref().unwrap_or_else(|| alert.alert_type.default_title());
+        let kind = alert.alert_type.css_class(AlertStyleType::Semantic);
+        self.open(node, &format!("div class=\"alert alert-{kind}\""));
+        self.wrapped("<p class=\"alert-title\">", title, "</p>");
     }
 
     fn open_link(&mut self, link: &NodeLink) {
@@ -204,23 +406,25 @@ impl Writer {
     }
 }
 
+/// The names of tags that fold.
+const DETAILS: &str = "details";
+const SUMMARY: &str = "summary";
+const OPEN: &str = " open";
+
 /// A table scrolls in its own box, which is reachable by keyboard.
-const TABLE: (&str, &str) = (
-    "<div class=\"table-scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Table\"><table>",
-    "</table></div>",
-);
+const TABLE_BOX: &str = "<div class=\"table-scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Table\">";
 
 /// Returns the tags of nodes that need no special handling.
-fn tags(value: &NodeValue) -> (&'static str, &'static str) {
+fn plain_tags(value: &NodeValue) -> (&'static str, &'static str) {
     match value {
-        NodeValue::Paragraph => ("<p>", "</p>"),
-        NodeValue::BlockQuote => ("<blockquote>", "</blockquote>"),
-        NodeValue::Item(_) => ("<li>", "</li>"),
-        NodeValue::TaskItem(_) => ("", "</li>"),
+        NodeValue::Paragraph => ("", "</p>"),
+        NodeValue::BlockQuote => ("", "</blockquote>"),
+        NodeValue::Item(_) | NodeValue::TaskItem(_) => ("", "</li>"),
+        NodeValue::Alert(_) | NodeValue::FootnoteDefinition(_) => ("", "</div>"),
         NodeValue::Emph => ("<em>", "</em>"),
         NodeValue::Strong => ("<strong>", "</strong>"),
         NodeValue::Strikethrough => ("<del>", "</del>"),
-        NodeValue::Table(_) => TABLE,
+        NodeValue::Table(_) => ("", "</table></div>"),
         _ => ("", ""),
     }
 }

@@ -5,6 +5,8 @@ import { copyButton } from "../shared/copy.js";
 import { make } from "../shared/dom.js";
 import { setRenderedHtml } from "../shared/html.js";
 import { texts } from "../texts.js";
+import { dressAlerts } from "./alerts.js";
+import { dressFootnotes } from "./footnotes.js";
 import { highlight, languageName } from "./highlight.js";
 import { setCode } from "./long-code.js";
 
@@ -25,8 +27,11 @@ export const newBlock = () => make("div", { class: "prose prose-block" });
 export function showBlock(block, html, isFinal) {
   const before = shown.get(block);
   if (before?.html !== html && !growCode(block, html)) {
+    const wereOpen = [...block.querySelectorAll("details")].map(({ open }) => open);
     setRenderedHtml(block, html);
     dress(block);
+    // What the reader unfolded stays so while the block grows.
+    block.querySelectorAll("details").forEach((details, index) => (details.open = wereOpen[index] ?? details.open));
   }
   const wasColoured = before?.html === html && before.isFinal;
   if (isFinal && !wasColoured) colour(block);
@@ -58,6 +63,8 @@ function dress(block) {
     box.append(table);
     for (const cell of table.querySelectorAll("th:empty")) cell.replaceWith(make("td"));
   }
+  dressAlerts(block);
+  dressFootnotes(block);
   for (const box of block.querySelectorAll("input")) {
     const label = (box.parentElement?.textContent ?? "").trim();
     box.setAttribute("aria-label", label || "Task");

@@ -41,11 +41,11 @@ export function foundRow(hit, again) {
     make(
       "a",
       { href, title: visibleText(hit.title), on: { click: () => location.hash === href && again() } },
-      make("span", { class: "found-title" }, ...visible(hit.title)),
+      make("span", { class: "found-title", dir: "auto" }, ...visible(hit.title)),
       timeElement(hit.created_at, "found-time"),
       make(
         "span",
-        { class: "found-text" },
+        { class: "found-text", dir: "auto" },
         ...hit.snippet.flatMap(({ text, hit: isHit }) => (isHit ? make("mark", {}, ...visible(text)) : visible(text))),
       ),
     ),

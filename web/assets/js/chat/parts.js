@@ -100,7 +100,7 @@ function fold(name, summary, body) {
 
 /** The model's reasoning, which may grow while it is open. @param {import("./types.js").ReasoningPart} part @returns {PartView} */
 function reasoningView(part) {
-  const text = make("p", {}, part.text);
+  const text = make("p", { dir: "auto" }, part.text);
   const element = fold("spark", [make("span", { class: "fold-brief" }, texts.turn.reasoning)], () => [text]);
   const update = () => {
     if (text.textContent !== part.text) text.textContent = part.text;

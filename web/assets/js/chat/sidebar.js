@@ -460,7 +460,7 @@ export class Sidebar {
       row.options.setAttribute(attribute, words.options(visibleText(title)));
     fill(
       row.link,
-      make("span", { class: "session-title" }, ...visible(title)),
+      make("span", { class: "session-title", dir: "auto" }, ...visible(title)),
       this.#mark(session),
       timeElement(session.updated_at, "session-time"),
     );

@@ -218,7 +218,7 @@ export class TurnView {
       showBlock(this.#blocks[index], html, isDone || index < blocks.length - 1);
     });
     partsUpTo(Infinity);
-    if (blocks.length === 0 && source) wanted.push(make("div", { class: "prose said-text" }, source));
+    if (blocks.length === 0 && source) wanted.push(make("div", { class: "prose said-text", dir: "auto" }, source));
     arrange(this.#parts, wanted);
     if (isDone) levelHeadings(this.#parts);
     this.#drawFoot();

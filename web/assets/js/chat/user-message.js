@@ -25,7 +25,7 @@ export function userMessageFiles(files) {
  * @param {{isOpen: boolean}} fold kept by the caller across redraws
  */
 export function userMessageCard(text, fold) {
-  const words = make("div", { class: "said-text" }, text);
+  const words = make("div", { class: "said-text", dir: "auto" }, text);
   const card = make("div", { class: "said-card" }, words);
   if (!isLong(text)) return card;
   const more = button({

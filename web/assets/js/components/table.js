@@ -143,7 +143,7 @@ export function table({ columns, key, label, open, sort, mark, foot }) {
       const data = column.class?.includes("is-number") ? { title: column.title } : undefined;
       return make(
         "td",
-        { role: "cell", class: name || undefined, data },
+        { role: "cell", class: name || undefined, data, dir: "auto" },
         ...(Array.isArray(content) ? content : [content]),
       );
     });

@@ -17,7 +17,7 @@ const narrow = matchMedia("(width <= 860px)");
 
 /** @param {{search: () => void, retry: () => void, signOut: () => void}} actions */
 export function buildFrame({ search, retry, signOut }) {
-  const heading = make("h1", { tabindex: "-1" });
+  const heading = make("h1", { tabindex: "-1", dir: "auto" });
   const back = make(
     "a",
     { class: "icon-button panel-back", hidden: true, "aria-label": shell.back, title: shell.back },

@@ -4,7 +4,7 @@
 
 /**
  * Creates an element. Properties are set as attributes, except `class`, `data` (an object), `on` (listeners) and
- * booleans, which are present or absent.
+ * booleans, which are present or absent. Fields follow the direction of what is written in them.
  *
  * @template {keyof HTMLElementTagNameMap} Tag
  * @param {Tag} tag
@@ -14,6 +14,8 @@
  */
 export function make(tag, properties = {}, ...children) {
   const element = document.createElement(tag);
+  // What is written in a field is read from the side on which its first letter belongs.
+  if (tag === "textarea" || tag === "input") element.setAttribute("dir", "auto");
   for (const [name, value] of Object.entries(properties)) {
     if (value === undefined || value === null || value === false) continue;
     if (name === "class") element.className = value;

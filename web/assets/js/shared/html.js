@@ -4,8 +4,8 @@
 
 const elements = new Set(
   (
-    "A BLOCKQUOTE BR CODE DD DEL DIV DL DT EM H1 H2 H3 H4 H5 H6 HR INPUT INS LI MARK OL P PRE S SECTION SPAN STRONG SUB SUP " +
-    "TABLE TBODY TD TH THEAD TR U UL"
+    "A BLOCKQUOTE BR CODE DD DEL DETAILS DIV DL DT EM H1 H2 H3 H4 H5 H6 HR INPUT INS KBD LI MARK OL P PRE S SECTION SPAN " +
+    "STRONG SUB SUMMARY SUP TABLE TBODY TD TH THEAD TR U UL"
   ).split(" "),
 );
 const attributes = new Set([
@@ -19,6 +19,8 @@ const attributes = new Set([
   "disabled",
   "colspan",
   "rowspan",
+  "dir",
+  "open",
 ]);
 const safeLink = /^(https?:|mailto:)/i;
 

@@ -1,0 +1,153 @@
+//! What replies look like: the direction of their text, footnotes, alerts and folds, and the conversation on paper.
+
+use aethon_tests::browser::keys::ENTER;
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
+use serde_json::json;
+
+use crate::page::Page;
+use crate::used_server::UsedServer;
+
+/// A message that is answered with these lines.
+pub(crate) fn say_lines(lines: &str) -> String {
+    lines.lines().map(|line| format!("!say {line}\n")).collect()
+}
+
+/// Asserts that each of these elements, the last on the page, has this direction.
+fn assert_directions(page: &Page, expected: &[(&str, &str)]) {
+    for (selector, direction) in expected {
+        let found = page.browser.text(&format!("getComputedStyle(all('{selector}').at(-1)).direction"));
+        assert_eq!(&found, direction, "{selector}");
+    }
+}
+
+#[test]
+fn text_stands_on_the_side_where_its_first_letter_belongs() {
+    let Some(page) = Page::open(&[]) else { return };
+    let browser = &page.browser;
+    page.fill("#message", "שלום, what is new?");
+    assert_directions(&page, &[("#message", "rtl")]);
+    page.fill("#message", "English, then שלום");
+    assert_directions(&page, &[("#message", "ltr")]);
+    let reply = "مرحبا **world**\n\n- اول\n- second\n\n> اقتباس\n\n| اسم | Name |\n|---|---|\n| س | x |\n\n## عنوان\n\n\
+                 ```\ncode\n```\n\nEnglish شلوم\n\n1. one";
+    page.ask(&say_lines(reply));
+    assert_directions(
+        &page,
+        &[
+            (".reply p[dir=rtl]", "rtl"),
+            (".reply ul", "rtl"),
+            (".reply ul li:first-child", "rtl"),
+            (".reply ul li:last-child", "ltr"),
+            (".reply blockquote", "rtl"),
+            (".reply blockquote p", "rtl"),
+            (".reply table", "rtl"),
+            (".reply th:first-child", "rtl"),
+            (".reply td:last-child", "ltr"),
+            (".reply h4", "rtl"),
+            (".reply pre", "ltr"),
+            (".reply > .reply-parts > .prose:nth-last-child(2) p", "ltr"),
+            (".reply ol", "ltr"),
+        ],
+    );
+    // The bar of a quotation and the marks of a list are on the right.
+    let bar = browser.text("parseFloat(getComputedStyle(one('.reply blockquote')).borderRightWidth) > 0");
+    assert_eq!(bar, "true");
+    // The own message, the title of the conversation and its row in the list.
+    page.ask("سؤال؟");
+    assert_directions(&page, &[(".said-text", "rtl")]);
+    page.ask("A question");
+    assert_directions(&page, &[(".said-text", "ltr")]);
+    page.go("/#/arabic");
+    page.until("a new conversation is there", "shown(one('.welcome'))");
+    page.ask("سؤال آخر");
+    page.until("the title is there", "one('.topbar h1').innerText.includes('سؤال')");
+    assert_directions(&page, &[(".topbar h1", "rtl"), (".session[data-current] .session-title", "rtl")]);
+    page.go("/dashboard#/sessions");
+    page.until("the table is there", "all('.data-table td').some((cell) => cell.innerText.includes('سؤال'))");
+    let cell =
+        "getComputedStyle(all('.data-table td').find((cell) => cell.innerText.includes('سؤال'))).direction";
+    assert_eq!(browser.text(cell), "rtl");
+    page.assert_clean();
+}
+
+#[test]
+fn footnotes_alerts_and_folds_work_and_survive_a_reload() {
+    let Some(page) = Page::open(&[]) else { return };
+    let browser = &page.browser;
+    let reply = "Water[^1] is H<sub>2</sub>O; press <kbd>Ctrl</kbd>.[^b] \n\n> [!WARNING]\n> Hot.\n\n<details>\n\
+                 <summary>More <b>of it</b></summary>\n\n- inside\n\n</details>\n\n[^1]: The wet one.\n[^b]: A key.";
+    page.ask(&say_lines(reply));
+    for _ in 0..2 {
+        page.until("the reply is there", "all('.reply .footnote').length === 2");
+        assert_eq!(browser.text("one('.reply sub').innerText + one('.reply kbd').innerText"), "2Ctrl");
+        assert!(browser.is("one('.alert-warning[role=note] .alert-title .icon')"), "an alert has a picture");
+        // A mark leads to its note, and the note back.
+        browser.run("one('.footnote-reference button[data-name=b]').focus()", &[]);
+        assert_eq!(page.focused(), "button Footnote b");
+        browser.chord(&[ENTER]);
+        assert_eq!(page.focused(), "button Footnote b: back to the text");
+        assert!(browser.is("document.activeElement.closest('.footnote').innerText.includes('A key.')"));
+        browser.chord(&[ENTER]);
+        assert_eq!(page.focused(), "button Footnote b");
+        // A fold opens by the keyboard.
+        assert!(!browser.is("one('.reply details li').checkVisibility()"));
+        browser.run("one('.reply summary').focus()", &[]);
+        browser.chord(&[ENTER]);
+        assert!(browser.is("one('.reply details li').checkVisibility()"));
+        assert_eq!(browser.text("one('.reply summary strong').innerText"), "of it");
+        browser.reload();
+    }
+    page.assert_clean();
+}
+
+/// The number of sheets that a print of the page takes.
+fn sheets(page: &Page) -> usize {
+    let printed = page.browser.devtools("Page.printToPDF", &json!({"printBackground": false}));
+    let bytes = BASE64_STANDARD.decode(printed["data"].as_str().unwrap()).unwrap();
+    let text = String::from_utf8_lossy(&bytes);
+    text.matches("/Type /Page\n").count()
+}
+
+#[test]
+fn a_conversation_is_printed_whole_and_without_controls() {
+    let Some(page) = Page::open(&[]) else { return };
+    let browser = &page.browser;
+    browser.resize(1200, 700);
+    let long: String = (0..60).map(|line| format!("- point {line}\n\n")).collect();
+    page.ask(&say_lines(&format!("{long}<details>\n<summary>Fold</summary>\n\nfolded words\n\n</details>")));
+    page.ask(&say_lines(&format!("```\n{}```", "a line\n".repeat(80))));
+    page.until("all is there", "one('.reply details') && one('.code')");
+    assert!(sheets(&page) >= 4, "{} sheets", sheets(&page));
+    browser.devtools("Emulation.setEmulatedMedia", &json!({"media": "print"}));
+    for hidden in [".sidebar", ".dock", ".topbar button", ".actions", ".code figcaption button"] {
+        assert!(browser.is(&format!("all('{hidden}').every((e) => !e.checkVisibility())")), "{hidden}");
+    }
+    assert!(browser.is("all('.turn').every((turn) => turn.checkVisibility())"), "every exchange");
+    assert!(
+        browser.is("one('.transcript').scrollHeight === one('.transcript').clientHeight"),
+        "no box scrolls"
+    );
+    assert!(
+        browser.is("one('.code pre').scrollHeight <= one('.code pre').clientHeight + 1"),
+        "code is whole"
+    );
+    assert!(browser.is("one('.reply details p').offsetHeight > 0"), "what is folded is printed");
+    browser.devtools("Emulation.setEmulatedMedia", &json!({"media": ""}));
+    page.assert_clean();
+}
+
+#[test]
+fn a_panel_is_printed_without_the_rail() {
+    let Some(used_server) = UsedServer::open(&["Plans".to_owned()]) else { return };
+    let page = &used_server.page;
+    page.go("/dashboard#/usage");
+    page.until("the panel is there", "one('.panel h1')?.innerText === 'Usage' && !one('.panel .skeleton')");
+    page.browser.devtools("Emulation.setEmulatedMedia", &json!({"media": "print"}));
+    for hidden in [".rail", ".panel-top", ".panel-tools"] {
+        assert!(page.browser.is(&format!("all('{hidden}').every((e) => !e.checkVisibility())")), "{hidden}");
+    }
+    assert!(page.browser.is("one('.panel').getBoundingClientRect().left < 40"), "it takes the whole sheet");
+    page.browser.devtools("Emulation.setEmulatedMedia", &json!({"media": ""}));
+    page.assert_clean();
+}
