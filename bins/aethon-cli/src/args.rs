@@ -2,6 +2,7 @@
 
 mod backup;
 mod config;
+mod service;
 mod workflows;
 
 use std::path::PathBuf;
@@ -16,6 +17,7 @@ use crate::completion;
 
 pub(crate) use self::backup::{BackupArgs, RestoreArgs, UpgradeArgs};
 pub(crate) use self::config::{ConfigCommand, with_bare_set};
+pub(crate) use self::service::ServiceCommand;
 pub(crate) use self::workflows::{JobArgs, JobsCommand, SopCommand, TasksCommand};
 
 /// Talk to your assistant, and manage it.
@@ -180,6 +182,9 @@ pub(crate) enum Command {
         #[arg(long)]
         json: bool,
     },
+    /// Run aethon-server as a service of your account.
+    #[command(subcommand)]
+    Service(ServiceCommand),
     /// Print a completion script for a shell.
     Completions {
         /// The shell.

@@ -33,6 +33,18 @@ pub(crate) fn expanded(path: &str) -> std::path::PathBuf {
     }
 }
 
+/// Returns the folder of the user's settings, if it is not the usual one.
+#[expect(clippy::disallowed_methods, reason = "where systemd looks for the units of this user")]
+pub(crate) fn user_config() -> Option<std::path::PathBuf> {
+    std::env::var_os("XDG_CONFIG_HOME").map(std::path::PathBuf::from).filter(|folder| folder.is_absolute())
+}
+
+/// Returns whether a variable of this shell has a value.
+#[expect(clippy::disallowed_methods, reason = "services do not see this shell, which is worth a warning")]
+pub(crate) fn is_set(variable: &str) -> bool {
+    std::env::var_os(variable).is_some_and(|value| !value.is_empty())
+}
+
 /// Returns the user's editor: `$VISUAL`, else `$EDITOR`.
 #[expect(clippy::disallowed_methods, reason = "the editor of this terminal; the configuration never sees it")]
 pub(crate) fn editor() -> Option<String> {

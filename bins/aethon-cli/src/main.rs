@@ -58,6 +58,7 @@ fn run(cli: Cli) -> Result<ExitCode> {
     }
     match command {
         Command::Completions { shell } => commands::completions::run(shell),
+        Command::Service(command) => finish(commands::service::run(common, command)),
         Command::Init { force, provider, model, caution, ask_first } => {
             let asked = ask_first.map(|asks| if asks { Caution::Ask } else { Caution::Open });
             commands::init::run(common, force, provider, model, caution.or(asked))
@@ -105,6 +106,7 @@ fn local_only(command: &Command) -> Option<&'static str> {
     Some(match command {
         Command::Completions { .. } => "completions",
         Command::Init { .. } => "init",
+        Command::Service(_) => "service",
         Command::Config(_) => "config",
         Command::Secrets(_) => "secrets",
         Command::Doctor { .. } => "doctor",

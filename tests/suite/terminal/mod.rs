@@ -6,5 +6,6 @@ mod completion;
 mod interactive;
 mod restart;
 mod screen;
+mod service;
 mod setup;
 mod typing;
