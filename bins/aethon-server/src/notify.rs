@@ -18,9 +18,9 @@ pub(crate) enum Report {
 
 /// The service manager's socket.
 #[derive(Debug)]
-pub(crate) struct ServiceManager(Option<SocketAddr>);
+pub(crate) struct Supervisor(Option<SocketAddr>);
 
-impl ServiceManager {
+impl Supervisor {
     /// Finds the service manager that started this program, if one did and wants to know.
     #[expect(
         clippy::disallowed_methods,
@@ -76,11 +76,11 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("notify");
         let socket = UnixDatagram::bind(&path).unwrap();
-        ServiceManager(address(path.to_str().unwrap())).tell(Report::Ready);
+        Supervisor(address(path.to_str().unwrap())).tell(Report::Ready);
         let mut told = [0; 200];
         let length = socket.recv(&mut told).unwrap();
         assert!(told[..length].starts_with(b"READY=1\n"));
         assert!(message(Report::Reloading).starts_with("RELOADING=1\nMONOTONIC_USEC="));
-        assert!(ServiceManager(None).0.is_none());
+        assert!(Supervisor(None).0.is_none());
     }
 }

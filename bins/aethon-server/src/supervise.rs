@@ -15,7 +15,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::sleep;
 
-use crate::notify::{Report, ServiceManager};
+use crate::notify::{Report, Supervisor};
 
 /// How long after the grace of running turns the service may take for what comes after them: closing sockets, channels,
 /// containers and the storage.
@@ -52,7 +52,7 @@ fn watch(kind: SignalKind) -> Result<Signal> {
 }
 
 async fn supervise(runtime: &Runtime, prepared: Prepared, hangup: Signal) -> Result<()> {
-    let manager = Arc::new(ServiceManager::find());
+    let manager = Arc::new(Supervisor::find());
     // Watched before the start, so that no signal during it is missed.
     let mut signals = Signals::watch(hangup)?;
     for warning in prepared.warnings() {

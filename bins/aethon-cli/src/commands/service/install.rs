@@ -7,7 +7,7 @@ use aethon::Prepared;
 use anyhow::{Context, Result, bail};
 use serde_json::json;
 
-use super::manager::{self, Manager};
+use super::supervisor::{self, Supervisor};
 use super::unit::{MARK, Unit};
 use crate::args::{Common, ServiceCommand};
 use crate::commands::{print, print_json};
@@ -33,7 +33,7 @@ fn install(common: &Common, program: Option<PathBuf>, force: bool, starts: bool)
         }
         None => beside_this()?,
     };
-    let manager = Manager::HERE;
+    let manager = Supervisor::HERE;
     let file = manager.file()?;
     if let Some(text) = found(&file)?
         && !text.contains(MARK)
@@ -59,7 +59,7 @@ fn install(common: &Common, program: Option<PathBuf>, force: bool, starts: bool)
         return print(&format!("start it with:\n{}", listed(&commands))).map(|()| ExitCode::SUCCESS);
     }
     for (done, command) in commands.iter().enumerate() {
-        if let Err(error) = manager::run(command) {
+        if let Err(error) = supervisor::run(command) {
             print(&format!("not started; when that is mended, run:\n{}", listed(&commands[done..])))?;
             return Err(error);
         }
@@ -73,7 +73,7 @@ fn install(common: &Common, program: Option<PathBuf>, force: bool, starts: bool)
 }
 
 fn uninstall() -> Result<ExitCode> {
-    let manager = Manager::HERE;
+    let manager = Supervisor::HERE;
     let file = manager.file()?;
     let Some(text) = found(&file)? else {
         print("no service is installed; nothing was changed\n")?;
@@ -86,7 +86,7 @@ fn uninstall() -> Result<ExitCode> {
     // The file goes even if the manager does not answer, which then has nothing to start.
     let mut failed = None;
     for command in manager.stopping(&file) {
-        match manager::run(&command) {
+        match supervisor::run(&command) {
             Ok(()) => print(&format!("ran {}\n", command.join(" ")))?,
             Err(error) => failed = Some(error),
         }
@@ -94,7 +94,7 @@ fn uninstall() -> Result<ExitCode> {
     std::fs::remove_file(&file).with_context(|| format!("{} cannot be removed", file.display()))?;
     print(&format!("removed {}; your home is untouched\n", file.display()))?;
     for command in manager.forgetting() {
-        failed = failed.or(manager::run(&command).err());
+        failed = failed.or(supervisor::run(&command).err());
     }
     match failed {
         Some(error) => Err(error.context("the service may still run until you sign out")),
@@ -104,7 +104,7 @@ fn uninstall() -> Result<ExitCode> {
 
 /// Shows whether it is installed, what the manager says of it, and whether a daemon answers. The exit status is 0 if one does.
 async fn status(common: &Common, as_json: bool) -> Result<ExitCode> {
-    let manager = Manager::HERE;
+    let manager = Supervisor::HERE;
     let file = manager.file()?;
     let is_installed = found(&file)?.is_some();
     let state = manager.state().unwrap_or_else(|| "unknown".to_owned());

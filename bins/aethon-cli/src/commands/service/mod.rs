@@ -1,11 +1,11 @@
 //! `service install|uninstall|status`: the daemon as a service of your account, started with your session.
 //!
-//! [`systemd`] and [`launchd`] write the files of their service managers; [`manager`] runs their commands. A file that was not
+//! [`systemd`] and [`launchd`] write the files of their service managers; [`supervisor`] runs their commands. A file that was not
 //! written here is never replaced or removed.
 
 mod install;
 mod launchd;
-mod manager;
+mod supervisor;
 mod systemd;
 mod unit;
 

@@ -10,14 +10,14 @@ use super::{launchd, systemd};
 
 /// A service manager.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Manager {
+pub(super) enum Supervisor {
     /// systemd's, of a user.
     Systemd,
     /// macOS's.
     Launchd,
 }
 
-impl Manager {
+impl Supervisor {
     /// The one of this system.
     pub(super) const HERE: Self = if cfg!(target_os = "macos") { Self::Launchd } else { Self::Systemd };
 
