@@ -22,6 +22,7 @@ mod editing;
 mod effort;
 mod finding_messages;
 mod focus;
+mod formulas_and_diagrams;
 mod heavy_replies;
 mod hidden_characters;
 mod hostile_text;
