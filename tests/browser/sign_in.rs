@@ -97,9 +97,9 @@ fn revoked_token_asks_for_sign_in_again() {
 #[test]
 fn page_without_a_model_names_the_missing_key() {
     let Some(page) = Page::open(&["model.provider=openai"]) else { return };
-    let note = page.until("it says so", "shown(one('.welcome .note')) && one('.welcome .note').innerText");
+    let note = page.until("it says so", "shown(one('.setup')) && one('.setup').innerText");
     let note = note.as_str().unwrap();
-    assert!(note.contains("No model is set up yet") && note.contains("OPENAI_API_KEY"), "{note}");
+    assert!(note.contains("Choose a model to begin") && note.contains("OPENAI_API_KEY"), "{note}");
     let turn = page.ask("hello");
     assert!(turn.state.contains("OPENAI_API_KEY"), "{turn:?}");
     assert!(!page.browser.is("one('.dock .note')"), "it is said once");

@@ -44,6 +44,7 @@ pub mod messenger;
 pub mod model;
 pub mod model_choice;
 mod model_error;
+pub mod model_setup;
 pub mod multipart;
 mod opaque;
 pub mod owner;

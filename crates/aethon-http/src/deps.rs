@@ -21,6 +21,7 @@ use aethon_core::log::LogBook;
 use aethon_core::memory::Memory;
 use aethon_core::model::ModelProvider;
 use aethon_core::model_choice::ModelChoices;
+use aethon_core::model_setup::ModelSetup;
 use aethon_core::pairing::Pairings;
 use aethon_core::recording::Recordings;
 use aethon_core::schedule::Schedule;
@@ -132,6 +133,8 @@ pub struct Setup {
     pub config: Arc<dyn ConfigView>,
     /// The model provider, for `/api/status`.
     pub provider: Arc<dyn ModelProvider>,
+    /// Sets up the first model. `None` if the model is the program's own.
+    pub first_model: Option<Arc<dyn ModelSetup>>,
     /// The running channels, including `webchat`.
     pub channels: Channels,
     /// People admitted to messengers by a code.

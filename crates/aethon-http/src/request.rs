@@ -92,6 +92,11 @@ impl Client {
         unix_peer::shown(self.address)
     }
 
+    /// Returns whether the client is on this machine.
+    pub(crate) fn is_local(&self) -> bool {
+        self.address.is_loopback() || self.address == unix_peer::UNIX_PEER
+    }
+
     /// Determines the client of a request from this peer.
     pub(crate) fn of(peer: IpAddr, headers: &HeaderMap, proxies: &[Network]) -> Self {
         let is_proxy = |address: IpAddr| proxies.iter().any(|network| network.contains(address));

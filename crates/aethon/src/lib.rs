@@ -30,6 +30,7 @@ mod embedding;
 mod error;
 mod features;
 mod finding;
+mod first_model;
 mod flags;
 mod harden;
 mod home;

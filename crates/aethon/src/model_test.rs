@@ -8,10 +8,11 @@ mod question;
 use std::sync::Arc;
 use std::time::Duration;
 
-use aethon_agent::CallError;
+use aethon_agent::{CallError, Meter};
+use aethon_core::clock::Clock;
 use aethon_core::message::Block;
 pub use aethon_core::model::WindowSource;
-use aethon_core::model::{ModelErrorKind, ModelProvider, Readiness, StopReason, Usage};
+use aethon_core::model::{ModelError, ModelErrorKind, ModelProvider, Readiness, StopReason, Usage};
 use aethon_core::tool::ToolSpec;
 use aethon_store::OpenMode;
 use serde::Serialize;
@@ -24,7 +25,7 @@ use crate::prepared::Prepared;
 use crate::wiring;
 
 /// The longest answer requested. Reasoning models spend part of it on thinking.
-const MAX_TOKENS: u32 = 1_024;
+pub(crate) const MAX_TOKENS: u32 = 1_024;
 
 const COUNT: &str = "Count from one to thirty in words, separated by commas. Answer with nothing else.";
 const CALL: &str =
@@ -139,6 +140,28 @@ pub async fn examine(prepared: &Prepared) -> Result<Vec<ModelReport>> {
         storage.upkeep.close().await;
     }
     Ok(reports)
+}
+
+/// Asks a model for one answer, and returns the time to its first piece.
+pub(crate) async fn first_answer(
+    provider: Arc<dyn ModelProvider>,
+    meter: Meter,
+    clock: Arc<dyn Clock>,
+) -> std::result::Result<Option<Duration>, CallError> {
+    let failed = |why: String| CallError::Model(ModelError::new(ModelErrorKind::Malformed, why));
+    if let Readiness::NotConfigured(hint) = provider.readiness() {
+        return Err(CallError::Model(ModelError::new(ModelErrorKind::Auth, hint)));
+    }
+    // The request names the window of a model that would be loaded anew for another one.
+    if provider.capabilities().window.cuts_silently {
+        let _ = provider.learn().await;
+    }
+    let mut questions = Questions::new(provider, meter, clock).map_err(|error| failed(error.to_string()))?;
+    let answer = questions.ask(vec![Block::text(COUNT)], Vec::new()).await?;
+    if answer.text.trim().is_empty() {
+        return Err(failed(empty(&answer)));
+    }
+    Ok(answer.first_piece)
 }
 
 fn models(prepared: &Prepared) -> Vec<(WindowSource, Arc<dyn ModelProvider>)> {

@@ -11,7 +11,9 @@ use aethon_core::backup::Backups;
 use aethon_core::channel::Channels;
 use aethon_core::live::Live;
 use aethon_core::model::Readiness;
+use aethon_core::model_setup::ModelSetup;
 use aethon_core::secret::Secret;
+use aethon_core::service::ConfigView;
 use aethon_core::session::TurnRecord;
 use aethon_core::shutdown::{Shutdown, ShutdownTrigger};
 use aethon_core::storage::Storage;
@@ -31,6 +33,7 @@ use crate::aethon::Aethon;
 use crate::backup::BackupTask;
 use crate::channels::ChannelTasks;
 use crate::error::{Error, Result};
+use crate::first_model::FirstModelSetup;
 use crate::home::HomeLock;
 use crate::prepared::Prepared;
 use crate::quota::Quota;
@@ -213,16 +216,27 @@ fn setup(
     channels: Channels,
     backups: Option<Arc<dyn Backups>>,
 ) -> Setup {
-    Setup {
-        config: Arc::new(MaskedConfig {
-            config,
+    let config: Arc<dyn ConfigView> = Arc::new(MaskedConfig {
+        config,
+        source: aethon.source.clone(),
+        home: aethon.home.clone(),
+        redactor: aethon.shared.redactor.clone(),
+        audit: aethon.storage.audit.clone(),
+        clock: aethon.clock.clone(),
+        reload,
+    });
+    let is_configured = aethon.source.parts.model.is_none();
+    let first_model = is_configured.then(|| {
+        Arc::new(FirstModelSetup {
             source: aethon.source.clone(),
-            home: aethon.home.clone(),
-            redactor: aethon.shared.redactor.clone(),
-            audit: aethon.storage.audit.clone(),
+            config: config.clone(),
+            meter: aethon.models.meter.clone(),
             clock: aethon.clock.clone(),
-            reload,
-        }),
+        }) as Arc<dyn ModelSetup>
+    });
+    Setup {
+        config,
+        first_model,
         provider: aethon.models.provider.clone(),
         channels,
         pairings: aethon.pairings(),

@@ -9,6 +9,7 @@ mod dialects;
 mod embeddings;
 mod failures;
 mod fallbacks;
+mod first_model;
 mod gateways;
 mod local_models;
 mod model_test;

@@ -93,6 +93,7 @@ impl TestApp {
             },
             knowledge,
             setup: Setup {
+                first_model: None,
                 config: Arc::new(FakeConfig),
                 provider: Arc::new(FakeProvider::default()),
                 pairings: Arc::new(aethon_core::pairing::NoPairings),

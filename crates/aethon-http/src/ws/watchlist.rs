@@ -12,6 +12,7 @@ use std::time::Duration;
 use aethon_core::error::Result;
 use aethon_core::event::{Event, EventBus};
 use aethon_core::ids::SessionId;
+use aethon_core::model::Effort;
 use aethon_core::session::SessionQuery;
 use jiff::Timestamp;
 use serde::Serialize;
@@ -179,6 +180,7 @@ struct SessionFrame<'a> {
     #[serde(serialize_with = "aethon_core::time::serialize")]
     updated_at: Timestamp,
     model: Option<&'a str>,
+    effort: Option<Effort>,
     pinned: bool,
     archived: bool,
     folder: Option<&'a str>,
@@ -335,6 +337,7 @@ impl Shown {
             unread: summary.unread,
             updated_at: summary.updated_at,
             model: summary.settings.turns.model.as_deref(),
+            effort: summary.settings.turns.effort,
             pinned: summary.settings.pinned,
             archived: summary.settings.archived,
             folder: summary.settings.folder.as_deref(),

@@ -66,6 +66,7 @@ pub(crate) fn deps(assistant: &Arc<FakeAssistant>, shutdown: aethon_core::shutdo
         },
         knowledge: Default::default(),
         setup: Setup {
+            first_model: None,
             config: Arc::new(FakeConfig),
             provider: Arc::new(FakeProvider::default()),
             pairings: Arc::new(aethon_core::pairing::NoPairings),

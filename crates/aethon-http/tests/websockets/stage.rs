@@ -85,6 +85,7 @@ impl Stage {
             },
             knowledge: Default::default(),
             setup: Setup {
+                first_model: None,
                 config: Arc::new(Nothing),
                 provider: Arc::new(Nothing),
                 pairings: Arc::new(aethon_core::pairing::NoPairings),

@@ -10,13 +10,15 @@ import { accept } from "./attachments.js";
 import { messageDraft } from "./drafts.js";
 import { EffortChoice } from "./effort.js";
 import { enterHint, isComposing, sends } from "./enter.js";
+import { ModelChoice } from "./model-choice.js";
 import { fits } from "./size.js";
 
+/** @import { Choice } from "./choices.js" */
 /** @import { Attachment } from "./types.js" */
 
 /**
- * @typedef {{send: (text: string, files: Attachment[], effort: string) => void, stop: () => void, editLast: () =>
- *   void}} ComposerActions
+ * @typedef {{send: (text: string, files: Attachment[]) => void, stop: () => void, editLast: () => void,
+ *   choose: (choice: Partial<Choice>) => void}} ComposerActions
  */
 
 export class Composer {
@@ -30,7 +32,7 @@ export class Composer {
     enterkeyhint: enterHint(),
     autocomplete: "off",
   });
-  #model = make("span", { class: "composer-model" });
+  #model = new ModelChoice((model) => this.#actions.choose({ model }));
   #send = make(
     "button",
     { type: "submit", class: "send", "aria-label": texts.composer.send, title: texts.composer.send },
@@ -49,7 +51,7 @@ export class Composer {
     () => this.#changed(),
     () => this.focus(),
   );
-  #effort = new EffortChoice();
+  #effort = new EffortChoice((effort) => this.#actions.choose({ effort }));
   #session = "";
   #isBusy = false;
   #isTooLong = false;
@@ -68,8 +70,9 @@ export class Composer {
         { class: "composer-row" },
         attach,
         this.#chooser,
-        this.#model,
+        this.#model.element,
         this.#effort.element,
+        make("span", { class: "composer-gap" }),
         this.#stop,
         this.#send,
       ),
@@ -105,7 +108,6 @@ export class Composer {
     this.#isTooLong = false;
     this.#text.value = messageDraft(name).read();
     this.#tray.switchTo(name);
-    this.#effort.switchTo(name);
   }
 
   /** @param {string} text */
@@ -126,9 +128,17 @@ export class Composer {
     this.#changed();
   }
 
-  /** @param {string} model */
+  /** @param {string} model the configured one, or "" while there is none */
   setModel(model) {
-    this.#model.textContent = model;
+    this.#model.setStandard(model);
+  }
+
+  /** @param {Choice} choice */
+  setChoice({ model, effort }) {
+    this.#model.setChosen(model);
+    this.#effort.setChosen(effort);
+    // A choice that is made stays in view, so that it can be taken back.
+    this.#effort.element.hidden = this.#model.isPlain && !effort;
   }
 
   /** @param {File[]} files */
@@ -144,7 +154,7 @@ export class Composer {
     if (this.#tray.isWaiting || !this.#weigh()) return;
     this.#text.value = "";
     const files = this.#tray.take();
-    this.#actions.send(text, files, this.#effort.value);
+    this.#actions.send(text, files);
   }
 
   /** Warns while the message is too large. @returns {boolean} whether it fits */

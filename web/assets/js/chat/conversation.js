@@ -21,6 +21,7 @@ export class Conversation {
   /** @type {Map<string, string[]>} The versions of the turns that have several. */ #versions = new Map();
   hasOlder = false;
   title = "";
+  /** What a person has set for it. @type {{model?: string | null, effort?: string | null}} */ settings = {};
 
   /** All turns in display order. @returns {Turn[]} */
   turns() {
@@ -69,6 +70,7 @@ export class Conversation {
     this.#readVersions(detail);
     this.#readPast();
     this.title = detail.title ?? this.title;
+    this.settings = { model: detail.model, effort: detail.effort };
     this.#replaced.clear();
     const pending = new Map((detail.pending ?? []).map((entry) => [entry.turn, entry]));
     for (const [id, turn] of this.#live) if (!pending.has(id) && turn.sequence <= asked) this.#live.delete(id);
@@ -95,12 +97,12 @@ export class Conversation {
 
   /**
    * Adds a message that the user has just sent.
-   * @param {Pick<Unsent, "id" | "text" | "attachments" | "at" | "effort" | "refused">} message
+   * @param {Pick<Unsent, "id" | "text" | "attachments" | "at" | "model" | "effort" | "refused">} message
    */
-  addLocal({ id, text, attachments: files, at, effort, refused }) {
+  addLocal({ id, text, attachments: files, at, model, effort, refused }) {
     if (this.#local.has(id)) return;
     const state = refused ? "failed" : "sending";
-    this.#local.set(id, newTurn(`l:${id}`, { said: { text, files, at, state, error: refused ?? "", effort } }));
+    this.#local.set(id, newTurn(`l:${id}`, { said: { text, files, at, state, error: refused ?? "", choice: { model, effort } } }));
   }
 
   /**

@@ -1,5 +1,4 @@
-// Chooses the model's effort per conversation, until the page is closed. By default nothing is chosen, and the server's setting
-// applies.
+// Chooses how much the model thinks in the open conversation. By default nothing is chosen, and the server's setting applies.
 
 import { make } from "../shared/dom.js";
 import { texts } from "../texts.js";
@@ -16,21 +15,14 @@ export class EffortChoice {
     make("label", { for: "effort" }, texts.effort.label),
     this.#select,
   );
-  /** @type {Map<string, string>} */ #chosen = new Map();
-  #session = "";
 
-  constructor() {
-    this.#select.addEventListener("change", () => this.#chosen.set(this.#session, this.#select.value));
+  /** @param {(effort: string | null) => void} choose null is the default */
+  constructor(choose) {
+    this.#select.addEventListener("change", () => choose(this.#select.value || null));
   }
 
-  /** The effort chosen in the open conversation, or "". */
-  get value() {
-    return this.#select.value;
-  }
-
-  /** @param {string} session */
-  switchTo(session) {
-    this.#session = session;
-    this.#select.value = this.#chosen.get(session) ?? "";
+  /** @param {string | null} effort */
+  setChosen(effort) {
+    this.#select.value = effort ?? "";
   }
 }

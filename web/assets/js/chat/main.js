@@ -11,12 +11,15 @@ import { toast, toastRegion } from "../shared/toast.js";
 import { visible, visibleText } from "../shared/visible.js";
 import { texts } from "../texts.js";
 import { foundWords } from "../texts/found.js";
+import { modelWords } from "../texts/models.js";
 import { newsWords } from "../texts/news.js";
 import { Announcer } from "./announcer.js";
 import { mayReplace } from "./branch.js";
+import { Choices } from "./choices.js";
 import { Composer } from "./composer.js";
 import { acceptDrops } from "./drop.js";
 import { listenForShortcuts, openHelp } from "./help.js";
+import { ModelSetup } from "./model-setup.js";
 import { newsOf, notify, tell } from "./news.js";
 import { Outbox } from "./outbox.js";
 import { currentMessage, currentName, freshName, hrefOf, rememberName } from "./route.js";
@@ -61,14 +64,25 @@ class ChatPage {
     () => this.#loadOlder(),
   );
   #composer = new Composer({
-    send: (text, files, effort) => {
+    send: (text, files) => {
       this.#transcript.goToEnd();
-      this.#session?.send(text, files, effort);
+      this.#session?.send(text, files, this.#choiceToSend());
+    },
+    choose: (choice) => {
+      if (this.#session) this.#choices.choose(this.#session.name, choice, this.#session.isStored);
     },
     stop: () => this.#session?.stop(),
     editLast: () => this.#editLast(),
   });
+  #choices = new Choices(
+    (name) => name === this.#session?.name && this.#composer.setChoice(this.#choices.of(name)),
+    (problem) => toast(modelWords.notSaved(problem.message)),
+  );
   #banner = connectionBanner({ retry: () => this.#session?.retryNow(), leave: () => this.#rest() });
+  #setup = new ModelSetup((sentence) => {
+    toast(sentence);
+    void this.#askStatus().then(() => this.#rest());
+  });
   #title = make("h1", { dir: "auto" });
   #drawerButton = iconButton({
     label: texts.sidebar.open,
@@ -206,6 +220,7 @@ class ChatPage {
     this.#transcript.clear();
     this.#transcript.showSkeleton();
     this.#composer.switchTo(name);
+    this.#composer.setChoice(this.#choices.of(name));
     this.#sidebar.setCurrent(name);
     this.#setDrawer(false);
     rememberName(name);
@@ -217,6 +232,7 @@ class ChatPage {
         link: (link) => this.#linkChanged(link),
         loaded: () => {
           this.#problem = null;
+          this.#choices.learn(name, session.conversation.settings);
           this.#transcript.retryOlder();
           this.#seen();
           void this.#reach();
@@ -242,6 +258,7 @@ class ChatPage {
   #hear(frame) {
     const before = this.#sidebar.take(frame);
     const isOpen = frame.session_id === `webchat:${this.#session?.name}`;
+    if (isOpen && this.#session && !frame.removed) this.#choices.learn(this.#session.name, frame);
     const kind = newsOf(before, frame);
     if (kind && !(isOpen && !document.hidden)) {
       const title = frame.title || texts.sidebar.untitled;
@@ -251,6 +268,12 @@ class ChatPage {
     if (isOpen && frame.removed && this.#session) void this.#seekGone(true);
     this.#seen();
     this.#plan();
+  }
+
+  /** What goes with a message. Only the effort goes with each one, because other devices may show it late. */
+  #choiceToSend() {
+    const name = this.#session?.name ?? "";
+    return { model: this.#choices.unsaved(name).model ?? undefined, effort: this.#choices.of(name).effort ?? undefined };
   }
 
   /** Tells the server what a person sees, so that no device shows it as unread. */
@@ -401,7 +424,10 @@ class ChatPage {
 
   /** A message was accepted: the list changes, and a deleted conversation starts over. */
   #accepted() {
-    if (this.#session) this.#fresh.delete(this.#session.name);
+    if (this.#session) {
+      this.#fresh.delete(this.#session.name);
+      void this.#choices.save(this.#session.name);
+    }
     if (this.#isGone) void this.#session?.synchronise();
     this.#isGone = false;
   }
@@ -467,8 +493,15 @@ class ChatPage {
     const now = `${JSON.stringify(this.#status)} ${this.#sidebar.isOff}`;
     if (this.#welcomeFor === now && document.querySelector(".welcome")) return;
     this.#welcomeFor = now;
+    this.#setup.setHint(this.#status?.demo ? "" : (this.#status?.model_hint ?? ""));
     this.#transcript.showInstead(
-      welcome(this.#status, (text) => this.#composer.write(text), this.#sidebar.isOff ? texts.error.history : ""),
+      welcome(
+        this.#status,
+        (text) => this.#composer.write(text),
+        this.#sidebar.isOff ? texts.error.history : "",
+        // Without the dashboard, no route sets anything up.
+        this.#sidebar.isOff ? null : this.#setup.element,
+      ),
     );
   }
 

@@ -10,7 +10,7 @@ import { hrefOf } from "./route.js";
 
 /**
  * @typedef {{session_id: string, title: string, busy: boolean, waiting: number, unread: boolean, updated_at: string,
- *   model: string | null, pinned: boolean, archived: boolean, folder: string | null, removed?: boolean}} SessionFrame
+ *   model: string | null, effort?: string | null, pinned: boolean, archived: boolean, folder: string | null, removed?: boolean}} SessionFrame
  * @typedef {{busy?: boolean, waiting?: number, unread?: boolean, updated_at?: string}} Before
  */
 

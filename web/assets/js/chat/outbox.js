@@ -3,7 +3,7 @@
 
 /** @import { Attachment } from "./types.js" */
 /**
- * @typedef {{id: string, session: string, text: string, attachments: Attachment[], at: string, effort?: string,
+ * @typedef {{id: string, session: string, text: string, attachments: Attachment[], at: string, model?: string, effort?: string,
  *   refused?: string}} Unsent `refused` says why the server rejected it; then it is not resent automatically
  */
 

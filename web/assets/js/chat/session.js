@@ -87,9 +87,14 @@ export class Session {
     return this.#socket.send({ type: "read", session: this.name });
   }
 
-  /** @param {string} text @param {Attachment[]} attachments @param {string} [effort] */
-  send(text, attachments, effort) {
-    const entry = { id: freshId(), session: this.name, text, attachments, at: new Date(serverNow()).toISOString(), effort };
+  /** Whether the server has the conversation. */
+  get isStored() {
+    return !this.#isFresh && this.conversation.turns().some((turn) => turn.id);
+  }
+
+  /** @param {string} text @param {Attachment[]} attachments @param {{model?: string, effort?: string}} [choice] */
+  send(text, attachments, choice = {}) {
+    const entry = { id: freshId(), session: this.name, text, attachments, at: new Date(serverNow()).toISOString(), ...choice };
     this.#outbox.add(entry);
     this.conversation.addLocal(entry);
     this.#sendMessage(entry);
@@ -99,7 +104,7 @@ export class Session {
   /** Resends a rejected message as a new one. @param {Turn} turn */
   sendAgain(turn) {
     this.discard(turn);
-    if (turn.said) this.send(turn.said.text, turn.said.files, turn.said.effort);
+    if (turn.said) this.send(turn.said.text, turn.said.files, turn.said.choice);
   }
 
   /** @param {Turn} turn */
@@ -399,9 +404,10 @@ export class Session {
   }
 
   /** @param {import("./outbox.js").Unsent} entry */
-  #sendMessage({ id, session, text, attachments, effort }) {
+  #sendMessage({ id, session, text, attachments, model, effort }) {
     const files = attachments.map(sendable);
-    const extras = { ...(files.length > 0 ? { attachments: files } : {}), ...(effort ? { effort } : {}) };
+    const choice = { ...(model ? { model } : {}), ...(effort ? { effort } : {}) };
+    const extras = { ...(files.length > 0 ? { attachments: files } : {}), ...choice };
     this.#socket.send({ type: "message", id, session, text, ...extras });
   }
 

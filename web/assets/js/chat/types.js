@@ -8,7 +8,7 @@
  * @typedef {{name: string, mime: string, data?: string, text?: string, upload?: string, size?: number}} Attachment
  *
  * @typedef {{text: string, files: Attachment[], at: string | null, state: "sent" | "sending" | "failed", error: string,
- *   effort?: string}} Said
+ *   choice?: {model?: string, effort?: string}}} Said
  *
  * @typedef {{kind: "tool", call: string, name: string, input: unknown, output: unknown, state: "running" | "ok" | "error" |
  *   "denied", ms?: number, waits?: boolean,
@@ -43,6 +43,7 @@
  *   stop_reason?: string}} StoredMessage
  *
  * @typedef {{title?: string, seq?: number, has_more?: boolean, busy?: boolean, messages?: StoredMessage[], message_count?: number,
+ *   model?: string | null, effort?: string | null,
  *   pending?: {turn: string, text: string, state: string}[], versions?: {turn: string, turns: string[]}[]}} SessionDetail
  */
 

@@ -4,6 +4,7 @@ import { badge, note } from "../shared/controls.js";
 import { make } from "../shared/dom.js";
 import { icon } from "../shared/icons.js";
 import { texts } from "../texts.js";
+import { setupWords } from "../texts/setup.js";
 
 /** @import { Status } from "../wire/api.js" */
 
@@ -11,8 +12,9 @@ import { texts } from "../texts.js";
  * @param {Status | null} status from /api/status, or null while it is unknown
  * @param {(text: string) => void} suggest
  * @param {string} remark another remark, if any
+ * @param {HTMLElement | null} setup what sets up the first model, where that can be done here
  */
-export function welcome(status, suggest, remark) {
+export function welcome(status, suggest, remark, setup) {
   const words = texts.welcome;
   const hour = new Date().getHours();
   const greeting = hour < 5 || hour >= 18 ? words.evening : hour < 12 ? words.morning : words.day;
@@ -34,8 +36,9 @@ export function welcome(status, suggest, remark) {
           status.version && badge(words.version(status.version)),
         ),
     ),
-    status?.model_ready === false && modelMissing(status),
+    status?.model_ready === false && (setup ?? modelMissing(status)),
     status?.demo === true && note({ title: texts.model.demoTitle, text: texts.model.demoHint, icon: "key" }),
+    status?.demo === true && setup && folded(setup),
     remark && note({ text: remark }),
     reach(status),
     make(
@@ -43,6 +46,16 @@ export function welcome(status, suggest, remark) {
       { class: "suggestions" },
       ...words.suggestions.map((suggestion) => suggestionButton(suggestion, suggest)),
     ),
+  );
+}
+
+/** @param {HTMLElement} setup */
+function folded(setup) {
+  return make(
+    "details",
+    { class: "fold" },
+    make("summary", {}, icon("chevron", "chevron"), icon("key"), make("span", {}, setupWords.demo)),
+    make("div", { class: "fold-body" }, setup),
   );
 }
 

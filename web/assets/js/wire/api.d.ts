@@ -463,6 +463,25 @@ export interface ModelList {
   models: OfferedModel[];
 }
 
+export interface ModelSetUp {
+  first_token_ms: number | null;
+  model: string;
+  provider: string;
+  warnings: string[];
+}
+
+export interface ModelWish {
+  host?: string;
+  key?: string;
+  model_id?: string;
+  provider: string;
+  region?: string;
+}
+
+export interface ModelsOffered {
+  models: string[];
+}
+
 export interface NamedSummary {
   avg_duration: number;
   calls: number;

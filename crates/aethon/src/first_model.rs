@@ -1,0 +1,246 @@
+//! Sets up the first model from the pages: tries what a person has chosen, keeps the key as a credential, and writes the
+//! configuration.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use aethon_agent::{CallError, Meter};
+use aethon_config::{Sources, credentials};
+use aethon_core::clock::Clock;
+use aethon_core::error::Error;
+use aethon_core::model::{ModelError, ModelErrorKind, ModelProvider};
+use aethon_core::model_setup::{FirstModel, ModelSetup, ModelSetupRefusal, ModelWish};
+use aethon_core::provider::Provider;
+use aethon_core::secret::Secret;
+use aethon_core::service::{ConfigEdit, ConfigRefusal, ConfigView};
+use aethon_core::version::Expected;
+use aethon_guard::redact::Redactor;
+use async_trait::async_trait;
+use serde_json::{Map, Value, json};
+use tokio::task::spawn_blocking;
+use tokio::time::timeout;
+
+use crate::model_test;
+use crate::prepared::{Prepared, Shared, Source};
+use crate::wiring;
+
+/// How long a service may take to list its models.
+const LIST_WAIT: Duration = Duration::from_secs(8);
+
+/// How many models are offered.
+const MAX_LISTED: usize = 500;
+
+/// Sets up the model of a running service.
+pub(crate) struct FirstModelSetup {
+    pub(crate) source: Source,
+    pub(crate) config: Arc<dyn ConfigView>,
+    pub(crate) meter: Meter,
+    pub(crate) clock: Arc<dyn Clock>,
+}
+
+#[async_trait]
+impl ModelSetup for FirstModelSetup {
+    async fn models(&self, wish: &ModelWish) -> Result<Vec<String>, ModelSetupRefusal> {
+        let trial = self.trial(wish)?;
+        let listed = timeout(LIST_WAIT, trial.model.list()).await;
+        let listed = listed.unwrap_or_else(|_| {
+            Err(ModelError::new(ModelErrorKind::Timeout, "The service did not list its models in time."))
+        });
+        let mut ids: Vec<String> = match listed {
+            Ok(list) => list.into_iter().map(|model| model.id).collect(),
+            Err(error) => return Err(trial.refused(wish, &error)),
+        };
+        if ids.is_empty() {
+            let known = trial.prepared.catalog().models().into_iter();
+            let own = known.filter(|model| model.vendor == trial.provider.name());
+            ids.extend(own.map(|model| model.name));
+        }
+        ids.truncate(MAX_LISTED);
+        Ok(ids)
+    }
+
+    async fn set_up(&self, wish: &ModelWish, by: &str) -> Result<FirstModel, ModelSetupRefusal> {
+        // Whoever changes the file while the model is tried is not overwritten.
+        let expected = Expected::OneOf(vec![self.config.on_file().await?.version]);
+        let trial = self.trial(wish)?;
+        let edit = ConfigEdit {
+            changes: changes(wish, trial.provider),
+            is_dry_run: true,
+            is_confirmed: true,
+            expected,
+            by: by.to_owned(),
+        };
+        self.refuse_overridden(&edit, &trial.prepared).await?;
+        let answered =
+            model_test::first_answer(trial.model.clone(), self.meter.clone(), self.clock.clone()).await;
+        let first_token = match answered {
+            Ok(first_token) => first_token,
+            Err(CallError::Model(error)) => return Err(trial.refused(wish, &error)),
+            Err(error) => return Err(ModelSetupRefusal::Field("provider", error.to_string())),
+        };
+        self.keep_key(wish, trial.provider).await?;
+        let edited = match self.config.edit(ConfigEdit { is_dry_run: false, ..edit }).await {
+            Ok(edited) => edited,
+            Err(refusal) => {
+                self.drop_key(wish, trial.provider).await;
+                return Err(refused(refusal));
+            }
+        };
+        let capabilities = trial.model.capabilities();
+        Ok(FirstModel {
+            provider: capabilities.provider.clone(),
+            model: capabilities.model.clone(),
+            first_token,
+            warnings: edited.warnings,
+        })
+    }
+}
+
+/// A model as it would be with what a person has chosen.
+struct Trial {
+    provider: Provider,
+    prepared: Prepared,
+    model: Arc<dyn ModelProvider>,
+}
+
+impl FirstModelSetup {
+    /// Reads the configuration with the wish on top.
+    fn trial(&self, wish: &ModelWish) -> Result<Trial, ModelSetupRefusal> {
+        let provider = Provider::from_name(&wish.provider).ok_or_else(|| {
+            let names = Provider::names().join(", ");
+            ModelSetupRefusal::Field("provider", format!("must be one of {names}"))
+        })?;
+        let mut source = self.source.clone();
+        source.demo = false;
+        let sets = [
+            ("model.provider", provider.name()),
+            ("model.host", &wish.host),
+            ("model.region", &wish.region),
+            ("model.model_id", &wish.model_id),
+            ("model.api_key", wish.key.expose()),
+        ];
+        for (key, value) in sets.into_iter().filter(|(_, value)| !value.is_empty()) {
+            source.sources.sets.push(format!("{key}={}", Value::from(literal(value))));
+        }
+        let wrong = |error: String| {
+            let field = if wish.host.is_empty() { "provider" } else { "host" };
+            ModelSetupRefusal::Field(field, masked(wish, &error))
+        };
+        let prepared = Prepared::read(source, Shared::default()).map_err(|error| wrong(error.to_string()))?;
+        let model = wiring::model::each_in_short(&prepared, model_test::MAX_TOKENS).into_iter().next();
+        let (_, model) = model.ok_or_else(|| wrong("there is no model".into()))?;
+        Ok(Trial { provider, prepared, model })
+    }
+
+    /// Refuses a wish that the environment or a flag would undo.
+    async fn refuse_overridden(&self, edit: &ConfigEdit, wanted: &Prepared) -> Result<(), ModelSetupRefusal> {
+        // The credential that the file will refer to is stored once the model has answered.
+        let mut edit = edit.clone();
+        edit.changes.insert("model.api_key".to_owned(), Value::Null);
+        let edited = self.config.edit(edit).await.map_err(refused)?;
+        let keys = self.config.keys().await?;
+        for line in &edited.overridden {
+            let key = line.split(':').next().unwrap_or_default();
+            let is_same = keys.iter().find(|known| known.key == key).is_some_and(|known| {
+                let dump = aethon_config::dump(wanted.config());
+                key.split('.').try_fold(&dump, |value, part| value.get(part)) == Some(&known.value)
+            });
+            if !is_same && key != "model.api_key" {
+                let why = format!("stands above the file, so that it cannot be chosen here: {line}");
+                return Err(ModelSetupRefusal::Field("provider", why));
+            }
+        }
+        Ok(())
+    }
+
+    async fn keep_key(&self, wish: &ModelWish, provider: Provider) -> Result<(), ModelSetupRefusal> {
+        if wish.key.is_empty() {
+            return Ok(());
+        }
+        let (sources, key) = (self.source.sources.clone(), wish.key.clone());
+        let kept = spawn_blocking(move || store(&sources, provider, &key)).await;
+        let failed = |error: std::io::Error| Error::unavailable("the key could not be stored").because(error);
+        kept.map_err(|error| Error::internal("the key could not be stored").because(error))?
+            .map_err(failed)?;
+        Ok(())
+    }
+
+    /// Removes a key that belongs to nothing, because the configuration could not be written.
+    async fn drop_key(&self, wish: &ModelWish, provider: Provider) {
+        if wish.key.is_empty() {
+            return;
+        }
+        let folder = self.source.sources.credentials_directory();
+        let removed = spawn_blocking(move || credentials::remove(&folder, &name(provider))).await;
+        if !matches!(removed, Ok(Ok(_))) {
+            tracing::warn!(credential = name(provider), "a key that is not used could not be removed");
+        }
+    }
+}
+
+impl Trial {
+    /// Returns the refusal of a model that did not answer, at the field to look at.
+    fn refused(&self, wish: &ModelWish, error: &ModelError) -> ModelSetupRefusal {
+        let is_elsewhere = !wish.host.is_empty() || self.provider.key_variable().is_none();
+        let field = match error.kind() {
+            ModelErrorKind::Auth if self.provider.key_variable().is_some() => "key",
+            ModelErrorKind::Network | ModelErrorKind::Timeout if is_elsewhere => "host",
+            ModelErrorKind::NotFound => "model_id",
+            _ => "provider",
+        };
+        ModelSetupRefusal::Field(field, masked(wish, &error.to_string()))
+    }
+}
+
+/// The keys of the configuration that a wish sets or removes.
+fn changes(wish: &ModelWish, provider: Provider) -> Map<String, Value> {
+    let given = |text: &str| if text.is_empty() { Value::Null } else { Value::from(literal(text)) };
+    let key = match wish.key.is_empty() {
+        true => Value::Null,
+        false => json!(format!("${{credential:{}}}", name(provider))),
+    };
+    Map::from_iter([
+        ("model.provider".to_owned(), json!(provider.name())),
+        ("model.model_id".to_owned(), given(&wish.model_id)),
+        ("model.host".to_owned(), given(&wish.host)),
+        ("model.region".to_owned(), given(&wish.region)),
+        ("model.api_key".to_owned(), key),
+    ])
+}
+
+/// The credential that holds the key of a provider, as `aethon-cli init` names it.
+fn name(provider: Provider) -> String {
+    provider.name().to_owned()
+}
+
+fn store(sources: &Sources, provider: Provider, key: &Secret) -> std::io::Result<()> {
+    credentials::store(&sources.credentials_directory(), &name(provider), key)
+}
+
+/// Text of the configuration in which a dollar sign refers to nothing.
+fn literal(text: &str) -> String {
+    text.replace('$', "$$")
+}
+
+/// A sentence that may quote what was sent.
+fn masked(wish: &ModelWish, text: &str) -> String {
+    Redactor::new([wish.key.clone()]).redact(text).into_owned()
+}
+
+fn refused(refusal: ConfigRefusal) -> ModelSetupRefusal {
+    match refusal {
+        ConfigRefusal::Keys(faults) => {
+            let (key, why) = faults.into_iter().next().unwrap_or_default();
+            let field = match key.as_str() {
+                "model.host" => "host",
+                "model.region" => "region",
+                "model.model_id" => "model_id",
+                "model.api_key" => "key",
+                _ => "provider",
+            };
+            ModelSetupRefusal::Field(field, why)
+        }
+        ConfigRefusal::Failed(error) => error.into(),
+        ConfigRefusal::Unconfirmed(_) => Error::internal("a confirmed change was not confirmed").into(),
+    }
+}
