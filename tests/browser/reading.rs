@@ -251,7 +251,7 @@ fn a_long_answer_has_an_outline_that_leads_to_its_headings() {
         page.until("it opens", "shown(one('.reading-outline button'))");
         browser.run("all('.reading-outline button')[2].focus()", &[]);
         browser.chord(&[ENTER]);
-        assert_eq!(page.focused(), "h4 Deeper");
+        assert_eq!(page.focused(), "h5 Deeper");
         page.until(
             "the heading is at the top",
             "Math.abs(document.activeElement.getBoundingClientRect().top - one('.transcript').getBoundingClientRect().top) < 60",
