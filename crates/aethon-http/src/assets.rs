@@ -16,6 +16,9 @@ use crate::response::{self, HandlerResult};
 /// The folders of what the sandboxed frame of diagrams loads.
 const FRAME: [&str; 2] = ["frame/", "vendor/mermaid/"];
 
+/// The page in that frame.
+const FRAME_PAGE: &str = "frame/diagram.html";
+
 /// How long clients may cache a response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Caching {
@@ -36,6 +39,9 @@ pub(crate) fn serve(_: (), request: &Request) -> HandlerResult {
     let mut answer = respond(found.asset, &request.head.headers, caching);
     if FRAME.iter().any(|folder| found.asset.name.starts_with(folder)) {
         response::open_to_frame(&mut answer);
+    }
+    if found.asset.name == FRAME_PAGE {
+        response::seal_frame(&mut answer);
     }
     Ok(answer)
 }

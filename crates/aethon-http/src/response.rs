@@ -79,12 +79,14 @@ pub(crate) fn no_content() -> Response {
     with_body(StatusCode::NO_CONTENT, Vec::new())
 }
 
-/// Lets the sandboxed frame of diagrams load a file: the frame has no origin, so its files are foreign to it. In turn it
-/// may load and run nothing but them, wherever it is opened.
+/// Lets the sandboxed frame of diagrams load a file: the frame has no origin, so its files are foreign to it.
 pub(crate) fn open_to_frame(answer: &mut Response) {
-    let headers = answer.headers_mut();
-    headers.insert(CONTENT_SECURITY_POLICY, FRAME_POLICY);
-    headers.insert(RESOURCE_POLICY, CROSS_ORIGIN);
+    answer.headers_mut().insert(RESOURCE_POLICY, CROSS_ORIGIN);
+}
+
+/// Seals the page in that frame: it may load and run nothing but its own files, wherever it is opened.
+pub(crate) fn seal_frame(answer: &mut Response) {
+    answer.headers_mut().insert(CONTENT_SECURITY_POLICY, FRAME_POLICY);
 }
 
 /// Adds the headers that every response carries. Unless a handler allowed caching, it is forbidden.

@@ -53,10 +53,7 @@ fn formulas_are_written_as_their_source() {
     );
     check("```math\n\\sqrt{2}\n```", "<p><code class=\"math math-display\">\\sqrt{2}</code></p>");
     check("$5 and $6", "<p>$5 and $6</p>");
-    check(
-        "$<script>alert(1)</script>$",
-        "<p><code class=\"math\">&lt;script&gt;alert(1)&lt;/script&gt;</code></p>",
-    );
+    check("$x_1<script>$", "<p><code class=\"math\">x_1&lt;script&gt;</code></p>");
     check("שלום $x$", "<p dir=\"rtl\">שלום <code class=\"math\">x</code></p>");
 }
 
