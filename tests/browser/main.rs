@@ -17,6 +17,7 @@ mod chat;
 mod concurrent_edits;
 mod config_confirm;
 mod conversations;
+mod dictation;
 mod drafts;
 mod editing;
 mod effort;

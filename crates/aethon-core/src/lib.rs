@@ -27,6 +27,7 @@ pub mod event;
 pub mod exchange;
 pub mod failure;
 pub mod feature;
+pub mod finding;
 pub mod header_value;
 pub mod history;
 pub mod hook;

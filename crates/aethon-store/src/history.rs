@@ -5,6 +5,7 @@
 //! transcript, however far the index has got; most of it is skipped without being decoded.
 
 use aethon_core::error::Result as CoreResult;
+use aethon_core::finding::{Query, Text};
 use aethon_core::history::{
     History, HistoryQuery, MessageHits, MessageQuery, Passage, PassageSource, TurnVersions,
 };
@@ -17,7 +18,6 @@ use rusqlite::params;
 
 use crate::db::Sql;
 use crate::error::Error;
-use crate::history::query::{Query, Text};
 use crate::lenient;
 use crate::messages::{self, PageLimits, blocks};
 use crate::sessions;
@@ -27,8 +27,6 @@ use crate::turns;
 use crate::versions;
 
 mod found;
-mod query;
-mod snippet;
 
 /// The search tool itself; its earlier results are not a source.
 const OWN_TOOL: &str = "search_history";

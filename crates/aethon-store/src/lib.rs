@@ -23,7 +23,6 @@ mod channel_records;
 mod clock_jumps;
 pub mod copy;
 mod db;
-mod encoded_vectors;
 mod error;
 mod growth;
 mod history;

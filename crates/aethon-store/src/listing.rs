@@ -3,6 +3,7 @@
 //! A page starts after the last entry of the one before (by time of use and key, not by offset), so that a session that
 //! moves up meanwhile makes no other appear twice or get lost.
 
+use aethon_core::finding::Words;
 use aethon_core::ids::SessionId;
 use aethon_core::session::{SessionPage, SessionQuery, SessionSettings, SessionSummary};
 use rusqlite::{Row, params};
@@ -10,7 +11,7 @@ use rusqlite::{Row, params};
 use crate::db::Sql;
 use crate::error::Error;
 use crate::lenient;
-use crate::search::{self, Words};
+use crate::search;
 use crate::sessions;
 use crate::time::from_millis;
 

@@ -1,8 +1,8 @@
-//! Long-term memory. `entries` holds the rows, `listing` pages through them, `words` extracts the search terms of a text
-//! (with `stem` and `stop_words`); `by_words` and `by_meaning` (over `sketches`) search, and `fusion` merges their
+//! Long-term memory. `entries` holds the rows, `listing` pages through them, `by_words` and `by_meaning` (over `sketches`) search, and `fusion` merges their
 //! results.
 
 use aethon_core::error::{Error as Refusal, Result as CoreResult};
+use aethon_core::finding::vector_bytes;
 use aethon_core::memory::{
     Correction, Memory, MemoryEntry, MemoryHit, MemoryId, MemoryListing, MemoryPage, MemoryQuery,
     MemoryRecord, MemoryStats, MemoryStorage, MemoryVector, NewMemory, Purpose, Reach, Stored,
@@ -12,7 +12,6 @@ use async_trait::async_trait;
 use rusqlite::params;
 
 use crate::db::{OnStorageFailure, Sql};
-use crate::encoded_vectors::bytes;
 use crate::error::Error;
 use crate::store::Store;
 
@@ -22,9 +21,6 @@ mod entries;
 mod fusion;
 mod listing;
 mod sketches;
-mod stem;
-mod stop_words;
-mod words;
 
 pub(crate) use entries::index_all;
 pub(crate) use sketches::Sketches;
@@ -139,6 +135,6 @@ fn search(sql: &Sql<'_>, sketches: &Sketches, query: &MemoryQuery) -> Result<Vec
 fn put_vector(sql: &Sql<'_>, model: &str, vector: &MemoryVector) -> Result<(), Error> {
     const PUT: &str = "INSERT OR REPLACE INTO memory_vectors (memory_id, model, vector)
         SELECT id, ?2, ?3 FROM memories WHERE id = ?1 AND content = ?4";
-    sql.execute(PUT, params![vector.id.0, model, bytes(&vector.numbers), vector.content])?;
+    sql.execute(PUT, params![vector.id.0, model, vector_bytes(&vector.numbers), vector.content])?;
     Ok(())
 }

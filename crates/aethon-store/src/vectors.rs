@@ -5,11 +5,11 @@
 
 use aethon_core::embed::{EmbeddingCache, TextKey};
 use aethon_core::error::Result as CoreResult;
+use aethon_core::finding::{vector_bytes as bytes, vector_numbers as numbers};
 use async_trait::async_trait;
 use rusqlite::{Row, params};
 
 use crate::db::{OnStorageFailure, Sql};
-use crate::encoded_vectors::{bytes, numbers};
 use crate::error::Error;
 use crate::store::Store;
 

@@ -352,6 +352,7 @@ impl Aethon {
     /// The conversations as the HTTP application serves them, with live updates through this hub.
     pub(crate) fn chat(&self, hub: Arc<Hub>) -> Chat {
         Chat {
+            transcriber: self.models.transcriber.clone(),
             assistant: self.assistant(),
             transcripts: self.transcripts(),
             history: self.storage.history.clone(),

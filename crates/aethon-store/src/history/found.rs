@@ -3,16 +3,16 @@
 //! Newest first, because a person remembers roughly when something was said, and because the order then never changes between two
 //! pages. What the index has not reached yet is newer than everything in it, so it is looked through first.
 
+use aethon_core::finding::{Words, searchable, snippet_around};
 use aethon_core::history::{MAX_SNIPPET, MessageHit, MessageHits, MessageQuery};
 use aethon_core::ids::{MessageId, SessionId, TurnId};
 use rusqlite::{Row, params};
 
-use super::snippet;
 use crate::db::Sql;
 use crate::error::Error;
 use crate::lenient;
 use crate::messages::role_of;
-use crate::search::{MARK, Words, searchable};
+use crate::search::MARK;
 use crate::sessions;
 use crate::time::from_millis;
 
@@ -82,6 +82,6 @@ fn hit(row: &Row<'_>, text: &str, words: &Words) -> rusqlite::Result<Option<Mess
         turn: lenient::text_or_null(row, 3)?.map(|turn| TurnId::existing(&turn)),
         role: role_of(&lenient::text(row, 4)?),
         created_at: from_millis(row.get(5)?),
-        snippet: snippet::around(text, words.runs(), MAX_SNIPPET),
+        snippet: snippet_around(text, words.runs(), MAX_SNIPPET),
     }))
 }

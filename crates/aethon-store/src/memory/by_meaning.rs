@@ -5,13 +5,13 @@
 
 use std::collections::HashSet;
 
+use aethon_core::finding::vector_numbers as numbers;
 use aethon_core::memory::{MemoryEntry, MemoryId, Purpose, QueryVector};
 use rusqlite::params;
 
 use super::entries::find as entry;
 use super::sketches::{SketchHit, Sketches};
 use crate::db::Sql;
-use crate::encoded_vectors::numbers;
 use crate::error::Error;
 
 /// Candidates by sketch whose exact vectors are compared.

@@ -4,11 +4,11 @@
 //! search. The ranking then looks at all words of the question and of each candidate: how rare a word is, whether it
 //! matches fully or in part, how long the memory is, and whether words follow each other as in the question.
 
+use aethon_core::finding::{Term, Word, is_telling, memory_words as words, terms};
 use aethon_core::memory::MemoryEntry;
 use rusqlite::params;
 
 use super::entries::{ALL_ENTRIES, ALL_STEMS, frequency, read};
-use super::words::{Term, Word, is_telling, terms, words};
 use crate::db::Sql;
 use crate::error::Error;
 

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use aethon_core::error::Error as Refusal;
+use aethon_core::finding::{Word, is_telling, memory_words as words};
 use aethon_core::memory::{
     Correction, MemoryEntry, MemoryId, MemoryRecord, MemoryVersion, NewMemory, Reach, Scope, Stored,
     fingerprint,
@@ -10,7 +11,6 @@ use aethon_core::memory::{
 use aethon_core::version::Expected;
 use rusqlite::{Row, params};
 
-use super::words::{Word, is_telling, words};
 use crate::db::Sql;
 use crate::error::Error;
 use crate::time::from_millis;

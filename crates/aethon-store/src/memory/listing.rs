@@ -4,11 +4,11 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use aethon_core::error::Error as Refusal;
+use aethon_core::finding::memory_words as words;
 use aethon_core::memory::{MemoryEntry, MemoryListing, MemoryPage, MemoryStats, Reach};
 use rusqlite::params;
 
 use super::entries::{read, scopes};
-use super::words::words;
 use crate::db::Sql;
 use crate::error::Error;
 use crate::time::to_millis;

@@ -8,10 +8,10 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use aethon_core::finding::vector_numbers as numbers;
 use rusqlite::params;
 
 use crate::db::Sql;
-use crate::encoded_vectors::numbers;
 use crate::error::Error;
 
 /// Minimum number of bits per vector, if it is long enough.

@@ -1,4 +1,4 @@
-//! Invariant 4: some names belong to one place. hyper is used in `aethon-http` only, SQLite in `aethon-store` only; only
+//! Invariant 4: some names belong to one place. hyper is used in `aethon-http` only, SQLite in `aethon-store` only, PostgreSQL in `aethon-postgres` only; only
 //! programs read their arguments, exit the process or install a subscriber.
 
 use crate::tidy::finding::Finding;
@@ -18,7 +18,8 @@ struct Home {
 }
 
 const HTTP: &str = "speak of requests in words of your own; hyper stays in aethon-http";
-const STORE: &str = "add a method to the storage trait in aethon-core and its query to aethon-store";
+const STORE: &str =
+    "add a method to the storage trait in aethon-core and its query to aethon-store and aethon-postgres";
 const PROGRAM: &str = "return a value and let the program in bins/ decide";
 
 /// The folders of programs, including examples.
@@ -29,6 +30,7 @@ const PATHS: &[Home] = &[
     Home { name: "hyper", folders: &["crates/aethon-http/", "xtask/", "tests/"], remedy: HTTP },
     Home { name: "hyper_util", folders: &["crates/aethon-http/", "xtask/", "tests/"], remedy: HTTP },
     Home { name: "rusqlite", folders: &["crates/aethon-store/"], remedy: STORE },
+    Home { name: "tokio_postgres", folders: &["crates/aethon-postgres/"], remedy: STORE },
     Home { name: "std::env::args", folders: PROGRAMS, remedy: PROGRAM },
     Home { name: "std::env::args_os", folders: PROGRAMS, remedy: PROGRAM },
     Home { name: "env::args", folders: PROGRAMS, remedy: PROGRAM },
@@ -48,6 +50,7 @@ const DEPENDENCIES: &[Home] = &[
     Home { name: "hyper", folders: &["crates/aethon-http/", "xtask/", "tests/"], remedy: HTTP },
     Home { name: "hyper-util", folders: &["crates/aethon-http/", "xtask/", "tests/"], remedy: HTTP },
     Home { name: "rusqlite", folders: &["crates/aethon-store/"], remedy: STORE },
+    Home { name: "tokio-postgres", folders: &["crates/aethon-postgres/"], remedy: STORE },
     Home { name: "clap", folders: PROGRAMS, remedy: PROGRAM },
 ];
 
@@ -120,6 +123,8 @@ mod tests {
         check("crates/aethon-agent/src/turn.rs", "use hyper::body::Bytes;", 1);
         check("crates/aethon-agent/src/turn.rs", "fn f() { hyper_util::rt::TokioIo::new(x); }", 1);
         check("crates/aethon-store/src/db.rs", "use rusqlite::Connection;", 0);
+        check("crates/aethon-postgres/src/db/pool.rs", "use tokio_postgres::Client;", 0);
+        check("crates/aethon-store/src/db.rs", "use tokio_postgres::Client;", 1);
         check("crates/aethon/src/doctor.rs", "#[cfg(test)]\nmod tests { use rusqlite::Connection; }", 1);
     }
 

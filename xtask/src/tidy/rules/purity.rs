@@ -32,7 +32,7 @@ const FORBIDDEN: [&str; 17] = [
 const SOCKETS: [&str; 4] = ["TcpStream", "TcpListener", "UdpSocket", "ToSocketAddrs"];
 
 /// The permitted dependencies of the core. Anything that does I/O or runs tasks is left out on purpose.
-const ALLOWED: [&str; 17] = [
+const ALLOWED: [&str; 18] = [
     "async-trait",
     "base64",
     "bytes",
@@ -47,6 +47,7 @@ const ALLOWED: [&str; 17] = [
     "thiserror",
     "tokio",
     "tracing",
+    "unicode-normalization",
     "url",
     "uuid",
     "zeroize",

@@ -4,7 +4,7 @@
 //! in decreasing order of weight. Words of one or two letters match only themselves, or they would match everything.
 //! Chinese, Japanese and Korean characters are separate words, as in the index.
 
-use crate::search::{is_whole_word, runs};
+use crate::finding::{is_whole_word, runs};
 
 /// Maximum number of words taken from a query.
 const MAX_WORDS: usize = 16;
@@ -21,27 +21,29 @@ const BEGINNING: f64 = 0.6;
 const FORM: f64 = 0.4;
 
 /// The words and phrases of a query.
-pub(super) struct Query {
+pub struct Query {
     words: Vec<String>,
     phrases: Vec<Vec<String>>,
 }
 
 /// A text and its words.
-pub(super) struct Text<'t> {
+pub struct Text<'t> {
     text: &'t str,
     /// Offset of each word, and the word in lower case.
     words: Vec<(usize, String)>,
 }
 
 /// An excerpt and how well it matches.
-pub(super) struct Excerpt {
-    pub(super) score: f64,
-    pub(super) text: String,
+pub struct Excerpt {
+    /// The higher, the better.
+    pub score: f64,
+    /// The excerpt.
+    pub text: String,
 }
 
 impl Query {
     /// Parses a query; `None` if it contains no word.
-    pub(super) fn of(typed: &str) -> Option<Self> {
+    pub fn of(typed: &str) -> Option<Self> {
         let mut words: Vec<String> = Vec::new();
         for run in runs(typed) {
             if words.len() < MAX_WORDS && !words.contains(&run) {
@@ -56,16 +58,19 @@ impl Query {
         (!words.is_empty()).then_some(Self { words, phrases })
     }
 
-    pub(super) fn len(&self) -> usize {
+    /// Returns how many words it has.
+    #[expect(clippy::len_without_is_empty, reason = "there is always one")]
+    pub fn len(&self) -> usize {
         self.words.len()
     }
 
-    pub(super) fn has_phrases(&self) -> bool {
+    /// Returns whether any words are quoted.
+    pub fn has_phrases(&self) -> bool {
         !self.phrases.is_empty()
     }
 
     /// Tests cheaply, without decoding its JSON, whether a message may match.
-    pub(super) fn may_be_in(&self, json: &str) -> bool {
+    pub fn may_be_in(&self, json: &str) -> bool {
         let json = json.to_ascii_lowercase();
         self.words.iter().any(|word| {
             let least = word.len().saturating_sub(MAX_ENDING).max(SHORT).min(word.len());
@@ -74,14 +79,14 @@ impl Query {
     }
 
     /// Returns how well each word matches.
-    pub(super) fn qualities(&self, text: &Text<'_>) -> Vec<f64> {
+    pub fn qualities(&self, text: &Text<'_>) -> Vec<f64> {
         let best =
             |word: &String| text.words.iter().map(|(_, found)| quality(word, found)).fold(0.0, f64::max);
         self.words.iter().map(best).collect()
     }
 
     /// Returns whether the text contains all phrases.
-    pub(super) fn phrases_are_in(&self, text: &Text<'_>) -> bool {
+    pub fn phrases_are_in(&self, text: &Text<'_>) -> bool {
         let stands = |phrase: &Vec<String>| {
             text.words.windows(phrase.len()).any(|words| {
                 words.iter().zip(phrase).all(|((_, found), word)| quality(word, found) >= BEGINNING)
@@ -91,7 +96,7 @@ impl Query {
     }
 
     /// Returns the excerpt of about `chars` characters with the most matching words, with some context on both sides.
-    pub(super) fn excerpt(&self, text: &Text<'_>, weights: &[f64], chars: usize) -> Excerpt {
+    pub fn excerpt(&self, text: &Text<'_>, weights: &[f64], chars: usize) -> Excerpt {
         let hits: Vec<(usize, usize, f64)> = text
             .words
             .iter()
@@ -117,7 +122,8 @@ impl Query {
 }
 
 impl<'t> Text<'t> {
-    pub(super) fn of(text: &'t str) -> Self {
+    /// Splits a text into its words.
+    pub fn of(text: &'t str) -> Self {
         let mut words = Vec::new();
         let mut begin = None;
         for (at, c) in text.char_indices().chain([(text.len(), ' ')]) {

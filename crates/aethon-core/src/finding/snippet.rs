@@ -2,16 +2,16 @@
 
 use std::ops::Range;
 
-use aethon_core::history::SnippetPart;
+use crate::history::SnippetPart;
 
-use crate::search::{bare, is_whole_word};
+use crate::finding::{bare, is_whole_word};
 
 /// How many characters stand before the first word that was looked for, so that one sees what it is about.
 const LEAD: usize = 50;
 
 /// Returns the part of a text around the words, in pieces; at most `most` characters. Line breaks and runs of blanks become one
 /// blank each, and `…` stands where the text goes on.
-pub(super) fn around(text: &str, words: &[String], most: usize) -> Vec<SnippetPart> {
+pub fn around(text: &str, words: &[String], most: usize) -> Vec<SnippetPart> {
     let hits = hits(text, words);
     let range = window(text, &hits, most);
     let mut parts = Vec::new();

@@ -3,7 +3,7 @@
 
 use super::stem::stem;
 use super::stop_words::stop_word;
-use crate::search::is_whole_word;
+use crate::finding::is_whole_word;
 
 /// Maximum number of terms per question; anything longer is a document.
 const MAX_TERMS: usize = 48;
@@ -19,21 +19,24 @@ const OWN_WEIGHT: f64 = 2.0;
 
 /// A word and its stem.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Word {
-    pub(super) plain: String,
-    pub(super) stem: String,
+pub struct Word {
+    /// In lower case and without accents.
+    pub plain: String,
+    /// What its forms have in common.
+    pub stem: String,
 }
 
 /// A word of a question.
 #[derive(Debug, Clone)]
-pub(super) struct Term {
-    pub(super) word: Word,
+pub struct Term {
+    /// The word.
+    pub word: Word,
     /// Its weight, apart from its rarity.
-    pub(super) weight: f64,
+    pub weight: f64,
 }
 
 /// Returns all words of a text in order.
-pub(super) fn words(text: &str) -> Vec<Word> {
+pub fn words(text: &str) -> Vec<Word> {
     let mut words = Vec::new();
     let mut plain = String::new();
     let mut before = ' ';
@@ -62,13 +65,13 @@ pub(super) fn words(text: &str) -> Vec<Word> {
 }
 
 /// Returns whether a word carries meaning by itself.
-pub(super) fn is_telling(word: &Word) -> bool {
+pub fn is_telling(word: &Word) -> bool {
     !stop_word(&word.plain).is_ignored
 }
 
 /// Returns the words of a question to look for, each once. Words of asking weigh little, and so decide only if there
 /// are no others.
-pub(super) fn terms(question: &str) -> Vec<Term> {
+pub fn terms(question: &str) -> Vec<Term> {
     let words = words(question);
     let mut terms: Vec<Term> = Vec::new();
     for (at, word) in words.iter().enumerate().filter(|(_, word)| is_telling(word)) {

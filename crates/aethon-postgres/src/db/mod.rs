@@ -1,0 +1,20 @@
+//! The connections to the server: how they are made and kept, what runs on them, and which format the database has.
+//!
+//! This module knows nothing of the content; work comes in as closures over [`Sql`].
+
+mod address;
+mod migrate;
+mod pool;
+mod row;
+mod sql;
+mod tls;
+mod transaction;
+mod value;
+
+pub(crate) use address::Address;
+pub(crate) use migrate::{VERSION, prepare};
+pub(crate) use pool::Pool;
+pub(crate) use row::Row;
+pub(crate) use sql::Sql;
+pub(crate) use transaction::{Durability, read, write};
+pub(crate) use value::{ToValue, params};

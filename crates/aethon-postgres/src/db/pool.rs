@@ -1,0 +1,105 @@
+//! A few connections, made when they are needed and kept while they work.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio_postgres::Client;
+
+use super::address::Address;
+use super::tls::Tls;
+use crate::error::Error;
+
+/// How many connections there are at most.
+const MOST: usize = 12;
+
+/// How long a lost server is waited for: a restart or a failover takes seconds.
+pub(super) const PATIENCE: Duration = Duration::from_secs(10);
+
+/// The pause between two attempts.
+pub(super) const PAUSE: Duration = Duration::from_millis(200);
+
+/// An idle connection older than this is not kept: a server's settings change, and so does its memory.
+const MAX_AGE: Duration = Duration::from_secs(1800);
+
+/// The connections. Clones share them.
+#[derive(Clone)]
+pub(crate) struct Pool(Arc<Inner>);
+
+struct Inner {
+    address: Address,
+    tls: Tls,
+    slots: Arc<Semaphore>,
+    idle: Mutex<Vec<Idle>>,
+}
+
+struct Idle {
+    client: Client,
+    since: Instant,
+}
+
+/// A connection in use. It goes back to the others unless it is dropped.
+pub(crate) struct Connection {
+    pub(super) client: Client,
+    since: Instant,
+    _slot: OwnedSemaphorePermit,
+}
+
+impl Pool {
+    pub(crate) fn new(address: Address) -> Result<Self, Error> {
+        let (slots, idle) = (Arc::new(Semaphore::new(MOST)), Mutex::default());
+        Ok(Self(Arc::new(Inner { address, tls: Tls::new()?, slots, idle })))
+    }
+
+    /// Takes a connection; one attempt.
+    pub(crate) async fn take(&self) -> Result<Connection, Error> {
+        let slot = self.0.slots.clone().acquire_owned().await.map_err(|_| Error::closed())?;
+        while let Some(Idle { client, since }) = self.idle().pop() {
+            if !client.is_closed() && since.elapsed() < MAX_AGE {
+                return Ok(Connection { client, since, _slot: slot });
+            }
+        }
+        let (client, connection) = self.0.address.config().connect(self.0.tls.clone()).await?;
+        tokio::spawn(async move {
+            // Whoever uses it gets the same error.
+            if let Err(error) = connection.await {
+                tracing::debug!(%error, "a connection to the PostgreSQL server has ended");
+            }
+        });
+        Ok(Connection { client, since: Instant::now(), _slot: slot })
+    }
+
+    /// Takes a connection, and waits a while for a server that cannot be reached.
+    pub(crate) async fn take_patiently(&self, until: Instant) -> Result<Connection, Error> {
+        loop {
+            match self.take().await {
+                Err(error) if error.is_passing() && Instant::now() + PAUSE < until => {
+                    tokio::time::sleep(PAUSE).await;
+                }
+                other => return other,
+            }
+        }
+    }
+
+    /// Gives a connection back that is in no transaction.
+    pub(super) fn give(&self, connection: Connection) {
+        let Connection { client, since, _slot } = connection;
+        if !client.is_closed() && !self.0.slots.is_closed() {
+            self.idle().push(Idle { client, since });
+        }
+    }
+
+    /// Closes all; those in use when they come back.
+    pub(crate) fn close(&self) {
+        self.0.slots.close();
+        self.idle().clear();
+    }
+
+    pub(crate) fn is_closed(&self) -> bool {
+        self.0.slots.is_closed()
+    }
+
+    fn idle(&self) -> std::sync::MutexGuard<'_, Vec<Idle>> {
+        self.0.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,185 @@
+//! A PostgreSQL server for tests, from Debian's package `postgresql`.
+//!
+//! Test programs that run at the same time share one server: whoever comes first starts it on an empty data directory, each
+//! holds a lock while it runs, and a watchdog stops the server when nobody holds it any more, however they ended. Each test
+//! gets a schema of its own. The server refuses to run as root, so root starts it as `nobody`.
+
+#![allow(clippy::expect_used, clippy::panic, reason = "a test that cannot go on fails")]
+
+use std::fs::{self, File};
+use std::net::TcpListener;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::OnceLock;
+use std::time::{Duration, Instant};
+
+use rustix::fs::{FlockOperation, flock};
+use tokio_postgres::NoTls;
+
+/// The role of the tests, and its password.
+const ROLE: &str = "aethon:open sesame";
+
+/// How long the server may take to start, beside other work.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Stops the server when nobody holds the lock of its users.
+const WATCHDOG: &str = r#"
+while sleep 2; do flock --nonblock --exclusive "$1/users" true && break; done
+kill -INT "$(head -n 1 "$1/data/postmaster.pid")"
+"#;
+
+/// A running server, which stays for as long as this program runs.
+struct Server {
+    /// The address of its database, with the password.
+    url: String,
+    /// Held for the watchdog.
+    _users: File,
+}
+
+/// Returns the address of an empty schema. Fails with the remedy where no server is installed.
+pub async fn database() -> String {
+    let server = url();
+    let schema = format!("t{}", aethon_core::ids::unique().replace('-', ""));
+    let (client, connection) =
+        tokio_postgres::connect(&server, NoTls).await.expect("the server takes connections");
+    let served = tokio::spawn(connection);
+    client.batch_execute(&format!("CREATE SCHEMA {schema}")).await.expect("a schema");
+    drop(client);
+    served.await.expect("the connection ends").expect("in order");
+    format!("{server}?options=-csearch_path%3D{schema}")
+}
+
+/// Returns the address of the server's database.
+pub fn url() -> String {
+    static SERVER: OnceLock<Server> = OnceLock::new();
+    SERVER.get_or_init(start).url.clone()
+}
+
+fn start() -> Server {
+    let programs = programs();
+    let name = format!("aethon-postgres-{}", rustix::process::getuid().as_raw());
+    let folder = std::env::temp_dir().join(name);
+    fs::create_dir_all(&folder).expect("a folder for the server");
+    fs::set_permissions(&folder, fs::Permissions::from_mode(0o755)).expect("a folder of ours");
+    let open = |name: &str| {
+        File::options().create(true).truncate(false).write(true).open(folder.join(name)).expect("a lock")
+    };
+    let (starting, users) = (open("starting"), open("users"));
+    flock(&starting, FlockOperation::LockExclusive).expect("the lock of the start");
+    let address = folder.join("address");
+    // Before it is looked at: from then on no watchdog stops it.
+    flock(&users, FlockOperation::LockShared).expect("the lock of the users");
+    let known = fs::read_to_string(&address).ok().filter(|_| lives(&folder));
+    let url = known.unwrap_or_else(|| {
+        let url = begin(&programs, &folder);
+        fs::write(&address, &url).expect("the address is kept");
+        url
+    });
+    Server { url, _users: users }
+}
+
+/// Returns where the programs of the server are.
+fn programs() -> PathBuf {
+    let versions = fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
+    let found =
+        versions.map(|version| version.path().join("bin")).filter(|bin| bin.join("postgres").exists());
+    found.max().unwrap_or_else(|| {
+        panic!(
+            "these tests need a PostgreSQL server: install it, on Debian with `apt-get install postgresql`"
+        )
+    })
+}
+
+/// Returns whether the server of this folder answers.
+fn lives(folder: &Path) -> bool {
+    let pid = fs::read_to_string(folder.join("data/postmaster.pid")).unwrap_or_default();
+    let lines: Vec<&str> = pid.lines().collect();
+    let is_there = lines.first().is_some_and(|pid| Path::new("/proc").join(pid.trim()).exists());
+    is_there && lines.get(7).is_some_and(|status| status.trim() == "ready")
+}
+
+fn begin(programs: &Path, folder: &Path) -> String {
+    let (data, password) = (folder.join("data"), folder.join("password"));
+    let port =
+        TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("a port").port();
+    let (role, secret) = ROLE.split_once(':').expect("a role");
+    // A server that nobody stopped in order may still be on its way out.
+    let until = Instant::now() + PATIENCE;
+    while data.exists() && fs::remove_dir_all(&data).is_err() && Instant::now() < until {
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    fs::create_dir(&data).expect("a data directory");
+    fs::write(&password, secret).expect("a password");
+    if rustix::process::getuid().is_root() {
+        let owned = command("chown").arg("nobody").arg(&data).arg(&password).status();
+        assert!(owned.is_ok_and(|status| status.success()), "the data directory has an owner");
+    }
+    let made = unprivileged(&programs.join("initdb"))
+        .args([
+            "--no-sync",
+            "--encoding=UTF8",
+            "--locale=C.UTF-8",
+            "--auth=scram-sha-256",
+            "--username",
+            role,
+        ])
+        .arg("--pwfile")
+        .arg(&password)
+        .arg("--pgdata")
+        .arg(&data)
+        .output()
+        .expect("initdb runs");
+    assert!(made.status.success(), "initdb: {}", String::from_utf8_lossy(&made.stderr));
+    let log = folder.join("log");
+    fs::write(&log, "").expect("a log");
+    if rustix::process::getuid().is_root() {
+        fs::set_permissions(&log, fs::Permissions::from_mode(0o666)).expect("a log for the server");
+    }
+    let settings = format!(
+        "-p {port} -c listen_addresses=127.0.0.1 -c unix_socket_directories= -c fsync=off -c max_connections=400 \
+         -c shared_buffers=64MB"
+    );
+    let started = unprivileged(&programs.join("pg_ctl"))
+        .args([
+            "start",
+            "--wait",
+            "--silent",
+            "--options",
+            &settings,
+            "--timeout",
+            &PATIENCE.as_secs().to_string(),
+        ])
+        .arg("--log")
+        .arg(&log)
+        .arg("--pgdata")
+        .arg(&data)
+        .stdin(Stdio::null())
+        .status();
+    assert!(started.is_ok_and(|status| status.success()), "the server starts: see {}", log.display());
+    let watches = command("setsid")
+        .args(["--fork", "sh", "-c", WATCHDOG, "watchdog"])
+        .arg(folder)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status();
+    assert!(watches.is_ok_and(|status| status.success()), "the watchdog starts");
+    format!("postgres://{role}:{}@127.0.0.1:{port}/postgres", secret.replace(' ', "%20"))
+}
+
+/// A program that must not run as root, apart from signals to this one.
+fn unprivileged(program: &Path) -> Command {
+    let mut command = command("setsid");
+    command.arg("--wait");
+    if rustix::process::getuid().is_root() {
+        command.args(["setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups"]);
+    }
+    command.arg(program).current_dir("/").env_remove("LC_ALL");
+    command
+}
+
+#[expect(clippy::disallowed_methods, reason = "only tests start a server")]
+fn command(program: &str) -> Command {
+    Command::new(program)
+}

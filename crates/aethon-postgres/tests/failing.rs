@@ -1,0 +1,254 @@
+//! What happens when the server, or the way to it, fails: nothing acknowledged is lost, nothing is stored twice, and a person
+//! reads what to do.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use aethon_core::ids::TurnId;
+use aethon_core::message::Role;
+use aethon_core::session::{Accepted, Transcripts, TurnLog};
+use aethon_core::testkit::phrases::*;
+use aethon_postgres::{OpenMode, Options, Store, testkit};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::{TcpListener, TcpStream};
+use tokio_postgres::NoTls;
+
+/// A way to the server that can be cut.
+struct Way {
+    url: String,
+    /// The next commit reaches the server, and its confirmation nobody.
+    cuts_commits: Arc<AtomicBool>,
+    /// Nothing gets through.
+    is_closed: Arc<AtomicBool>,
+}
+
+impl Way {
+    async fn to(url: &str) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let (before, rest) = url.split_once("@127.0.0.1:").unwrap();
+        let (target, after) = rest.split_once('/').unwrap();
+        let target: u16 = target.parse().unwrap();
+        let way = Self {
+            url: format!("{before}@127.0.0.1:{port}/{after}"),
+            cuts_commits: Arc::default(),
+            is_closed: Arc::default(),
+        };
+        let (cuts, closed) = (way.cuts_commits.clone(), way.is_closed.clone());
+        tokio::spawn(async move {
+            loop {
+                let (client, _) = listener.accept().await.unwrap();
+                if !closed.load(Ordering::SeqCst) {
+                    tokio::spawn(forward(client, target, cuts.clone(), closed.clone()));
+                }
+            }
+        });
+        way
+    }
+}
+
+async fn forward(mut client: TcpStream, target: u16, cuts: Arc<AtomicBool>, closed: Arc<AtomicBool>) {
+    let mut server = TcpStream::connect(("127.0.0.1", target)).await.unwrap();
+    let (mut asked, mut answered) = ([0; 16 << 10], [0; 16 << 10]);
+    while !closed.load(Ordering::SeqCst) {
+        tokio::select! {
+            read = client.read(&mut asked) => {
+                let read = read.unwrap_or(0);
+                let is_commit = asked[..read].windows(6).any(|word| word == b"COMMIT");
+                if read == 0 || server.write_all(&asked[..read]).await.is_err() {
+                    return;
+                }
+                if is_commit && cuts.swap(false, Ordering::SeqCst) {
+                    // The server has it before the connection ends.
+                    let _ = server.read(&mut answered).await;
+                    return;
+                }
+            }
+            read = server.read(&mut answered) => {
+                let read = read.unwrap_or(0);
+                if read == 0 || client.write_all(&answered[..read]).await.is_err() {
+                    return;
+                }
+            }
+            () = tokio::time::sleep(Duration::from_millis(50)) => {}
+        }
+    }
+}
+
+async fn open(url: &str) -> Store {
+    Store::open(url, Options::default()).await.unwrap()
+}
+
+async fn accept(store: &Store, text: &str) -> TurnId {
+    let turn = TurnId::fresh();
+    let accepted = store.accept(&turn, &say("webchat:a", text), Some(begin(text))).await.unwrap();
+    assert!(matches!(accepted, Accepted::New(Some(_))), "{accepted:?}");
+    turn
+}
+
+async fn refusal(url: &str) -> String {
+    Store::open(url, Options::default()).await.unwrap_err().to_string()
+}
+
+/// Runs a statement as the owner of the server.
+async fn run(statement: &str) {
+    let (client, connection) = tokio_postgres::connect(&testkit::url(), NoTls).await.unwrap();
+    tokio::spawn(connection);
+    client.batch_execute(statement).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_commit_that_nobody_confirmed_is_looked_up_and_stored_once() {
+    let way = Way::to(&testkit::database().await).await;
+    let store = open(&way.url).await;
+    for round in 0..5 {
+        way.cuts_commits.store(true, Ordering::SeqCst);
+        let text = format!("round {round}");
+        let turn = accept(&store, &text).await;
+        assert!(!way.cuts_commits.load(Ordering::SeqCst), "a commit was cut");
+        way.cuts_commits.store(true, Ordering::SeqCst);
+        store.finish(finish(&turn, "webchat:a", "done")).await.unwrap();
+    }
+    let messages = store.window(&session("webchat:a"), 100).await.unwrap();
+    let expected: Vec<String> =
+        (0..5).flat_map(|round| [format!("round {round}"), "done".to_owned()]).collect();
+    assert_eq!(texts(&messages), expected);
+    assert!(store.health().fault().is_none());
+}
+
+#[tokio::test]
+async fn connections_that_the_server_ends_are_replaced() {
+    let url = testkit::database().await;
+    let schema = url.rsplit("%3D").next().unwrap();
+    let store = open(&format!("{url}&application_name={schema}")).await;
+    for round in 0..3 {
+        let (client, connection) = tokio_postgres::connect(&url, NoTls).await.unwrap();
+        let served = tokio::spawn(connection);
+        let ended = client
+            .batch_execute(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+                WHERE pid <> pg_backend_pid() AND application_name = current_schema()",
+            )
+            .await;
+        ended.unwrap();
+        drop(client);
+        served.await.unwrap().unwrap();
+        store
+            .post(&session("webchat:a"), &format!("k{round}"), message(Role::Assistant, schema))
+            .await
+            .unwrap()
+            .unwrap();
+    }
+    assert_eq!(store.window(&session("webchat:a"), 9).await.unwrap().len(), 3);
+}
+
+#[tokio::test]
+async fn a_server_that_is_gone_is_told_and_its_return_is_noticed() {
+    let way = Way::to(&testkit::database().await).await;
+    let store = open(&way.url).await;
+    way.is_closed.store(true, Ordering::SeqCst);
+    let error = store.post(&session("webchat:a"), "k", message(Role::Assistant, "x")).await.unwrap_err();
+    assert!(error.is_unavailable() && error.to_string().contains("cannot be reached"), "{error}");
+    assert!(store.health().check().is_err());
+    way.is_closed.store(false, Ordering::SeqCst);
+    let mut watched = store.health().watch();
+    let recovered = watched.wait_for(Option::is_none);
+    tokio::time::timeout(Duration::from_secs(15), recovered).await.unwrap().unwrap();
+    store.post(&session("webchat:a"), "k", message(Role::Assistant, "x")).await.unwrap().unwrap();
+    assert_eq!(store.window(&session("webchat:a"), 9).await.unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn what_is_wrong_at_the_start_is_said_with_its_remedy_and_without_the_password() {
+    let url = testkit::database().await;
+    let server = testkit::url();
+    let check = async |url: String, words: &str| {
+        let refusal = refusal(&url).await;
+        assert!(refusal.contains(words), "{words}: {refusal}");
+        assert!(!refusal.contains("sesame"), "{refusal}");
+    };
+    check(url.replace("sesame", "barley"), "refused the sign-in").await;
+    check(server.replace("/postgres", "/nowhere"), "the database does not exist").await;
+    check(
+        format!("{server}?options=-csearch_path%3Dnowhere"),
+        "no schema of the database postgres on 127.0.0.1",
+    )
+    .await;
+    check(format!("{url}%20-cdefault_transaction_read_only%3Don"), "only reads, like a standby").await;
+    check("postgres://ada:sesame@127.0.0.1:1/x".to_owned(), "cannot be reached").await;
+    let name = format!("poor_{}", url.rsplit("%3D").next().unwrap());
+    run(&format!("CREATE ROLE {name} LOGIN PASSWORD 'sesame'")).await;
+    let poor = format!("postgres://{name}:sesame@{}", server.split_once('@').unwrap().1);
+    check(poor, "too few rights").await;
+
+    drop(open(&url).await);
+    let schema = url.rsplit("%3D").next().unwrap();
+    run(&format!("INSERT INTO {schema}.aethon_format (version) VALUES (999)")).await;
+    check(url, "a newer version of aethon wrote the database postgres on 127.0.0.1").await;
+}
+
+#[tokio::test]
+async fn a_daemon_of_another_home_is_kept_out_and_one_that_comes_back_is_not() {
+    let url = testkit::database().await;
+    let daemon = |instance: &str| {
+        let options = Options::default().with(|options| {
+            (options.mode, options.instance) = (OpenMode::Daemon, instance.to_owned());
+        });
+        Store::open(&url, options)
+    };
+    let one = daemon("one:/home").await.unwrap();
+    let refusal = daemon("two:/home").await.unwrap_err().to_string();
+    assert!(refusal.contains("another aethon-server uses this database (one:/home)"), "{refusal}");
+    let turn = accept(&one, "hello").await;
+    // It was killed: the next one of its home has what it left at once.
+    let again = daemon("one:/home").await.unwrap();
+    let orphans = aethon_core::owner::Owners::take_over(&again, &session("webchat:a")).await.unwrap();
+    assert_eq!(orphans.into_iter().map(|record| record.turn).collect::<Vec<_>>(), [turn]);
+    again.close().await;
+    daemon("two:/home").await.unwrap();
+}
+
+#[tokio::test]
+async fn programs_that_open_an_empty_database_at_once_find_one_format() {
+    let url = testkit::database().await;
+    let opened = (0..6).map(|_| {
+        let url = url.clone();
+        tokio::spawn(async move { open(&url).await })
+    });
+    let mut stores = Vec::new();
+    for store in opened.collect::<Vec<_>>() {
+        stores.push(store.await.unwrap());
+    }
+    // All write in one conversation at once, and the numbers grow in the order of commits.
+    let posted = stores.into_iter().enumerate().map(|(number, store)| {
+        tokio::spawn(async move {
+            for round in 0..10 {
+                let key = format!("{number}-{round}");
+                store
+                    .post(&session("webchat:a"), &key, message(Role::Assistant, &key))
+                    .await
+                    .unwrap()
+                    .unwrap();
+            }
+        })
+    });
+    for posted in posted.collect::<Vec<_>>() {
+        posted.await.unwrap();
+    }
+    let store = open(&url).await;
+    let summary = store.session(&session("webchat:a")).await.unwrap().unwrap();
+    assert_eq!(summary.message_count, 60);
+    assert_eq!(store.messages(&session("webchat:a"), None, 100).await.unwrap().len(), 60);
+}
+
+#[tokio::test]
+async fn a_zero_byte_in_a_text_is_kept_out_of_the_server() {
+    let store = open(&testkit::database().await).await;
+    let turn = accept(&store, "a\0b").await;
+    store.finish(finish(&turn, "webchat:a", "c\0d")).await.unwrap();
+    assert_eq!(texts(&store.window(&session("webchat:a"), 9).await.unwrap()), ["a\0b", "c\0d"]);
+    let query = aethon_core::session::SessionQuery::newest(9).with_search(Some("a\0b".into()));
+    assert_eq!(store.sessions(query).await.unwrap().count, 1);
+}
