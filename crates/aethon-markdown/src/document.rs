@@ -27,7 +27,7 @@ pub fn dialect() -> Options<'static> {
 pub fn parse<'a>(arena: &'a Arena<'a>, source: &str, is_late: &dyn Fn() -> bool) -> Option<Node<'a>> {
     let marked = marks::marked(source);
     let document = try_parse_document(arena, &marked, &dialect(), is_late).ok()?;
-    Some(unmarked(document, &marked))
+    Some(unmarked(document, marked))
 }
 
 /// As [`parse`], with formulas: `$..$`, `$$..$$`, `\(..\)` and `\[..\]`. Those who cannot show them leave the source as it is.
@@ -42,10 +42,10 @@ pub fn parse_with_math<'a>(
     let marked = marks::marked(source);
     let document = try_parse_document(arena, &marked, &options, is_late).ok()?;
     math::settle(arena, document, &marked);
-    Some(unmarked(document, &marked))
+    Some(unmarked(document, marked))
 }
 
-fn unmarked<'a>(document: Node<'a>, marked: &Cow<'_, str>) -> Node<'a> {
+fn unmarked<'a>(document: Node<'a>, marked: Cow<'_, str>) -> Node<'a> {
     if let Cow::Owned(_) = marked {
         document.descendants().for_each(unmark);
     }
