@@ -20,6 +20,7 @@ use aethon_core::ledger::Ledger;
 use aethon_core::memory::Memory;
 use aethon_core::message::{Inbound, Reply};
 use aethon_core::model::ModelProvider;
+use aethon_core::model_choice::{ModelChoices as _, OfferedModel};
 use aethon_core::recording::Recordings;
 use aethon_core::schedule::{JobRefusal, RunRecord, Schedule};
 use aethon_core::session::{SessionQuery, Transcripts};
@@ -331,6 +332,11 @@ impl Aethon {
             Some(export) => Ok(Some(export.whole().await?)),
             None => Ok(None),
         }
+    }
+
+    /// Returns the models that a conversation or a message may choose.
+    pub async fn offered_models(&self) -> Vec<OfferedModel> {
+        self.shared.choices.offered().await
     }
 
     /// Returns the usage of the last days in the form of `GET /api/usage`.
