@@ -41,7 +41,7 @@ pub fn parse_with_math<'a>(
     options.extension.math_latex = true;
     let marked = marks::marked(source);
     let document = try_parse_document(arena, &marked, &options, is_late).ok()?;
-    math::settle(arena, document, &marked);
+    math::settle(arena, document, &marked, &dialect());
     Some(unmarked(document, marked))
 }
 

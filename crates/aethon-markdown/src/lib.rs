@@ -13,4 +13,6 @@ mod scripts;
 pub use document::{dialect, parse, parse_with_math};
 
 #[cfg(test)]
+mod math_tests;
+#[cfg(test)]
 mod tests;
