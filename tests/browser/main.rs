@@ -24,6 +24,7 @@ mod effort;
 mod finding_messages;
 mod first_model;
 mod focus;
+mod formulas_and_diagrams;
 mod heavy_replies;
 mod hidden_characters;
 mod hostile_text;
