@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { isText } from "../assets/js/chat/attachments.js";
 import { countAfter } from "../assets/js/chat/branch.js";
+import { markdownTable } from "../assets/js/chat/pasted-table.js";
 import { archivedOf, grouped, nameOf } from "../assets/js/chat/grouping.js";
 import { pictureSource } from "../assets/js/chat/picture.js";
 import { fits, isLong } from "../assets/js/chat/size.js";
@@ -73,6 +74,14 @@ test("conversations are grouped by folder and age, and pinned ones come first", 
   assert.deepEqual(archivedOf(all).map(nameOf), ["away"]);
   const searched = grouped(all, now, true).find(({ label }) => label === "Today");
   assert.deepEqual(searched.sessions.map(nameOf), ["today", "away"], "a search finds what is archived");
+});
+
+test("pasted cells become a table of Markdown", () => {
+  const rows = [["Name", " Sum\n(€) "], ["a|b", "1"], ["", ""], ["c\\d"]];
+  assert.equal(markdownTable(rows), "| Name | Sum (€) |\n| --- | --- |\n| a\\|b | 1 |\n| c\\\\d |  |");
+  assert.equal(markdownTable([["one cell"]]), "");
+  assert.equal(markdownTable([["one"], ["column"]]), "", "a list is no table");
+  assert.equal(markdownTable([]), "");
 });
 
 test("amounts and times read well", () => {

@@ -309,10 +309,15 @@ pub fn title_of(message: &Message) -> String {
 
 fn title_of_text(text: &str) -> String {
     let mut lines = text.lines().map(|line| (line, without_marks(line)));
-    let Some(line) = lines.find(|(_, plain)| plain.chars().any(char::is_alphanumeric)).map(|(_, plain)| plain)
+    let Some(line) =
+        lines.find(|(_, plain)| plain.chars().any(char::is_alphanumeric)).map(|(_, plain)| plain)
     else {
         // Nothing but signs, which then are what was meant.
-        return text.split_whitespace().next().map(|word| word.chars().take(TITLE).collect()).unwrap_or_default();
+        return text
+            .split_whitespace()
+            .next()
+            .map(|word| word.chars().take(TITLE).collect())
+            .unwrap_or_default();
     };
     let line = line.chars().take(4 * TITLE).collect::<String>();
     let line = line.split(|c: char| c.is_whitespace() || c.is_control()).filter(|word| !word.is_empty());
@@ -332,7 +337,8 @@ fn without_marks(line: &str) -> &str {
         return "";
     }
     while let Some((mark, rest)) = line.split_once(' ')
-        && (matches!(mark, ">" | "-" | "*" | "+") || (mark.len() <= 6 && mark.bytes().all(|byte| byte == b'#')))
+        && (matches!(mark, ">" | "-" | "*" | "+")
+            || (mark.len() <= 6 && mark.bytes().all(|byte| byte == b'#')))
     {
         line = rest.trim_start();
     }
