@@ -4,6 +4,8 @@
 //! Nothing in the source controls the terminal, neither characters in it nor those written as Markdown entities such as
 //! `&#27;`. Without colours the structure remains readable.
 
+mod code;
+
 use std::time::{Duration, Instant};
 
 use aethon::core::visible::readable;
@@ -34,7 +36,7 @@ const ALARM: &str = "1;31";
 impl Style {
     /// Styles the text if colours are allowed.
     pub(crate) fn paint(self, code: &str, text: &str) -> String {
-        if self.colour && !text.is_empty() {
+        if self.colour && !text.is_empty() && !code.is_empty() {
             format!("\u{1b}[{code}m{text}\u{1b}[0m")
         } else {
             text.to_owned()
@@ -174,8 +176,8 @@ fn block<'a>(node: &'a AstNode<'a>, style: Style, indent: &str, out: &mut String
             wrapped(&style.paint(BOLD, &format!("{mark}{text}")), style, indent, out);
         }
         NodeValue::CodeBlock(code) => {
-            for line in code.literal.lines() {
-                out.push_str(&format!("{indent}    {}\n", style.paint(CODE, &readable(line))));
+            for line in code::lines(&code.literal, &code.info, style) {
+                out.push_str(&format!("{indent}    {line}\n"));
             }
         }
         NodeValue::List(list) => {
@@ -221,8 +223,10 @@ fn table<'a>(
     out: &mut String,
 ) {
     let bare = Style { colour: false, ..style };
-    let rows: Vec<Vec<String>> =
-        node.children().map(|row| row.children().map(|cell| inline(cell, bare)).collect()).collect();
+    let rows: Vec<Vec<String>> = node
+        .children()
+        .map(|row| row.children().map(|cell| bare_cell(cell, bare, style)).collect())
+        .collect();
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
     let width = |column: usize| {
         rows.iter().filter_map(|row| row.get(column)).map(|cell| columns_of(cell)).max().unwrap_or(0)
@@ -255,6 +259,16 @@ fn table<'a>(
             out.push_str(&format!("{indent}{}\n", style.dim(&rule.join("─┼─"))));
         }
     }
+}
+
+/// Renders a cell without colours, which its width does not count. Where colours mark code elsewhere, code has no backticks.
+fn bare_cell<'a>(cell: &'a AstNode<'a>, bare: Style, style: Style) -> String {
+    let has_marks = !style.colour;
+    let code = |child: &'a AstNode<'a>| match &child.data.borrow().value {
+        NodeValue::Code(code) if !has_marks => readable(&code.literal),
+        _ => span(child, bare),
+    };
+    cell.children().map(code).collect()
 }
 
 /// Renders a table wider than the window: each row as a paragraph, each cell under its column's name.
