@@ -165,6 +165,15 @@ pub(crate) enum Command {
         #[arg(long)]
         json: bool,
     },
+    /// Sign in a phone: show a QR code that counts once, within five minutes.
+    PairPhone {
+        /// The address of the chat page as the phone reaches it [default: that of the aethon-server].
+        #[arg(long, value_name = "URL")]
+        address: Option<String>,
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
     /// Show the audit trail: grants, refusals, removals and changes, newest first.
     Audit {
         /// The number of rows to show.

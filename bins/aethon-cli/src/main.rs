@@ -88,6 +88,9 @@ fn run(cli: Cli) -> Result<ExitCode> {
         Command::Upgrade(arguments) => commands::upgrade::run(common, &arguments),
         Command::Memory(command) => finish(commands::memory::run(common, command)),
         Command::Usage { days, json } => finish(commands::usage::run(common, days, json)),
+        Command::PairPhone { address, json } => {
+            finish(commands::pair_phone::run(common, address.as_deref(), json))
+        }
         Command::Audit { limit, json } => finish(commands::audit::run(common, limit, json)),
         Command::Chat(choice) => finish(commands::chat::chat(common, &choice)),
         Command::Ask { text, no_stdin, session, effort, model, schema, json } => {
@@ -125,6 +128,7 @@ fn local_only(command: &Command) -> Option<&'static str> {
         | Command::Memory(_)
         | Command::Usage { .. }
         | Command::Audit { .. }
+        | Command::PairPhone { .. }
         | Command::Chat(_)
         | Command::Ask { .. } => return None,
     })

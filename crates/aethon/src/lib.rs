@@ -49,6 +49,7 @@ mod other_accounts;
 mod places;
 mod preflight;
 mod prepared;
+mod push;
 mod quota;
 pub mod reach;
 mod reload;

@@ -29,8 +29,12 @@ pub(super) enum Body<'a> {
     Model { model: &'a str, reason: &'a str },
     /// More of the reply, in Markdown.
     Delta { text: &'a str },
-    /// More of the model's reasoning.
-    Reasoning { text: &'a str },
+    /// More of the model's reasoning; with `ms` when it is complete.
+    Reasoning {
+        text: &'a str,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        ms: Option<u64>,
+    },
     /// A picture that the model made.
     Image { mime: &'a str, data: &'a str },
     /// Rendered blocks, which replace those from `from` on.
@@ -71,7 +75,8 @@ impl<'a> Body<'a> {
                 return None;
             }
             TurnEvent::Model { model, reason } => Self::Model { model, reason },
-            TurnEvent::Reasoning(text) => Self::Reasoning { text },
+            TurnEvent::Reasoning(text) => Self::Reasoning { text, ms: None },
+            TurnEvent::ReasoningDone { ms } => Self::Reasoning { text: "", ms: Some(*ms) },
             TurnEvent::Image { mime, data } => Self::Image { mime, data },
             TurnEvent::Tool(tool) => Self::Tool(tool.into()),
             TurnEvent::Approval(request) => Self::Approval(request.into()),
@@ -314,10 +319,19 @@ pub(super) enum Request {
     Watch,
     /// A person has seen this conversation.
     Read(Read),
+    /// The page has come into sight, or has gone.
+    Visible(Visible),
     /// Answer a turn's message again.
     Retry(Branch),
     /// Replace the text of a turn's message.
     Edit(Branch),
+}
+
+/// Whether a page is in sight.
+#[derive(Debug, Deserialize)]
+pub(super) struct Visible {
+    /// It is.
+    pub(super) visible: bool,
 }
 
 /// A file of a message, as a client sends it.
@@ -445,10 +459,11 @@ impl Request {
             Some("resume") => serde_json::from_str(text).map(Self::Resume),
             Some("watch") => Ok(Self::Watch),
             Some("read") => serde_json::from_str(text).map(Self::Read),
+            Some("visible") => serde_json::from_str(text).map(Self::Visible),
             Some("retry") => serde_json::from_str(text).map(Self::Retry),
             Some("edit") => serde_json::from_str(text).map(Self::Edit),
             Some(_) => {
-                let known = "message, stop, approval, resume, watch, read, retry and edit";
+                let known = "message, stop, approval, resume, watch, read, visible, retry and edit";
                 return Err(Refusal::new(
                     "unknown_type",
                     format!("That type is not known. Known are {known}."),
