@@ -4,7 +4,6 @@
 //! problem. The meaning of a row belongs to `aethon_providers::catalog`; this module only moves files and counts.
 
 use std::path::Path;
-use std::time::Duration;
 
 use aethon_config::private_file;
 use aethon_core::clock::{Clock, SystemClock};
@@ -19,7 +18,6 @@ use serde::Serialize;
 
 use crate::error::{Error, Result};
 use crate::home::Home;
-use crate::prepared::Prepared;
 
 /// How many days before a vendor retires a model the owner is warned.
 const NOTICE: i64 = 60;
@@ -176,18 +174,6 @@ pub(crate) fn concerns(name: &str, facts: &ModelFacts, is_described: bool, today
         concerns.push(Concern { message, fix: fix.to_owned() });
     }
     concerns
-}
-
-/// How long a service may take to list its models.
-const LIST_WAIT: Duration = Duration::from_secs(8);
-
-/// Returns the ids of the models that the configured service lists; none if it does not answer.
-pub async fn listed(prepared: &Prepared) -> Vec<String> {
-    let Some((_, provider)) = crate::wiring::model::each_in_short(prepared, 1).into_iter().next() else {
-        return Vec::new();
-    };
-    let listed = tokio::time::timeout(LIST_WAIT, provider.list()).await;
-    listed.ok().and_then(Result::ok).unwrap_or_default().into_iter().map(|model| model.id).collect()
 }
 
 #[cfg(test)]

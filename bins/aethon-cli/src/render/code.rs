@@ -5,7 +5,7 @@
 
 use aethon::core::visible::readable;
 
-use super::{CODE, DIM, Style};
+use super::style::{CODE, DIM, Style};
 
 const WORD: &str = "35";
 const TEXT: &str = "32";
