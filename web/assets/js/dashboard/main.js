@@ -83,10 +83,12 @@ function onEvent(store, frame, host) {
 
 async function signOut() {
   try {
-    await request("/api/sign-out", { method: "POST", body: {} });
+    // First, because the end of the sign-in reloads the page, which would cut this off.
     await uninstall();
+    await request("/api/sign-out", { method: "POST", body: {} });
     location.reload();
   } catch {
+    void install();
     toast(texts.dashboard.signOutFailed);
   }
 }
