@@ -1,6 +1,7 @@
 // The list of conversations, and the search in it. The server tells of every conversation that changes; the list is
 // reloaded when a connection begins, and stays as it is if the server does not answer.
 
+import { at } from "../shared/base.js";
 import { Problem, request } from "../shared/api.js";
 import { now as serverNow } from "../shared/clock.js";
 import { button, iconButton, skeleton, themeSwitch } from "../shared/controls.js";
@@ -42,7 +43,7 @@ export class Sidebar {
   #list = make("nav", { class: "sessions", "aria-label": words.label });
   #dashboard = make(
     "a",
-    { class: "icon-button", href: "/dashboard", "aria-label": words.dashboard, title: words.dashboard },
+    { class: "icon-button", href: at("/dashboard"), "aria-label": words.dashboard, title: words.dashboard },
     icon("gauge"),
   );
   #search = make("input", {
