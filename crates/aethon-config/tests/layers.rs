@@ -197,7 +197,7 @@ fn every_default_is_the_one_of_the_contract() {
             "body_timeout_seconds": 30, "shutdown_grace": 8, "webhook_timeout_seconds": 600, "trusted_proxies": [],
             "health_from": []}),
     );
-    check("storage", json!({"synchronous": "normal", "max_mb": 16384}));
+    check("storage", json!({"url": "", "synchronous": "normal", "max_mb": 16384}));
     assert_eq!(aethon_config::dump(&config), aethon_config::dump(&Config::default()));
 }
 
