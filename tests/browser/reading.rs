@@ -151,3 +151,165 @@ fn a_panel_is_printed_without_the_rail() {
     page.browser.devtools("Emulation.setEmulatedMedia", &json!({"media": ""}));
     page.assert_clean();
 }
+
+#[test]
+fn thoughts_are_shown_while_they_last_and_fold_to_their_time() {
+    let Some(page) = Page::open(&[]) else { return };
+    let browser = &page.browser;
+    page.say("!think 150 first this then that then another thing and so on until it is clear at last\n!say So it is.");
+    page.until(
+        "thoughts are shown as they come",
+        "one('.reasoning[data-live] .reasoning-live')?.innerText.includes('then that') && !one('.turn .prose')",
+    );
+    assert_eq!(browser.text("one('.reasoning summary').innerText.trim()"), "Thinking…");
+    let turn = page.settled();
+    assert_eq!(turn.reply, "So it is.");
+    for _ in 0..2 {
+        page.until("it is folded", "one('.reasoning') && !shown(one('.reasoning-live'))");
+        let words = browser.text("one('.reasoning summary').innerText.trim()");
+        assert!(words.starts_with("Thought for ") && words.ends_with(" s"), "{words}");
+        assert!(
+            !browser.is("one('.reasoning .fold-body')?.innerText.includes('first this')"),
+            "it is folded"
+        );
+        browser.click(".reasoning summary");
+        page.until("it opens", "one('.reasoning .fold-body').innerText.includes('first this')");
+        browser.reload();
+        page.until("the reply is there", "one('.turn .prose')");
+    }
+    page.say("!think 0 hm\n!say Quick.");
+    page.settled();
+    let words = browser.text("all('.reasoning summary').at(-1).innerText.trim()");
+    assert_eq!(words, "Thought for a moment");
+    page.assert_clean();
+}
+
+/// Opens the menu of the last reply and presses an entry.
+fn choose(page: &Page, entry: &str) {
+    page.browser.run("all('.reply button[aria-label=\"More for this answer\"]').at(-1).click()", &[]);
+    page.until("the menu is open", "one('.menu [role=menuitem]')");
+    page.browser.click(&format!("//*[@role='menu']//button[normalize-space()='{entry}']"));
+}
+
+#[test]
+fn a_reply_is_copied_as_markdown_or_with_its_formatting() {
+    let Some(page) = Page::open(&[]) else { return };
+    let browser = &page.browser;
+    page.ask(&say_lines(
+        "# Head\n\n**bold** [bank](https://evil.example/a)\n\n- [x] done\n\n| a |\n|---|\n| 1 |",
+    ));
+    browser.devtools(
+        "Browser.grantPermissions",
+        &json!({"permissions": ["clipboardReadWrite", "clipboardSanitizedWrite"]}),
+    );
+    let read = "const [item] = await navigator.clipboard.read();
+        const text = async (type) => item.types.includes(type) ? (await item.getType(type)).text() : '';
+        return [await text('text/plain'), await text('text/html')]";
+    choose(&page, "Copy as Markdown");
+    page.until("it says so", "all('.toast').some((toast) => toast.innerText.includes('Copied as Markdown'))");
+    assert_eq!(browser.run(read, &[])[0].as_str().unwrap().lines().next(), Some("# Head"));
+    choose(&page, "Copy with formatting");
+    page.until(
+        "it says so",
+        "all('.toast').some((toast) => toast.innerText.includes('with its formatting'))",
+    );
+    let copied = browser.run(read, &[]);
+    let (plain, html) = (copied[0].as_str().unwrap(), copied[1].as_str().unwrap());
+    assert!(plain.starts_with("# Head\n\n**bold**"), "{plain}");
+    for part in
+        ["<h1", ">Head</h1>", "<strong", ">bold</strong>", "href=\"https://evil.example/a\"", "☑ done", "<td"]
+    {
+        assert!(html.contains(part), "{part} in {html}");
+    }
+    assert!(!html.contains("class=") && !html.contains("evil.example</span>"), "{html}");
+    // The same where the browser has no clipboard for pages, as on plain http in a local network.
+    browser.run("Object.defineProperty(navigator, 'clipboard', {value: undefined}); all('.toast').forEach((t) => t.remove());
+        addEventListener('copy', (event) => { window.copiedHtml = event.clipboardData.getData('text/html'); });", &[]);
+    choose(&page, "Copy with formatting");
+    page.until(
+        "it says so",
+        "all('.toast').some((toast) => toast.innerText.includes('with its formatting'))",
+    );
+    assert!(browser.is("window.copiedHtml.includes('bold</strong>')"));
+    page.assert_clean();
+}
+
+#[test]
+fn a_long_answer_has_an_outline_that_leads_to_its_headings() {
+    let Some(page) = Page::open(&[]) else { return };
+    let browser = &page.browser;
+    let text = "some words\n\n".repeat(30);
+    page.ask(&say_lines(&format!("## One\n\n{text}## Two\n\n### Deeper\n\n{text}## שלוש\n\n{text}")));
+    for _ in 0..2 {
+        page.until(
+            "the outline is there",
+            "one('.reading-outline summary')?.innerText.includes('4 headings')",
+        );
+        assert!(!browser.is("shown(one('.reading-outline button'))"), "it is folded");
+        browser.run("one('.reading-outline summary').focus()", &[]);
+        browser.chord(&[ENTER]);
+        page.until("it opens", "shown(one('.reading-outline button'))");
+        browser.run("all('.reading-outline button')[2].focus()", &[]);
+        browser.chord(&[ENTER]);
+        assert_eq!(page.focused(), "h5 Deeper");
+        page.until(
+            "the heading is at the top",
+            "Math.abs(document.activeElement.getBoundingClientRect().top - one('.transcript').getBoundingClientRect().top) < 60",
+        );
+        assert_eq!(
+            browser.text("all('.reading-outline li').map((item) => item.dataset.depth).join()"),
+            "0,0,1,0"
+        );
+        browser.reload();
+    }
+    page.ask(&say_lines("## One\n\n## Two"));
+    assert!(!browser.is("all('.turn').at(-1).querySelector('.reading-outline')"), "a short one has none");
+    page.assert_clean();
+}
+
+/// A voice for a browser that has none.
+const VOICE: &str = "window.spoken = []; window.VOICES = [{}];
+    const voice = {
+        getVoices: () => window.VOICES,
+        speak: (utterance) => { window.spoken.push([utterance.lang, utterance.text]); window.current = utterance; },
+        cancel: () => { window.isCancelled = true; },
+    };
+    Object.defineProperty(window, 'speechSynthesis', {value: voice});
+    window.SpeechSynthesisUtterance = class extends EventTarget { constructor(text) { super(); this.text = text; this.lang = ''; } };";
+
+#[test]
+fn a_reply_is_read_aloud_where_the_browser_has_a_voice() {
+    let Some(page) = Page::open(&[]) else { return };
+    let browser = &page.browser;
+    browser.devtools("Page.addScriptToEvaluateOnNewDocument", &json!({"source": VOICE}));
+    browser.reload();
+    page.ask(&say_lines("# Head\n\nFirst. Second.\n\n```\nno sound\n```\n\nשלום"));
+    choose(&page, "Read aloud");
+    page.until("it speaks", "spoken.length === 1");
+    let next = "current.dispatchEvent(new Event('end'))";
+    for _ in 0..6 {
+        browser.run(next, &[]);
+    }
+    let spoken = browser.text("JSON.stringify(spoken)");
+    assert_eq!(spoken, r#"[["","Head."],["","First."],["","Second."],["he","שלום."]]"#);
+    page.until("the button that stops it is gone", "!one('.is-reading')");
+    choose(&page, "Read aloud");
+    page.until("it can be stopped", "shown(one('.is-reading'))");
+    browser.click(".is-reading");
+    page.until("it stops", "isCancelled && !one('.is-reading')");
+    // Going elsewhere stops it too.
+    choose(&page, "Read aloud");
+    page.until("it speaks again", "one('.is-reading')");
+    browser.run("isCancelled = false; location.hash = '#/other'", &[]);
+    page.until("it stops", "isCancelled");
+    page.go("/#/default");
+    browser.run("VOICES = []", &[]);
+    page.until("the reply is there", "one('.turn .prose')");
+    browser.run("all('.reply button[aria-label=\"More for this answer\"]').at(-1).click()", &[]);
+    page.until("the menu is open", "one('.menu [role=menuitem]')");
+    assert!(
+        !browser.is("one('.menu').innerText.includes('Read aloud')"),
+        "without a voice it is not offered"
+    );
+    page.assert_clean();
+}

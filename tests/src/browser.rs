@@ -43,12 +43,15 @@ pub mod keys {
 }
 
 const CHROMIUM: [&str; 4] = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"];
-const ARGUMENTS: [&str; 14] = [
+const ARGUMENTS: [&str; 16] = [
     "--headless=new",
     "--no-sandbox",
     "--disable-gpu",
     "--disable-quic",
     "--disable-dev-shm-usage",
+    // A microphone that hums, and a person who allows it.
+    "--use-fake-device-for-media-stream",
+    "--use-fake-ui-for-media-stream",
     "--no-first-run",
     "--no-default-browser-check",
     "--no-proxy-server",

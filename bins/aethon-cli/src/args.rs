@@ -2,6 +2,7 @@
 
 mod backup;
 mod config;
+mod service;
 mod workflows;
 
 use std::path::PathBuf;
@@ -16,6 +17,7 @@ use crate::completion;
 
 pub(crate) use self::backup::{BackupArgs, RestoreArgs, UpgradeArgs};
 pub(crate) use self::config::{ConfigCommand, with_bare_set};
+pub(crate) use self::service::ServiceCommand;
 pub(crate) use self::workflows::{JobArgs, JobsCommand, SopCommand, TasksCommand};
 
 /// Talk to your assistant, and manage it.
@@ -59,11 +61,7 @@ fn log_format() -> impl TypedValueParser<Value = LogFormat> {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Chat in the terminal (the default).
-    Chat {
-        /// The session to continue.
-        #[arg(long, short, default_value = "default", add = completion::sessions())]
-        session: String,
-    },
+    Chat(ChatArgs),
     /// Ask one question and print the answer.
     Ask {
         /// The question, in quotes or not. Text piped to standard input is added below it.
@@ -184,11 +182,34 @@ pub(crate) enum Command {
         #[arg(long)]
         json: bool,
     },
+    /// Run aethon-server as a service of your account.
+    #[command(subcommand)]
+    Service(ServiceCommand),
     /// Print a completion script for a shell.
     Completions {
         /// The shell.
         shell: clap_complete::Shell,
     },
+}
+
+/// Flags of the chat.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct ChatArgs {
+    /// The session to continue.
+    #[arg(long, short, default_value = "default", add = completion::sessions())]
+    pub(crate) session: String,
+    /// Continue the newest conversation.
+    #[arg(long = "continue", short = 'c', conflicts_with = "session")]
+    pub(crate) continues: bool,
+    /// Edit lines with the keys of vi [default: if ~/.inputrc sets editing-mode vi].
+    #[arg(long)]
+    pub(crate) vi: bool,
+}
+
+impl Default for ChatArgs {
+    fn default() -> Self {
+        Self { session: "default".to_owned(), continues: false, vi: false }
+    }
 }
 
 #[derive(Debug, Subcommand)]

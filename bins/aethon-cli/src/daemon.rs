@@ -133,6 +133,16 @@ impl Daemon {
         self.post(path, body).await.map_err(repeatable)
     }
 
+    /// Uploads a file for a message. Uploading it twice harms nothing: what no message uses is removed.
+    pub(crate) async fn upload(&self, name: &str, mime: &'static str, bytes: Vec<u8>) -> Result<Value> {
+        let (daemon, path) = (self.clone(), format!("/api/uploads?name={}", encoded(name)));
+        let answer = tokio::task::spawn_blocking(move || {
+            let request = daemon.with_token(daemon.agent.put(format!("{}{path}", daemon.url)));
+            daemon.answer(request.header("Content-Type", mime).send(&bytes[..]))
+        });
+        Ok(serde_json::from_str(&answer.await.context("the request was cut off")??).unwrap_or(Value::Null))
+    }
+
     /// Sends a GET for a file that may not exist.
     pub(crate) async fn find_text(&self, path: String) -> Result<Option<String>> {
         match self.call_text("GET", path).await {

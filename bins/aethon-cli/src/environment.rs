@@ -14,3 +14,74 @@ pub(crate) fn no_color() -> bool {
 pub(crate) fn is_dumb() -> bool {
     std::env::var_os("TERM").is_some_and(|value| value == "dumb")
 }
+
+/// Returns the home directory of the user, for `~` in a path that they type.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a path that a person types at this terminal is about this terminal"
+)]
+pub(crate) fn user_home() -> Option<std::path::PathBuf> {
+    std::env::var_os("HOME").filter(|home| !home.is_empty()).map(Into::into)
+}
+
+/// Returns a path with `~/` as the user's home.
+pub(crate) fn expanded(path: &str) -> std::path::PathBuf {
+    let home = || path.strip_prefix('~').filter(|rest| rest.is_empty() || rest.starts_with('/'));
+    match (home(), user_home()) {
+        (Some(rest), Some(home)) => home.join(rest.trim_start_matches('/')),
+        _ => path.into(),
+    }
+}
+
+/// Returns the folder of the user's settings, if it is not the usual one.
+#[expect(clippy::disallowed_methods, reason = "where systemd looks for the units of this user")]
+pub(crate) fn user_config() -> Option<std::path::PathBuf> {
+    std::env::var_os("XDG_CONFIG_HOME").map(std::path::PathBuf::from).filter(|folder| folder.is_absolute())
+}
+
+/// Returns whether a variable of this shell has a value.
+#[expect(clippy::disallowed_methods, reason = "services do not see this shell, which is worth a warning")]
+pub(crate) fn is_set(variable: &str) -> bool {
+    std::env::var_os(variable).is_some_and(|value| !value.is_empty())
+}
+
+/// Returns the user's editor: `$VISUAL`, else `$EDITOR`.
+#[expect(clippy::disallowed_methods, reason = "the editor of this terminal; the configuration never sees it")]
+pub(crate) fn editor() -> Option<String> {
+    let set = ["VISUAL", "EDITOR"].into_iter().filter_map(|name| std::env::var(name).ok());
+    set.into_iter().find(|editor| !editor.trim().is_empty())
+}
+
+/// Returns whether the user's settings for line editors ask for the keys of vi.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the settings of this terminal's line editors, as readline reads them"
+)]
+pub(crate) fn prefers_vi() -> bool {
+    let named = std::env::var_os("INPUTRC").filter(|path| !path.is_empty()).map(std::path::PathBuf::from);
+    let file = named.or_else(|| Some(user_home()?.join(".inputrc")));
+    // The size is limited, and a pipe is not waited for.
+    let file = file.filter(|file| file.metadata().is_ok_and(|file| file.is_file() && file.len() < 1 << 20));
+    file.and_then(|file| std::fs::read_to_string(file).ok()).is_some_and(|text| sets_vi(&text))
+}
+
+fn sets_vi(inputrc: &str) -> bool {
+    let mode = inputrc.lines().rev().find_map(|line| {
+        let mut words = line.split_whitespace();
+        let is_mode = words.next() == Some("set") && words.next() == Some("editing-mode");
+        words.next().filter(|_| is_mode)
+    });
+    mode == Some("vi")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_mode_of_an_inputrc_counts() {
+        assert!(sets_vi("# mine\nset editing-mode emacs\n  set editing-mode vi\nset bell-style none\n"));
+        assert!(!sets_vi("set editing-mode vi\nset editing-mode emacs\n"));
+        assert!(!sets_vi("#set editing-mode vi\n\"\\e[A\": history-search-backward\n"));
+    }
+}

@@ -20,7 +20,7 @@ use aethon::config::Caution;
 use anyhow::Result;
 use clap::Parser;
 
-use args::{ChannelsCommand, Cli, Command, ModelCommand, SopCommand};
+use args::{ChannelsCommand, ChatArgs, Cli, Command, ModelCommand, SopCommand};
 use setup::finish;
 
 fn main() -> ExitCode {
@@ -51,13 +51,14 @@ fn main() -> ExitCode {
 }
 
 fn run(cli: Cli) -> Result<ExitCode> {
-    let command = cli.command.unwrap_or(Command::Chat { session: "default".into() });
+    let command = cli.command.unwrap_or_else(|| Command::Chat(ChatArgs::default()));
     let common = &cli.common;
     if let Some(name) = local_only(&command) {
         commands::refuse_connect(common, name)?;
     }
     match command {
         Command::Completions { shell } => commands::completions::run(shell),
+        Command::Service(command) => finish(commands::service::run(common, command)),
         Command::Init { force, provider, model, caution, ask_first } => {
             let asked = ask_first.map(|asks| if asks { Caution::Ask } else { Caution::Open });
             commands::init::run(common, force, provider, model, caution.or(asked))
@@ -90,7 +91,7 @@ fn run(cli: Cli) -> Result<ExitCode> {
         Command::Memory(command) => finish(commands::memory::run(common, command)),
         Command::Usage { days, json } => finish(commands::usage::run(common, days, json)),
         Command::Audit { limit, json } => finish(commands::audit::run(common, limit, json)),
-        Command::Chat { session } => finish(commands::chat::chat(common, &session)),
+        Command::Chat(choice) => finish(commands::chat::chat(common, &choice)),
         Command::Ask { text, no_stdin, session, effort, model, schema, json } => {
             let reads_input = !no_stdin;
             let wish = commands::chat::Wish { text, reads_input, session, effort, model, schema, json };
@@ -105,6 +106,7 @@ fn local_only(command: &Command) -> Option<&'static str> {
     Some(match command {
         Command::Completions { .. } => "completions",
         Command::Init { .. } => "init",
+        Command::Service(_) => "service",
         Command::Config(_) => "config",
         Command::Secrets(_) => "secrets",
         Command::Doctor { .. } => "doctor",
@@ -125,7 +127,7 @@ fn local_only(command: &Command) -> Option<&'static str> {
         | Command::Memory(_)
         | Command::Usage { .. }
         | Command::Audit { .. }
-        | Command::Chat { .. }
+        | Command::Chat(_)
         | Command::Ask { .. } => return None,
     })
 }

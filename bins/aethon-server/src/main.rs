@@ -3,6 +3,7 @@
 //! This file parses the arguments and installs the log; `supervise` starts the service and waits for a signal. The exit status is a
 //! contract: 0 stopped cleanly, 1 failed while running, 2 refused to start.
 
+mod notify;
 mod supervise;
 
 use std::ffi::OsString;

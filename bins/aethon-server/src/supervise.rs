@@ -5,6 +5,7 @@
 //! after its grace. Everything acknowledged is in the database; the next start resumes or closes running turns.
 
 use std::io::Write;
+use std::sync::Arc;
 use std::time::Duration;
 
 use aethon::{Prepared, Service};
@@ -13,6 +14,8 @@ use tokio::runtime::{Builder, Runtime};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::sleep;
+
+use crate::notify::{Report, Supervisor};
 
 /// How long after the grace of running turns the service may take for what comes after them: closing sockets, channels,
 /// containers and the storage.
@@ -49,6 +52,7 @@ fn watch(kind: SignalKind) -> Result<Signal> {
 }
 
 async fn supervise(runtime: &Runtime, prepared: Prepared, hangup: Signal) -> Result<()> {
+    let manager = Arc::new(Supervisor::find());
     // Watched before the start, so that no signal during it is missed.
     let mut signals = Signals::watch(hangup)?;
     for warning in prepared.warnings() {
@@ -59,12 +63,16 @@ async fn supervise(runtime: &Runtime, prepared: Prepared, hangup: Signal) -> Res
     let mut out = std::io::stdout().lock();
     writeln!(out, "{}", service.greeting()).and_then(|()| out.flush()).context("standard output")?;
     drop(out);
+    manager.tell(Report::Ready);
     let mut reload = service.reload();
+    let told = manager.clone();
     let (reloads, mut asked) = mpsc::channel(1);
     runtime.spawn(async move {
         while let Some(()) = asked.recv().await {
+            told.tell(Report::Reloading);
             // The result is in the log; a rejected configuration changes nothing.
             drop(reload.reload().await);
+            told.tell(Report::Ready);
         }
     });
     let (ask, stop) = oneshot::channel();
@@ -84,6 +92,7 @@ async fn supervise(runtime: &Runtime, prepared: Prepared, hangup: Signal) -> Res
             Wish::Reload => drop(reloads.try_send(())),
         }
     }
+    manager.tell(Report::Stopping);
     let _ = ask.send(());
     tokio::select! {
         ended = &mut running => ended.context("the service failed")?.map_err(Into::into),

@@ -83,6 +83,9 @@ pub enum Block {
         /// the dialect that understands it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         opaque: Option<Opaque>,
+        /// How long it took in milliseconds, if it was streamed.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        ms: Option<u64>,
     },
     /// A web search that the model's provider ran.
     Search(WebSearch),

@@ -51,6 +51,11 @@ pub enum TurnEvent {
     TextWithdrawn,
     /// More of the reasoning of the model.
     Reasoning(String),
+    /// The reasoning so far is complete.
+    ReasoningDone {
+        /// How long it took in milliseconds.
+        ms: u64,
+    },
     /// A picture that the model made, complete.
     Image {
         /// Its media type.

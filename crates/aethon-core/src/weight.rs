@@ -148,7 +148,7 @@ impl Weight for Block {
                 name.heap() + mime.heap() + text.heap() + untrusted.heap()
             }
             Self::Context { source, text, boundary } => source.heap() + text.heap() + boundary.heap(),
-            Self::Reasoning { text, opaque } => text.heap() + opaque.heap(),
+            Self::Reasoning { text, opaque, .. } => text.heap() + opaque.heap(),
             Self::Search(search) => search.heap(),
             Self::ToolCall(call) => call.heap(),
             Self::ToolResult(result) => result.heap(),

@@ -13,6 +13,12 @@ use crate::error::Problem;
 use crate::request::Request;
 use crate::response::{self, HandlerResult};
 
+/// The folders of what the sandboxed frame of diagrams loads.
+const FRAME: [&str; 2] = ["frame/", "vendor/mermaid/"];
+
+/// The page in that frame.
+const FRAME_PAGE: &str = "frame/diagram.html";
+
 /// How long clients may cache a response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Caching {
@@ -30,7 +36,14 @@ pub(crate) fn serve(_: (), request: &Request) -> HandlerResult {
     let found = aethon_web::find(request.params.rest());
     let found = found.ok_or_else(|| Problem::not_found("there is no such file"))?;
     let caching = if found.is_immutable { Caching::Immutable } else { Caching::Revalidate };
-    Ok(respond(found.asset, &request.head.headers, caching))
+    let mut answer = respond(found.asset, &request.head.headers, caching);
+    if FRAME.iter().any(|folder| found.asset.name.starts_with(folder)) {
+        response::open_to_frame(&mut answer);
+    }
+    if found.asset.name == FRAME_PAGE {
+        response::seal_frame(&mut answer);
+    }
+    Ok(answer)
 }
 
 /// Returns the file, or 304 if the client's copy is current.

@@ -31,6 +31,7 @@ use aethon_core::shutdown::Shutdown;
 use aethon_core::sop::{SopCatalog, SopRunner, SopRuns};
 use aethon_core::storage::StorageHealth;
 use aethon_core::telemetry::TelemetryLog;
+use aethon_core::transcribe::Transcriber;
 use aethon_core::upload::Uploads;
 use aethon_core::work::WorkBook;
 
@@ -64,6 +65,8 @@ pub struct Chat {
     pub history: Arc<dyn History>,
     /// Files that wait for their messages.
     pub uploads: Arc<dyn Uploads>,
+    /// Hears what a person dictates. `None` if no service for it is configured.
+    pub transcriber: Option<Arc<dyn Transcriber>>,
     /// The pending approvals.
     pub approvals: PendingApprovals,
     /// The models that a conversation or a message may choose.

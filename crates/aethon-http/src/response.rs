@@ -25,8 +25,13 @@ const OPENER_POLICY: HeaderName = HeaderName::from_static("cross-origin-opener-p
 const RESOURCE_POLICY: HeaderName = HeaderName::from_static("cross-origin-resource-policy");
 const POLICY: HeaderValue = HeaderValue::from_static(
     "default-src 'none'; script-src 'self'; style-src 'self'; font-src 'self'; img-src 'self' data: blob:; \
-     connect-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'self'",
+     connect-src 'self'; frame-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'self'",
 );
+const FRAME_POLICY: HeaderValue = HeaderValue::from_static(
+    "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src data:; sandbox allow-scripts; \
+     frame-ancestors 'self'; base-uri 'none'; form-action 'none'",
+);
+const CROSS_ORIGIN: HeaderValue = HeaderValue::from_static("cross-origin");
 const NO_SNIFF: HeaderValue = HeaderValue::from_static("nosniff");
 const NO_REFERRER: HeaderValue = HeaderValue::from_static("no-referrer");
 const SAME_ORIGIN: HeaderValue = HeaderValue::from_static("same-origin");
@@ -74,14 +79,24 @@ pub(crate) fn no_content() -> Response {
     with_body(StatusCode::NO_CONTENT, Vec::new())
 }
 
+/// Lets the sandboxed frame of diagrams load a file: the frame has no origin, so its files are foreign to it.
+pub(crate) fn open_to_frame(answer: &mut Response) {
+    answer.headers_mut().insert(RESOURCE_POLICY, CROSS_ORIGIN);
+}
+
+/// Seals the page in that frame: it may load and run nothing but its own files, wherever it is opened.
+pub(crate) fn seal_frame(answer: &mut Response) {
+    answer.headers_mut().insert(CONTENT_SECURITY_POLICY, FRAME_POLICY);
+}
+
 /// Adds the headers that every response carries. Unless a handler allowed caching, it is forbidden.
 pub(crate) fn finish<B>(answer: &mut http::Response<B>, id: HeaderValue) {
     let headers = answer.headers_mut();
-    headers.insert(CONTENT_SECURITY_POLICY, POLICY);
+    headers.entry(CONTENT_SECURITY_POLICY).or_insert(POLICY);
     headers.insert(X_CONTENT_TYPE_OPTIONS, NO_SNIFF);
     headers.insert(REFERRER_POLICY, NO_REFERRER);
     headers.insert(OPENER_POLICY, SAME_ORIGIN);
-    headers.insert(RESOURCE_POLICY, SAME_ORIGIN);
+    headers.entry(RESOURCE_POLICY).or_insert(SAME_ORIGIN);
     headers.insert(X_REQUEST_ID, id);
     headers.entry(CACHE_CONTROL).or_insert(NO_STORE);
 }

@@ -35,6 +35,7 @@ mod sign_out;
 mod sops;
 mod status;
 mod telemetry;
+mod transcribe;
 mod uploads;
 mod usage;
 mod work;
@@ -288,6 +289,8 @@ pub(crate) static ROUTES: &[Route] = &[
         r#"["Sessions", "Messages in all conversations that contain all the words, newest first.", {"200": "FoundMessages"}, {"q": "string", "limit": "1-100", "cursor": "string", "session": "string"}]"#),
     api(Method::PUT, "/api/uploads", Takes::File, async_handler!(uploads::keep),
         r#"["Sessions", "Keeps a file for a message, which names it as `attachments: [{upload: id}]`. Gone after a day.", {"200": {"Upload": {"id": "string", "name": "string", "mime": "string", "size": "integer"}}, "413": "Problem", "415": "Problem"}, {"name": "string"}]"#),
+    api(Method::POST, "/api/transcribe", Takes::File, async_handler!(transcribe::transcribe),
+        r#"["Sessions", "The words of a recording of speech, by the configured service. Nothing is kept.", {"200": {"Heard": {"text": "string"}}, "409": "Problem", "415": "Problem", "429": "Problem", "502": "Problem", "504": "Problem"}, {"name": "string"}]"#),
     api(Method::GET, "/api/models", Takes::Nothing, async_handler!(models::list),
         r#"["Sessions", "The models that a conversation or a message may choose.", {"200": "ModelList"}, {"q": "string", "limit": "1-2000"}]"#),
     api(Method::POST, "/api/models/offered", Json, async_handler!(models::offered),

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use comrak::nodes::{Node, NodeValue};
 use comrak::{Arena, Options, try_parse_document};
 
-use crate::marks;
+use crate::{marks, math};
 
 /// Returns the dialect.
 pub fn dialect() -> Options<'static> {
@@ -27,10 +27,29 @@ pub fn dialect() -> Options<'static> {
 pub fn parse<'a>(arena: &'a Arena<'a>, source: &str, is_late: &dyn Fn() -> bool) -> Option<Node<'a>> {
     let marked = marks::marked(source);
     let document = try_parse_document(arena, &marked, &dialect(), is_late).ok()?;
+    Some(unmarked(document, marked))
+}
+
+/// As [`parse`], with formulas: `$..$`, `$$..$$`, `\(..\)` and `\[..\]`. Those who cannot show them leave the source as it is.
+pub fn parse_with_math<'a>(
+    arena: &'a Arena<'a>,
+    source: &str,
+    is_late: &dyn Fn() -> bool,
+) -> Option<Node<'a>> {
+    let mut options = dialect();
+    options.extension.math_dollars = true;
+    options.extension.math_latex = true;
+    let marked = marks::marked(source);
+    let document = try_parse_document(arena, &marked, &options, is_late).ok()?;
+    math::settle(arena, document, &marked, &dialect());
+    Some(unmarked(document, marked))
+}
+
+fn unmarked<'a>(document: Node<'a>, marked: Cow<'_, str>) -> Node<'a> {
     if let Cow::Owned(_) = marked {
         document.descendants().for_each(unmark);
     }
-    Some(document)
+    document
 }
 
 /// Takes the marks out of a node.
@@ -42,6 +61,7 @@ fn unmark(node: Node<'_>) {
             }
         }
         NodeValue::Code(code) => clean(&mut code.literal),
+        NodeValue::Math(math) => clean(&mut math.literal),
         NodeValue::CodeBlock(block) => {
             clean(&mut block.info);
             clean(&mut block.literal);

@@ -7,9 +7,12 @@
 mod address;
 mod document;
 mod marks;
+mod math;
 mod scripts;
 
-pub use document::{dialect, parse};
+pub use document::{dialect, parse, parse_with_math};
 
+#[cfg(test)]
+mod math_tests;
 #[cfg(test)]
 mod tests;

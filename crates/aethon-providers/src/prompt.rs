@@ -367,7 +367,7 @@ mod tests {
 
     #[test]
     fn neighbours_of_one_role_are_one_turn() {
-        let thought = Block::Reasoning { text: "hm".into(), opaque: None };
+        let thought = Block::Reasoning { text: "hm".into(), opaque: None, ms: None };
         let request = request(vec![
             message(Role::User, vec![Block::text("a")]),
             message(Role::Assistant, vec![thought, Block::notice("error", "it broke")]),

@@ -91,7 +91,8 @@ pub(crate) fn two_steps(thoughts: [Option<Opaque>; 2]) -> ModelRequest {
     let mut messages = vec![message(Role::User, vec![Block::text("Compare them.")])];
     for (step, opaque) in (1..).zip(thoughts) {
         let id = format!("call_{step}");
-        let thought = opaque.map(|opaque| Block::Reasoning { text: "Hm.".into(), opaque: Some(opaque) });
+        let thought =
+            opaque.map(|opaque| Block::Reasoning { text: "Hm.".into(), opaque: Some(opaque), ms: None });
         let said = thought.into_iter().chain([call(&id, "file_read", json!({"path": "a.txt"}))]).collect();
         messages.push(message(Role::Assistant, said));
         messages.push(message(Role::Tool, vec![result(&id, "file_read", "alpha")]));

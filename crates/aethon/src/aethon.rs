@@ -20,6 +20,7 @@ use aethon_core::ledger::Ledger;
 use aethon_core::memory::Memory;
 use aethon_core::message::{Inbound, Reply};
 use aethon_core::model::ModelProvider;
+use aethon_core::model_choice::{ModelChoices as _, OfferedModel};
 use aethon_core::recording::Recordings;
 use aethon_core::schedule::{JobRefusal, RunRecord, Schedule};
 use aethon_core::session::{SessionQuery, Transcripts};
@@ -333,6 +334,11 @@ impl Aethon {
         }
     }
 
+    /// Returns the models that a conversation or a message may choose.
+    pub async fn offered_models(&self) -> Vec<OfferedModel> {
+        self.shared.choices.offered().await
+    }
+
     /// Returns the usage of the last days in the form of `GET /api/usage`.
     pub async fn usage_document(&self, days: u32) -> Result<Value> {
         let budget = wiring::prices::limits(&self.config.budget);
@@ -352,6 +358,7 @@ impl Aethon {
     /// The conversations as the HTTP application serves them, with live updates through this hub.
     pub(crate) fn chat(&self, hub: Arc<Hub>) -> Chat {
         Chat {
+            transcriber: self.models.transcriber.clone(),
             assistant: self.assistant(),
             transcripts: self.transcripts(),
             history: self.storage.history.clone(),

@@ -69,7 +69,7 @@ pub use aethon_core as core;
 pub use aethon_core::log::LogFormat;
 pub use aethon_core::{async_trait, jiff};
 pub use aethon_http::json;
-pub use aethon_http::ws::frames_of;
+pub use aethon_http::ws::{attachment, frames_of};
 pub use aethon_markdown as markdown;
 pub use aethon_workflows::sop::{check_file as check_sop, files_of as sop_files};
 

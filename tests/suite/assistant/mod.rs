@@ -14,6 +14,7 @@ mod memory;
 mod recordings;
 mod shell;
 mod tools;
+mod transcribe;
 mod web_tools;
 mod workflows;
 mod workspace;

@@ -1,8 +1,11 @@
 //! The terminal.
 
+mod chat_commands;
 mod commands;
 mod completion;
 mod interactive;
 mod restart;
 mod screen;
+mod service;
 mod setup;
+mod typing;

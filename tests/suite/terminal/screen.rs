@@ -92,19 +92,24 @@ fn ctrl_c_and_resize_leave_no_fragments() {
     terminal.wait_for_screen("a reply", |screen| newest(screen) >= 20);
     terminal.resize(40, 30);
     terminal.wait_for_screen("more of it", |screen| newest(screen) >= 60);
-    // A key that is pressed meanwhile shows at the next prompt, and not in the reply.
+    // A key that is pressed meanwhile shows below the reply and at the next prompt, and not in the reply.
     terminal.press("x");
+    terminal.wait_for_screen("the key", |screen| screen.lines().last() == Some("> x"));
     terminal.resize(70, 24);
     terminal.wait_for_screen("still more", |screen| newest(screen) >= 90);
     terminal.interrupt();
-    let screen = terminal.wait_for_screen("the prompt", |screen| screen.lines().last() == Some("> x"));
+    let screen = terminal.wait_for_screen("the prompt", |screen| {
+        screen.contains("· stopped") && screen.lines().last() == Some("> x")
+    });
     let reply = screen.split("!stream 1000 20\n").nth(1).unwrap_or(&screen);
     let words: Vec<&str> = reply.split("· stopped").next().unwrap().split_whitespace().collect();
     let first: usize = words[0].trim_start_matches("token").parse().unwrap_or_else(|_| panic!("{screen}"));
     let expected: Vec<String> = (first..first + words.len()).map(|number| format!("token{number}")).collect();
     assert_eq!(words, expected, "each once and in order:\n{screen}");
     assert!(words.len() > 80 && screen.contains("· stopped"), "{screen}");
-    // The second one leaves.
+    // The next one clears the line, and the one after it leaves.
+    terminal.press("\u{3}");
+    terminal.wait_for_prompt();
     terminal.press("\u{3}");
     assert_eq!(terminal.end().code(), Some(0));
 }

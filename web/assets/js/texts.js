@@ -19,6 +19,7 @@ export const texts = {
     close: "Close conversations",
     pinned: "Pinned",
     today: "Today",
+    yesterday: "Yesterday",
     week: "Last 7 days",
     earlier: "Earlier",
     untitled: "New conversation",
@@ -150,7 +151,6 @@ export const texts = {
     start: "This is where the conversation starts.",
     toEnd: "New text below",
     down: "Go to the end",
-    reasoning: "Reasoning",
     searched: "Web search by the provider",
     folded: (/** @type {number} */ n) =>
       `${plural(n, "older message was", "older messages were")} summarised for the model. Nothing was deleted.`,

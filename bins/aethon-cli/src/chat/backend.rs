@@ -5,7 +5,9 @@ use aethon::core::approval::Answer;
 use aethon::core::model::Effort;
 use anyhow::Result;
 use async_trait::async_trait;
+use serde_json::Value;
 
+use super::attach::NamedFile;
 use super::event::BackendEvent;
 
 /// Facts about the assistant that a user can look up.
@@ -16,6 +18,25 @@ pub(crate) trait Overview: Send {
 
     /// Describes the assistant's reach: one sentence for each thing that it can read or run.
     async fn reach(&mut self) -> Result<Vec<String>>;
+
+    /// Returns a document of the interface; null if there is none.
+    async fn look_up(&mut self, what: LookUp) -> Result<Value>;
+}
+
+/// What can be looked up, in the form of the interface.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum LookUp {
+    /// The newest messages of this conversation.
+    Conversation,
+    /// All of this conversation, as a text in Markdown or JSON.
+    Export {
+        /// Whether as JSON.
+        as_json: bool,
+    },
+    /// The newest messages that contain these words, in all conversations.
+    Messages(String),
+    /// What the models used today.
+    Usage,
 }
 
 /// A connection to the assistant.
@@ -52,6 +73,19 @@ pub(crate) struct OutgoingMessage {
     pub(crate) model: Option<String>,
     /// The JSON Schema that the answer has to fit.
     pub(crate) schema: Option<AnswerSchema>,
+    /// The files that go with it.
+    pub(crate) files: Vec<NamedFile>,
+    /// The earlier message that it is about.
+    pub(crate) earlier: Option<Earlier>,
+}
+
+/// An earlier message, by its turn.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Earlier {
+    /// It is answered again, and the text of this message does not count.
+    Retried(String),
+    /// This message replaces it.
+    Replaced(String),
 }
 
 impl OutgoingMessage {
@@ -68,6 +102,8 @@ pub(crate) enum Listing {
     Sessions,
     /// The SOPs.
     Sops,
+    /// The models that may be chosen.
+    Models,
 }
 
 /// A request of the user about a turn.

@@ -1,22 +1,100 @@
 //! Parses a line of the chat: a command, a message, or a typing mistake.
 
-/// The text of `/help`.
-pub(super) const HELP: &str = "\
-/new [NAME]      start a new conversation, or continue the one with that name
-/sessions        list your conversations
-/sops            list the SOPs; /NAME TEXT runs one
-/mcp [SERVER [PROMPT NAME=VALUE ...]]
-                 list the prompts of MCP servers, or follow one
-/model [NAME]    show the models, or choose the one that answers here
-/effort [LEVEL]  set how much the model thinks here: none, low, medium, high or default
-/status          what the assistant may read and run right now
-/stop            stop the reply that is running
-/help            show this help
-/quit            leave (or Ctrl-D)
-//TEXT           send a message that begins with a slash: /TEXT
+/// A command of the chat.
+pub(super) struct Command {
+    /// Its name, with the slash.
+    pub(super) name: &'static str,
+    /// What follows it, as the help shows it.
+    usage: &'static str,
+    /// What it does.
+    pub(super) about: &'static str,
+    /// What Tab completes after it.
+    pub(super) takes: Takes,
+}
 
-Enter sends. Alt-Enter, or \\ at the end of a line, starts a new line.
-A paste stays one message. Ctrl-C stops a reply, and leaves when pressed again.
+/// What follows a command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Takes {
+    /// Nothing.
+    Nothing,
+    /// Any text.
+    Text,
+    /// One of these words.
+    Words(&'static [&'static str]),
+    /// The name of a conversation.
+    Session,
+    /// The name of a model.
+    Model,
+}
+
+const fn command(name: &'static str, usage: &'static str, about: &'static str, takes: Takes) -> Command {
+    Command { name, usage, about, takes }
+}
+
+const EFFORTS: Takes = Takes::Words(&["none", "low", "medium", "high", "default"]);
+
+/// The commands, in the order of the help.
+pub(super) const COMMANDS: [Command; 18] = [
+    command("/new", "[NAME]", "start a new conversation, or continue the one with that name", Takes::Session),
+    command(
+        "/resume",
+        "[NAME]",
+        "continue a conversation; without a name, choose one of the newest",
+        Takes::Session,
+    ),
+    command("/sessions", "", "list your conversations", Takes::Nothing),
+    command("/search", "WORDS", "find messages in all conversations", Takes::Text),
+    command("/retry", "", "have your last message answered again", Takes::Nothing),
+    command("/undo", "", "take your last message back: what you send then replaces it", Takes::Nothing),
+    command("/edit", "[TEXT]", "write the message in your editor ($VISUAL or $EDITOR)", Takes::Text),
+    command("/copy", "", "copy the last answer to the clipboard of this terminal", Takes::Nothing),
+    command("/export", "[FILE]", "write this conversation to a file, as Markdown or as .json", Takes::Text),
+    command("/model", "[NAME]", "show the models, or choose the one that answers here", Takes::Model),
+    command(
+        "/effort",
+        "[LEVEL]",
+        "set how much the model thinks here: none, low, medium, high or default",
+        EFFORTS,
+    ),
+    command("/usage", "", "what the models used and cost today", Takes::Nothing),
+    command("/sops", "", "list the SOPs; /NAME TEXT runs one", Takes::Nothing),
+    command(
+        "/mcp",
+        "[SERVER [PROMPT NAME=VALUE ...]]",
+        "list the prompts of MCP servers, or follow one",
+        Takes::Text,
+    ),
+    command("/status", "", "what the assistant may read and run right now", Takes::Nothing),
+    command("/stop", "", "stop the reply that is running", Takes::Nothing),
+    command("/help", "", "show this help", Takes::Nothing),
+    command("/quit", "", "leave (or Ctrl-D)", Takes::Nothing),
+];
+
+/// The column at which the help explains.
+const COLUMN: usize = 17;
+
+/// Returns the text of `/help`.
+pub(super) fn help() -> String {
+    let mut text = String::new();
+    let rows = COMMANDS.iter().map(|command| (format!("{} {}", command.name, command.usage), command.about));
+    for (left, about) in rows.chain([("//TEXT".to_owned(), "send a message that begins with a slash: /TEXT")])
+    {
+        let left = left.trim_end();
+        let gap = if left.len() < COLUMN {
+            " ".repeat(COLUMN - left.len())
+        } else {
+            format!("\n{}", " ".repeat(COLUMN))
+        };
+        text.push_str(&format!("{left}{gap}{about}\n"));
+    }
+    text + KEYS
+}
+
+const KEYS: &str = "
+Enter sends. Alt-Enter, or \\ at the end of a line, starts a new line. Ctrl-O opens your editor.
+Tab completes commands, their values, and files after @: @notes.md sends the file along.
+What you type during a reply is sent after it. A paste stays one message.
+Ctrl-C stops a reply, and leaves when pressed again.
 
 ";
 
@@ -35,6 +113,22 @@ pub(super) enum Line<'a> {
     New(&'a str),
     /// Set the effort; empty to show it.
     Effort(&'a str),
+    /// Continue a conversation; empty to choose one.
+    Resume(&'a str),
+    /// Find messages.
+    Search(&'a str),
+    /// Have the last message answered again.
+    Retry,
+    /// Take the last message back.
+    Undo,
+    /// Write a message in the editor.
+    Edit(&'a str),
+    /// Copy the last answer.
+    Copy,
+    /// Write the conversation to a file; empty for a name of its own.
+    Export(&'a str),
+    /// Show what the models used.
+    Usage,
     /// List the conversations.
     Sessions,
     /// List the SOPs.
@@ -63,6 +157,14 @@ impl<'a> Line<'a> {
             "/stop" => Self::Stop,
             "/new" => Self::New(rest),
             "/effort" => Self::Effort(rest),
+            "/resume" => Self::Resume(rest),
+            "/search" => Self::Search(rest),
+            "/retry" => Self::Retry,
+            "/undo" => Self::Undo,
+            "/edit" => Self::Edit(rest),
+            "/copy" => Self::Copy,
+            "/export" => Self::Export(rest),
+            "/usage" => Self::Usage,
             "/sessions" => Self::Sessions,
             "/sops" => Self::Sops,
             "/status" => Self::Status,
@@ -86,6 +188,9 @@ mod tests {
         check(" /new  kitchen \n", Line::New("kitchen"));
         check("/new", Line::New(""));
         check("/effort high", Line::Effort("high"));
+        check("/resume garden", Line::Resume("garden"));
+        check("/search red roses", Line::Search("red roses"));
+        check("/edit a\nb", Line::Edit("a\nb"));
         check("/model fast", Line::Message("/model fast"));
         check("/mcp far review", Line::Message("/mcp far review"));
         check("/etc/hosts is what?", Line::Unknown("/etc/hosts"));
@@ -93,5 +198,14 @@ mod tests {
         check("/", Line::Unknown("/"));
         check("//etc/hosts\nis what?", Line::Message("/etc/hosts\nis what?"));
         check("//", Line::Message("/"));
+    }
+
+    #[test]
+    fn every_command_of_the_help_is_understood() {
+        for command in &COMMANDS {
+            assert!(!matches!(Line::parse(command.name), Line::Unknown(_)), "{}", command.name);
+            assert!(help().contains(&format!("\n{}", command.name)) || help().starts_with(command.name));
+        }
+        assert!(help().lines().all(|line| line.len() <= 100), "{}", help());
     }
 }

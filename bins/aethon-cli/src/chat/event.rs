@@ -41,6 +41,10 @@ pub(crate) enum ChatEvent {
     Refused(String),
     /// The turn starts over: the answer shown so far is void.
     Again,
+    /// The model thinks.
+    Thinking,
+    /// The tokens and the cost of the turn so far.
+    Usage(Tokens),
     /// More of the reply.
     Text(String),
     /// A tool call has a new state.
@@ -86,6 +90,17 @@ pub(crate) enum ChatEvent {
     Lost(String),
 }
 
+/// What a turn has used.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub(crate) struct Tokens {
+    /// The tokens of the requests.
+    pub(crate) input: u64,
+    /// The tokens of the answers.
+    pub(crate) output: u64,
+    /// The cost in US dollars; 0 if it is free or unknown.
+    pub(crate) cost_usd: f64,
+}
+
 /// A message of another client in the session, and its answer.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct OthersTurn {
@@ -114,6 +129,12 @@ impl ChatEvent {
         let text = |key: &str| frame[key].as_str().unwrap_or_default().to_owned();
         Some(match frame["type"].as_str()? {
             "delta" => Self::Text(text("text")),
+            "reasoning" => Self::Thinking,
+            "usage" => Self::Usage(Tokens {
+                input: frame["input_tokens"].as_u64().unwrap_or_default(),
+                output: frame["output_tokens"].as_u64().unwrap_or_default(),
+                cost_usd: frame["cost_usd"].as_f64().unwrap_or_default(),
+            }),
             "tool" => Self::Tool {
                 name: text("name"),
                 state: text("state"),
@@ -174,7 +195,7 @@ mod tests {
         let notice = |text: &str| ChatEvent::Notice(text.into());
         check(TurnEvent::Started, &[]);
         check(TurnEvent::Text("hi".into()), &[ChatEvent::Text("hi".into())]);
-        check(TurnEvent::Reasoning("hm".into()), &[]);
+        check(TurnEvent::Reasoning("hm".into()), &[ChatEvent::Thinking]);
         check(TurnEvent::Notice { code: "waiting".into(), message: "Wait.".into() }, &[notice("Wait.")]);
         check(TurnEvent::Model { model: "m".into(), reason: "busy".into() }, &[notice("m answers: busy")]);
         let folded = "1 older message was summarised for the model; the conversation keeps them";

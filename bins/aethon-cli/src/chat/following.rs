@@ -39,6 +39,9 @@ impl Following {
 
     pub(super) async fn stop(&mut self, backend: &mut dyn Backend, why: Interrupt) -> Result<()> {
         self.stopping = Some((why, Instant::now()));
+        if let Some(footer) = self.screen.footer() {
+            footer.stop();
+        }
         backend.tell(Request::Stop(self.turn.clone())).await
     }
 
@@ -58,7 +61,10 @@ impl Following {
     pub(super) fn show(&mut self, received: BackendEvent) -> Result<bool> {
         match received.event {
             ChatEvent::Lost(why) => anyhow::bail!("{why}"),
-            ChatEvent::Accepted { .. } if self.turn.is_none() => self.turn = Some(received.turn),
+            ChatEvent::Accepted { .. } if self.turn.is_none() => {
+                self.note(&received.event);
+                self.turn = Some(received.turn);
+            }
             ChatEvent::Refused(why) if self.turn.is_none() => {
                 self.screen.show(ChatEvent::Error(why));
                 self.screen.end();
@@ -67,10 +73,18 @@ impl Following {
             event @ (ChatEvent::OthersTurn(_) | ChatEvent::Connection(_)) => drop(self.screen.show(event)),
             // An event of the session, or of our own turn; events of earlier turns that were not waited for are dropped.
             event if received.turn.is_empty() || self.turn.as_deref() == Some(received.turn.as_str()) => {
+                self.note(&event);
                 return Ok(self.screen.show(event).is_some());
             }
             _ => {}
         }
         Ok(false)
+    }
+
+    /// Shows below the reply what an event says of the turn.
+    pub(super) fn note(&mut self, event: &ChatEvent) {
+        if let Some(footer) = self.screen.footer() {
+            footer.note(event);
+        }
     }
 }

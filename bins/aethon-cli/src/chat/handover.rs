@@ -5,8 +5,9 @@
 
 use anyhow::Result;
 use async_trait::async_trait;
+use serde_json::Value;
 
-use super::backend::{Backend, Listing, OutgoingMessage, Overview, Request};
+use super::backend::{Backend, Listing, LookUp, OutgoingMessage, Overview, Request};
 use super::event::{BackendEvent, ChatEvent};
 use super::local::Local;
 use super::remote::{Audience, Remote};
@@ -51,6 +52,10 @@ impl Overview for Handover {
 
     async fn reach(&mut self) -> Result<Vec<String>> {
         self.way.reach().await
+    }
+
+    async fn look_up(&mut self, what: LookUp) -> Result<Value> {
+        self.way.look_up(what).await
     }
 }
 

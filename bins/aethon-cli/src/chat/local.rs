@@ -10,15 +10,21 @@ use aethon::core::ids::{SessionId, TurnId};
 use aethon::core::message::Inbound;
 use aethon::core::session::SessionQuery;
 use aethon::core::surface::{Surface, TurnEvent};
+use aethon::json::Format;
 use anyhow::Result;
 use async_trait::async_trait;
+use serde_json::Value;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
-use super::backend::{Backend, Listing, OutgoingMessage, Overview, Request};
+use super::attach::NamedFile;
+use super::backend::{Backend, Earlier, Listing, LookUp, OutgoingMessage, Overview, Request};
 use super::event::{BackendEvent, ChatEvent};
 
 /// How long a turn may take to store its text when the user leaves.
 const GRACE: Duration = Duration::from_secs(2);
+
+/// How many messages are looked up.
+const MESSAGES: usize = 20;
 
 /// A chat with an assistant in this process.
 pub(super) struct Local {
@@ -48,6 +54,10 @@ impl Overview for Local {
             let sops = self.aethon.sops().sops().await?;
             return Ok(sops.iter().map(|sop| (sop.name.to_string(), sop.title.clone())).collect());
         }
+        if what == Listing::Models {
+            let models = self.aethon.offered_models().await;
+            return Ok(models.into_iter().map(|model| (model.id, model.name)).collect());
+        }
         let query = SessionQuery::newest(20);
         let page = self.aethon.transcripts().sessions(query).await?;
         Ok(page.sessions.into_iter().map(|session| (session.session_id.to_string(), session.title)).collect())
@@ -55,6 +65,21 @@ impl Overview for Local {
 
     async fn reach(&mut self) -> Result<Vec<String>> {
         Ok(self.aethon.reach().to_vec())
+    }
+
+    async fn look_up(&mut self, what: LookUp) -> Result<Value> {
+        let aethon = &self.aethon;
+        Ok(match what {
+            LookUp::Conversation => {
+                aethon.session_document(&self.session, MESSAGES).await?.unwrap_or_default()
+            }
+            LookUp::Export { as_json } => {
+                let format = if as_json { Format::Json } else { Format::Markdown };
+                aethon.export(&self.session, format).await?.map(Value::from).unwrap_or_default()
+            }
+            LookUp::Messages(words) => aethon.found_document(&words, None, MESSAGES).await?,
+            LookUp::Usage => aethon.usage_document(1).await?,
+        })
     }
 }
 
@@ -73,11 +98,16 @@ impl Backend for Local {
     }
 
     async fn say(&mut self, message: &OutgoingMessage) -> Result<Option<String>> {
-        let OutgoingMessage { text, effort, model, schema } = message.clone();
-        let mut inbound = Inbound::say(self.session.clone(), text)
-            .with_effort(effort)
-            .with_model(model)
-            .with_schema(schema);
+        let OutgoingMessage { text, effort, model, schema, files, earlier } = message.clone();
+        let attachments = files.iter().map(NamedFile::attachment).collect::<Result<Vec<_>>>()?;
+        let session = self.session.clone();
+        let inbound = match earlier {
+            Some(Earlier::Retried(turn)) => Inbound::retry(session, TurnId::existing(&turn)),
+            Some(Earlier::Replaced(turn)) => Inbound::edit(session, TurnId::existing(&turn), text),
+            None => Inbound::say(session, text),
+        };
+        let inbound = if attachments.is_empty() { inbound } else { inbound.with_attachments(attachments) };
+        let mut inbound = inbound.with_effort(effort).with_model(model).with_schema(schema);
         inbound.sender = "terminal".into();
         let submitted = self.aethon.assistant().submit(inbound, self.surface.clone()).await?;
         Ok(Some(submitted.turn.to_string()))

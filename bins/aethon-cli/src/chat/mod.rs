@@ -3,22 +3,31 @@
 //! [`backend::Backend`] is the way: to the running daemon over its chat socket ([`remote`], which survives restarts with
 //! [`socket`], [`unsent`], [`reconnect`], [`transcript`] and [`shown_turns`]), or to an assistant in this very process
 //! ([`local`]); [`connect`] chooses, and [`handover`] goes over to a daemon that comes later. Both tell what happens as an
-//! [`event`]. [`screen`] shows a turn. [`repl`] is the chat: [`prompt`] reads, [`command`] understands
-//! a line, [`turn`] follows one turn, [`keys`] keeps the keyboard quiet meanwhile. [`ask`] is one turn and nothing else.
+//! [`event`]. [`screen`] shows a turn. [`repl`] is the chat: [`prompt`] reads (with [`complete`], [`paste`] and [`editor`]),
+//! [`command`] understands a line, [`actions`] and [`attach`] do what it wants, [`turn`] follows one turn, [`keys`] keeps the
+//! keyboard quiet meanwhile, [`typed`] collects what is typed, and [`footer`] shows it below the reply, with the [`progress`] of
+//! the turn. [`ask`] is one turn and nothing else.
 
+mod actions;
 mod approval;
 pub(crate) mod ask;
+mod attach;
 pub(crate) mod backend;
 mod command;
+mod complete;
 mod connect;
+mod editor;
 mod event;
 mod following;
+mod footer;
 mod handover;
 mod input;
 mod interrupts;
 mod keys;
 mod local;
 mod output;
+mod paste;
+mod progress;
 mod prompt;
 mod question;
 mod reconnect;
@@ -29,9 +38,12 @@ mod shown_turns;
 mod socket;
 mod transcript;
 mod turn;
+mod typed;
 mod unsent;
+mod words;
 
 pub(crate) use backend::OutgoingMessage;
 pub(crate) use connect::open;
+pub(crate) use prompt::Habits;
 pub(crate) use remote::Audience;
 pub(crate) use screen::style;

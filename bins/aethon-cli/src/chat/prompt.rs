@@ -12,14 +12,21 @@ use std::sync::mpsc::SyncSender;
 use anyhow::{Context, Result};
 use crossterm::event::Event;
 use reedline::{
-    EditCommand, EditMode, Emacs, ExternalPrinter, FileBackedHistory, KeyCode, KeyModifiers, PromptEditMode,
-    PromptHistorySearch, Reedline, ReedlineEvent, ReedlineRawEvent, Signal, ValidationResult, Validator,
-    default_emacs_keybindings,
+    ColumnarMenu, EditCommand, EditMode, Emacs, ExternalPrinter, FileBackedHistory, HistoryItem, KeyCode,
+    KeyModifiers, Keybindings, MenuBuilder as _, PromptEditMode, PromptHistorySearch, PromptViMode, Reedline,
+    ReedlineEvent, ReedlineMenu, ReedlineRawEvent, Signal, ValidationResult, Validator, Vi,
+    default_emacs_keybindings, default_vi_insert_keybindings, default_vi_normal_keybindings,
+    default_vi_visual_keybindings,
 };
+use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio::task::JoinHandle;
 
+use super::complete::{ChatCompleter, ListRequest};
+use super::editor;
 use super::output::put;
+use super::paste::{Pastes, WholeHistory};
 use super::screen::style;
+use super::words::{is_incomplete, pasted};
 
 /// The number of lines kept in the history.
 const HISTORY: usize = 2000;
@@ -27,6 +34,9 @@ const HISTORY: usize = 2000;
 /// How many texts can wait to be printed above the line. The editor takes them ten times a second; any excess is dropped,
 /// because the transcript has it.
 const PRINTED: usize = 256;
+
+/// The name of the menu of completions.
+const MENU: &str = "completion";
 
 /// The line editor.
 pub(super) struct Editor {
@@ -36,40 +46,72 @@ pub(super) struct Editor {
     /// The last texts given to the editor, some of which it may not have printed yet.
     given: VecDeque<String>,
     leave: Arc<AtomicBool>,
+    pastes: Pastes,
+    requests: UnboundedReceiver<ListRequest>,
 }
 
 /// A line being read.
 pub(super) type Reading = JoinHandle<(Reedline, std::io::Result<Signal>)>;
 
+/// How the line is edited.
+#[derive(Debug)]
+pub(crate) struct Habits {
+    /// The file of the history; the drafts of the external editor lie beside it.
+    pub(crate) history: PathBuf,
+    /// Whether the keys are those of vi.
+    pub(crate) is_vi: bool,
+}
+
 impl Editor {
-    pub(super) fn new(history: PathBuf) -> Self {
-        let mut keys = default_emacs_keybindings();
-        keys.add_binding(
-            KeyModifiers::ALT,
-            KeyCode::Enter,
-            ReedlineEvent::Edit(vec![EditCommand::InsertNewline]),
-        );
+    pub(super) fn new(habits: &Habits) -> Self {
+        let pastes = Pastes::default();
         let printer = ExternalPrinter::new(PRINTED);
         let above = printer.sender();
         let leave = Arc::new(AtomicBool::new(false));
+        let (sender, requests) = unbounded_channel();
+        let menu = ColumnarMenu::default().with_name(MENU).with_marker("> ");
         let line = Reedline::create()
-            .with_edit_mode(Box::new(Plain(Emacs::new(keys))))
+            .with_edit_mode(edit_mode(habits.is_vi, &pastes))
             .with_validator(Box::new(Continued))
             .with_ansi_colors(style().colour)
             .use_bracketed_paste(true)
+            .with_completer(Box::new(ChatCompleter::new(sender)))
+            .with_quick_completions(true)
+            .with_partial_completions(true)
+            .with_menu(ReedlineMenu::EngineCompleter(Box::new(menu)))
             .with_external_printer(printer)
             .with_break_signal(leave.clone());
-        let line = match FileBackedHistory::with_file(HISTORY, history) {
-            Ok(history) => line.with_history(Box::new(history)),
+        let line = match editor::command() {
+            Some(editor) => line.with_buffer_editor(editor, habits.history.with_file_name("message.md")),
+            None => line,
+        };
+        let line = match FileBackedHistory::with_file(HISTORY, habits.history.clone()) {
+            Ok(file) => line.with_history(Box::new(WholeHistory { file, pastes: pastes.clone() })),
             // An unreadable history is inconvenient, but no reason not to chat.
             Err(_) => line,
         };
-        Self { line: Some(line), above, given: VecDeque::new(), leave }
+        Self { line: Some(line), above, given: VecDeque::new(), leave, pastes, requests }
     }
 
-    /// Starts reading a line. `None` if one is already being read.
-    pub(super) fn read(&mut self, session: &str) -> Option<Reading> {
+    /// Waits for the line editor to ask for a list, which Tab completes from.
+    pub(super) async fn request(&mut self) -> Option<ListRequest> {
+        self.requests.recv().await
+    }
+
+    /// Adds a text to the history.
+    pub(super) fn remember(&mut self, text: &str) {
+        if let Some(line) = &mut self.line {
+            // An unwritable history is inconvenient, but no reason not to chat.
+            let _ = line.history_mut().save(HistoryItem::from_command_line(text));
+        }
+    }
+
+    /// Starts reading a line that begins with this text. `None` if one is already being read.
+    pub(super) fn read(&mut self, session: &str, begun: String) -> Option<Reading> {
         let mut line = self.line.take()?;
+        if !begun.is_empty() {
+            line.run_edit_commands(&[EditCommand::InsertString(begun)]);
+        }
         let prompt = Prompt(session.to_owned());
         Some(tokio::task::spawn_blocking(move || {
             let read = line.read_line(&prompt);
@@ -87,7 +129,10 @@ impl Editor {
         self.print_the_rest();
         self.above = printer.sender();
         self.line = Some(line.with_external_printer(printer));
-        signal.context("the terminal cannot be read")
+        Ok(match signal.context("the terminal cannot be read")? {
+            Signal::Success(text) => Signal::Success(self.pastes.unfold(&text)),
+            signal => signal,
+        })
     }
 
     /// Prints a text above the line being read.
@@ -117,52 +162,68 @@ impl Editor {
     }
 }
 
-/// Emacs key bindings; characters that would control the terminal are replaced in pasted text.
-struct Plain(Emacs);
+/// Returns the key bindings: those of Emacs or vi, and our own.
+fn edit_mode(is_vi: bool, pastes: &Pastes) -> Box<dyn EditMode> {
+    let pastes = pastes.clone();
+    if is_vi {
+        let (mut insert, normal) = (default_vi_insert_keybindings(), default_vi_normal_keybindings());
+        bind(&mut insert);
+        return Box::new(Plain { keys: Vi::new(insert, normal, default_vi_visual_keybindings()), pastes });
+    }
+    let mut keys = default_emacs_keybindings();
+    bind(&mut keys);
+    Box::new(Plain { keys: Emacs::new(keys), pastes })
+}
 
-impl EditMode for Plain {
+fn bind(keys: &mut Keybindings) {
+    let newline = ReedlineEvent::Edit(vec![EditCommand::InsertNewline]);
+    keys.add_binding(KeyModifiers::ALT, KeyCode::Enter, newline);
+    let complete = ReedlineEvent::UntilFound(vec![ReedlineEvent::Menu(MENU.into()), ReedlineEvent::MenuNext]);
+    keys.add_binding(KeyModifiers::NONE, KeyCode::Tab, complete);
+    keys.add_binding(KeyModifiers::SHIFT, KeyCode::BackTab, ReedlineEvent::MenuPrevious);
+    keys.add_binding(KeyModifiers::CONTROL, KeyCode::Char('o'), ReedlineEvent::OpenEditor);
+}
+
+/// Characters that would control the terminal are replaced in pasted text, and long pastes are folded.
+struct Plain<M> {
+    keys: M,
+    pastes: Pastes,
+}
+
+impl<M: EditMode> EditMode for Plain<M> {
     fn parse_event(&mut self, event: ReedlineRawEvent) -> ReedlineEvent {
         match Event::from(event) {
             Event::Paste(text) => {
-                let text = text.replace("\r\n", "\n").replace('\r', "\n");
-                let text: String = text.chars().map(shown).collect();
-                ReedlineEvent::Edit(vec![EditCommand::InsertString(text)])
+                ReedlineEvent::Edit(vec![EditCommand::InsertString(self.pastes.fold(pasted(&text)))])
             }
             event => match ReedlineRawEvent::try_from(event) {
-                Ok(event) => self.0.parse_event(event),
+                Ok(event) => self.keys.parse_event(event),
                 Err(()) => ReedlineEvent::None,
             },
         }
     }
 
     fn edit_mode(&self) -> PromptEditMode {
-        self.0.edit_mode()
+        self.keys.edit_mode()
     }
 }
 
-/// Returns the visible symbol of a control character, such as ␛, so that the user sees exactly the text that is sent.
-fn shown(c: char) -> char {
-    match u32::from(c) {
-        _ if c == '\n' || c == '\t' => c,
-        code @ 0..=0x1f => char::from_u32(0x2400 + code).unwrap_or('\u{fffd}'),
-        0x7f => '\u{2421}',
-        0x80..=0x9f => '\u{fffd}',
-        _ => c,
-    }
-}
-
-/// Continues the message after a trailing backslash or within an open code fence.
+/// Continues an incomplete message.
 struct Continued;
 
 impl Validator for Continued {
     fn validate(&self, text: &str) -> ValidationResult {
-        let open_fence = text.lines().filter(|line| line.trim_start().starts_with("```")).count() % 2 == 1;
-        if open_fence || text.ends_with('\\') {
-            ValidationResult::Incomplete
-        } else {
-            ValidationResult::Complete
-        }
+        if is_incomplete(text) { ValidationResult::Incomplete } else { ValidationResult::Complete }
     }
+}
+
+/// Returns the prompt in this conversation.
+pub(super) fn prompt(session: &str) -> String {
+    format!("{}> ", name_of(session))
+}
+
+fn name_of(session: &str) -> String {
+    if session == "default" { String::new() } else { session.chars().take(12).collect() }
 }
 
 /// The prompt, which names the conversation unless it is the default one.
@@ -170,13 +231,13 @@ struct Prompt(String);
 
 impl reedline::Prompt for Prompt {
     fn render_prompt_left(&self) -> std::borrow::Cow<'_, str> {
-        if self.0 == "default" { "".into() } else { self.0.chars().take(12).collect::<String>().into() }
+        name_of(&self.0).into()
     }
     fn render_prompt_right(&self) -> std::borrow::Cow<'_, str> {
         "".into()
     }
-    fn render_prompt_indicator(&self, _mode: PromptEditMode) -> std::borrow::Cow<'_, str> {
-        "> ".into()
+    fn render_prompt_indicator(&self, mode: PromptEditMode) -> std::borrow::Cow<'_, str> {
+        if matches!(mode, PromptEditMode::Vi(PromptViMode::Normal)) { ": ".into() } else { "> ".into() }
     }
     fn render_prompt_multiline_indicator(&self) -> std::borrow::Cow<'_, str> {
         ". ".into()

@@ -15,14 +15,15 @@ use async_trait::async_trait;
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep_until, timeout};
 
-use super::backend::{Backend, Listing, OutgoingMessage, Overview, Request};
+use super::attach::NamedFile;
+use super::backend::{Backend, Earlier, Listing, LookUp, OutgoingMessage, Overview, Request};
 use super::event::{BackendEvent, ChatEvent, OthersTurn, Outcome};
 use super::reconnect::Reconnect;
 use super::shown_turns::ShownTurns;
 use super::socket::{Broken, Socket};
 use super::transcript::{Transcript, Turn, Wanted};
 use super::unsent::{AckOutcome, Unsent};
-use crate::daemon::{Daemon, Finder};
+use crate::daemon::{Daemon, Finder, encoded};
 
 /// How long connecting and catching up may take.
 const ATTACHING: Duration = Duration::from_secs(30);
@@ -393,6 +394,17 @@ impl Remote {
         }
     }
 
+    /// Uploads files, which may be larger than a frame. Returns the attachments of their message.
+    async fn uploaded(&self, files: &[NamedFile]) -> Result<Value> {
+        let mut attachments = Vec::new();
+        for file in files {
+            let upload = self.daemon.upload(&file.name, file.mime, file.bytes.clone()).await;
+            let upload = upload.with_context(|| format!("{} was not sent", file.name))?;
+            attachments.push(json!({"upload": upload["id"]}));
+        }
+        Ok(attachments.into())
+    }
+
     fn lose(&mut self, broken: Broken) {
         self.socket = None;
         let event = match broken {
@@ -432,18 +444,39 @@ impl Overview for Remote {
         let (path, list, name) = match what {
             Listing::Sessions => ("/api/sessions?limit=20", "sessions", "session_id"),
             Listing::Sops => ("/api/sops", "sops", "name"),
+            Listing::Models => ("/api/models", "models", "id"),
         };
         let answer = self.daemon.get(path.into()).await?;
         let items =
             answer[list].as_array().with_context(|| format!("aethon-server sent no list of {list}"))?;
         let text = |item: &Value, key: &str| item[key].as_str().unwrap_or_default().to_owned();
-        Ok(items.iter().map(|item| (text(item, name), text(item, "title"))).collect())
+        let title = if what == Listing::Models { "name" } else { "title" };
+        Ok(items.iter().map(|item| (text(item, name), text(item, title))).collect())
     }
 
     async fn reach(&mut self) -> Result<Vec<String>> {
         let answer = self.daemon.get("/api/status".into()).await?;
         let reach = answer["reach"].as_array().context("aethon-server did not say what it can reach")?;
         Ok(reach.iter().filter_map(Value::as_str).map(str::to_owned).collect())
+    }
+
+    async fn look_up(&mut self, what: LookUp) -> Result<Value> {
+        let session = format!("/api/sessions/{}", encoded(&format!("webchat:{}", self.session)));
+        Ok(match what {
+            LookUp::Conversation => {
+                let path = format!("{session}?limit={ONE_TURN}");
+                self.daemon.find_json(path).await?.unwrap_or_default()
+            }
+            LookUp::Export { as_json } => {
+                let word = if as_json { "json" } else { "markdown" };
+                let path = format!("{session}/export?format={word}");
+                self.daemon.find_text(path).await?.map(Value::from).unwrap_or_default()
+            }
+            LookUp::Messages(words) => {
+                self.daemon.get(format!("/api/search?limit={ONE_TURN}&q={}", encoded(&words))).await?
+            }
+            LookUp::Usage => self.daemon.get("/api/usage?days=1".into()).await?,
+        })
     }
 }
 
@@ -473,9 +506,20 @@ impl Backend for Remote {
     }
 
     async fn say(&mut self, message: &OutgoingMessage) -> Result<Option<String>> {
-        let OutgoingMessage { text, effort, model, schema } = message;
+        let OutgoingMessage { text, effort, model, schema, files, earlier } = message;
         let id = unique();
-        let mut frame = json!({"type": "message", "id": id, "session": self.session, "text": text});
+        let mut frame = json!({"type": "message", "id": id, "session": self.session});
+        match earlier {
+            Some(Earlier::Retried(turn)) => (frame["type"], frame["turn"]) = ("retry".into(), json!(turn)),
+            Some(Earlier::Replaced(turn)) => (frame["type"], frame["turn"]) = ("edit".into(), json!(turn)),
+            None => {}
+        }
+        if !matches!(earlier, Some(Earlier::Retried(_))) {
+            frame["text"] = text.as_str().into();
+        }
+        if !files.is_empty() {
+            frame["attachments"] = self.uploaded(files).await?;
+        }
         if let Some(effort) = effort {
             frame["effort"] = effort.as_str().into();
         }

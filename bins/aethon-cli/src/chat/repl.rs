@@ -1,38 +1,63 @@
 //! The chat loop: a prompt, a turn, and again.
 //!
 //! Between turns the line editor owns the terminal, and messages of others in the session are printed above the line. During
-//! a turn the reply owns it. Ctrl-C stops the turn, or clears the line; a second one right after it leaves.
+//! a turn the reply owns it, and what is typed waits: finished messages are sent after it, in order. Ctrl-C stops the turn, or
+//! clears the line; a second one right after it leaves. What was not sent by then is printed and kept in the history.
 
 use std::collections::HashMap;
 use std::io::IsTerminal;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use aethon::core::model::Effort;
 use aethon::core::visible::{exact, readable};
 use anyhow::Result;
 use reedline::Signal;
 
-use super::backend::{Backend, Listing, OutgoingMessage, Request};
-use super::command::{HELP, Line};
+use super::actions::{
+    conversations, copy, existing_exchange, export, last_exchange, recap, search, show_choices, usage,
+};
+use super::attach;
+use super::backend::{Backend, Earlier, Listing, OutgoingMessage, Request};
+use super::command::{Line, help};
+use super::complete::ListRequest;
+use super::editor;
 use super::event::{BackendEvent, ChatEvent};
 use super::following::End;
 use super::input;
 use super::interrupts::{Interrupt, Interrupts};
 use super::output::put;
-use super::prompt::Editor;
+use super::prompt::{Editor, Habits, prompt};
 use super::screen::{elsewhere, style};
-use super::turn::follow;
+use super::turn::{Keyboard, follow};
+use super::typed::Typed;
+use super::words::grouped;
+
+/// How the chat begins.
+#[derive(Debug)]
+pub(crate) struct Start {
+    /// The conversation.
+    pub(crate) session: String,
+    /// Whether to continue the newest conversation instead.
+    pub(crate) continues: bool,
+    /// How lines are edited.
+    pub(crate) habits: Habits,
+}
 
 /// Chats until the user leaves.
-pub(crate) async fn run(mut backend: Box<dyn Backend>, session: &str, history: PathBuf) -> Result<()> {
+pub(crate) async fn run(mut backend: Box<dyn Backend>, start: Start) -> Result<()> {
+    let Start { session, continues, habits } = start;
     let mut chat = Chat {
-        session: session.to_owned(),
+        session,
         efforts: HashMap::new(),
         interrupts: Interrupts::watch()?,
         was_interrupted: false,
+        typed: std::io::stdin().is_terminal().then(Typed::default),
+        choices: Vec::new(),
+        replaced: None,
+        drafts: habits.history.parent().map(Path::to_owned).unwrap_or_default(),
     };
     let outcome = if std::io::stdin().is_terminal() {
-        chat.at_terminal(backend.as_mut(), history).await
+        chat.at_terminal(backend.as_mut(), &habits, continues).await
     } else {
         chat.piped(backend.as_mut()).await
     };
@@ -47,16 +72,60 @@ struct Chat {
     interrupts: Interrupts,
     /// Whether the user's last action was Ctrl-C.
     was_interrupted: bool,
+    /// What was typed ahead; `None` without a terminal.
+    typed: Option<Typed>,
+    /// The conversations of which the user may choose one by its number.
+    choices: Vec<String>,
+    /// The turn whose message the next one replaces.
+    replaced: Option<String>,
+    /// The folder for drafts of the user's editor.
+    drafts: PathBuf,
 }
 
 impl Chat {
-    async fn at_terminal(&mut self, backend: &mut dyn Backend, history: PathBuf) -> Result<()> {
+    async fn at_terminal(
+        &mut self,
+        backend: &mut dyn Backend,
+        habits: &Habits,
+        continues: bool,
+    ) -> Result<()> {
         let about = format!("{}  ·  /help", readable(&backend.describe()));
         put(&format!("{}\n{}\n\n", style().bold("aethon"), style().dim(&about)));
-        let mut editor = Editor::new(history);
+        if continues {
+            match conversations(backend).await?.into_iter().next() {
+                Some((newest, _)) => self.enter(backend, &newest).await?,
+                None => put(&style().dim("there is no conversation to continue yet; this is a new one\n")),
+            }
+        }
+        let mut editor = Editor::new(habits);
+        let outcome = self.until_left(backend, &mut editor).await;
+        let rest = self.typed.as_mut().map(Typed::take_all).unwrap_or_default();
+        if !rest.trim().is_empty() {
+            editor.remember(&rest);
+            put(&format!(
+                "{}\n{}\n",
+                style().dim("not sent, and kept in the history of the line:"),
+                readable(&rest)
+            ));
+        }
+        outcome
+    }
+
+    async fn until_left(&mut self, backend: &mut dyn Backend, editor: &mut Editor) -> Result<()> {
         loop {
-            match self.line(backend, &mut editor).await? {
-                Signal::Success(text) if text.trim().is_empty() => self.was_interrupted = false,
+            if let Some(text) = self.typed.as_mut().and_then(Typed::next) {
+                put(&echo(&prompt(self.place()), &text));
+                editor.remember(&text);
+                if !self.take(backend, &text).await? {
+                    return Ok(());
+                }
+                continue;
+            }
+            match self.line(backend, editor).await? {
+                Signal::Success(text) if text.trim().is_empty() => {
+                    self.was_interrupted = false;
+                    self.choices.clear();
+                }
                 Signal::Success(text) => {
                     self.was_interrupted = false;
                     if !self.take(backend, &text).await? {
@@ -65,6 +134,10 @@ impl Chat {
                 }
                 Signal::CtrlC if !self.was_interrupted => {
                     self.was_interrupted = true;
+                    self.choices.clear();
+                    if self.replaced.take().is_some() {
+                        put(&style().dim("the message stays as it is\n"));
+                    }
                     put(&style().dim("(again to leave, or Ctrl-D, or /quit)\n"));
                 }
                 _ => return Ok(()),
@@ -74,7 +147,10 @@ impl Chat {
 
     /// Reads a line and meanwhile shows events of the session.
     async fn line(&mut self, backend: &mut dyn Backend, editor: &mut Editor) -> Result<Signal> {
-        let Some(mut reading) = editor.read(&self.session) else { anyhow::bail!("a line is read already") };
+        let begun = self.typed.as_mut().map(Typed::take_line).unwrap_or_default();
+        let Some(mut reading) = editor.read(self.place(), begun) else {
+            anyhow::bail!("a line is read already")
+        };
         let mut lost = None;
         loop {
             tokio::select! {
@@ -92,6 +168,10 @@ impl Chat {
                     }
                     _ => above(received).into_iter().for_each(|text| editor.print(text)),
                 },
+                request = editor.request() => if let Some(ListRequest { what, answer }) = request {
+                    // A list that cannot be read completes nothing; a line editor that waits no more wants nothing.
+                    let _ = answer.send(backend.list(what).await.unwrap_or_default());
+                },
                 interrupt = self.interrupts.next() => if interrupt == Interrupt::End {
                     editor.stop_reading();
                 }
@@ -99,17 +179,46 @@ impl Chat {
         }
     }
 
-    /// Handles one line. Returns `false` to leave.
+    /// Returns the word before the prompt.
+    fn place(&self) -> &str {
+        if self.choices.is_empty() { &self.session } else { "number" }
+    }
+
+    /// Handles one line. Returns `false` to leave. What cannot be done is only said, except without a terminal, where a script
+    /// must learn of it.
     async fn take(&mut self, backend: &mut dyn Backend, text: &str) -> Result<bool> {
+        if !self.choices.is_empty() && !text.trim_start().starts_with('/') {
+            self.choose(backend, text).await?;
+            return Ok(true);
+        }
+        self.choices.clear();
+        match self.act(backend, text).await {
+            Err(error) if self.typed.is_some() => {
+                put(&format!("{}\n\n", style().alarm(&readable(&format!("{error:#}")))));
+                Ok(true)
+            }
+            done => done,
+        }
+    }
+
+    async fn act(&mut self, backend: &mut dyn Backend, text: &str) -> Result<bool> {
         match Line::parse(text) {
-            Line::Help => put(HELP),
+            Line::Help => put(&help()),
             Line::Quit => return Ok(false),
             Line::Stop => backend.tell(Request::Stop(None)).await?,
             Line::New(name) => {
-                self.session = if name.is_empty() { aethon::core::ids::unique() } else { name.to_owned() };
-                backend.enter(&self.session).await?;
-                put(&style().dim(&format!("conversation {}\n", exact(&self.session))));
+                let name = if name.is_empty() { aethon::core::ids::unique() } else { name.to_owned() };
+                self.go_to(backend, &name).await?;
             }
+            Line::Resume("") => self.offer_choices(backend).await?,
+            Line::Resume(name) => self.enter(backend, name.trim_start_matches("webchat:")).await?,
+            Line::Search(words) => search(backend, words).await?,
+            Line::Retry => return self.retry(backend).await,
+            Line::Undo => self.undo(backend).await?,
+            Line::Edit(text) => self.prefill(&editor::edited(text, &self.drafts)?),
+            Line::Copy => copy(backend).await?,
+            Line::Export(file) => export(backend, &self.session, file).await?,
+            Line::Usage => usage(backend).await?,
             Line::Effort(word) => put(&style().dim(&format!("{}\n", self.set_effort(word)))),
             Line::Sessions => show(backend, Listing::Sessions).await?,
             Line::Sops => show(backend, Listing::Sops).await?,
@@ -122,11 +231,75 @@ impl Chat {
             Line::Unknown(word) if calls_sop(backend, word).await? => return self.say(backend, text).await,
             Line::Unknown(word) => {
                 let words = format!("there is no command {}; nothing was sent", exact(word));
-                put(&format!("{}\n\n{HELP}", style().bold(&words)));
+                put(&format!("{}\n\n{}", style().bold(&words), help()));
             }
             Line::Message(text) => return self.say(backend, text).await,
         }
         Ok(true)
+    }
+
+    /// Goes to a conversation, which may be new.
+    async fn go_to(&mut self, backend: &mut dyn Backend, name: &str) -> Result<()> {
+        backend.enter(name).await?;
+        name.clone_into(&mut self.session);
+        self.replaced = None;
+        put(&style().dim(&format!("conversation {}\n", exact(&self.session))));
+        Ok(())
+    }
+
+    /// Goes to a conversation and shows where it stands.
+    async fn enter(&mut self, backend: &mut dyn Backend, name: &str) -> Result<()> {
+        self.go_to(backend, name).await?;
+        if let Some(last) = last_exchange(backend).await? {
+            recap(&last);
+        }
+        Ok(())
+    }
+
+    /// Lets the user choose a conversation by its number.
+    async fn offer_choices(&mut self, backend: &mut dyn Backend) -> Result<()> {
+        let conversations = conversations(backend).await?;
+        if conversations.is_empty() {
+            anyhow::bail!("there is no conversation yet");
+        }
+        show_choices(&conversations);
+        self.choices = conversations.into_iter().map(|(name, _)| name).collect();
+        Ok(())
+    }
+
+    /// Goes to the conversation of a number. Any other line is no message, and goes back to be edited.
+    async fn choose(&mut self, backend: &mut dyn Backend, line: &str) -> Result<()> {
+        let choices = std::mem::take(&mut self.choices);
+        let number = line.trim().parse::<usize>().ok().and_then(|number| number.checked_sub(1));
+        if let Some(name) = number.and_then(|number| choices.get(number)) {
+            return self.enter(backend, name).await;
+        }
+        put(&format!("that is no number from 1 to {}; nothing was sent\n\n", choices.len()));
+        self.prefill(line);
+        Ok(())
+    }
+
+    /// Puts a text into the next line, where it can be edited.
+    fn prefill(&mut self, text: &str) {
+        if let Some(typed) = &mut self.typed {
+            typed.prefill(text);
+        }
+    }
+
+    /// Has the last message answered again. Returns `false` to leave.
+    async fn retry(&mut self, backend: &mut dyn Backend) -> Result<bool> {
+        let last = existing_exchange(backend).await?;
+        let earlier = Some(Earlier::Retried(last.outcome.turn));
+        self.run_turn(backend, OutgoingMessage { earlier, ..OutgoingMessage::default() }).await
+    }
+
+    /// Takes the last message back into the line.
+    async fn undo(&mut self, backend: &mut dyn Backend) -> Result<()> {
+        let last = existing_exchange(backend).await?;
+        self.replaced = Some(last.outcome.turn);
+        put(&style().dim("what you send now replaces this message and its answer; Ctrl-C leaves them\n"));
+        self.prefill(&last.said);
+        Ok(())
     }
 
     /// Sets the effort of this conversation, or shows it if `word` is empty.
@@ -141,12 +314,45 @@ impl Chat {
         format!("effort {effort}")
     }
 
-    /// Runs one turn. Returns `false` to leave.
+    /// Sends a message, with the files that it names. Returns `false` to leave.
     async fn say(&mut self, backend: &mut dyn Backend, text: &str) -> Result<bool> {
+        let files = match attach::named_in(text) {
+            Ok(files) => files,
+            Err(error) => {
+                self.prefill(text);
+                return Err(error.context("nothing was sent"));
+            }
+        };
+        for file in &files {
+            put(&style().dim(&format!(
+                "· with {}, {} bytes\n",
+                exact(&file.name),
+                grouped(file.bytes.len() as u64)
+            )));
+        }
+        let earlier = self.replaced.take().map(Earlier::Replaced);
+        self.run_turn(backend, OutgoingMessage { files, earlier, ..OutgoingMessage::of(text) }).await
+    }
+
+    /// Runs one turn. Returns `false` to leave.
+    async fn run_turn(&mut self, backend: &mut dyn Backend, message: OutgoingMessage) -> Result<bool> {
         let effort = self.efforts.get(&self.session).copied();
-        let turn = backend.say(&OutgoingMessage { effort, ..OutgoingMessage::of(text) }).await?;
-        let end = follow(backend, &mut self.interrupts, turn).await?;
+        let turn = match backend.say(&OutgoingMessage { effort, ..message.clone() }).await {
+            Ok(turn) => turn,
+            Err(error) => {
+                self.prefill(&message.text);
+                return Err(error);
+            }
+        };
+        let prompt = prompt(self.place());
+        let keyboard = self.typed.as_mut().map(|typed| Keyboard { typed, prompt: &prompt });
+        let end = follow(backend, &mut self.interrupts, turn, keyboard).await?;
         self.was_interrupted = end == End::Stopped;
+        if let Some(typed) = self.typed.as_mut().filter(|_| end == End::Stopped) {
+            typed.gather();
+            // Ctrl-C then clears the line, and does not leave with it.
+            self.was_interrupted = typed.line().is_empty();
+        }
         Ok(end != End::Leave)
     }
 
@@ -172,6 +378,12 @@ impl Chat {
             }
         }
     }
+}
+
+/// Formats a message as the line editor would leave it.
+fn echo(prompt: &str, text: &str) -> String {
+    let marks = std::iter::once(prompt).chain(std::iter::repeat(". "));
+    marks.zip(readable(text).split('\n')).map(|(mark, line)| format!("{mark}{line}\n")).collect()
 }
 
 /// Prints a list.

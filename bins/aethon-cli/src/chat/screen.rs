@@ -10,9 +10,12 @@ use aethon::core::visible::{exact, readable};
 use serde_json::Value;
 
 use super::approval::ApprovalRequest;
-use super::event::{ChatEvent, OthersTurn, Outcome};
+use super::event::{ChatEvent, OthersTurn, Outcome, Tokens};
+use super::footer::Footer;
 use super::output::put;
-use crate::render::{Stream, Style, columns_of, markdown, rows_of};
+use super::progress::duration;
+use super::words::{dollars, grouped, shortened};
+use crate::render::{Stream, Style, markdown, rows_of};
 
 /// The maximum width of a reply; longer lines are hard to read.
 const MAX_WIDTH: usize = 100;
@@ -51,9 +54,16 @@ pub(super) struct Screen {
     is_live: bool,
     stream: Stream,
     said: bool,
+    /// The unfinished block, or the output of a running tool.
+    body: Vec<String>,
+    /// Whether more has arrived than `body` has.
+    is_outdated: bool,
+    /// The lines below it.
+    footer: Option<Footer>,
     /// The drawn lines to be erased when more arrives.
     draft: Vec<String>,
     drawn: Option<Instant>,
+    tokens: Tokens,
 }
 
 /// Returns the style of standard output, at the window's current width.
@@ -75,20 +85,59 @@ fn window() -> (usize, usize) {
 
 impl Screen {
     pub(super) fn new(style: Style) -> Self {
-        let stream = Stream::new(style);
-        Self { style, is_live: is_live(), stream, said: false, draft: Vec::new(), drawn: None }
+        Self {
+            style,
+            is_live: is_live(),
+            stream: Stream::new(style),
+            said: false,
+            body: Vec::new(),
+            is_outdated: false,
+            footer: None,
+            draft: Vec::new(),
+            drawn: None,
+            tokens: Tokens::default(),
+        }
+    }
+
+    /// Shows these lines below the reply until the turn is over, and its cost then.
+    pub(super) fn with_footer(self, footer: Footer) -> Self {
+        Self { footer: Some(footer), ..self }
+    }
+
+    /// Returns the lines below the reply.
+    pub(super) fn footer(&mut self) -> Option<&mut Footer> {
+        self.footer.as_mut()
+    }
+
+    /// Draws what has changed with time or by typing.
+    pub(super) fn tick(&mut self) {
+        if self.is_outdated {
+            self.render_body();
+        }
+        self.draw();
     }
 
     /// Shows an event. Returns the outcome when the turn ends.
     pub(super) fn show(&mut self, event: ChatEvent) -> Option<Outcome> {
+        let outcome = self.take(event);
+        if outcome.is_none() && self.draft.is_empty() {
+            self.draw();
+        }
+        outcome
+    }
+
+    fn take(&mut self, event: ChatEvent) -> Option<Outcome> {
         match event {
             ChatEvent::Text(text) => {
                 let settled = self.stream.push(&text);
                 self.paragraph(&settled);
+                self.is_outdated = true;
                 if self.drawn.is_none_or(|drawn| drawn.elapsed() >= FRAME) {
+                    self.render_body();
                     self.draw();
                 }
             }
+            ChatEvent::Usage(tokens) => self.tokens = tokens,
             ChatEvent::Tool { name, state, input, output } => {
                 self.tool(&name, &state, input.as_ref(), output.as_deref())
             }
@@ -115,6 +164,7 @@ impl Screen {
             | ChatEvent::Approval(_)
             | ChatEvent::ApprovalDone { .. }
             | ChatEvent::EditRefused { .. }
+            | ChatEvent::Thinking
             | ChatEvent::Lost(_) => {}
         }
         None
@@ -150,6 +200,8 @@ impl Screen {
     pub(super) fn resize(&mut self) {
         self.style.width = style().width;
         self.stream.set_width(self.style.width);
+        self.take_back();
+        self.render_body();
         self.draw();
     }
 
@@ -171,6 +223,9 @@ impl Screen {
             }
             _ => {}
         }
+        if let Some(line) = self.footer.as_ref().and_then(|footer| cost(self.tokens, footer.elapsed())) {
+            put(&format!("{}\n", self.style.dim(&line)));
+        }
         put("\n");
         outcome
     }
@@ -178,6 +233,8 @@ impl Screen {
     /// Discards the answer shown so far.
     fn begin_again(&mut self) {
         self.take_back();
+        self.body.clear();
+        self.is_outdated = false;
         if self.said {
             put(&format!("{}\n", self.style.dim("· the answer begins again")));
         }
@@ -211,8 +268,8 @@ impl Screen {
         let newest = lines.iter().skip(lines.len().saturating_sub(room));
         let width = self.style.width.min(columns).saturating_sub(5).max(1);
         let shown = |line: &&str| self.style.dim(&format!("  ┆ {}", shortened(&exact(line), width)));
-        self.draft = newest.map(shown).collect();
-        put(&self.draft.iter().map(|line| format!("{line}\n")).collect::<String>());
+        self.body = newest.map(shown).collect();
+        self.draw();
     }
 
     fn aside(&mut self, text: &str) {
@@ -220,8 +277,9 @@ impl Screen {
         put(&format!("{}\n", self.style.dim(&format!("· {}", readable(text)))));
     }
 
-    /// Draws the unfinished block on a terminal: as much of its end as the window holds.
-    fn draw(&mut self) {
+    /// Renders the unfinished block: as much of its end as the window holds.
+    fn render_body(&mut self) {
+        self.is_outdated = false;
         if !self.is_live {
             return;
         }
@@ -238,12 +296,32 @@ impl Screen {
             shown.push(String::new());
         }
         shown.reverse();
-        self.take_back();
-        let body: String = shown.iter().map(|line| format!("{line}\n")).collect();
-        if !body.is_empty() {
-            put(&body);
+        self.body = shown;
+    }
+
+    /// Draws the unfinished block and the lines below it on a terminal.
+    fn draw(&mut self) {
+        if !self.is_live {
+            return;
         }
-        self.draft = shown;
+        let (columns, rows) = window();
+        let width = self.style.width.min(columns);
+        let below = self.footer.as_ref().map(|footer| footer.lines(self.style, width)).unwrap_or_default();
+        let room = rows.saturating_sub(3).max(1).saturating_sub(below.len());
+        let mut height: usize = self.body.iter().map(|line| rows_of(line, columns)).sum();
+        let cut = self.body.iter().take_while(|line| {
+            let is_above = height > room;
+            height = height.saturating_sub(rows_of(line, columns));
+            is_above
+        });
+        let cut = cut.count();
+        let lines: Vec<String> = self.body.iter().skip(cut).chain(&below).cloned().collect();
+        if lines == self.draft {
+            return;
+        }
+        self.take_back();
+        put(&lines.iter().map(|line| format!("{line}\n")).collect::<String>());
+        self.draft = lines;
         self.drawn = Some(Instant::now());
     }
 
@@ -262,12 +340,15 @@ impl Screen {
     fn settle(&mut self) {
         let rest = self.stream.finish();
         self.take_back();
+        self.body.clear();
+        self.is_outdated = false;
         self.paragraph(&rest);
     }
 
     fn paragraph(&mut self, text: &str) {
         if !text.is_empty() {
             self.take_back();
+            self.body.clear();
             if self.said {
                 put("\n");
             }
@@ -275,6 +356,17 @@ impl Screen {
             put(text);
         }
     }
+}
+
+/// Formats what a turn has used; `None` if the provider did not say.
+fn cost(tokens: Tokens, elapsed: Duration) -> Option<String> {
+    if tokens.input == 0 && tokens.output == 0 {
+        return None;
+    }
+    let money =
+        if tokens.cost_usd > 0.0 { format!(" · {}", dollars(tokens.cost_usd)) } else { String::new() };
+    let (input, output) = (grouped(tokens.input), grouped(tokens.output));
+    Some(format!("· {input} tokens in, {output} out{money} · {}", duration(elapsed)))
 }
 
 /// Formats another client's message and its answer, dimmed and marked at the margin.
@@ -306,20 +398,6 @@ fn telling(input: &Value) -> String {
     }
 }
 
-/// Shortens a text to one line of at most this many columns.
-fn shortened(text: &str, columns: usize) -> String {
-    let line = text.replace('\n', " ");
-    if columns_of(&line) <= columns {
-        return line;
-    }
-    let mut used = 1;
-    let fits = |c: &char| {
-        used += columns_of(c.encode_utf8(&mut [0; 4]));
-        used <= columns
-    };
-    line.chars().take_while(fits).chain(['…']).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -334,5 +412,14 @@ mod tests {
         check(json!({"path": "", "zone": "Europe/Berlin"}), "Europe/Berlin");
         check(json!({"limit": 3}), "{\"limit\":3}");
         check(json!({}), "");
+    }
+
+    #[test]
+    fn the_cost_of_a_turn_fits_on_a_line() {
+        let line = |input, output, cost_usd| cost(Tokens { input, output, cost_usd }, Duration::from_secs(4));
+        assert_eq!(line(0, 0, 0.0), None);
+        assert_eq!(line(12, 3, 0.0).as_deref(), Some("· 12 tokens in, 3 out · 4 s"));
+        let paid = "· 1,234,567 tokens in, 1,000 out · $0.0021 · 4 s";
+        assert_eq!(line(1_234_567, 1000, 0.002_14).as_deref(), Some(paid));
     }
 }

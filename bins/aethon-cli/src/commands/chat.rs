@@ -9,9 +9,10 @@ use aethon::core::answer_schema::{self, AnswerSchema};
 use aethon::core::model::Effort;
 use anyhow::{Context, Result};
 
-use crate::args::Common;
+use crate::args::{ChatArgs, Common};
 use crate::chat::ask::Ended;
-use crate::chat::{self, Audience, OutgoingMessage, ask as question, repl};
+use crate::chat::repl::{self, Start};
+use crate::chat::{self, Audience, Habits, OutgoingMessage, ask as question};
 use crate::daemon::Finder;
 
 /// Loads the configuration and finds the daemon. Warns of flags that a running daemon ignores.
@@ -31,14 +32,16 @@ fn way(common: &Common) -> Result<(Prepared, Finder)> {
 }
 
 /// Chats in a session until the user leaves.
-pub(crate) async fn chat(common: &Common, session: &str) -> Result<ExitCode> {
+pub(crate) async fn chat(common: &Common, choice: &ChatArgs) -> Result<ExitCode> {
+    let ChatArgs { session, continues, vi } = choice;
     let (prepared, finder) = way(common)?;
     prepared.home().prepare()?;
     let history = prepared.home().run().join("history");
     private(&history)?;
     let audience = if std::io::stdin().is_terminal() { Audience::Person } else { Audience::Program };
     let backend = chat::open(prepared, finder, session, audience).await?;
-    repl::run(backend, session, history).await?;
+    let habits = Habits { history, is_vi: *vi || crate::environment::prefers_vi() };
+    repl::run(backend, Start { session: session.clone(), continues: *continues, habits }).await?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -75,7 +78,8 @@ pub(crate) async fn ask(common: &Common, wish: Wish) -> Result<ExitCode> {
     let (prepared, finder) = way(common)?;
     let session = wish.session.unwrap_or_else(|| format!("ask-{}", aethon::core::ids::unique()));
     let backend = chat::open(prepared, finder, &session, Audience::Program).await?;
-    let message = OutgoingMessage { text, effort: wish.effort, model: wish.model, schema };
+    let (effort, model) = (wish.effort, wish.model);
+    let message = OutgoingMessage { effort, model, schema, ..OutgoingMessage::of(text) };
     Ok(match question::run(backend, &session, &message, wish.json).await? {
         Ended::Answered => ExitCode::SUCCESS,
         Ended::Failed => ExitCode::FAILURE,

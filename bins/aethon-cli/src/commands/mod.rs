@@ -22,6 +22,7 @@ mod progress;
 pub(crate) mod recordings;
 pub(crate) mod restore;
 pub(crate) mod secrets;
+pub(crate) mod service;
 pub(crate) mod sessions;
 pub(crate) mod sop;
 mod source;

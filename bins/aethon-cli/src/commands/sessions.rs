@@ -149,7 +149,7 @@ fn table(page: &Value) -> String {
 }
 
 /// Formats found messages, the words between asterisks.
-fn passages(found: &Value) -> String {
+pub(crate) fn passages(found: &Value) -> String {
     let mut out = String::new();
     for hit in found["hits"].as_array().into_iter().flatten() {
         let text = |key: &str| aethon::core::visible::readable(hit[key].as_str().unwrap_or_default());

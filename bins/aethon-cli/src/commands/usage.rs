@@ -29,7 +29,8 @@ const HEAD: [&str; 9] =
 /// The index of the first numeric column.
 const NUMBERS: usize = 3;
 
-fn table(usage: &Value) -> String {
+/// Formats the usage of some days.
+pub(crate) fn table(usage: &Value) -> String {
     let rows = usage["rows"].as_array().map(Vec::as_slice).unwrap_or_default();
     if rows.is_empty() {
         return format!(

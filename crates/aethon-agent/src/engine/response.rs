@@ -12,6 +12,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD};
 use jiff::Timestamp;
 use serde_json::{Value, json};
+use tokio::time::Instant;
 
 use aethon_core::untrusted::Scrubber;
 
@@ -33,7 +34,10 @@ const MAX_PICTURES: usize = 24 << 20;
 #[derive(Debug, Default)]
 pub(super) struct ResponseBuffer {
     blocks: Vec<Block>,
-    thinking: bool,
+    /// Since when the model has been thinking, while it does; the thought is then the last block.
+    thinking: Option<Instant>,
+    /// When the first text arrived.
+    speaking: Option<Instant>,
     scrubber: Scrubber,
     has_emitted: bool,
     end: Option<(StopReason, Usage, Option<String>)>,
@@ -61,25 +65,28 @@ impl ResponseBuffer {
             ModelEvent::Reasoning(text) => {
                 self.has_emitted = true;
                 match self.blocks.last_mut() {
-                    Some(Block::Reasoning { text: thought, .. }) if self.thinking => thought.push_str(&text),
-                    _ => self.blocks.push(Block::Reasoning { text: text.clone(), opaque: None }),
+                    Some(Block::Reasoning { text: thought, .. }) if self.thinking.is_some() => {
+                        thought.push_str(&text);
+                    }
+                    _ => self.blocks.push(Block::Reasoning { text: text.clone(), opaque: None, ms: None }),
                 }
-                self.thinking = true;
+                self.thinking.get_or_insert_with(Instant::now);
                 surface.emit(turn, TurnEvent::Reasoning(text));
             }
             ModelEvent::ReasoningDone { text, opaque } => {
-                if std::mem::take(&mut self.thinking) {
+                let ms = self.end_thought(surface, turn);
+                if ms.is_some() {
                     self.blocks.pop();
                 }
                 // What seemed to be a thought may turn out to be the answer, which follows.
                 if !text.is_empty() || opaque.is_some() {
-                    self.blocks.push(Block::Reasoning { text, opaque });
+                    self.blocks.push(Block::Reasoning { text, opaque, ms });
                 }
             }
             ModelEvent::Image { mime, data, opaque } => match picture(mime, &data, opaque) {
                 Ok(picture) => {
                     self.has_emitted = true;
-                    self.thinking = false;
+                    self.end_thought(surface, turn);
                     if let Block::Image { mime, data, .. } = &picture {
                         let event = TurnEvent::Image { mime: mime.clone(), data: data.clone() };
                         surface.emit(turn, event);
@@ -90,7 +97,6 @@ impl ResponseBuffer {
             },
             ModelEvent::Search(search) => {
                 self.has_emitted = true;
-                self.thinking = false;
                 self.flush(surface, turn);
                 show_search(&search, surface, turn);
                 self.blocks.push(Block::Search(search));
@@ -99,7 +105,7 @@ impl ResponseBuffer {
             ModelEvent::TextWasReasoning => self.turn_text_into_reasoning(surface, turn),
             ModelEvent::ToolCall(call) => {
                 self.has_emitted = true;
-                self.thinking = false;
+                self.end_thought(surface, turn);
                 let call = self.with_own_id(call);
                 self.blocks.push(Block::ToolCall(call));
             }
@@ -122,7 +128,9 @@ impl ResponseBuffer {
                 text.len()
             }
             // It repeats the text that arrived in pieces.
-            ModelEvent::ReasoningDone { text, .. } if self.thinking => text.len().saturating_sub(left),
+            ModelEvent::ReasoningDone { text, .. } if self.thinking.is_some() => {
+                text.len().saturating_sub(left)
+            }
             ModelEvent::ReasoningDone { text, .. } => text.len(),
             // Pictures have room of their own, so that a few of them do not end an answer.
             ModelEvent::Image { data, .. } => return self.has_room_for(data.len()).then_some(event),
@@ -159,6 +167,7 @@ impl ResponseBuffer {
 
     /// Shows the text that was held back. Called when nothing more will arrive.
     pub(super) fn flush(&mut self, surface: &dyn Surface, turn: &TurnId) {
+        self.end_thought(surface, turn);
         let rest = self.scrubber.finish();
         if !rest.is_empty() {
             surface.emit(turn, TurnEvent::Text(rest));
@@ -251,7 +260,8 @@ impl ResponseBuffer {
             return;
         }
         self.has_emitted = true;
-        self.thinking = false;
+        self.end_thought(surface, turn);
+        self.speaking.get_or_insert_with(Instant::now);
         // A thought in between parts no word, unless the service wants the order back.
         let is_loose = |block: &Block| matches!(block, Block::Reasoning { opaque: None, .. });
         let place = self.blocks.iter().rposition(|block| !is_loose(block));
@@ -277,15 +287,27 @@ impl ResponseBuffer {
     /// The text was shown as it came, so those who show it take it back.
     fn turn_text_into_reasoning(&mut self, surface: &dyn Surface, turn: &TurnId) {
         self.scrubber = Scrubber::default();
-        self.thinking = false;
+        self.end_thought(surface, turn);
+        let ms = self.speaking.take().map_or(0, milliseconds);
         surface.emit(turn, TurnEvent::TextWithdrawn);
         for block in &mut self.blocks {
             if let Block::Text { text, .. } = block {
                 let text = std::mem::take(text);
                 surface.emit(turn, TurnEvent::Reasoning(text.clone()));
-                *block = Block::Reasoning { text, opaque: None };
+                surface.emit(turn, TurnEvent::ReasoningDone { ms });
+                *block = Block::Reasoning { text, opaque: None, ms: Some(ms) };
             }
         }
+    }
+
+    /// Ends the thought, if the model is thinking, and returns how long it took.
+    fn end_thought(&mut self, surface: &dyn Surface, turn: &TurnId) -> Option<u64> {
+        let took = milliseconds(self.thinking.take()?);
+        if let Some(Block::Reasoning { ms, .. }) = self.blocks.last_mut() {
+            *ms = Some(took);
+        }
+        surface.emit(turn, TurnEvent::ReasoningDone { ms: took });
+        Some(took)
     }
 
     /// Gives a call an id that is unique within the response, whatever the model (say, a small local one) sent.
@@ -297,6 +319,10 @@ impl ResponseBuffer {
         }
         call
     }
+}
+
+fn milliseconds(since: Instant) -> u64 {
+    u64::try_from(since.elapsed().as_millis()).unwrap_or(u64::MAX)
 }
 
 /// Shows a search like a call of a tool: both are looking something up.

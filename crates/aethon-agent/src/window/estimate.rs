@@ -49,7 +49,7 @@ fn block(block: &Block) -> u64 {
         Block::Text { text: said, .. } | Block::Context { text: said, .. } => text(said),
         Block::Image { .. } => PER_IMAGE,
         Block::File { text: file, name, .. } => text(file) + text(name),
-        Block::Reasoning { text: thought, opaque } => {
+        Block::Reasoning { text: thought, opaque, .. } => {
             text(thought) + opaque.as_ref().map_or(0, |opaque| (json_length(&opaque.data) as u64).div_ceil(4))
         }
         Block::Search(search) => {

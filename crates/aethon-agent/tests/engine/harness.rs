@@ -266,6 +266,7 @@ fn word(event: TurnEvent) -> Option<String> {
         TurnEvent::Text(text) => format!("text {text}"),
         TurnEvent::TextWithdrawn => "withdrawn".into(),
         TurnEvent::Reasoning(text) => format!("thought {text}"),
+        TurnEvent::ReasoningDone { .. } => "thought".into(),
         TurnEvent::Tool(state) => format!("{} {}", state.name, state.phase.as_str()),
         TurnEvent::Approval(request) => format!("asked {}", request.tool),
         TurnEvent::ApprovalDone { resolution, .. } => {

@@ -31,6 +31,7 @@ async fn everything_is_shown_as_it_comes_and_the_end_once() {
         "started",
         "thought let me ",
         "thought see",
+        "thought",
         "text I look",
         "clock running",
         "clock ok",
@@ -39,7 +40,11 @@ async fn everything_is_shown_as_it_comes_and_the_end_once() {
     ];
     assert_eq!(shown(&surface), expected);
     assert!(matches!(surface.events().last(), Some((_, TurnEvent::Done(_)))));
-    let last = harness.store.transcript(&session("a")).pop().unwrap();
+    let stored = harness.store.transcript(&session("a"));
+    let is_timed =
+        |block: &Block| matches!(block, Block::Reasoning { text, ms: Some(_), .. } if text == "let me see");
+    assert!(stored.iter().flat_map(|message| &message.content).any(is_timed), "how long it thought is kept");
+    let last = stored.last().unwrap();
     assert_eq!(last.stop_reason, Some(TurnEnd::End));
     assert_eq!(last.model.as_deref(), Some("scripted-1"));
 }

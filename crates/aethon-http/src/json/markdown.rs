@@ -53,7 +53,7 @@ fn push_block(out: &mut String, block: &Block) {
         Block::Text { text, .. } => out.push_str(text),
         Block::Image { mime, .. } => out.push_str(&format!("*(image, {mime})*")),
         Block::File { name, text, .. } => out.push_str(&format!("`{name}`\n\n{}", fenced(text))),
-        Block::Reasoning { text } => out.push_str(&format!("> {}", text.replace('\n', "\n> "))),
+        Block::Reasoning { text, .. } => out.push_str(&format!("> {}", text.replace('\n', "\n> "))),
         Block::Search { query, sources } => {
             out.push_str(&format!("Searched the web:\n\n{}", fenced(query)));
             sources.iter().for_each(|source| out.push_str(&format!("\n- {}", source.link())));

@@ -82,6 +82,9 @@ pub enum Block {
     Reasoning {
         /// The text.
         text: String,
+        /// How long it took in milliseconds, if that is known.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        ms: Option<u64>,
     },
     /// A web search that the model's provider ran.
     Search {
@@ -187,7 +190,7 @@ impl Block {
             StoredBlock::File { name, mime, text, untrusted } => {
                 Self::File { name, mime, text, untrusted: untrusted.is_some() }
             }
-            StoredBlock::Reasoning { text, .. } => Self::Reasoning { text },
+            StoredBlock::Reasoning { text, ms, .. } => Self::Reasoning { text, ms },
             StoredBlock::Search(search) => Self::Search { query: search.query, sources: search.sources },
             StoredBlock::ToolCall(call) => Self::ToolCall { id: call.id, name: call.name, input: call.input },
             StoredBlock::ToolResult(result) => Self::ToolResult {
@@ -214,7 +217,7 @@ impl Block {
             Self::Text { text, .. }
             | Self::File { text, .. }
             | Self::Context { text, .. }
-            | Self::Reasoning { text } => cut(text, most),
+            | Self::Reasoning { text, .. } => cut(text, most),
             Self::Image { data, .. } => data.clear(),
             Self::ToolResult { output, blocks, input, .. } => {
                 cut(output, most);
@@ -276,7 +279,7 @@ mod tests {
                 text: "file".into(),
                 untrusted: None,
             },
-            StoredBlock::Reasoning { text: "hm".into(), opaque: opaque() },
+            StoredBlock::Reasoning { text: "hm".into(), opaque: opaque(), ms: Some(7) },
             StoredBlock::ToolCall(call),
             StoredBlock::ToolResult(result),
             StoredBlock::notice("stopped", "Stopped."),
@@ -309,7 +312,7 @@ mod tests {
                 {"type": "text", "text": "*hi*", "untrusted": true},
                 {"type": "image", "mime": "image/png", "data": "iVBORw=="},
                 {"type": "file", "name": "a.txt", "mime": "text/plain", "text": "file"},
-                {"type": "reasoning", "text": "hm"},
+                {"type": "reasoning", "text": "hm", "ms": 7},
                 {"type": "tool_call", "id": "c1", "name": "shell", "input": {"command": "ls"}},
                 {"type": "tool_result", "call": "c1", "name": "shell", "output": "a.txt",
                     "blocks": [{"type": "image", "mime": "image/png", "data": "iVBORw=="}], "untrusted": true,

@@ -44,6 +44,20 @@ fn footnotes_stand_where_they_are_written() {
 }
 
 #[test]
+fn formulas_are_written_as_their_source() {
+    check("Let $x < 1$.", "<p>Let <code class=\"math\">x &lt; 1</code>.</p>");
+    check("$$\nx^2\n$$", "<p><code class=\"math math-display\">x^2</code></p>");
+    check(
+        "so \\(a_1\\), \\[b = 1\\]",
+        "<p>so <code class=\"math\">a_1</code>, <code class=\"math math-display\">b = 1</code></p>",
+    );
+    check("```math\n\\sqrt{2}\n```", "<p><code class=\"math math-display\">\\sqrt{2}</code></p>");
+    check("$5 and $6", "<p>$5 and $6</p>");
+    check("$x_1<script>$", "<p><code class=\"math\">x_1&lt;script&gt;</code></p>");
+    check("שלום $x$", "<p dir=\"rtl\">שלום <code class=\"math\">x</code></p>");
+}
+
+#[test]
 fn alerts_have_a_kind_and_a_title() {
     check(
         "> [!WARNING]\n> Careful *now*",

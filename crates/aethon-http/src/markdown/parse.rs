@@ -54,7 +54,7 @@ pub(super) fn pieces(source: &str) -> Vec<Piece> {
     }
     let deadline = Instant::now() + TIMEOUT;
     let arena = Arena::new();
-    match aethon_markdown::parse(&arena, source, &|| Instant::now() >= deadline) {
+    match aethon_markdown::parse_with_math(&arena, source, &|| Instant::now() >= deadline) {
         Some(document) => rendered(document, source),
         None => vec![plain(source, 0)],
     }

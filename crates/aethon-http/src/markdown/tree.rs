@@ -89,6 +89,7 @@ impl Writer {
         match &node.data().value {
             NodeValue::Text(text) => self.text(text),
             NodeValue::Code(code) => self.wrapped("<code>", &code.literal, "</code>"),
+            NodeValue::Math(math) => self.math(&math.literal, math.display_math),
             NodeValue::HtmlInline(literal) => self.inline_html(node, literal),
             NodeValue::HtmlBlock(block) => self.block_html(&block.literal),
             NodeValue::CodeBlock(block) => self.code_block(&block.info, &block.literal),
@@ -346,8 +347,20 @@ impl Writer {
         }
     }
 
+    /// Writes a formula as its source, which those who can show it replace.
+    fn math(&mut self, tex: &str, is_display: bool) {
+        let class = if is_display { "math math-display" } else { "math" };
+        self.wrapped(&format!("<code class=\"{class}\">"), tex.trim(), "</code>");
+    }
+
     fn code_block(&mut self, info: &str, literal: &str) {
         let language = language(info);
+        if language == "math" {
+            self.html.push_str("<p>");
+            self.math(literal, true);
+            self.html.push_str("</p>");
+            return;
+        }
         if language.is_empty() {
             self.wrapped("<pre><code>", literal, "</code></pre>");
         } else {

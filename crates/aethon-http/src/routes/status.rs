@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::app::About;
 use crate::audit_notes::AuditNotes;
 use crate::auth::{TokenAuth, TokenCheck};
-use crate::deps::Setup;
+use crate::deps::{Chat, Setup};
 use crate::pages;
 use crate::request::Request;
 use crate::response::{self, HandlerResult};
@@ -30,6 +30,7 @@ struct Status<'a> {
     context: String,
     channels: Vec<&'a str>,
     token_required: bool,
+    transcription: bool,
     demo: bool,
     reach: &'a [String],
 }
@@ -37,7 +38,7 @@ struct Status<'a> {
 /// `GET /api/status`. If one of our own pages shows the token in the Authorization header, the response also sets the
 /// cookie: the chat page signs in here, since the dashboard may be switched off.
 pub(super) async fn status(
-    (setup, about, auth, notes): (Setup, About, Arc<TokenAuth>, AuditNotes),
+    ((chat, setup), about, auth, notes): ((Chat, Setup), About, Arc<TokenAuth>, AuditNotes),
     request: Request,
 ) -> HandlerResult {
     let capabilities = setup.provider.capabilities();
@@ -55,6 +56,7 @@ pub(super) async fn status(
         model_hint: hint,
         context: capabilities.window_in_words(),
         channels: setup.channels.names().collect(),
+        transcription: chat.transcriber.is_some_and(|service| service.readiness() == Readiness::Ready),
         token_required: request.token != TokenCheck::Open,
         demo: about.is_demo,
         reach: &setup.reach,

@@ -66,6 +66,7 @@ impl TestApp {
         let webchat: Arc<dyn Channel> = Arc::new(WebChat::new(assistant.clone(), Arc::clone(&hub)));
         let deps = Deps {
             chat: Chat {
+                transcriber: None,
                 assistant: assistant.clone(),
                 transcripts: assistant.transcripts.clone(),
                 history: Arc::new(aethon_core::history::NoHistory),

@@ -59,6 +59,17 @@ fn checked_file(file: Attachment) -> Result<Attachment, Refusal> {
     Ok(Attachment::new(name, mime, file.data))
 }
 
+/// Makes an attachment of a file, for a terminal whose assistant runs in the same process.
+///
+/// # Errors
+///
+/// It cannot be attached; the sentence says why.
+pub fn attachment(name: &str, mime: &str, bytes: &[u8]) -> Result<Attachment, String> {
+    let name = plain_name(name);
+    check(&name, mime, bytes)?;
+    Ok(Attachment::new(name, mime, STANDARD.encode(bytes)))
+}
+
 /// Refuses what cannot be attached, in words for the person.
 pub(crate) fn check(name: &str, mime: &str, bytes: &[u8]) -> Result<(), String> {
     let is_image = matches!(mime, "image/png" | "image/jpeg" | "image/gif" | "image/webp");

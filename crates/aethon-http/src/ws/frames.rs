@@ -29,8 +29,12 @@ pub(super) enum Body<'a> {
     Model { model: &'a str, reason: &'a str },
     /// More of the reply, in Markdown.
     Delta { text: &'a str },
-    /// More of the model's reasoning.
-    Reasoning { text: &'a str },
+    /// More of the model's reasoning; with `ms` when it is complete.
+    Reasoning {
+        text: &'a str,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        ms: Option<u64>,
+    },
     /// A picture that the model made.
     Image { mime: &'a str, data: &'a str },
     /// Rendered blocks, which replace those from `from` on.
@@ -71,7 +75,8 @@ impl<'a> Body<'a> {
                 return None;
             }
             TurnEvent::Model { model, reason } => Self::Model { model, reason },
-            TurnEvent::Reasoning(text) => Self::Reasoning { text },
+            TurnEvent::Reasoning(text) => Self::Reasoning { text, ms: None },
+            TurnEvent::ReasoningDone { ms } => Self::Reasoning { text: "", ms: Some(*ms) },
             TurnEvent::Image { mime, data } => Self::Image { mime, data },
             TurnEvent::Tool(tool) => Self::Tool(tool.into()),
             TurnEvent::Approval(request) => Self::Approval(request.into()),

@@ -23,6 +23,7 @@ mod turn_surface;
 mod watchlist;
 mod webchat;
 
+pub use attachments::attachment;
 pub use frames::frames_of;
 pub use hub::Hub;
 pub(crate) use hub::SWEEP;

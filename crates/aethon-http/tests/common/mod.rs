@@ -39,6 +39,7 @@ pub(crate) fn deps(assistant: &Arc<FakeAssistant>, shutdown: aethon_core::shutdo
     let webchat = WebChat::new(assistant.clone(), Arc::clone(&hub));
     Deps {
         chat: Chat {
+            transcriber: None,
             assistant: assistant.clone(),
             transcripts: assistant.transcripts.clone(),
             history: Arc::new(aethon_core::history::NoHistory),

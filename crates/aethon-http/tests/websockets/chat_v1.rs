@@ -124,13 +124,15 @@ async fn the_same_id_twice_is_one_message() {
 async fn everything_that_happens_in_a_turn_has_its_frame() {
     let stage = Stage::open().await;
     let mut client = stage.v1("/ws/chat").await;
-    let text = "!model\n!think hm\nLet me see\n!tool\n!notice\nThe answer";
+    let text = "!model\n!think hm\n!thought 1200\nLet me see\n!tool\n!notice\nThe answer";
     client.send_json(json!({"type": "message", "id": "m1", "text": text})).await;
     let frames = client.until("done").await;
     let of =
         |kind: &str| frames.iter().find(|frame| frame["type"] == kind).unwrap_or_else(|| panic!("no {kind}"));
     assert_eq!((&of("model")["model"], &of("model")["reason"]), (&"other".into(), &"busy".into()));
-    assert_eq!(of("reasoning")["text"], "hm");
+    let thoughts: Vec<_> = frames.iter().filter(|frame| frame["type"] == "reasoning").collect();
+    assert_eq!((&thoughts[0]["text"], thoughts[0].get("ms")), (&"hm".into(), None));
+    assert_eq!((&thoughts[1]["text"], &thoughts[1]["ms"]), (&"".into(), &1200.into()));
     assert_eq!((&of("notice")["code"], &of("notice")["message"]), (&"budget_warning".into(), &"much".into()));
     let tools: Vec<_> = frames.iter().filter(|frame| frame["type"] == "tool").collect();
     assert_eq!(

@@ -123,6 +123,7 @@ impl Turn {
             }
             "!ask" => self.ask().await,
             "!think" => self.emit(TurnEvent::Reasoning(rest.into())),
+            "!thought" => self.emit(TurnEvent::ReasoningDone { ms: rest.parse().unwrap() }),
             "!model" => self.emit(TurnEvent::Model { model: "other".into(), reason: "busy".into() }),
             "!notice" => {
                 self.emit(TurnEvent::Notice { code: "budget_warning".into(), message: "much".into() })

@@ -58,6 +58,7 @@ impl Stage {
         let (shutdown, is_shut) = ShutdownTrigger::pair();
         let deps = Deps {
             chat: Chat {
+                transcriber: None,
                 assistant: Arc::clone(&assistant) as _,
                 transcripts: Arc::new(Nothing),
                 history: Arc::new(aethon_core::history::NoHistory),

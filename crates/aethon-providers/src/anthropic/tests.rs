@@ -187,7 +187,7 @@ fn a_request_is_written_as_anthropic_wants_it() {
 
 #[test]
 fn thoughts_go_back_unchanged_and_unmarked() {
-    let think = |opaque| Block::Reasoning { text: "Let me see.".into(), opaque };
+    let think = |opaque| Block::Reasoning { text: "Let me see.".into(), opaque, ms: None };
     let foreign = Opaque { dialect: "gemini".into(), data: json!({"x": 1}) };
     let request = request(vec![
         message(Role::User, vec![Block::text("go")]),

@@ -238,7 +238,7 @@ fn cache_points_go_only_where_the_model_takes_them() {
 fn thoughts_go_back_unchanged_and_calls_bring_their_tools() {
     let thought = json!({"reasoningText": {"text": "Hm.", "signature": "c2ln"}});
     let foreign = Opaque { dialect: "anthropic".into(), data: json!({"type": "thinking"}) };
-    let think = |opaque| Block::Reasoning { text: "Hm.".into(), opaque: Some(opaque) };
+    let think = |opaque| Block::Reasoning { text: "Hm.".into(), opaque: Some(opaque), ms: None };
     let request = request(vec![
         message(
             Role::Assistant,

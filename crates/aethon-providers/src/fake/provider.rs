@@ -77,10 +77,13 @@ impl Play {
     async fn next(&mut self) -> Option<ModelEvent> {
         wait(std::mem::take(&mut self.wait)).await;
         while let Some(step) = self.steps.pop_front() {
-            self.told += 1;
+            // Thoughts are no part of what is said.
+            self.told += u64::from(!matches!(step, Step::Think { .. }));
             let (event, rest) = step.split(self.told);
-            if let Some(Step::Tokens(tokens)) = &rest {
-                self.wait = tokens.gap;
+            match &rest {
+                Some(Step::Tokens(tokens)) => self.wait = tokens.gap,
+                Some(Step::Think { thought, .. }) => self.wait = thought.gap,
+                _ => {}
             }
             if let Some(rest) = rest {
                 self.steps.push_front(rest);

@@ -8,7 +8,7 @@ use aethon_core::message::{Block, Message, Role, ToolCall, ToolResult};
 use aethon_core::model::{ModelErrorKind, ModelEvent, ModelRequest};
 use aethon_core::untrusted;
 
-use super::script::{Call, Part, Script, Tokens};
+use super::script::{Call, Part, Script, Thought, Tokens};
 use crate::echo::{next_word, plain_text};
 
 /// One response.
@@ -25,6 +25,8 @@ pub(crate) struct ScriptedResponse {
 pub(crate) enum Step {
     /// Text, word by word, starting at `at`.
     Say { text: String, at: usize },
+    /// A thought, word by word, starting at `at`.
+    Think { thought: Thought, at: usize },
     /// Generated words at a fixed interval.
     Tokens(Tokens),
     /// A call.
@@ -44,6 +46,13 @@ impl Step {
                 let Some(word) = next_word(&text[at..]).map(str::to_owned) else { return (None, None) };
                 let at = at + word.len();
                 (Some(ModelEvent::Text(word)), Some(Self::Say { text, at }))
+            }
+            Self::Think { thought, at } => {
+                let Some(word) = next_word(&thought.text[at..]).map(str::to_owned) else {
+                    return (None, None);
+                };
+                let at = at + word.len();
+                (Some(ModelEvent::Reasoning(word)), Some(Self::Think { thought, at }))
             }
             Self::Tokens(Tokens { count: 0, .. }) => (None, None),
             Self::Tokens(Tokens { count, gap }) => {
@@ -81,6 +90,7 @@ pub(crate) fn answer(request: &ModelRequest) -> ScriptedResponse {
         failure: part.failure(request.attempt),
         ..ScriptedResponse::default()
     };
+    answer.steps.extend(part.thought.clone().map(|thought| Step::Think { thought, at: 0 }));
     if !part.mistakes.is_empty() {
         answer.steps.push_back(Step::say(part.mistakes.join("\n\n")));
     } else if let Some(call) = endless {

@@ -19,6 +19,7 @@ pub(crate) struct Part {
     pub(crate) endless: Option<Call>,
     pub(crate) say: Vec<String>,
     pub(crate) tokens: Option<Tokens>,
+    pub(crate) thought: Option<Thought>,
     pub(crate) sleep: Duration,
     /// Failures before the response, in order.
     pub(crate) errors: Vec<Failures>,
@@ -37,6 +38,13 @@ pub(crate) struct Call {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Tokens {
     pub(crate) count: u64,
+    pub(crate) gap: Duration,
+}
+
+/// A thought before the response, word by word.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Thought {
+    pub(crate) text: String,
     pub(crate) gap: Duration,
 }
 
@@ -76,6 +84,7 @@ impl Part {
             "!tool" => call(rest).map(|call| self.calls.push(call)),
             "!loop" => call(rest).map(|call| self.endless = Some(call)),
             "!stream" => tokens(rest).map(|tokens| self.tokens = Some(tokens)),
+            "!think" => thought(rest).map(|thought| self.thought = Some(thought)),
             "!sleep" => milliseconds(rest).map(|wait| self.sleep = self.sleep.saturating_add(wait)),
             "!error" => failures(rest).map(|failures| self.errors.push(failures)),
             _ => Ok(()),
@@ -118,6 +127,11 @@ fn tokens(rest: &str) -> Result<Tokens, String> {
     let count = words.next().and_then(|word| word.parse().ok()).ok_or("write `!stream N MS`")?;
     let gap = words.next().map_or(Ok(Duration::ZERO), milliseconds)?;
     Ok(Tokens { count, gap })
+}
+
+fn thought(rest: &str) -> Result<Thought, String> {
+    let (gap, text) = rest.split_once(char::is_whitespace).ok_or("write `!think MS TEXT`")?;
+    Ok(Thought { text: text.trim().to_owned(), gap: milliseconds(gap)? })
 }
 
 fn milliseconds(text: &str) -> Result<Duration, String> {
@@ -170,6 +184,8 @@ mod tests {
         assert_eq!(part.sleep, Duration::from_millis(20));
         assert_eq!(part.tokens, Some(Tokens { count: 3, gap: Duration::from_millis(5) }));
         assert_eq!(part.say, ["a  b", "  c"]);
+        let thought = Thought { text: "so it is".into(), gap: Duration::from_millis(4) };
+        assert_eq!(only("!think 4  so it is").thought, Some(thought));
         assert!(part.mistakes.is_empty());
     }
 
@@ -189,6 +205,7 @@ mod tests {
         check("!tool t [1]", Err("must be a JSON object"));
         check("!tool", Err("name is missing"));
         check("!stream many", Err("!stream N MS"));
+        check("!think well", Err("!think MS TEXT"));
         check("!error tired", Err("the kinds are"));
     }
 

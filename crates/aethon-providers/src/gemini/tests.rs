@@ -196,9 +196,9 @@ fn signatures_and_ids_go_back_unchanged() {
         message(
             Role::Assistant,
             vec![
-                Block::Reasoning { text: "x".into(), opaque: Some(foreign) },
+                Block::Reasoning { text: "x".into(), opaque: Some(foreign), ms: None },
                 Block::text("So."),
-                Block::Reasoning { text: String::new(), opaque: Some(thought.clone()) },
+                Block::Reasoning { text: String::new(), opaque: Some(thought.clone()), ms: None },
                 signed("fc1", json!({"thoughtSignature": "c2ln", "id": "fc1"})),
                 signed("call_x_1", json!({"thoughtSignature": "c2ln"})),
             ],

@@ -287,7 +287,7 @@ fn invalid_arguments_and_foreign_thoughts_go_back_in_a_form_that_is_taken() {
         message(
             Role::Assistant,
             vec![
-                Block::Reasoning { text: "hm".into(), opaque: Some(thought) },
+                Block::Reasoning { text: "hm".into(), opaque: Some(thought), ms: None },
                 call("call_1", "file_read", json!("{\"pa")),
             ],
         ),

@@ -202,7 +202,7 @@ fn a_request_is_written_as_openai_wants_it() {
 
 #[test]
 fn thoughts_go_back_unchanged() {
-    let think = |opaque| Block::Reasoning { text: "x".into(), opaque: Some(opaque) };
+    let think = |opaque| Block::Reasoning { text: "x".into(), opaque: Some(opaque), ms: None };
     let foreign = Opaque { dialect: "anthropic".into(), data: json!({"type": "thinking"}) };
     let request = request(vec![
         message(Role::User, vec![Block::text("go")]),
@@ -262,7 +262,8 @@ fn limits_and_cache_keys_are_what_the_service_takes() {
 
 #[test]
 fn a_thought_that_led_to_nothing_stays() {
-    let think = |summary: &str| Block::Reasoning { text: "x".into(), opaque: Some(thought(&[summary])) };
+    let think =
+        |summary: &str| Block::Reasoning { text: "x".into(), opaque: Some(thought(&[summary])), ms: None };
     let request = request(vec![
         message(Role::User, vec![Block::text("go")]),
         message(Role::Assistant, vec![think("a"), Block::text("So."), think("b")]),

@@ -6,9 +6,11 @@ import { make } from "../shared/dom.js";
 import { setRenderedHtml } from "../shared/html.js";
 import { texts } from "../texts.js";
 import { dressAlerts } from "./alerts.js";
+import { diagramButton } from "./diagram.js";
 import { dressFootnotes } from "./footnotes.js";
 import { highlight, languageName } from "./highlight.js";
 import { setCode } from "./long-code.js";
+import { dressMath } from "./math.js";
 
 /** @typedef {{html: string, isFinal: boolean}} Shown */
 
@@ -65,6 +67,7 @@ function dress(block) {
   }
   dressAlerts(block);
   dressFootnotes(block);
+  dressMath(block);
   for (const box of block.querySelectorAll("input")) {
     const label = (box.parentElement?.textContent ?? "").trim();
     box.setAttribute("aria-label", label || "Task");
@@ -91,6 +94,7 @@ function dressCode(pre) {
   pre.setAttribute("role", "group");
   pre.setAttribute("aria-label", texts.code.region(name));
   figure.append(pre);
+  if (name === "mermaid") figure.querySelector("figcaption > span")?.after(diagramButton(figure, pre));
 }
 
 /** @param {Element | null} code */

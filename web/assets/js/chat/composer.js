@@ -8,6 +8,7 @@ import { texts } from "../texts.js";
 import { AttachmentTray } from "./attachment-tray.js";
 import { accept } from "./attachments.js";
 import { messageDraft } from "./drafts.js";
+import { Dictation } from "./dictation.js";
 import { EffortChoice } from "./effort.js";
 import { enterHint, isComposing, sends } from "./enter.js";
 import { ModelChoice } from "./model-choice.js";
@@ -52,6 +53,10 @@ export class Composer {
     () => this.focus(),
   );
   #effort = new EffortChoice((effort) => this.#actions.choose({ effort }));
+  #dictation = new Dictation(
+    (text) => this.#insert(text),
+    (why) => this.#tray.complain(why),
+  );
   #session = "";
   #isBusy = false;
   #isTooLong = false;
@@ -70,6 +75,7 @@ export class Composer {
         { class: "composer-row" },
         attach,
         this.#chooser,
+        this.#dictation.element,
         this.#model.element,
         this.#effort.element,
         make("span", { class: "composer-gap" }),
@@ -102,8 +108,25 @@ export class Composer {
     this.#text.focus();
   }
 
+  /** @param {boolean} isOffered whether the server hears what is said */
+  offerDictation(isOffered) {
+    this.#dictation.offer(isOffered);
+  }
+
+  /** Puts words where the cursor is, apart from those beside them. @param {string} text */
+  #insert(text) {
+    const box = this.#text;
+    const before = box.value.slice(0, box.selectionStart);
+    const after = box.value.slice(box.selectionEnd);
+    const [start, end] = [/\S$/.test(before) ? " " : "", /^\S/.test(after) ? " " : ""];
+    box.setRangeText(`${start}${text}${end}`, box.selectionStart, box.selectionEnd, "end");
+    this.#changed();
+    this.focus();
+  }
+
   /** @param {string} name */
   switchTo(name) {
+    this.#dictation.cancel();
     this.#session = name;
     this.#isTooLong = false;
     this.#text.value = messageDraft(name).read();

@@ -30,10 +30,11 @@ const handlers = {
   delta: (turn, { text }) => {
     turn.reply.source += text;
   },
-  reasoning: (turn, { text }) => {
-    const last = turn.reply.extras.at(-1);
-    if (last?.part.kind === "reasoning" && last.at === turn.reply.blocks.length) last.part.text += text;
-    else add(turn, { kind: "reasoning", text });
+  reasoning: (turn, { text, ms }) => {
+    const last = turn.reply.extras.findLast(({ part }) => part.kind === "reasoning");
+    const thought = last?.part.kind === "reasoning" && last.part.isLive ? last.part : null;
+    if (thought) Object.assign(thought, { text: thought.text + text, ms, isLive: ms === undefined });
+    else if (text) add(turn, { kind: "reasoning", text, ms, isLive: ms === undefined });
   },
   image: (turn, { mime, data }) => add(turn, { kind: "image", mime, data }),
   blocks: ({ reply }, { from, html }) => {
@@ -134,6 +135,7 @@ function finish(turn, stopReason) {
   turn.at = new Date(serverNow()).toISOString();
   for (const { part } of turn.reply.extras) {
     if (part.kind === "approval" && !part.decision) Object.assign(part, { decision: "deny", reason: "stopped", sending: false });
+    if (part.kind === "reasoning") part.isLive = false;
     if (part.kind === "tool" && part.state === "running") part.state = part.waits ? "denied" : "error";
   }
 }

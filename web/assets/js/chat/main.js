@@ -179,6 +179,7 @@ class ChatPage {
     try {
       const status = /** @type {Status} */ (await request("/api/status"));
       this.#status = status;
+      this.#composer.offerDictation(status.transcription);
       this.#composer.setModel(status.model_ready === false ? "" : (status.model ?? ""));
     } catch (problem) {
       if (problem instanceof Problem && problem.status === 401) this.#deny();

@@ -5,8 +5,9 @@ import { icon } from "../shared/icons.js";
 import { readingWords as words } from "../texts/reading.js";
 import { reveal } from "./reveal.js";
 
-/** From this many headings on an answer has an outline. */
+/** From this many headings and letters on an answer has an outline. */
 const fewest = 3;
+const shortest = 1000;
 const most = 60;
 
 /** @param {Element} parts the blocks of a finished reply */
@@ -25,7 +26,7 @@ export function drawOutline(place, parts) {
   const says = headings.map((heading) => `${heading.ariaLevel} ${heading.textContent}`).join("\n");
   if (place.dataset.says === says) return;
   place.dataset.says = says;
-  if (headings.length < fewest) return fill(place);
+  if (headings.length < fewest || (parts.textContent ?? "").length < shortest) return fill(place);
   const top = Math.min(...headings.map(levelOf));
   const rows = headings.map((heading, index) => {
     const button = make("button", { type: "button", dir: "auto" }, heading.textContent?.trim());

@@ -6,6 +6,7 @@ import { icon } from "../shared/icons.js";
 import { sentence } from "../shared/sentence.js";
 import { duration } from "../shared/time.js";
 import { texts } from "../texts.js";
+import { readingWords as words } from "../texts/reading.js";
 import { approvalCard } from "../shared/approval-card.js";
 import { asChange, brief, changeSheet, lastLines, noOutput, sheet } from "../shared/sheet.js";
 import { visible } from "../shared/visible.js";
@@ -98,14 +99,37 @@ function fold(name, summary, body) {
   return element;
 }
 
-/** The model's reasoning, which may grow while it is open. @param {import("./types.js").ReasoningPart} part @returns {PartView} */
+/**
+ * The model's reasoning: its last lines while it thinks, and then how long it took, folded.
+ * @param {import("./types.js").ReasoningPart} part @returns {PartView}
+ */
 function reasoningView(part) {
   const text = make("p", { dir: "auto" }, part.text);
-  const element = fold("spark", [make("span", { class: "fold-brief" }, texts.turn.reasoning)], () => [text]);
+  const name = make("span", { class: "fold-brief" });
+  const line = fold("spark", [name], () => [text]);
+  const tail = make("p", { dir: "auto" });
+  const live = make("div", { class: "reasoning-live", role: "group", "aria-label": words.thoughts, hidden: "" }, tail);
+  const element = make("div", { class: "reasoning" }, line, live);
+  line.addEventListener("toggle", () => update());
   const update = () => {
+    element.toggleAttribute("data-live", Boolean(part.isLive));
+    name.textContent = thoughtWords(part);
     if (text.textContent !== part.text) text.textContent = part.text;
+    live.hidden = !part.isLive || line.open;
+    tail.textContent = live.hidden ? "" : part.text.slice(-tailLength);
   };
+  update();
   return { element, update };
+}
+
+/** How much of the end of a thought is shown while it grows. */
+const tailLength = 600;
+
+/** @param {import("./types.js").ReasoningPart} part */
+function thoughtWords({ isLive, ms }) {
+  if (isLive) return words.thinking;
+  if (ms === undefined || ms === null) return words.thought;
+  return ms < 1000 ? words.thoughtShortly : words.thoughtFor(duration(ms));
 }
 
 /** @type {Record<string, string>} */

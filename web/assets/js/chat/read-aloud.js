@@ -1,5 +1,7 @@
 // Reads a reply aloud with the browser's own voice. Only one is read at a time; what has no sound (code, addresses) is left out.
 
+import { spokenLines } from "./spoken.js";
+
 /** Browsers break off what is longer. */
 const longest = 220;
 
@@ -48,8 +50,7 @@ export function pieces(text) {
   });
 }
 
-const unspoken = "figure, pre, input, .host, .footnote-reference, .footnote-name, .math, svg, button, iframe";
-const ends = "p, li, h1, h2, h3, h4, h5, h6, tr, td, th, summary, div";
+const unspoken = "figure, pre, input, .host, .footnote-reference, .footnote-name, .math, .formula, svg, button, iframe";
 
 /** What of a reply is spoken. @param {Element[]} blocks */
 export function spokenText(blocks) {
@@ -57,8 +58,7 @@ export function spokenText(blocks) {
     .map((block) => {
       const copy = /** @type {Element} */ (block.cloneNode(true));
       for (const silent of copy.querySelectorAll(unspoken)) silent.remove();
-      for (const end of copy.querySelectorAll(ends)) end.append("\n");
-      return copy.textContent ?? "";
+      return spokenLines(copy).join("\n");
     })
     .join("\n");
 }

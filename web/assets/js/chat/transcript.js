@@ -61,6 +61,7 @@ export class Transcript {
 
   /** Removes the conversation. */
   clear() {
+    for (const view of this.#views.values()) view.close();
     this.#views.clear();
     this.#isAtEnd = true;
     this.#hasNews = false;
@@ -109,7 +110,11 @@ export class Transcript {
       if (turn.state !== "done") unfinished += 1;
       elements.push(view.element);
     }
-    for (const key of this.#views.keys()) if (!keys.has(key)) this.#views.delete(key);
+    for (const [key, view] of this.#views) {
+      if (keys.has(key)) continue;
+      view.close();
+      this.#views.delete(key);
+    }
     this.#hasOlder = hasOlder;
     this.#older.hidden = !hasOlder && !this.#note;
     this.#older.textContent = this.#note;

@@ -11,7 +11,10 @@ import { texts } from "../texts.js";
 import { levelHeadings, newBlock, showBlock } from "./block.js";
 import { editDraft } from "./drafts.js";
 import { editBox, userMessageCard, userMessageFiles } from "./user-message.js";
+import { drawOutline } from "./outline.js";
 import { partView } from "./parts.js";
+import { stopReading } from "./read-aloud.js";
+import { replyMenu, stopButton } from "./reply-menu.js";
 import { isBlank } from "./turn.js";
 import { versionPager } from "./versions.js";
 
@@ -32,6 +35,7 @@ export class TurnView {
   #actions;
   #said = make("div", { class: "said" });
   #reply = make("div", { class: "reply" });
+  #outline = make("div", { class: "outline-place" });
   #parts = make("div", { class: "reply-parts" });
   #foot = make("div", {});
   /** @type {HTMLElement[]} */ #blocks = [];
@@ -43,13 +47,14 @@ export class TurnView {
   #isEditing = false;
   #isDraftSought = false;
   #fold = { isOpen: false };
+  #voice = { isOn: false, changed: () => this.#drawFoot() };
   /** @type {HTMLElement | null} */ #editButton = null;
 
   /** @param {Turn} turn @param {TurnActions} actions */
   constructor(turn, actions) {
     this.#turn = turn;
     this.#actions = actions;
-    this.#reply.append(make("h2", { class: "visually-hidden" }, texts.turn.aethon), this.#parts, this.#foot);
+    this.#reply.append(make("h2", { class: "visually-hidden" }, texts.turn.aethon), this.#outline, this.#parts, this.#foot);
     this.element.append(this.#said, this.#reply);
   }
 
@@ -69,6 +74,11 @@ export class TurnView {
     this.#drawSaid(behind);
     this.#drawReply();
     this.#openKeptEdit();
+  }
+
+  /** Ends what must not go on when the exchange is no longer shown. */
+  close() {
+    if (this.#voice.isOn) stopReading();
   }
 
   /** Moves the focus to the versions, whose view is another one after each choice. */
@@ -220,7 +230,10 @@ export class TurnView {
     partsUpTo(Infinity);
     if (blocks.length === 0 && source) wanted.push(make("div", { class: "prose said-text", dir: "auto" }, source));
     arrange(this.#parts, wanted);
-    if (isDone) levelHeadings(this.#parts);
+    if (isDone) {
+      levelHeadings(this.#parts);
+      drawOutline(this.#outline, this.#parts);
+    }
     this.#drawFoot();
   }
 
@@ -243,7 +256,7 @@ export class TurnView {
       ({ part }) => (part.kind === "approval" && !part.decision) || (part.kind === "tool" && part.state === "running"),
     );
     const isThinking = !isDone && !waits;
-    const now = JSON.stringify([isDone, isThinking, turn.stopReason, turn.failure, turn.model, turn.usage, turn.at, turn.versions]);
+    const now = JSON.stringify([isDone, isThinking, turn.stopReason, turn.failure, turn.model, turn.usage, turn.at, turn.versions, this.#voice.isOn]);
     if (now === this.#footDrawn) return;
     this.#footDrawn = now;
     const stopWords = turn.failure ? "" : texts.turn.stopReasons[turn.stopReason];
@@ -297,6 +310,8 @@ export class TurnView {
       "div",
       { class: "actions" },
       turn.reply.source && copyButton(texts.turn.copy, () => this.#turn.reply.source),
+      turn.reply.source && replyMenu(() => this.#turn, () => this.#blocks, this.#voice),
+      this.#voice.isOn && stopButton(),
       versionPager(turn, this.#actions.choose),
       turn.id &&
         !turn.failure &&

@@ -113,7 +113,7 @@ function readBlock(reply, block) {
   } else if (type === "image") {
     reply.extras.push({ at, part: { kind: "image", mime: block.mime, data: block.data } });
   } else if (type === "reasoning" && block.text) {
-    reply.extras.push({ at, part: { kind: "reasoning", text: block.text } });
+    reply.extras.push({ at, part: { kind: "reasoning", text: block.text, ms: block.ms } });
   } else if (type === "search") {
     const output = (block.sources ?? []).map(({ title, url }) => `${title}\n${url}`).join("\n\n");
     const call = `search ${at} ${reply.extras.length}`;

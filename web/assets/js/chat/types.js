@@ -20,7 +20,7 @@
  * @typedef {{kind: "approval", id: string, tool: string, input: unknown, summary: string, preview?: string,
  *   why?: string, session_scope?: string, fault?: string, expires_at: string | null,
  *   decision: "approve" | "deny" | null, reason: string | null, edited?: boolean, sending: boolean}} ApprovalPart
- * @typedef {{kind: "reasoning", text: string}} ReasoningPart
+ * @typedef {{kind: "reasoning", text: string, ms?: number, isLive?: boolean}} ReasoningPart
  * @typedef {{kind: "image", mime: string, data: string}} ImagePart
  * @typedef {{kind: "notice", code: string, text: string}} NoticePart
  * @typedef {{kind: "folded", messages: number, summary: string}} FoldedPart

@@ -19,7 +19,10 @@ export class Problem extends Error {
   }
 }
 
-/** @typedef {{method?: string, body?: unknown, headers?: Record<string, string>, signal?: AbortSignal}} Options */
+/**
+ * `body` is sent as JSON, `file` as it is.
+ * @typedef {{method?: string, body?: unknown, file?: Blob, headers?: Record<string, string>, signal?: AbortSignal}} Options
+ */
 
 /** Sends a request to the server, and returns its JSON. @param {string} path @param {Options} [options] @returns {Promise<any>} */
 export const request = async (path, options) => (await exchange(path, options)).data;
@@ -28,13 +31,14 @@ export const request = async (path, options) => (await exchange(path, options)).
  * The same, with the version of the answer.
  * @param {string} path @param {Options} [options] @returns {Promise<{data: any, etag: string}>}
  */
-export async function exchange(path, { method = "GET", body, headers: more, signal } = {}) {
+export async function exchange(path, { method = "GET", body, file, headers: more, signal } = {}) {
   /** @type {Record<string, string>} */
   const headers = { Accept: "application/json", ...more };
   if (body !== undefined) headers["Content-Type"] = "application/json";
+  if (file) headers["Content-Type"] = file.type;
   let response;
   try {
-    const payload = body === undefined ? undefined : JSON.stringify(body);
+    const payload = file ?? (body === undefined ? undefined : JSON.stringify(body));
     response = await ((method === "GET" && takeEarly(path)) ||
       fetch(path, { method, headers, body: payload, signal: signal ?? AbortSignal.timeout(20000) }));
   } catch (cause) {

@@ -316,6 +316,10 @@ export interface Health {
   status: string;
 }
 
+export interface Heard {
+  text: string;
+}
+
 export interface Job {
   channel: string;
   cron: string | null;
@@ -844,6 +848,7 @@ export interface Status {
   reach: string[];
   status: string;
   token_required: boolean;
+  transcription: boolean;
   uptime_seconds: number;
   version: string;
 }

@@ -1,0 +1,108 @@
+//! Files that a message names with `@PATH`: they are sent with it.
+
+use std::path::Path;
+
+use aethon::core::message::Attachment;
+use aethon::core::upload::MAX_UPLOAD;
+use anyhow::{Context, Result, bail};
+
+use crate::environment::expanded;
+
+/// How many files can come with a message.
+const MAX_FILES: usize = 10;
+
+/// A file that goes with a message.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct NamedFile {
+    /// Its name, without its folder.
+    pub(crate) name: String,
+    /// Its media type, by its name.
+    pub(crate) mime: &'static str,
+    /// Its content.
+    pub(crate) bytes: Vec<u8>,
+}
+
+impl NamedFile {
+    /// Returns it as an attachment, if it is of a kind that can be attached.
+    pub(crate) fn attachment(&self) -> Result<Attachment> {
+        aethon::attachment(&self.name, self.mime, &self.bytes).map_err(anyhow::Error::msg)
+    }
+}
+
+/// Reads the files that a text names. A word such as `@maria` that names no file is only text.
+///
+/// # Errors
+///
+/// A file cannot be read or attached: the message must not go without it.
+pub(super) fn named_in(text: &str) -> Result<Vec<NamedFile>> {
+    let mut files: Vec<NamedFile> = Vec::new();
+    for word in text.split_whitespace() {
+        let Some(path) = word.strip_prefix('@').and_then(existing) else { continue };
+        if files.len() == MAX_FILES {
+            bail!("at most {MAX_FILES} files can come with one message");
+        }
+        files.push(read(&path)?);
+    }
+    Ok(files)
+}
+
+/// Returns the file of this name; punctuation that ends a sentence may follow it.
+fn existing(word: &str) -> Option<std::path::PathBuf> {
+    let bare = word.trim_end_matches(['.', ',', ';', ':', '?', '!', ')']);
+    [word, bare].into_iter().map(expanded).find(|path| path.is_file())
+}
+
+fn read(path: &Path) -> Result<NamedFile> {
+    let shown = path.display();
+    let size = path.metadata().with_context(|| format!("{shown} cannot be read"))?.len();
+    if size > MAX_UPLOAD as u64 {
+        bail!("{shown} is too large: a file may have {} MB", MAX_UPLOAD >> 20);
+    }
+    let bytes = std::fs::read(path).with_context(|| format!("{shown} cannot be read"))?;
+    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let file = NamedFile { mime: media_type(&name), name, bytes };
+    file.attachment()?;
+    Ok(file)
+}
+
+/// Returns the media type that a name stands for. Documents are recognised by their content.
+fn media_type(name: &str) -> &'static str {
+    let ending = name.rsplit_once('.').map_or("", |(_, ending)| ending).to_ascii_lowercase();
+    match ending.as_str() {
+        "png" => "image/png",
+        "jpg" | "jpeg" => "image/jpeg",
+        "gif" => "image/gif",
+        "webp" => "image/webp",
+        "md" | "markdown" => "text/markdown",
+        "csv" => "text/csv",
+        "html" | "htm" => "text/html",
+        "pdf" => "application/pdf",
+        "docx" | "xlsx" | "pptx" | "odt" | "ods" | "odp" | "epub" | "rtf" | "doc" | "xls" | "ppt" => {
+            "application/octet-stream"
+        }
+        _ => "text/plain",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_are_read_and_other_words_are_text() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+        std::fs::write(path("notes.md"), "# hi").unwrap();
+        std::fs::write(path("fake.png"), "no picture").unwrap();
+        std::fs::write(path("blob.xyz"), [0, 159, 146, 150]).unwrap();
+        let notes = NamedFile { name: "notes.md".into(), mime: "text/markdown", bytes: b"# hi".to_vec() };
+        let text = format!("what says @{}, and ask @maria about a@b", path("notes.md"));
+        assert_eq!(named_in(&text).unwrap(), [notes]);
+        assert_eq!(named_in("no files @ all").unwrap(), []);
+        let refusal = |name: &str| named_in(&format!("see @{}", path(name))).unwrap_err().to_string();
+        assert!(refusal("fake.png").contains("fake.png is not a picture"), "{}", refusal("fake.png"));
+        assert!(refusal("blob.xyz").contains("blob.xyz is not text"), "{}", refusal("blob.xyz"));
+        let many = format!("@{} ", path("notes.md")).repeat(11);
+        assert!(named_in(&many).unwrap_err().to_string().contains("at most 10"));
+    }
+}

@@ -1,0 +1,119 @@
+//! Long pastes stand in the line as one word, so that they do not fill the screen; the whole text is sent and remembered.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use reedline::{
+    FileBackedHistory, History, HistoryItem, HistoryItemId, HistorySessionId, Result, SearchQuery,
+};
+
+/// A paste with more lines than this is folded.
+const MAX_LINES: usize = 20;
+
+/// A paste with more characters than this is folded.
+const MAX_CHARS: usize = 4000;
+
+/// The pastes of this chat that were folded.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Pastes(Arc<Mutex<Vec<Folded>>>);
+
+#[derive(Debug)]
+struct Folded {
+    /// What stands in the line.
+    mark: String,
+    text: String,
+}
+
+impl Pastes {
+    /// Returns what stands in the line for a pasted text.
+    pub(super) fn fold(&self, text: String) -> String {
+        let (lines, chars) = (text.lines().count(), text.chars().count());
+        if lines <= MAX_LINES && chars <= MAX_CHARS {
+            return text;
+        }
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let size = if lines > 1 { format!("{lines} lines") } else { format!("{chars} characters") };
+        let mark = format!("[paste {}: {size}]", all.len() + 1);
+        all.push(Folded { mark: mark.clone(), text });
+        mark
+    }
+
+    /// Returns a line with the whole texts.
+    pub(super) fn unfold(&self, line: &str) -> String {
+        let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut whole = String::with_capacity(line.len());
+        let mut rest = line;
+        // From the left, so that a mark within a pasted text is only text.
+        while let Some((at, folded)) =
+            all.iter().filter_map(|folded| Some((rest.find(&folded.mark)?, folded))).min_by_key(|(at, _)| *at)
+        {
+            whole.push_str(&rest[..at]);
+            whole.push_str(&folded.text);
+            rest = &rest[at + folded.mark.len()..];
+        }
+        whole + rest
+    }
+}
+
+/// A history that remembers whole texts.
+pub(super) struct WholeHistory {
+    /// The file.
+    pub(super) file: FileBackedHistory,
+    /// What the lines stand for.
+    pub(super) pastes: Pastes,
+}
+
+impl History for WholeHistory {
+    fn save(&mut self, mut item: HistoryItem) -> Result<HistoryItem> {
+        item.command_line = self.pastes.unfold(&item.command_line);
+        self.file.save(item)
+    }
+
+    fn load(&self, id: HistoryItemId) -> Result<HistoryItem> {
+        self.file.load(id)
+    }
+
+    fn count(&self, query: SearchQuery) -> Result<i64> {
+        self.file.count(query)
+    }
+
+    fn search(&self, query: SearchQuery) -> Result<Vec<HistoryItem>> {
+        self.file.search(query)
+    }
+
+    fn update(&mut self, id: HistoryItemId, updater: &dyn Fn(HistoryItem) -> HistoryItem) -> Result<()> {
+        self.file.update(id, updater)
+    }
+
+    fn clear(&mut self) -> Result<()> {
+        self.file.clear()
+    }
+
+    fn delete(&mut self, id: HistoryItemId) -> Result<()> {
+        self.file.delete(id)
+    }
+
+    fn sync(&mut self) -> std::io::Result<()> {
+        self.file.sync()
+    }
+
+    fn session(&self) -> Option<HistorySessionId> {
+        self.file.session()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_pastes_are_folded_and_come_back_whole() {
+        let pastes = Pastes::default();
+        assert_eq!(pastes.fold("a\nb".into()), "a\nb");
+        let long = "line\n".repeat(200);
+        let tricky = format!("[paste 1: 200 lines]{}", "x".repeat(5000));
+        assert_eq!(pastes.fold(long.clone()), "[paste 1: 200 lines]");
+        assert_eq!(pastes.fold(tricky.clone()), "[paste 2: 5020 characters]");
+        let line = "see [paste 2: 5020 characters] and [paste 1: 200 lines] and [paste 3: 1 lines]";
+        assert_eq!(pastes.unfold(line), format!("see {tricky} and {long} and [paste 3: 1 lines]"));
+    }
+}

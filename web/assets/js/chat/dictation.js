@@ -1,0 +1,102 @@
+// Dictation: records what a person says, and has the server write it down. Only where the browser has a microphone to offer, which
+// it has only for pages of this machine and over https.
+
+import { request } from "../shared/api.js";
+import { make } from "../shared/dom.js";
+import { icon } from "../shared/icons.js";
+import { dictationWords as words } from "../texts/dictation.js";
+
+/** The services take files of 20 MB, which is hours of speech; a microphone that was forgotten is switched off before. */
+const maxMs = 10 * 60 * 1000;
+
+const patienceMs = 120000;
+
+export class Dictation {
+  element = make("button", { type: "button", class: "icon-button dictate", hidden: true });
+  #heard;
+  #failed;
+  /** @type {MediaRecorder | null} */ #recorder = null;
+  #isWriting = false;
+  /** Changes with every recording that is cancelled. */ #generation = 0;
+
+  /** @param {(text: string) => void} heard @param {(why: string) => void} failed "" takes back what was said last */
+  constructor(heard, failed) {
+    this.#heard = heard;
+    this.#failed = failed;
+    this.element.addEventListener("click", () => (this.#recorder ? this.#recorder.stop() : void this.#start()));
+    this.element.addEventListener("keydown", (event) => {
+      if (event.key !== "Escape" || !this.#recorder) return;
+      event.stopPropagation();
+      this.cancel();
+    });
+    this.#draw();
+  }
+
+  /** @param {boolean} isOffered */
+  offer(isOffered) {
+    this.element.hidden = !isOffered || !navigator.mediaDevices || !("MediaRecorder" in window);
+  }
+
+  /** Throws away what is being recorded. */
+  cancel() {
+    this.#generation += 1;
+    this.#recorder?.stop();
+  }
+
+  async #start() {
+    if (this.#isWriting) return;
+    this.#failed("");
+    const generation = this.#generation;
+    let stream;
+    try {
+      stream = await navigator.mediaDevices.getUserMedia({ audio: true });
+    } catch (fault) {
+      this.#failed(/** @type {Error} */ (fault).name === "NotFoundError" ? words.missing : words.denied);
+      return;
+    }
+    const recorder = new MediaRecorder(stream);
+    /** @type {Blob[]} */ const parts = [];
+    const timer = setTimeout(() => recorder.stop(), maxMs);
+    recorder.addEventListener("dataavailable", ({ data }) => parts.push(data));
+    recorder.addEventListener("stop", () => {
+      clearTimeout(timer);
+      // Switches the light of the microphone off.
+      for (const track of stream.getTracks()) track.stop();
+      this.#recorder = null;
+      this.#draw();
+      if (generation === this.#generation) void this.#write(new Blob(parts, { type: recorder.mimeType }), generation);
+    });
+    // The conversation may have been left while the browser asked.
+    if (generation !== this.#generation) return recorder.stream.getTracks().forEach((track) => track.stop());
+    this.#recorder = recorder;
+    recorder.start();
+    this.#draw();
+  }
+
+  /** @param {Blob} recording @param {number} generation */
+  async #write(recording, generation) {
+    this.#isWriting = true;
+    this.#draw();
+    try {
+      const { text } = await request("/api/transcribe", { method: "POST", file: recording, signal: AbortSignal.timeout(patienceMs) });
+      if (generation !== this.#generation) return;
+      if (text.trim()) this.#heard(text.trim());
+      else this.#failed(words.nothing);
+    } catch (problem) {
+      if (generation === this.#generation) this.#failed(words.failed(/** @type {Error} */ (problem).message));
+    } finally {
+      this.#isWriting = false;
+      this.#draw();
+    }
+  }
+
+  #draw() {
+    const isOn = this.#recorder !== null;
+    const label = this.#isWriting ? words.hearing : isOn ? words.stop : words.start;
+    this.element.replaceChildren(icon(isOn ? "stop" : "microphone"));
+    this.element.setAttribute("aria-label", label);
+    this.element.setAttribute("aria-pressed", String(isOn));
+    this.element.setAttribute("aria-busy", String(this.#isWriting));
+    this.element.title = label;
+  }
+}

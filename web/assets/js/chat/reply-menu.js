@@ -1,0 +1,53 @@
+// The menu below a reply: copying it in two forms, and reading it aloud.
+
+import { copyText } from "../shared/copy.js";
+import { iconButton } from "../shared/controls.js";
+import { rowMenu } from "../shared/menu.js";
+import { toast } from "../shared/toast.js";
+import { texts } from "../texts.js";
+import { readingWords as words } from "../texts/reading.js";
+import { hasVoice, readAloud, spokenText, stopReading } from "./read-aloud.js";
+import { copyRich } from "./rich-copy.js";
+
+/** @import { Turn } from "./types.js" */
+/** @import { MenuItem } from "../shared/menu.js" */
+
+/** Whether a reply is being read, and what to call when that changes. @typedef {{isOn: boolean, changed: () => void}} Voice */
+
+/**
+ * @param {() => Turn} turn
+ * @param {() => Element[]} blocks the blocks as they are shown
+ * @param {Voice} voice
+ */
+export function replyMenu(turn, blocks, voice) {
+  return rowMenu(words.more, () => {
+    const { source, blocks: html } = turn().reply;
+    /** @type {MenuItem[]} */
+    const items = [
+      { label: words.copyMarkdown, icon: "copy", press: () => say(copyText(source), words.copiedMarkdown) },
+      { label: words.copyRich, icon: "copy", press: () => say(copyRich(html, source), words.copiedRich) },
+    ];
+    if (voice.isOn) items.push({ label: words.stopReading, icon: "stop", press: stopReading });
+    else if (hasVoice()) items.push({ label: words.readAloud, icon: "play", press: () => begin(blocks(), voice) });
+    return items;
+  });
+}
+
+/** The button that ends the reading. */
+export const stopButton = () =>
+  iconButton({ label: words.stopReading, icon: "stop", look: "icon-button-small is-reading", press: stopReading });
+
+/** @param {Element[]} blocks @param {Voice} voice */
+function begin(blocks, voice) {
+  readAloud(spokenText(blocks), () => {
+    voice.isOn = false;
+    voice.changed();
+  });
+  voice.isOn = true;
+  voice.changed();
+}
+
+/** @param {Promise<boolean>} copied @param {string} done */
+async function say(copied, done) {
+  toast((await copied) ? done : texts.turn.copyFailed);
+}
