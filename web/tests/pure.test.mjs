@@ -57,6 +57,7 @@ test("conversations are grouped by folder and age, and pinned ones come first", 
     session("away", 0, { archived: true }),
     session("tax", 40, { folder: "Work" }),
     session("trip", 0, { folder: "Fun" }),
+    session("odd", 0, { folder: "Today" }),
   ];
   const groups = grouped(all, now);
   assert.deepEqual(
@@ -64,6 +65,7 @@ test("conversations are grouped by folder and age, and pinned ones come first", 
     [
       ["Pinned", "kept"],
       ["Fun", "trip"],
+      ["Today", "odd"],
       ["Work", "tax"],
       ["Today", "today"],
       ["Yesterday", "before"],
@@ -72,7 +74,7 @@ test("conversations are grouped by folder and age, and pinned ones come first", 
     ],
   );
   assert.deepEqual(archivedOf(all).map(nameOf), ["away"]);
-  const searched = grouped(all, now, true).find(({ label }) => label === "Today");
+  const searched = grouped(all, now, true).find(({ key }) => key === "Today");
   assert.deepEqual(searched.sessions.map(nameOf), ["today", "away"], "a search finds what is archived");
 });
 
