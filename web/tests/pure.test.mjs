@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { isText } from "../assets/js/chat/attachments.js";
 import { countAfter } from "../assets/js/chat/branch.js";
+import { markdownTable } from "../assets/js/chat/pasted-table.js";
 import { archivedOf, grouped, nameOf } from "../assets/js/chat/grouping.js";
 import { pictureSource } from "../assets/js/chat/picture.js";
 import { fits, isLong } from "../assets/js/chat/size.js";
@@ -56,6 +57,7 @@ test("conversations are grouped by folder and age, and pinned ones come first", 
     session("away", 0, { archived: true }),
     session("tax", 40, { folder: "Work" }),
     session("trip", 0, { folder: "Fun" }),
+    session("odd", 0, { folder: "Today" }),
   ];
   const groups = grouped(all, now);
   assert.deepEqual(
@@ -63,6 +65,7 @@ test("conversations are grouped by folder and age, and pinned ones come first", 
     [
       ["Pinned", "kept"],
       ["Fun", "trip"],
+      ["Today", "odd"],
       ["Work", "tax"],
       ["Today", "today"],
       ["Yesterday", "before"],
@@ -71,8 +74,16 @@ test("conversations are grouped by folder and age, and pinned ones come first", 
     ],
   );
   assert.deepEqual(archivedOf(all).map(nameOf), ["away"]);
-  const searched = grouped(all, now, true).find(({ label }) => label === "Today");
+  const searched = grouped(all, now, true).find(({ key }) => key === "Today");
   assert.deepEqual(searched.sessions.map(nameOf), ["today", "away"], "a search finds what is archived");
+});
+
+test("pasted cells become a table of Markdown", () => {
+  const rows = [["Name", " Sum\n(€) "], ["a|b", "1"], ["", ""], ["c\\d"]];
+  assert.equal(markdownTable(rows), "| Name | Sum (€) |\n| --- | --- |\n| a\\|b | 1 |\n| c\\\\d |  |");
+  assert.equal(markdownTable([["one cell"]]), "");
+  assert.equal(markdownTable([["one"], ["column"]]), "", "a list is no table");
+  assert.equal(markdownTable([]), "");
 });
 
 test("amounts and times read well", () => {

@@ -26,6 +26,7 @@ use aethon_tools::{DockerSandbox, PullPolicy};
 use aethon_workflows::schedule::{Scheduler, SchedulerParts};
 use aethon_workflows::work::WorkRunner;
 use jiff::Timestamp;
+use tokio::sync::Mutex;
 use tokio::sync::mpsc::Sender;
 use tokio::task::JoinHandle;
 
@@ -244,6 +245,7 @@ fn setup(
             config: config.clone(),
             meter: aethon.models.meter.clone(),
             clock: aethon.clock.clone(),
+            turnstile: Mutex::default(),
         }) as Arc<dyn ModelSetup>
     });
     Setup {

@@ -238,6 +238,8 @@ pub(super) const RULES: &[(&str, Rule)] = &[
     ("session_recorder.max_age_days", LoweredFromZero),
     ("logging.level", Free),
     ("logging.keep_files", Lowered),
+    // It decides where everything is, and under whose control.
+    ("storage.url", Any),
     ("storage.synchronous", Free),
     ("storage.max_mb", LoweredFromZero),
     // Where copies of everything go, who can read them, and whether secrets are among them.

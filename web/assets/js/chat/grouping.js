@@ -14,26 +14,28 @@ const dayMs = 86400000;
  * @param {Listed[]} sessions
  * @param {Date} now
  * @param {boolean} [withArchived] whether those that are archived have their place among the others
- * @returns {{label: string, sessions: Listed[]}[]} the groups that are not empty, the newest conversations of each first
+ * @returns {{label: string, key: string, sessions: Listed[]}[]} the groups that are not empty, the newest conversations of each first
  */
 export function grouped(sessions, now, withArchived = false) {
   const midnight = new Date(now.getFullYear(), now.getMonth(), now.getDate()).getTime();
   // A day of the clock change has 23 or 25 hours.
   const yesterday = new Date(now.getFullYear(), now.getMonth(), now.getDate() - 1).getTime();
   const words = texts.sidebar;
-  const labels = [words.pinned, ...foldersOf(sessions), words.today, words.yesterday, words.week, words.earlier];
-  /** @type {Map<string, Listed[]>} */
-  const groups = new Map(labels.map((label) => [label, []]));
+  // A folder may be called like an age.
+  const folder = (/** @type {string} */ name) => ({ label: name, key: `folder:${name}` });
+  const own = (/** @type {string} */ label) => ({ label, key: label });
+  const ages = [words.today, words.yesterday, words.week, words.earlier].map(own);
+  const all = [own(words.pinned), ...foldersOf(sessions).map(folder), ...ages];
+  /** @type {Map<string, {label: string, key: string, sessions: Listed[]}>} */
+  const groups = new Map(all.map((group) => [group.key, { ...group, sessions: [] }]));
   const shown = sessions.filter((session) => withArchived || !session.archived);
   for (const session of newestFirst(shown)) {
     const at = Date.parse(session.updated_at);
     const age =
       at >= midnight ? words.today : at >= yesterday ? words.yesterday : at >= midnight - 6 * dayMs ? words.week : words.earlier;
-    groups.get(session.pinned ? words.pinned : session.folder || age)?.push(session);
+    groups.get(session.pinned ? words.pinned : session.folder ? `folder:${session.folder}` : age)?.sessions.push(session);
   }
-  return [...groups]
-    .map(([label, members]) => ({ label, sessions: members }))
-    .filter((group) => group.sessions.length > 0);
+  return [...groups.values()].filter((group) => group.sessions.length > 0);
 }
 
 /** Those that are archived. @param {Listed[]} sessions */

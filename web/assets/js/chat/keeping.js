@@ -1,6 +1,6 @@
 // What can be done with a conversation of the list: pin, rename, move to a folder, archive, save as a file, delete.
 
-import { exchange, request } from "../shared/api.js";
+import { exchange, request, sessionPath } from "../shared/api.js";
 import { confirmDialog, promptDialog } from "../shared/dialog.js";
 import { removeShared } from "../shared/remove-shared.js";
 import { renameShared } from "../shared/rename-shared.js";
@@ -10,7 +10,7 @@ import { toast } from "../shared/toast.js";
 import { texts } from "../texts.js";
 import { conflictWords } from "../texts/conflict.js";
 import { keepingWords as words } from "../texts/keeping.js";
-import { nameOf, titleOf } from "./grouping.js";
+import { titleOf } from "./grouping.js";
 
 /** @import { MenuItem } from "../shared/menu.js" */
 /** @import { Listed } from "./grouping.js" */
@@ -25,6 +25,7 @@ const pinKey = "aethon.pinned";
 
 export class Keeping {
   #actions;
+  #isAdopting = false;
 
   /** @param {KeepingActions} actions */
   constructor(actions) {
@@ -52,14 +53,17 @@ export class Keeping {
     ];
   }
 
-  /** Gives the server what was pinned in this browser only. @param {Listed[]} sessions */
-  async adoptPins(sessions) {
+  /** Gives the server what was pinned in this browser only. What it does not take is tried again at the next visit. */
+  async adoptPins() {
     const kept = recall(pinKey);
-    if (!kept) return;
-    remember(pinKey, null);
-    const names = new Set(JSON.parse(kept));
-    for (const session of sessions)
-      if (names.has(nameOf(session)) && !session.pinned) await this.#set(session, { pinned: true });
+    if (!kept || this.#isAdopting) return;
+    this.#isAdopting = true;
+    const left = [];
+    for (const name of JSON.parse(kept)) {
+      const pin = request(sessionPath(name), { method: "PATCH", body: { pinned: true } });
+      if (await pin.then(() => false, (problem) => problem.status !== 404)) left.push(name);
+    }
+    remember(pinKey, left.length > 0 ? JSON.stringify(left) : null);
   }
 
   /**

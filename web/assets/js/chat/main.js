@@ -497,7 +497,8 @@ class ChatPage {
   }
 
   #showWelcome() {
-    const now = `${JSON.stringify(this.#status)} ${this.#sidebar.isOff}`;
+    // The form in it keeps its place and its focus while only the time passes.
+    const now = `${JSON.stringify({ ...this.#status, uptime_seconds: 0 })} ${this.#sidebar.isOff}`;
     if (this.#welcomeFor === now && document.querySelector(".welcome")) return;
     this.#welcomeFor = now;
     this.#setup.setHint(this.#status?.demo ? "" : (this.#status?.model_hint ?? ""));

@@ -218,7 +218,7 @@ export class Sidebar {
       if (!this.#query) forgetGone(this.#known, list, this.#cursor === "");
       for (const session of [...sessions, ...list]) this.#learn(session);
       this.#state = "ready";
-      void this.#keeping.adoptPins(list);
+      void this.#keeping.adoptPins();
       // What came meanwhile may be newer than the answer.
       for (const frame of this.#meanwhile.values()) this.#merge(frame);
     } catch (problem) {
@@ -396,13 +396,13 @@ export class Sidebar {
       );
     arrange(this.#list, [
       ...[this.#noteFor(groups.length + this.#found.length)].filter((note) => note !== null),
-      ...groups.flatMap(({ label, sessions }) => {
-        const list = this.#kept(`list:${label}`, () => make("ul", { role: "list" }));
+      ...groups.flatMap(({ label, key, sessions }) => {
+        const list = this.#kept(`list:${key}`, () => make("ul", { role: "list" }));
         arrange(
           list,
           sessions.map((session) => this.#row(session)),
         );
-        return [this.#kept(`heading:${label}`, () => make("h2", { dir: "auto" }, ...visible(label))), list];
+        return [this.#kept(`heading:${key}`, () => make("h2", { dir: "auto" }, ...visible(label))), list];
       }),
       ...this.#archived(),
       ...(more ? [more] : []),
@@ -418,7 +418,7 @@ export class Sidebar {
   #archived() {
     const archived = this.#query ? [] : archivedOf(this.#sessions);
     if (archived.length === 0) return [];
-    const list = this.#kept("list:archived", () => make("ul", { role: "list" }));
+    const list = this.#kept("archived-list", () => make("ul", { role: "list" }));
     arrange(
       list,
       archived.map((session) => this.#row(session)),
