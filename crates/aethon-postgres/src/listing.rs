@@ -58,7 +58,11 @@ pub(crate) fn page(sql: &Sql<'_>, query: &SessionQuery) -> Result<SessionPage, E
         ),
         Some(words) => {
             let found = serde_json::json!(search::sessions(sql, &words)?).to_string();
-            let names = words.for_names().to_string().replace("\\u0000", "");
+            let names = words.for_names();
+            let names = names.as_array().into_iter().flatten().filter_map(|name| name.as_str());
+            // The server has no zero bytes.
+            let names =
+                serde_json::json!(names.map(|name| name.replace('\0', "")).collect::<Vec<_>>()).to_string();
             (
                 sql.all(FOUND_PAGE, params![from.updated_at, from.key, channel, wanted, found, names], read)?,
                 sql.one(FOUND_COUNT, params![channel, found, names], |row| row.get(0))?,

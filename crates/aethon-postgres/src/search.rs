@@ -54,6 +54,13 @@ mod tests {
     use super::*;
 
     #[test]
+    fn accents_alone_are_no_words() {
+        let greek = "\u{3c9}\u{342}\u{345}";
+        assert_eq!(runs(greek).collect::<Vec<_>>(), ["\u{3c9}"]);
+        assert_eq!(all_of(Words::of(greek).unwrap().runs()), "'\u{3c9}':*");
+    }
+
+    #[test]
     fn any_input_is_quoted_for_the_index() {
         let check = |typed: &str, expected: &str| {
             let query = Words::of(typed).map(|words| all_of(words.runs())).unwrap_or_default();

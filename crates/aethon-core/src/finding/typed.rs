@@ -138,6 +138,8 @@ pub fn runs(text: &str) -> impl Iterator<Item = String> {
         .split(|c: char| !c.is_alphanumeric())
         .filter(|run| !run.is_empty())
         .map(str::to_lowercase)
+        // An accent that counts as a letter is no word by itself.
+        .filter(|run| !bare(run).is_empty())
         .collect();
     runs.into_iter()
 }

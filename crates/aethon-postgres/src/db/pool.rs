@@ -13,6 +13,15 @@ use crate::error::Error;
 /// How many connections there are at most.
 const MOST: usize = 12;
 
+/// How many of them write at a time: one that is at work, and one that is about to begin.
+const WRITERS: usize = 2;
+
+/// How long a write waits for the others of this program.
+const TURN_WAIT: Duration = Duration::from_secs(20);
+
+/// How long a server may take to let a connection in.
+const SIGN_IN_WAIT: Duration = Duration::from_secs(10);
+
 /// How long a lost server is waited for: a restart or a failover takes seconds.
 pub(super) const PATIENCE: Duration = Duration::from_secs(10);
 
@@ -30,6 +39,8 @@ struct Inner {
     address: Address,
     tls: Tls,
     slots: Arc<Semaphore>,
+    /// Held by those that write, which wait for one lock anyway: so they leave connections to those that read.
+    writers: Arc<Semaphore>,
     idle: Mutex<Vec<Idle>>,
 }
 
@@ -48,7 +59,8 @@ pub(crate) struct Connection {
 impl Pool {
     pub(crate) fn new(address: Address) -> Result<Self, Error> {
         let (slots, idle) = (Arc::new(Semaphore::new(MOST)), Mutex::default());
-        Ok(Self(Arc::new(Inner { address, tls: Tls::new()?, slots, idle })))
+        let writers = Arc::new(Semaphore::new(WRITERS));
+        Ok(Self(Arc::new(Inner { address, tls: Tls::new()?, slots, writers, idle })))
     }
 
     /// Takes a connection; one attempt.
@@ -59,7 +71,9 @@ impl Pool {
                 return Ok(Connection { client, since, _slot: slot });
             }
         }
-        let (client, connection) = self.0.address.config().connect(self.0.tls.clone()).await?;
+        let signed_in =
+            tokio::time::timeout(SIGN_IN_WAIT, self.0.address.config().connect(self.0.tls.clone())).await;
+        let (client, connection) = signed_in.map_err(|_| Error::lost("it does not let anybody in"))??;
         tokio::spawn(async move {
             // Whoever uses it gets the same error.
             if let Err(error) = connection.await {
@@ -67,6 +81,13 @@ impl Pool {
             }
         });
         Ok(Connection { client, since: Instant::now(), _slot: slot })
+    }
+
+    /// Waits for the turn to write. Whoever writes takes this before a connection.
+    pub(super) async fn turn_to_write(&self) -> Result<OwnedSemaphorePermit, Error> {
+        let turn = tokio::time::timeout(TURN_WAIT, self.0.writers.clone().acquire_owned()).await;
+        let turn = turn.map_err(|_| Error::lost("other writes wait for it"))?;
+        turn.map_err(|_| Error::closed())
     }
 
     /// Takes a connection, and waits a while for a server that cannot be reached.
@@ -92,6 +113,7 @@ impl Pool {
     /// Closes all; those in use when they come back.
     pub(crate) fn close(&self) {
         self.0.slots.close();
+        self.0.writers.close();
         self.idle().clear();
     }
 

@@ -4,7 +4,7 @@
 //! All that writes takes one lock first, so that numbers are given in the order of commits, as the contract asks, and no two
 //! writers ever see half of each other. Whoever reads sees one moment and waits for nobody.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use tokio::runtime::Handle;
 use tokio::task::spawn_blocking;
@@ -31,11 +31,14 @@ pub(crate) enum Durability {
 impl Durability {
     fn begin(self) -> &'static str {
         match self {
+            // A program that hangs in the middle is cut off long before those that wait for it give up.
             Self::AsServer => {
-                "BEGIN; SET LOCAL lock_timeout = '20s'; SET LOCAL idle_in_transaction_session_timeout = '30s'"
+                "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE;
+                SET LOCAL lock_timeout = '40s'; SET LOCAL idle_in_transaction_session_timeout = '15s'"
             }
             Self::Full => {
-                "BEGIN; SET LOCAL lock_timeout = '20s'; SET LOCAL idle_in_transaction_session_timeout = '30s';
+                "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE;
+                SET LOCAL lock_timeout = '40s'; SET LOCAL idle_in_transaction_session_timeout = '15s';
                 SET LOCAL synchronous_commit = on"
             }
         }
@@ -44,6 +47,11 @@ impl Durability {
 
 /// Takes the lock of all writers.
 pub(super) const LOCK: &str = "SELECT pg_advisory_xact_lock(1096107, hashtext(current_schema()))";
+
+/// How long the server may take to begin, which includes the wait for the lock, or to end a transaction. A connection on which
+/// it takes longer is given up.
+const BEGIN_WAIT: Duration = Duration::from_secs(50);
+const END_WAIT: Duration = Duration::from_secs(60);
 
 /// Leaves a token behind, which is there when the transaction is.
 const SIGN: &str = "INSERT INTO commits (token) VALUES ($1)";
@@ -56,14 +64,16 @@ pub(crate) async fn read<T: Send + 'static>(
     let until = Instant::now() + PATIENCE;
     loop {
         let connection = pool.take_patiently(until).await?;
-        let begun = connection.client.batch_execute(BEGIN_READING).await.map_err(Error::from);
+        let begun = in_time(BEGIN_WAIT, connection.client.batch_execute(BEGIN_READING)).await;
         let result = match begun {
             Ok(()) => {
                 let (connection, given, result) = run(connection, work).await?;
                 work = given;
-                match connection.client.batch_execute(ROLL_BACK).await {
-                    Ok(()) => pool.give(connection),
-                    Err(error) => tracing::debug!(%error, "a connection is not used again"),
+                // One that is lost is not used again.
+                if !result.as_ref().is_err_and(Error::is_lost)
+                    && in_time(END_WAIT, connection.client.batch_execute(ROLL_BACK)).await.is_ok()
+                {
+                    pool.give(connection);
                 }
                 result
             }
@@ -84,6 +94,7 @@ pub(crate) async fn write<T: Send + 'static>(
     durability: Durability,
     mut work: impl FnMut(&Sql<'_>) -> Result<T, Error> + Send + 'static,
 ) -> Result<T, Error> {
+    let _turn = pool.turn_to_write().await?;
     let until = Instant::now() + PATIENCE;
     loop {
         let connection = pool.take_patiently(until).await?;
@@ -91,7 +102,7 @@ pub(crate) async fn write<T: Send + 'static>(
             Ok(token) => {
                 let (connection, given, result) = run(connection, work).await?;
                 work = given;
-                end(pool, connection, &token, result, until).await
+                end(pool, connection, &token, result).await
             }
             Err(error) => Err(error),
         };
@@ -108,15 +119,27 @@ pub(crate) async fn write<T: Send + 'static>(
 async fn begin(connection: &Connection, durability: Durability) -> Result<String, Error> {
     let (client, token) = (&connection.client, aethon_core::ids::unique());
     let signature: [(&(dyn ToSql + Sync), Type); 1] = [(&token, Type::TEXT)];
-    let (begun, locked, signed) = tokio::join!(
-        client.batch_execute(durability.begin()),
-        client.query_typed_one(LOCK, &[]),
-        client.execute_typed(SIGN, &signature),
-    );
-    begun?;
-    locked?;
-    signed?;
+    let all = async {
+        let (begun, locked, signed) = tokio::join!(
+            client.batch_execute(durability.begin()),
+            client.query_typed_one(LOCK, &[]),
+            client.execute_typed(SIGN, &signature),
+        );
+        begun.and(locked.map(drop)).and(signed.map(drop))
+    };
+    in_time(BEGIN_WAIT, all).await?;
     Ok(token)
+}
+
+/// Waits for the server, but not for ever: a connection may be open and nobody at its other end.
+async fn in_time<T>(
+    limit: Duration,
+    answer: impl Future<Output = Result<T, tokio_postgres::Error>>,
+) -> Result<T, Error> {
+    match tokio::time::timeout(limit, answer).await {
+        Ok(answer) => answer.map_err(Error::from),
+        Err(_) => Err(Error::lost(format!("no answer for {} s", limit.as_secs()))),
+    }
 }
 
 /// Runs the work on a thread that may wait.
@@ -142,25 +165,26 @@ async fn end<T>(
     connection: Connection,
     token: &str,
     result: Result<T, Error>,
-    until: Instant,
 ) -> Result<T, Error> {
     let done = match result {
         Ok(done) => done,
         Err(error) => {
-            if connection.client.batch_execute(ROLL_BACK).await.is_ok() {
+            // One that is lost is not used again.
+            if !error.is_lost() && in_time(END_WAIT, connection.client.batch_execute(ROLL_BACK)).await.is_ok()
+            {
                 pool.give(connection);
             }
             return Err(error);
         }
     };
-    match connection.client.batch_execute(COMMIT).await.map_err(Error::from) {
+    match in_time(END_WAIT, connection.client.batch_execute(COMMIT)).await {
         Ok(()) => {
             pool.give(connection);
             Ok(done)
         }
         Err(error) if error.is_lost() => {
             drop(connection);
-            if was_committed(pool, token, until).await? { Ok(done) } else { Err(error) }
+            if was_committed(pool, token).await? { Ok(done) } else { Err(error) }
         }
         Err(error) => Err(error),
     }
@@ -168,10 +192,19 @@ async fn end<T>(
 
 /// Finds out whether the transaction that left this token was committed. The server may still be at work on it: it is over when
 /// the lock is free. The number of a transaction would not do, because a server that crashed gives it again.
-async fn was_committed(pool: &Pool, token: &str, until: Instant) -> Result<bool, Error> {
+///
+/// This waits for as long as the storage is open: whoever is told of a failure repeats the work, and it may be done already.
+async fn was_committed(pool: &Pool, token: &str) -> Result<bool, Error> {
     const FOUND: &str = "SELECT EXISTS (SELECT 1 FROM commits WHERE token = $1)";
     loop {
-        let connection = pool.take_patiently(until).await?;
+        let connection = match pool.take().await {
+            Ok(connection) => connection,
+            Err(error) if !error.is_passing() || pool.is_closed() => return Err(error),
+            Err(_) => {
+                tokio::time::sleep(PAUSE).await;
+                continue;
+            }
+        };
         let client = &connection.client;
         let asked = async {
             client.batch_execute(Durability::AsServer.begin()).await?;
@@ -180,13 +213,18 @@ async fn was_committed(pool: &Pool, token: &str, until: Instant) -> Result<bool,
             client.batch_execute(ROLL_BACK).await?;
             Ok::<_, tokio_postgres::Error>(found)
         };
-        match asked.await.map_err(Error::from) {
+        match in_time(BEGIN_WAIT, asked).await {
             Ok(found) => {
                 pool.give(connection);
                 return Ok(found);
             }
-            Err(error) if !error.is_passing() || Instant::now() + PAUSE >= until => return Err(error),
-            Err(_) => tokio::time::sleep(PAUSE).await,
+            Err(error) if pool.is_closed() => return Err(error),
+            // The connection may be in a transaction that failed, and is dropped.
+            Err(error) => {
+                tracing::debug!(%error, "it is not known yet whether a commit was made");
+                drop(connection);
+                tokio::time::sleep(PAUSE).await;
+            }
         }
     }
 }
