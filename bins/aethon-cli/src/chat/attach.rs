@@ -111,7 +111,7 @@ mod tests {
         let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
         std::fs::write(path("notes.md"), "# hi").unwrap();
         std::fs::write(path("fake.png"), "no picture").unwrap();
-        std::fs::write(path("blob.xyz"), [0, 159, 146, 150]).unwrap();
+        std::fs::write(path("blob.xyz"), [0, 159, 146, 150, 7]).unwrap();
         let notes = NamedFile { name: "notes.md".into(), mime: "text/markdown", bytes: b"# hi".to_vec() };
         let text = format!("what says @{}, and ask @maria about a@b", path("notes.md"));
         let pastes = Pastes::default();

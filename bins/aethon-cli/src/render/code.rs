@@ -234,7 +234,7 @@ mod tests {
             TEXT,
             &["'''doc", "  more'''", "'x'"],
         );
-        check("echo \"it's\nopen\"; if true", "sh", WORD, &["if", "true"]);
+        check("echo \"it's open\"; if true", "sh", WORD, &["if", "true"]);
         check("SELECT a from b -- all", "sql", WORD, &["SELECT", "from"]);
         check("let a = `x\ny`;", "ts", TEXT, &["`x", "y`"]);
         check("a & 'b: &'a str", "rust", TEXT, &[]);
