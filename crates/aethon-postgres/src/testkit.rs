@@ -23,10 +23,11 @@ const ROLE: &str = "aethon:open sesame";
 /// How long the server may take to start, beside other work.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Stops the server when nobody holds the lock of its users.
+/// Stops the server when nobody holds the lock of its users, and holds it until the server is gone: whoever comes meanwhile
+/// must not take a server that stops for one that runs.
 const WATCHDOG: &str = r#"
-while sleep 2; do flock --nonblock --exclusive "$1/users" true && break; done
-kill -INT "$(head -n 1 "$1/data/postmaster.pid")"
+end='pid=$(head -n 1 "$1/data/postmaster.pid"); kill -INT "$pid"; while kill -0 "$pid" 2>/dev/null; do sleep 0.1; done'
+while sleep 2; do flock --nonblock --exclusive "$1/users" sh -c "$end" end "$1" && break; done
 "#;
 
 /// A running server, which stays for as long as this program runs.
