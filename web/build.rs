@@ -215,7 +215,8 @@ fn content_type(name: &str) -> &'static str {
         "svg" => "image/svg+xml",
         "png" => "image/png",
         "woff2" => "font/woff2",
-        "json" | "webmanifest" => "application/json",
+        "json" => "application/json",
+        "webmanifest" => "application/manifest+json",
         _ => "text/plain; charset=utf-8",
     }
 }

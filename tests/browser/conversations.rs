@@ -4,8 +4,10 @@ use std::io::Write as _;
 use std::path::PathBuf;
 
 use aethon_tests::browser::keys::{CONTROL, ENTER, UP};
+use aethon_tests::eventually;
 use flate2::Compression;
 use flate2::write::ZlibEncoder;
+use serde_json::{Value, json};
 
 use crate::page::Page;
 
@@ -75,6 +77,94 @@ fn conversations_are_created_found_renamed_and_deleted() {
     let titles = listed(&page);
     assert_eq!(titles, "Fruit & <b>veg</b>|!say about apples", "the pin and the title stay");
     assert_eq!(page.server().get("/api/sessions").json()["count"], 2);
+    page.assert_clean();
+}
+
+/// The groups of the list and what is in them, without what is folded.
+fn groups(page: &Page) -> String {
+    let script = "[...document.querySelectorAll('.sessions > h2')].map((h) => `${h.innerText}: ${
+        [...h.nextElementSibling.querySelectorAll('.session-title')].map((e) => e.innerText).join(', ')}`).join('; ')";
+    page.browser.text(script)
+}
+
+#[test]
+fn conversations_are_kept_in_folders_and_in_the_archive() {
+    let Some(page) = Page::open(&[]) else { return };
+    let browser = &page.browser;
+    for name in ["one", "two", "three"] {
+        browser.click_words("New chat");
+        page.until("it is empty", "shown(one('.welcome')) && all('.turn').length === 0");
+        page.ask(&format!("!say {name}"));
+    }
+    page.until("all are listed", "all('.session-title').length === 3");
+    assert_eq!(groups(&page), "Today: !say three, !say two, !say one");
+
+    pick(&page, "!say one", "Move to a folder");
+    page.until("a dialog asks", "document.activeElement.id === 'prompt-input'");
+    browser.type_keys("Work");
+    browser.chord(&[ENTER]);
+    page.until("it has moved", "/^Work/.test(one('.sessions').innerText.trim())");
+    assert_eq!(groups(&page), "Work: !say one; Today: !say three, !say two");
+    pick(&page, "!say two", "Move to a folder");
+    page.until("the folder is offered", "one('dialog datalist option')?.value === 'Work'");
+    browser.type_keys("Work");
+    browser.chord(&[ENTER]);
+    page.until("both are there", "all('.sessions > ul')[0].querySelectorAll('.session').length === 2");
+
+    pick(&page, "!say three", "Archive");
+    page.until(
+        "it is folded",
+        "one('.archived summary')?.innerText === 'Archived (1)' && !shown(one('.archived .session'))",
+    );
+    assert_eq!(groups(&page), "Work: !say two, !say one");
+    browser.click_words("Undo");
+    page.until("it is back", "!one('.archived') && all('.session-title').length === 3");
+    pick(&page, "!say three", "Archive");
+    page.until("it is folded again", "Boolean(one('.archived'))");
+
+    // Another page of this owner sees the same, also after a restart of the browser.
+    browser.reload();
+    page.until("the list is there", "all('.session-title').filter((e) => e.innerText).length === 2");
+    assert_eq!(groups(&page), "Work: !say two, !say one");
+    page.fill("[type=search]", "three");
+    page.until(
+        "a search finds it",
+        "all('.session-title').length === 1 && /three/.test(one('.session-title').innerText)",
+    );
+    page.fill("[type=search]", "");
+    page.until("the list is back", "Boolean(one('.archived summary'))");
+    browser.click(".archived summary");
+    pick(&page, "!say three", "Back to the list");
+    page.until("it is listed", "!one('.archived')");
+    pick(&page, "!say two", "Move to a folder");
+    page.until("a dialog asks", "document.activeElement.id === 'prompt-input'");
+    page.fill("#prompt-input", "");
+    browser.chord(&[ENTER]);
+    page.until("it is out", "all('.sessions > ul')[0].querySelectorAll('.session').length === 1");
+    assert_eq!(groups(&page), "Work: !say one; Today: !say three, !say two");
+    let listed = page.server().get("/api/sessions").json()["sessions"].clone();
+    let of = |title: &str| listed.as_array().unwrap().iter().find(|it| it["title"] == title).unwrap().clone();
+    assert_eq!(
+        (&of("!say one")["folder"], &of("!say two")["folder"]),
+        (&json!("Work"), &Value::Null),
+        "{listed}"
+    );
+    page.assert_clean();
+}
+
+#[test]
+fn pins_of_this_browser_become_those_of_the_server() {
+    let Some(page) = Page::open(&[]) else { return };
+    page.ask("!say kept");
+    let name = page.browser.text("decodeURIComponent(location.hash.slice(2))");
+    page.browser.run("localStorage.setItem('aethon.pinned', JSON.stringify([arguments[0]]))", &[json!(name)]);
+    page.browser.reload();
+    page.until("it is pinned", "/^Pinned/.test(one('.sessions').innerText.trim())");
+    page.until("by the server", "localStorage.getItem('aethon.pinned') === null");
+    eventually("the server knows", || {
+        let is_pinned = page.server().get("/api/sessions").json()["sessions"][0]["pinned"] == true;
+        is_pinned.then_some(())
+    });
     page.assert_clean();
 }
 

@@ -81,7 +81,7 @@ const COPY: &str = "const canvas = document.createElement('canvas');
     await navigator.clipboard.write([new ClipboardItem(data)]);";
 
 #[test]
-fn pasted_cells_become_text_and_a_picture_an_attachment() {
+fn pasted_cells_become_a_table_and_a_picture_an_attachment() {
     let Some(page) = Page::open(&[]) else { return };
     let browser = &page.browser;
     let origin = browser.text("location.origin");
@@ -91,15 +91,22 @@ fn pasted_cells_become_text_and_a_picture_an_attachment() {
     // Without a screen a busy browser may not count its only window as the one in front.
     browser.devtools("Emulation.setFocusEmulationEnabled", &json!({"enabled": true}));
     page.until("the box has the focus", "document.activeElement.id === 'message'");
-    let cells =
-        json!({"text/plain": "a\tb\n1\t2", "text/html": "<table><tr><td>a</td><td>b</td></tr></table>"});
-    browser.run(COPY, &[cells]);
+    let html = "<table><tr><td>a</td><td>b</td></tr><tr><td>1</td><td>2|3</td></tr></table>";
+    browser.run(COPY, &[json!({"text/plain": "a\tb\n1\t2|3", "text/html": html})]);
     browser.chord(&[CONTROL, 'v']);
-    page.until("the text is there", "one('#message').value === 'a\\tb\\n1\\t2'");
+    let table = "one('#message').value === '| a | b |\\n| --- | --- |\\n| 1 | 2\\\\|3 |'";
+    page.until("the table is there", table);
+    browser.chord(&[CONTROL, 'z']);
+    page.until("it is taken back", "one('#message').value === ''");
+    // A table within a page is pasted as the text that it is part of.
+    let html = format!("<p>before</p>{html}");
+    browser.run(COPY, &[json!({"text/plain": "before a b", "text/html": html})]);
+    browser.chord(&[CONTROL, 'v']);
+    page.until("the text is there", "one('#message').value === 'before a b'");
     browser.run(COPY, &[json!({})]);
     browser.chord(&[CONTROL, 'v']);
     page.until("the picture is attached", "one('.composer-file img')?.naturalWidth === 8");
-    assert!(browser.is("all('.composer-file').length === 1 && one('#message').value === 'a\\tb\\n1\\t2'"));
+    assert!(browser.is("all('.composer-file').length === 1 && one('#message').value === 'before a b'"));
     // A picture of another page comes with its element, and without text.
     browser.run(COPY, &[json!({"text/html": "<img src='https://example.com/x.png'>"})]);
     browser.chord(&[CONTROL, 'v']);

@@ -13,6 +13,7 @@
 
 mod accessibility;
 mod approvals;
+mod base_path;
 mod chat;
 mod concurrent_edits;
 mod config_confirm;
@@ -28,6 +29,7 @@ mod formulas_and_diagrams;
 mod heavy_replies;
 mod hidden_characters;
 mod hostile_text;
+mod installed;
 mod keyboard;
 mod layout;
 mod long_conversation;

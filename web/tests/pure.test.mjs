@@ -4,7 +4,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { isText } from "../assets/js/chat/attachments.js";
 import { countAfter } from "../assets/js/chat/branch.js";
-import { grouped } from "../assets/js/chat/grouping.js";
+import { markdownTable } from "../assets/js/chat/pasted-table.js";
+import { archivedOf, grouped, nameOf } from "../assets/js/chat/grouping.js";
 import { pictureSource } from "../assets/js/chat/picture.js";
 import { fits, isLong } from "../assets/js/chat/size.js";
 import { inSentences, spokenLines } from "../assets/js/chat/spoken.js";
@@ -37,29 +38,52 @@ test("the back-off doubles, is spread, and has a ceiling", () => {
   );
 });
 
-test("conversations are grouped by age, and pinned ones come first", () => {
+test("conversations are grouped by folder and age, and pinned ones come first", () => {
   const now = new Date(2026, 10, 20, 12);
   const at = (days) => new Date(2026, 10, 20 - days, 9).toISOString();
-  const session = (name, days) => ({
+  const session = (name, days, place = {}) => ({
     session_id: `webchat:${name}`,
     channel: "webchat",
     title: name,
     updated_at: at(days),
+    ...place,
   });
-  const groups = grouped(
-    [session("old", 30), session("today", 0), session("week", 3), session("kept", 99)],
-    new Set(["kept"]),
-    now,
-  );
+  const all = [
+    session("old", 30),
+    session("today", 0),
+    session("before", 1),
+    session("week", 3),
+    session("kept", 99, { pinned: true, folder: "Work" }),
+    session("away", 0, { archived: true }),
+    session("tax", 40, { folder: "Work" }),
+    session("trip", 0, { folder: "Fun" }),
+    session("odd", 0, { folder: "Today" }),
+  ];
+  const groups = grouped(all, now);
   assert.deepEqual(
     groups.map(({ label, sessions }) => [label, sessions[0].title]),
     [
       ["Pinned", "kept"],
+      ["Fun", "trip"],
+      ["Today", "odd"],
+      ["Work", "tax"],
       ["Today", "today"],
+      ["Yesterday", "before"],
       ["Last 7 days", "week"],
       ["Earlier", "old"],
     ],
   );
+  assert.deepEqual(archivedOf(all).map(nameOf), ["away"]);
+  const searched = grouped(all, now, true).find(({ key }) => key === "Today");
+  assert.deepEqual(searched.sessions.map(nameOf), ["today", "away"], "a search finds what is archived");
+});
+
+test("pasted cells become a table of Markdown", () => {
+  const rows = [["Name", " Sum\n(€) "], ["a|b", "1"], ["", ""], ["c\\d"]];
+  assert.equal(markdownTable(rows), "| Name | Sum (€) |\n| --- | --- |\n| a\\|b | 1 |\n| c\\\\d |  |");
+  assert.equal(markdownTable([["one cell"]]), "");
+  assert.equal(markdownTable([["one"], ["column"]]), "", "a list is no table");
+  assert.equal(markdownTable([]), "");
 });
 
 test("amounts and times read well", () => {

@@ -1,14 +1,15 @@
 //! The command line of `aethon-cli`.
 
 mod backup;
+mod chat;
 mod config;
+mod init;
 mod service;
 mod workflows;
 
 use std::path::PathBuf;
 
 use aethon::LogFormat;
-use aethon::config::Caution;
 use aethon::core::model::Effort;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -16,7 +17,9 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use crate::completion;
 
 pub(crate) use self::backup::{BackupArgs, RestoreArgs, UpgradeArgs};
+pub(crate) use self::chat::{ChatArgs, with_chat};
 pub(crate) use self::config::{ConfigCommand, with_bare_set};
+pub(crate) use self::init::InitArgs;
 pub(crate) use self::service::ServiceCommand;
 pub(crate) use self::workflows::{JobArgs, JobsCommand, SopCommand, TasksCommand};
 
@@ -86,24 +89,7 @@ pub(crate) enum Command {
         json: bool,
     },
     /// Create a configuration by answering a few questions.
-    Init {
-        /// Replace an existing configuration.
-        #[arg(long)]
-        force: bool,
-        /// Use this model provider instead of asking for one.
-        #[arg(long, add = completion::providers())]
-        provider: Option<String>,
-        /// Use this model instead of asking for one.
-        #[arg(long)]
-        model: Option<String>,
-        /// How much the assistant asks before it acts, instead of asking you: open (nothing), ask (before commands and
-        /// changes of files) or guarded (also before anything leaves the machine).
-        #[arg(long, value_name = "LEVEL", value_parser = caution, add = completion::words(Caution::ALL.map(Caution::name)))]
-        caution: Option<Caution>,
-        /// The same in short: true is ask, false is open.
-        #[arg(long, conflicts_with = "caution", hide = true)]
-        ask_first: Option<bool>,
-    },
+    Init(InitArgs),
     /// Check the installation and explain how to fix what is wrong.
     Doctor {
         /// Attack the running daemon instead, and say what held. It takes about a minute.
@@ -112,6 +98,12 @@ pub(crate) enum Command {
         /// Repair a damaged database first, and list the losses. The server must be stopped.
         #[arg(long, conflicts_with = "attack")]
         repair: bool,
+        /// Do what is safe first: make missing folders, and close files of the home that other accounts can read.
+        #[arg(long, conflicts_with = "attack")]
+        fix: bool,
+        /// List everything, in the order of the checks.
+        #[arg(long)]
+        all: bool,
         /// Treat warnings as failures.
         #[arg(long)]
         strict: bool,
@@ -173,6 +165,15 @@ pub(crate) enum Command {
         #[arg(long)]
         json: bool,
     },
+    /// Sign in a phone: show a QR code that counts once, within five minutes.
+    PairPhone {
+        /// The address of the chat page as the phone reaches it [default: that of the aethon-server].
+        #[arg(long, value_name = "URL")]
+        address: Option<String>,
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
     /// Show the audit trail: grants, refusals, removals and changes, newest first.
     Audit {
         /// The number of rows to show.
@@ -190,26 +191,6 @@ pub(crate) enum Command {
         /// The shell.
         shell: clap_complete::Shell,
     },
-}
-
-/// Flags of the chat.
-#[derive(Debug, Clone, Args)]
-pub(crate) struct ChatArgs {
-    /// The session to continue.
-    #[arg(long, short, default_value = "default", add = completion::sessions())]
-    pub(crate) session: String,
-    /// Continue the newest conversation.
-    #[arg(long = "continue", short = 'c', conflicts_with = "session")]
-    pub(crate) continues: bool,
-    /// Edit lines with the keys of vi [default: if ~/.inputrc sets editing-mode vi].
-    #[arg(long)]
-    pub(crate) vi: bool,
-}
-
-impl Default for ChatArgs {
-    fn default() -> Self {
-        Self { session: "default".to_owned(), continues: false, vi: false }
-    }
 }
 
 #[derive(Debug, Subcommand)]
@@ -543,11 +524,6 @@ pub(crate) enum ChannelsCommand {
         #[arg(long)]
         json: bool,
     },
-}
-
-/// Parses how much the assistant asks.
-fn caution(word: &str) -> Result<Caution, String> {
-    Caution::from_name(word).ok_or_else(|| "use open, ask or guarded".to_owned())
 }
 
 /// Parses an effort.

@@ -16,7 +16,6 @@ mod unix_socket;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use aethon::config::Caution;
 use anyhow::Result;
 use clap::Parser;
 
@@ -37,7 +36,7 @@ fn main() -> ExitCode {
     aethon::harden_process();
     let outcome = arguments
         .map_err(Into::into)
-        .and_then(|arguments| run(Cli::parse_from(args::with_bare_set(arguments))));
+        .and_then(|arguments| run(Cli::parse_from(args::with_chat(args::with_bare_set(arguments)))));
     match outcome {
         Ok(code) => code,
         Err(error) => {
@@ -59,15 +58,14 @@ fn run(cli: Cli) -> Result<ExitCode> {
     match command {
         Command::Completions { shell } => commands::completions::run(shell),
         Command::Service(command) => finish(commands::service::run(common, command)),
-        Command::Init { force, provider, model, caution, ask_first } => {
-            let asked = ask_first.map(|asks| if asks { Caution::Ask } else { Caution::Open });
-            commands::init::run(common, force, provider, model, caution.or(asked))
-        }
+        Command::Init(wish) => commands::init::run(common, wish),
         Command::Config(command) => commands::config::run(common, command),
         Command::Secrets(command) => commands::secrets::run(common, command),
-        Command::Doctor { attack, repair, strict, json } => {
+        Command::Doctor { attack, repair, fix, strict, all, json } => {
             let repaired = repair.then(|| commands::doctor::repair(common)).transpose()?;
-            finish(commands::doctor::run(common, attack, (strict, json), repaired))
+            let fixed = fix.then(|| commands::doctor::fix(common)).transpose()?.unwrap_or_default();
+            let look = commands::doctor::Look { attack, strict, as_json: json, all };
+            finish(commands::doctor::run(common, look, fixed, repaired))
         }
         Command::Model(ModelCommand::Test { json }) => finish(commands::model::test(common, json)),
         Command::Model(ModelCommand::List { provider, json }) => {
@@ -90,6 +88,9 @@ fn run(cli: Cli) -> Result<ExitCode> {
         Command::Upgrade(arguments) => commands::upgrade::run(common, &arguments),
         Command::Memory(command) => finish(commands::memory::run(common, command)),
         Command::Usage { days, json } => finish(commands::usage::run(common, days, json)),
+        Command::PairPhone { address, json } => {
+            finish(commands::pair_phone::run(common, address.as_deref(), json))
+        }
         Command::Audit { limit, json } => finish(commands::audit::run(common, limit, json)),
         Command::Chat(choice) => finish(commands::chat::chat(common, &choice)),
         Command::Ask { text, no_stdin, session, effort, model, schema, json } => {
@@ -105,7 +106,7 @@ fn run(cli: Cli) -> Result<ExitCode> {
 fn local_only(command: &Command) -> Option<&'static str> {
     Some(match command {
         Command::Completions { .. } => "completions",
-        Command::Init { .. } => "init",
+        Command::Init(_) => "init",
         Command::Service(_) => "service",
         Command::Config(_) => "config",
         Command::Secrets(_) => "secrets",
@@ -127,6 +128,7 @@ fn local_only(command: &Command) -> Option<&'static str> {
         | Command::Memory(_)
         | Command::Usage { .. }
         | Command::Audit { .. }
+        | Command::PairPhone { .. }
         | Command::Chat(_)
         | Command::Ask { .. } => return None,
     })

@@ -4,6 +4,9 @@
 //! Nothing in the source controls the terminal, neither characters in it nor those written as Markdown entities such as
 //! `&#27;`. Without colours the structure remains readable.
 
+mod code;
+mod style;
+
 use std::time::{Duration, Instant};
 
 use aethon::core::visible::readable;
@@ -11,60 +14,11 @@ use comrak::Arena;
 use comrak::nodes::{AstNode, ListType, NodeValue, TableAlignment};
 use unicode_width::UnicodeWidthChar;
 
+pub(crate) use self::style::Style;
+use self::style::{BOLD, CODE, ITALIC, STRIKE, UNDERLINE};
+
 /// How long parsing may take.
 const TIMEOUT: Duration = Duration::from_secs(2);
-
-/// The style of text on this terminal.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Style {
-    /// Whether escape codes are allowed.
-    pub(crate) colour: bool,
-    /// The width of a line, in columns.
-    pub(crate) width: usize,
-}
-
-const BOLD: &str = "1";
-const DIM: &str = "2";
-const ITALIC: &str = "3";
-const UNDERLINE: &str = "4";
-const STRIKE: &str = "9";
-const CODE: &str = "36";
-const ALARM: &str = "1;31";
-
-impl Style {
-    /// Styles the text if colours are allowed.
-    pub(crate) fn paint(self, code: &str, text: &str) -> String {
-        if self.colour && !text.is_empty() {
-            format!("\u{1b}[{code}m{text}\u{1b}[0m")
-        } else {
-            text.to_owned()
-        }
-    }
-
-    /// Dims text.
-    pub(crate) fn dim(self, text: &str) -> String {
-        self.paint(DIM, text)
-    }
-
-    /// Makes text bold.
-    pub(crate) fn bold(self, text: &str) -> String {
-        self.paint(BOLD, text)
-    }
-
-    /// Colours a line of a diff.
-    pub(crate) fn change(self, line: &str) -> String {
-        match line.as_bytes().first() {
-            Some(b'+') => self.paint("32", line),
-            Some(b'-') => self.paint("31", line),
-            _ => line.to_owned(),
-        }
-    }
-
-    /// Colours text about an error.
-    pub(crate) fn alarm(self, text: &str) -> String {
-        self.paint(ALARM, text)
-    }
-}
 
 /// Renders a reply as it arrives.
 pub(crate) struct Stream {
@@ -174,8 +128,8 @@ fn block<'a>(node: &'a AstNode<'a>, style: Style, indent: &str, out: &mut String
             wrapped(&style.paint(BOLD, &format!("{mark}{text}")), style, indent, out);
         }
         NodeValue::CodeBlock(code) => {
-            for line in code.literal.lines() {
-                out.push_str(&format!("{indent}    {}\n", style.paint(CODE, &readable(line))));
+            for line in code::lines(&code.literal, &code.info, style) {
+                out.push_str(&format!("{indent}    {line}\n"));
             }
         }
         NodeValue::List(list) => {
@@ -221,8 +175,10 @@ fn table<'a>(
     out: &mut String,
 ) {
     let bare = Style { colour: false, ..style };
-    let rows: Vec<Vec<String>> =
-        node.children().map(|row| row.children().map(|cell| inline(cell, bare)).collect()).collect();
+    let rows: Vec<Vec<String>> = node
+        .children()
+        .map(|row| row.children().map(|cell| bare_cell(cell, bare, style)).collect())
+        .collect();
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
     let width = |column: usize| {
         rows.iter().filter_map(|row| row.get(column)).map(|cell| columns_of(cell)).max().unwrap_or(0)
@@ -255,6 +211,16 @@ fn table<'a>(
             out.push_str(&format!("{indent}{}\n", style.dim(&rule.join("─┼─"))));
         }
     }
+}
+
+/// Renders a cell without colours, which its width does not count. Where colours mark code elsewhere, code has no backticks.
+fn bare_cell<'a>(cell: &'a AstNode<'a>, bare: Style, style: Style) -> String {
+    let has_marks = !style.colour;
+    let code = |child: &'a AstNode<'a>| match &child.data.borrow().value {
+        NodeValue::Code(code) if !has_marks => readable(&code.literal),
+        _ => span(child, bare),
+    };
+    cell.children().map(code).collect()
 }
 
 /// Renders a table wider than the window: each row as a paragraph, each cell under its column's name.

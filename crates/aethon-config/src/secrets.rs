@@ -41,6 +41,7 @@ impl Config {
             ("model.api_key", self.model.key()),
             ("tools.web_search.api_key", &self.tools.web_search.api_key),
             ("tools.github.token", &self.tools.github.token),
+            ("storage.url", &self.storage.url),
         ];
         let mut all: Vec<_> = fixed.into_iter().map(|(name, secret)| (name.to_owned(), secret)).collect();
         for (section, model) in self.model.tables() {

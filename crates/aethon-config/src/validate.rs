@@ -8,6 +8,7 @@ mod backup;
 mod channels;
 mod entries;
 mod household;
+mod storage;
 mod tool_names;
 mod tools;
 
@@ -55,6 +56,7 @@ pub(crate) fn check(config: &Config) -> Vec<Remark> {
         address::service(KeyPath::of(["telemetry", "otlp_endpoint"]), collector, &mut remarks);
     }
     backup::check(config, &mut remarks);
+    storage::check(config, &mut remarks);
     channels::check(config, &mut remarks);
     entries::check(config, &mut remarks);
     household::check(config, &mut remarks);

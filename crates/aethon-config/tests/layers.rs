@@ -194,10 +194,12 @@ fn every_default_is_the_one_of_the_contract() {
     check(
         "server",
         json!({"max_body_bytes": 1_048_576, "max_connections": 4096, "header_timeout_seconds": 10,
-            "body_timeout_seconds": 30, "shutdown_grace": 8, "webhook_timeout_seconds": 600, "trusted_proxies": [],
+            "body_timeout_seconds": 30, "shutdown_grace": 8, "webhook_timeout_seconds": 600, "base_path": "",
+            "trusted_proxies": [],
             "health_from": []}),
     );
-    check("storage", json!({"synchronous": "normal", "max_mb": 16384}));
+    check("push", json!({"enabled": true}));
+    check("storage", json!({"url": "", "synchronous": "normal", "max_mb": 16384}));
     assert_eq!(aethon_config::dump(&config), aethon_config::dump(&Config::default()));
 }
 

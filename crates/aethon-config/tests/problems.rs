@@ -417,6 +417,8 @@ fn invalid_values_are_refused_with_the_allowed_ones() {
     check("security.sandbox_network=--privileged", Some("a Docker name without spaces"));
     check("security.blocked_commands=[\" \"]", Some("which every command contains"));
     check("storage.synchronous=off", Some("one of normal, full"));
+    check("storage.url=mysql://ada:pw@host/x", Some("no address of a PostgreSQL database"));
+    check("storage.url=postgres://ada:pw@host/x", None);
     check("logging.level=loud", Some("one of trace, debug, info, warn, error"));
     check("scheduler.jobs.a={ cron = \"@daily\", prompt = \"x\" }", None);
     check("scheduler.jobs.a={ prompt = \"x\" }", Some("scheduler.jobs.a.cron"));

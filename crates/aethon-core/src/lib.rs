@@ -54,6 +54,7 @@ pub mod patience;
 pub mod person;
 pub mod program;
 pub mod provider;
+pub mod push;
 pub mod recording;
 pub mod reported;
 pub mod sandbox;

@@ -301,13 +301,24 @@ impl SessionSummary {
 /// The longest title that is derived from a message, in characters.
 const TITLE: usize = 80;
 
-/// Returns the title that a message suggests: its first line with words, at most 80 characters, cut between words.
+/// Returns the title that a message suggests: its first line with words, without the marks of Markdown around it, at most
+/// 80 characters, cut between words.
 pub fn title_of(message: &Message) -> String {
     title_of_text(&message.text())
 }
 
 fn title_of_text(text: &str) -> String {
-    let Some(line) = text.lines().map(str::trim).find(|line| !line.is_empty()) else { return String::new() };
+    let mut lines = text.lines().map(|line| (line, without_marks(line)));
+    let Some(line) =
+        lines.find(|(_, plain)| plain.chars().any(char::is_alphanumeric)).map(|(_, plain)| plain)
+    else {
+        // Nothing but signs, which then are what was meant.
+        return text
+            .split_whitespace()
+            .next()
+            .map(|word| word.chars().take(TITLE).collect())
+            .unwrap_or_default();
+    };
     let line = line.chars().take(4 * TITLE).collect::<String>();
     let line = line.split(|c: char| c.is_whitespace() || c.is_control()).filter(|word| !word.is_empty());
     let line = line.collect::<Vec<_>>().join(" ");
@@ -318,9 +329,44 @@ fn title_of_text(text: &str) -> String {
     format!("{}…", line[..end].trim_end())
 }
 
+/// Returns a line without the marks that make it a heading, a quotation, an item, or emphasised as a whole. A line that opens a
+/// block of code has no words of its own.
+fn without_marks(line: &str) -> &str {
+    let mut line = line.trim();
+    if line.starts_with("```") || line.starts_with("~~~") {
+        return "";
+    }
+    while let Some((mark, rest)) = line.split_once(' ')
+        && (matches!(mark, ">" | "-" | "*" | "+")
+            || (mark.len() <= 6 && mark.bytes().all(|byte| byte == b'#')))
+    {
+        line = rest.trim_start();
+    }
+    for mark in ["**", "__", "`"] {
+        let inner = line.strip_prefix(mark).and_then(|rest| rest.strip_suffix(mark));
+        line = inner.filter(|inner| !inner.contains(mark)).unwrap_or(line);
+    }
+    line
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_title_has_no_marks_of_markdown() {
+        let check = |text: &str, expected: &str| assert_eq!(title_of_text(text), expected, "{text:?}");
+        check("# Hello, this is Aethon\n\nText", "Hello, this is Aethon");
+        check("> - **Buy bread**", "Buy bread");
+        check("```rust\nfn main() {}\n```", "fn main() {}");
+        check("**bold** and **more**", "**bold** and **more**");
+        check("#tag and 2**3", "#tag and 2**3");
+        check("---\n\nafter the line", "after the line");
+        check("- ", "-");
+        check("???", "???");
+        check("!say one", "!say one");
+        check("你好", "你好");
+    }
 
     #[test]
     fn a_title_is_the_first_line_cut_between_words() {

@@ -8,15 +8,18 @@ use std::sync::Arc;
 use std::time::{Instant, SystemTime};
 
 use aethon_core::live::Live;
+use aethon_core::push::SignInCheck;
 use aethon_core::share::{Share, Shares};
 use aethon_core::usage::Budget;
 
 use crate::access_lease::AccessLease;
 use crate::auth::{SignIn, SignIns, TokenAuth};
+use crate::base_path::BasePath;
 use crate::deps::{Activity, Chat, Deps, Knowledge, Runtime, Setup, Workflows};
 use crate::intake::Intake;
 use crate::limits::Attempts;
 use crate::options::Options;
+use crate::page_set::PageSet;
 use crate::replay::UsedSignatures;
 use crate::response::RequestIds;
 use crate::rules::{Rules, WebhookRules};
@@ -122,6 +125,12 @@ impl App {
     }
 }
 
+impl SignInCheck for App {
+    fn lasts(&self, sign_in: &str) -> bool {
+        self.rules.get().token_auth.name_lasts(sign_in)
+    }
+}
+
 /// A part of the application that a handler can request. A tuple requests several.
 pub(crate) trait FromApp {
     /// Extracts the part.
@@ -164,6 +173,8 @@ macro_rules! live_parts {
 
 live_parts! {
     Budget: rules.budget;
+    BasePath: rules.base_path;
+    Arc<PageSet>: rules.pages;
     Arc<TokenAuth>: rules.token_auth;
     Arc<WebhookRules>: rules.webhooks;
 }

@@ -1,17 +1,21 @@
 //! The embedded files below `/dashboard/static/`, and how every embedded file is sent: compressed if the client
 //! accepts it, with an ETag, and cached forever if the path contains the hash of the whole tree.
 
-use aethon_web::Asset;
 use http::StatusCode;
 use http::header::{
-    ACCEPT_ENCODING, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE, ETAG, HeaderMap, HeaderValue,
+    ACCEPT_ENCODING, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE, ETAG, HeaderMap, HeaderName, HeaderValue,
     IF_NONE_MATCH, VARY,
 };
 
 use crate::body::Response;
 use crate::error::Problem;
+use crate::page_set::File;
 use crate::request::Request;
 use crate::response::{self, HandlerResult};
+
+/// The service worker of the pages.
+const WORKER: &str = "service-worker.js";
+const WORKER_ALLOWED: HeaderName = HeaderName::from_static("service-worker-allowed");
 
 /// The folders of what the sandboxed frame of diagrams loads.
 const FRAME: [&str; 2] = ["frame/", "vendor/mermaid/"];
@@ -36,41 +40,52 @@ pub(crate) fn serve(_: (), request: &Request) -> HandlerResult {
     let found = aethon_web::find(request.params.rest());
     let found = found.ok_or_else(|| Problem::not_found("there is no such file"))?;
     let caching = if found.is_immutable { Caching::Immutable } else { Caching::Revalidate };
-    let mut answer = respond(found.asset, &request.head.headers, caching);
+    let mut answer = respond(&File::from(found.asset), &request.head.headers, caching);
     if FRAME.iter().any(|folder| found.asset.name.starts_with(folder)) {
         response::open_to_frame(&mut answer);
     }
     if found.asset.name == FRAME_PAGE {
         response::seal_frame(&mut answer);
     }
+    if found.asset.name == WORKER {
+        // Its address lies deeper than the pages that it serves.
+        answer.headers_mut().insert(WORKER_ALLOWED, HeaderValue::from_static("/"));
+    }
     Ok(answer)
 }
 
+/// `GET /favicon.ico`, for browsers that show something that is no page, such as the API's JSON.
+pub(crate) fn favicon(_: (), request: &Request) -> HandlerResult {
+    let icon = aethon_web::asset("icons/icon-192.png");
+    let icon = icon.ok_or_else(|| Problem::not_found("there is no icon"))?;
+    Ok(respond(&File::from(icon), &request.head.headers, Caching::Revalidate))
+}
+
 /// Returns the file, or 304 if the client's copy is current.
-pub(crate) fn respond(asset: &'static Asset, headers: &HeaderMap, caching: Caching) -> Response {
-    if !has_current(headers, asset.etag) {
-        return whole(asset, headers, caching);
+pub(crate) fn respond(file: &File, headers: &HeaderMap, caching: Caching) -> Response {
+    if !has_current(headers, &file.etag) {
+        return whole(file, headers, caching);
     }
     let mut answer = response::with_body(StatusCode::NOT_MODIFIED, "");
-    describe(&mut answer, asset, caching);
+    describe(&mut answer, file, caching);
     answer
 }
 
 /// Returns the file even if the client's copy is current.
-pub(crate) fn whole(asset: &'static Asset, headers: &HeaderMap, caching: Caching) -> Response {
-    let gzip = asset.gzip().filter(|_| takes_gzip(headers));
-    let body = gzip.unwrap_or_else(|| asset.body());
+pub(crate) fn whole(file: &File, headers: &HeaderMap, caching: Caching) -> Response {
+    let gzip = file.gzip.as_ref().filter(|_| takes_gzip(headers));
+    let body = gzip.unwrap_or(&file.body).clone();
     let mut answer = response::with_body(StatusCode::OK, body);
-    describe(&mut answer, asset, caching);
+    describe(&mut answer, file, caching);
     let own = answer.headers_mut();
-    own.insert(CONTENT_TYPE, HeaderValue::from_static(asset.content_type));
+    own.insert(CONTENT_TYPE, HeaderValue::from_static(file.content_type));
     if gzip.is_some() {
         own.insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
     }
     answer
 }
 
-fn describe(answer: &mut Response, asset: &'static Asset, caching: Caching) {
+fn describe(answer: &mut Response, file: &File, caching: Caching) {
     let headers = answer.headers_mut();
     headers.insert(VARY, HeaderValue::from_static("accept-encoding"));
     let keep = match caching {
@@ -79,8 +94,10 @@ fn describe(answer: &mut Response, asset: &'static Asset, caching: Caching) {
         Caching::Immutable => "public, max-age=31536000, immutable",
     };
     headers.insert(CACHE_CONTROL, HeaderValue::from_static(keep));
-    if caching != Caching::Never {
-        headers.insert(ETAG, HeaderValue::from_static(asset.etag));
+    if let Ok(etag) = HeaderValue::from_str(&file.etag)
+        && caching != Caching::Never
+    {
+        headers.insert(ETAG, etag);
     }
 }
 
@@ -92,7 +109,7 @@ fn has_current(headers: &HeaderMap, etag: &str) -> bool {
 }
 
 /// Returns whether the client accepts gzip, by name or by `*`, with a nonzero quality.
-fn takes_gzip(headers: &HeaderMap) -> bool {
+pub(crate) fn takes_gzip(headers: &HeaderMap) -> bool {
     let values = headers.get_all(ACCEPT_ENCODING).iter().filter_map(|value| value.to_str().ok());
     let mut any = false;
     for part in values.flat_map(|value| value.split(',')) {

@@ -7,6 +7,7 @@
 //! ends when it expires, when the token changes, or when it is revoked.
 
 mod carriers;
+mod codes;
 mod register;
 mod sign_in;
 #[cfg(test)]
@@ -24,14 +25,17 @@ pub(crate) use carriers::TOKEN;
 pub(crate) use register::SignInRecord;
 pub(crate) use sign_in::{SignIn, SignIns};
 
-use carriers::{CONFIRM, COOKIE_NAME, bearer, cookies, query_token, shown};
+use crate::base_path::BasePath;
+use carriers::{CODE, CONFIRM, COOKIE_NAME, bearer, cookies, query_token, shown};
 
-const ATTRIBUTES: &str = "HttpOnly; SameSite=Strict; Path=/";
+const ATTRIBUTES: &str = "HttpOnly; SameSite=Strict";
 
 /// Knows the token and checks candidates against it.
 pub(crate) struct TokenAuth {
     keys: Option<Keys>,
     sign_ins: Arc<SignIns>,
+    /// The path for which a browser keeps the cookie.
+    cookie_path: String,
 }
 
 struct Keys {
@@ -95,15 +99,21 @@ pub(crate) enum Carrier {
 impl TokenAuth {
     /// Creates the check for this token. An empty or blank token admits everyone.
     pub(crate) fn new(token: &Secret, sign_ins: Arc<SignIns>) -> Self {
+        let cookie_path = "/".to_owned();
         if token.is_empty() {
-            return Self { keys: None, sign_ins };
+            return Self { keys: None, sign_ins, cookie_path };
         }
         // Header values cannot begin or end with whitespace, so it is trimmed from the token.
         let token = token.expose().trim().as_bytes();
         let compare = sign_ins.key(b"compare", b"");
         let keys =
             Keys { token: hmac::sign(&compare, token), cookies: sign_ins.key(b"cookie", token), compare };
-        Self { keys: Some(keys), sign_ins }
+        Self { keys: Some(keys), sign_ins, cookie_path }
+    }
+
+    /// The same, with cookies for this path only, so that what else the host offers does not receive them.
+    pub(crate) fn below(self, base: &BasePath) -> Self {
+        Self { cookie_path: base.cookie_path().to_owned(), ..self }
     }
 
     /// Returns whether no token is configured.
@@ -142,7 +152,13 @@ impl TokenAuth {
 
     /// Like [`TokenAuth::check`], but for opening the dashboard: a right token in the query suffices, so that a stale
     /// cookie does not lock the owner out.
+    ///
+    /// A code that counts once is judged here, and no longer counts afterwards.
     pub(crate) fn check_entrance(&self, headers: &HeaderMap, query: Option<&str>) -> TokenCheck {
+        if let (Some(keys), Some(code)) = (&self.keys, headers.get(CODE)) {
+            let is_right = self.sign_ins.redeem(&keys.cookies, code.as_bytes());
+            return if is_right { TokenCheck::Granted(Carrier::Bearer) } else { TokenCheck::Wrong };
+        }
         if let Some(keys) = &self.keys
             && bearer(headers).is_some()
             && query.and_then(query_token).is_some_and(|token| keys.is_query_token(token))
@@ -157,7 +173,7 @@ impl TokenAuth {
     /// server has. A cookie that holds the token itself counts as a guess like any other.
     pub(crate) fn may_be_guess(&self, headers: &HeaderMap, query: Option<&str>) -> bool {
         let Some(keys) = &self.keys else { return false };
-        if headers.contains_key(CONFIRM) {
+        if headers.contains_key(CONFIRM) || headers.contains_key(CODE) {
             return true;
         }
         match (self.cookie(keys, headers), bearer(headers)) {
@@ -192,6 +208,36 @@ impl TokenAuth {
         }
     }
 
+    /// Returns every sign-in that the cookies of a request name. There are several if `server.base_path` has changed, because
+    /// the browser keeps the cookie of each path.
+    pub(crate) fn named_sign_ins(&self, headers: &HeaderMap) -> Vec<SignIn> {
+        let Some(keys) = &self.keys else { return Vec::new() };
+        let named = cookies(headers).filter_map(|cookie| self.sign_ins.named(&keys.cookies, cookie));
+        named.map(|session| SignIn::Session(session, keys.token)).collect()
+    }
+
+    /// Returns the name under which a device is noted that asked for notifications: it is to receive them only as long as it
+    /// would be admitted.
+    pub(crate) fn lasting_name(&self, sign_in: &SignIn) -> String {
+        match (sign_in, &self.keys) {
+            (SignIn::Session(session, _), _) => format!("session {}", session.name),
+            (SignIn::Open, _) | (_, None) => "open".to_owned(),
+            (SignIn::Token(_) | SignIn::TokenCookie(..), Some(keys)) => {
+                format!("token {}", sign_in::token_mark(&keys.cookies))
+            }
+        }
+    }
+
+    /// Returns whether the sign-in of that name lasts.
+    pub(crate) fn name_lasts(&self, name: &str) -> bool {
+        let Some(keys) = &self.keys else { return name == "open" };
+        match name.split_once(' ') {
+            Some(("session", name)) => self.sign_ins().iter().any(|begun| begun.name == name),
+            Some(("token", mark)) => mark == sign_in::token_mark(&keys.cookies),
+            _ => false,
+        }
+    }
+
     /// Returns whether whatever was admitted under this sign-in is still allowed.
     pub(crate) fn stands(&self, sign_in: &SignIn) -> bool {
         let is_same =
@@ -211,10 +257,18 @@ impl TokenAuth {
         let cookie = self.sign_ins.begin(&keys.cookies, address).await;
         // With its age, or a browser that is closed forgets it.
         let age = self.sign_ins.lifetime();
-        let value = format!("{COOKIE_NAME}={}; Max-Age={age}; {ATTRIBUTES}{secure}", cookie.expose());
+        let path = &self.cookie_path;
+        let value =
+            format!("{COOKIE_NAME}={}; Max-Age={age}; {ATTRIBUTES}; Path={path}{secure}", cookie.expose());
         let mut value = HeaderValue::try_from(value).ok()?;
         value.set_sensitive(true);
         Some(value)
+    }
+
+    /// Makes a code with which another device signs in once, and returns it with the second at which it ends. `None` if no token
+    /// is configured, or if the system has no randomness.
+    pub(crate) fn issue_code(&self) -> Option<(Secret, i64)> {
+        self.keys.as_ref().and_then(|keys| self.sign_ins.issue_code(&keys.cookies))
     }
 
     /// Returns the active sign-ins, newest first.
@@ -232,12 +286,11 @@ impl TokenAuth {
     }
 
     /// Returns the `Set-Cookie` that signs a browser out.
-    pub(crate) fn sign_out_cookie(is_https: bool) -> HeaderValue {
-        if is_https {
-            HeaderValue::from_static("aethon_dash=; HttpOnly; SameSite=Strict; Path=/; Max-Age=0; Secure")
-        } else {
-            HeaderValue::from_static("aethon_dash=; HttpOnly; SameSite=Strict; Path=/; Max-Age=0")
-        }
+    pub(crate) fn sign_out_cookie(&self, is_https: bool) -> HeaderValue {
+        let secure = if is_https { "; Secure" } else { "" };
+        let value = format!("{COOKIE_NAME}=; {ATTRIBUTES}; Path={}; Max-Age=0{secure}", self.cookie_path);
+        HeaderValue::try_from(value)
+            .unwrap_or(HeaderValue::from_static("aethon_dash=; HttpOnly; Path=/; Max-Age=0"))
     }
 }
 

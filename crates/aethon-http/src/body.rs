@@ -59,6 +59,14 @@ impl Body {
         (BodyWriter(sender), Self { content: Content::Chunks(receiver), sending: None, ends: None })
     }
 
+    /// Returns the bytes of a body that is complete.
+    pub(crate) fn whole(&self) -> Option<&Bytes> {
+        match &self.content {
+            Content::Whole(bytes) => Some(bytes),
+            Content::Chunks(_) => None,
+        }
+    }
+
     /// Returns whether the body is a stream.
     pub(crate) fn is_stream(&self) -> bool {
         matches!(self.content, Content::Chunks(_))

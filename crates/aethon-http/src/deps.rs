@@ -23,6 +23,7 @@ use aethon_core::model::ModelProvider;
 use aethon_core::model_choice::ModelChoices;
 use aethon_core::model_setup::ModelSetup;
 use aethon_core::pairing::Pairings;
+use aethon_core::push::PushDevices;
 use aethon_core::recording::Recordings;
 use aethon_core::schedule::Schedule;
 use aethon_core::service::ConfigView;
@@ -146,6 +147,8 @@ pub struct Setup {
     pub reach: Arc<[String]>,
     /// The current state of the assistant's features.
     pub features: Features,
+    /// The devices that are notified. `None` if `push.enabled` is off.
+    pub push: Option<Arc<dyn PushDevices>>,
     /// Backups of the home. `None` if it keeps its data elsewhere.
     pub backups: Option<Arc<dyn Backups>>,
 }

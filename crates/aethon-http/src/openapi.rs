@@ -31,10 +31,13 @@ pub(crate) struct Row {
 /// The document without its version.
 static DOCUMENT: OnceLock<Value> = OnceLock::new();
 
-/// Returns the document for this version. The rows are the same on every call.
-pub(crate) fn document(version: &str, rows: impl Iterator<Item = Row>) -> Value {
+/// Returns the document for this version, of a service below this path. The rows are the same on every call.
+pub(crate) fn document(version: &str, server: &str, rows: impl Iterator<Item = Row>) -> Value {
     let mut document = DOCUMENT.get_or_init(|| build(rows)).clone();
     document["info"]["version"] = version.into();
+    if !server.is_empty() {
+        document["servers"] = json!([{ "url": server }]);
+    }
     document
 }
 

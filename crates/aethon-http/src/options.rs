@@ -12,6 +12,8 @@ use std::time::Duration;
 use aethon_core::secret::Secret;
 use aethon_core::usage::Budget;
 
+pub use crate::base_path::BasePath;
+
 /// The settings of the application.
 #[derive(Debug, Clone)]
 pub struct Options {
@@ -35,6 +37,8 @@ pub struct Options {
     pub trusted_proxies: Vec<Network>,
     /// Who may ask without the token whether the service is ready.
     pub health_from: Vec<Network>,
+    /// The path below which a proxy offers the service (`server.base_path`).
+    pub base_path: BasePath,
     /// Limit on daily spending.
     pub budget: Budget,
     /// Limits on connections and requests.
@@ -130,6 +134,7 @@ impl Default for Options {
             allowed_hosts: Vec::new(),
             trusted_proxies: Vec::new(),
             health_from: Vec::new(),
+            base_path: BasePath::default(),
             budget: Budget::default(),
             limits: Limits::default(),
             version: env!("CARGO_PKG_VERSION"),

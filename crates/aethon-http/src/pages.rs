@@ -2,55 +2,58 @@
 
 use std::sync::Arc;
 
-use aethon_web::Asset;
 use http::StatusCode;
 use http::header::{HeaderMap, HeaderValue, LOCATION, SET_COOKIE, WWW_AUTHENTICATE};
 
 use crate::assets::{self, Caching};
 use crate::audit_notes::AuditNotes;
 use crate::auth::{Carrier, TokenAuth, TokenCheck};
+use crate::base_path::BasePath;
 use crate::body::Response;
 use crate::error::CHALLENGE;
+use crate::page_set::{File, PageSet};
 use crate::request::{Client, Request};
 use crate::response::{self, HandlerResult};
 
 /// `GET /`: the chat.
-pub(crate) fn chat(_: (), request: &Request) -> HandlerResult {
-    Ok(page(aethon_web::chat_page(), &request.head.headers))
+pub(crate) fn chat(pages: Arc<PageSet>, request: &Request) -> HandlerResult {
+    Ok(page(&pages.chat, &request.head.headers))
 }
 
 /// `GET /dashboard`, for those with access. If opened with the token in the query or the Authorization header, it
 /// signs the browser in. A navigation is redirected to the plain address, so that the token leaves the address bar
 /// and the history.
 pub(crate) async fn dashboard(
-    (auth, notes): (Arc<TokenAuth>, AuditNotes),
+    (auth, notes, pages, base): (Arc<TokenAuth>, AuditNotes, Arc<PageSet>, BasePath),
     request: Request,
 ) -> HandlerResult {
     let is_signed_in = !matches!(request.token, TokenCheck::Granted(Carrier::Query | Carrier::Bearer));
     if is_signed_in {
-        return Ok(page(aethon_web::dashboard_page(), &request.head.headers));
+        return Ok(page(&pages.dashboard, &request.head.headers));
     }
     let mut answer = match request.token {
         TokenCheck::Granted(Carrier::Query) if request.header_is("sec-fetch-mode", "navigate") => {
             let mut answer = response::with_body(StatusCode::SEE_OTHER, "");
-            answer.headers_mut().insert(LOCATION, HeaderValue::from_static("/dashboard"));
+            if let Ok(address) = HeaderValue::try_from(base.address("/dashboard")) {
+                answer.headers_mut().insert(LOCATION, address);
+            }
             answer
         }
         // Never a 304 here, because the cookie must arrive.
-        _ => assets::whole(aethon_web::dashboard_page(), &request.head.headers, Caching::Never),
+        _ => assets::whole(&pages.dashboard, &request.head.headers, Caching::Never),
     };
     sign_in(&auth, &notes, &request, &mut answer).await;
     Ok(answer)
 }
 
 /// `GET /docs`: the API documentation.
-pub(crate) fn docs(_: (), request: &Request) -> HandlerResult {
-    Ok(page(aethon_web::docs_page(), &request.head.headers))
+pub(crate) fn docs(pages: Arc<PageSet>, request: &Request) -> HandlerResult {
+    Ok(page(&pages.docs, &request.head.headers))
 }
 
 /// Returns the 401 response of `/dashboard` to those without access.
-pub(crate) fn sign_in_page(headers: &HeaderMap) -> Response {
-    let mut answer = assets::whole(aethon_web::sign_in_page(), headers, Caching::Never);
+pub(crate) fn sign_in_page(pages: &PageSet, headers: &HeaderMap) -> Response {
+    let mut answer = assets::whole(&pages.sign_in, headers, Caching::Never);
     *answer.status_mut() = StatusCode::UNAUTHORIZED;
     answer.headers_mut().insert(WWW_AUTHENTICATE, CHALLENGE);
     answer
@@ -65,6 +68,6 @@ pub(crate) async fn sign_in(auth: &TokenAuth, notes: &AuditNotes, request: &Requ
     }
 }
 
-fn page(page: &'static Asset, headers: &HeaderMap) -> Response {
+fn page(page: &File, headers: &HeaderMap) -> Response {
     assets::respond(page, headers, Caching::Revalidate)
 }

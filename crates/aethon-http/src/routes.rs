@@ -25,11 +25,13 @@ mod metrics;
 mod models;
 mod outbox;
 mod pairings;
+mod push;
 mod ready;
 mod recordings;
 mod scheduler;
 mod search;
 mod sessions;
+mod sign_in_codes;
 mod sign_ins;
 mod sign_out;
 mod sops;
@@ -41,6 +43,7 @@ mod usage;
 mod work;
 
 use crate::app::{About, App};
+use crate::base_path::BasePath;
 use crate::openapi::{self, Row};
 use crate::request::Request;
 use crate::response::{self, HandlerResult};
@@ -161,8 +164,8 @@ const fn get(
 }
 
 /// `GET /openapi.json`: this table in machine-readable form.
-fn openapi_document(about: About, _request: &Request) -> HandlerResult {
-    response::json(&openapi::document(about.version, ROUTES.iter().map(Route::described)))
+fn openapi_document((about, base): (About, BasePath), _request: &Request) -> HandlerResult {
+    response::json(&openapi::document(about.version, &base.address(""), ROUTES.iter().map(Route::described)))
 }
 
 /// Creates a gated row of the dashboard's API.
@@ -227,6 +230,8 @@ pub(crate) static ROUTES: &[Route] = &[
         r#"["Pages", "The chat page.", {"200": "text/html"}]"#),
     get("/dashboard/static/*", Public, Nothing, sync!(assets::serve),
         r#"["Pages", "Scripts, styles, fonts and pictures of the pages.", {"200": "*/*", "304": ""}]"#),
+    get("/favicon.ico", Gated, Dashboard, sync!(assets::favicon),
+        r#"["Pages", "The icon, for browsers that show something that is no page.", {"200": "*/*", "304": ""}]"#),
     hook("/webhook/trigger", async_handler!(webhook::trigger),
         r#"["Webhooks", "Runs a turn, or a SOP, and waits for the reply.", {"200": "Answer", "404": "Problem", "429": "Problem", "502": "Problem", "503": "Problem", "504": "Problem"}, {}, "Trigger"]"#),
     called(Method::GET, platform_calls::WHATSAPP, Takes::Nothing, sync!(platform_calls::challenge),
@@ -341,6 +346,14 @@ pub(crate) static ROUTES: &[Route] = &[
         r#"["Service", "The backups there are, and when the next one is due.", {"200": "BackupList"}]"#),
     api(Method::POST, "/api/backups", Takes::Nothing, async_handler!(backups::start),
         r#"["Service", "Starts a backup, which is listed when it is done.", {"202": {"BackupStarted": {"status": "string"}}, "409": "Problem"}]"#),
+    api(Method::POST, "/api/sign-in-codes", Json, async_handler!(sign_in_codes::issue),
+        r#"["Service", "Makes an address with which another device signs in once within five minutes, and its QR code.", {"201": {"SignInCode": {"url": "string", "expires_at": "time", "qr": ["string"]}}, "409": "Problem"}, {}, {"SignInCodeWanted": {"address": "string"}}]"#),
+    api(Method::GET, "/api/push/key", Takes::Nothing, sync!(push::key),
+        r#"["Push", "The key that a browser needs to subscribe to notifications.", {"200": {"PushKey": {"key": "string"}}}]"#),
+    api(Method::POST, "/api/push/subscriptions", Json, async_handler!(push::subscribe),
+        r#"["Push", "Notifies a device while no page is in sight, as long as its sign-in lasts. The body is a `PushSubscription` as browsers give it.", {"201": {"PushSubscribed": {"status": "string"}}, "404": "Problem", "503": "Problem"}, {}, {"PushSubscription": {"endpoint": "string", "keys": "object"}}]"#),
+    api(Method::DELETE, "/api/push/subscriptions", Json, async_handler!(push::unsubscribe),
+        r#"["Push", "No longer notifies a device.", {"204": "", "404": "Problem", "503": "Problem"}, {}, {"PushEndpoint": {"endpoint": "string"}}]"#),
     api(Method::GET, "/api/features", Takes::Nothing, sync!(features::list),
         r#"["Service", "What the assistant can do right now, and why not where it cannot.", {"200": "Features"}]"#),
     api(Method::GET, "/api/usage", Takes::Nothing, async_handler!(usage::usage),

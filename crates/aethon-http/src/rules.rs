@@ -7,9 +7,11 @@ use std::time::Duration;
 use aethon_core::usage::Budget;
 
 use crate::auth::{SignIns, TokenAuth};
+use crate::base_path::BasePath;
 use crate::host::HostRules;
 use crate::options::{Network, Options};
 use crate::origin::OriginRules;
+use crate::page_set::PageSet;
 use crate::signature::Verifier;
 
 /// The rules in force.
@@ -26,6 +28,10 @@ pub(crate) struct Rules {
     pub(crate) trusted_proxies: Vec<Network>,
     /// Who may ask without the token whether the service is ready.
     pub(crate) health_from: Vec<Network>,
+    /// The path below which a proxy offers the service.
+    pub(crate) base_path: BasePath,
+    /// The pages, with addresses below that path.
+    pub(crate) pages: Arc<PageSet>,
     /// Limit on daily spending.
     pub(crate) budget: Budget,
     /// Whether the offline model stands in because no model is configured.
@@ -48,7 +54,9 @@ impl Rules {
     /// Derives the rules from these options, for a listener on loopback or beyond.
     pub(crate) fn new(options: &Options, is_loopback: bool, sign_ins: &Arc<SignIns>) -> Self {
         Self {
-            token_auth: Arc::new(TokenAuth::new(&options.token, Arc::clone(sign_ins))),
+            token_auth: Arc::new(
+                TokenAuth::new(&options.token, Arc::clone(sign_ins)).below(&options.base_path),
+            ),
             hosts: HostRules::new(options, is_loopback),
             origins: OriginRules::new(&options.allowed_origins),
             webhooks: Arc::new(WebhookRules {
@@ -59,6 +67,8 @@ impl Rules {
             }),
             trusted_proxies: options.trusted_proxies.clone(),
             health_from: options.health_from.clone(),
+            base_path: options.base_path.clone(),
+            pages: Arc::new(PageSet::new(&options.base_path)),
             budget: options.budget,
             is_demo: options.demo,
         }

@@ -24,8 +24,9 @@ use http::{Method, StatusCode};
 use crate::access_lease::AccessLease;
 use crate::app::App;
 use crate::audit_notes::{AuditNotes, Removal};
-use crate::auth::{TOKEN, TokenAuth, TokenCheck};
+use crate::auth::{TOKEN, TokenCheck};
 use crate::body::Response;
+use crate::compress::Packing;
 use crate::error::Problem;
 use crate::host;
 use crate::limits;
@@ -70,13 +71,15 @@ pub(crate) struct Admitted;
 /// Answers a request from this peer. Calls `after` when the response is ready.
 pub(crate) fn call(
     app: &Arc<App>,
-    head: http::request::Parts,
+    mut head: http::request::Parts,
     body: RequestBody,
     peer: IpAddr,
     after: impl FnOnce(&mut Response) + Send + 'static,
 ) -> ResponseFuture {
     let id = app.request_ids.next();
     let rules = app.rules.get();
+    rules.base_path.strip(&mut head.uri);
+    let packing = Packing::of(&head);
     let client = Client::of(peer, &head.headers, &rules.trusted_proxies);
     let limits = BodyLimits::of(&app.options.limits);
     let (params, token, intake) = (Params::default(), TokenCheck::Missing, None);
@@ -85,7 +88,7 @@ pub(crate) fn call(
     let step = catch_unwind(AssertUnwindSafe(|| unless_guessed(app, &rules, request)));
     match step.unwrap_or_else(|panic| Step::Done(Err(panicked(&*panic, &id)))) {
         Step::Done(answer) => {
-            let mut answer = completed(answer, id);
+            let mut answer = completed(answer, id, packing);
             app.traffic.answered(answer.status().as_u16());
             after(&mut answer);
             ResponseFuture::Sync(Some(answer))
@@ -95,7 +98,7 @@ pub(crate) fn call(
             ResponseFuture::Async(Box::pin(async move {
                 let answer = AssertUnwindSafe(handler).catch_unwind().await;
                 let answer = answer.unwrap_or_else(|panic| Err(panicked(&*panic, &id)));
-                let mut answer = completed(answer, id);
+                let mut answer = completed(answer, id, packing);
                 traffic.answered(answer.status().as_u16());
                 after(&mut answer);
                 answer
@@ -109,9 +112,10 @@ enum Step {
     Pending(crate::routes::HandlerFuture),
 }
 
-fn completed(answer: HandlerResult, id: HeaderValue) -> Response {
+fn completed(answer: HandlerResult, id: HeaderValue, packing: Packing) -> Response {
     let mut answer = answer.unwrap_or_else(Problem::into_response);
     tracing::debug!(status = answer.status().as_u16(), id = ?id, "answered");
+    packing.apply(&mut answer);
     response::finish(&mut answer, id);
     answer
 }
@@ -322,11 +326,11 @@ fn may_sign_in(request: &Request) -> bool {
 fn refused(app: &App, rules: &Rules, request: &Request) -> HandlerResult {
     count_wrong(app, request)?;
     let mut answer = match is_entrance(request) && app.options.dashboard_enabled {
-        true => pages::sign_in_page(&request.head.headers),
+        true => pages::sign_in_page(&rules.pages, &request.head.headers),
         false => Problem::unauthorized().into_response(),
     };
     if may_sign_in(request) && rules.token_auth.has_stale_cookie(&request.head.headers) {
-        let cleared = TokenAuth::sign_out_cookie(request.client.is_https);
+        let cleared = rules.token_auth.sign_out_cookie(request.client.is_https);
         answer.headers_mut().insert(SET_COOKIE, cleared);
     }
     Ok(answer)

@@ -56,7 +56,13 @@ pub(crate) fn settle<'a>(arena: &'a Arena<'a>, document: Node<'a>, source: &str,
             (false, false) => Delimiter::Dollar,
         };
         let before = source.get(..at).and_then(|before| before.chars().next_back());
-        if !is_formula(&literal, delimiter, before) {
+        // Behind the variable of a shell, as in `$HOME/$USER`, a name follows.
+        let rest =
+            source.get(at + 1..).and_then(|rest| rest.strip_prefix(literal.as_str())?.strip_prefix('$'));
+        let is_variable = delimiter == Delimiter::Dollar
+            && rest
+                .is_some_and(|rest| rest.starts_with(|c: char| c.is_alphanumeric() || c == '_' || c == '{'));
+        if is_variable || !is_formula(&literal, delimiter, before) {
             let (open, close) = delimiter.written();
             node.insert_before(text(arena, open));
             insert_inlines(arena, node, &literal, options);

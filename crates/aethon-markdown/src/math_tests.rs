@@ -51,6 +51,8 @@ fn prices_and_prose_are_text() {
     is_text("$5, **or** 6$ today", "$5, !or 6$ today");
     is_text("US$5 or A$", "US$5 or A$");
     is_text("$HOME and $PATH", "$HOME and $PATH");
+    is_text("cp $HOME/$USER", "cp $HOME/$USER");
+    is_text("set $FOO:${BAR}", "set $FOO:${BAR}");
     is_text("$good or bad$", "$good or bad$");
     is_text("\\$5$", "$5$");
     is_text("\\[not a link\\] and \\[1\\]", "[not a link] and [1]");

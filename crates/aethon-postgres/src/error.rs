@@ -24,6 +24,9 @@ enum Reason {
     /// The address cannot be used.
     #[error("{0}")]
     Setup(String),
+    /// Another daemon is there.
+    #[error("another aethon-server uses this database ({0}): stop one of the two")]
+    Occupied(String),
 }
 
 /// What is wrong with the server, as far as it decides what to do and what to say.
@@ -41,6 +44,8 @@ enum Kind {
     Full,
     /// It only reads: a standby.
     ReadOnly,
+    /// Nobody vouches for its certificate.
+    Untrusted,
     /// Name or password.
     SignIn,
     /// The database does not exist.
@@ -75,6 +80,10 @@ impl Reason {
                 "the PostgreSQL server only reads, like a standby",
                 "let `storage.url` name the primary, or add `target_session_attrs=read-write`",
             ),
+            Kind::Untrusted => (
+                "the certificate of the PostgreSQL server is not trusted",
+                "use one of a public authority, or `sslmode=disable` in `storage.url` on a network that you trust",
+            ),
             Kind::SignIn => (
                 "the PostgreSQL server refused the sign-in",
                 "check the user name and the password in `storage.url`",
@@ -107,6 +116,15 @@ impl Error {
     /// The address, or what it leads to, cannot be used. Trying again does not help.
     pub(crate) fn setup(message: impl Into<String>) -> Self {
         Self(Reason::Setup(message.into()))
+    }
+
+    /// The daemon of another instance uses the database.
+    pub(crate) fn occupied(instance: &str) -> Self {
+        Self(Reason::Occupied(instance.to_owned()))
+    }
+
+    pub(crate) fn is_occupied(&self) -> bool {
+        matches!(self.0, Reason::Occupied(_))
     }
 
     pub(crate) fn lost(detail: impl Into<String>) -> Self {
@@ -143,7 +161,7 @@ impl Error {
         match &self.0 {
             Reason::Core(error) => error.is_unavailable(),
             Reason::Server { kind, .. } => *kind != Kind::Failed,
-            Reason::Setup(_) => false,
+            Reason::Setup(_) | Reason::Occupied(_) => false,
         }
     }
 
@@ -164,6 +182,7 @@ impl From<Error> for CoreError {
         match error.0 {
             Reason::Core(error) => error,
             Reason::Setup(message) => Self::invalid(message),
+            Reason::Occupied(_) => Self::invalid(error.to_string()),
             Reason::Server { kind: Kind::Damaged, .. } => Self::damaged(error.to_string()),
             Reason::Server { kind: Kind::Failed, .. } => Self::internal(error.to_string()),
             Reason::Server { .. } => Self::unavailable(error.to_string()),
@@ -183,6 +202,7 @@ impl From<tokio_postgres::Error> for Error {
             let is_ours = ["serializ", "column", "parameter"].iter().any(|word| detail.contains(word));
             let kind = match detail.contains("password") || detail.contains("authentication") {
                 true => Kind::SignIn,
+                false if detail.contains("certificate") => Kind::Untrusted,
                 false if is_ours => Kind::Failed,
                 false => Kind::Lost,
             };

@@ -6,7 +6,7 @@
 //!
 //! `db` is the server: its address, its connections and its format, and knows nothing of conversations. A transaction is work
 //! that may run again: when its connection is lost it starts from the beginning, and a commit that nobody has confirmed is
-//! looked up by its number, so nothing is stored twice. All writers take one lock, so that numbers grow in the order of
+//! looked up by the token that it leaves, so nothing is stored twice. All writers take one lock, so that numbers grow in the order of
 //! commits. Nothing is tied to a session of the server, so a pooler in transaction mode may stand in between.
 //!
 //! Most other modules hold the statements of one table, as in `aethon-store`; `search` finds sessions by words, `history`

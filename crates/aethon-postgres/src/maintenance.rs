@@ -5,7 +5,7 @@ use aethon_core::session::Clear;
 use aethon_core::storage::{OneshotLimit, Oneshots, Removed, Retention, StorageMarks, Upkeep};
 use async_trait::async_trait;
 
-use crate::db::Sql;
+use crate::db::{Sql, forget_tokens};
 use crate::error::Error;
 use crate::store::Store;
 use crate::time::{day_number, days};
@@ -52,6 +52,7 @@ impl Upkeep for Store {
         if let Some(through) = self.read(move |sql| vectors::surplus(sql, most)).await? {
             removed.vectors = self.repeat(move |sql| vectors::forget_through(sql, through, STEP)).await?;
         }
+        self.write(forget_tokens).await?;
         self.write(move |sql| marks::note_upkeep(sql, now)).await?;
         Ok(removed)
     }

@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, AtomicI64};
 use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
 
 use aethon_core::storage::{StorageHealth, Synchronous};
 
@@ -42,9 +43,51 @@ impl Store {
             oneshots: max_oneshot_bytes.map(Growth::new),
         }));
         if mode == OpenMode::Daemon {
-            store.end_former().await?;
+            store.take_the_place().await?;
+            store.beat();
         }
         Ok(store)
+    }
+
+    /// Waits until no other daemon is there. One on a machine that is gone leaves a lease behind, and that is soon over.
+    async fn take_the_place(&self) -> Result<(), Error> {
+        let lease = Duration::from_millis(self.owner().lease.unsigned_abs());
+        let until = Instant::now() + lease + lease / 4;
+        loop {
+            match self.end_former().await {
+                Err(error) if error.is_occupied() && Instant::now() < until => {
+                    tracing::info!(%error, "waiting for the database");
+                    tokio::time::sleep((lease / 10).max(Duration::from_millis(50))).await;
+                }
+                other => return other,
+            }
+        }
+    }
+
+    /// Gives signs of life for as long as the daemon runs, also when it has nothing to do, and keeps out of the way of another
+    /// one that has come all the same: because this one was thought to be gone.
+    fn beat(&self) {
+        let (store, lease) = (Arc::downgrade(&self.0), self.owner().lease.unsigned_abs());
+        tokio::spawn(async move {
+            loop {
+                tokio::time::sleep(Duration::from_millis((lease / 4).max(50))).await;
+                let Some(store) = store.upgrade().map(Store) else { return };
+                if store.0.pool.is_closed() {
+                    return;
+                }
+                let (opener, now) = (store.opener().clone(), store.now());
+                match store.write(move |sql| owners::stay(sql, &opener, now)).await {
+                    Err(error) if error.is_occupied() => {
+                        tracing::error!(%error, "this program writes no more");
+                        store.0.health.damaged(error.to_string());
+                        store.0.pool.close();
+                        return;
+                    }
+                    Err(error) => tracing::warn!(%error, "no sign of life could be given"),
+                    Ok(()) => {}
+                }
+            }
+        });
     }
 
     /// Ends the open work of an earlier daemon of this instance.

@@ -176,20 +176,25 @@ pub(crate) fn is_held(sql: &Sql<'_>, session: i64, turn: i64, owner: Owner) -> R
 /// Takes the place of the daemons that were: those of the same instance are gone, because each home has one daemon, and their
 /// turns are orphans at once. While a daemon of another instance lives, this one is refused.
 pub(crate) fn keep_others_out(sql: &Sql<'_>, opener: &Opener, now: i64) -> Result<(), Error> {
+    const FORGET: &str = "DELETE FROM owners WHERE is_daemon";
+    refuse_two(sql, opener, now)?;
+    sql.execute(FORGET, [])?;
+    opener.owner.sign(sql, &opener.instance, now, opener.owner.lease)
+}
+
+/// A sign of life of a daemon, while no other one is there.
+pub(crate) fn stay(sql: &Sql<'_>, opener: &Opener, now: i64) -> Result<(), Error> {
+    refuse_two(sql, opener, now)?;
+    opener.owner.sign(sql, &opener.instance, now, opener.owner.lease)
+}
+
+fn refuse_two(sql: &Sql<'_>, opener: &Opener, now: i64) -> Result<(), Error> {
     const OTHER: &str = "SELECT instance FROM owners WHERE is_daemon AND instance <> $1 AND lease_until > $2
         AND lease_until <= $3 LIMIT 1";
-    const FORGET: &str = "DELETE FROM owners WHERE is_daemon";
     // A lease that reaches further is a wrong clock's.
     let furthest = now.saturating_add(opener.owner.lease.saturating_mul(2));
     let other = sql.first(OTHER, params![opener.instance, now, furthest], |row| row.get::<String>(0))?;
-    if let Some(other) = other {
-        return Err(Error::setup(format!(
-            "another aethon-server uses this database ({other}): stop it, or wait {} seconds if it is gone",
-            Duration::from_millis(opener.owner.lease.unsigned_abs()).as_secs()
-        )));
-    }
-    sql.execute(FORGET, [])?;
-    opener.owner.sign(sql, &opener.instance, now, opener.owner.lease)
+    other.map_or(Ok(()), |other| Err(Error::occupied(&other)))
 }
 
 /// The error for a session in which another program writes.

@@ -50,6 +50,12 @@ pub async fn database() -> String {
     format!("{server}?options=-csearch_path%3D{schema}")
 }
 
+/// The same, for a program that has no runtime.
+pub fn database_blocking() -> String {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+    runtime.block_on(database())
+}
+
 /// Returns the address of the server's database.
 pub fn url() -> String {
     static SERVER: OnceLock<Server> = OnceLock::new();

@@ -195,6 +195,7 @@ async fn a_daemon_of_another_home_is_kept_out_and_one_that_comes_back_is_not() {
     let daemon = |instance: &str| {
         let options = Options::default().with(|options| {
             (options.mode, options.instance) = (OpenMode::Daemon, instance.to_owned());
+            options.lease = Duration::from_secs(2);
         });
         Store::open(&url, options)
     };
@@ -202,12 +203,15 @@ async fn a_daemon_of_another_home_is_kept_out_and_one_that_comes_back_is_not() {
     let refusal = daemon("two:/home").await.unwrap_err().to_string();
     assert!(refusal.contains("another aethon-server uses this database (one:/home)"), "{refusal}");
     let turn = accept(&one, "hello").await;
+    drop(one);
     // It was killed: the next one of its home has what it left at once.
     let again = daemon("one:/home").await.unwrap();
     let orphans = aethon_core::owner::Owners::take_over(&again, &session("webchat:a")).await.unwrap();
     assert_eq!(orphans.into_iter().map(|record| record.turn).collect::<Vec<_>>(), [turn]);
     again.close().await;
-    daemon("two:/home").await.unwrap();
+    // It is gone without a word, and its lease is waited for.
+    drop(daemon("two:/home").await.unwrap());
+    daemon("three:/home").await.unwrap();
 }
 
 #[tokio::test]

@@ -254,6 +254,14 @@ async fn database(prepared: &Prepared, server: Option<&RunningServer>) -> Vec<Fi
         };
         return std::iter::once(finding).chain(crate::upgrade::copies_finding(&prepared.home)).collect();
     }
+    if prepared.config.storage.is_on_server() {
+        return match wiring::server_store::check(prepared).await {
+            Ok((report, _)) => vec![Finding::ok("database", report)],
+            Err(error) => {
+                vec![Finding::broken("database", error.to_string(), "mend it, or change storage.url")]
+            }
+        };
+    }
     let path = prepared.home.database();
     if !path.exists() {
         return vec![Finding::ok("database", "none yet; the first start creates it")];
@@ -377,6 +385,13 @@ async fn able(prepared: &Prepared, provider: &dyn ModelProvider, answers: &str) 
 /// Reports how memories are found, and their number.
 async fn memory(prepared: &Prepared, server: Option<&RunningServer>) -> Finding {
     let sentence = wiring::memory::sentence(prepared);
+    if server.is_none() && prepared.config.memory.enabled && prepared.config.storage.is_on_server() {
+        return match wiring::server_store::check(prepared).await {
+            Ok((_, amount)) => Finding::ok("memory", format!("{amount}; {sentence}")),
+            // The finding of the database says it.
+            Err(_) => Finding::ok("memory", sentence),
+        };
+    }
     let database = prepared.home.database();
     if server.is_some() || !prepared.config.memory.enabled || !database.exists() {
         return Finding::ok("memory", sentence);

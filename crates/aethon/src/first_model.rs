@@ -1,11 +1,12 @@
 //! Sets up the first model from the pages: tries what a person has chosen, keeps the key as a credential, and writes the
 //! configuration.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use aethon_agent::{CallError, Meter};
-use aethon_config::{Sources, credentials};
+use aethon_config::credentials;
 use aethon_core::clock::Clock;
 use aethon_core::error::Error;
 use aethon_core::model::{ModelError, ModelErrorKind, ModelProvider};
@@ -17,6 +18,7 @@ use aethon_core::version::Expected;
 use aethon_guard::redact::Redactor;
 use async_trait::async_trait;
 use serde_json::{Map, Value, json};
+use tokio::sync::Mutex;
 use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 
@@ -36,6 +38,8 @@ pub(crate) struct FirstModelSetup {
     pub(crate) config: Arc<dyn ConfigView>,
     pub(crate) meter: Meter,
     pub(crate) clock: Arc<dyn Clock>,
+    /// Held by the set-up that runs: a second one must see what the first has written.
+    pub(crate) turnstile: Mutex<()>,
 }
 
 #[async_trait]
@@ -60,10 +64,11 @@ impl ModelSetup for FirstModelSetup {
     }
 
     async fn set_up(&self, wish: &ModelWish, by: &str) -> Result<FirstModel, ModelSetupRefusal> {
+        let _alone = self.turnstile.lock().await;
         // Whoever changes the file while the model is tried is not overwritten.
         let expected = Expected::OneOf(vec![self.config.on_file().await?.version]);
         let trial = self.trial(wish)?;
-        let edit = ConfigEdit {
+        let mut edit = ConfigEdit {
             changes: changes(wish, trial.provider),
             is_dry_run: true,
             is_confirmed: true,
@@ -78,11 +83,14 @@ impl ModelSetup for FirstModelSetup {
             Err(CallError::Model(error)) => return Err(trial.refused(wish, &error)),
             Err(error) => return Err(ModelSetupRefusal::Field("provider", error.to_string())),
         };
-        self.keep_key(wish, trial.provider).await?;
+        let kept = self.keep_key(wish, trial.provider).await?;
+        if let Some(kept) = &kept {
+            edit.changes.insert("model.api_key".to_owned(), json!(format!("${{credential:{}}}", kept.name)));
+        }
         let edited = match self.config.edit(ConfigEdit { is_dry_run: false, ..edit }).await {
             Ok(edited) => edited,
             Err(refusal) => {
-                self.drop_key(wish, trial.provider).await;
+                self.drop_key(kept).await;
                 return Err(refused(refusal));
             }
         };
@@ -110,6 +118,16 @@ impl FirstModelSetup {
             let names = Provider::names().join(", ");
             ModelSetupRefusal::Field("provider", format!("must be one of {names}"))
         })?;
+        let variable = provider.key_variable().filter(|name| self.source.sources.variable(name).is_some());
+        if let Some(variable) = variable
+            && !wish.host.is_empty()
+            && wish.key.is_empty()
+        {
+            let why = format!(
+                "{variable} of the environment would be sent to that address: give the key that belongs there"
+            );
+            return Err(ModelSetupRefusal::Field("key", why));
+        }
         let mut source = self.source.clone();
         source.demo = false;
         let sets = [
@@ -119,7 +137,8 @@ impl FirstModelSetup {
             ("model.model_id", &wish.model_id),
             ("model.api_key", wish.key.expose()),
         ];
-        for (key, value) in sets.into_iter().filter(|(_, value)| !value.is_empty()) {
+        // What is empty is set as well: the file may hold what will be removed from it.
+        for (key, value) in sets {
             source.sources.sets.push(format!("{key}={}", Value::from(literal(value))));
         }
         let wrong = |error: String| {
@@ -134,10 +153,7 @@ impl FirstModelSetup {
 
     /// Refuses a wish that the environment or a flag would undo.
     async fn refuse_overridden(&self, edit: &ConfigEdit, wanted: &Prepared) -> Result<(), ModelSetupRefusal> {
-        // The credential that the file will refer to is stored once the model has answered.
-        let mut edit = edit.clone();
-        edit.changes.insert("model.api_key".to_owned(), Value::Null);
-        let edited = self.config.edit(edit).await.map_err(refused)?;
+        let edited = self.config.edit(edit.clone()).await.map_err(refused)?;
         let keys = self.config.keys().await?;
         for line in &edited.overridden {
             let key = line.split(':').next().unwrap_or_default();
@@ -153,29 +169,39 @@ impl FirstModelSetup {
         Ok(())
     }
 
-    async fn keep_key(&self, wish: &ModelWish, provider: Provider) -> Result<(), ModelSetupRefusal> {
+    /// Stores the key under a name that nothing else uses. `None` without a key.
+    async fn keep_key(
+        &self,
+        wish: &ModelWish,
+        provider: Provider,
+    ) -> Result<Option<KeptKey>, ModelSetupRefusal> {
         if wish.key.is_empty() {
-            return Ok(());
+            return Ok(None);
         }
-        let (sources, key) = (self.source.sources.clone(), wish.key.clone());
-        let kept = spawn_blocking(move || store(&sources, provider, &key)).await;
+        let (folder, key) = (self.source.sources.credentials_directory(), wish.key.clone());
+        let kept = spawn_blocking(move || store(&folder, provider, &key)).await;
         let failed = |error: std::io::Error| Error::unavailable("the key could not be stored").because(error);
-        kept.map_err(|error| Error::internal("the key could not be stored").because(error))?
-            .map_err(failed)?;
-        Ok(())
+        let kept = kept.map_err(|error| Error::internal("the key could not be stored").because(error))?;
+        Ok(Some(kept.map_err(failed)?))
     }
 
     /// Removes a key that belongs to nothing, because the configuration could not be written.
-    async fn drop_key(&self, wish: &ModelWish, provider: Provider) {
-        if wish.key.is_empty() {
-            return;
-        }
-        let folder = self.source.sources.credentials_directory();
-        let removed = spawn_blocking(move || credentials::remove(&folder, &name(provider))).await;
+    async fn drop_key(&self, kept: Option<KeptKey>) {
+        let Some(kept) = kept.filter(|kept| kept.is_new) else { return };
+        let (folder, name) = (self.source.sources.credentials_directory(), kept.name.clone());
+        let removed = spawn_blocking(move || credentials::remove(&folder, &name)).await;
         if !matches!(removed, Ok(Ok(_))) {
-            tracing::warn!(credential = name(provider), "a key that is not used could not be removed");
+            tracing::warn!(credential = kept.name, "a key that is not used could not be removed");
         }
     }
+}
+
+/// A key in the home.
+struct KeptKey {
+    /// The name of the credential.
+    name: String,
+    /// Whether it was not there before.
+    is_new: bool,
 }
 
 impl Trial {
@@ -192,29 +218,34 @@ impl Trial {
     }
 }
 
-/// The keys of the configuration that a wish sets or removes.
+/// The keys of the configuration that a wish sets or removes; the name of the credential is not known yet.
 fn changes(wish: &ModelWish, provider: Provider) -> Map<String, Value> {
     let given = |text: &str| if text.is_empty() { Value::Null } else { Value::from(literal(text)) };
-    let key = match wish.key.is_empty() {
-        true => Value::Null,
-        false => json!(format!("${{credential:{}}}", name(provider))),
-    };
     Map::from_iter([
         ("model.provider".to_owned(), json!(provider.name())),
         ("model.model_id".to_owned(), given(&wish.model_id)),
         ("model.host".to_owned(), given(&wish.host)),
         ("model.region".to_owned(), given(&wish.region)),
-        ("model.api_key".to_owned(), key),
+        ("model.api_key".to_owned(), Value::Null),
     ])
 }
 
-/// The credential that holds the key of a provider, as `aethon-cli init` names it.
-fn name(provider: Provider) -> String {
-    provider.name().to_owned()
-}
-
-fn store(sources: &Sources, provider: Provider, key: &Secret) -> std::io::Result<()> {
-    credentials::store(&sources.credentials_directory(), &name(provider), key)
+/// Stores a key under the name of its provider, as `aethon-cli init` does, or under one that is free: what is there may be
+/// the key of something else.
+fn store(folder: &Path, provider: Provider, key: &Secret) -> std::io::Result<KeptKey> {
+    let numbered = (2..100).map(|number| format!("{}-model-{number}", provider.name()));
+    for name in [provider.name().to_owned(), format!("{}-model", provider.name())].into_iter().chain(numbered)
+    {
+        match credentials::load(folder, &name)? {
+            None => {
+                credentials::store(folder, &name, key)?;
+                return Ok(KeptKey { name, is_new: true });
+            }
+            Some(there) if there.expose() == key.expose() => return Ok(KeptKey { name, is_new: false }),
+            Some(_) => {}
+        }
+    }
+    Err(std::io::Error::other("a hundred other keys of this provider are there"))
 }
 
 /// Text of the configuration in which a dollar sign refers to nothing.

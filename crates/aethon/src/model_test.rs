@@ -120,7 +120,7 @@ impl ModelReport {
 /// other down.
 pub async fn examine(prepared: &Prepared) -> Result<Vec<ModelReport>> {
     prepared.home.prepare()?;
-    let storage = wiring::store::storage(prepared, OpenMode::Guest)?;
+    let storage = wiring::store::storage(prepared, OpenMode::Guest).await?;
     let prices = wiring::prices::prices(&prepared.config, &prepared.catalog);
     let (ledger, bus) = (storage.ledger.clone(), prepared.shared.bus.clone());
     let meter = wiring::prices::meter(&prepared.config.budget, prices.clone(), ledger, prepared.clock(), bus);

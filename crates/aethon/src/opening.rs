@@ -55,7 +55,7 @@ pub(crate) struct ToolParts {
 pub(crate) async fn storage(prepared: &Prepared, mode: OpenMode) -> Result<Stored> {
     prepared.home.prepare()?;
     let recorded = Recorded::open(prepared).await?;
-    let storage = recorded.watch(wiring::store::storage(prepared, mode)?);
+    let storage = recorded.watch(wiring::store::storage(prepared, mode).await?);
     if mode == OpenMode::Daemon {
         wiring::tools::outputs(prepared).sweep();
         UploadFolder::new(prepared.home.uploads(), prepared.clock()).sweep();

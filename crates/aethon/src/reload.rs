@@ -159,6 +159,7 @@ pub(crate) fn take_over(config: &mut Config, wanted: &Config) {
     config.webhook = wanted.webhook.clone();
     config.channels.webchat.allowed_origins.clone_from(&wanted.channels.webchat.allowed_origins);
     config.channels.webchat.allowed_hosts.clone_from(&wanted.channels.webchat.allowed_hosts);
+    config.server.base_path.clone_from(&wanted.server.base_path);
     config.server.trusted_proxies.clone_from(&wanted.server.trusted_proxies);
     config.security.allowed_senders.clone_from(&wanted.security.allowed_senders);
     config.logging.level = wanted.logging.level;

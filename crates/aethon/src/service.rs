@@ -26,6 +26,7 @@ use aethon_tools::{DockerSandbox, PullPolicy};
 use aethon_workflows::schedule::{Scheduler, SchedulerParts};
 use aethon_workflows::work::WorkRunner;
 use jiff::Timestamp;
+use tokio::sync::Mutex;
 use tokio::sync::mpsc::Sender;
 use tokio::task::JoinHandle;
 
@@ -36,6 +37,7 @@ use crate::error::{Error, Result};
 use crate::first_model::FirstModelSetup;
 use crate::home::HomeLock;
 use crate::prepared::Prepared;
+use crate::push::{Push, Watched};
 use crate::quota::Quota;
 use crate::reload::Reload;
 use crate::upkeep::UpkeepTask;
@@ -54,11 +56,8 @@ pub struct Service {
     aethon: Aethon,
     server: Option<Server>,
     channels: ChannelTasks,
-    worker: JoinHandle<()>,
-    audit: JoinHandle<()>,
-    upkeep: JoinHandle<()>,
-    scheduler: JoinHandle<()>,
-    work: JoinHandle<()>,
+    /// What ends by itself at shutdown: delivery, the audit log, upkeep, the scheduler, multi-turn work, notifications.
+    tasks: Vec<JoinHandle<()>>,
     /// Reloads the configuration after the page has changed the file.
     reloading: JoinHandle<()>,
     trigger: ShutdownTrigger,
@@ -81,6 +80,7 @@ impl Service {
         if let Some(docker) = &prepared.shared.docker {
             tokio::join!(remove_stale_containers(docker), prove_sandbox(&prepared)).1?;
         }
+        let push = Push::open(&prepared);
         // This process holds the lock of the home, so no earlier daemon is working there.
         let aethon = Aethon::open(prepared, OpenMode::Daemon).await?;
         warn_without_model(&aethon);
@@ -88,6 +88,7 @@ impl Service {
         let hub = Arc::new(Hub::new(aethon.clock.clone()).numbering_after(latest(&aethon.storage).await));
         let channels = aethon.channels(aethon.assistant(), hub.clone())?;
         aethon.deliveries.channels.set(channels.clone());
+        let noted = push.as_ref().and_then(|push| push.listen(&aethon.shared.bus));
         // Recovery starts before new messages are accepted, and can be watched in a reopened chat.
         recover(&aethon, &hub, &channels).await?;
         aethon.engine.tell(hub.clone());
@@ -96,24 +97,36 @@ impl Service {
         let (reload, reloads) = crate::view::reload_requests();
         let backups = backups(&aethon, &config);
         let shared_backups = backups.clone().map(|backups| Arc::new(backups) as Arc<dyn Backups>);
-        let setup = setup(&aethon, config.clone(), reload, channels.clone(), shared_backups);
+        let setup = Setup {
+            push: push.as_ref().map(Push::devices),
+            ..setup(&aethon, config.clone(), reload, channels.clone(), shared_backups)
+        };
         crate::features::offer_channels(&setup.features, &channels);
         let (trail, rows) = AuditTrail::new();
-        let deps = deps(&aethon, hub, setup.clone(), trail, shutdown.clone());
+        let deps = deps(&aethon, hub.clone(), setup.clone(), trail, shutdown.clone());
         let server = listen(&aethon, sign_ins, deps).await?;
         let greeting = greeting(server.as_ref(), &lock);
         let application = server.as_ref().map(|server| (server.app(), setup.clone()));
         let reloading = crate::view::grant(reloads, Reload::new(&aethon, config.clone(), application));
+        let push = push.zip(server.as_ref()).map(|(push, server)| {
+            let bus = aethon.shared.bus.clone();
+            let is_in_sight = Box::new(move || hub.is_in_sight());
+            let watched = Watched { bus, events: noted, is_in_sight, sign_ins: server.app() };
+            push.start(aethon.clock.clone(), watched, shutdown.clone())
+        });
         let scheduler = scheduler(&aethon, &channels).await?;
         let watched = (&aethon.clock, &aethon.shared.bus);
-        let tasks = ChannelTasks::start(&channels, &aethon.assistant(), watched, &shutdown);
+        let tasks = [
+            tokio::spawn(delivery(&aethon, channels.clone()).run(shutdown.clone())),
+            tokio::spawn(crate::audit::keep(rows, aethon.storage.audit.clone(), shutdown.clone())),
+            tokio::spawn(upkeep(&aethon, backups, &shutdown)),
+            tokio::spawn(scheduler.run(shutdown.clone())),
+            tokio::spawn(work(&aethon, channels.clone()).run(shutdown.clone())),
+        ];
+        let channels = ChannelTasks::start(&channels, &aethon.assistant(), watched, &shutdown);
         Ok(Self {
-            channels: tasks,
-            worker: tokio::spawn(delivery(&aethon, channels.clone()).run(shutdown.clone())),
-            scheduler: tokio::spawn(scheduler.run(shutdown.clone())),
-            work: tokio::spawn(work(&aethon, channels).run(shutdown.clone())),
-            audit: tokio::spawn(crate::audit::keep(rows, aethon.storage.audit.clone(), shutdown.clone())),
-            upkeep: tokio::spawn(upkeep(&aethon, backups, &shutdown)),
+            channels,
+            tasks: tasks.into_iter().chain(push).collect(),
             reloading: tokio::spawn(reloading),
             aethon,
             server,
@@ -155,7 +168,7 @@ impl Service {
         if let Some(serving) = serving {
             serving.await.map_err(|error| Error::failed("the server failed").because(error))?;
         }
-        for task in [self.worker, self.audit, self.upkeep, self.scheduler, self.work] {
+        for task in self.tasks {
             task.await.map_err(|error| Error::failed("a background task failed").because(error))?;
         }
         // It may be waiting for a request that never comes, and has nothing to finish.
@@ -232,6 +245,7 @@ fn setup(
             config: config.clone(),
             meter: aethon.models.meter.clone(),
             clock: aethon.clock.clone(),
+            turnstile: Mutex::default(),
         }) as Arc<dyn ModelSetup>
     });
     Setup {
@@ -243,6 +257,7 @@ fn setup(
         reach: aethon.reach.clone(),
         features: aethon.shared.features.clone(),
         backups,
+        push: None,
     }
 }
 

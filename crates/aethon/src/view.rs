@@ -241,12 +241,13 @@ fn with_effect(key: ConfigKey) -> ConfigKey {
 
 /// Returns whether a running service applies a new value of this key, or of the keys below it, when it reloads.
 pub fn is_reloadable(key: &str) -> bool {
-    const LIVE: [&str; 10] = [
+    const LIVE: [&str; 11] = [
         "backup",
         "dashboard.auth_token",
         "webhook",
         "channels.webchat.allowed_origins",
         "channels.webchat.allowed_hosts",
+        "server.base_path",
         "server.trusted_proxies",
         "security.allowed_senders",
         "logging.level",

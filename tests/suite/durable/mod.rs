@@ -10,6 +10,7 @@ mod failing_storage;
 mod file_writers;
 mod home;
 mod outbox;
+mod postgres;
 mod resume;
 mod several_programs;
 mod shared_session;

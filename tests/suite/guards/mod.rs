@@ -18,6 +18,7 @@ mod sandbox_walls;
 mod sandboxes;
 mod secrets;
 mod self_protection;
+mod sign_in_codes;
 mod startup_files;
 mod strangers;
 mod taint_sources;

@@ -140,6 +140,35 @@ fn model_that_does_not_answer_changes_nothing_and_names_the_field() {
 }
 
 #[test]
+fn keys_of_other_things_are_neither_replaced_nor_sent() {
+    let service = service();
+    let home = home();
+    fs::create_dir_all(home.path().join("credentials")).unwrap();
+    fs::write(home.path().join("credentials/openai"), "sk-of-something-else").unwrap();
+    let old = "[model]\nprovider = \"anthropic\"\nhost = \"http://127.0.0.1:1\"\n[transcription]\nprovider = \"openai\"\napi_key = \"${credential:openai}\"\n";
+    fs::write(home.path().join("config.toml"), old).unwrap();
+    let mut command = command(home.path(), &[]);
+    command.env("OPENAI_API_KEY", "sk-of-the-environment");
+    let server = Server::start_command(home.clone(), command);
+    let open =
+        json!({"provider": "openai", "host": format!("http://{}/v1", service.address), "model_id": "good-1"});
+    let (field, why) = fault(&server, &open);
+    assert!(field == "key" && why.contains("OPENAI_API_KEY"), "{why}");
+    assert_eq!(server.post("/api/models/offered", &open).status, 422);
+    assert!(service.requests().is_empty(), "no key was sent anywhere");
+    // What is left empty is not taken from the file: there, it belongs to another service.
+    let (field, why) =
+        fault(&server, &json!({"provider": "openai", "key": KEY, "host": "http://127.0.0.1:1/v1"}));
+    assert_eq!(field, "host", "{why}");
+    assert_eq!(server.post("/api/models/setup", &wish(&service, "good-1", KEY)).status, 200);
+    let kept = |name: &str| fs::read_to_string(home.path().join("credentials").join(name)).unwrap();
+    assert_eq!((kept("openai").as_str(), kept("openai-model").as_str()), ("sk-of-something-else", KEY));
+    let file = fs::read_to_string(home.path().join("config.toml")).unwrap();
+    assert!(file.contains("${credential:openai-model}"), "{file}");
+    assert_eq!(server.get("/api/status").json()["model"], "good-1");
+}
+
+#[test]
 fn only_the_owner_may_set_up_the_model() {
     let service = service();
     let server = without_model(&["--set", "dashboard.auth_token=a-long-token-for-this-test"]);

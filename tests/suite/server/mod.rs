@@ -2,14 +2,17 @@
 
 mod api;
 mod attachments;
+mod base_path;
 mod branch;
 mod chat;
+mod compression;
 mod config;
 mod connections;
 mod contract;
 mod dashboard_socket;
 mod host;
 mod plain_chat;
+mod push;
 mod reload;
 mod requests;
 mod responses;

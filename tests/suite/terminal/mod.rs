@@ -3,6 +3,7 @@
 mod chat_commands;
 mod commands;
 mod completion;
+mod first_hour;
 mod interactive;
 mod restart;
 mod screen;

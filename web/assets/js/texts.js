@@ -19,6 +19,7 @@ export const texts = {
     close: "Close conversations",
     pinned: "Pinned",
     today: "Today",
+    yesterday: "Yesterday",
     week: "Last 7 days",
     earlier: "Earlier",
     untitled: "New conversation",

@@ -6,6 +6,8 @@ use aethon::core::message::Attachment;
 use aethon::core::upload::MAX_UPLOAD;
 use anyhow::{Context, Result, bail};
 
+use super::paste::Pastes;
+use super::words::bare;
 use crate::environment::expanded;
 
 /// How many files can come with a message.
@@ -29,27 +31,42 @@ impl NamedFile {
     }
 }
 
+/// What a text names.
+#[derive(Debug, Default, PartialEq)]
+pub(super) struct Named {
+    /// The files that go with it.
+    pub(super) files: Vec<NamedFile>,
+    /// The words that name files but were pasted: another person may have written them, so they send nothing.
+    pub(super) pasted: Vec<String>,
+}
+
 /// Reads the files that a text names. A word such as `@maria` that names no file is only text.
 ///
 /// # Errors
 ///
 /// A file cannot be read or attached: the message must not go without it.
-pub(super) fn named_in(text: &str) -> Result<Vec<NamedFile>> {
-    let mut files: Vec<NamedFile> = Vec::new();
+pub(super) fn named_in(text: &str, pastes: &Pastes) -> Result<Named> {
+    let mut named = Named::default();
     for word in text.split_whitespace() {
         let Some(path) = word.strip_prefix('@').and_then(existing) else { continue };
-        if files.len() == MAX_FILES {
+        if pastes.have_named(word) {
+            let name = bare(word).to_owned();
+            if !named.pasted.contains(&name) {
+                named.pasted.push(name);
+            }
+            continue;
+        }
+        if named.files.len() == MAX_FILES {
             bail!("at most {MAX_FILES} files can come with one message");
         }
-        files.push(read(&path)?);
+        named.files.push(read(&path)?);
     }
-    Ok(files)
+    Ok(named)
 }
 
 /// Returns the file of this name; punctuation that ends a sentence may follow it.
 fn existing(word: &str) -> Option<std::path::PathBuf> {
-    let bare = word.trim_end_matches(['.', ',', ';', ':', '?', '!', ')']);
-    [word, bare].into_iter().map(expanded).find(|path| path.is_file())
+    [word, bare(word)].into_iter().map(expanded).find(|path| path.is_file())
 }
 
 fn read(path: &Path) -> Result<NamedFile> {
@@ -97,12 +114,30 @@ mod tests {
         std::fs::write(path("blob.xyz"), [0, 159, 146, 150]).unwrap();
         let notes = NamedFile { name: "notes.md".into(), mime: "text/markdown", bytes: b"# hi".to_vec() };
         let text = format!("what says @{}, and ask @maria about a@b", path("notes.md"));
-        assert_eq!(named_in(&text).unwrap(), [notes]);
-        assert_eq!(named_in("no files @ all").unwrap(), []);
+        let pastes = Pastes::default();
+        let named_in = |text: &str| named_in(text, &pastes);
+        assert_eq!(named_in(&text).unwrap().files, [notes]);
+        assert_eq!(named_in("no files @ all").unwrap(), Named::default());
         let refusal = |name: &str| named_in(&format!("see @{}", path(name))).unwrap_err().to_string();
         assert!(refusal("fake.png").contains("fake.png is not a picture"), "{}", refusal("fake.png"));
         assert!(refusal("blob.xyz").contains("blob.xyz is not text"), "{}", refusal("blob.xyz"));
         let many = format!("@{} ", path("notes.md")).repeat(11);
         assert!(named_in(&many).unwrap_err().to_string().contains("at most 10"));
+    }
+
+    #[test]
+    fn a_pasted_name_sends_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+        std::fs::write(path("secret"), "s").unwrap();
+        std::fs::write(path("notes.md"), "n").unwrap();
+        let (secret, notes) = (format!("@{}", path("secret")), format!("@{}", path("notes.md")));
+        for mail in [format!("see {secret}, please"), format!("see {secret}\n").repeat(200)] {
+            let pastes = Pastes::default();
+            let line = format!("{} about {notes} and {secret}.", pastes.fold(mail));
+            let named = named_in(&pastes.unfold(&line), &pastes).unwrap();
+            assert_eq!(named.files.iter().map(|file| file.name.as_str()).collect::<Vec<_>>(), ["notes.md"]);
+            assert_eq!(named.pasted, [secret.as_str()]);
+        }
     }
 }

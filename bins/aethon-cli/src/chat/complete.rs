@@ -106,7 +106,8 @@ impl Completer for ChatCompleter {
 
 /// Returns where the path of an `@file` begins that ends the line.
 fn file_begin(line: &str) -> Option<usize> {
-    let word = line.rfind(char::is_whitespace).map_or(0, |at| at + 1);
+    let space = line.char_indices().rev().find(|(_, c)| c.is_whitespace());
+    let word = space.map_or(0, |(at, c)| at + c.len_utf8());
     line[word..].starts_with('@').then_some(word + 1)
 }
 
@@ -188,6 +189,7 @@ mod tests {
         assert_eq!(names("n"), ["next.txt", "notes.md"]);
         assert_eq!(names(".h"), [".hidden"]);
         assert_eq!(file_begin("look at @src/ma"), Some(9));
+        assert_eq!((file_begin("a\u{3000}@b"), file_begin("a\u{a0}b")), (Some(5), None));
         assert_eq!((file_begin("a@b"), file_begin("@a b")), (None, None));
     }
 }

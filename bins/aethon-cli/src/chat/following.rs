@@ -18,6 +18,8 @@ pub(super) const LEAVE: Duration = Duration::from_secs(3);
 pub(super) enum End {
     /// It ended by itself.
     Over,
+    /// The message was refused, so there was no turn.
+    Refused,
     /// The user stopped it.
     Stopped,
     /// The user or the system ends the program.
@@ -30,6 +32,8 @@ pub(super) struct Following {
     pub(super) screen: Screen,
     /// Why and since when the turn is being stopped.
     pub(super) stopping: Option<(Interrupt, Instant)>,
+    /// Whether the message was refused.
+    pub(super) is_refused: bool,
 }
 
 impl Following {
@@ -51,6 +55,7 @@ impl Following {
 
     pub(super) fn end(&self) -> End {
         match self.stopping {
+            None if self.is_refused => End::Refused,
             None => End::Over,
             Some((Interrupt::End, _)) => End::Leave,
             Some(_) => End::Stopped,
@@ -68,6 +73,7 @@ impl Following {
             ChatEvent::Refused(why) if self.turn.is_none() => {
                 self.screen.show(ChatEvent::Error(why));
                 self.screen.end();
+                self.is_refused = true;
                 return Ok(true);
             }
             event @ (ChatEvent::OthersTurn(_) | ChatEvent::Connection(_)) => drop(self.screen.show(event)),
@@ -86,5 +92,21 @@ impl Following {
         if let Some(footer) = self.screen.footer() {
             footer.note(event);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::chat::screen::style;
+
+    #[test]
+    fn a_refused_message_has_no_turn() {
+        let mut following =
+            Following { turn: None, screen: Screen::new(style()), stopping: None, is_refused: false };
+        assert_eq!(following.end(), End::Over);
+        let refused = BackendEvent::outside(ChatEvent::Refused("too long".into()));
+        assert!(following.show(refused).unwrap());
+        assert_eq!(following.end(), End::Refused);
     }
 }

@@ -1,10 +1,13 @@
 //! Long pastes stand in the line as one word, so that they do not fill the screen; the whole text is sent and remembered.
 
+use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use reedline::{
     FileBackedHistory, History, HistoryItem, HistoryItemId, HistorySessionId, Result, SearchQuery,
 };
+
+use super::words::bare;
 
 /// A paste with more lines than this is folded.
 const MAX_LINES: usize = 20;
@@ -12,9 +15,13 @@ const MAX_LINES: usize = 20;
 /// A paste with more characters than this is folded.
 const MAX_CHARS: usize = 4000;
 
-/// The pastes of this chat that were folded.
+/// The pastes of this chat.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Pastes(Arc<Mutex<Vec<Folded>>>);
+pub(super) struct Pastes {
+    folded: Arc<Mutex<Vec<Folded>>>,
+    /// The words of pastes that begin with `@`, without punctuation after them.
+    names: Arc<Mutex<HashSet<String>>>,
+}
 
 #[derive(Debug)]
 struct Folded {
@@ -24,13 +31,26 @@ struct Folded {
 }
 
 impl Pastes {
+    /// Remembers which files a pasted text names, so that it cannot have them sent.
+    pub(super) fn note(&self, text: &str) {
+        let names = text.split_whitespace().filter(|word| word.starts_with('@'));
+        let mut all = self.names.lock().unwrap_or_else(PoisonError::into_inner);
+        all.extend(names.map(|word| bare(word).to_owned()));
+    }
+
+    /// Returns whether a word such as `@notes.md` came with a paste.
+    pub(super) fn have_named(&self, word: &str) -> bool {
+        self.names.lock().unwrap_or_else(PoisonError::into_inner).contains(bare(word))
+    }
+
     /// Returns what stands in the line for a pasted text.
     pub(super) fn fold(&self, text: String) -> String {
+        self.note(&text);
         let (lines, chars) = (text.lines().count(), text.chars().count());
         if lines <= MAX_LINES && chars <= MAX_CHARS {
             return text;
         }
-        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = self.folded.lock().unwrap_or_else(PoisonError::into_inner);
         let size = if lines > 1 { format!("{lines} lines") } else { format!("{chars} characters") };
         let mark = format!("[paste {}: {size}]", all.len() + 1);
         all.push(Folded { mark: mark.clone(), text });
@@ -39,7 +59,7 @@ impl Pastes {
 
     /// Returns a line with the whole texts.
     pub(super) fn unfold(&self, line: &str) -> String {
-        let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let all = self.folded.lock().unwrap_or_else(PoisonError::into_inner);
         let mut whole = String::with_capacity(line.len());
         let mut rest = line;
         // From the left, so that a mark within a pasted text is only text.

@@ -63,8 +63,7 @@ pub(crate) struct Habits {
 }
 
 impl Editor {
-    pub(super) fn new(habits: &Habits) -> Self {
-        let pastes = Pastes::default();
+    pub(super) fn new(habits: &Habits, pastes: Pastes) -> Self {
         let printer = ExternalPrinter::new(PRINTED);
         let above = printer.sender();
         let leave = Arc::new(AtomicBool::new(false));
@@ -133,6 +132,11 @@ impl Editor {
             Signal::Success(text) => Signal::Success(self.pastes.unfold(&text)),
             signal => signal,
         })
+    }
+
+    /// Returns what stands in the line and was not submitted.
+    pub(super) fn unsubmitted(&self) -> String {
+        self.line.as_ref().map(|line| self.pastes.unfold(line.current_buffer_contents())).unwrap_or_default()
     }
 
     /// Prints a text above the line being read.
@@ -247,5 +251,23 @@ impl reedline::Prompt for Prompt {
         search: PromptHistorySearch,
     ) -> std::borrow::Cow<'_, str> {
         format!("(search: {}) ", search.term).into()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_unsubmitted_line_is_kept_whole() {
+        let folder = tempfile::tempdir().unwrap();
+        let habits = Habits { history: folder.path().join("history"), is_vi: false };
+        let pastes = Pastes::default();
+        let mut editor = Editor::new(&habits, pastes.clone());
+        assert_eq!(editor.unsubmitted(), "");
+        let long = "line\n".repeat(200);
+        let line = format!("see {}", pastes.fold(long.clone()));
+        editor.line.as_mut().unwrap().run_edit_commands(&[EditCommand::InsertString(line)]);
+        assert_eq!(editor.unsubmitted(), format!("see {long}"));
     }
 }

@@ -16,7 +16,7 @@ use reedline::Signal;
 use super::actions::{
     conversations, copy, existing_exchange, export, last_exchange, recap, search, show_choices, usage,
 };
-use super::attach;
+use super::attach::{self, Named};
 use super::backend::{Backend, Earlier, Listing, OutgoingMessage, Request};
 use super::command::{Line, help};
 use super::complete::ListRequest;
@@ -26,6 +26,7 @@ use super::following::End;
 use super::input;
 use super::interrupts::{Interrupt, Interrupts};
 use super::output::put;
+use super::paste::Pastes;
 use super::prompt::{Editor, Habits, prompt};
 use super::screen::{elsewhere, style};
 use super::turn::{Keyboard, follow};
@@ -46,12 +47,14 @@ pub(crate) struct Start {
 /// Chats until the user leaves.
 pub(crate) async fn run(mut backend: Box<dyn Backend>, start: Start) -> Result<()> {
     let Start { session, continues, habits } = start;
+    let pastes = Pastes::default();
     let mut chat = Chat {
         session,
         efforts: HashMap::new(),
         interrupts: Interrupts::watch()?,
         was_interrupted: false,
-        typed: std::io::stdin().is_terminal().then(Typed::default),
+        typed: std::io::stdin().is_terminal().then(|| Typed::new(pastes.clone())),
+        pastes,
         choices: Vec::new(),
         replaced: None,
         drafts: habits.history.parent().map(Path::to_owned).unwrap_or_default(),
@@ -74,6 +77,8 @@ struct Chat {
     was_interrupted: bool,
     /// What was typed ahead; `None` without a terminal.
     typed: Option<Typed>,
+    /// What was pasted.
+    pastes: Pastes,
     /// The conversations of which the user may choose one by its number.
     choices: Vec<String>,
     /// The turn whose message the next one replaces.
@@ -97,7 +102,7 @@ impl Chat {
                 None => put(&style().dim("there is no conversation to continue yet; this is a new one\n")),
             }
         }
-        let mut editor = Editor::new(habits);
+        let mut editor = Editor::new(habits, self.pastes.clone());
         let outcome = self.until_left(backend, &mut editor).await;
         let rest = self.typed.as_mut().map(Typed::take_all).unwrap_or_default();
         if !rest.trim().is_empty() {
@@ -155,10 +160,15 @@ impl Chat {
         loop {
             tokio::select! {
                 read = &mut reading => {
-                    let signal = editor.finish(read)?;
+                    let signal = editor.finish(read);
+                    match &signal {
+                        Ok(Signal::Success(text)) if lost.is_some() => self.prefill(text),
+                        Ok(Signal::ExternalBreak(_)) | Err(_) => self.prefill(&editor.unsubmitted()),
+                        Ok(_) => {}
+                    }
                     return match lost {
                         Some(why) => Err(anyhow::Error::msg(why)),
-                        None => Ok(signal),
+                        None => signal,
                     };
                 }
                 received = backend.next(), if lost.is_none() => match received.event {
@@ -228,12 +238,14 @@ impl Chat {
                 }
                 put("\n");
             }
-            Line::Unknown(word) if calls_sop(backend, word).await? => return self.say(backend, text).await,
+            Line::Unknown(word) if calls_sop(backend, word).await? => {
+                return self.say(backend, text, text).await;
+            }
             Line::Unknown(word) => {
                 let words = format!("there is no command {}; nothing was sent", exact(word));
                 put(&format!("{}\n\n{}", style().bold(&words), help()));
             }
-            Line::Message(text) => return self.say(backend, text).await,
+            Line::Message(message) => return self.say(backend, message, text).await,
         }
         Ok(true)
     }
@@ -290,7 +302,9 @@ impl Chat {
     async fn retry(&mut self, backend: &mut dyn Backend) -> Result<bool> {
         let last = existing_exchange(backend).await?;
         let earlier = Some(Earlier::Retried(last.outcome.turn));
-        self.run_turn(backend, OutgoingMessage { earlier, ..OutgoingMessage::default() }).await
+        let turn =
+            self.begin_turn(backend, OutgoingMessage { earlier, ..OutgoingMessage::default() }).await?;
+        Ok(self.follow_turn(backend, turn).await? != End::Leave)
     }
 
     /// Takes the last message back into the line.
@@ -314,15 +328,21 @@ impl Chat {
         format!("effort {effort}")
     }
 
-    /// Sends a message, with the files that it names. Returns `false` to leave.
-    async fn say(&mut self, backend: &mut dyn Backend, text: &str) -> Result<bool> {
-        let files = match attach::named_in(text) {
-            Ok(files) => files,
+    /// Sends the message of a line, with the files that it names. Returns `false` to leave.
+    async fn say(&mut self, backend: &mut dyn Backend, text: &str, line: &str) -> Result<bool> {
+        // Piped text may be anybody's, so it names no files.
+        let named = self.typed.is_some().then(|| attach::named_in(text, &self.pastes)).transpose();
+        let Named { files, pasted } = match named {
+            Ok(named) => named.unwrap_or_default(),
             Err(error) => {
-                self.prefill(text);
+                self.give_back(line);
                 return Err(error.context("nothing was sent"));
             }
         };
+        for word in pasted {
+            let why = "was pasted, so it is only text; to send the file, type its path in another form";
+            put(&style().dim(&format!("· {} {why}\n", exact(&word))));
+        }
         for file in &files {
             put(&style().dim(&format!(
                 "· with {}, {} bytes\n",
@@ -330,20 +350,43 @@ impl Chat {
                 grouped(file.bytes.len() as u64)
             )));
         }
-        let earlier = self.replaced.take().map(Earlier::Replaced);
-        self.run_turn(backend, OutgoingMessage { files, earlier, ..OutgoingMessage::of(text) }).await
+        let replaced = self.replaced.take();
+        let earlier = replaced.clone().map(Earlier::Replaced);
+        let message = OutgoingMessage { files, earlier, ..OutgoingMessage::of(text) };
+        let (end, is_unsent) = match self.begin_turn(backend, message).await {
+            Ok(turn) => {
+                let end = self.follow_turn(backend, turn).await;
+                let is_refused = matches!(end, Ok(End::Refused));
+                (end, is_refused)
+            }
+            Err(error) => (Err(error), true),
+        };
+        if is_unsent && self.typed.is_some() {
+            self.give_back(line);
+            self.replaced = replaced;
+        }
+        Ok(end? != End::Leave)
     }
 
-    /// Runs one turn. Returns `false` to leave.
-    async fn run_turn(&mut self, backend: &mut dyn Backend, message: OutgoingMessage) -> Result<bool> {
+    /// Puts a message that was not sent back into the line. What was queued waits there, too: it may build on the message.
+    fn give_back(&mut self, line: &str) {
+        if let Some(typed) = &mut self.typed {
+            typed.give_back(line);
+        }
+    }
+
+    /// Sends a message. Returns its turn, if known.
+    async fn begin_turn(
+        &mut self,
+        backend: &mut dyn Backend,
+        message: OutgoingMessage,
+    ) -> Result<Option<String>> {
         let effort = self.efforts.get(&self.session).copied();
-        let turn = match backend.say(&OutgoingMessage { effort, ..message.clone() }).await {
-            Ok(turn) => turn,
-            Err(error) => {
-                self.prefill(&message.text);
-                return Err(error);
-            }
-        };
+        backend.say(&OutgoingMessage { effort, ..message }).await
+    }
+
+    /// Follows a turn to its end.
+    async fn follow_turn(&mut self, backend: &mut dyn Backend, turn: Option<String>) -> Result<End> {
         let prompt = prompt(self.place());
         let keyboard = self.typed.as_mut().map(|typed| Keyboard { typed, prompt: &prompt });
         let end = follow(backend, &mut self.interrupts, turn, keyboard).await?;
@@ -353,7 +396,7 @@ impl Chat {
             // Ctrl-C then clears the line, and does not leave with it.
             self.was_interrupted = typed.line().is_empty();
         }
-        Ok(end != End::Leave)
+        Ok(end)
     }
 
     /// Reads messages line by line and prints every reply, for use without a terminal.

@@ -58,7 +58,7 @@ pub(super) async fn follow(
     let mut quiet = Some(Quiet::keep());
     let screen = Screen::new(style());
     let screen = if keyboard.is_some() { screen.with_footer(Footer::new()) } else { screen };
-    let mut following = Following { turn, screen, stopping: None };
+    let mut following = Following { turn, screen, stopping: None, is_refused: false };
     if following.turn.is_some() {
         following.note(&ChatEvent::Accepted { queued: 0 });
     }

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use crossterm::event::{Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers, poll, read};
 
+use super::paste::Pastes;
 use super::words::{is_incomplete, pasted};
 
 /// How many events are taken at once, so that a flood of keys cannot hold up the reply.
@@ -23,9 +24,16 @@ pub(super) struct Typed {
     queue: VecDeque<String>,
     /// The line that is being typed.
     line: String,
+    /// The pastes of this chat.
+    pastes: Pastes,
 }
 
 impl Typed {
+    /// Creates it for a chat with these pastes.
+    pub(super) fn new(pastes: Pastes) -> Self {
+        Self { pastes, ..Self::default() }
+    }
+
     /// Takes the keys that were pressed since the last call. Returns whether the display changed.
     pub(super) fn take_keys(&mut self) -> bool {
         let mut has_changed = false;
@@ -42,7 +50,11 @@ impl Typed {
     /// Handles one event. Returns whether the display changed.
     pub(super) fn offer(&mut self, event: Event) -> bool {
         match event {
-            Event::Paste(text) => self.push(&pasted(&text)),
+            Event::Paste(text) => {
+                let text = pasted(&text);
+                self.pastes.note(&text);
+                self.push(&text)
+            }
             Event::Key(key) if key.kind != KeyEventKind::Release => self.press(key),
             _ => false,
         }
@@ -133,6 +145,12 @@ impl Typed {
         parts.join("\n")
     }
 
+    /// Puts a message that could not be sent back into the line, and those that were queued after it.
+    pub(super) fn give_back(&mut self, message: &str) {
+        self.queue.push_front(message.to_owned());
+        self.gather();
+    }
+
     /// Puts a text into the line, before what stands there.
     pub(super) fn prefill(&mut self, text: &str) {
         self.line.insert_str(0, text);
@@ -195,5 +213,17 @@ mod tests {
         assert!(typed.take_stop() && !typed.take_stop());
         assert_eq!(typed.take_all(), "one\ntwo\nrest");
         assert_eq!(typed.take_all(), "");
+        press(&mut typed, "two\nrest");
+        typed.give_back("one");
+        assert_eq!((typed.next(), typed.line()), (None, "one\ntwo\nrest"));
+    }
+
+    #[test]
+    fn a_paste_is_remembered_as_one() {
+        let pastes = Pastes::default();
+        let mut typed = Typed::new(pastes.clone());
+        press(&mut typed, "@mine ");
+        typed.offer(Event::Paste("a @theirs, b".into()));
+        assert!(pastes.have_named("@theirs") && !pastes.have_named("@mine"));
     }
 }

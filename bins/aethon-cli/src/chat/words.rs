@@ -7,6 +7,11 @@ pub(super) fn pasted(text: &str) -> String {
     text.replace("\r\n", "\n").replace('\r', "\n").chars().map(shown).collect()
 }
 
+/// Returns a word without the punctuation that ends a sentence.
+pub(super) fn bare(word: &str) -> &str {
+    word.trim_end_matches(['.', ',', ';', ':', '?', '!', ')'])
+}
+
 /// Returns whether Enter continues the message: after a trailing backslash, and within an open code fence.
 pub(super) fn is_incomplete(text: &str) -> bool {
     let fences = text.lines().filter(|line| line.trim_start().starts_with("```")).count();

@@ -22,10 +22,12 @@ use crate::args::{BackupArgs, Common};
 pub(crate) fn run(common: &Common, arguments: BackupArgs) -> Result<ExitCode> {
     let sources = Sources::from_process(common.home.clone(), common.config.clone(), Vec::new())
         .map_err(|error| aethon::Error::refused(error.to_string()))?;
-    let options = crate::setup::builder(common).load().map(|prepared| prepared.config().backup.clone());
-    let options = options.unwrap_or_else(|error| {
+    let loaded = crate::setup::builder(common).load();
+    let loaded =
+        loaded.map(|prepared| (prepared.config().backup.clone(), prepared.config().storage.is_on_server()));
+    let (options, is_on_server) = loaded.unwrap_or_else(|error| {
         eprintln!("warning: the configuration is not valid, so the keys of [backup] count as unset: {error}");
-        Options::default()
+        (Options::default(), false)
     });
     let home = Home::at(&sources.home);
     let lock = lock(&arguments, &options)?;
@@ -35,7 +37,7 @@ pub(crate) fn run(common: &Common, arguments: BackupArgs) -> Result<ExitCode> {
         config: sources.config_file(),
         with_secrets: arguments.with_secrets,
         lock,
-        database: DatabaseUse::Closed,
+        database: if is_on_server { DatabaseUse::OnServer } else { DatabaseUse::Closed },
     };
     let created = {
         let mut line = ProgressLine::new();

@@ -6,57 +6,206 @@ use std::process::ExitCode;
 
 use aethon::Home;
 use aethon::config::schema::Provider;
-use aethon::config::{Caution, HeldFile, Sources, Starter, private_file, starter};
+use aethon::config::{Caution, HeldFile, Sources, Starter, credentials, private_file, starter};
 use aethon::core::audit::AuditAction;
+use aethon::core::secret::Secret;
+use aethon::core::visible::readable;
 use anyhow::{Context, Result, bail};
 
+use super::chat::Wish;
+use super::passphrase::{read_hidden, read_piped};
 use super::{note, print};
-use crate::args::Common;
+use crate::args::{Common, InitArgs};
 
 /// The choice of a person who only presses Enter.
 const RECOMMENDED: Caution = Caution::Ask;
 
-pub(crate) fn run(
-    common: &Common,
-    force: bool,
-    provider: Option<String>,
-    model: Option<String>,
-    caution: Option<Caution>,
-) -> Result<ExitCode> {
+/// How many models are offered.
+const MAX_LISTED: usize = 30;
+
+/// Writes the first configuration, from flags and, on a terminal, from answers.
+pub(crate) fn run(common: &Common, wish: InitArgs) -> Result<ExitCode> {
     let sources = Sources::from_process(common.home.clone(), common.config.clone(), Vec::new())
         .map_err(|error| aethon::Error::refused(error.to_string()))?;
     let file = sources.config_file();
-    if file.exists() && !force {
+    if file.exists() && !wish.force {
         return Err(is_there(&file));
     }
-    let provider = choose(provider)?;
-    let model_id = match model {
+    let provider = choose(wish.provider.clone())?;
+    let host = host(provider, wish.host.clone())?;
+    let region = region(provider, wish.region.clone())?;
+    let key = key(provider, wish.key_stdin)?;
+    let mut choice = Starter { provider, host, ..Starter::default() };
+    if let Some(key) = &key {
+        store(&sources, provider, key)?;
+        choice.api_key = format!("${{credential:{}}}", provider.name());
+    }
+    choice.model_id = match wish.model.clone() {
         Some(model) => model,
-        None => asked(&format!("model [{}]: ", provider.default_model()))?,
+        None => model(common, &choice, &region)?,
     };
-    let host = match provider {
-        Provider::Ollama => asked("address of Ollama [http://127.0.0.1:11434]: ")?,
-        Provider::LiteLlm => asked("address of the LiteLLM proxy: ")?,
-        Provider::OpenAi => asked("address of an OpenAI-compatible server, or empty for OpenAI itself: ")?,
-        _ => String::new(),
-    };
-    let caution = match caution {
-        Some(caution) => caution,
-        None => self::caution()?,
-    };
-    let text = starter(&Starter { provider, model_id, host, caution, ..Starter::default() });
-    let kept = write(&sources, &text, force)?;
+    choice.caution =
+        match wish.caution.or(wish.ask_first.map(|asks| if asks { Caution::Ask } else { Caution::Open })) {
+            Some(caution) => caution,
+            None => caution()?,
+        };
+    let kept = write(&sources, &text(&choice, &region), wish.force)?;
     note(&sources.home, AuditAction::Config, ("config.toml", "written"))?;
-    let key = provider.key_variable().map_or(String::new(), |variable| {
+    let missing =
+        provider.key_variable().filter(|variable| key.is_none() && !crate::environment::is_set(variable));
+    let missing = missing.map_or(String::new(), |variable| {
         format!("\nThe key is read from {variable}, or store it:\n  aethon-cli secrets set {name}\n  aethon-cli config set model.api_key '${{credential:{name}}}'\n", name = provider.name())
     });
     let reach = reach(common)?;
     let kept = kept.map_or(String::new(), |kept| format!("the old one is kept in {}\n", kept.display()));
     print(&format!(
-        "wrote {}\n{kept}{key}\nWhat the assistant can reach with these settings:\n{reach}\nCheck it with `aethon-cli doctor`, then start `aethon-server`.\n",
+        "wrote {}\n{kept}{missing}\nWhat the assistant can reach with these settings:\n{reach}\n",
         file.display()
     ))?;
+    let is_offered = missing.is_empty() && !matches!(provider, Provider::Fake | Provider::Echo);
+    let tries = wish.test || is_offered && confirmed("Ask the model for one answer now?")?;
+    if tries && try_out(common)? != ExitCode::SUCCESS {
+        print(
+            "\nThe file is written, but the model did not answer. `aethon-cli doctor` says what to change.\n",
+        )?;
+        return Ok(ExitCode::FAILURE);
+    }
+    print(
+        "Check it with `aethon-cli doctor`, then start `aethon-server`, or `aethon-cli service install` to have it always run.\n",
+    )?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Returns the text of the file.
+fn text(choice: &Starter, region: &str) -> String {
+    let text = starter(choice);
+    if region.is_empty() {
+        return text;
+    }
+    text.replacen("[model]\n", &format!("[model]\nregion = {region:?}\n"), 1)
+}
+
+/// Asks the model one question.
+fn try_out(common: &Common) -> Result<ExitCode> {
+    let text = vec!["Say hello in one short sentence.".to_owned()];
+    let wish = Wish { text, ..Wish::default() };
+    match crate::setup::finish(super::chat::ask(common, wish)) {
+        Ok(code) => Ok(code),
+        Err(error) => {
+            eprintln!("aethon-cli: {error:#}");
+            Ok(ExitCode::FAILURE)
+        }
+    }
+}
+
+/// Returns the address of the service, if it is not the provider's own.
+fn host(provider: Provider, given: Option<String>) -> Result<String> {
+    let question = match provider {
+        Provider::Ollama => "address of Ollama [http://127.0.0.1:11434]: ",
+        Provider::LiteLlm => "address of the LiteLLM proxy: ",
+        Provider::OpenAi => "address of an OpenAI-compatible server, or empty for OpenAI itself: ",
+        _ => return Ok(given.unwrap_or_default()),
+    };
+    let is_needed = provider == Provider::LiteLlm;
+    let is_good = |host: &str| match host {
+        "" => !is_needed,
+        host => host.starts_with("http://") || host.starts_with("https://"),
+    };
+    let wrong = "an address begins with http:// or https://, such as http://127.0.0.1:4000";
+    if given.is_some() || !std::io::stdin().is_terminal() {
+        let host = given.unwrap_or_default();
+        if !is_good(&host) {
+            return Err(aethon::Error::refused(format!("--host {host:?}: {wrong}")).into());
+        }
+        return Ok(host);
+    }
+    loop {
+        let host = asked(question)?;
+        if is_good(&host) {
+            return Ok(host);
+        }
+        eprintln!("{wrong}");
+    }
+}
+
+/// Returns the region of a service that has some.
+fn region(provider: Provider, given: Option<String>) -> Result<String> {
+    match given {
+        Some(region) => Ok(region),
+        None if provider == Provider::Bedrock => {
+            asked("region, such as us-east-1 [AWS_REGION or the AWS profile]: ")
+        }
+        None => Ok(String::new()),
+    }
+}
+
+/// Returns the key of the model, without the blanks that a paste brings along. `None` if it is not given here.
+fn key(provider: Provider, is_piped: bool) -> Result<Option<Secret>> {
+    let Some(variable) = provider.key_variable() else { return Ok(None) };
+    let text = match is_piped {
+        true => read_piped()?,
+        false if !std::io::stdin().is_terminal() || crate::environment::is_set(variable) => return Ok(None),
+        false => {
+            read_hidden(&format!("key of {} (it is not shown; empty to store it later): ", provider.name()))?
+        }
+    };
+    let text = text.trim();
+    if is_piped && text.is_empty() {
+        return Err(aethon::Error::refused("--key-stdin: standard input has no key").into());
+    }
+    Ok((!text.is_empty()).then(|| Secret::new(text)))
+}
+
+fn store(sources: &Sources, provider: Provider, key: &Secret) -> Result<()> {
+    Home::at(&sources.home).prepare()?;
+    credentials::store(&sources.credentials_directory(), provider.name(), key)
+        .context("the key cannot be stored")?;
+    note(&sources.home, AuditAction::Secret, (provider.name(), "stored"))
+}
+
+/// Asks for the model, of those that the service lists.
+fn model(common: &Common, choice: &Starter, region: &str) -> Result<String> {
+    if !std::io::stdin().is_terminal() {
+        return Ok(String::new());
+    }
+    let listed = listed(common, choice, region);
+    for (number, id) in listed.iter().enumerate() {
+        eprintln!("{:>4}  {}", number + 1, readable(id));
+    }
+    let usual = choice.provider.default_model();
+    let numbers = if listed.is_empty() { "" } else { ", a number or an id" };
+    loop {
+        let answer = asked(&format!("model{numbers} [{usual}]: "))?;
+        match answer.parse::<usize>() {
+            Ok(number) => match number.checked_sub(1).and_then(|number| listed.get(number)) {
+                Some(id) => return Ok(id.clone()),
+                None => eprintln!("there is no number {number}"),
+            },
+            Err(_) => return Ok(answer),
+        }
+    }
+}
+
+/// Returns the first models that the service lists with these settings; none if it does not answer.
+fn listed(common: &Common, choice: &Starter, region: &str) -> Vec<String> {
+    // Those without a list of their own have nothing to choose from.
+    if matches!(choice.provider, Provider::Fake | Provider::Echo) {
+        return Vec::new();
+    }
+    let settings = [
+        ("model.provider", choice.provider.name()),
+        ("model.host", &choice.host),
+        ("model.region", region),
+        ("model.api_key", &choice.api_key),
+    ];
+    let builder = settings
+        .into_iter()
+        .filter(|(_, value)| !value.is_empty())
+        .fold(crate::setup::builder(common), |builder, (key, value)| builder.set(format!("{key}={value:?}")));
+    let listing = async { Ok(aethon::listed_models(&builder.load()?).await) };
+    let mut listed = crate::setup::finish(listing).unwrap_or_default();
+    listed.truncate(MAX_LISTED);
+    listed
 }
 
 /// Describes the abilities that the new configuration gives the assistant, one line each.
@@ -94,18 +243,39 @@ fn is_there(file: &Path) -> anyhow::Error {
     .into()
 }
 
+/// Returns the provider of the flag, or asks until there is one.
 fn choose(given: Option<String>) -> Result<Provider> {
     let names = Provider::names().join(", ");
-    let name = match given {
-        Some(name) => name,
-        None if !std::io::stdin().is_terminal() => {
-            bail!("no one can answer here: pass --provider, one of {names}")
+    if let Some(name) = given {
+        let known = Provider::from_name(if name.is_empty() { "openai" } else { &name });
+        return known.ok_or_else(|| {
+            aethon::Error::refused(format!("{name:?} is no provider; use one of {names}")).into()
+        });
+    }
+    if !std::io::stdin().is_terminal() {
+        bail!("no one can answer here: pass --provider, one of {names}");
+    }
+    loop {
+        let name = asked(&format!("model provider ({names}) [openai]: "))?.to_lowercase();
+        match Provider::from_name(if name.is_empty() { "openai" } else { &name }) {
+            Some(provider) => return Ok(provider),
+            None => eprintln!("{name:?} is none of them"),
         }
-        None => asked(&format!("model provider ({names}) [openai]: "))?,
-    };
-    let name = if name.is_empty() { "openai" } else { &name };
-    Provider::from_name(name)
-        .ok_or_else(|| aethon::Error::refused(format!("{name:?} is no provider; use one of {names}")).into())
+    }
+}
+
+/// Asks a question that Enter answers with yes. Without a terminal the answer is no.
+fn confirmed(question: &str) -> Result<bool> {
+    if !std::io::stdin().is_terminal() {
+        return Ok(false);
+    }
+    loop {
+        match asked(&format!("{question} [yes]: "))?.to_lowercase().as_str() {
+            "" | "y" | "yes" => return Ok(true),
+            "n" | "no" => return Ok(false),
+            other => eprintln!("{other:?} is neither yes nor no"),
+        }
+    }
 }
 
 /// Asks how much the assistant asks before it acts. Returns the answer, or the default if no user can answer.
@@ -146,7 +316,11 @@ fn asked(question: &str) -> Result<String> {
     eprint!("{question}");
     std::io::stderr().flush().context("the terminal cannot be written")?;
     let mut answer = String::new();
-    std::io::stdin().read_line(&mut answer).context("the terminal cannot be read")?;
+    let read = std::io::stdin().read_line(&mut answer).context("the terminal cannot be read")?;
+    if read == 0 {
+        eprintln!();
+        bail!("stopped; no configuration was written");
+    }
     Ok(answer.trim().to_owned())
 }
 

@@ -99,6 +99,7 @@ pub(super) const RULES: &[(&str, Rule)] = &[
     ("webhook.enabled", TurnedOn),
     ("webhook.secret", Any),
     ("dashboard.session_days", Raised),
+    ("server.base_path", Free),
     ("server.trusted_proxies", Added),
     ("server.health_from", Added),
     ("server.max_body_bytes", Free),
@@ -237,9 +238,12 @@ pub(super) const RULES: &[(&str, Rule)] = &[
     ("session_recorder.max_age_days", LoweredFromZero),
     ("logging.level", Free),
     ("logging.keep_files", Lowered),
+    // It decides where everything is, and under whose control.
+    ("storage.url", Any),
     ("storage.synchronous", Free),
     ("storage.max_mb", LoweredFromZero),
     // Where copies of everything go, who can read them, and whether secrets are among them.
+    ("push.enabled", Free),
     ("backup.schedule", Any),
     ("backup.keep", Any),
     ("backup.dir", Any),

@@ -18,6 +18,7 @@ mod memory;
 mod messengers;
 mod model;
 pub(crate) mod offers;
+mod push;
 mod recorder;
 mod runtime_tools;
 mod scheduler;
@@ -50,6 +51,7 @@ pub use self::mcp::{Mcp, McpOauth, McpServer};
 pub use self::memory::{Embedding, Memory};
 pub use self::messengers::{Discord, Email, Matrix, Slack, Telegram, WhatsApp};
 pub use self::model::{Fallback, Model};
+pub use self::push::Push;
 pub use self::recorder::SessionRecorder;
 pub use self::runtime_tools::RuntimeTools;
 pub use self::scheduler::{Job, Missed, Scheduler};
@@ -125,6 +127,8 @@ pub struct Config {
     pub storage: Storage,
     /// Scheduled backups.
     pub backup: Backup,
+    /// Notifications of devices.
+    pub push: Push,
     /// Credentials that were put into strings which are not secrets by type, such as an argument of an MCP server.
     #[serde(skip)]
     #[schemars(skip)]

@@ -19,6 +19,9 @@ pub struct Server {
     pub shutdown_grace: u64,
     /// Seconds that a webhook waits for its reply.
     pub webhook_timeout_seconds: u64,
+    /// The path below which a proxy offers the service, such as `/aethon`, whether the proxy takes it away or keeps it. Empty:
+    /// the service has the host for itself.
+    pub base_path: String,
     /// Addresses or networks of proxies whose `X-Forwarded-*` headers are trusted.
     pub trusted_proxies: Vec<String>,
     /// Addresses or networks that may read `/api/ready` without the access token: probes of a supervisor, a proxy or a cluster.
@@ -34,6 +37,7 @@ impl Default for Server {
             body_timeout_seconds: 30,
             shutdown_grace: 8,
             webhook_timeout_seconds: 600,
+            base_path: String::new(),
             trusted_proxies: Vec::new(),
             health_from: Vec::new(),
         }

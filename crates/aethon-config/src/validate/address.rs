@@ -95,9 +95,47 @@ pub(super) fn is_host(text: &str) -> bool {
         && Host::parse(text).is_ok()
 }
 
+/// Returns whether `text` is empty or a path below which a proxy can offer the service: spelled so that every proxy and browser
+/// reads it alike, and distinct from the addresses of the service itself.
+pub(super) fn is_base_path(text: &str) -> bool {
+    const OWN: [&str; 8] = ["api", "dashboard", "docs", "health", "metrics", "openapi.json", "webhook", "ws"];
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b'~');
+    let is_segment = |segment: &str| !matches!(segment, "" | "." | "..") && segment.bytes().all(is_plain);
+    let Some(rest) = text.strip_prefix('/') else { return text.is_empty() };
+    let first = rest.split('/').next().unwrap_or_default();
+    text.len() <= 200 && rest.split('/').all(is_segment) && !OWN.contains(&first)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_base_path_is_plain_and_not_an_address_of_the_service() {
+        for (text, expected) in [
+            ("", true),
+            ("/aethon", true),
+            ("/home/aethon-2", true),
+            ("/apis", true),
+            ("/", false),
+            ("aethon", false),
+            ("/aethon/", false),
+            ("//aethon", false),
+            ("/a//b", false),
+            ("/a/../b", false),
+            ("/a b", false),
+            ("/a%20b", false),
+            ("/a?b", false),
+            ("/a;b", false),
+            ("/\u{e4}", false),
+            ("https://home.example/aethon", false),
+            ("/api", false),
+            ("/ws/aethon", false),
+            ("/dashboard", false),
+        ] {
+            assert_eq!(is_base_path(text), expected, "{text:?}");
+        }
+    }
 
     #[test]
     fn loopback_is_decided_by_the_host_and_not_by_how_it_looks() {

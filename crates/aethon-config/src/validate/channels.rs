@@ -34,6 +34,12 @@ pub(super) fn check(config: &Config, remarks: &mut Remarks) {
         address::is_origin,
         "an origin such as https://home.example, without path or wildcard",
     );
+    let base = config.server.base_path.as_str();
+    if !address::is_base_path(base) {
+        let allowed = "empty, or a path such as \"/aethon\": plain letters and digits, no slash at the end, and no address of the \
+                       service itself, such as /api, at its beginning";
+        remarks.problem(KeyPath::of(["server", "base_path"]), quoted(base), allowed);
+    }
     let key = KeyPath::of(["server", "trusted_proxies"]);
     let allowed = "an address or network such as 10.0.0.0/8";
     each(&key, &config.server.trusted_proxies, remarks, address::is_network, allowed);

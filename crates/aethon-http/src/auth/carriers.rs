@@ -47,6 +47,9 @@ pub(super) fn shown(headers: &HeaderMap) -> Option<&[u8]> {
     (all.next().is_none() && !first.is_empty()).then_some(first)
 }
 
+/// The header in which a device shows a code that counts once.
+pub(super) const CODE: HeaderName = HeaderName::from_static("x-aethon-code");
+
 /// Returns the first non-empty `token` in a query, still encoded.
 pub(super) fn query_token(query: &str) -> Option<&str> {
     query.split('&').filter_map(|pair| pair.strip_prefix("token=")).find(|value| !value.is_empty())

@@ -16,6 +16,7 @@ use ring::hmac;
 use ring::rand::{SecureRandom as _, SystemRandom};
 use tokio::sync::watch;
 
+use super::codes::Codes;
 use super::register::{Entry, Register, SignInRecord};
 use crate::hex::{hex, unhex};
 use crate::options::SignInOptions;
@@ -55,6 +56,8 @@ pub(crate) struct SignIns {
     kept: Register,
     /// How long a new sign-in lasts, in seconds.
     lifetime: i64,
+    /// Codes with which a device signs in once.
+    codes: Codes,
     /// Signals that a sign-in has ended.
     changes: watch::Sender<()>,
 }
@@ -111,7 +114,7 @@ impl SignIns {
         }
         let state = Mutex::new(state);
         let lifetime = i64::try_from(options.lifetime.as_secs()).unwrap_or(i64::MAX);
-        Self { key, clock, state, kept, lifetime, changes: watch::Sender::new(()) }
+        Self { key, clock, state, kept, lifetime, codes: Codes::default(), changes: watch::Sender::new(()) }
     }
 
     /// How long a new sign-in lasts, in seconds.
@@ -156,6 +159,16 @@ impl SignIns {
         self.kept.add(Entry::Begun(begun)).await;
         let mark = hex(hmac::sign(cookies, named.as_bytes()).as_ref());
         Secret::new(format!("{named}.{mark}"))
+    }
+
+    /// Makes a code for a sign-in under the token of these cookies.
+    pub(super) fn issue_code(&self, cookies: &hmac::Key) -> Option<(Secret, i64)> {
+        self.codes.issue(token_mark(cookies), self.now())
+    }
+
+    /// Returns whether a code counts, which ends it.
+    pub(super) fn redeem(&self, cookies: &hmac::Key, code: &[u8]) -> bool {
+        self.codes.redeem(code, &token_mark(cookies), self.now())
     }
 
     /// Returns the sign-in that a cookie names, if the cookie is genuine and the sign-in is active.
@@ -238,7 +251,7 @@ impl SignIns {
 }
 
 /// Returns a fingerprint that tells one token's sign-ins from another's without revealing the token.
-fn token_mark(cookies: &hmac::Key) -> String {
+pub(super) fn token_mark(cookies: &hmac::Key) -> String {
     hex(hmac::sign(cookies, b"mark").as_ref()).chars().take(8).collect()
 }
 

@@ -61,7 +61,7 @@ fn check(document: &Value, schema: &Value, value: &Value, place: &str) {
 #[test]
 fn every_row_of_the_table_is_documented() {
     let rows = || ROUTES.iter().map(Route::described);
-    let document = document("1", rows());
+    let document = document("1", "", rows());
     for route in rows() {
         let line = read(route.description);
         let row = format!("{} {}", route.method, route.pattern);

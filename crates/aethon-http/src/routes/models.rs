@@ -65,7 +65,9 @@ pub(super) async fn set_up((setup, about): (Setup, About), mut request: Request)
     let first_model = open(&setup, about, &request)?;
     let wish = wish(&mut request).await?;
     let by = format!("the set-up of the first model, from {}", request.client.shown());
-    let done = first_model.set_up(&wish, &by).await.map_err(refused)?;
+    // A person who closes the page must not leave a key without its configuration.
+    let done = tokio::spawn(async move { first_model.set_up(&wish, &by).await }).await;
+    let done = done.map_err(|_| Problem::internal())?.map_err(refused)?;
     response::json(&SetUp {
         provider: done.provider,
         model: done.model,

@@ -14,11 +14,14 @@ pub(super) async fn sign_out(
     (auth, sign_ins, notes): (Arc<TokenAuth>, Arc<SignIns>, AuditNotes),
     request: Request,
 ) -> HandlerResult {
-    let sign_in = auth.sign_in(request.token, &request.head.headers);
-    sign_ins.end(&sign_in);
-    sign_ins.keep(&sign_in).await;
+    let own = auth.sign_in(request.token, &request.head.headers);
+    let others = auth.named_sign_ins(&request.head.headers);
+    for sign_in in std::iter::once(own).chain(others) {
+        sign_ins.end(&sign_in);
+        sign_ins.keep(&sign_in).await;
+    }
     notes.signed("out", request.client.address);
     let mut answer = response::json_bytes(r#"{"status":"ok"}"#);
-    answer.headers_mut().insert(SET_COOKIE, TokenAuth::sign_out_cookie(request.client.is_https));
+    answer.headers_mut().insert(SET_COOKIE, auth.sign_out_cookie(request.client.is_https));
     Ok(answer)
 }

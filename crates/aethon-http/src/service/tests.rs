@@ -101,6 +101,7 @@ impl TestApp {
                 reach: Default::default(),
                 features: features.clone(),
                 backups: None,
+                push: None,
                 channels: Channels::new([webchat]).unwrap(),
             },
             runtime: Runtime {

@@ -19,6 +19,7 @@ use super::attachments;
 use super::frames::{
     self, ApprovalAnswer, Attached, Body, Branch, Message, Read, Refusal, Request, Resume, Stop,
 };
+use super::in_sight::PageInSight;
 use super::log::Batch;
 use super::room::Room;
 use super::socket::{Close, Received, Socket, Unwritable};
@@ -49,6 +50,7 @@ pub(super) async fn run(app: &App, socket: &mut Socket, session: SessionId) -> O
         home: session,
         wake,
         subscriptions: vec![subscription],
+        page: chat.hub.page(),
         is_live: false,
     };
     if let Err(unwritable) = socket.send(ready).await {
@@ -101,6 +103,7 @@ struct ChatConnection<'a> {
     home: SessionId,
     wake: Arc<Notify>,
     subscriptions: Vec<Subscription>,
+    page: PageInSight,
     /// Whether live frames are sent. This starts when the client has spoken or had its chance to.
     is_live: bool,
 }
@@ -204,6 +207,10 @@ impl ChatConnection<'_> {
                 Ok(())
             }
             Request::Read(read) => self.read(read).await,
+            Request::Visible(visible) => {
+                self.page.set(visible.visible);
+                Ok(())
+            }
             Request::Retry(branch) => self.branch(branch, false).await,
             Request::Edit(branch) => self.branch(branch, true).await,
         }

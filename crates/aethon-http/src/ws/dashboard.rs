@@ -18,6 +18,7 @@ use tokio_tungstenite::tungstenite::Utf8Bytes;
 
 use super::feed::{Batch, Feed, SharedEvent, Subscription};
 use super::frames::{self, written};
+use super::in_sight::PageInSight;
 use super::socket::{Close, Received, Socket};
 use crate::deps::Runtime;
 use crate::json::{Message, Rendering};
@@ -44,7 +45,7 @@ const MAX_TEXT: usize = 4096;
 /// Runs until the connection ends. Returns a close code if it is still open.
 pub(super) async fn run(
     (bus, feed): (&EventBus, &Feed),
-    runtime: &Runtime,
+    (runtime, mut page): (&Runtime, PageInSight),
     socket: &mut Socket,
 ) -> Option<Close> {
     let mut news = feed.subscribe(bus);
@@ -56,7 +57,11 @@ pub(super) async fn run(
             () = shutdown.requested() => return Some(Close::AWAY),
             received = socket.receive(true) => match received {
                 Received::Text(text) => {
-                    subscriber.topics = wanted(&text).or(subscriber.topics);
+                    match Asked::parse(&text) {
+                        Some(Asked::Subscribe { topics }) => subscriber.topics = Some(known(&topics)),
+                        Some(Asked::Visible { visible }) => page.set(visible),
+                        None => {}
+                    }
                     Ok(())
                 }
                 Received::Tick => Ok(()),
@@ -142,20 +147,27 @@ fn logged(record: &LogRecord) -> Value {
     data
 }
 
-/// Returns the topics that a frame subscribes to, or `None` if it is not a subscription. Other frames and unknown
-/// topics are ignored: a newer page may ask for what this program does not have yet.
-fn wanted(text: &str) -> Option<Vec<&'static str>> {
-    #[derive(Deserialize)]
-    #[serde(tag = "channel", rename_all = "lowercase")]
-    enum Asked {
-        Subscribe { topics: Vec<String> },
+/// What a client asks.
+#[derive(Deserialize)]
+#[serde(tag = "channel", rename_all = "lowercase")]
+enum Asked {
+    /// To receive these topics.
+    Subscribe { topics: Vec<String> },
+    /// To know whether its page is in sight.
+    Visible { visible: bool },
+}
+
+impl Asked {
+    /// Parses a frame; `None` if it is none that is known.
+    fn parse(text: &str) -> Option<Self> {
+        // Serde would accept an array for the struct.
+        text.trim_start().starts_with('{').then(|| serde_json::from_str(text).ok())?
     }
-    // Serde would accept an array for the struct.
-    if !text.trim_start().starts_with('{') {
-        return None;
-    }
-    let Asked::Subscribe { topics } = serde_json::from_str(text).ok()?;
-    Some(TOPICS.into_iter().filter(|topic| topics.iter().any(|name| name == topic)).collect())
+}
+
+/// Returns the topics among these names.
+fn known(names: &[String]) -> Vec<&'static str> {
+    TOPICS.into_iter().filter(|topic| names.iter().any(|name| name == topic)).collect()
 }
 
 fn topic(event: &Event) -> &'static str {
@@ -298,6 +310,13 @@ impl<'e> CallNews<'e> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn wanted(text: &str) -> Option<Vec<&'static str>> {
+        match Asked::parse(text)? {
+            Asked::Subscribe { topics } => Some(known(&topics)),
+            Asked::Visible { .. } => None,
+        }
+    }
 
     #[test]
     fn a_subscription_names_topics_and_all_else_is_passed_over() {

@@ -319,10 +319,19 @@ pub(super) enum Request {
     Watch,
     /// A person has seen this conversation.
     Read(Read),
+    /// The page has come into sight, or has gone.
+    Visible(Visible),
     /// Answer a turn's message again.
     Retry(Branch),
     /// Replace the text of a turn's message.
     Edit(Branch),
+}
+
+/// Whether a page is in sight.
+#[derive(Debug, Deserialize)]
+pub(super) struct Visible {
+    /// It is.
+    pub(super) visible: bool,
 }
 
 /// A file of a message, as a client sends it.
@@ -450,10 +459,11 @@ impl Request {
             Some("resume") => serde_json::from_str(text).map(Self::Resume),
             Some("watch") => Ok(Self::Watch),
             Some("read") => serde_json::from_str(text).map(Self::Read),
+            Some("visible") => serde_json::from_str(text).map(Self::Visible),
             Some("retry") => serde_json::from_str(text).map(Self::Retry),
             Some("edit") => serde_json::from_str(text).map(Self::Edit),
             Some(_) => {
-                let known = "message, stop, approval, resume, watch, read, retry and edit";
+                let known = "message, stop, approval, resume, watch, read, visible, retry and edit";
                 return Err(Refusal::new(
                     "unknown_type",
                     format!("That type is not known. Known are {known}."),

@@ -121,7 +121,7 @@ async fn run(
             Protocol::V1(session) => chat_v1::run(app, &mut socket, session).await,
             Protocol::Dashboard => {
                 let activity = (&app.deps.activity.bus, &app.feed);
-                dashboard::run(activity, runtime, &mut socket).await
+                dashboard::run(activity, (runtime, chat.hub.page()), &mut socket).await
             }
             Protocol::Refused(close) => Some(close),
         }

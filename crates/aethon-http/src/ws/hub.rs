@@ -18,6 +18,7 @@ use jiff::Timestamp;
 use tokio::time::Instant;
 
 use super::frames::Body;
+use super::in_sight::{InSight, PageInSight};
 use super::log_bound::{Bounded, LogBound};
 use super::room::Room;
 use super::turn_surface::TurnSurface;
@@ -40,6 +41,8 @@ pub struct Hub {
     numbered: AtomicU64,
     /// The shared limit on the logs of all rooms.
     bound: Arc<LogBound>,
+    /// The pages that are in sight.
+    in_sight: InSight,
 }
 
 struct Rooms {
@@ -54,7 +57,13 @@ impl Hub {
     pub fn new(clock: Arc<dyn Clock>) -> Self {
         let rooms =
             Rooms { by_session: HashMap::new(), swept: Instant::now(), sweep_threshold: MAX_ROOMS + SLACK };
-        Self { clock, rooms: Mutex::new(rooms), numbered: AtomicU64::new(0), bound: Arc::default() }
+        Self {
+            clock,
+            rooms: Mutex::new(rooms),
+            numbered: AtomicU64::new(0),
+            bound: Arc::default(),
+            in_sight: InSight::default(),
+        }
     }
 
     /// Starts the numbers of frames no earlier than this time, regardless of the clock.
@@ -62,6 +71,16 @@ impl Hub {
     pub fn numbering_after(self, time: Option<Timestamp>) -> Self {
         self.numbered.fetch_max(time.map_or(0, number_at), Ordering::Relaxed);
         self
+    }
+
+    /// Returns whether a page of the owner is in sight, on any device.
+    pub fn is_in_sight(&self) -> bool {
+        self.in_sight.is_any()
+    }
+
+    /// Returns the state of a page that a socket serves.
+    pub(super) fn page(&self) -> PageInSight {
+        self.in_sight.page()
     }
 
     /// Returns a surface for a turn of this session that no socket has asked for (one taken up again after a crash,

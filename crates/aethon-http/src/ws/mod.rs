@@ -14,6 +14,7 @@ mod feed;
 mod frames;
 mod handshake;
 mod hub;
+mod in_sight;
 mod log;
 mod log_bound;
 mod plain;

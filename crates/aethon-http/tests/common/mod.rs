@@ -74,6 +74,7 @@ pub(crate) fn deps(assistant: &Arc<FakeAssistant>, shutdown: aethon_core::shutdo
             reach: Default::default(),
             features: Default::default(),
             backups: None,
+            push: None,
             channels: Channels::new([Arc::new(webchat) as Arc<dyn Channel>]).unwrap(),
         },
         runtime: Runtime { clock: Arc::new(SystemClock), health: Default::default(), shutdown },

@@ -93,6 +93,7 @@ impl Stage {
                 reach: Default::default(),
                 features: Default::default(),
                 backups: None,
+                push: None,
                 channels: Channels::default(),
             },
             runtime: Runtime {

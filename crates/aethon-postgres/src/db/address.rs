@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use tokio_postgres::Config;
-use tokio_postgres::config::Host;
+use tokio_postgres::config::{Host, SslMode};
 
 use crate::error::Error;
 
@@ -34,6 +34,10 @@ impl Address {
         if config.get_connect_timeout().is_none() {
             config.connect_timeout(CONNECT);
         }
+        // A server on this machine often has a certificate that it made itself, and nobody listens in between.
+        if !url.contains("sslmode=") && config.get_hosts().iter().all(is_here) {
+            config.ssl_mode(SslMode::Disable);
+        }
         if config.get_application_name().is_none() {
             config.application_name("aethon");
         }
@@ -62,6 +66,16 @@ impl Address {
     }
 }
 
+fn is_here(host: &Host) -> bool {
+    match host {
+        Host::Tcp(name) => {
+            name == "localhost" || name.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
+        }
+        #[cfg(unix)]
+        Host::Unix(_) => true,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -74,6 +88,11 @@ mod tests {
         }
         let address =
             Address::parse("postgres://ada:secret@db.example/home").unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(address.config().get_ssl_mode(), SslMode::Prefer);
+        let mode = |url: &str| Address::parse(url).map(|address| address.config().get_ssl_mode()).ok();
+        assert_eq!(mode("postgres://ada@localhost/x"), Some(SslMode::Disable));
+        assert_eq!(mode("postgres://ada@[::1]/x?sslmode=require"), Some(SslMode::Require));
+        assert_eq!(mode("postgres://ada@127.0.0.1,db.example/x"), Some(SslMode::Prefer));
         assert_eq!(address.words(), "database home on db.example");
     }
 }

@@ -16,5 +16,5 @@ pub(crate) use migrate::{VERSION, prepare};
 pub(crate) use pool::Pool;
 pub(crate) use row::Row;
 pub(crate) use sql::Sql;
-pub(crate) use transaction::{Durability, read, write};
+pub(crate) use transaction::{Durability, forget_tokens, read, write};
 pub(crate) use value::{ToValue, params};

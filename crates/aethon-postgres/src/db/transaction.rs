@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use tokio::runtime::Handle;
 use tokio::task::spawn_blocking;
-use tokio_postgres::types::Type;
+use tokio_postgres::types::{ToSql, Type};
 
 use super::pool::{Connection, PATIENCE, PAUSE, Pool};
 use super::sql::Sql;
@@ -42,9 +42,11 @@ impl Durability {
     }
 }
 
-/// Takes the lock of all writers, and the number by which the transaction can be looked up.
-pub(super) const LOCK: &str =
-    "SELECT pg_advisory_xact_lock(1096107, hashtext(current_schema())), pg_current_xact_id()::text";
+/// Takes the lock of all writers.
+pub(super) const LOCK: &str = "SELECT pg_advisory_xact_lock(1096107, hashtext(current_schema()))";
+
+/// Leaves a token behind, which is there when the transaction is.
+const SIGN: &str = "INSERT INTO commits (token) VALUES ($1)";
 
 /// Reads.
 pub(crate) async fn read<T: Send + 'static>(
@@ -86,10 +88,10 @@ pub(crate) async fn write<T: Send + 'static>(
     loop {
         let connection = pool.take_patiently(until).await?;
         let attempt = match begin(&connection, durability).await {
-            Ok(number) => {
+            Ok(token) => {
                 let (connection, given, result) = run(connection, work).await?;
                 work = given;
-                end(pool, connection, &number, result, until).await
+                end(pool, connection, &token, result, until).await
             }
             Err(error) => Err(error),
         };
@@ -102,13 +104,19 @@ pub(crate) async fn write<T: Send + 'static>(
     }
 }
 
-/// Begins, takes the lock, and returns the number of the transaction; all in one round trip.
+/// Begins, takes the lock and leaves a token, which it returns; all in one round trip.
 async fn begin(connection: &Connection, durability: Durability) -> Result<String, Error> {
-    let client = &connection.client;
-    let (begun, locked) =
-        tokio::join!(client.batch_execute(durability.begin()), client.query_typed_one(LOCK, &[]));
+    let (client, token) = (&connection.client, aethon_core::ids::unique());
+    let signature: [(&(dyn ToSql + Sync), Type); 1] = [(&token, Type::TEXT)];
+    let (begun, locked, signed) = tokio::join!(
+        client.batch_execute(durability.begin()),
+        client.query_typed_one(LOCK, &[]),
+        client.execute_typed(SIGN, &signature),
+    );
     begun?;
-    Ok(locked?.try_get(1)?)
+    locked?;
+    signed?;
+    Ok(token)
 }
 
 /// Runs the work on a thread that may wait.
@@ -132,7 +140,7 @@ where
 async fn end<T>(
     pool: &Pool,
     connection: Connection,
-    number: &str,
+    token: &str,
     result: Result<T, Error>,
     until: Instant,
 ) -> Result<T, Error> {
@@ -152,31 +160,39 @@ async fn end<T>(
         }
         Err(error) if error.is_lost() => {
             drop(connection);
-            if was_committed(pool, number, until).await? { Ok(done) } else { Err(error) }
+            if was_committed(pool, token, until).await? { Ok(done) } else { Err(error) }
         }
         Err(error) => Err(error),
     }
 }
 
-/// Asks the server what became of a transaction.
-async fn was_committed(pool: &Pool, number: &str, until: Instant) -> Result<bool, Error> {
-    const STATUS: &str = "SELECT pg_xact_status($1::text::xid8)";
+/// Finds out whether the transaction that left this token was committed. The server may still be at work on it: it is over when
+/// the lock is free. The number of a transaction would not do, because a server that crashed gives it again.
+async fn was_committed(pool: &Pool, token: &str, until: Instant) -> Result<bool, Error> {
+    const FOUND: &str = "SELECT EXISTS (SELECT 1 FROM commits WHERE token = $1)";
     loop {
         let connection = pool.take_patiently(until).await?;
-        let asked = connection.client.query_typed_one(STATUS, &[(&number, Type::TEXT)]).await;
-        let status = asked.map_err(Error::from).and_then(|row| Ok(row.try_get::<_, Option<String>>(0)?));
-        match status {
-            Ok(status) => {
+        let client = &connection.client;
+        let asked = async {
+            client.batch_execute(Durability::AsServer.begin()).await?;
+            client.query_typed_one(LOCK, &[]).await?;
+            let found: bool = client.query_typed_one(FOUND, &[(&token, Type::TEXT)]).await?.try_get(0)?;
+            client.batch_execute(ROLL_BACK).await?;
+            Ok::<_, tokio_postgres::Error>(found)
+        };
+        match asked.await.map_err(Error::from) {
+            Ok(found) => {
                 pool.give(connection);
-                match status.as_deref() {
-                    Some("committed") => return Ok(true),
-                    Some("in progress") if Instant::now() + PAUSE < until => {}
-                    _ => return Ok(false),
-                }
+                return Ok(found);
             }
             Err(error) if !error.is_passing() || Instant::now() + PAUSE >= until => return Err(error),
-            Err(_) => {}
+            Err(_) => tokio::time::sleep(PAUSE).await,
         }
-        tokio::time::sleep(PAUSE).await;
     }
+}
+
+/// Forgets the tokens of transactions that nobody asks about any more.
+pub(crate) fn forget_tokens(sql: &Sql<'_>) -> Result<(), Error> {
+    const FORGET: &str = "DELETE FROM commits WHERE at < now() - INTERVAL '1 hour'";
+    sql.execute(FORGET, []).map(drop)
 }

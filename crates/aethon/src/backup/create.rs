@@ -46,6 +46,8 @@ pub enum DatabaseUse {
     Open,
     /// It has not.
     Closed,
+    /// There is none in the home: the data is on a server.
+    OnServer,
 }
 
 /// What is being done.
@@ -107,6 +109,12 @@ pub fn create(
     if request.with_secrets && request.lock.is_none() {
         return Err(Error::refused(
             "a backup with secrets is always encrypted: pass --passphrase, --recipient AGE, or set backup.recipient",
+        ));
+    }
+    if request.database == DatabaseUse::OnServer {
+        return Err(Error::refused(
+            "the data of this home is on a PostgreSQL server (storage.url), and a backup without it would be no good: save the \
+             database with `pg_dump`, and copy the folders of the home",
         ));
     }
     check_target(home, &request.target)?;

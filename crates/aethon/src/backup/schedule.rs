@@ -200,7 +200,10 @@ impl Inner {
             config: self.file.clone(),
             with_secrets: options.with_secrets,
             lock,
-            database: DatabaseUse::Open,
+            database: match self.config.get().storage.is_on_server() {
+                true => DatabaseUse::OnServer,
+                false => DatabaseUse::Open,
+            },
         };
         let created = create(&self.home, &request, now, &mut |_| !stop.load(Ordering::Relaxed))?;
         for skipped in &created.skipped {

@@ -4,7 +4,7 @@ use std::path::{Component, Path, PathBuf};
 use std::time::Duration;
 
 use aethon_config::Config;
-use aethon_http::options::{Limits, Listen, Network, Options, SignInOptions, Webhooks};
+use aethon_http::options::{BasePath, Limits, Listen, Network, Options, SignInOptions, Webhooks};
 use aethon_tools::Workspace;
 
 use crate::home::Home;
@@ -74,6 +74,7 @@ pub(crate) fn options(config: &Config, is_demo: bool) -> Options {
         allowed_hosts: webchat.allowed_hosts.clone(),
         trusted_proxies: networks(&server.trusted_proxies),
         health_from: networks(&server.health_from),
+        base_path: BasePath::new(&config.server.base_path),
         budget: super::prices::limits(&config.budget),
         limits: Limits {
             max_body_bytes: server.max_body_bytes,

@@ -18,9 +18,12 @@ use crate::version;
 const VECTORS: u32 = 50_000;
 
 /// The storage: the embedding program's, else the database of the home.
-pub(crate) fn storage(prepared: &Prepared, mode: OpenMode) -> Result<Storage> {
+pub(crate) async fn storage(prepared: &Prepared, mode: OpenMode) -> Result<Storage> {
     if let Some(storage) = &prepared.source.parts.storage {
         return Ok(storage.clone());
+    }
+    if prepared.config.storage.is_on_server() {
+        return super::server_store::storage(prepared, mode, max_oneshot_bytes(&prepared.config)).await;
     }
     let upgrade = if mode == OpenMode::Daemon { Upgrade::Allow } else { Upgrade::Refuse };
     let options = options(&prepared.config, prepared.clock()).with(|options| {
@@ -75,9 +78,11 @@ pub(crate) async fn learned(storage: &Storage) -> Learned {
     Learned::new(facts, storage.models.clone())
 }
 
-/// The maximum size of the database in bytes.
+/// The maximum size of the database in the home, in bytes.
 pub(crate) fn max_bytes(config: &Config) -> Option<u64> {
-    Some(config.storage.max_mb.saturating_mul(1 << 20)).filter(|bytes| *bytes > 0)
+    let bytes = config.storage.max_mb.saturating_mul(1 << 20);
+    // A server has limits of its own.
+    (bytes > 0 && !config.storage.is_on_server()).then_some(bytes)
 }
 
 /// The maximum size of all one-shot sessions in bytes. A smaller database keeps fewer of them.

@@ -2,6 +2,7 @@
 // Everything else is rejected with a message about what can be attached. Each file is uploaded when it is picked; only where that
 // is impossible does it travel in the frame of its message, which holds 1 MiB.
 
+import { at } from "../shared/base.js";
 import { texts } from "../texts.js";
 
 /** @import { Attachment } from "./types.js" */
@@ -75,7 +76,7 @@ async function uploaded(name, mime, blob, stop) {
   const signal = AbortSignal.any([stop, late]);
   try {
     const headers = { "Content-Type": mime, Accept: "application/json" };
-    response = await fetch(`/api/uploads?name=${encodeURIComponent(name)}`, { method: "PUT", headers, body: blob, signal });
+    response = await fetch(at(`/api/uploads?name=${encodeURIComponent(name)}`), { method: "PUT", headers, body: blob, signal });
   } catch {
     return "";
   }

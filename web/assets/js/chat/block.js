@@ -16,6 +16,8 @@ import { dressMath } from "./math.js";
 
 /** @type {WeakMap<HTMLElement, Shown>} */
 const shown = new WeakMap();
+/** Whether a fold was drawn open. @type {WeakMap<HTMLDetailsElement, boolean>} */
+const drawnOpen = new WeakMap();
 
 /** @returns {HTMLElement} */
 export const newBlock = () => make("div", { class: "prose prose-block" });
@@ -29,11 +31,14 @@ export const newBlock = () => make("div", { class: "prose prose-block" });
 export function showBlock(block, html, isFinal) {
   const before = shown.get(block);
   if (before?.html !== html && !growCode(block, html) && !growParagraph(block, html)) {
-    const wereOpen = [...block.querySelectorAll("details")].map(({ open }) => open);
+    const toggled = [...block.querySelectorAll("details")].map((fold) => (fold.open === drawnOpen.get(fold) ? null : fold.open));
     setRenderedHtml(block, html);
     dress(block);
-    // What the reader unfolded stays so while the block grows.
-    block.querySelectorAll("details").forEach((details, index) => (details.open = wereOpen[index] ?? details.open));
+    // What the reader folded or unfolded stays so while the block grows.
+    block.querySelectorAll("details").forEach((fold, index) => {
+      drawnOpen.set(fold, fold.open);
+      fold.open = toggled[index] ?? fold.open;
+    });
   }
   const wasColoured = before?.html === html && before.isFinal;
   if (isFinal && !wasColoured) colour(block);

@@ -11,6 +11,7 @@ const nothing = { model: null, effort: null };
 export class Choices {
   /** @type {Map<string, Choice>} What the server has. */ #stored = new Map();
   /** @type {Map<string, Partial<Choice>>} What it does not have yet. */ #unsaved = new Map();
+  /** @type {Set<string>} */ #saving = new Set();
   #changed;
   #failed;
 
@@ -48,18 +49,20 @@ export class Choices {
     if (isStored) void this.save(session);
   }
 
-  /** Stores what was chosen before the conversation was. @param {string} session */
+  /** Stores what was chosen before the conversation was. @param {string} session @returns {Promise<void>} */
   async save(session) {
     const choice = this.#unsaved.get(session);
-    if (!choice) return;
+    // One after the other, so that the last choice is the one that stays.
+    if (!choice || this.#saving.has(session)) return;
+    this.#saving.add(session);
     try {
       this.learn(session, await request(sessionPath(session), { method: "PATCH", body: choice }));
-      // It may have changed again meanwhile.
-      if (this.#unsaved.get(session) !== choice) return;
     } catch (problem) {
-      if (this.#unsaved.get(session) !== choice) return;
-      this.#failed(/** @type {Error} */ (problem));
+      if (this.#unsaved.get(session) === choice) this.#failed(/** @type {Error} */ (problem));
     }
+    this.#saving.delete(session);
+    // It may have changed again meanwhile.
+    if (this.#unsaved.get(session) !== choice) return this.save(session);
     this.#unsaved.delete(session);
     this.#changed(session);
   }

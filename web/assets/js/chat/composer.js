@@ -12,6 +12,7 @@ import { Dictation } from "./dictation.js";
 import { EffortChoice } from "./effort.js";
 import { enterHint, isComposing, sends } from "./enter.js";
 import { ModelChoice } from "./model-choice.js";
+import { pastedTable } from "./pasted-table.js";
 import { fits } from "./size.js";
 
 /** @import { Choice } from "./choices.js" */
@@ -201,6 +202,13 @@ export class Composer {
 
   /** @param {ClipboardEvent} event */
   #paste(event) {
+    const table = pastedTable(event.clipboardData);
+    if (table) {
+      event.preventDefault();
+      // Unlike an assignment, this can be undone with the keyboard.
+      document.execCommand("insertText", false, table);
+      return;
+    }
     const files = [...(event.clipboardData?.files ?? [])];
     if (files.length === 0 || isFormattedText(event.clipboardData)) return;
     event.preventDefault();

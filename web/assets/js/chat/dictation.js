@@ -17,6 +17,7 @@ export class Dictation {
   #failed;
   /** @type {MediaRecorder | null} */ #recorder = null;
   #isWriting = false;
+  #isStarting = false;
   /** Changes with every recording that is cancelled. */ #generation = 0;
 
   /** @param {(text: string) => void} heard @param {(why: string) => void} failed "" takes back what was said last */
@@ -44,30 +45,43 @@ export class Dictation {
   }
 
   async #start() {
-    if (this.#isWriting) return;
+    // The browser may be asking the person; a second press then must not open the microphone twice.
+    if (this.#isWriting || this.#isStarting) return;
+    this.#isStarting = true;
     this.#failed("");
-    const generation = this.#generation;
-    let stream;
     try {
-      stream = await navigator.mediaDevices.getUserMedia({ audio: true });
+      await this.#record(this.#generation);
     } catch (fault) {
       this.#failed(/** @type {Error} */ (fault).name === "NotFoundError" ? words.missing : words.denied);
-      return;
+    } finally {
+      this.#isStarting = false;
     }
-    const recorder = new MediaRecorder(stream);
+  }
+
+  /** @param {number} generation */
+  async #record(generation) {
+    const stream = await navigator.mediaDevices.getUserMedia({ audio: true });
+    const silence = () => stream.getTracks().forEach((track) => track.stop());
+    let recorder;
+    try {
+      recorder = new MediaRecorder(stream);
+    } catch (fault) {
+      silence();
+      throw fault;
+    }
     /** @type {Blob[]} */ const parts = [];
     const timer = setTimeout(() => recorder.stop(), maxMs);
     recorder.addEventListener("dataavailable", ({ data }) => parts.push(data));
     recorder.addEventListener("stop", () => {
       clearTimeout(timer);
       // Switches the light of the microphone off.
-      for (const track of stream.getTracks()) track.stop();
+      silence();
       this.#recorder = null;
       this.#draw();
       if (generation === this.#generation) void this.#write(new Blob(parts, { type: recorder.mimeType }), generation);
     });
     // The conversation may have been left while the browser asked.
-    if (generation !== this.#generation) return recorder.stream.getTracks().forEach((track) => track.stop());
+    if (generation !== this.#generation) return silence();
     this.#recorder = recorder;
     recorder.start();
     this.#draw();

@@ -1,33 +1,54 @@
-// Groups the list of conversations: pinned, today, this week, earlier. Pure.
+// Groups the list of conversations: pinned, by folder, and by age. Pure.
 
 import { texts } from "../texts.js";
 
 /**
  * @typedef {{session_id: string, channel: string, title?: string | null, updated_at: string, busy?: boolean,
- *   waiting?: number, unread?: boolean}} Listed
+ *   waiting?: number, unread?: boolean,
+ *   pinned?: boolean, archived?: boolean, folder?: string | null}} Listed
  */
 
+const dayMs = 86400000;
+
 /**
- * @param {Listed[]} sessions newest first within each group
- * @param {Set<string>} pinned names
+ * @param {Listed[]} sessions
  * @param {Date} now
- * @returns {{label: string, sessions: Listed[]}[]} the groups that are not empty
+ * @param {boolean} [withArchived] whether those that are archived have their place among the others
+ * @returns {{label: string, key: string, sessions: Listed[]}[]} the groups that are not empty, the newest conversations of each first
  */
-export function grouped(sessions, pinned, now) {
+export function grouped(sessions, now, withArchived = false) {
   const midnight = new Date(now.getFullYear(), now.getMonth(), now.getDate()).getTime();
+  // A day of the clock change has 23 or 25 hours.
+  const yesterday = new Date(now.getFullYear(), now.getMonth(), now.getDate() - 1).getTime();
   const words = texts.sidebar;
-  /** @type {Map<string, Listed[]>} */
-  const groups = new Map([words.pinned, words.today, words.week, words.earlier].map((label) => [label, []]));
-  const newestFirst = [...sessions].sort((one, other) => Date.parse(other.updated_at) - Date.parse(one.updated_at));
-  for (const session of newestFirst) {
+  // A folder may be called like an age.
+  const folder = (/** @type {string} */ name) => ({ label: name, key: `folder:${name}` });
+  const own = (/** @type {string} */ label) => ({ label, key: label });
+  const ages = [words.today, words.yesterday, words.week, words.earlier].map(own);
+  const all = [own(words.pinned), ...foldersOf(sessions).map(folder), ...ages];
+  /** @type {Map<string, {label: string, key: string, sessions: Listed[]}>} */
+  const groups = new Map(all.map((group) => [group.key, { ...group, sessions: [] }]));
+  const shown = sessions.filter((session) => withArchived || !session.archived);
+  for (const session of newestFirst(shown)) {
     const at = Date.parse(session.updated_at);
-    const age = at >= midnight ? words.today : at >= midnight - 6 * 86400000 ? words.week : words.earlier;
-    groups.get(pinned.has(nameOf(session)) ? words.pinned : age)?.push(session);
+    const age =
+      at >= midnight ? words.today : at >= yesterday ? words.yesterday : at >= midnight - 6 * dayMs ? words.week : words.earlier;
+    groups.get(session.pinned ? words.pinned : session.folder ? `folder:${session.folder}` : age)?.sessions.push(session);
   }
-  return [...groups]
-    .map(([label, members]) => ({ label, sessions: members }))
-    .filter((group) => group.sessions.length > 0);
+  return [...groups.values()].filter((group) => group.sessions.length > 0);
 }
+
+/** Those that are archived. @param {Listed[]} sessions */
+export const archivedOf = (sessions) => newestFirst(sessions.filter(({ archived }) => archived));
+
+/** The folders in use, by name. @param {Listed[]} sessions @returns {string[]} */
+export function foldersOf(sessions) {
+  const names = new Set(sessions.map(({ folder }) => folder ?? "").filter(Boolean));
+  return [...names].sort((one, other) => one.localeCompare(other));
+}
+
+/** @param {Listed[]} sessions */
+const newestFirst = (sessions) => [...sessions].sort((one, other) => Date.parse(other.updated_at) - Date.parse(one.updated_at));
 
 /** @param {Pick<Listed, "session_id">} session */
 export const nameOf = (session) => session.session_id.replace(/^webchat:/, "");

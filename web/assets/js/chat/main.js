@@ -1,5 +1,9 @@
 // The chat page: builds the frame once, opens the conversation named in the address, and connects the parts.
 
+import { takeCode, useCode } from "../shared/sign-in-code.js";
+import { phoneWords } from "../texts/phone.js";
+import { install } from "../shared/installed.js";
+import { renew } from "../shared/push.js";
 import { Problem, request, sessionPath } from "../shared/api.js";
 import { connectionBanner } from "../shared/banner.js";
 import { button, iconButton, note } from "../shared/controls.js";
@@ -116,6 +120,7 @@ class ChatPage {
     addEventListener("hashchange", () => this.#visit());
     narrow.addEventListener("change", () => this.#setDrawer(false));
     document.addEventListener("visibilitychange", () => {
+      this.#session?.tellSight();
       if (document.hidden || this.#isDenied) return;
       void this.#sidebar.refresh();
       this.#seen();
@@ -181,6 +186,7 @@ class ChatPage {
       this.#status = status;
       this.#composer.offerDictation(status.transcription);
       this.#composer.setModel(status.model_ready === false ? "" : (status.model ?? ""));
+      void install().then(renew);
     } catch (problem) {
       if (problem instanceof Problem && problem.status === 401) this.#deny();
     }
@@ -491,7 +497,8 @@ class ChatPage {
   }
 
   #showWelcome() {
-    const now = `${JSON.stringify(this.#status)} ${this.#sidebar.isOff}`;
+    // The form in it keeps its place and its focus while only the time passes.
+    const now = `${JSON.stringify({ ...this.#status, uptime_seconds: 0 })} ${this.#sidebar.isOff}`;
     if (this.#welcomeFor === now && document.querySelector(".welcome")) return;
     this.#welcomeFor = now;
     this.#setup.setHint(this.#status?.demo ? "" : (this.#status?.model_hint ?? ""));
@@ -557,4 +564,12 @@ function sessionStorageOrNull() {
   }
 }
 
-new ChatPage().start();
+/** Starts the page, after a sign-in by a code if the address has one. */
+async function start() {
+  const code = takeCode();
+  const isUsed = !code || (await useCode(code));
+  new ChatPage().start();
+  if (!isUsed) toast(phoneWords.codeIsOver);
+}
+
+void start();

@@ -133,7 +133,8 @@ export class ModelSetup {
     const done = /** @type {ModelSetUp | null} */ (await this.#ask("/api/models/setup", words.testing));
     if (!done) return;
     this.#fields.key.box.value = "";
-    this.#done(words.done(done.model, done.first_token_ms ? words.after(done.first_token_ms) : ""));
+    const sentence = words.done(done.model, done.first_token_ms ? words.after(done.first_token_ms) : "");
+    this.#done([sentence, ...done.warnings].join(" "));
   }
 
   /** @param {string} path @param {string} meanwhile @returns {Promise<any>} null if it failed, which is shown */

@@ -1,6 +1,9 @@
 // News of conversations that are not in view: a reply is ready, or a question waits. They appear as a short message with a
 // link, and, if the person has asked for it, as a notification of the system while the page is in the background.
 
+import { isPushed, subscribe, unsubscribe } from "../shared/push.js";
+import { phoneWords } from "../texts/phone.js";
+import { at } from "../shared/base.js";
 import { iconButton } from "../shared/controls.js";
 import { recall, remember } from "../shared/storage.js";
 import { toast } from "../shared/toast.js";
@@ -32,7 +35,7 @@ export function newsOf(before, now) {
 }
 
 /** Where a conversation is opened; those of other channels are decided on in the dashboard. @param {string} id */
-const addressOf = (id) => (id.startsWith(ownChannel) ? hrefOf(id.slice(ownChannel.length)) : "/dashboard#/approvals");
+const addressOf = (id) => (id.startsWith(ownChannel) ? hrefOf(id.slice(ownChannel.length)) : at("/dashboard#/approvals"));
 
 /**
  * Tells of a conversation that is not in view.
@@ -54,7 +57,8 @@ export function tell(session, title, kind) {
  * @param {SessionFrame} session @param {string} title @param {"waits" | "answered"} kind
  */
 export function notify(session, title, kind) {
-  if (!document.hidden || !isWished()) return;
+  // A device that the server notifies would show everything twice.
+  if (!document.hidden || !isWished() || isPushed()) return;
   try {
     const shown = new Notification(words[kind](visibleText(title)), { tag: session.session_id });
     shown.onclick = () => {
@@ -77,8 +81,10 @@ export function notifySwitch() {
     const turnsOn = !isWished();
     const isAllowed = turnsOn && (await Notification.requestPermission()) === "granted";
     remember(wishKey, isAllowed ? "on" : "off");
-    toast(isAllowed ? words.notifyOn : turnsOn ? words.notifyBlocked : words.notifyOff);
     draw();
+    const isSent = isAllowed ? await subscribe().catch(() => false) : (await unsubscribe().catch(() => null), false);
+    const on = isSent ? phoneWords.pushOn : words.notifyOn;
+    toast(isAllowed ? on : turnsOn ? words.notifyBlocked : words.notifyOff);
   };
   control.hidden = !("Notification" in window);
   draw();

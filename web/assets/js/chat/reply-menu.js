@@ -39,11 +39,12 @@ export const stopButton = () =>
 
 /** @param {Element[]} blocks @param {Voice} voice */
 function begin(blocks, voice) {
+  // Where there is nothing to say, it ends before it returns.
+  voice.isOn = true;
   readAloud(spokenText(blocks), () => {
     voice.isOn = false;
     voice.changed();
   });
-  voice.isOn = true;
   voice.changed();
 }
 

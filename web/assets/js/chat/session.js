@@ -82,6 +82,11 @@ export class Session {
     this.#socket.retryNow();
   }
 
+  /** Tells the server whether this page is in sight, so that it notifies devices only of what is not. */
+  tellSight() {
+    this.#socket.send({ type: "visible", visible: document.visibilityState === "visible" });
+  }
+
   /** Tells the server that a person has seen the conversation. @returns {boolean} whether it could be sent */
   markRead() {
     return this.#socket.send({ type: "read", session: this.name });
@@ -281,6 +286,7 @@ export class Session {
     if (frame.type === "ready") {
       this.#resumes = 0;
       this.#watchesAnew = this.#socket.send({ type: "watch" });
+      this.tellSight();
       void this.synchronise();
     } else if (frame.type === "resumed") {
       this.#resumed();

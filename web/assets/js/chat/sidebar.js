@@ -1,17 +1,13 @@
-// The list of conversations: search, pin, rename, delete. The server tells of every conversation that changes; the list is
+// The list of conversations, and the search in it. The server tells of every conversation that changes; the list is
 // reloaded when a connection begins, and stays as it is if the server does not answer.
 
-import { Problem, exchange, request } from "../shared/api.js";
+import { at } from "../shared/base.js";
+import { Problem, request } from "../shared/api.js";
 import { now as serverNow } from "../shared/clock.js";
 import { button, iconButton, skeleton, themeSwitch } from "../shared/controls.js";
-import { confirmDialog } from "../shared/dialog.js";
 import { arrange, fill, make } from "../shared/dom.js";
 import { icon } from "../shared/icons.js";
 import { rowMenu } from "../shared/menu.js";
-import { removeShared } from "../shared/remove-shared.js";
-import { renameShared } from "../shared/rename-shared.js";
-import { SharedItem } from "../shared/shared-item.js";
-import { recall, remember } from "../shared/storage.js";
 import { timeElement } from "../shared/time.js";
 import { toast } from "../shared/toast.js";
 import { visible, visibleText } from "../shared/visible.js";
@@ -19,8 +15,10 @@ import { texts } from "../texts.js";
 import { conflictWords } from "../texts/conflict.js";
 import { foundWords } from "../texts/found.js";
 import { findMessages, foundRow } from "./found-messages.js";
+import { keepingWords } from "../texts/keeping.js";
 import { newsWords } from "../texts/news.js";
-import { forgetGone, grouped, nameOf, titleOf } from "./grouping.js";
+import { archivedOf, foldersOf, forgetGone, grouped, nameOf, titleOf } from "./grouping.js";
+import { Keeping } from "./keeping.js";
 import { notifySwitch } from "./news.js";
 import { hrefOf } from "./route.js";
 
@@ -28,7 +26,6 @@ import { hrefOf } from "./route.js";
 /** @import { Before, SessionFrame } from "./news.js" */
 /** @import { FoundMessage } from "../wire/api.js" */
 
-const pinKey = "aethon.pinned";
 const words = texts.sidebar;
 /** @type {{hits: FoundMessage[], cursor: string}} */
 const none = { hits: [], cursor: "" };
@@ -46,7 +43,7 @@ export class Sidebar {
   #list = make("nav", { class: "sessions", "aria-label": words.label });
   #dashboard = make(
     "a",
-    { class: "icon-button", href: "/dashboard", "aria-label": words.dashboard, title: words.dashboard },
+    { class: "icon-button", href: at("/dashboard"), "aria-label": words.dashboard, title: words.dashboard },
     icon("gauge"),
   );
   #search = make("input", {
@@ -71,7 +68,24 @@ export class Sidebar {
   #foundCursor = "";
   #query = "";
   #current = "";
-  #pinned = new Set(JSON.parse(recall(pinKey) ?? "[]"));
+  #keeping = new Keeping({
+    changed: (session) => {
+      this.#titles.set(nameOf(session), titleOf(session));
+      this.#draw();
+      this.#actions.listed();
+    },
+    missed: () => {
+      toast(conflictWords.goneAlready);
+      void this.refresh();
+    },
+    removed: (session) => {
+      this.#sessions = this.#sessions.filter((other) => other.session_id !== session.session_id);
+      this.#titles.delete(nameOf(session));
+      this.#draw();
+      this.focusFirst();
+      this.#actions.removed(nameOf(session));
+    },
+  });
   #asked = 0;
   /** @type {Map<string, SessionFrame>} News since the list was requested last. */ #meanwhile = new Map();
   #isDrawPlanned = false;
@@ -204,6 +218,7 @@ export class Sidebar {
       if (!this.#query) forgetGone(this.#known, list, this.#cursor === "");
       for (const session of [...sessions, ...list]) this.#learn(session);
       this.#state = "ready";
+      void this.#keeping.adoptPins();
       // What came meanwhile may be newer than the answer.
       for (const frame of this.#meanwhile.values()) this.#merge(frame);
     } catch (problem) {
@@ -373,7 +388,7 @@ export class Sidebar {
     const focused = /** @type {HTMLElement | null} */ (
       this.#list.contains(document.activeElement) ? document.activeElement : null
     );
-    const groups = grouped(this.#sessions, this.#pinned, new Date(serverNow()));
+    const groups = grouped(this.#sessions, new Date(serverNow()), this.#query !== "");
     const more =
       this.#cursor &&
       this.#kept("more", () =>
@@ -381,14 +396,15 @@ export class Sidebar {
       );
     arrange(this.#list, [
       ...[this.#noteFor(groups.length + this.#found.length)].filter((note) => note !== null),
-      ...groups.flatMap(({ label, sessions }) => {
-        const list = this.#kept(`list:${label}`, () => make("ul", { role: "list" }));
+      ...groups.flatMap(({ label, key, sessions }) => {
+        const list = this.#kept(`list:${key}`, () => make("ul", { role: "list" }));
         arrange(
           list,
           sessions.map((session) => this.#row(session)),
         );
-        return [this.#kept(`heading:${label}`, () => make("h2", {}, label)), list];
+        return [this.#kept(`heading:${key}`, () => make("h2", { dir: "auto" }, ...visible(label))), list];
       }),
+      ...this.#archived(),
       ...(more ? [more] : []),
       ...this.#messages(),
     ]);
@@ -396,6 +412,22 @@ export class Sidebar {
     for (const name of this.#rows.keys()) if (!shown.has(name)) this.#rows.delete(name);
     // A row that moves to another group takes its focus along.
     if (focused?.isConnected && document.activeElement !== focused) focused.focus();
+  }
+
+  /** What is archived, folded, at the end. A search shows it in its place. @returns {HTMLElement[]} */
+  #archived() {
+    const archived = this.#query ? [] : archivedOf(this.#sessions);
+    if (archived.length === 0) return [];
+    const list = this.#kept("archived-list", () => make("ul", { role: "list" }));
+    arrange(
+      list,
+      archived.map((session) => this.#row(session)),
+    );
+    const fold = this.#kept("archived", () => make("details", { class: "archived" }, make("summary", {}), list));
+    const label = keepingWords.showArchived(archived.length);
+    const summary = fold.querySelector("summary");
+    if (summary && summary.textContent !== label) summary.textContent = label;
+    return [fold];
   }
 
   /** The messages that were found. They are drawn anew with each answer only. @returns {HTMLElement[]} */
@@ -469,26 +501,10 @@ export class Sidebar {
 
   /** @param {string} name @returns {Row} */
   #newRow(name) {
-    const session = () => this.#sessions.find((listed) => nameOf(listed) === name);
-    /** @param {(session: Listed) => void} act */
-    const withSession = (act) => () => {
-      const listed = session();
-      if (listed) act(listed);
-    };
-    const options = rowMenu("", () => [
-      {
-        label: this.#pinned.has(name) ? texts.session.unpin : texts.session.pin,
-        icon: "pin",
-        press: () => this.#pin(name),
-      },
-      { label: texts.session.rename, icon: "edit", press: withSession((listed) => void this.#rename(listed)) },
-      {
-        label: texts.session.remove,
-        icon: "trash",
-        danger: true,
-        press: withSession((listed) => void this.#remove(listed)),
-      },
-    ]);
+    const options = rowMenu("", () => {
+      const session = this.#sessions.find((listed) => nameOf(listed) === name);
+      return session ? this.#keeping.items(session, foldersOf(this.#sessions)) : [];
+    });
     const link = make("a", { href: hrefOf(name) });
     return { element: make("li", { class: "session", data: { name } }, link, options), link, options, shows: "" };
   }
@@ -505,90 +521,6 @@ export class Sidebar {
   /** The open conversation is being read. @param {Listed} session */
   #isShownUnread(session) {
     return session.unread && !session.busy && (nameOf(session) !== this.#current || document.hidden);
-  }
-
-  /** @param {string} name */
-  #pin(name) {
-    if (!this.#pinned.delete(name)) this.#pinned.add(name);
-    remember(pinKey, JSON.stringify([...this.#pinned]));
-    this.#draw();
-  }
-
-  /** @param {Listed} session @param {string} [value] the title to begin with, if it is not the present one */
-  async #rename(session, value) {
-    try {
-      const item = await this.#read(session);
-      const renamed =
-        item &&
-        (await renameShared(item, {
-          title: texts.session.renameTitle,
-          label: texts.session.renameLabel,
-          value: value ?? titleOf({ ...session, ...item.value }),
-        }));
-      if (renamed?.isGone) return this.#missed();
-      if (!renamed) return;
-      const { title, dropped } = renamed;
-      if (dropped)
-        toast(conflictWords.tookTitle(title), {
-          label: conflictWords.putBack,
-          press: () => void this.#rename(session, dropped),
-        });
-      session.title = renamed.title;
-      this.#titles.set(nameOf(session), renamed.title);
-    } catch (problem) {
-      toast(`${texts.session.renameFailed} ${/** @type {Error} */ (problem).message}`);
-    }
-    this.#draw();
-    this.#actions.listed();
-  }
-
-  /**
-   * Reads a conversation with its version, for a change of it.
-   * @param {Listed} session
-   * @returns {Promise<SharedItem | null>} null if it is gone
-   */
-  async #read(session) {
-    const path = `/api/sessions/${encodeURIComponent(session.session_id)}`;
-    const item = new SharedItem(exchange, path, `${path}?limit=1`);
-    const answer = await item.peek();
-    if (answer) item.take(answer);
-    else this.#missed();
-    return answer && item;
-  }
-
-  /** It was deleted elsewhere. */
-  #missed() {
-    toast(conflictWords.goneAlready);
-    void this.refresh();
-  }
-
-  /** @param {Listed} session */
-  async #remove(session) {
-    const item = await this.#read(session).catch((problem) => {
-      toast(`${texts.session.removeFailed} ${problem.message}`);
-      return null;
-    });
-    if (!item) return;
-    const isSure = await confirmDialog({
-      title: texts.session.removeTitle,
-      text: texts.session.removeBody(titleOf(session)),
-      action: texts.session.remove,
-    });
-    if (!isSure) return;
-    try {
-      const { title } = item.value;
-      if (!(await removeShared(item, { name: `“${titleOf(session)}”`, isSame: (present) => present.title === title })))
-        return;
-    } catch (problem) {
-      toast(`${texts.session.removeFailed} ${/** @type {Error} */ (problem).message}`);
-      return;
-    }
-    this.#sessions = this.#sessions.filter((other) => other.session_id !== session.session_id);
-    this.#titles.delete(nameOf(session));
-    this.#draw();
-    this.focusFirst();
-    toast(texts.session.removed);
-    this.#actions.removed(nameOf(session));
   }
 }
 

@@ -1,6 +1,7 @@
 // The chat socket: one connection per conversation, reopened with jittered back-off until it is closed for good. The browser
 // sends the cookie; no token ever appears in the address.
 
+import { socketAt } from "../shared/base.js";
 import { delayBefore } from "../shared/backoff.js";
 
 /**
@@ -20,8 +21,7 @@ export class ChatSocket {
 
   /** @param {string} session @param {Listener} listener */
   constructor(session, listener) {
-    const scheme = location.protocol === "https:" ? "wss" : "ws";
-    this.#url = `${scheme}://${location.host}/ws/chat?session=${encodeURIComponent(session)}`;
+    this.#url = socketAt(`/ws/chat?session=${encodeURIComponent(session)}`);
     this.#listener = listener;
     addEventListener("online", this.#wake);
     document.addEventListener("visibilitychange", this.#wake);

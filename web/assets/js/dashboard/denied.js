@@ -1,6 +1,7 @@
 // What happens when the sign-in has ended. The page starts over, with its address, and asks for the token. With unsaved text it
 // stays, hidden below the question, and goes on where it was.
 
+import { at } from "../shared/base.js";
 import { openDialog } from "../shared/dialog.js";
 import { make } from "../shared/dom.js";
 import { signInForm } from "../shared/sign-in.js";
@@ -23,7 +24,7 @@ export function signInAgain() {
 
 async function settle() {
   // A refusal may come late, after a sign-in here or in another window that it was too early for.
-  const check = await fetch("/api/status", { cache: "no-store" }).catch(() => null);
+  const check = await fetch(at("/api/status"), { cache: "no-store" }).catch(() => null);
   if (check?.status !== 401) return;
   if (wouldLose()) return ask();
   location.reload();

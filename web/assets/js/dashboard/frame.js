@@ -1,6 +1,7 @@
 // The frame of the dashboard: the rail of panels, the top line, the panel's head and the place for its body.
 // Below 860 px the rail is a drawer.
 
+import { at } from "../shared/base.js";
 import { connectionBanner } from "../shared/banner.js";
 import { badge, iconButton, themeSwitch } from "../shared/controls.js";
 import { fill, make } from "../shared/dom.js";
@@ -155,7 +156,7 @@ function buildRail(leave, waiting) {
     make(
       "div",
       { class: "rail-foot" },
-      make("a", { class: "rail-link", href: "/" }, icon("chat"), make("span", {}, texts.dashboard.openChat)),
+      make("a", { class: "rail-link", href: at("/") }, icon("chat"), make("span", {}, texts.dashboard.openChat)),
       leave,
       themeSwitch(),
     ),

@@ -1,5 +1,6 @@
 // Live events over the dashboard's socket: the state of the connection, and a call for each event of a topic.
 
+import { socketAt } from "../shared/base.js";
 import { delayBefore } from "../shared/backoff.js";
 
 /** @import { Link } from "../shared/banner.js" */
@@ -22,6 +23,7 @@ export class Live {
   #topics;
   #onEvent;
   #attempt = 0;
+  /** @type {WebSocket | undefined} */ #socket;
   /** @type {ReturnType<typeof setTimeout> | undefined} Runs until the next attempt. */ #timer;
 
   /**
@@ -35,7 +37,10 @@ export class Live {
     this.#connect();
     addEventListener("online", () => this.retryNow());
     // A device that slept finds its connection dead, and does not wait for the next attempt.
-    document.addEventListener("visibilitychange", () => !document.hidden && this.retryNow());
+    document.addEventListener("visibilitychange", () => {
+      this.#tellSight();
+      if (!document.hidden) this.retryNow();
+    });
   }
 
   /** Starts the next attempt at once. */
@@ -46,9 +51,11 @@ export class Live {
   #connect() {
     clearTimeout(this.#timer);
     this.#timer = undefined;
-    const socket = new WebSocket(`${location.protocol === "https:" ? "wss" : "ws"}://${location.host}/ws/dashboard`);
+    const socket = new WebSocket(socketAt("/ws/dashboard"));
+    this.#socket = socket;
     socket.onopen = () => {
       socket.send(JSON.stringify({ channel: "subscribe", topics: this.#topics }));
+      this.#tellSight();
       this.#change({ phase: "open" });
     };
     socket.onmessage = ({ data }) => {
@@ -69,6 +76,12 @@ export class Live {
       if (code === 1008) this.#onEvent("refused", null);
       this.#change({ phase: "waiting", until: Date.now() + delay, away: code === 1001 || code === 1012 });
     };
+  }
+
+  /** Tells the server whether this page is in sight, so that it notifies devices only of what is not. */
+  #tellSight() {
+    if (this.#socket?.readyState !== WebSocket.OPEN) return;
+    this.#socket.send(JSON.stringify({ channel: "visible", visible: document.visibilityState === "visible" }));
   }
 
   /** @param {Link} link */

@@ -1,5 +1,6 @@
 // The dashboard: connects the frame, the connection, the data and the panel named in the address.
 
+import { install, uninstall } from "../shared/installed.js";
 import { request } from "../shared/api.js";
 import { pause } from "../shared/pause.js";
 import { keepTimes } from "../shared/time.js";
@@ -47,6 +48,7 @@ async function begin() {
   setInterval(() => !document.hidden && void store.load(statusPath), 15000);
   document.addEventListener("visibilitychange", () => !document.hidden && void store.load(statusPath));
   keepTimes();
+  void install();
 }
 
 /** Handles the service's events. @param {Store} store @param {import("./frame.js").Frame} frame @param {PanelHost} host */
@@ -81,9 +83,12 @@ function onEvent(store, frame, host) {
 
 async function signOut() {
   try {
+    // First, because the end of the sign-in reloads the page, which would cut this off.
+    await uninstall();
     await request("/api/sign-out", { method: "POST", body: {} });
     location.reload();
   } catch {
+    void install();
     toast(texts.dashboard.signOutFailed);
   }
 }

@@ -1,5 +1,6 @@
 // The command palette: finds panels, conversations and actions. Arrow keys select, Enter opens.
 
+import { at } from "../shared/base.js";
 import { openDialog } from "../shared/dialog.js";
 import { fill, make } from "../shared/dom.js";
 import { icon } from "../shared/icons.js";
@@ -168,8 +169,8 @@ function actionEntries(store, signOut) {
     run,
   });
   const actions = [
-    action(words.newChat, "plus", () => location.assign(`/#/chat-${Date.now().toString(36)}`)),
-    action(words.openChat, "chat", () => location.assign("/")),
+    action(words.newChat, "plus", () => location.assign(at(`/#/chat-${Date.now().toString(36)}`))),
+    action(words.openChat, "chat", () => location.assign(at("/"))),
     action(words.addMemory, "memory", () => open(hrefOf("memory", ["new"]))),
     action(words.addJob, "clock", () => open(hrefOf("scheduler", ["new"]))),
     action(words.addSop, "steps", () => open(hrefOf("sops", ["new"]))),

@@ -1,5 +1,6 @@
 // The actions on a session, shared by its row and its page: the same labels, confirmations and consequences.
 
+import { at } from "../shared/base.js";
 import { confirmDialog } from "../shared/dialog.js";
 import { make } from "../shared/dom.js";
 import { removeShared } from "../shared/remove-shared.js";
@@ -23,7 +24,7 @@ export const titleOf = (session) => session.title || session.session_id || words
 /** The chat's address for a session; only browser conversations have one. @param {Session} session */
 export function chatHref(session) {
   const name = String(session.session_id ?? "");
-  return name.startsWith("webchat:") ? `/#/${encodeURIComponent(name.slice("webchat:".length))}` : "";
+  return name.startsWith("webchat:") ? at(`/#/${encodeURIComponent(name.slice("webchat:".length))}`) : "";
 }
 
 /**
@@ -94,7 +95,7 @@ export function sessionMenu(context, session, { changed, gone }) {
 
 /** @param {string} href */
 function download(href) {
-  const link = make("a", { href, download: "" });
+  const link = make("a", { href: at(href), download: "" });
   document.body.append(link);
   link.click();
   link.remove();

@@ -1,5 +1,6 @@
 // The API documentation: the operations of /openapi.json by tag, to read and to try out.
 
+import { at } from "../shared/base.js";
 import { make, fill } from "../shared/dom.js";
 import { request } from "../shared/api.js";
 import { docsWords as words } from "../texts/docs.js";
@@ -26,9 +27,9 @@ document.body.append(
       make(
         "p",
         {},
-        make("a", { href: "/openapi.json" }, words.document),
+        make("a", { href: at("/openapi.json") }, words.document),
         " · ",
-        make("a", { href: "/dashboard" }, words.dashboard),
+        make("a", { href: at("/dashboard") }, words.dashboard),
       ),
       search,
     ),

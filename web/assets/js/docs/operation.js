@@ -1,5 +1,6 @@
 // One operation: its parameters and responses, and a form that sends a request.
 
+import { at } from "../shared/base.js";
 import { make, fill } from "../shared/dom.js";
 import { docsWords as words } from "../texts/docs.js";
 import { address, example, resolved, typeOf } from "./schema.js";
@@ -130,7 +131,7 @@ async function sent(method, target, body) {
   const headers = body === undefined ? {} : { "Content-Type": "application/json" };
   const began = performance.now();
   try {
-    const response = await fetch(target, {
+    const response = await fetch(at(target), {
       method: method.toUpperCase(),
       headers,
       body,

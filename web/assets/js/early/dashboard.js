@@ -17,9 +17,12 @@
     "/api/logs?level=info&limit=6",
   ];
   const isOverview = ["", "#", "#/", "#/overview"].includes(location.hash);
+  // The path below which a proxy offers the service, as in `shared/base.js`.
+  const own = /** @type {HTMLScriptElement | null | undefined} */ (globalThis.document?.currentScript);
+  const base = own ? new URL(own.src).pathname.split("/dashboard/static/")[0] : "";
   const asked = new Map();
   for (const path of isOverview ? [...everywhere, ...overview] : everywhere) {
-    const answer = fetch(path, { headers: { Accept: "application/json" }, signal: AbortSignal.timeout(20000) });
+    const answer = fetch(base + path, { headers: { Accept: "application/json" }, signal: AbortSignal.timeout(20000) });
     // The module that takes the answer handles the failure; if none takes it, the failure does not matter.
     answer.catch(() => undefined);
     asked.set(path, answer);

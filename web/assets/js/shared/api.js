@@ -1,5 +1,6 @@
 // The JSON API client. Every answer is data or a `Problem` with a message that users can act on.
 
+import { at } from "./base.js";
 import { texts } from "../texts.js";
 import { learn } from "./clock.js";
 import { takeEarly } from "./early.js";
@@ -40,7 +41,7 @@ export async function exchange(path, { method = "GET", body, file, headers: more
   try {
     const payload = file ?? (body === undefined ? undefined : JSON.stringify(body));
     response = await ((method === "GET" && takeEarly(path)) ||
-      fetch(path, { method, headers, body: payload, signal: signal ?? AbortSignal.timeout(20000) }));
+      fetch(at(path), { method, headers, body: payload, signal: signal ?? AbortSignal.timeout(20000) }));
   } catch (cause) {
     throw new Problem(0, texts.error.unreachable, cause instanceof DOMException ? cause.name : "network");
   }

@@ -72,18 +72,35 @@ export function confirmDialog({ title, text, action }) {
 
 /**
  * Asks for one line of text; returns null if the user cancels.
- * @param {{title: string, label: string, value: string}} options
+ * @param {{title: string, label: string, value: string, hint?: string, suggestions?: string[], mayBeEmpty?: boolean}} options
  * @returns {Promise<string | null>}
  */
-export function promptDialog({ title, label, value }) {
+export function promptDialog({ title, label, value, hint = "", suggestions = [], mayBeEmpty = false }) {
   return new Promise((resolve) => {
     /** @type {string | null} */
     let answer = null;
-    const input = make("input", { class: "input", id: "prompt-input", value, maxlength: 200, autocomplete: "off" });
+    const input = make("input", {
+      class: "input",
+      id: "prompt-input",
+      value,
+      maxlength: 200,
+      autocomplete: "off",
+      dir: "auto",
+      list: suggestions.length > 0 && "prompt-suggestions",
+      "aria-describedby": hint && "prompt-hint",
+    });
     const form = make(
       "form",
       { class: "dialog-form" },
-      make("div", { class: "field" }, make("label", { for: "prompt-input" }, label), input),
+      make(
+        "div",
+        { class: "field" },
+        make("label", { for: "prompt-input" }, label),
+        input,
+        hint && make("p", { class: "field-hint", id: "prompt-hint" }, hint),
+        suggestions.length > 0 &&
+          make("datalist", { id: "prompt-suggestions" }, ...suggestions.map((text) => make("option", { value: text }))),
+      ),
       make(
         "div",
         { class: "dialog-actions" },
@@ -97,7 +114,7 @@ export function promptDialog({ title, label, value }) {
       dialog.close();
     });
     const dialog = openDialog({ title, body: [form] });
-    dialog.addEventListener("close", () => resolve(answer || null));
+    dialog.addEventListener("close", () => resolve(mayBeEmpty ? answer : answer || null));
     input.select();
   });
 }

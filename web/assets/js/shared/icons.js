@@ -15,6 +15,8 @@ const shapes = {
   retry: "M19 12a7 7 0 1 1-2.2-5.1M19 4v4h-4",
   edit: "M5 19l1-4L16 5l3 3L9 18l-4 1Z",
   pin: "M9 4h6l-1 6 3 3H7l3-3-1-6ZM12 13v7",
+  archive: "M4 5h16v4H4zM6 9v10h12V9M10 13h4",
+  folder: "M4 7V5h6l2 2h8v12H4z",
   trash: "M5 7h14M10 7V4h4v3M7 7l1 13h8l1-13",
   chevron: "M9 6l6 6-6 6",
   down: "M12 5v14M6 13l6 6 6-6",

@@ -2,6 +2,7 @@
 // script, address or storage ever contains it. The header is not Authorization: a proxy in front may have the browser sign in
 // there, and one request carries only one.
 
+import { at } from "./base.js";
 import { texts } from "../texts.js";
 import { button } from "./controls.js";
 import { make } from "./dom.js";
@@ -67,7 +68,7 @@ export function signInForm(signedIn) {
   };
   const seek = async () => {
     if (document.hidden || submit.disabled || !form.isConnected) return;
-    const check = await fetch("/api/status", { cache: "no-store" }).catch(() => null);
+    const check = await fetch(at("/api/status"), { cache: "no-store" }).catch(() => null);
     if (check?.ok && form.isConnected) finish();
   };
   onAnnounced("signed-in", () => void seek(), end.signal);
@@ -97,11 +98,11 @@ async function attempt(token) {
     cache: "no-store",
     redirect: "manual",
   });
-  let response = await fetch("/dashboard", options);
+  let response = await fetch(at("/dashboard"), options);
   // Without a dashboard, the status route signs in instead.
-  if (response.status === 404) response = await fetch("/api/status", options);
+  if (response.status === 404) response = await fetch(at("/api/status"), options);
   if (response.status === 429) return words.tooMany(response.headers.get("Retry-After") ?? "60");
   if (response.status === 401) return words.wrong;
-  const check = await fetch("/api/status", { cache: "no-store" });
+  const check = await fetch(at("/api/status"), { cache: "no-store" });
   return check.status === 401 ? words.cookie : "";
 }

@@ -17,4 +17,9 @@ export function setTheme(theme) {
   remember(key, theme === "system" ? null : theme);
   if (theme === "system") delete document.documentElement.dataset.theme;
   else document.documentElement.dataset.theme = theme;
+  // The browser's own bar follows: the colour of the chosen theme counts always, the other never.
+  for (const meta of /** @type {NodeListOf<HTMLMetaElement>} */ (document.querySelectorAll('meta[name="theme-color"]'))) {
+    const own = `(prefers-color-scheme: ${meta.dataset.for})`;
+    meta.media = theme === "system" ? own : meta.dataset.for === theme ? "all" : "not all";
+  }
 }

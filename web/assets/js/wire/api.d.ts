@@ -591,6 +591,23 @@ export interface Problem {
   type: string;
 }
 
+export interface PushEndpoint {
+  endpoint: string;
+}
+
+export interface PushKey {
+  key: string;
+}
+
+export interface PushSubscribed {
+  status: string;
+}
+
+export interface PushSubscription {
+  endpoint: string;
+  keys: Record<string, unknown>;
+}
+
 export interface Ready {
   ready: boolean;
 }
@@ -699,6 +716,16 @@ export interface SignIn {
   ends_at: string;
   id: string;
   is_current: boolean;
+}
+
+export interface SignInCode {
+  expires_at: string;
+  qr: string[];
+  url: string;
+}
+
+export interface SignInCodeWanted {
+  address: string;
 }
 
 export interface SignIns {

@@ -6,8 +6,8 @@ use crate::tidy::tree::Tree;
 
 const RULE: &str = "layers";
 
-/// Permitted dependencies in addition to the general rule.
-const ALSO: [(&str, &str); 1] = [("aethon-http", "aethon-web")];
+/// Permitted dependencies in addition to the general rule. The suite starts the server that the tests of the storage start.
+const ALSO: [(&str, &str); 2] = [("aethon-http", "aethon-web"), ("aethon-tests", "aethon-postgres")];
 
 /// Checks that a package depends only on those below it: a leaf on the core and on how files are opened, the facade
 /// on the leaves, a program on the facade. This includes the tests of a leaf; otherwise two leaves could no longer be built apart.

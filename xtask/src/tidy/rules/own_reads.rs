@@ -41,6 +41,14 @@ const EXCEPTIONS: &[(&str, &str)] = &[
         "crates/aethon/src/uploads.rs",
         "files with random names below run/ of the home, which is closed to tools and commands",
     ),
+    (
+        "crates/aethon/src/push/vapid.rs",
+        "the key of notifications in run/ of the home, which is closed to tools and commands",
+    ),
+    (
+        "crates/aethon/src/push/devices.rs",
+        "the list of devices in run/ of the home, which is closed to tools and commands",
+    ),
     ("crates/aethon/src/doctor.rs", "looks at places of the home for the owner"),
     (
         "crates/aethon/src/home.rs",

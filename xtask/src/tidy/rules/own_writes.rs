@@ -16,6 +16,8 @@ const WRITERS: &[(&str, &str)] = &[
     ("crates/aethon-config/src/credentials.rs", "one secret each, which is replaced and not edited"),
     ("crates/aethon/src/models.rs", "the table of models, under its lock"),
     ("crates/aethon/src/home.rs", "the key of sign-ins, under its lock, and the address of the one daemon"),
+    ("crates/aethon/src/push/vapid.rs", "the key of notifications, made by the one daemon"),
+    ("crates/aethon/src/push/devices.rs", "the list of devices of the one daemon, under its lock"),
     ("bins/aethon-cli/src/commands/chat.rs", "the history of the prompt, when it is made"),
 ];
 

@@ -14,6 +14,8 @@ import { channelWords as words } from "../../../texts/channels.js";
 import { runAction } from "../../run-action.js";
 import { hrefOf } from "../../route.js";
 import { sectionHead } from "../../cards.js";
+import { phoneWords } from "../../../texts/phone.js";
+import { signInPhone } from "./sign-in-phone.js";
 
 /** @import { Context } from "../../context.js" */
 /** @import { Mount } from "../../panels.js" */
@@ -364,8 +366,9 @@ function signIns(context) {
   });
   const show = (/** @type {SignIns} */ { sign_ins: rows = [] }) =>
     rows.length > 0 ? list.show(rows) : note({ icon: "key", title: words.noSignIns, text: words.noSignInsHint });
+  const phone = button({ label: phoneWords.signInPhone, look: "button-small", press: () => void signInPhone(context) });
   const view = region(context, { path: signInsPath, failure: words.signInsFailed, lines: 2, show });
-  return { element: make("section", {}, sectionHead(words.signIns), view.element), soon: view.soon };
+  return { element: make("section", {}, sectionHead(words.signIns, phone), view.element), soon: view.soon };
 }
 
 /** @param {Context} context @param {any} row */

@@ -1,6 +1,7 @@
 // The first panel: what needs attention, what waits for the owner, today's figures, recent conversations, and upcoming jobs. It
 // is shown once every answer is there, or after a moment without some, so that nothing moves as they arrive.
 
+import { at } from "../../../shared/base.js";
 import { staleNote, errorState } from "../../../components/state.js";
 import { now as serverNow } from "../../../shared/clock.js";
 import { button, skeleton } from "../../../shared/controls.js";
@@ -60,7 +61,7 @@ export function mount(root, context) {
   const logs = logLines();
   // Created once: a link recreated with each answer would lose the focus.
   const blank = {
-    activity: emptyLine(words.noActivity, "/", words.sayHello),
+    activity: emptyLine(words.noActivity, at("/"), words.sayHello),
     noJobs: emptyLine(words.noJobs, "#/scheduler/new", words.addJob),
     jobsOff: emptyLine(words.jobsOff, "#/scheduler/new", words.addJob),
   };

@@ -1,6 +1,7 @@
 // One recording: its timeline with a slider, its events, the state at a point in time, the diff of two states, a preview of what
 // resuming would start with, and the actions on the file.
 
+import { at } from "../../../shared/base.js";
 import { Problem } from "../../../shared/api.js";
 import { confirmDialog } from "../../../shared/dialog.js";
 import { fill, make } from "../../../shared/dom.js";
@@ -189,7 +190,7 @@ function show(root, context, { path, found, snapshots }) {
     try {
       const { session_id: id } = await context.request(`${path}/resume/${snapshot.n}`, { method: "POST", body: {} });
       const href = String(id).startsWith("webchat:")
-        ? `/#/${encodeURIComponent(String(id).slice(8))}`
+        ? at(`/#/${encodeURIComponent(String(id).slice(8))}`)
         : `#/sessions/${encodeURIComponent(id)}`;
       fill(
         outcome,
@@ -291,7 +292,7 @@ function actions(context, path, outcome) {
   };
   const download = make(
     "a",
-    { class: "button", href: `${path}/download`, download: "" },
+    { class: "button", href: at(`${path}/download`), download: "" },
     icon("down"),
     make("span", {}, words.download),
   );

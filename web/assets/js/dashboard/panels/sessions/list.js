@@ -1,5 +1,6 @@
 // All conversations, most recently used first, with a search in titles and messages.
 
+import { at } from "../../../shared/base.js";
 import { cursorList } from "../../../components/cursor-list.js";
 import { searchField, select } from "../../../components/form.js";
 import { state } from "../../../components/state.js";
@@ -157,6 +158,6 @@ function nothing(query, channel) {
     icon: "chat",
     title: words.emptyTitle,
     text: words.empty,
-    action: make("a", { class: "button", href: "/" }, words.openChat),
+    action: make("a", { class: "button", href: at("/") }, words.openChat),
   });
 }

@@ -1,5 +1,6 @@
 // One SOP to read: rendered by the server, its source, its runs, its earlier versions; and running, editing or deleting it.
 
+import { at } from "../../../shared/base.js";
 import { codeBox } from "../../../components/code.js";
 import { openDrawer, pairs } from "../../../components/drawer.js";
 import { field, form, textArea, textInput } from "../../../components/form.js";
@@ -191,7 +192,7 @@ function openRun(context, sop) {
     drawer.close();
     toast(words.started, {
       label: words.openChat,
-      press: () => location.assign(`/#/${encodeURIComponent(String(begun.session_id).replace(/^webchat:/, ""))}`),
+      press: () => location.assign(at(`/#/${encodeURIComponent(String(begun.session_id).replace(/^webchat:/, ""))}`)),
     });
   };
   const body = [

@@ -1,0 +1,72 @@
+//! The arguments of the chat, which need no command before them.
+
+use std::ffi::OsString;
+
+use clap::Args;
+
+use crate::completion;
+
+/// Flags of the chat.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct ChatArgs {
+    /// The session to continue.
+    #[arg(long, short, default_value = "default", add = completion::sessions())]
+    pub(crate) session: String,
+    /// Continue the newest conversation.
+    #[arg(long = "continue", short = 'c', conflicts_with = "session")]
+    pub(crate) continues: bool,
+    /// Edit lines with the keys of vi [default: if ~/.inputrc sets editing-mode vi].
+    #[arg(long)]
+    pub(crate) vi: bool,
+}
+
+impl Default for ChatArgs {
+    fn default() -> Self {
+        Self { session: "default".to_owned(), continues: false, vi: false }
+    }
+}
+
+/// Options of every command that take a value.
+const WITH_VALUE: [&str; 6] = ["--home", "--config", "--set", "--log-level", "--log-format", "--connect"];
+
+/// Adds the command where a line has only the chat's own flags: `aethon-cli -s garden`.
+pub(crate) fn with_chat(mut arguments: Vec<OsString>) -> Vec<OsString> {
+    let mut at = 1;
+    while let Some(word) = arguments.get(at).and_then(|word| word.to_str()) {
+        if WITH_VALUE.contains(&word) {
+            at += 2;
+        } else if WITH_VALUE.iter().any(|option| word.starts_with(&format!("{option}="))) {
+            at += 1;
+        } else {
+            let name = word.split('=').next().unwrap_or_default();
+            let is_short = word.starts_with("-s") && !word.starts_with("--");
+            if is_short || ["--session", "-c", "--continue", "--vi"].contains(&name) {
+                arguments.insert(at, "chat".into());
+            }
+            break;
+        }
+    }
+    arguments
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn flags_of_the_chat_need_no_command() {
+        let check = |line: &str, expected: &str| {
+            let words = line.split(' ').map(OsString::from).collect();
+            let found: Vec<String> =
+                with_chat(words).into_iter().map(|word| word.into_string().unwrap()).collect();
+            assert_eq!(found.join(" "), expected);
+        };
+        check("aethon-cli -s garden", "aethon-cli chat -s garden");
+        check("aethon-cli --home x --set=a=b -c", "aethon-cli --home x --set=a=b chat -c");
+        check("aethon-cli --session=garden", "aethon-cli chat --session=garden");
+        check("aethon-cli ask -s garden", "aethon-cli ask -s garden");
+        check("aethon-cli --home -s", "aethon-cli --home -s");
+        check("aethon-cli --version", "aethon-cli --version");
+        check("aethon-cli", "aethon-cli");
+    }
+}

@@ -1,0 +1,124 @@
+//! The same assistant on a PostgreSQL server: `storage.url`.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use aethon_postgres::testkit;
+use aethon_tests::{Server, eventually, home, run_cli, run_server};
+use serde_json::json;
+use tempfile::TempDir;
+
+/// A home whose data is on a server, and the address of its database.
+fn on_server() -> (Arc<TempDir>, String) {
+    let url = testkit::database_blocking();
+    let home = home();
+    configure(&home, &url);
+    (home, url)
+}
+
+fn configure(home: &TempDir, url: &str) {
+    let config = format!("[model]\nprovider = \"fake\"\n[storage]\nurl = \"{url}\"\n");
+    std::fs::write(home.path().join("config.toml"), config).expect("the configuration is written");
+}
+
+fn said(server: &Server, session: &str) -> Vec<String> {
+    server.said(session).into_iter().map(|(_, text)| text).collect()
+}
+
+#[test]
+fn whole_assistant_runs_on_a_server_and_keeps_everything_over_a_restart() {
+    let (home, _) = on_server();
+    let server = Server::start_in(home, &[]);
+    assert_eq!(server.get("/api/ready").status, 200);
+    server.chat("default").say("m1", "!say one");
+    server.chat("other").say("m1", "!say two");
+    let memory = json!({"content": "The rent is paid on the 5th.", "category": "money"});
+    assert_eq!(server.post("/api/memory", &memory).status, 201);
+    let job = json!({"name": "tea", "cron": "0 8 * * *", "prompt": "!say tea", "channel": "webchat", "recipient": "default"});
+    let made = server.post("/api/scheduler/jobs", &job);
+    assert_eq!(made.status, 201, "{}", made.text());
+    // A command beside the daemon sees the same.
+    let asked = run_cli(server.home().path(), &["ask", "--session", "default", "!say three"], None);
+    assert!(asked.status.success(), "{asked:?}");
+    let home = server.home();
+    assert!(server.terminate().success());
+    assert!(!home.path().join("aethon.db").exists(), "nothing of it is in the home");
+
+    let server = Server::start_in(home, &[]);
+    assert_eq!(said(&server, "webchat:default"), ["!say one", "one", "!say three", "three"]);
+    assert_eq!(said(&server, "webchat:other"), ["!say two", "two"]);
+    let found = server.get("/api/memory?q=rent").json();
+    assert_eq!(found["entries"][0]["content"], "The rent is paid on the 5th.", "{found}");
+    assert_eq!(server.get("/api/scheduler/jobs").json()["jobs"].as_array().map(Vec::len), Some(1));
+    let hits = server.get("/api/search?q=thr").json();
+    assert_eq!(hits["hits"].as_array().or(hits["results"].as_array()).map(Vec::len), Some(2), "{hits}");
+    assert_eq!(server.feature("storage")["state"], "on");
+}
+
+#[test]
+fn turn_that_a_kill_interrupted_is_told_after_the_restart() {
+    let (home, _) = on_server();
+    let server = Server::start_in(home, &[]);
+    let mut chat = server.chat("default");
+    chat.say("m1", "!say before");
+    chat.send_json(&json!({"type": "message", "id": "m2", "text": "!say begun\n!sleep 600000"}));
+    chat.until("ack");
+    eventually("the question is stored", || (said(&server, "webchat:default").len() >= 3).then_some(()));
+    // Its own lease does not hold it up: it comes back at once.
+    let begun = Instant::now();
+    let server = Server::start_in(server.kill(), &[]);
+    assert!(begun.elapsed() < Duration::from_secs(10), "{:?}", begun.elapsed());
+    eventually("the turn is ended", || {
+        let messages = server.messages("webchat:default");
+        (messages.last()?["content"][0]["code"] == "interrupted").then_some(())
+    });
+    server.chat("default").say("m3", "!say after");
+    let said = said(&server, "webchat:default");
+    assert_eq!(said.last().map(String::as_str), Some("after"), "{said:?}");
+}
+
+#[test]
+fn address_that_leads_nowhere_is_refused_in_one_sentence_without_its_password() {
+    let (home, url) = on_server();
+    let check = |url: &str, words: &str| {
+        configure(&home, url);
+        let refused = run_server(home.path(), &["--set", "channels.webchat.port=0"]);
+        let errors = String::from_utf8_lossy(&refused.stderr).into_owned();
+        assert_eq!(refused.status.code(), Some(2), "{errors}");
+        assert!(errors.contains(words) && !errors.contains("sesame"), "{errors}");
+    };
+    check(&url.replace("sesame", "sesame2"), "refused the sign-in");
+    check("mysql://ada:sesame@host/x", "storage.url");
+    configure(&home, &url.replace("sesame", "sesame2"));
+    let doctor = run_cli(home.path(), &["doctor", "--json"], None);
+    let report = String::from_utf8_lossy(&doctor.stdout).into_owned();
+    assert!(report.contains("refused the sign-in") && !report.contains("sesame"), "{report}");
+    configure(&home, &url);
+    let doctor = run_cli(home.path(), &["doctor", "--json"], None);
+    let report = String::from_utf8_lossy(&doctor.stdout).into_owned();
+    assert!(report.contains("the database postgres on 127.0.0.1, format 1"), "{report}");
+}
+
+#[test]
+fn second_home_on_the_same_database_is_kept_out() {
+    let (one, url) = on_server();
+    let server = Server::start_in(one, &[]);
+    let other = home();
+    configure(&other, &url);
+    let refused = run_server(other.path(), &["--set", "channels.webchat.port=0"]);
+    let errors = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert_eq!(refused.status.code(), Some(2), "{errors}");
+    assert!(errors.contains("another aethon-server uses this database"), "{errors}");
+    server.chat("default").say("m1", "!say still here");
+    assert!(server.terminate().success());
+    let server = Server::start_in(other, &[]);
+    assert_eq!(said(&server, "webchat:default"), ["!say still here", "still here"]);
+}
+
+#[test]
+fn backup_of_a_home_whose_data_is_elsewhere_says_so() {
+    let (home, _) = on_server();
+    let backup = run_cli(home.path(), &["backup"], None);
+    let errors = String::from_utf8_lossy(&backup.stderr).into_owned();
+    assert!(!backup.status.success() && errors.contains("pg_dump"), "{errors}");
+}

@@ -1,0 +1,143 @@
+//! The first hour: `init` with a person and with flags, and what `doctor` says first.
+
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::Output;
+
+use aethon_tests::{Server, Terminal, home, program, run_cli};
+
+fn words(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr)
+}
+
+fn config(home: &Path) -> String {
+    std::fs::read_to_string(home.join("config.toml")).unwrap_or_default()
+}
+
+/// `init` before a person.
+fn init(home: &Path, arguments: &[&str]) -> Terminal {
+    let mut command = program("aethon-cli", home);
+    command.arg("init").args(arguments);
+    Terminal::start_sized(&mut command, 150, 50)
+}
+
+#[test]
+fn a_typo_is_asked_again_and_the_key_is_hidden_and_kept() {
+    let home = home();
+    let mut terminal = init(home.path(), &[]);
+    terminal.wait_for_text("model provider (");
+    terminal.press("antropic\r");
+    terminal.wait_for_text("\"antropic\" is none of them");
+    terminal.press("anthropic\r");
+    terminal.wait_for_text("it is not shown");
+    // Nothing answers there, so that no model is listed.
+    terminal.press("  sk-secret-of-a-person \r");
+    terminal.wait_for_text("model");
+    terminal.wait_for_text("]: ");
+    terminal.press("claude-x\r");
+    terminal.wait_for_text("1, 2 or 3 [ask]");
+    terminal.press("3\r");
+    terminal.wait_for_text("Ask the model for one answer now? [yes]: ");
+    terminal.press("perhaps\r");
+    terminal.wait_for_text("is neither yes nor no");
+    terminal.press("no\r");
+    terminal.wait_for_text("aethon-cli service install");
+    assert!(!terminal.all().contains("sk-secret"), "{}", terminal.screen());
+    assert!(terminal.end().success());
+    let kept = std::fs::read_to_string(home.path().join("credentials/anthropic")).unwrap();
+    assert_eq!(kept.trim_end_matches('\n'), "sk-secret-of-a-person");
+    let text = config(home.path());
+    assert!(text.contains("api_key = \"${credential:anthropic}\"") && text.contains("claude-x"), "{text}");
+    assert!(text.contains("outbound") && !text.contains("sk-secret"), "{text}");
+}
+
+#[test]
+fn the_same_answers_by_flags_give_the_same_file() {
+    let asked = home();
+    let mut terminal = init(asked.path(), &[]);
+    terminal.wait_for_text("model provider (");
+    terminal.press("litellm\r");
+    terminal.wait_for_text("address of the LiteLLM proxy: ");
+    terminal.press("\r");
+    terminal.wait_for_text("an address begins with http://");
+    terminal.press("http://127.0.0.1:9\r");
+    terminal.wait_for_text("it is not shown");
+    terminal.press("k\r");
+    terminal.wait_for_text("]: ");
+    terminal.press("m\r");
+    terminal.wait_for_text("1, 2 or 3 [ask]");
+    terminal.press("\r");
+    terminal.wait_for_text("[yes]: ");
+    terminal.press("n\r");
+    assert!(terminal.end().success());
+    let told = home();
+    let flags =
+        ["init", "--provider", "litellm", "--host", "http://127.0.0.1:9", "--key-stdin", "--model", "m"];
+    let output = run_cli(told.path(), &[&flags[..], &["--caution", "ask"]].concat(), Some(" k \n"));
+    assert!(output.status.success(), "{output:?}");
+    assert_eq!(config(asked.path()), config(told.path()));
+    let refused = run_cli(home().path(), &["init", "--provider", "litellm"], None);
+    assert_eq!(refused.status.code(), Some(2), "an address is needed: {refused:?}");
+    let bedrock = home();
+    let flags = ["init", "--provider", "bedrock", "--region", "eu-west-1", "--caution", "ask"];
+    assert!(run_cli(bedrock.path(), &flags, None).status.success());
+    assert!(config(bedrock.path()).contains("region = \"eu-west-1\""));
+}
+
+#[test]
+fn the_end_of_the_answers_writes_nothing() {
+    let home = home();
+    let mut terminal = init(home.path(), &[]);
+    terminal.wait_for_text("model provider (");
+    terminal.press("\u{4}");
+    terminal.wait_for_text("no configuration was written");
+    assert_eq!(terminal.end().code(), Some(1));
+    assert_eq!(config(home.path()), "");
+}
+
+#[test]
+fn init_asks_the_model_for_one_answer() {
+    let works = home();
+    let output = run_cli(works.path(), &["init", "--provider", "fake", "--caution", "ask", "--test"], None);
+    assert!(output.status.success() && words(&output).contains("then start `aethon-server`"), "{output:?}");
+    let fails = home();
+    let flags = ["init", "--provider", "ollama", "--host", "http://127.0.0.1:9", "--model", "m", "--test"];
+    let output = run_cli(fails.path(), &flags, None);
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    assert!(words(&output).contains("the model did not answer. `aethon-cli doctor`"), "{}", words(&output));
+}
+
+#[test]
+fn doctor_says_what_is_wrong_first_and_mends_what_is_safe() {
+    let home = home();
+    assert!(run_cli(home.path(), &["init", "--provider", "fake"], None).status.success());
+    let file = home.path().join("config.toml");
+    std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o644)).unwrap();
+    let doctor = |more: &[&str]| {
+        let sets = ["--set", "channels.webchat.port=0", "doctor"];
+        words(&run_cli(home.path(), &[&sets[..], more].concat(), None))
+    };
+    let text = doctor(&[]);
+    let health =
+        |line: &str| ["broken", "warning", "note", "ok"].iter().position(|word| line.starts_with(word));
+    let order: Vec<usize> = text.lines().filter_map(health).collect();
+    assert!(order.is_sorted() && order.contains(&1) && text.contains("\nnext: "), "{text}");
+    assert!(!text.contains("ok       feature:") && text.contains("--all lists everything"), "{text}");
+    assert!(doctor(&["--all"]).contains("ok       feature: "));
+    let fixed = doctor(&["--fix"]);
+    assert!(fixed.contains("config.toml is yours alone now"), "{fixed}");
+    assert_eq!(std::fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
+    assert!(doctor(&["--fix"]).contains("nothing that is safe to change"));
+}
+
+#[test]
+fn the_flags_of_the_chat_need_no_command() {
+    let server = Server::start(&[]);
+    let mut command = program("aethon-cli", server.home().path());
+    let mut terminal = Terminal::start(command.args(["-s", "garden"]));
+    terminal.wait_for_screen("the conversation", |screen| screen.ends_with("garden>"));
+    // Code has the colours of its language, and each kind of it another one.
+    terminal.press("!say ```rust\u{1b}\r!say let a = \"b\"; // c\u{1b}\r!say ```\r");
+    terminal.wait_for_text("\u{1b}[35mlet\u{1b}[0m");
+    terminal.wait_for_text("\u{1b}[32m\"b\"\u{1b}[0m");
+}

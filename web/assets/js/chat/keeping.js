@@ -1,0 +1,185 @@
+// What can be done with a conversation of the list: pin, rename, move to a folder, archive, save as a file, delete.
+
+import { exchange, request, sessionPath } from "../shared/api.js";
+import { confirmDialog, promptDialog } from "../shared/dialog.js";
+import { removeShared } from "../shared/remove-shared.js";
+import { renameShared } from "../shared/rename-shared.js";
+import { SharedItem } from "../shared/shared-item.js";
+import { recall, remember } from "../shared/storage.js";
+import { toast } from "../shared/toast.js";
+import { texts } from "../texts.js";
+import { conflictWords } from "../texts/conflict.js";
+import { keepingWords as words } from "../texts/keeping.js";
+import { titleOf } from "./grouping.js";
+
+/** @import { MenuItem } from "../shared/menu.js" */
+/** @import { Listed } from "./grouping.js" */
+/** @typedef {Pick<Listed, "pinned" | "archived" | "folder">} Place */
+/**
+ * @typedef {{changed: (session: Listed) => void, missed: () => void, removed: (session: Listed) => void}} KeepingActions
+ *   `missed`: it was deleted elsewhere
+ */
+
+/** Where pages of earlier versions kept what was pinned in this browser. */
+const pinKey = "aethon.pinned";
+
+export class Keeping {
+  #actions;
+  #isAdopting = false;
+
+  /** @param {KeepingActions} actions */
+  constructor(actions) {
+    this.#actions = actions;
+  }
+
+  /**
+   * The menu of a conversation.
+   * @param {Listed} session @param {string[]} folders those in use @returns {MenuItem[]}
+   */
+  items(session, folders) {
+    const { pinned = false, archived = false } = session;
+    return [
+      {
+        label: pinned ? texts.session.unpin : texts.session.pin,
+        icon: "pin",
+        press: () => void this.#set(session, { pinned: !pinned }),
+      },
+      { label: texts.session.rename, icon: "edit", press: () => void this.#rename(session) },
+      { label: words.move, icon: "folder", press: () => void this.#move(session, folders) },
+      { label: archived ? words.unarchive : words.archive, icon: "archive", press: () => void this.#archive(session, !archived) },
+      { label: words.saveMarkdown, icon: "download", press: () => save(session, "markdown") },
+      { label: words.saveJson, icon: "download", press: () => save(session, "json") },
+      { label: texts.session.remove, icon: "trash", danger: true, press: () => void this.#remove(session) },
+    ];
+  }
+
+  /** Gives the server what was pinned in this browser only. What it does not take is tried again at the next visit. */
+  async adoptPins() {
+    const kept = recall(pinKey);
+    if (!kept || this.#isAdopting) return;
+    this.#isAdopting = true;
+    const left = [];
+    for (const name of JSON.parse(kept)) {
+      const pin = request(sessionPath(name), { method: "PATCH", body: { pinned: true } });
+      if (await pin.then(() => false, (problem) => problem.status !== 404)) left.push(name);
+    }
+    remember(pinKey, left.length > 0 ? JSON.stringify(left) : null);
+  }
+
+  /**
+   * Changes where a conversation stands. It moves at once, and back if the server does not take it.
+   * @param {Listed} session @param {Place} place @returns {Promise<boolean>} whether it was taken
+   */
+  async #set(session, place) {
+    const before = Object.fromEntries(Object.keys(place).map((key) => [key, session[/** @type {keyof Place} */ (key)]]));
+    Object.assign(session, place);
+    this.#actions.changed(session);
+    try {
+      await request(pathOf(session), { method: "PATCH", body: place });
+      return true;
+    } catch (problem) {
+      Object.assign(session, before);
+      this.#actions.changed(session);
+      toast(words.failed(/** @type {Error} */ (problem).message));
+      return false;
+    }
+  }
+
+  /** @param {Listed} session @param {string[]} folders */
+  async #move(session, folders) {
+    const folder = await promptDialog({
+      title: words.moveTitle,
+      label: words.moveLabel,
+      value: session.folder ?? "",
+      hint: words.moveHint,
+      suggestions: folders,
+      mayBeEmpty: true,
+    });
+    if (folder !== null && folder !== (session.folder ?? "")) await this.#set(session, { folder: folder || null });
+  }
+
+  /** @param {Listed} session @param {boolean} archived */
+  async #archive(session, archived) {
+    if (!(await this.#set(session, { archived })) || !archived) return;
+    toast(words.archiveDone(titleOf(session)), {
+      label: words.undo,
+      press: () => void this.#set(session, { archived: false }),
+    });
+  }
+
+  /** @param {Listed} session @param {string} [value] the title to begin with, if it is not the present one */
+  async #rename(session, value) {
+    try {
+      const item = await this.#read(session);
+      const renamed =
+        item &&
+        (await renameShared(item, {
+          title: texts.session.renameTitle,
+          label: texts.session.renameLabel,
+          value: value ?? titleOf({ ...session, ...item.value }),
+        }));
+      if (renamed?.isGone) return this.#actions.missed();
+      if (!renamed) return;
+      const { title, dropped } = renamed;
+      if (dropped)
+        toast(conflictWords.tookTitle(title), {
+          label: conflictWords.putBack,
+          press: () => void this.#rename(session, dropped),
+        });
+      session.title = title;
+    } catch (problem) {
+      toast(`${texts.session.renameFailed} ${/** @type {Error} */ (problem).message}`);
+    }
+    this.#actions.changed(session);
+  }
+
+  /**
+   * Reads a conversation with its version, for a change of it.
+   * @param {Listed} session
+   * @returns {Promise<SharedItem | null>} null if it is gone
+   */
+  async #read(session) {
+    const path = pathOf(session);
+    const item = new SharedItem(exchange, path, `${path}?limit=1`);
+    const answer = await item.peek();
+    if (answer) item.take(answer);
+    else this.#actions.missed();
+    return answer && item;
+  }
+
+  /** @param {Listed} session */
+  async #remove(session) {
+    const item = await this.#read(session).catch((problem) => {
+      toast(`${texts.session.removeFailed} ${problem.message}`);
+      return null;
+    });
+    if (!item) return;
+    const isSure = await confirmDialog({
+      title: texts.session.removeTitle,
+      text: texts.session.removeBody(titleOf(session)),
+      action: texts.session.remove,
+    });
+    if (!isSure) return;
+    try {
+      const { title } = item.value;
+      if (!(await removeShared(item, { name: `“${titleOf(session)}”`, isSame: (present) => present.title === title })))
+        return;
+    } catch (problem) {
+      toast(`${texts.session.removeFailed} ${/** @type {Error} */ (problem).message}`);
+      return;
+    }
+    this.#actions.removed(session);
+    toast(texts.session.removed);
+  }
+}
+
+/** @param {Listed} session */
+const pathOf = (session) => `/api/sessions/${encodeURIComponent(session.session_id)}`;
+
+/** Has the browser save a conversation as a file. @param {Listed} session @param {"markdown" | "json"} format */
+function save(session, format) {
+  const link = document.createElement("a");
+  link.href = `${pathOf(session)}/export?format=${format}`;
+  link.download = "";
+  link.click();
+}
