@@ -62,6 +62,10 @@ fn text_stands_on_the_side_where_its_first_letter_belongs() {
     page.until("a new conversation is there", "shown(one('.welcome'))");
     page.ask("سؤال آخر");
     page.until("the title is there", "one('.topbar h1').innerText.includes('سؤال')");
+    page.until(
+        "its row is there",
+        "one('.session[data-current] .session-title')?.innerText.includes('سؤال')",
+    );
     assert_directions(&page, &[(".topbar h1", "rtl"), (".session[data-current] .session-title", "rtl")]);
     page.go("/dashboard#/sessions");
     page.until("the table is there", "all('.data-table td').some((cell) => cell.innerText.includes('سؤال'))");
@@ -177,8 +181,7 @@ fn thoughts_are_shown_while_they_last_and_fold_to_their_time() {
         browser.reload();
         page.until("the reply is there", "one('.turn .prose')");
     }
-    page.say("!think 0 hm\n!say Quick.");
-    page.settled();
+    page.ask("!think 0 hm\n!say Quick.");
     let words = browser.text("all('.reasoning summary').at(-1).innerText.trim()");
     assert_eq!(words, "Thought for a moment");
     page.assert_clean();
