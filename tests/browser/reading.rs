@@ -62,6 +62,10 @@ fn text_stands_on_the_side_where_its_first_letter_belongs() {
     page.until("a new conversation is there", "shown(one('.welcome'))");
     page.ask("سؤال آخر");
     page.until("the title is there", "one('.topbar h1').innerText.includes('سؤال')");
+    page.until(
+        "its row is there",
+        "one('.session[data-current] .session-title')?.innerText.includes('سؤال')",
+    );
     assert_directions(&page, &[(".topbar h1", "rtl"), (".session[data-current] .session-title", "rtl")]);
     page.go("/dashboard#/sessions");
     page.until("the table is there", "all('.data-table td').some((cell) => cell.innerText.includes('سؤال'))");
@@ -177,8 +181,7 @@ fn thoughts_are_shown_while_they_last_and_fold_to_their_time() {
         browser.reload();
         page.until("the reply is there", "one('.turn .prose')");
     }
-    page.say("!think 0 hm\n!say Quick.");
-    page.settled();
+    page.ask("!think 0 hm\n!say Quick.");
     let words = browser.text("all('.reasoning summary').at(-1).innerText.trim()");
     assert_eq!(words, "Thought for a moment");
     page.assert_clean();
@@ -238,7 +241,7 @@ fn a_reply_is_copied_as_markdown_or_with_its_formatting() {
 fn a_long_answer_has_an_outline_that_leads_to_its_headings() {
     let Some(page) = Page::open(&[]) else { return };
     let browser = &page.browser;
-    let text = "some words\n\n".repeat(30);
+    let text = "some words\n\n".repeat(60);
     page.ask(&say_lines(&format!("## One\n\n{text}## Two\n\n### Deeper\n\n{text}## שלוש\n\n{text}")));
     for _ in 0..2 {
         page.until(
@@ -310,6 +313,34 @@ fn a_reply_is_read_aloud_where_the_browser_has_a_voice() {
     assert!(
         !browser.is("one('.menu').innerText.includes('Read aloud')"),
         "without a voice it is not offered"
+    );
+    page.assert_clean();
+}
+
+#[test]
+fn a_growing_paragraph_keeps_what_stands_there() {
+    let Some(page) = Page::open(&[]) else { return };
+    let browser = &page.browser;
+    page.begin_stream("!stream 120 30");
+    browser.run(
+        "window.paragraph = one('.turn[data-live] .prose p'); window.first = paragraph.firstChild;
+        const range = document.createRange(); range.setStart(first, 0); range.setEnd(first, 6);
+        getSelection().removeAllRanges(); getSelection().addRange(range);",
+        &[],
+    );
+    page.until("it grows", "one('.turn .prose').innerText.includes('token60')");
+    assert_eq!(browser.text("getSelection().toString()"), "token1", "the selection stays");
+    let turn = page.settled();
+    assert_eq!(turn.reply, crate::page::tokens(120));
+    assert!(browser.is("paragraph.isConnected && paragraph.firstChild === first"), "it was never drawn anew");
+    // Marks that turn words into something else are drawn all the same.
+    let words = ["word"; 60].join(" ");
+    let turn =
+        page.ask(&say_lines(&format!("{words} **bold {words}** {words} `code` [x](https://a.example)")));
+    assert!(turn.reply.starts_with(&format!("{words} bold {words} {words} code x")), "{}", turn.reply);
+    assert_eq!(
+        browser.text("all('.turn').at(-1).querySelectorAll('.prose :is(strong, code, a)').length"),
+        "3"
     );
     page.assert_clean();
 }

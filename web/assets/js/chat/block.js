@@ -30,7 +30,7 @@ export const newBlock = () => make("div", { class: "prose prose-block" });
  */
 export function showBlock(block, html, isFinal) {
   const before = shown.get(block);
-  if (before?.html !== html && !growCode(block, html)) {
+  if (before?.html !== html && !growCode(block, html) && !growParagraph(block, html)) {
     const toggled = [...block.querySelectorAll("details")].map((fold) => (fold.open === drawnOpen.get(fold) ? null : fold.open));
     setRenderedHtml(block, html);
     dress(block);
@@ -58,6 +58,37 @@ function growCode(block, html) {
   const fresh = next.querySelector(":scope > pre > code");
   if (!fresh || next.childElementCount !== 1 || fresh.className !== code.className) return false;
   setCode(code, fresh.textContent ?? "");
+  return true;
+}
+
+/** What is changed by dressing, so that it does not look like what the server sends. */
+const dressed = "code.math, .formula, .footnote-reference, input";
+
+/**
+ * A growing paragraph keeps what has not changed, which preserves the selection, and grows at its end. To draw thousands of words
+ * anew with each piece would make the page slow.
+ * @param {HTMLElement} block
+ * @param {string} html
+ */
+function growParagraph(block, html) {
+  const paragraph = block.firstElementChild;
+  if (block.childElementCount !== 1 || paragraph?.tagName !== "P" || !html.startsWith("<p")) return false;
+  const next = document.createElement("div");
+  setRenderedHtml(next, html);
+  const fresh = next.firstElementChild;
+  if (!fresh || next.childElementCount !== 1 || fresh.tagName !== "P") return false;
+  if (fresh.getAttribute("dir") !== paragraph.getAttribute("dir")) return false;
+  if (paragraph.querySelector(dressed) || fresh.querySelector(dressed)) return false;
+  const [old, wanted] = [[...paragraph.childNodes], [...fresh.childNodes]];
+  let same = 0;
+  while (same < old.length && same < wanted.length && old[same].isEqualNode(wanted[same])) same += 1;
+  const [tail, longer] = [old[same], wanted[same]];
+  if (tail instanceof Text && longer instanceof Text && longer.data.startsWith(tail.data)) {
+    tail.appendData(longer.data.slice(tail.data.length));
+    same += 1;
+  }
+  for (const gone of old.slice(same)) gone.remove();
+  paragraph.append(...wanted.slice(same));
   return true;
 }
 
@@ -120,10 +151,12 @@ function colour(block) {
  * @param {Element} reply
  */
 export function levelHeadings(reply) {
-  let last = 2;
+  /** @type {number[]} The depths of the headings around the next one, each one level deeper. */
+  const around = [];
   for (const heading of reply.querySelectorAll(".prose :is(h1, h2, h3, h4, h5, h6)")) {
-    const depth = /\bdepth-([1-6])\b/.exec(heading.className)?.[1] ?? heading.tagName[1];
-    last = Math.min(Number(depth) + 2, last + 1);
-    heading.setAttribute("aria-level", String(last));
+    const depth = Number(/\bdepth-([1-6])\b/.exec(heading.className)?.[1] ?? heading.tagName[1]);
+    while (around.length > 0 && around[around.length - 1] >= depth) around.pop();
+    around.push(depth);
+    heading.setAttribute("aria-level", String(around.length + 2));
   }
 }
