@@ -194,7 +194,7 @@ fn each_command_and_each_configuration_of_the_handbook_works() {
 fn a_command_that_fails_and_a_key_that_is_unknown_are_found() {
     let page = "# A page\n\n```sh\naethon-cli config set budget.daily_usd much\n```\n\n```toml\n[budgt]\ndaily_usd = 5\n```\n\n\
                 ```bash\ntrue\n```\n\n<!-- not run: -->\n```sh\ntrue\n```\n\n<!-- not run: needs luck -->\n```sh\nfalse\n```\n\n```sh\nfalse\n```\n";
-    let found = faults("made-up.md", &page);
+    let found = faults("made-up.md", page);
     let lines: Vec<_> = found.iter().filter_map(|fault| fault.split(':').nth(1)).collect();
     assert_eq!(lines, ["3", "7", "12", "17", "26"], "{found:#?}");
 }
