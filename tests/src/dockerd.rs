@@ -186,8 +186,8 @@ impl Dockerd {
         let head = format!(
             "{method} {path} HTTP/1.0\r\nHost: docker\r\nContent-Type: {kind}\r\nContent-Length: {length}\r\n\r\n"
         );
-        stream.write_all(head.as_bytes()).ok()?;
-        stream.write_all(body).ok()?;
+        // What refuses a request may not read its body to the end.
+        let _ = stream.write_all(head.as_bytes()).and_then(|()| stream.write_all(body));
         let mut answer = Vec::new();
         stream.read_to_end(&mut answer).ok()?;
         let answer = String::from_utf8_lossy(&answer);

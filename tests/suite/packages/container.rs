@@ -23,7 +23,7 @@ const HEALTHY: Duration = Duration::from_secs(120);
 /// The instructions of the last stage that say how the image runs.
 fn instructions(dockerfile: &str) -> Vec<&str> {
     let stage = dockerfile.rsplit("\nFROM ").next().unwrap();
-    let kinds = ["ENV", "WORKDIR", "VOLUME", "EXPOSE", "USER", "STOPSIGNAL", "HEALTHCHECK", "ENTRYPOINT"];
+    let kinds = ["ENV", "WORKDIR", "VOLUME", "EXPOSE", "USER", "HEALTHCHECK", "ENTRYPOINT"];
     let is_one = |line: &&str| line.split(' ').next().is_some_and(|word| kinds.contains(&word));
     stage.lines().filter(is_one).collect()
 }
