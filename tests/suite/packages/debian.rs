@@ -10,7 +10,7 @@ use aethon_tests::{Server, home};
 use serde_json::Value;
 use tempfile::TempDir;
 
-use super::made::{PROGRAMS, has, light_programs, packages, real_programs, result};
+use super::made::{PROGRAMS, has, light_programs, packages, result};
 
 /// A folder that `dpkg` takes for a system.
 struct System(TempDir);
@@ -75,8 +75,8 @@ fn package_is_installed_upgraded_and_removed_and_conversations_stay() {
         eprintln!("left out on this machine: installing a package needs dpkg and root");
         return;
     }
-    let older = packages(light_programs().path(), "0.2.0");
-    let newer = packages(real_programs().path(), "0.3.0");
+    let programs = light_programs();
+    let (older, newer) = (packages(programs.path(), "0.2.0"), packages(programs.path(), "0.3.0"));
     let (system, account) = (System::new(), home());
 
     system.done(&["--install", &result(older.path(), ".deb").to_string_lossy()]);

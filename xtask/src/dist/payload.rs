@@ -4,11 +4,13 @@ use anyhow::{Context, Result};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
+use std::rc::Rc;
 
 /// A file of a package.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Entry {
-    pub(crate) content: Vec<u8>,
+    /// Shared, because programs are large and have a place in each layout.
+    pub(crate) content: Rc<[u8]>,
     pub(crate) is_program: bool,
 }
 
@@ -19,12 +21,12 @@ pub(crate) struct Payload(pub(crate) BTreeMap<String, Entry>);
 impl Payload {
     /// Adds a program.
     pub(crate) fn program(&mut self, path: &str, content: Vec<u8>) {
-        self.0.insert(path.to_owned(), Entry { content, is_program: true });
+        self.0.insert(path.to_owned(), Entry { content: content.into(), is_program: true });
     }
 
     /// Adds a file.
     pub(crate) fn file(&mut self, path: &str, content: impl Into<Vec<u8>>) {
-        self.0.insert(path.to_owned(), Entry { content: content.into(), is_program: false });
+        self.0.insert(path.to_owned(), Entry { content: content.into().into(), is_program: false });
     }
 
     /// Adds all files below a folder, under this path.
