@@ -26,7 +26,8 @@ impl Payload {
 
     /// Adds a file.
     pub(crate) fn file(&mut self, path: &str, content: impl Into<Vec<u8>>) {
-        self.0.insert(path.to_owned(), Entry { content: content.into().into(), is_program: false });
+        let content: Vec<u8> = content.into();
+        self.0.insert(path.to_owned(), Entry { content: content.into(), is_program: false });
     }
 
     /// Adds all files below a folder, under this path.
