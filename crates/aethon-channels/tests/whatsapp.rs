@@ -454,7 +454,7 @@ async fn failing_proxy_loses_nothing_and_doubles_just_doubtful_messages() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_a_message_answers_is_known_by_its_id_also_after_a_restart() {
+async fn answered_message_is_found_by_its_id_after_a_restart() {
     let bench = Bench::new();
     let channel = bench.channel();
     let answering = |id: &str, seconds: i64, body: &str, to: &str| {

@@ -79,7 +79,7 @@ impl Toolbox for Fakes {
     }
 }
 
-/// Greets; what it says of itself changes.
+/// Greets, and changes its own description.
 #[derive(Default)]
 struct OnePrompt(Mutex<String>);
 

@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_waits_is_bounded_and_never_makes_room() {
+    async fn waiting_uploads_are_bounded_and_never_evicted() {
         let place = tempfile::tempdir().unwrap();
         let (uploads, clock) = folder(place.path());
         let first = uploads.keep("a", "text/plain", b"a".to_vec()).await.unwrap();

@@ -26,7 +26,7 @@ fn said(server: &Server, session: &str) -> Vec<String> {
 }
 
 #[test]
-fn whole_assistant_runs_on_a_server_and_keeps_everything_over_a_restart() {
+fn assistant_runs_on_a_server_and_keeps_its_data_over_a_restart() {
     let (home, _) = on_server();
     let server = Server::start_in(home, &[]);
     assert_eq!(server.get("/api/ready").status, 200);

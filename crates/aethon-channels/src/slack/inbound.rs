@@ -150,7 +150,7 @@ pub(super) fn chat_of(payload: &Value) -> String {
         .or_else(|| text(&container["thread_ts"]))
         .or_else(|| text(&message["ts"]))
         .or_else(|| text(&container["message_ts"]));
-    // In a private chat, only what is in a thread is apart.
+    // In a private chat, only threads are separate.
     let own = [&message["ts"], &container["message_ts"]];
     let is_apart = |thread: &str| !channel.starts_with('D') || own.iter().all(|own| **own != *thread);
     match thread.filter(|thread| is_apart(thread)) {
@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_message_contains_is_words() {
+    fn message_content_becomes_words() {
         let text = |text: &str| json!({"type": "text", "text": text});
         let rich = |elements: Value| json!([{"type": "rich_text", "elements": [{"type": "rich_text_section", "elements": elements}]}]);
         let share = |author: &str, text: &str| json!([{"is_share": true, "author_id": author, "text": text}]);

@@ -7,7 +7,7 @@ use async_trait::async_trait;
 
 use super::platform::Fault;
 
-/// What a reply responds to.
+/// The occasion of a reply.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Asked {
     /// Who asked.

@@ -22,7 +22,7 @@ pub(crate) struct RichFit {
     pub(crate) columns: usize,
 }
 
-/// What the parser's writer puts between two lists. It is HTML, which must not be sent.
+/// The separator that the parser's writer puts between two lists. It is HTML, which must not be sent.
 const END_OF_LIST: &str = "<!--";
 
 /// Returns the Markdown, if it contains something that styled text cannot show, and if it fits.

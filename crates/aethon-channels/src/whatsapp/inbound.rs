@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn things_are_sentences_and_what_cannot_be_read_is_said() {
+    fn things_become_sentences_and_unreadable_ones_get_an_answer() {
         let place =
             json!({"latitude": 52.52, "longitude": 13.405, "name": "Alexanderplatz", "address": "Berlin"});
         let contact = json!([{

@@ -32,7 +32,7 @@ async fn commands_in_a_group_work_behind_any_form_of_mention() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn threads_are_answered_in_themselves_and_bring_what_was_said_before() {
+async fn threads_are_answered_in_place_and_bring_earlier_messages() {
     let stage = Stage::new();
     stage.server.state.lock().unwrap().members = 3;
     stage.run_until(0).await;

@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_to_a_fixed_place_may_differ() {
+    fn grant_permits_other_text_at_the_same_place() {
         let write = ToolSpec::new("file_write", "", json!({}))
             .with_role("path", ArgumentRole::WritePath)
             .with_role("content", ArgumentRole::Text);

@@ -168,7 +168,7 @@ fn the_corpus_of_harmless_commands_is_left_alone() {
 }
 
 #[test]
-fn what_cannot_be_read_to_its_end_is_refused() {
+fn command_that_cannot_be_parsed_completely_is_refused() {
     let nested = format!("{}ls{}", "$(".repeat(200), ")".repeat(200));
     refused(&bare(), &nested, "too involved");
     refused(&bare(), &"${".repeat(5000), "too involved");

@@ -1,4 +1,4 @@
-//! URLs of authorization servers and of their metadata: what they must be, and how they are put together.
+//! URLs of authorization servers and of their metadata: how they are checked and built.
 
 use aethon_core::egress::{self, HostRule};
 use url::{Host, Url};

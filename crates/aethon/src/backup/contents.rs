@@ -120,7 +120,7 @@ impl Summary {
 
 #[cfg(test)]
 #[test]
-fn only_what_a_backup_holds_belongs_to_one() {
+fn foreign_entries_do_not_belong_to_a_backup() {
     let entry = |name: &str| Entry {
         name: name.trim_end_matches('/').to_owned(),
         kind: if name.ends_with('/') { Kind::Folder } else { Kind::File },

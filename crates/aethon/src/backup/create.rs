@@ -358,10 +358,8 @@ impl Maker<'_> {
         };
         checked.map(|checked| checked.contents).map_err(|error| match error.io_kind() {
             Some(io::ErrorKind::ConnectionAborted) => interrupted(),
-            _ => {
-                Error::failed(format!("the backup that was written is no good: {error}; look after the disk"))
-                    .because(error)
-            }
+            _ => Error::failed(format!("the backup that was written is damaged: {error}; check the disk"))
+                .because(error),
         })
     }
 }

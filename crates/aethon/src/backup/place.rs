@@ -200,7 +200,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_another_program_still_writes_is_neither_replaced_nor_swept() {
+    fn unfinished_backup_of_another_program_is_neither_replaced_nor_removed() {
         let folder = tempfile::tempdir().unwrap();
         let target = folder.path().join("aethon-20261127T022542Z.zip");
         let (partial, file) = Partial::create(&target).unwrap();

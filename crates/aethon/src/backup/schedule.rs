@@ -355,7 +355,7 @@ pub(crate) fn finding(prepared: &Prepared) -> Finding {
     match backups.iter().find(|backup| !backup.ok) {
         Some(broken) => {
             let message = format!("{said}; {} is broken", broken.name);
-            Finding::warning("backup", message, "remove it, and look after the disk")
+            Finding::warning("backup", message, "remove it, and check the disk")
         }
         None => Finding::ok("backup", said),
     }

@@ -95,7 +95,7 @@ async fn a_channel_that_fails_is_started_again_after_growing_pauses() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_went_wrong_can_be_seen_until_it_runs_again() {
+async fn channel_fault_stays_visible_until_the_channel_runs() {
     let mut bench = Bench::with([Step::Fail]);
     bench.started.recv().await.unwrap();
     tokio::task::yield_now().await;

@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn only_points_on_the_curve_are_keys() {
+    fn key_off_the_curve_is_refused() {
         let device =
             bytes("BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4");
         assert!(is_public_key(&device));

@@ -100,7 +100,7 @@ async fn reactions_that_a_crash_left_are_removed() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_missing_permission_is_said_once_and_fails_nothing() {
+async fn missing_permission_is_reported_once_and_fails_nothing() {
     let stage = Stage::new(acknowledging());
     let refusal = Fault::Refused("reactions.add: the app lacks the scope reactions:write".into());
     *stage.paper.reactions.fault.lock().unwrap() = Some(refusal);

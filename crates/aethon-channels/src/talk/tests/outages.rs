@@ -1,4 +1,4 @@
-//! What is sent during outages, after refusals, and by people who lose their access.
+//! Deliveries during outages and after refusals, and messages of people who lose their access.
 
 use super::*;
 use crate::talk::rounds::{ReceiveLoop, Stop, receive};
@@ -102,7 +102,7 @@ async fn pause_of_the_platform_is_kept_over_a_restart() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_was_not_admitted_is_shown_to_the_owner() {
+async fn rejected_senders_are_shown_to_the_owner() {
     let stage = Stage::new(Rules { channel: "whatsapp", ..rules() });
     let (messenger, _trigger) = running(&stage).await;
     let intake = messenger.intake_of(stage.assistant.clone());

@@ -11,7 +11,7 @@ use aethon_core::surface::Surface;
 
 use super::*;
 
-/// An assistant that takes long to read what has files, and that knows the turn of a message that comes again.
+/// An assistant that is slow to read messages with files, and that knows the turn of a repeated message.
 #[derive(Default)]
 struct Reader {
     inner: Arc<CollectingAssistant>,
@@ -112,7 +112,7 @@ async fn a_document_that_is_read_for_minutes_holds_up_no_one_else() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_changes_an_act_while_it_is_read_takes_its_place() {
+async fn act_changed_during_reading_replaces_its_turn() {
     let check = async |change: &dyn Fn(&Stage) -> Arrival, expected: &str| {
         let stage = Stage::new(known());
         let intake = read_by(&stage, &reader(&stage, 60));
@@ -171,7 +171,7 @@ async fn a_running_turn_that_was_withdrawn_ends_at_once() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_a_stop_dropped_does_not_come_back() {
+async fn stopped_act_does_not_come_back() {
     let stage = Stage::new(known());
     let intake = stage.intake();
     intake.0.arrive(with_file(stage.arrival("1", "look"))).await.unwrap();
