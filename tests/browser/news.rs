@@ -19,7 +19,7 @@ fn soon(page: &Page, what: &str, expression: &str) {
 }
 
 #[test]
-fn list_follows_a_conversation_of_another_device_and_tells_of_its_reply() {
+fn list_follows_another_device_and_announces_its_reply() {
     let Some(page) = Page::open(&[]) else { return };
     page.ask("!say mine");
     let mut other = page.server().chat("other");

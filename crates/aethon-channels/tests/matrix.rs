@@ -530,7 +530,7 @@ async fn wrong_token_is_reported_once_and_not_retried() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_token_of_another_account_than_the_configured_one_is_refused() {
+async fn token_of_another_account_is_refused() {
     let stage = Stage::new();
     let channel = stage.channel_as("@somebody:hs", TOKEN);
     refused(&channel, &stage).await;

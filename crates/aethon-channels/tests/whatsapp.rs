@@ -228,7 +228,7 @@ fn delivery(id: i64, to: &str, text: &str) -> Delivery {
 }
 
 #[tokio::test(start_paused = true)]
-async fn webhook_messages_are_stored_before_the_answer_and_processed_in_order() {
+async fn webhook_messages_are_stored_first_and_processed_in_order() {
     let bench = Bench::new();
     let channel = bench.channel();
     let batch = json!({"messages": [text("w2", ADA, 2, "zwei ü"), text("w1", ADA, 1, "one")], "statuses": [{"id": "x", "status": "read"}]});

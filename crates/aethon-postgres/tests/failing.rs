@@ -190,7 +190,7 @@ async fn start_error_names_the_remedy_and_no_password() {
 }
 
 #[tokio::test]
-async fn a_daemon_of_another_home_is_kept_out_and_one_that_comes_back_is_not() {
+async fn daemon_of_another_home_is_refused_and_a_returning_one_admitted() {
     let url = testkit::database().await;
     let daemon = |instance: &str| {
         let options = Options::default().with(|options| {

@@ -77,7 +77,7 @@ fn turn_that_a_kill_interrupted_is_answered_after_the_restart() {
 }
 
 #[test]
-fn address_that_leads_nowhere_is_refused_in_one_sentence_without_its_password() {
+fn dead_address_is_refused_without_its_password() {
     let (home, url) = on_server();
     let check = |url: &str, words: &str| {
         configure(&home, url);

@@ -74,7 +74,7 @@ fn story(kind: Kind, name: &str, session: &str) {
 }
 
 #[test]
-fn slack_thread_continues_without_a_mention_and_brings_earlier_messages() {
+fn slack_thread_continues_without_a_mention() {
     let (gateway, home) = (Gateway::start(Kind::Slack), home());
     let settings = gateway.settings();
     let settings: Vec<&str> = settings.iter().map(String::as_str).collect();

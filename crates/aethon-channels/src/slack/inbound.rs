@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mention_is_the_same_however_it_comes_and_threads_are_conversations() {
+    fn mention_counts_once_and_threads_are_conversations() {
         let one = read(json!({"channel": "C1", "text": "<@UBOT> hi"})).unwrap();
         let two = read(json!({"type": "app_mention", "channel": "C1", "text": "<@UBOT> hi"})).unwrap();
         assert_eq!((&one.id, &one.chat, &one.text), (&two.id, &two.chat, &two.text));
@@ -286,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn mentions_are_found_in_text_and_blocks_and_commands_stand_behind_them() {
+    fn mentions_in_text_and_blocks_are_found_and_may_precede_commands() {
         let blocks = json!([{"type": "rich_text", "elements": [{"type": "rich_text_section", "elements": [
             {"type": "user", "user_id": US}, {"type": "text", "text": " !help"},
         ]}]}]);

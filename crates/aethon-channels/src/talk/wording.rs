@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn answered_words_stand_below_the_message_and_those_of_others_apart() {
+    fn answered_words_follow_the_message_and_foreign_ones_stay_apart() {
         let ours = Answered { author: AnsweredAuthor::Assistant, text: "one\ntwo".into() };
         let theirs = Answered { author: AnsweredAuthor::Sender, text: "three".into() };
         let check = |arrival: &Arrival, taken: &Taken, text: &str, quoted: Option<&str>| {

@@ -453,7 +453,7 @@ mod tests {
     }
 
     #[test]
-    fn a_press_says_in_which_group_it_was_because_a_list_may_name_that() {
+    fn button_press_carries_its_group() {
         let pressed = |chat: Value| {
             let callback = json!({
                 "id": "1", "from": {"id": 1, "username": "Ada"}, "data": "a:CODE",

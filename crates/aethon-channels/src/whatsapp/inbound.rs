@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn messages_and_failures_come_in_their_order_and_nothing_else_does() {
+    fn messages_and_failures_keep_their_order() {
         let value = json!({
             "contacts": [{"wa_id": "1555000", "user_id": "US.1"}],
             "messages": [{"id": "b", "timestamp": "20", "from": "1555000"}, {"id": "a", "timestamp": "10", "from": "1555000"}],

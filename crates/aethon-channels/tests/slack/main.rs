@@ -398,7 +398,7 @@ async fn failing_proxy_loses_and_duplicates_nothing() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_thread_that_a_mention_began_goes_on_without_one_also_after_a_restart() {
+async fn thread_continues_without_a_mention_after_a_restart() {
     let (ground, workspace) = (Ground::new(), Arc::new(Workspace::default()));
     let running = ground.start(&channel(&ground, &workspace, BOT));
     eventually("the socket is open", || workspace.is_open()).await;
@@ -430,7 +430,7 @@ async fn a_thread_that_a_mention_began_goes_on_without_one_also_after_a_restart(
 }
 
 #[tokio::test(start_paused = true)]
-async fn thread_mention_brings_earlier_messages_and_private_threads_stay_apart() {
+async fn thread_mention_brings_earlier_messages() {
     let (ground, workspace) = (Ground::new(), Arc::new(Workspace::default()));
     let said = |channel: &str, user: &str, text: &str, number: u32, thread: &str| {
         let ts = if number == 0 { thread.to_owned() } else { format!("{NOW}.{number:06}") };

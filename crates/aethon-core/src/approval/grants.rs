@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn a_grant_covers_the_same_call_in_the_same_conversation_and_nothing_else() {
+    fn grant_covers_the_same_call_in_the_same_conversation() {
         let shell = ToolSpec::new("shell", "", json!({})).with_role("command", ArgumentRole::Command);
         let other = ToolSpec::new("run", "", json!({})).with_role("command", ArgumentRole::Command);
         let grants = Grants::default();

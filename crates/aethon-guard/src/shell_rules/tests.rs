@@ -55,7 +55,7 @@ fn a_command_that_contains_an_entry_is_refused_wherever_it_stands() {
 }
 
 #[test]
-fn an_entry_says_which_harm_to_a_repository_is_refused_and_other_use_of_git_stays() {
+fn harmful_git_commands_are_refused_and_others_pass() {
     let own = ["git push -f", "git reset --hard", "git clean -fdx"].map(str::to_owned);
     let own = ShellRules::new(&own, None);
     for command in [

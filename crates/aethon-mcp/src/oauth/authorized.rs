@@ -476,7 +476,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn beginning_with_too_little_scope_is_not_tried_again_for_a_while() {
+    async fn refusal_for_missing_scope_is_not_retried_for_a_while() {
         let stage = stage(Both::default(), None);
         stage.both.lacks_scope.store(true, Ordering::Relaxed);
         for _ in 0..20 {

@@ -105,7 +105,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_grant_is_read_as_it_was_written_and_other_documents_are_none() {
+    fn stored_grant_round_trips_and_other_documents_are_none() {
         let grant = Grant {
             resource: "https://a.example/mcp".into(),
             access_token: Some("t".into()),

@@ -107,7 +107,7 @@ async fn channel_fault_stays_visible_until_the_channel_runs() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_channel_that_has_ended_is_left_alone_and_one_that_hangs_is_cut_off() {
+async fn ended_channel_stays_ended_and_hanging_one_is_cut_off() {
     let ended = Bench::with([Step::End, Step::Fail]);
     ended.tasks.join().await;
     assert_eq!(ended.channels.health("scripted"), Some(ChannelHealth::Ended));

@@ -199,7 +199,7 @@ async fn time_is_a_limit() {
 }
 
 #[tokio::test]
-async fn after_a_crash_finished_tasks_stay_done_and_running_ones_are_joined() {
+async fn crash_keeps_finished_tasks_and_rejoins_running_ones() {
     let gate = Gate::default();
     let second = [Step::Wait(gate.clone())].into_iter().chain(done()).collect();
     let stage = Stage::new([done(), says("one"), second, says("two")], options());

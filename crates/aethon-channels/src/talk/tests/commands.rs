@@ -82,7 +82,7 @@ async fn slow_download_delays_its_chat_alone_and_keeps_its_order() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_message_with_a_file_outlives_a_crash_and_stays_in_its_conversation() {
+async fn message_with_a_file_survives_a_crash_in_its_conversation() {
     let stage = slow();
     let intake = stage.intake();
     intake.arrive(with_file(stage.arrival("1", "look"))).await.unwrap();

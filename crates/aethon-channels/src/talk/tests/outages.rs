@@ -155,7 +155,7 @@ async fn refusal_of_the_receiver_alone_holds_no_deliveries() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn turn_of_a_removed_person_ends_after_a_restart_unless_the_list_names_more_than_ids() {
+async fn turn_of_a_removed_person_ends_after_a_restart() {
     for (list, is_ended) in [(vec!["2"], true), (vec!["2", "@ada"], false), (vec!["-7"], false)] {
         let stage = Stage::new(known());
         let intake = stage.intake();

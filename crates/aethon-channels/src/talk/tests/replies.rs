@@ -64,7 +64,7 @@ async fn reply_begins_with_rejected_files() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn nothing_of_a_reply_is_shown_while_its_message_may_be_continued() {
+async fn reply_stays_hidden_while_its_message_may_be_continued() {
     let stage = Stage::new(known());
     let intake = stage.intake();
     let began = tokio::time::Instant::now();

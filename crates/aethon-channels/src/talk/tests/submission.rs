@@ -224,7 +224,7 @@ async fn a_stop_reaches_a_message_whose_turn_is_beginning() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_part_is_not_lost_that_came_after_a_turn_was_stored_but_not_noted() {
+async fn part_that_arrives_between_storing_and_noting_is_not_lost() {
     let stage = Stage::new(known());
     let reader = reader(&stage, 0);
     reader.loses_answer.store(true, Ordering::Relaxed);
@@ -272,7 +272,7 @@ async fn later_turns_of_others_stay_in_the_transcript() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_stop_reaches_what_waits_in_threads_of_the_same_conversation() {
+async fn stop_reaches_messages_waiting_in_threads() {
     let stage = Stage::new(Rules { channel: "matrix", ..known() });
     let intake = stage.intake();
     let of = |chat: &str, arrival: Arrival| Arrival { chat: chat.into(), ..arrival };
