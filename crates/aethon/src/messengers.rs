@@ -70,7 +70,7 @@ fn lists_group(config: &Config, name: &str) -> bool {
     listed.is_some_and(|listed| listed.iter().any(|entry| entry.starts_with(['-', '!'])))
 }
 
-/// Findings about messengers where every member of a listed group can approve what the assistant does.
+/// Findings about messengers where every member of a listed group can approve calls.
 fn open_groups(config: &Config) -> impl Iterator<Item = Finding> + '_ {
     let open = messengers::enabled(config)
         .filter(|name| household::owners(config, name).is_none() && lists_group(config, name));

@@ -1,4 +1,4 @@
-//! What of a home belongs to a backup: one table, for writing and for judging foreign files.
+//! The parts of a home that belong to a backup: one table, for writing and for judging foreign files.
 
 use aethon_archive::{Entry, Kind};
 use aethon_config::credentials;
@@ -39,7 +39,7 @@ pub(super) fn fault(entry: &Entry) -> Option<String> {
     (!belongs).then(|| format!("it has {name:?}, which no backup has"))
 }
 
-/// How much of what is in a backup.
+/// The amounts in a backup, by kind.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Summary {
     /// Bytes of the database; `None` without one.
@@ -84,7 +84,7 @@ impl Summary {
         }
     }
 
-    /// Describes what comes back, one line each.
+    /// Describes the restored parts, one line each.
     pub fn lines(&self) -> Vec<String> {
         let mut lines = Vec::new();
         if let Some(size) = self.database {

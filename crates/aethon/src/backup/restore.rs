@@ -28,7 +28,7 @@ pub struct Target {
     pub dry_run: bool,
 }
 
-/// What was restored, or would be.
+/// The result of a restore, or of a dry run.
 #[derive(Debug, Clone, Serialize)]
 pub struct Restored {
     /// The home.
@@ -40,7 +40,7 @@ pub struct Restored {
     pub version: String,
     /// The format of the database in it.
     pub database_format: Option<i64>,
-    /// What comes back.
+    /// The restored contents.
     pub contents: Summary,
     /// Where the old home is now.
     pub moved_to: Option<PathBuf>,

@@ -39,7 +39,7 @@ pub(super) fn encrypt(message: &[u8], device: &DeviceKeys<'_>) -> Result<Vec<u8>
     })?
 }
 
-/// What the two sides agreed on for one message.
+/// The parameters that the two sides share for one message.
 struct Exchange<'a> {
     shared: &'a [u8],
     /// The sender's public key for this message.
