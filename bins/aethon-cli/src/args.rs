@@ -92,7 +92,7 @@ pub(crate) enum Command {
     },
     /// Create a configuration by answering a few questions.
     Init(InitArgs),
-    /// Check the installation and explain how to fix what is wrong.
+    /// Check the installation and explain how to fix each problem.
     Doctor {
         /// Attack the running daemon instead, and say what held. It takes about a minute.
         #[arg(long)]
@@ -100,7 +100,7 @@ pub(crate) enum Command {
         /// Repair a damaged database first, and list the losses. The server must be stopped.
         #[arg(long, conflicts_with = "attack")]
         repair: bool,
-        /// Do what is safe first: make missing folders, and close files of the home that other accounts can read.
+        /// Apply the safe fixes first: make missing folders, and close files of the home that other accounts can read.
         #[arg(long, conflicts_with = "attack")]
         fix: bool,
         /// List everything, in the order of the checks.
