@@ -10,6 +10,7 @@ mod catalog;
 mod ci;
 mod docs;
 mod howto;
+mod packages;
 mod process;
 mod proof;
 mod sandboxes;
@@ -43,6 +44,8 @@ enum Chore {
     Howto,
     /// Build the API documentation with warnings as errors, and check the links between documents
     Docs,
+    /// Check small builds of the facade, the size of the core, and that every crate can be published
+    Packages,
     /// Make the built-in catalogue of models from LiteLLM's table
     Catalog(catalog::Options),
     /// Run the engine in simulated worlds of many seeds: faults, crashes, any order of steps
@@ -101,6 +104,7 @@ fn run(arguments: Arguments) -> Result<()> {
         Chore::Test { filter } => test::run(root, &filter),
         Chore::Howto => howto::run(root),
         Chore::Docs => docs::run(root),
+        Chore::Packages => packages::run(root),
         Chore::Catalog(options) => catalog::run(root, &options),
         Chore::Sim(options) => proof::sim(root, &options),
         Chore::IoFaults => proof::io_faults(root),

@@ -8,7 +8,9 @@ pub(crate) mod embedding;
 pub(crate) mod household;
 pub(crate) mod http;
 pub(crate) mod lsp;
+#[cfg(feature = "email")]
 mod mail;
+mod mail_address;
 pub(crate) mod mcp;
 pub(crate) mod memory;
 pub(crate) mod messenger_parts;
@@ -19,6 +21,10 @@ pub(crate) mod model_choices;
 pub(crate) mod prices;
 pub(crate) mod recorder;
 pub(crate) mod sandbox;
+#[cfg(feature = "postgres")]
+pub(crate) mod server_store;
+#[cfg(not(feature = "postgres"))]
+#[path = "no_server_store.rs"]
 pub(crate) mod server_store;
 mod specialist_roster;
 pub(crate) mod specialists;
