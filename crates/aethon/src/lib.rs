@@ -59,6 +59,7 @@ pub mod reach;
 mod reload;
 pub mod repair;
 mod runtime;
+pub mod rows;
 mod sandbox_reach;
 mod service;
 mod telemetry;

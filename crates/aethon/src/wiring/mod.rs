@@ -21,10 +21,6 @@ pub(crate) mod model_choices;
 pub(crate) mod prices;
 pub(crate) mod recorder;
 pub(crate) mod sandbox;
-#[cfg(feature = "postgres")]
-pub(crate) mod server_store;
-#[cfg(not(feature = "postgres"))]
-#[path = "no_server_store.rs"]
 pub(crate) mod server_store;
 mod specialist_roster;
 pub(crate) mod specialists;
