@@ -108,7 +108,7 @@ impl Service {
             push: push.as_ref().map(Push::devices),
             ..setup(&aethon, config.clone(), reload, channels.clone(), shared_backups)
         };
-        crate::features::offer_channels(&setup.features, &channels);
+        crate::features::offer_channels(&setup.features, aethon.deliveries.channels.clone());
         let (trail, rows) = AuditTrail::new();
         let deps = deps(&aethon, hub.clone(), setup.clone(), trail, shutdown.clone());
         let front = Front::open(&aethon, sign_ins, deps).await?;
