@@ -58,7 +58,11 @@ pub(super) async fn change((workflows, chat): (Workflows, Chat), mut request: Re
     let (id, expected) = (id(&request), precondition::expected(&request.head.headers));
     let schedule = &*workflows.schedule;
     for _ in 0..ATTEMPTS {
-        let present = find(schedule, &id).await?.ok_or_else(|| refused(JobRefusal::unknown(&id)))?;
+        let found = find(schedule, &id).await?;
+        let Some(present) = found else {
+            let gone = expected.check(|| None).map_or_else(JobRefusal::Failed, |()| JobRefusal::unknown(&id));
+            return Err(changed_or(schedule, &id, gone).await);
+        };
         let seen = present.job.version();
         let wanted = overlaid(JobRequest::of(&present.job), &mut fields.clone())?;
         check_model(&chat, &wanted).await?;

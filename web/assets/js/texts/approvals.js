@@ -34,6 +34,7 @@ export const approvals = {
   outcomes: /** @type {Record<string, string>} */ ({
     approved: "Allowed",
     approve: "Allowed",
+    done: "Done",
     denied: "Denied",
     deny: "Denied",
     refused: "Refused",

@@ -174,7 +174,7 @@ function pastDecisions(context) {
 
 /** @param {string} outcome @returns {Node} */
 function outcomeBadge(outcome) {
-  const isGood = /^(approve|allow|grant)/.test(outcome);
+  const isGood = /^(approve|allow|grant|done|ok)/.test(outcome);
   return badge(words.outcomes[outcome] ?? visibleText(outcome), isGood ? "good" : "bad", isGood ? "check" : "close");
 }
 

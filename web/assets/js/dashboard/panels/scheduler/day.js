@@ -69,7 +69,7 @@ export function dayView() {
       return make(
         "li",
         {},
-        make("h3", { class: "day-hour" }, name),
+        make("p", { class: "day-hour" }, name),
         make(
           "ul",
           { class: "day-runs", role: "list" },
@@ -97,7 +97,7 @@ export function dayView() {
       rows.length === 0 && lines.length === 0 && make("p", { class: "quiet" }, words.none),
       rows.length > 0 && make("ol", { class: "day-hours", role: "list" }, ...rows),
       lines.length > 0 &&
-        make("section", {}, make("h3", {}, words.often), make("ul", { class: "day-runs", role: "list" }, ...lines)),
+        make("section", { "aria-label": words.often }, make("p", { class: "day-hour" }, words.often), make("ul", { class: "day-runs", role: "list" }, ...lines)),
     );
   };
   return { element, show };

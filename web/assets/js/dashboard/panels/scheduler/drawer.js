@@ -10,7 +10,7 @@ import { visible } from "../../../shared/visible.js";
 import { shell } from "../../../texts/shell.js";
 import { schedulerWords as words } from "../../../texts/scheduler.js";
 import { SharedItem } from "../../../shared/shared-item.js";
-import { draftOf } from "../../../shared/draft-store.js";
+import { draftOf, dropDraft } from "../../../shared/draft-store.js";
 import { leftDraft } from "../../../shared/draft.js";
 import { jobDraft, jobEditor, jobForm } from "./form.js";
 import { failed } from "../../run-action.js";
@@ -144,6 +144,7 @@ export function jobDrawer(context, { changed, closed }) {
       signal: mine.signal,
       cancel: look,
       done: (job) => {
+        dropDraft(jobDraft(id));
         jobs = jobs?.map((other) => (other.job_id === job.job_id ? job : other)) ?? null;
         look();
       },
