@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { LogLines } from "../assets/js/dashboard/panels/logs/lines.js";
+import { byWork } from "../assets/js/dashboard/panels/agents/by-work.js";
 import { Entries } from "../assets/js/dashboard/panels/monitor/entries.js";
 import {
   briefly,
@@ -221,4 +222,16 @@ test("the monitor calls conversations by their titles, and shows Aethon's own in
   assert.deepEqual(found({ kind: "prompt" }), ["You work on task 1 of 2"]);
   assert.deepEqual(found({ kind: "message" }), ["Plant peas"]);
   assert.deepEqual(found({ text: "garden" }), ["Plant peas"], "found by its title");
+});
+
+test("agents that work or failed come first, and those that wait for work stand apart", () => {
+  const standing = ["main", "coder", "writer", "reviewer"].map((name, at) => ({
+    name,
+    state: ["idle", "idle", "failed", "tool"][at],
+  }));
+  const names = byWork(standing, [{ name: "coder" }]).map((agents) => agents.map(({ name }) => name));
+  assert.deepEqual(names, [
+    ["coder", "writer", "reviewer"],
+    ["main"],
+  ]);
 });
