@@ -51,7 +51,6 @@ mod reading;
 mod recovery;
 mod restart;
 mod screenshots;
-mod several;
 mod sign_in;
 mod signed_out;
 mod tables;
