@@ -20,7 +20,7 @@ pub(crate) fn sources(common: &Common) -> Result<Sources> {
     Sources::from_process(common.home.clone(), common.config.clone(), common.sets.clone()).map_err(refused)
 }
 
-/// A refusal with what is wrong with the configuration.
+/// A refusal that lists the problems of the configuration.
 pub(crate) fn refused(error: aethon::config::Error) -> anyhow::Error {
     aethon::Error::refused(error.to_string()).into()
 }
@@ -38,7 +38,7 @@ pub(crate) fn builder(common: &Common) -> Builder {
         builder = builder.config_file(file);
     }
     let level = common.log_level.as_deref().map(|level| format!("logging.level={level}"));
-    common.sets.iter().cloned().chain(level).fold(builder, Builder::set)
+    common.sets.iter().cloned().chain(level).fold(builder, Builder::flag)
 }
 
 /// Reads the configuration. Warnings go to stderr, and so does the log if `--log-level` asks for one.

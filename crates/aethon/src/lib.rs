@@ -15,6 +15,7 @@
 //! lock, listener, delivery. The shared vocabulary is in [`core`].
 
 mod aethon;
+mod answer;
 mod arguments;
 pub mod attack;
 pub mod audit;
@@ -32,9 +33,11 @@ mod features;
 mod finding;
 mod first_model;
 mod flags;
+mod front;
 mod harden;
 mod home;
 mod init;
+mod left_out;
 mod listed_models;
 mod live_choices;
 mod loading;
@@ -55,6 +58,8 @@ mod quota;
 pub mod reach;
 mod reload;
 pub mod repair;
+pub mod rows;
+mod runtime;
 mod sandbox_reach;
 mod service;
 mod telemetry;
@@ -70,12 +75,15 @@ pub use aethon_config as config;
 pub use aethon_core as core;
 pub use aethon_core::log::LogFormat;
 pub use aethon_core::{async_trait, jiff};
+pub use aethon_http::Body as HttpBody;
 pub use aethon_http::json;
+pub use aethon_http::mount::{Mount, PeerMount};
 pub use aethon_http::ws::{attachment, frames_of};
 pub use aethon_markdown as markdown;
 pub use aethon_workflows::sop::{check_file as check_sop, files_of as sop_files};
 
 pub use crate::aethon::Aethon;
+pub use crate::answer::{Answer, Attendance};
 pub use crate::arguments::without_secrets;
 pub use crate::builder::Builder;
 pub use crate::channel_admin::{ChannelTest, ConfiguredChannel};
@@ -85,10 +93,15 @@ pub use crate::harden::{check_address_space, harden_process};
 pub use crate::home::{Home, HomeLock};
 pub use crate::init::run_as_init;
 pub use crate::listed_models::listed_models;
-pub use crate::logging::{LogLevel, Logging};
+pub use crate::logging::{LogLevel, Logging, Stderr};
 pub use crate::mcp::serve_mcp;
 pub use crate::mcp::sign_in::McpSignIn;
 pub use crate::prepared::Prepared;
 pub use crate::reload::{Reload, Reloaded};
 pub use crate::service::Service;
 pub use crate::view::{config_keys, is_reloadable};
+
+/// Has the blocks of the page for embedders compiled.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -23,7 +23,7 @@ use crate::error::{Error, Result};
 use crate::flags::Flags;
 use crate::home::Home;
 use crate::live_choices::LiveChoices;
-use crate::logging::{LogLevel, Logging};
+use crate::logging::{LogLevel, Logging, Stderr, journal};
 use crate::model_health::ModelHealth;
 use crate::reach::Reach;
 use crate::wiring::messenger_parts::AllowLists;
@@ -64,6 +64,8 @@ pub(crate) struct Source {
     pub(crate) sources: Sources,
     pub(crate) insecure_bind: bool,
     pub(crate) demo: bool,
+    /// Whether the program serves the HTTP application itself.
+    pub(crate) is_mounted: bool,
     pub(crate) launcher: Option<PathBuf>,
     pub(crate) parts: Parts,
 }
@@ -136,7 +138,10 @@ impl Prepared {
             level: self.config.logging.level,
             switch: self.shared.log_level.clone(),
             format,
-            stderr: true,
+            stderr: match journal::is_on_stderr(self.source.sources.variable("JOURNAL_STREAM")) {
+                true => Stderr::Journal,
+                false => Stderr::Lines,
+            },
             files: files.then(|| (self.home.logs(), keep)),
             redactor: self.shared.redactor.clone(),
             book: self.shared.logs.clone(),

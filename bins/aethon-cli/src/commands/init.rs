@@ -201,7 +201,9 @@ fn listed(common: &Common, choice: &Starter, region: &str) -> Vec<String> {
     let builder = settings
         .into_iter()
         .filter(|(_, value)| !value.is_empty())
-        .fold(crate::setup::builder(common), |builder, (key, value)| builder.set(format!("{key}={value:?}")));
+        .fold(crate::setup::builder(common), |builder, (key, value)| {
+            builder.flag(format!("{key}={value:?}"))
+        });
     let listing = async { Ok(aethon::listed_models(&builder.load()?).await) };
     let mut listed = crate::setup::finish(listing).unwrap_or_default();
     listed.truncate(MAX_LISTED);
@@ -249,7 +251,7 @@ fn choose(given: Option<String>) -> Result<Provider> {
     if let Some(name) = given {
         let known = Provider::from_name(if name.is_empty() { "openai" } else { &name });
         return known.ok_or_else(|| {
-            aethon::Error::refused(format!("{name:?} is no provider; use one of {names}")).into()
+            aethon::Error::refused(format!("{name:?} is not a provider; use one of {names}")).into()
         });
     }
     if !std::io::stdin().is_terminal() {
@@ -259,7 +261,7 @@ fn choose(given: Option<String>) -> Result<Provider> {
         let name = asked(&format!("model provider ({names}) [openai]: "))?.to_lowercase();
         match Provider::from_name(if name.is_empty() { "openai" } else { &name }) {
             Some(provider) => return Ok(provider),
-            None => eprintln!("{name:?} is none of them"),
+            None => eprintln!("{name:?} is not one of them"),
         }
     }
 }
@@ -292,7 +294,7 @@ fn caution() -> Result<Caution> {
         let answer = asked(&format!("1, 2 or 3 [{}]: ", RECOMMENDED.name()))?.to_lowercase();
         match answered(&answer) {
             Some(caution) => return Ok(caution),
-            None => eprintln!("{answer:?} is none of them"),
+            None => eprintln!("{answer:?} is not one of them"),
         }
     }
 }
