@@ -6,7 +6,7 @@ use aethon_core::provider::Provider;
 use aethon_core::surface::TurnEvent;
 
 use super::compaction::{Allowance, Compactor};
-use super::outcome::TurnOutcome;
+use super::outcome::OrEnd;
 use super::shared::Shared;
 use super::turn::Turn;
 use crate::window::estimate_text;
@@ -32,12 +32,12 @@ impl Turn<'_> {
     /// Queries the model's limits from the service where it may matter, and chooses the tools. Ollama, which truncates what
     /// is too long, and servers on this machine are asked before the first request, so that the tools stay the same from
     /// then on; the others are asked for a longer one. Without an answer the assumed limits apply.
-    pub(super) async fn discover_model(&mut self, system: &str) -> Result<(), TurnOutcome> {
+    pub(super) async fn discover_model(&mut self, system: &str) -> OrEnd {
         self.offer_tools();
         let is_asked_first = self.agent.agent.models.capabilities().window.is_asked_first;
         if is_asked_first || self.estimated(system).saturating_sub(self.offer.tokens) > FITS_ANYWHERE {
             let learnt = self.control.guard(self.agent.agent.models.learn()).await;
-            if let Err(error) = learnt.map_err(TurnOutcome::interrupted)? {
+            if let Err(error) = learnt? {
                 tracing::debug!(%error, "the service does not say what its model can do");
             }
             self.offer_tools();
@@ -110,7 +110,7 @@ impl Turn<'_> {
     }
 
     /// Notifies the person once that the model is unknown, of the limits assumed for it, and of the settings to use.
-    pub(super) async fn notify_assumed_limits(&mut self) -> Result<(), TurnOutcome> {
+    pub(super) async fn notify_assumed_limits(&mut self) -> OrEnd {
         let mut model = self.agent.agent.models.capabilities();
         if model.web_search == ProviderSearch::Lacking {
             let message = format!(
@@ -126,7 +126,7 @@ impl Turn<'_> {
         if Provider::from_name(&model.provider) == Some(Provider::LiteLlm) {
             // Its owner chose the name, so only the proxy knows the model; after the answer this delays nothing.
             let learnt = self.control.guard(self.agent.agent.models.learn()).await;
-            if let Err(error) = learnt.map_err(TurnOutcome::interrupted)? {
+            if let Err(error) = learnt? {
                 tracing::debug!(%error, "the proxy does not say what its model can do");
             }
             model = self.agent.agent.models.capabilities();
@@ -159,7 +159,7 @@ impl Turn<'_> {
     }
 
     /// Makes the next request fit.
-    pub(super) async fn make_room(&mut self, system: &str) -> Result<(), TurnOutcome> {
+    pub(super) async fn make_room(&mut self, system: &str) -> OrEnd {
         let allowance = self.allowance(system);
         let (shared, context, surface) = (self.shared, &self.context, &*self.job.surface);
         let compactor = Compactor { shared, agent: &self.agent, context, surface };
@@ -169,7 +169,7 @@ impl Turn<'_> {
     }
 
     /// Compacts after the service called the conversation too long. `false` if nothing can be done about it.
-    pub(super) async fn compact_for_the_service(&mut self, system: &str) -> Result<bool, TurnOutcome> {
+    pub(super) async fn compact_for_the_service(&mut self, system: &str) -> OrEnd<bool> {
         // The rejection may have said how much the service accepts.
         self.agent.keep_what_was_learnt(&self.shared.tasks);
         let allowance = self.allowance(system);

@@ -2,8 +2,9 @@
 //!
 //! `start` begins a turn and `turn` runs it: `request` decides the content of a request, and whether to send it again
 //! after a failure (`retry`); `ask` makes one model call; `fit` and `compaction` make the request fit, and `narrow` makes
-//! it fit a smaller fallback; `response` collects the model's output; `calls` runs its tools, and `repetition` detects loops; `outcome` stores the end, one
-//! long answer at a time (`large_reply_gate`). `starting` waits for servers of tools before the first request. `measure` is for telemetry.
+//! it fit a smaller fallback; `response` collects the model's output; `steps` decides what follows
+//! it, `calls` runs its tools, and `repetition` detects loops; `finish` composes, stores and announces the end (`outcome`), one long
+//! answer at a time (`large_reply_gate`). `starting` waits for servers of tools before the first request. `measure` is for telemetry.
 //!
 //! `agents` are the running agents, `knowledge` is the knowledge about their models, and `delegation` is how one
 //! agent delegates to another. `recover` resumes or closes the turns that a crash left behind, `watch` renews the
@@ -17,6 +18,7 @@ mod beside;
 mod calls;
 mod compaction;
 mod delegation;
+mod finish;
 mod fit;
 mod instructions;
 mod knowledge;
@@ -36,6 +38,7 @@ mod session_ops;
 mod shared;
 mod start;
 mod starting;
+mod steps;
 mod submit;
 mod team;
 mod turn;

@@ -32,6 +32,15 @@ pub(super) struct TurnOutcome {
     pub(super) retry_after: Option<u64>,
 }
 
+/// The result of a part of a turn. `Err` ends the turn with this outcome, which need not be a failure.
+pub(super) type OrEnd<T = ()> = std::result::Result<T, TurnOutcome>;
+
+impl From<Interrupt> for TurnOutcome {
+    fn from(interrupt: Interrupt) -> Self {
+        Self::interrupted(interrupt)
+    }
+}
+
 impl TurnOutcome {
     /// Returns the outcome of a complete answer.
     pub(super) fn done() -> Self {
