@@ -71,7 +71,7 @@ impl Dialogue {
         let services = &shared.services;
         let allowed = control.guard(services.hooks.before_model(context, &request)).await;
         let allowed = allowed?.map_err(TurnOutcome::failed);
-        allowed.inspect_err(|outcome| shared.measure_refusal(context, outcome))?;
+        allowed.inspect_err(|outcome| shared.ends.measure_refusal(context, outcome))?;
         let mut call = ModelCall::new(services.meter.clone(), work).with_retries(shared.options.max_retries);
         let audience = Audience { surface, context };
         let reading = self.read_answer(&mut call, models, request, adapt, &audience);

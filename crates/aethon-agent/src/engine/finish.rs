@@ -9,7 +9,9 @@ use aethon_core::message::{Block, Message, Reply};
 use aethon_core::session::Finished;
 use tokio::sync::OwnedSemaphorePermit;
 
-use super::outcome::{TurnOutcome, reply_if_not_stored};
+use super::compaction::compact_ahead;
+use super::ends::reply_if_not_stored;
+use super::outcome::TurnOutcome;
 use super::turn::Turn;
 use crate::storage_log::log_storage;
 
@@ -76,7 +78,7 @@ impl Turn<'_> {
         let mut last =
             self.answer.last.take().unwrap_or_else(|| response.into_message(turn, &configured, now));
         let before_pause = std::mem::take(&mut self.answer.before_pause);
-        let place = self.shared.large_reply_gate.enter(before_pause.len() + last.text_bytes()).await;
+        let place = self.shared.caches.large_reply_gate.enter(before_pause.len() + last.text_bytes()).await;
         let text = last.text();
         let said = if before_pause.is_empty() { text } else { before_pause + &text };
         let said = if said.trim().is_empty() { in_place_of_pictures(&last) } else { said };
@@ -87,7 +89,7 @@ impl Turn<'_> {
         let reply = Arc::new(outcome.reply(&self.job, said, model, self.answer.usage));
         let window = &self.conversation.window;
         let seen = window.part(0, window.len()).map(|message| &**message).chain(&messages);
-        let deliveries = self.shared.deliveries(&self.job.inbound, &reply, seen);
+        let deliveries = self.shared.ends.deliveries(&self.job.inbound, &reply, seen);
         ComposedEnd { messages, reply, deliveries, place }
     }
 
@@ -97,13 +99,13 @@ impl Turn<'_> {
         let delivers = !deliveries.is_empty();
         let session = self.context.session.clone();
         let next = if self.conversation.is_whole && self.shared.queues.is_another_waiting(&session) {
-            self.shared.refresh(&self.context.agent).await;
+            self.shared.agents.refresh(&self.context.agent).await;
             self.shared.begin_next(&session, &self.conversation.window)
         } else {
             None
         };
         let messages = Arc::new(messages);
-        let stored: Result<Finished> = self.shared.store(&messages, &reply, deliveries, next).await;
+        let stored: Result<Finished> = self.shared.ends.store(&messages, &reply, deliveries, next).await;
         let has_begun = stored.as_ref().ok().and_then(|finished| finished.next.clone());
         self.shared.queues.has_begun(&session, has_begun);
         match stored {
@@ -129,12 +131,12 @@ impl Turn<'_> {
     async fn announce(self, stored: StoredEnd) {
         match stored {
             StoredEnd::Known { reply, delivers, place } => {
-                self.shared.announce_end(&self.job, &reply, delivers);
+                self.shared.ends.announce_end(&self.job, &reply, delivers);
                 // The next long answer may end while the hooks look at this one.
                 drop((place, self.job));
                 self.shared.services.hooks.after_turn(&self.context, &reply).await;
             }
-            StoredEnd::EndedElsewhere => self.shared.end_with_stored(self.job).await,
+            StoredEnd::EndedElsewhere => self.shared.ends.end_with_stored(self.job).await,
             StoredEnd::LeftOpen => {}
         }
     }
@@ -152,11 +154,11 @@ impl Turn<'_> {
         // stored.
         let was_changed = self.shared.queues.take_external_change(session) || finished.beside;
         // If the models have changed meanwhile, its token counts are of no use to the next turn.
-        let is_current = self.shared.is_current(&self.agent);
+        let is_current = self.shared.agents.is_current(&self.agent);
         if !was_changed && is_current && self.conversation.is_whole && !self.job.inbound.oneshot {
             let allowance = self.allowance(&self.system_prompt());
             let who = (&self.agent, &self.context);
-            self.shared.compact_ahead(who, &self.conversation.window, &allowance);
+            compact_ahead(self.shared, who, &self.conversation.window, &allowance);
             let window = std::mem::take(&mut self.conversation.window);
             self.shared.windows.put(session, (self.agent.window_owner(), ids.last().copied()), window);
         }

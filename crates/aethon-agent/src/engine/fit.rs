@@ -14,17 +14,15 @@ use crate::window::estimate_text;
 /// A request of fewer tokens fits every model that is of use to an assistant.
 const FITS_ANYWHERE: u64 = 3_000;
 
-impl Shared {
-    /// Queries the limits of the main agent's models if their service must be asked before a first request.
-    pub(super) async fn look_at_models(&self) {
-        let agent = self.agents().main().clone();
-        if !agent.agent.models.capabilities().window.is_asked_first {
-            return;
-        }
-        match agent.agent.models.learn().await {
-            Ok(()) => agent.keep_what_was_learnt(&self.tasks),
-            Err(error) => tracing::debug!(%error, "the service does not say yet what its model can do"),
-        }
+/// Queries the limits of the main agent's models if their service must be asked before a first request.
+pub(super) async fn look_at_models(shared: &Shared) {
+    let agent = shared.agents.current().main().clone();
+    if !agent.agent.models.capabilities().window.is_asked_first {
+        return;
+    }
+    match agent.agent.models.learn().await {
+        Ok(()) => agent.keep_what_was_learnt(&shared.tasks),
+        Err(error) => tracing::debug!(%error, "the service does not say yet what its model can do"),
     }
 }
 
@@ -59,7 +57,7 @@ impl Turn<'_> {
         // What the service does not take is on the list of features, and no setting of the window changes it.
         let is_small = offered < all && !self.offer.has_room && model.tool_terms.are_read && model.tools;
         let case = format!("{} with {offered} of {all} tools", model.model);
-        if !is_small || !self.shared.reported_models.is_new(&case) {
+        if !is_small || !self.shared.caches.reported_models.is_new(&case) {
             return;
         }
         let is_told = model.window.source == WindowSource::Service && !model.window.cuts_silently;
@@ -120,7 +118,7 @@ impl Turn<'_> {
             );
             self.notify_once("no_web_search", &message);
         }
-        if model.is_known || !self.shared.reported_models.is_new(&model.model) {
+        if model.is_known || !self.shared.caches.reported_models.is_new(&model.model) {
             return Ok(());
         }
         if Provider::from_name(&model.provider) == Some(Provider::LiteLlm) {
@@ -146,7 +144,7 @@ impl Turn<'_> {
 
     /// Notifies the person of something about the model, once until the program ends.
     pub(super) fn notify_once(&self, code: &str, message: &str) {
-        if self.shared.reported_models.is_new(&format!("{code} {}", self.agent.model())) {
+        if self.shared.caches.reported_models.is_new(&format!("{code} {}", self.agent.model())) {
             let notice = TurnEvent::Notice { code: code.into(), message: message.into() };
             self.job.surface.emit(&self.context.turn, notice);
         }

@@ -80,12 +80,12 @@ impl Shared {
     /// Runs a turn until its end is stored. Returns the job if another program has to end a turn first.
     pub(super) async fn run(self: &Arc<Self>, mut job: Job) -> Option<Job> {
         if job.stage == Stage::GivenUp {
-            return self.close_in_order(job).await;
+            return self.recovery.close_in_order(job).await;
         }
         if matches!(job.stage, Stage::Waiting | Stage::Beginning) {
             match job.stop.cause() {
                 Some(Cause::Person) => {
-                    self.end_unbegun(job).await;
+                    self.ends.end_unbegun(job).await;
                     return None;
                 }
                 // It stays stored as waiting; the next start takes care of it.
@@ -94,20 +94,20 @@ impl Shared {
             }
         }
         if !matches!(job.stage, Stage::Begun(_)) {
-            self.refresh(&job.inbound.agent).await;
+            self.agents.refresh(&job.inbound.agent).await;
         }
-        let Some(agent) = self.agents().get(&job.inbound.agent).cloned() else {
-            self.end_without_agent(job).await;
+        let Some(agent) = self.agents.current().get(&job.inbound.agent).cloned() else {
+            self.ends.end_without_agent(job).await;
             return None;
         };
         match self.start(&mut job, agent.clone()).await {
             Ok(opening) => {
-                self.ahead.revise(job.session(), &opening.window);
+                self.caches.ahead.revise(job.session(), &opening.window);
                 Turn::new(self, job, opening).run().await;
             }
             Err(error) if error.is_elsewhere() => return Some(job),
-            Err(error) if error.is_invalid() => self.end_with_stored(job).await,
-            Err(error) if error.is_not_found() => self.end_removed(job).await,
+            Err(error) if error.is_invalid() => self.ends.end_with_stored(job).await,
+            Err(error) if error.is_not_found() => self.ends.end_removed(job).await,
             // The storage is closed: the next start takes care of it.
             Err(error) if error.is_busy() => log_storage("a turn did not begin", &error),
             Err(error) => {
@@ -212,7 +212,8 @@ impl<'e> Turn<'e> {
         let inbound = self.job.inbound_with_text();
         let checked = self.shared.services.hooks.before_turn(&self.context, &inbound);
         let checked = self.control.guard(checked).await?.map_err(TurnOutcome::failed);
-        let added = checked.inspect_err(|outcome| self.shared.measure_refusal(&self.context, outcome))?;
+        let added =
+            checked.inspect_err(|outcome| self.shared.ends.measure_refusal(&self.context, outcome))?;
         self.job.drop_content();
         self.wait_for_servers().await?;
         if self.tools.is_open() {
@@ -325,7 +326,7 @@ impl<'e> Turn<'e> {
             self.append(results).await?;
         }
         // A tool may have written a page or a specialist.
-        self.shared.refresh(&self.context.agent).await;
+        self.shared.agents.refresh(&self.context.agent).await;
         self.tools.close()
     }
 
@@ -424,7 +425,7 @@ impl<'e> Turn<'e> {
     /// Adds a stored message to the window and shows it to the watchers.
     pub(super) fn keep(&mut self, message: Message) {
         let message = Arc::new(message);
-        self.shared.publish_message(&self.context.session, &message);
+        self.shared.services.publish_message(&self.context.session, &message);
         self.conversation.window.push(message);
     }
 }

@@ -63,7 +63,7 @@ impl Compactor<'_> {
         // As long as the model takes the request, the turn does not wait for a summary; at its end, or already now, one
         // is made in the background.
         let may_wait = self.shared.options.compaction.ahead && allowance.is_taken(&conversation.window);
-        if may_wait && !self.shared.ahead.is_ready(&self.context.session) {
+        if may_wait && !self.shared.caches.ahead.is_ready(&self.context.session) {
             return Ok(());
         }
         self.take_prepared(conversation, control).await?;
@@ -160,14 +160,14 @@ impl Compactor<'_> {
     /// is being made, because it will be ready sooner than a new one.
     async fn take_prepared(&self, conversation: &mut Conversation, control: &mut Control) -> OrEnd {
         let prepared =
-            self.shared.ahead.take(&self.context.session, &conversation.window, control.left() / 2);
+            self.shared.caches.ahead.take(&self.context.session, &conversation.window, control.left() / 2);
         let prepared = self.noticeably(control.guard(prepared)).await?;
         let Some(prepared) = prepared else {
-            if self.shared.ahead.is_in_progress(&self.context.session) {
+            if self.shared.caches.ahead.is_in_progress(&self.context.session) {
                 let first = self.agent.agent.small.as_ref().unwrap_or(&self.agent.agent.models);
-                self.shared.ahead.silent.note(first);
+                self.shared.caches.ahead.silent.note(first);
             }
-            self.shared.ahead.cancel(&self.context.session);
+            self.shared.caches.ahead.cancel(&self.context.session);
             return Ok(());
         };
         if let Some(message) = prepared.warning {
@@ -256,7 +256,7 @@ impl Compactor<'_> {
         let Summarised { prefix, messages, from, to, text, is_whole } = summarised.clone();
         tracing::info!(%session, messages, by_a_model = is_whole, "older messages were summarised");
         let message = Arc::new(message);
-        self.shared.publish_message(session, &message);
+        self.shared.services.publish_message(session, &message);
         self.surface.emit(turn, TurnEvent::Folded { messages, from, to, summary: text });
         conversation.replace(message, prefix);
         Ok(())
