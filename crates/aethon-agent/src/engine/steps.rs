@@ -119,7 +119,7 @@ pub(super) fn conclude(message: &Message, stop: StopReason) -> TurnOutcome {
             "A part of this answer is missing, because the model's service sent it in a form that cannot be read.",
         ),
         (StopReason::Refusal, true) => TurnOutcome::fault(REFUSED, "The model refused to answer this."),
-        (StopReason::Refusal, false) => TurnOutcome::noted(REFUSED, "The model refused to go on."),
+        (StopReason::Refusal, false) => TurnOutcome::noted(REFUSED, "The model refused to continue."),
         (_, true) => TurnOutcome::noted(
             EndReason::EmptyAnswer,
             "The model gave no answer; ask again, or ask differently.",

@@ -369,7 +369,7 @@ impl<'e> Turn<'e> {
                 log_storage("a message of a turn could not be stored", &error);
                 self.conversation.is_whole = false;
                 let sentence = if error.is_invalid() {
-                    "Another program has taken this answer over; read the conversation anew to see it."
+                    "Another program has taken this answer over; load the conversation again to see it."
                         .to_owned()
                 } else if error.is_damaged() {
                     format!("The answer could not be stored, so the turn was ended: {error}.")
