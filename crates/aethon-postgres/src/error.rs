@@ -24,8 +24,10 @@ enum Reason {
     /// The address cannot be used.
     #[error("{0}")]
     Setup(String),
-    /// Another daemon is there.
-    #[error("another aethon-server uses this database ({0}): stop one of the two")]
+    /// A daemon of an older version is there.
+    #[error(
+        "an aethon-server of an older version uses this database ({0}): stop all of them, and start this version then"
+    )]
     Occupied(String),
 }
 
@@ -44,6 +46,8 @@ enum Kind {
     Full,
     /// It only reads: a standby.
     ReadOnly,
+    /// It takes no encrypted connections.
+    Unencrypted,
     /// Nobody vouches for its certificate.
     Untrusted,
     /// Name or password.
@@ -80,9 +84,13 @@ impl Reason {
                 "the PostgreSQL server only reads, like a standby",
                 "let `storage.url` name the primary, or add `target_session_attrs=read-write`",
             ),
+            Kind::Unencrypted => (
+                "the PostgreSQL server takes no encrypted connections",
+                "set `ssl = on` there, or write `?sslmode=disable` in `storage.url` on a network that you trust",
+            ),
             Kind::Untrusted => (
                 "the certificate of the PostgreSQL server is not trusted",
-                "use one of a public authority, or `sslmode=disable` in `storage.url` on a network that you trust",
+                "name the file of its authority as `?sslrootcert=/path/ca.pem` in `storage.url`, or write `sslmode=disable` on a network that you trust",
             ),
             Kind::SignIn => (
                 "the PostgreSQL server refused the sign-in",
@@ -118,7 +126,7 @@ impl Error {
         Self(Reason::Setup(message.into()))
     }
 
-    /// The daemon of another instance uses the database.
+    /// A daemon of an older version uses the database, which is to be upgraded.
     pub(crate) fn occupied(instance: &str) -> Self {
         Self(Reason::Occupied(instance.to_owned()))
     }
@@ -202,6 +210,7 @@ impl From<tokio_postgres::Error> for Error {
             let is_ours = ["serializ", "column", "parameter"].iter().any(|word| detail.contains(word));
             let kind = match detail.contains("password") || detail.contains("authentication") {
                 true => Kind::SignIn,
+                false if detail.contains("does not support TLS") => Kind::Unencrypted,
                 false if detail.contains("certificate") => Kind::Untrusted,
                 false if is_ours => Kind::Failed,
                 false => Kind::Lost,

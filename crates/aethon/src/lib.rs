@@ -33,6 +33,7 @@ mod finding;
 mod first_model;
 mod flags;
 mod harden;
+mod holding;
 mod home;
 mod init;
 mod listed_models;

@@ -9,6 +9,7 @@ use aethon_config::Config;
 use aethon_core::audit::AuditTrail;
 use aethon_core::backup::Backups;
 use aethon_core::channel::Channels;
+use aethon_core::instance::{Instance, InstanceList};
 use aethon_core::live::Live;
 use aethon_core::model::Readiness;
 use aethon_core::model_setup::ModelSetup;
@@ -35,6 +36,7 @@ use crate::backup::BackupTask;
 use crate::channels::ChannelTasks;
 use crate::error::{Error, Result};
 use crate::first_model::FirstModelSetup;
+use crate::holding::Keeper;
 use crate::home::HomeLock;
 use crate::prepared::Prepared;
 use crate::push::{Push, Watched};
@@ -53,7 +55,7 @@ const PUBLISH_PAUSE: Duration = Duration::from_secs(5);
 
 /// A started daemon.
 pub struct Service {
-    aethon: Aethon,
+    aethon: Arc<Aethon>,
     server: Option<Server>,
     channels: ChannelTasks,
     /// What ends by itself at shutdown: delivery, the audit log, upkeep, the scheduler, multi-turn work, notifications.
@@ -66,6 +68,7 @@ pub struct Service {
     config: Live<Config>,
     setup: Setup,
     lock: Arc<HomeLock>,
+    keeper: Keeper,
 }
 
 impl Service {
@@ -82,7 +85,8 @@ impl Service {
         }
         let push = Push::open(&prepared);
         // This process holds the lock of the home, so no earlier daemon is working there.
-        let aethon = Aethon::open(prepared, OpenMode::Daemon).await?;
+        let this = this_instance(&prepared);
+        let aethon = Arc::new(Aethon::open(prepared, OpenMode::Daemon).await?);
         warn_without_model(&aethon);
         let (trigger, shutdown) = ShutdownTrigger::pair();
         let hub = Arc::new(Hub::new(aethon.clock.clone()).numbering_after(latest(&aethon.storage).await));
@@ -103,7 +107,14 @@ impl Service {
         };
         crate::features::offer_channels(&setup.features, &channels);
         let (trail, rows) = AuditTrail::new();
-        let deps = deps(&aethon, hub.clone(), setup.clone(), trail, shutdown.clone());
+        let instances = InstanceList::new(aethon.storage.owners.clone(), this);
+        let runtime = Runtime {
+            clock: aethon.clock.clone(),
+            health: aethon.storage.health.clone(),
+            shutdown: shutdown.clone(),
+            instances,
+        };
+        let deps = deps(&aethon, hub.clone(), setup.clone(), trail, runtime);
         let server = listen(&aethon, sign_ins, deps).await?;
         let greeting = greeting(server.as_ref(), &lock);
         let application = server.as_ref().map(|server| (server.app(), setup.clone()));
@@ -114,16 +125,23 @@ impl Service {
             let watched = Watched { bus, events: noted, is_in_sight, sign_ins: server.app() };
             push.start(aethon.clock.clone(), watched, shutdown.clone())
         });
-        let scheduler = scheduler(&aethon, &channels).await?;
+        sync_jobs(&aethon).await;
+        let keeper = Keeper::start(aethon.storage.owners.clone()).await;
+        let alone = Alone { aethon: aethon.clone(), channels: channels.clone() };
         let watched = (&aethon.clock, &aethon.shared.bus);
         let tasks = [
-            tokio::spawn(delivery(&aethon, channels.clone()).run(shutdown.clone())),
+            alone
+                .clone()
+                .spawn(&keeper, &shutdown, |alone, end| delivery(&alone.aethon, alone.channels).run(end)),
             tokio::spawn(crate::audit::keep(rows, aethon.storage.audit.clone(), shutdown.clone())),
             tokio::spawn(upkeep(&aethon, backups, &shutdown)),
-            tokio::spawn(scheduler.run(shutdown.clone())),
-            tokio::spawn(work(&aethon, channels.clone()).run(shutdown.clone())),
+            alone
+                .clone()
+                .spawn(&keeper, &shutdown, |alone, end| scheduler(&alone.aethon, alone.channels).run(end)),
+            alone.spawn(&keeper, &shutdown, |alone, end| work(&alone.aethon, alone.channels).run(end)),
         ];
-        let channels = ChannelTasks::start(&channels, &aethon.assistant(), watched, &shutdown);
+        let held = (&keeper.holding(), &shutdown);
+        let channels = ChannelTasks::start(&channels, &aethon.assistant(), watched, held);
         Ok(Self {
             channels,
             tasks: tasks.into_iter().chain(push).collect(),
@@ -136,6 +154,7 @@ impl Service {
             config,
             setup,
             lock: Arc::new(lock),
+            keeper,
         })
     }
 
@@ -174,6 +193,7 @@ impl Service {
         // It may be waiting for a request that never comes, and has nothing to finish.
         self.reloading.abort();
         self.channels.join().await;
+        self.keeper.give_up().await;
         self.aethon.close().await;
         Ok(())
     }
@@ -377,18 +397,54 @@ async fn recover(aethon: &Aethon, hub: &Arc<Hub>, channels: &Channels) -> Result
     Ok(())
 }
 
-/// Creates the scheduler with the jobs of the configuration.
-async fn scheduler(aethon: &Aethon, channels: &Channels) -> Result<Scheduler> {
-    // A full disk must not prevent the start: the stored jobs run, and the next start syncs the new ones.
+/// Stores the jobs of the configuration. A full disk must not prevent the start: the stored jobs run, and the next start syncs the
+/// new ones.
+async fn sync_jobs(aethon: &Aethon) {
     if let Err(error) = aethon.take_over_jobs().await {
         tracing::error!(%error, "the jobs of the configuration could not be synced");
     }
+}
+
+/// The scheduler.
+fn scheduler(aethon: &Aethon, channels: Channels) -> Scheduler {
     let book = aethon.workflows.parts.book.clone();
-    Ok(Scheduler::new(SchedulerParts { book, assistant: aethon.assistant(), channels: channels.clone() }))
+    Scheduler::new(SchedulerParts { book, assistant: aethon.assistant(), channels })
+}
+
+/// What runs on one instance at a time is made from this.
+#[derive(Clone)]
+struct Alone {
+    aethon: Arc<Aethon>,
+    channels: Channels,
+}
+
+impl Alone {
+    /// Runs something whenever this instance holds the role.
+    fn spawn<Running: Future<Output = ()> + Send + 'static>(
+        self,
+        keeper: &Keeper,
+        shutdown: &Shutdown,
+        make: impl Fn(Self, Shutdown) -> Running + Send + 'static,
+    ) -> JoinHandle<()> {
+        tokio::spawn(keeper.holding().while_held(shutdown.clone(), move |end| make(self.clone(), end)))
+    }
+}
+
+/// This daemon as it shows in the list of instances.
+fn this_instance(prepared: &Prepared) -> Instance {
+    let now = prepared.clock().now();
+    let version = env!("CARGO_PKG_VERSION").to_owned();
+    Instance {
+        name: wiring::server_store::instance_name(&prepared.home),
+        version,
+        started_at: now,
+        last_seen: now,
+        this: true,
+    }
 }
 
 /// The parts of the assistant that the HTTP application serves.
-fn deps(aethon: &Aethon, hub: Arc<Hub>, setup: Setup, trail: AuditTrail, shutdown: Shutdown) -> Deps {
+fn deps(aethon: &Aethon, hub: Arc<Hub>, setup: Setup, trail: AuditTrail, runtime: Runtime) -> Deps {
     Deps {
         chat: aethon.chat(hub),
         activity: Activity {
@@ -413,7 +469,7 @@ fn deps(aethon: &Aethon, hub: Arc<Hub>, setup: Setup, trail: AuditTrail, shutdow
             archive: Some(Archive { recordings: aethon.recordings(), sessions: aethon.storage.imports() }),
         },
         setup,
-        runtime: Runtime { clock: aethon.clock.clone(), health: aethon.storage.health.clone(), shutdown },
+        runtime,
     }
 }
 
