@@ -123,12 +123,10 @@ async fn keep(owners: Arc<dyn Owners>, held: watch::Sender<bool>) {
                     tracing::info!("what has one holder {now}: channels, deliveries, jobs and work");
                 }
             }
-            _ if renewed.elapsed() + every >= owners.lease() => {
-                if held.send_replace(false) {
-                    tracing::warn!(
-                        "the storage does not answer, so channels, deliveries, jobs and work pause here"
-                    );
-                }
+            _ if renewed.elapsed() + every >= owners.lease() && held.send_replace(false) => {
+                tracing::warn!(
+                    "the storage does not answer, so channels, deliveries, jobs and work pause here"
+                );
             }
             _ => {}
         }

@@ -107,13 +107,7 @@ impl Service {
         };
         crate::features::offer_channels(&setup.features, &channels);
         let (trail, rows) = AuditTrail::new();
-        let instances = InstanceList::new(aethon.storage.owners.clone(), this);
-        let runtime = Runtime {
-            clock: aethon.clock.clone(),
-            health: aethon.storage.health.clone(),
-            shutdown: shutdown.clone(),
-            instances,
-        };
+        let runtime = runtime(&aethon, this, shutdown.clone());
         let deps = deps(&aethon, hub.clone(), setup.clone(), trail, runtime);
         let server = listen(&aethon, sign_ins, deps).await?;
         let greeting = greeting(server.as_ref(), &lock);
@@ -428,6 +422,12 @@ impl Alone {
     ) -> JoinHandle<()> {
         tokio::spawn(keeper.holding().while_held(shutdown.clone(), move |end| make(self.clone(), end)))
     }
+}
+
+/// The clock, the health of the storage, and who else serves it.
+fn runtime(aethon: &Aethon, this: Instance, shutdown: Shutdown) -> Runtime {
+    let instances = InstanceList::new(aethon.storage.owners.clone(), this);
+    Runtime { clock: aethon.clock.clone(), health: aethon.storage.health.clone(), shutdown, instances }
 }
 
 /// This daemon as it shows in the list of instances.
