@@ -34,6 +34,7 @@ pub mod hook;
 pub mod ids;
 pub mod import;
 mod inbound;
+pub mod instance;
 pub mod instructions;
 pub mod learned;
 pub mod ledger;

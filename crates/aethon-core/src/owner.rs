@@ -15,6 +15,7 @@ use async_trait::async_trait;
 
 use crate::error::Result;
 use crate::ids::{MessageId, SessionId, TurnId};
+use crate::instance::Instances;
 use crate::session::TurnRecord;
 
 /// How long a program counts as alive after it last said so. Long enough for one that is starved of the processor or
@@ -35,7 +36,7 @@ pub struct EndedElsewhere {
 
 /// Whose turns are whose.
 #[async_trait]
-pub trait Owners: Send + Sync {
+pub trait Owners: Instances {
     /// How long this owner counts as alive after [`Self::renew`]. Accepting a turn renews as well, where it is due.
     fn lease(&self) -> Duration;
 

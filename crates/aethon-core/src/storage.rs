@@ -15,10 +15,10 @@
 //! - **Order.** Ids of messages and of deliveries grow in the order in which they were stored. Within a session the
 //!   engine calls one method at a time; calls for different sessions run concurrently.
 //! - **Owners.** Each opened storage is one [owner](crate::owner) of turns. A session is written by one owner at a
-//!   time, and a turn whose owner is gone is taken over by exactly one other. Deliveries are taken by one worker: a
-//!   backend that several daemons share keeps the second one out when it is opened (for the SQLite file, the lock of
-//!   the home does so).
-//! - **Time** comes from the [`crate::clock::Clock`] that the backend was opened with, not from its server.
+//!   time, and a turn whose owner is gone is taken over by exactly one other. Deliveries and jobs are taken by one worker: of
+//!   several daemons on one backend, the one that holds the [role](crate::instance). For the SQLite file, the lock of the
+//!   home keeps a second daemon out.
+//! - **Time** comes from the [`crate::clock::Clock`] that the backend was opened with; leases may count by its server's.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -16,6 +16,7 @@ use aethon_core::event::EventBus;
 use aethon_core::feature::Features;
 use aethon_core::history::History;
 use aethon_core::import::SessionImport;
+use aethon_core::instance::InstanceList;
 use aethon_core::ledger::Ledger;
 use aethon_core::log::LogBook;
 use aethon_core::memory::Memory;
@@ -51,7 +52,7 @@ pub struct Deps {
     pub knowledge: Knowledge,
     /// The running parts and their configuration.
     pub setup: Setup,
-    /// The clock, storage health and shutdown.
+    /// The clock, storage health, shutdown, and who else serves the storage.
     pub runtime: Runtime,
 }
 
@@ -162,4 +163,6 @@ pub struct Runtime {
     pub health: StorageHealth,
     /// The request to shut down.
     pub shutdown: Shutdown,
+    /// The daemons that serve the same storage.
+    pub instances: InstanceList,
 }

@@ -19,6 +19,7 @@ mod channels;
 mod config;
 mod export;
 mod features;
+mod instances;
 mod logs;
 mod memory;
 mod metrics;
@@ -346,6 +347,8 @@ pub(crate) static ROUTES: &[Route] = &[
         r#"["Service", "The backups, and when the next one is due.", {"200": "BackupList"}]"#),
     api(Method::POST, "/api/backups", Takes::Nothing, async_handler!(backups::start),
         r#"["Service", "Starts a backup, which is listed when it is done.", {"202": {"BackupStarted": {"status": "string"}}, "409": "Problem"}]"#),
+    api(Method::GET, "/api/instances", Takes::Nothing, async_handler!(instances::list),
+        r#"["Service", "The daemons that serve the same storage; one, unless it is on a server.", {"200": {"InstanceList": {"instances": ["Instance"]}}}]"#),
     api(Method::POST, "/api/sign-in-codes", Json, async_handler!(sign_in_codes::issue),
         r#"["Service", "Creates an address with which another device can sign in once within five minutes, and its QR code.", {"201": {"SignInCode": {"url": "string", "expires_at": "time", "qr": ["string"]}}, "409": "Problem"}, {}, {"SignInCodeWanted": {"address": "string"}}]"#),
     api(Method::GET, "/api/push/key", Takes::Nothing, sync!(push::key),

@@ -24,8 +24,10 @@ enum Reason {
     /// The address cannot be used.
     #[error("{0}")]
     Setup(String),
-    /// Another daemon is there.
-    #[error("another aethon-server uses this database ({0}): stop one of the two")]
+    /// A daemon of an older version is there.
+    #[error(
+        "an aethon-server of an older version uses this database ({0}): stop all of them, and start this version then"
+    )]
     Occupied(String),
 }
 
@@ -124,7 +126,7 @@ impl Error {
         Self(Reason::Setup(message.into()))
     }
 
-    /// The daemon of another instance uses the database.
+    /// A daemon of an older version uses the database, which is to be upgraded.
     pub(crate) fn occupied(instance: &str) -> Self {
         Self(Reason::Occupied(instance.to_owned()))
     }

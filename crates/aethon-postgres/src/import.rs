@@ -16,7 +16,7 @@ use async_trait::async_trait;
 use crate::db::Sql;
 use crate::error::Error;
 use crate::messages::{self, NewMessage, to_json};
-use crate::owner::Owner;
+use crate::owner::{About, Owner};
 use crate::sessions::{self, SessionOpening};
 use crate::store::Store;
 use crate::turns::{self, NewTurn, Outcome};
@@ -92,7 +92,7 @@ fn store_turn(
         dedupe: None,
         inbound: to_json(&imported.inbound)?,
         owner,
-        instance: String::new(),
+        about: About::default(),
         now,
     };
     turns::insert(sql, key, &turn, Some(first))?;

@@ -245,7 +245,7 @@ fn reserve(
         VALUES ($1, $2, $3, $4, $5, $6, $7) RETURNING id";
     let Some((amount, left)) = amounts.granted(sql, day)? else { return Ok(None) };
     let is_daemons = opener.mode == OpenMode::Daemon;
-    let values = params![day, is_daemons, opener.instance, amount, amounts.estimate, provider, model];
+    let values = params![day, is_daemons, opener.about.instance, amount, amounts.estimate, provider, model];
     let id = sql.insert(INSERT, values)?;
     Ok(Some(Reserved { id, amount_usd: dollars(amount), left_usd: dollars(left) }))
 }

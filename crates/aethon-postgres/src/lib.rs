@@ -21,6 +21,7 @@ mod error;
 mod growth;
 mod history;
 mod import;
+mod instances;
 mod job_runs;
 mod jobs;
 mod learned;
@@ -54,6 +55,7 @@ mod versions;
 mod works;
 
 pub use error::Error;
+pub use owner::LeaseClock;
 pub use rows::ServerRows;
 pub use store::{OpenMode, Options, Store};
 

@@ -6,6 +6,16 @@ use std::time::{Duration, Instant};
 use crate::db::{Sql, params};
 use crate::error::Error;
 
+/// By which clock leases are over.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum LeaseClock {
+    /// That of the program.
+    #[default]
+    Own,
+    /// That of the server, which is the same for all machines.
+    Server,
+}
+
 /// This program, as its turns know it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Owner {
@@ -13,6 +23,25 @@ pub(crate) struct Owner {
     pub(crate) is_daemon: bool,
     /// How long it counts as alive after a sign of life, in milliseconds.
     pub(crate) lease: i64,
+}
+
+/// What others see of this program, and the clock of its leases.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct About {
+    pub(crate) instance: String,
+    pub(crate) version: String,
+    pub(crate) clock: LeaseClock,
+}
+
+impl About {
+    /// The time by which leases count, in milliseconds; `now` is that of this program.
+    pub(crate) fn lease_now(&self, sql: &Sql<'_>, now: i64) -> Result<i64, Error> {
+        const NOW: &str = "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint";
+        match self.clock {
+            LeaseClock::Own => Ok(now),
+            LeaseClock::Server => sql.one(NOW, [], |row| row.get(0)),
+        }
+    }
 }
 
 impl Owner {
@@ -26,17 +55,22 @@ impl Owner {
     }
 
     /// Notes a sign of life; with `least` only when so much of the lease, in milliseconds, is not left any more.
-    pub(crate) fn sign(self, sql: &Sql<'_>, instance: &str, now: i64, least: i64) -> Result<(), Error> {
-        const SIGN: &str = "INSERT INTO owners (owner, is_daemon, instance, lease_until) VALUES ($1, $2, $5, $3)
-            ON CONFLICT (owner) DO UPDATE SET lease_until = $3 WHERE owners.lease_until < $4 OR owners.lease_until > $3";
+    pub(crate) fn sign(self, sql: &Sql<'_>, about: &About, now: i64, least: i64) -> Result<(), Error> {
+        const SIGN: &str =
+            "INSERT INTO owners (owner, is_daemon, instance, lease_until, version, started_at, seen_at)
+            VALUES ($1, $2, $5, $3, $6, $7, $7)
+            ON CONFLICT (owner) DO UPDATE SET lease_until = $3, seen_at = $7
+            WHERE owners.lease_until < $4 OR owners.lease_until > $3";
         let until = now.saturating_add(self.lease);
-        sql.execute(SIGN, params![self.id, self.is_daemon, until, now.saturating_add(least), instance])?;
+        let least = now.saturating_add(least);
+        let About { instance, version, .. } = about;
+        sql.execute(SIGN, params![self.id, self.is_daemon, until, least, instance, version, now])?;
         Ok(())
     }
 
     /// The sign of life that comes with a turn.
-    pub(crate) fn sign_if_due(self, sql: &Sql<'_>, instance: &str, now: i64) -> Result<(), Error> {
-        self.sign(sql, instance, now, self.lease / 2)
+    pub(crate) fn sign_if_due(self, sql: &Sql<'_>, about: &About, now: i64) -> Result<(), Error> {
+        self.sign(sql, about, now, self.lease / 2)
     }
 }
 

@@ -28,8 +28,9 @@ impl Owners for Store {
     }
 
     async fn renew(&self) -> CoreResult<()> {
-        let (owner, instance, now) = (self.owner(), self.opener().instance.clone(), self.now());
-        Ok(self.write(move |sql| owner.sign(sql, &instance, now, owner.lease)).await?)
+        let (owner, about, now) = (self.owner(), self.opener().about.clone(), self.now());
+        let sign = move |sql: &Sql<'_>| owner.sign(sql, &about, about.lease_now(sql, now)?, owner.lease);
+        Ok(self.write(sign).await?)
     }
 
     async fn orphaned(&self) -> CoreResult<Vec<SessionId>> {
@@ -37,8 +38,9 @@ impl Owners for Store {
         const ORPHANED: &str = "SELECT session_key, turn_key, sessions.id FROM turns
             JOIN sessions USING (session_key) LEFT JOIN owners ON owners.owner = turns.owner
             WHERE phase < 2 AND phase >= 0 AND turns.owner IS DISTINCT FROM $1 AND coalesce(lease_until <= $2, TRUE)";
-        let (owner, now) = (self.owner().id, self.now());
+        let (owner, about, now) = (self.owner().id, self.opener().about.clone(), self.now());
         let read = move |sql: &Sql<'_>| {
+            let now = about.lease_now(sql, now)?;
             let mut rows = sql.all(ORPHANED, [owner, now], |row| {
                 Ok((row.get::<i64>(0)?, row.get::<i64>(1)?, row.get::<String>(2)?))
             })?;
@@ -63,9 +65,10 @@ impl Owners for Store {
     async fn release(&self) -> CoreResult<()> {
         const RELEASE: &str = "DELETE FROM owners WHERE owner = $1";
         const TIDY: &str = "DELETE FROM owners WHERE lease_until < $1";
-        let (owner, now) = (self.owner(), self.now());
-        let long_gone = now.saturating_sub(owner.lease.saturating_mul(KEPT_LEASES));
+        let (owner, about, now) = (self.owner(), self.opener().about.clone(), self.now());
         let release = move |sql: &Sql<'_>| {
+            let kept = owner.lease.saturating_mul(KEPT_LEASES);
+            let long_gone = about.lease_now(sql, now)?.saturating_sub(kept);
             sql.execute(RELEASE, [owner.id])?;
             sql.execute(TIDY, [long_gone]).map(drop)
         };
@@ -81,12 +84,13 @@ impl Store {
         const AHEAD: &str =
             "SELECT owner, lease_until FROM owners WHERE lease_until > $1 AND owner IS DISTINCT FROM $2";
         const END: &str = "DELETE FROM owners WHERE owner = $1 AND lease_until = $2";
-        let owner = self.owner();
-        // Another program's clock reading may be a moment newer.
-        let bound = self.now().saturating_add(owner.lease.saturating_mul(2));
-        let ahead = self
-            .read(move |sql| sql.all(AHEAD, [bound, owner.id], |row| Ok((row.get(0)?, row.get(1)?))))
-            .await?;
+        let (owner, about, now) = (self.owner(), self.opener().about.clone(), self.now());
+        let read = move |sql: &Sql<'_>| {
+            // Another program's clock reading may be a moment newer.
+            let bound = about.lease_now(sql, now)?.saturating_add(owner.lease.saturating_mul(2));
+            sql.all(AHEAD, [bound, owner.id], |row| Ok((row.get(0)?, row.get(1)?)))
+        };
+        let ahead = self.read(read).await?;
         let over =
             self.suspicious_leases().unchanged_for(ahead, Duration::from_millis(owner.lease.unsigned_abs()));
         if over.is_empty() {
@@ -136,7 +140,8 @@ fn take_over(
         WHERE session_key = $1 AND phase < 2 AND phase >= 0 AND turns.owner IS DISTINCT FROM $2 AND coalesce(lease_until <= $3, TRUE)
         ORDER BY turn_key";
     const TAKE: &str = "UPDATE turns SET owner = $2 WHERE turn_key = $1";
-    let owner = opener.owner;
+    let (owner, now_here) = (opener.owner, now);
+    let now = opener.about.lease_now(sql, now)?;
     let Some(session) = sessions::key(sql, session.as_str())? else { return Ok(Vec::new()) };
     let orphans = sql.all(ORPHANS, [session, owner.id, now], |row| {
         Ok((row.get::<i64>(0)?, TurnId::existing(row.text(1)?)))
@@ -144,7 +149,7 @@ fn take_over(
     if orphans.is_empty() {
         return Ok(Vec::new());
     }
-    owner.sign_if_due(sql, &opener.instance, now)?;
+    owner.sign_if_due(sql, &opener.about, now)?;
     let mut records = Vec::with_capacity(orphans.len());
     for (key, turn) in orphans {
         match turns::record(sql, &turn) {
@@ -153,7 +158,7 @@ fn take_over(
             // It can never be resumed, and would hold up its session for as long as it is open.
             Err(error) => {
                 tracing::error!(%error, "a stored turn is damaged and is closed");
-                turns::end(sql, key, turns::NO_OUTCOME, None, now)?;
+                turns::end(sql, key, turns::NO_OUTCOME, None, now_here)?;
                 continue;
             }
         }
@@ -173,28 +178,21 @@ pub(crate) fn is_held(sql: &Sql<'_>, session: i64, turn: i64, owner: Owner) -> R
     Ok(sql.first(HELD, params![session, turn, owner.id], |_| Ok(()))?.is_some())
 }
 
-/// Takes the place of the daemons that were: those of the same instance are gone, because each home has one daemon, and their
-/// turns are orphans at once. While a daemon of another instance lives, this one is refused.
-pub(crate) fn keep_others_out(sql: &Sql<'_>, opener: &Opener, now: i64) -> Result<(), Error> {
-    const FORGET: &str = "DELETE FROM owners WHERE is_daemon";
-    refuse_two(sql, opener, now)?;
-    sql.execute(FORGET, [])?;
-    opener.owner.sign(sql, &opener.instance, now, opener.owner.lease)
+/// Takes the place of the daemon that this home had before, which is gone, because each home has one: its turns are orphans at
+/// once, and its roles are free.
+pub(crate) fn take_the_place(sql: &Sql<'_>, opener: &Opener, now: i64) -> Result<(), Error> {
+    const FREE: &str = "DELETE FROM roles WHERE owner IN
+        (SELECT owner FROM owners WHERE is_daemon AND instance = $1 AND owner <> $2)";
+    const FORGET: &str = "DELETE FROM owners WHERE is_daemon AND instance = $1 AND owner <> $2";
+    sql.execute(FREE, params![opener.about.instance, opener.owner.id])?;
+    sql.execute(FORGET, params![opener.about.instance, opener.owner.id])?;
+    stay(sql, opener, now)
 }
 
-/// A sign of life of a daemon, while no other one is there.
+/// A sign of life of a daemon.
 pub(crate) fn stay(sql: &Sql<'_>, opener: &Opener, now: i64) -> Result<(), Error> {
-    refuse_two(sql, opener, now)?;
-    opener.owner.sign(sql, &opener.instance, now, opener.owner.lease)
-}
-
-fn refuse_two(sql: &Sql<'_>, opener: &Opener, now: i64) -> Result<(), Error> {
-    const OTHER: &str = "SELECT instance FROM owners WHERE is_daemon AND instance <> $1 AND lease_until > $2
-        AND lease_until <= $3 LIMIT 1";
-    // A lease that reaches further is a wrong clock's.
-    let furthest = now.saturating_add(opener.owner.lease.saturating_mul(2));
-    let other = sql.first(OTHER, params![opener.instance, now, furthest], |row| row.get::<String>(0))?;
-    other.map_or(Ok(()), |other| Err(Error::occupied(&other)))
+    let now = opener.about.lease_now(sql, now)?;
+    opener.owner.sign(sql, &opener.about, now, opener.owner.lease)
 }
 
 /// The error for a session in which another program writes.

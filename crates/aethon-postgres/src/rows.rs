@@ -21,8 +21,16 @@ use crate::error::Error;
 use crate::{memory, search};
 
 /// Tables that follow from others, or belong to this database alone.
-const OWN_TABLES: [&str; 7] =
-    ["aethon_format", "commits", "owners", "memory_stems", "memory_words", "message_words", UNFINISHED];
+const OWN_TABLES: [&str; 8] = [
+    "aethon_format",
+    "commits",
+    "owners",
+    "roles",
+    "memory_stems",
+    "memory_words",
+    "message_words",
+    UNFINISHED,
+];
 
 /// Columns that the other storage does not have.
 const OWN_COLUMNS: [(&str, &str); 1] = [("reservations", "instance")];

@@ -13,7 +13,7 @@ use crate::error::Error;
 use crate::growth::Growth;
 use crate::marks;
 use crate::memory::Sketches;
-use crate::owner::{Owner, SuspiciousLeases};
+use crate::owner::{About, LeaseClock, Owner, SuspiciousLeases};
 use crate::time::{day_number, to_millis};
 
 /// How often a server that fails is tried.
@@ -37,6 +37,10 @@ pub struct Options {
     pub mode: OpenMode,
     /// Which home of which machine it serves: a daemon that comes back under this name takes up what the one before left.
     pub instance: String,
+    /// The version of the program.
+    pub version: String,
+    /// By which clock leases are over.
+    pub lease_clock: LeaseClock,
     /// Which failures an acknowledged write survives, beyond what the server is set up for.
     pub synchronous: Synchronous,
     /// The source of the current time.
@@ -63,6 +67,8 @@ impl Default for Options {
         Self {
             mode: OpenMode::Guest,
             instance: String::new(),
+            version: String::new(),
+            lease_clock: LeaseClock::Own,
             synchronous: Synchronous::Normal,
             clock: Arc::new(SystemClock),
             agent_name: "aethon".to_owned(),
@@ -107,7 +113,7 @@ pub(crate) struct StoreInner {
 #[derive(Debug, Clone)]
 pub(crate) struct Opener {
     pub(crate) mode: OpenMode,
-    pub(crate) instance: String,
+    pub(crate) about: About,
     pub(crate) owner: Owner,
 }
 

@@ -48,7 +48,7 @@ impl TurnLog for Store {
             dedupe,
             inbound: to_json(inbound)?,
             owner: self.owner(),
-            instance: self.opener().instance.clone(),
+            about: self.opener().about.clone(),
             now,
         };
         let start = begin.as_ref().map(PreparedBegin::from).transpose()?;
@@ -265,7 +265,8 @@ fn accept(
         return Ok(Accepted::Known(Box::new(known)));
     }
     let session = sessions::open(sql, opening)?;
-    turn.owner.sign_if_due(sql, &turn.instance, turn.now)?;
+    let lease_now = turn.about.lease_now(sql, turn.now)?;
+    turn.owner.sign_if_due(sql, &turn.about, lease_now)?;
     // Turns that another program has open in the session come first.
     let start = match start {
         Some(start) if !owners::is_held(sql, session.key, i64::MAX, turn.owner)? => Some(start),

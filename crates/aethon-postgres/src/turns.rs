@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use crate::db::{Row, Sql, params};
 use crate::error::Error;
 use crate::messages::{self, NewMessage};
-use crate::owner::Owner;
+use crate::owner::{About, Owner};
 use crate::time::{days, from_millis};
 
 const QUEUED: i64 = 0;
@@ -27,7 +27,7 @@ pub(crate) struct NewTurn {
     pub(crate) dedupe: Option<(String, Option<i64>)>,
     pub(crate) inbound: String,
     pub(crate) owner: Owner,
-    pub(crate) instance: String,
+    pub(crate) about: About,
     pub(crate) now: i64,
 }
 

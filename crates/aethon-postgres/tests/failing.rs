@@ -10,7 +10,7 @@ use aethon_core::ids::TurnId;
 use aethon_core::message::Role;
 use aethon_core::session::{Accepted, Transcripts, TurnLog};
 use aethon_core::testkit::phrases::*;
-use aethon_postgres::{OpenMode, Options, Store, testkit};
+use aethon_postgres::{LeaseClock, OpenMode, Options, Store, testkit};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio_postgres::NoTls;
@@ -193,28 +193,82 @@ async fn start_error_names_the_remedy_and_no_password() {
 }
 
 #[tokio::test]
-async fn daemon_of_another_home_is_refused_and_a_returning_one_admitted() {
+async fn daemons_of_several_homes_serve_one_database_and_each_takes_up_its_own() {
+    use aethon_core::instance::Instances;
+    use aethon_core::owner::Owners;
     let url = testkit::database().await;
     let daemon = |instance: &str| {
         let options = Options::default().with(|options| {
             (options.mode, options.instance) = (OpenMode::Daemon, instance.to_owned());
+            "1.2.3".clone_into(&mut options.version);
+            options.lease_clock = LeaseClock::Server;
             options.lease = Duration::from_secs(2);
         });
         Store::open(&url, options)
     };
+    let names = async |store: &Store| -> Vec<(String, bool)> {
+        let listed = store.instances().await.unwrap();
+        assert!(
+            listed.iter().all(|one| one.version == "1.2.3" && one.last_seen >= one.started_at),
+            "{listed:?}"
+        );
+        listed.into_iter().map(|one| (one.name, one.this)).collect()
+    };
+    let role = ["channels".to_owned()];
     let one = daemon("one:/home").await.unwrap();
-    let refusal = daemon("two:/home").await.unwrap_err().to_string();
-    assert!(refusal.contains("another aethon-server uses this database (one:/home)"), "{refusal}");
+    let two = daemon("two:/home").await.unwrap();
+    assert_eq!(names(&two).await, [("one:/home".to_owned(), false), ("two:/home".to_owned(), true)]);
+    assert_eq!(one.hold(&role).await.unwrap(), role);
+    assert!(two.hold(&role).await.unwrap().is_empty());
     let turn = accept(&one, "hello").await;
+    // What a living instance has is not taken from it.
+    assert!(two.orphaned().await.unwrap().is_empty());
     drop(one);
     // It was killed: the next daemon of its home takes over its work at once.
     let again = daemon("one:/home").await.unwrap();
-    let orphans = aethon_core::owner::Owners::take_over(&again, &session("webchat:a")).await.unwrap();
+    let orphans = again.take_over(&session("webchat:a")).await.unwrap();
+    assert_eq!(
+        orphans.into_iter().map(|record| record.turn).collect::<Vec<_>>(),
+        std::slice::from_ref(&turn)
+    );
+    assert_eq!(again.hold(&role).await.unwrap(), role);
+    drop(again);
+    // It is gone without a word: when its lease is over, another one has its turn and its role.
+    let until = std::time::Instant::now() + Duration::from_secs(30);
+    while two.orphaned().await.unwrap().is_empty() || two.hold(&role).await.unwrap().is_empty() {
+        assert!(std::time::Instant::now() < until, "its lease is never over");
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    let orphans = two.take_over(&session("webchat:a")).await.unwrap();
     assert_eq!(orphans.into_iter().map(|record| record.turn).collect::<Vec<_>>(), [turn]);
-    again.close().await;
-    // It is gone without a word, and its lease is waited for.
-    drop(daemon("two:/home").await.unwrap());
-    daemon("three:/home").await.unwrap();
+    assert_eq!(names(&two).await, [("two:/home".to_owned(), true)]);
+}
+
+#[tokio::test]
+async fn upgrade_waits_for_daemons_of_an_older_version_and_refuses_while_one_lives() {
+    let url = testkit::database().await;
+    let schema = url.rsplit("%3D").next().unwrap();
+    let options = Options::default().with(|options| {
+        options.mode = OpenMode::Daemon;
+        "old:/home".clone_into(&mut options.instance);
+        options.lease_clock = LeaseClock::Server;
+    });
+    let old = Store::open(&url, options).await.unwrap();
+    run(&format!("DELETE FROM {schema}.aethon_format WHERE version > 1")).await;
+    run(&format!(
+        "DROP TABLE {schema}.roles; ALTER TABLE {schema}.owners DROP COLUMN version, DROP COLUMN started_at,
+        DROP COLUMN seen_at; UPDATE {schema}.owners SET lease_until = lease_until + 100000"
+    ))
+    .await;
+    let brief = Options::default().with(|options| options.lease = Duration::from_millis(400));
+    let refused = Store::open(&url, brief.clone()).await.unwrap_err().to_string();
+    assert!(
+        refused.contains("an aethon-server of an older version uses this database (old:/home)"),
+        "{refused}"
+    );
+    drop(old);
+    run(&format!("UPDATE {schema}.owners SET lease_until = 0")).await;
+    assert_eq!(Store::open(&url, brief).await.unwrap().format(), 2);
 }
 
 #[tokio::test]

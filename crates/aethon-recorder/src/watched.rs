@@ -11,6 +11,7 @@ use std::time::Duration;
 use aethon_core::error::Result;
 use aethon_core::ids::{MessageId, SessionId, TurnId};
 use aethon_core::import::{NewSession, SessionImport};
+use aethon_core::instance::{Instance, Instances};
 use aethon_core::message::{Inbound, Message};
 use aethon_core::owner::{EndedElsewhere, Owners};
 use aethon_core::session::{
@@ -63,6 +64,25 @@ pub(crate) struct WatchedTranscripts {
 impl SessionImport for WatchedTurns {
     async fn import(&self, session: NewSession) -> Result<bool> {
         self.turns.import(session).await
+    }
+}
+
+#[async_trait]
+impl Instances for WatchedOwners {
+    fn is_shared(&self) -> bool {
+        self.owners.is_shared()
+    }
+
+    async fn instances(&self) -> Result<Vec<Instance>> {
+        self.owners.instances().await
+    }
+
+    async fn hold(&self, roles: &[String]) -> Result<Vec<String>> {
+        self.owners.hold(roles).await
+    }
+
+    async fn let_go(&self) -> Result<()> {
+        self.owners.let_go().await
     }
 }
 

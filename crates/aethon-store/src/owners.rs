@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use aethon_core::error::{Error as CoreError, Result as CoreResult};
 use aethon_core::ids::{MessageId, SessionId, TurnId};
+use aethon_core::instance::Instances;
 use aethon_core::owner::{EndedElsewhere, MAX_ENDED, Owners};
 use aethon_core::session::TurnRecord;
 use async_trait::async_trait;
@@ -22,6 +23,9 @@ use crate::turns;
 
 /// How long the rows of programs that are gone are kept, in leases.
 const KEPT_LEASES: i64 = 1000;
+
+// One daemon has the file, by the lock of its home.
+impl Instances for Store {}
 
 #[async_trait]
 impl Owners for Store {

@@ -19,6 +19,8 @@ use jiff::SignedDuration;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep, timeout};
 
+use crate::holding::Holding;
+
 /// The pause after the first failure; it doubles with each further one.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 
@@ -32,12 +34,12 @@ const MAX_END: Duration = Duration::from_secs(5);
 pub(crate) struct ChannelTasks(JoinSet<()>);
 
 impl ChannelTasks {
-    /// Starts all channels.
+    /// Starts all channels: messengers while this instance holds them.
     pub(crate) fn start(
         channels: &Channels,
         assistant: &Arc<dyn Assistant>,
         (clock, bus): (&Arc<dyn Clock>, &EventBus),
-        shutdown: &Shutdown,
+        (holding, shutdown): (&Holding, &Shutdown),
     ) -> Self {
         let mut tasks = JoinSet::new();
         for channel in channels.all() {
@@ -48,7 +50,9 @@ impl ChannelTasks {
                 clock: clock.clone(),
                 bus: bus.clone(),
             };
-            tasks.spawn(supervised.run(shutdown.clone()));
+            // Each instance has its own page; a messenger is received by one.
+            let holding = if channel.name() == "webchat" { Holding::always() } else { holding.clone() };
+            tasks.spawn(holding.while_held(shutdown.clone(), move |end| supervised.clone().run(end)));
         }
         Self(tasks)
     }
@@ -64,6 +68,7 @@ impl ChannelTasks {
 }
 
 /// A supervised channel.
+#[derive(Clone)]
 struct Supervised {
     channel: Arc<dyn Channel>,
     channels: Channels,

@@ -35,6 +35,7 @@ mod first_model;
 mod flags;
 mod front;
 mod harden;
+mod holding;
 mod home;
 mod init;
 mod left_out;

@@ -12,6 +12,7 @@ use aethon_core::assistant::Assistant;
 use aethon_core::audit::AuditTrail;
 use aethon_core::backup::Backups;
 use aethon_core::channel::Channels;
+use aethon_core::instance::{Instance, InstanceList};
 use aethon_core::live::Live;
 use aethon_core::model::Readiness;
 use aethon_core::model_setup::ModelSetup;
@@ -39,6 +40,7 @@ use crate::channels::ChannelTasks;
 use crate::error::{Error, Result};
 use crate::first_model::FirstModelSetup;
 use crate::front::{Front, SignIns};
+use crate::holding::Keeper;
 use crate::home::HomeLock;
 use crate::prepared::Prepared;
 use crate::push::{Push, Watched};
@@ -73,6 +75,7 @@ pub struct Service {
     config: Live<Config>,
     setup: Setup,
     lock: Arc<HomeLock>,
+    keeper: Keeper,
 }
 
 impl Service {
@@ -89,7 +92,8 @@ impl Service {
         }
         let push = Push::open(&prepared);
         // This process holds the lock of the home, so no earlier daemon is working there.
-        let aethon = Aethon::open(prepared, OpenMode::Daemon).await?;
+        let this = this_instance(&prepared);
+        let aethon = Arc::new(Aethon::open(prepared, OpenMode::Daemon).await?);
         warn_without_model(&aethon);
         let (trigger, shutdown) = ShutdownTrigger::pair();
         let hub = Arc::new(Hub::new(aethon.clock.clone()).numbering_after(latest(&aethon.storage).await));
@@ -110,7 +114,8 @@ impl Service {
         };
         crate::features::offer_channels(&setup.features, aethon.deliveries.channels.clone());
         let (trail, rows) = AuditTrail::new();
-        let deps = deps(&aethon, hub.clone(), setup.clone(), trail, shutdown.clone());
+        let runtime = runtime(&aethon, this, shutdown.clone());
+        let deps = deps(&aethon, hub.clone(), setup.clone(), trail, runtime);
         let front = Front::open(&aethon, sign_ins, deps).await?;
         let greeting = greeting(&front, &lock);
         let application = front.app().map(|app| (app, setup.clone()));
@@ -121,21 +126,28 @@ impl Service {
             let watched = Watched { bus, events: noted, is_in_sight, sign_ins: app };
             push.start(aethon.clock.clone(), watched, shutdown.clone())
         });
-        let scheduler = scheduler(&aethon, &channels).await?;
+        sync_jobs(&aethon).await;
+        let keeper = Keeper::start(aethon.storage.owners.clone()).await;
+        let alone = Alone { aethon: aethon.clone(), channels: channels.clone() };
         let watched = (&aethon.clock, &aethon.shared.bus);
         let tasks = [
-            tokio::spawn(delivery(&aethon, channels.clone()).run(shutdown.clone())),
+            alone
+                .clone()
+                .spawn(&keeper, &shutdown, |alone, end| delivery(&alone.aethon, alone.channels).run(end)),
             tokio::spawn(crate::audit::keep(rows, aethon.storage.audit.clone(), shutdown.clone())),
             tokio::spawn(upkeep(&aethon, backups, &shutdown)),
-            tokio::spawn(scheduler.run(shutdown.clone())),
-            tokio::spawn(work(&aethon, channels.clone()).run(shutdown.clone())),
+            alone
+                .clone()
+                .spawn(&keeper, &shutdown, |alone, end| scheduler(&alone.aethon, alone.channels).run(end)),
+            alone.spawn(&keeper, &shutdown, |alone, end| work(&alone.aethon, alone.channels).run(end)),
         ];
-        let channels = ChannelTasks::start(&channels, &aethon.assistant(), watched, &shutdown);
+        let held = (&keeper.holding(), &shutdown);
+        let channels = ChannelTasks::start(&channels, &aethon.assistant(), watched, held);
         Ok(Self {
             channels,
             tasks: tasks.into_iter().chain(push).collect(),
             reloading: Reloading(tokio::spawn(reloading)),
-            aethon: Arc::new(aethon),
+            aethon,
             front,
             trigger,
             shutdown,
@@ -143,6 +155,7 @@ impl Service {
             config,
             setup,
             lock: Arc::new(lock),
+            keeper,
         })
     }
 
@@ -209,6 +222,7 @@ impl Service {
         }
         drop(self.reloading);
         self.channels.join().await;
+        self.keeper.give_up().await;
         self.aethon.close().await;
         Ok(())
     }
@@ -413,18 +427,60 @@ async fn recover(aethon: &Aethon, hub: &Arc<Hub>, channels: &Channels) -> Result
     Ok(())
 }
 
-/// Creates the scheduler with the jobs of the configuration.
-async fn scheduler(aethon: &Aethon, channels: &Channels) -> Result<Scheduler> {
-    // A full disk must not prevent the start: the stored jobs run, and the next start syncs the new ones.
+/// Stores the jobs of the configuration. A full disk must not prevent the start: the stored jobs run, and the next start syncs the
+/// new ones.
+async fn sync_jobs(aethon: &Aethon) {
     if let Err(error) = aethon.take_over_jobs().await {
         tracing::error!(%error, "the jobs of the configuration could not be synced");
     }
+}
+
+/// The scheduler.
+fn scheduler(aethon: &Aethon, channels: Channels) -> Scheduler {
     let book = aethon.workflows.parts.book.clone();
-    Ok(Scheduler::new(SchedulerParts { book, assistant: aethon.assistant(), channels: channels.clone() }))
+    Scheduler::new(SchedulerParts { book, assistant: aethon.assistant(), channels })
+}
+
+/// What runs on one instance at a time is made from this.
+#[derive(Clone)]
+struct Alone {
+    aethon: Arc<Aethon>,
+    channels: Channels,
+}
+
+impl Alone {
+    /// Runs something whenever this instance holds the role.
+    fn spawn<Running: Future<Output = ()> + Send + 'static>(
+        self,
+        keeper: &Keeper,
+        shutdown: &Shutdown,
+        make: impl Fn(Self, Shutdown) -> Running + Send + 'static,
+    ) -> JoinHandle<()> {
+        tokio::spawn(keeper.holding().while_held(shutdown.clone(), move |end| make(self.clone(), end)))
+    }
+}
+
+/// The clock, the health of the storage, and who else serves it.
+fn runtime(aethon: &Aethon, this: Instance, shutdown: Shutdown) -> Runtime {
+    let instances = InstanceList::new(aethon.storage.owners.clone(), this);
+    Runtime { clock: aethon.clock.clone(), health: aethon.storage.health.clone(), shutdown, instances }
+}
+
+/// This daemon as it shows in the list of instances.
+fn this_instance(prepared: &Prepared) -> Instance {
+    let now = prepared.clock().now();
+    let version = env!("CARGO_PKG_VERSION").to_owned();
+    Instance {
+        name: wiring::server_store::instance_name(&prepared.home),
+        version,
+        started_at: now,
+        last_seen: now,
+        this: true,
+    }
 }
 
 /// The parts of the assistant that the HTTP application serves.
-fn deps(aethon: &Aethon, hub: Arc<Hub>, setup: Setup, trail: AuditTrail, shutdown: Shutdown) -> Deps {
+fn deps(aethon: &Aethon, hub: Arc<Hub>, setup: Setup, trail: AuditTrail, runtime: Runtime) -> Deps {
     Deps {
         chat: aethon.chat(hub),
         activity: Activity {
@@ -449,7 +505,7 @@ fn deps(aethon: &Aethon, hub: Arc<Hub>, setup: Setup, trail: AuditTrail, shutdow
             archive: Some(Archive { recordings: aethon.recordings(), sessions: aethon.storage.imports() }),
         },
         setup,
-        runtime: Runtime { clock: aethon.clock.clone(), health: aethon.storage.health.clone(), shutdown },
+        runtime,
     }
 }
 

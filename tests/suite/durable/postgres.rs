@@ -96,23 +96,59 @@ fn dead_address_is_refused_without_its_password() {
     configure(&home, &url);
     let doctor = run_cli(home.path(), &["doctor", "--json"], None);
     let report = String::from_utf8_lossy(&doctor.stdout).into_owned();
-    assert!(report.contains("the database postgres on 127.0.0.1, format 1"), "{report}");
+    assert!(report.contains("the database postgres on 127.0.0.1, format 2"), "{report}");
 }
 
 #[test]
-fn second_home_on_the_same_database_is_kept_out() {
+fn two_instances_serve_one_assistant_and_a_kill_leaves_everything_to_the_other() {
     let (one, url) = on_server();
-    let server = Server::start_in(one, &[]);
-    let other = home();
-    configure(&other, &url);
-    let refused = run_server(other.path(), &["--set", "channels.webchat.port=0"]);
-    let errors = String::from_utf8_lossy(&refused.stderr).into_owned();
-    assert_eq!(refused.status.code(), Some(2), "{errors}");
-    assert!(errors.contains("another aethon-server uses this database"), "{errors}");
-    server.chat("default").say("m1", "!say still here");
-    assert!(server.terminate().success());
-    let server = Server::start_in(other, &[]);
-    assert_eq!(said(&server, "webchat:default"), ["!say still here", "still here"]);
+    let two = home();
+    configure(&two, &url);
+    let (one, two) = (Server::start_in(one, &[]), Server::start_in(two, &[]));
+    let names = |server: &Server| -> Vec<(String, bool)> {
+        let listed = server.get("/api/instances").json();
+        let listed = listed["instances"].as_array().cloned().unwrap_or_default();
+        let one = |one: &Value| (one["name"].to_string(), one["this"] == json!(true));
+        listed.iter().map(one).collect()
+    };
+    assert_eq!(names(&one).iter().map(|(_, this)| *this).collect::<Vec<_>>(), [true, false]);
+    assert_eq!(names(&two).iter().map(|(_, this)| *this).collect::<Vec<_>>(), [false, true]);
+    one.chat("default").say("m1", "!say from one");
+    two.chat("default").say("m2", "!say from two");
+    for server in [&one, &two] {
+        assert_eq!(
+            said(server, "webchat:default"),
+            ["!say from one", "from one", "!say from two", "from two"]
+        );
+    }
+    // A job that the second one is asked for is run by the first, which holds them.
+    let job = json!({"name": "tea", "cron": "0 8 1 1 *", "prompt": "!say tea", "channel": "webchat", "recipient": "tea"});
+    let made = two.post("/api/scheduler/jobs", &job);
+    assert_eq!(made.status, 201, "{}", made.text());
+    let ended = |server: &Server| {
+        let runs = server.get("/api/scheduler/jobs/tea/runs").json();
+        let runs = runs["runs"].as_array().cloned().unwrap_or_default();
+        runs.iter().filter(|run| run["status"] == "ok").count()
+    };
+    let asked = two.post("/api/scheduler/jobs/tea/run", &json!({}));
+    assert!(asked.status < 300, "{}", asked.text());
+    eventually("the job has run", || (ended(&two) == 1).then_some(()));
+
+    // The first one is killed in the middle of a turn.
+    let mut chat = one.chat("slow");
+    chat.send_json(&json!({"type": "message", "id": "m3", "text": "!sleep 3000\n!say goes on"}));
+    chat.until("ack");
+    eventually("the question is stored", || (!said(&two, "webchat:slow").is_empty()).then_some(()));
+    let killed = Instant::now();
+    one.kill();
+    let is_answered = || said(&two, "webchat:slow").last().is_some_and(|last| last == "goes on");
+    eventually("the turn goes on at the other", || is_answered().then_some(()));
+    assert!(killed.elapsed() < Duration::from_secs(20 + 3), "{:?}", killed.elapsed());
+    assert_eq!(said(&two, "webchat:slow"), ["!sleep 3000\n!say goes on", "goes on"]);
+    assert_eq!(names(&two).len(), 1);
+    // It has the jobs now.
+    assert!(two.post("/api/scheduler/jobs/tea/run", &json!({})).status < 300);
+    eventually("the job has run again", || (ended(&two) == 2).then_some(()));
 }
 
 /// Runs `aethon-cli` with the address of a database in a variable.

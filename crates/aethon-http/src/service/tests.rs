@@ -108,6 +108,7 @@ impl TestApp {
                 clock: Arc::new(SystemClock),
                 health: Default::default(),
                 shutdown: ShutdownTrigger::pair().1,
+                instances: Default::default(),
             },
         };
         Self { app: App::new(options, deps, address.parse().expect("an address")), assistant, features }

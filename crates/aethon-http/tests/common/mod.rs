@@ -77,7 +77,12 @@ pub(crate) fn deps(assistant: &Arc<FakeAssistant>, shutdown: aethon_core::shutdo
             push: None,
             channels: Channels::new([Arc::new(webchat) as Arc<dyn Channel>]).unwrap(),
         },
-        runtime: Runtime { clock: Arc::new(SystemClock), health: Default::default(), shutdown },
+        runtime: Runtime {
+            clock: Arc::new(SystemClock),
+            health: Default::default(),
+            shutdown,
+            instances: Default::default(),
+        },
     }
 }
 

@@ -100,6 +100,7 @@ impl Stage {
                 clock: Arc::new(SystemClock),
                 health: health.clone(),
                 shutdown: is_shut.clone(),
+                instances: Default::default(),
             },
         };
         let listen = aethon_http::options::Listen { port: Some(0), ..Default::default() };

@@ -5,7 +5,8 @@ use super::transaction::LOCK;
 use crate::error::Error;
 
 /// The steps, oldest first.
-const STEPS: &[&str] = &[include_str!("migrations/0001_everything.sql")];
+const STEPS: &[&str] =
+    &[include_str!("migrations/0001_everything.sql"), include_str!("migrations/0002_instances.sql")];
 
 /// The format that this program writes.
 pub(crate) const VERSION: i64 = STEPS.len() as i64;
@@ -56,6 +57,14 @@ pub(crate) async fn prepare(pool: &Pool, words: &str) -> Result<(), Error> {
         return Err(Error::setup(format!(
             "a newer version of aethon wrote the {words} (format {found}, this program knows {VERSION}): upgrade this program"
         )));
+    }
+    if (1..VERSION).contains(&found) {
+        const USED: &str = "SELECT instance FROM owners WHERE is_daemon
+            AND lease_until > extract(epoch FROM clock_timestamp()) * 1000 ORDER BY instance LIMIT 1";
+        // It knows nothing of the new tables.
+        if let Some(used) = transaction.query_typed(USED, &[]).await?.first() {
+            return Err(Error::occupied(&used.try_get::<_, String>(0)?));
+        }
     }
     let missing = STEPS.iter().zip(1_i64..).filter(|(_, version)| *version > found);
     for (step, version) in missing {

@@ -70,7 +70,12 @@ impl Bench {
             Arc::new(CollectingAssistant::default()),
             Arc::new(ManualClock::at("2026-11-20T10:00:00Z".parse().unwrap())),
         );
-        let tasks = ChannelTasks::start(&channels, &assistant, (&clock, &EventBus::default()), &shutdown);
+        let tasks = ChannelTasks::start(
+            &channels,
+            &assistant,
+            (&clock, &EventBus::default()),
+            (&Holding::always(), &shutdown),
+        );
         Self { channels, tasks, started, trigger }
     }
 

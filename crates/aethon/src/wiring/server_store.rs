@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use aethon_core::storage::Storage;
 use aethon_files::read_given;
-use aethon_postgres::{Options, Store};
+use aethon_postgres::{LeaseClock, Options, Store};
 use aethon_store::OpenMode;
 
 use crate::error::{Error, Result};
@@ -29,7 +29,9 @@ async fn open(prepared: &Prepared, mode: OpenMode, max_oneshot_bytes: Option<u64
             OpenMode::Daemon => aethon_postgres::OpenMode::Daemon,
             OpenMode::Guest => aethon_postgres::OpenMode::Guest,
         };
-        options.instance = instance(&prepared.home);
+        options.instance = instance_name(&prepared.home);
+        env!("CARGO_PKG_VERSION").clone_into(&mut options.version);
+        options.lease_clock = LeaseClock::Server;
         options.synchronous = config.storage.synchronous;
         options.max_oneshot_bytes = max_oneshot_bytes;
         options.clock = prepared.clock();
@@ -38,8 +40,8 @@ async fn open(prepared: &Prepared, mode: OpenMode, max_oneshot_bytes: Option<u64
     opened.map_err(|error| Error::refused(error.to_string()).because(error))
 }
 
-/// The name of a home on the server: no other home has it.
-fn instance(home: &Home) -> String {
+/// The name of a home among those that share a server: no other home has it.
+pub(crate) fn instance_name(home: &Home) -> String {
     let named = |path: &str| read_given(Path::new(path), MAX_HOSTNAME).ok().flatten();
     let machine = named("/proc/sys/kernel/hostname").or_else(|| named("/etc/hostname"));
     let machine =

@@ -119,6 +119,8 @@ impl TurnLookup for FaultyStore {
     }
 }
 
+impl aethon_core::instance::Instances for FaultyStore {}
+
 #[async_trait]
 impl Owners for FaultyStore {
     fn lease(&self) -> Duration {

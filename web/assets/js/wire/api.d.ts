@@ -320,6 +320,18 @@ export interface Heard {
   text: string;
 }
 
+export interface Instance {
+  last_seen: string;
+  name: string;
+  started_at: string;
+  this: boolean;
+  version: string;
+}
+
+export interface InstanceList {
+  instances: Instance[];
+}
+
 export interface Job {
   channel: string;
   cron: string | null;

@@ -55,6 +55,29 @@ pub async fn two_programs_never_write_in_one_session_at_once(stage: Stage) {
     assert_eq!(live(there).await, ["one", "1", "two", "2", "three", "3"]);
 }
 
+pub async fn roles_have_one_holder_at_a_time(stage: Stage) {
+    let (here, there) = (&stage.storage.owners, &stage.beside.owners);
+    let roles = ["a".to_owned(), "b".to_owned()];
+    if !here.is_shared() {
+        // Only one daemon can be there, and it holds everything.
+        assert_eq!(here.hold(&roles).await.unwrap(), roles);
+        assert!(here.instances().await.unwrap().is_empty());
+        return;
+    }
+    assert_eq!(here.hold(&roles[..1]).await.unwrap(), roles[..1]);
+    assert_eq!(there.hold(&roles).await.unwrap(), roles[1..]);
+    assert_eq!(here.hold(&roles).await.unwrap(), roles[..1]);
+    // Who renews keeps its own; who does not, loses it.
+    stage.advance(lease() - 1);
+    assert_eq!(here.hold(&roles).await.unwrap(), roles[..1]);
+    stage.advance(2);
+    assert_eq!(here.hold(&roles).await.unwrap(), roles);
+    assert!(there.hold(&roles).await.unwrap().is_empty());
+    // Who leaves in order is not waited for.
+    here.let_go().await.unwrap();
+    assert_eq!(there.hold(&roles).await.unwrap(), roles);
+}
+
 pub async fn two_programs_never_wait_for_each_other(stage: Stage) {
     let (here, there) = (&stage.storage, &stage.beside);
     let mut turns = Vec::new();

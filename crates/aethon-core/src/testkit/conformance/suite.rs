@@ -51,6 +51,7 @@ list! { $
     }
     owners {
         two_programs_never_write_in_one_session_at_once,
+        roles_have_one_holder_at_a_time,
         two_programs_never_wait_for_each_other,
         a_turn_behind_another_programs_begins_when_that_has_ended,
         what_another_program_wrote_is_seen_when_a_turn_begins,

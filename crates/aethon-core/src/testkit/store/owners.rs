@@ -7,8 +7,11 @@ use async_trait::async_trait;
 use super::MemoryStore;
 use crate::error::Result;
 use crate::ids::{MessageId, SessionId, TurnId};
+use crate::instance::Instances;
 use crate::owner::{EndedElsewhere, LEASE, MAX_ENDED, Owners};
 use crate::session::TurnRecord;
+
+impl Instances for MemoryStore {}
 
 #[async_trait]
 impl Owners for MemoryStore {

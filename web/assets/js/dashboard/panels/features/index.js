@@ -9,6 +9,7 @@ import { visible, visibleText } from "../../../shared/visible.js";
 import { featureWords as words } from "../../../texts/features.js";
 import { ranked } from "../../matching.js";
 import { hrefOf } from "../../route.js";
+import { instances } from "./instances.js";
 
 /** @import { Feature } from "../../../wire/api.js" */
 
@@ -34,9 +35,14 @@ export function mount(root, context) {
       show();
     },
   });
-  fill(root, make("div", { class: "bar" }, search.element), view.element);
-  const timer = setInterval(() => !document.hidden && context.isLive() && view.soon(), 20000);
-  return { refresh: view.soon, unmount: () => clearInterval(timer) };
+  const others = instances(context);
+  fill(root, make("div", { class: "bar" }, search.element), view.element, others.element);
+  const refresh = () => {
+    view.soon();
+    others.soon();
+  };
+  const timer = setInterval(() => !document.hidden && context.isLive() && refresh(), 20000);
+  return { refresh, unmount: () => clearInterval(timer) };
 }
 
 /** @param {HTMLElement} host @param {Feature[]} features @param {string} query */
