@@ -26,6 +26,7 @@ mod finding_messages;
 mod first_model;
 mod focus;
 mod formulas_and_diagrams;
+mod handbook;
 mod heavy_replies;
 mod hidden_characters;
 mod hostile_text;

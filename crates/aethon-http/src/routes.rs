@@ -48,7 +48,7 @@ use crate::openapi::{self, Row};
 use crate::request::Request;
 use crate::response::{self, HandlerResult};
 use crate::ws::SocketKind;
-use crate::{assets, pages, platform_calls, webhook};
+use crate::{assets, handbook, pages, platform_calls, webhook};
 
 /// One row.
 pub(crate) struct Route {
@@ -250,6 +250,12 @@ pub(crate) static ROUTES: &[Route] = &[
         r#"["Service", "What runs: version, model, channels.", {"200": "Status"}]"#),
     get("/docs", Gated, Dashboard, sync!(pages::docs),
         r#"["Pages", "This documentation.", {"200": "text/html"}]"#),
+    get("/docs/handbook", Gated, Dashboard, sync!(handbook::index),
+        r#"["Pages", "The index of the handbook.", {"200": "text/html", "304": ""}]"#),
+    get("/docs/handbook/{page}", Gated, Dashboard, sync!(handbook::page),
+        r#"["Pages", "A page of the handbook.", {"200": "text/html", "304": "", "404": "Problem"}]"#),
+    get("/docs/reference/{page}", Gated, Dashboard, sync!(handbook::reference),
+        r#"["Pages", "A document that the handbook links to.", {"200": "text/html", "304": "", "404": "Problem"}]"#),
     get("/openapi.json", Gated, Dashboard, sync!(openapi_document),
         r#"["Service", "This document.", {"200": "Object"}]"#),
     get("/metrics", Gated, Nothing, async_handler!(metrics::show),

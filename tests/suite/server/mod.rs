@@ -10,6 +10,7 @@ mod config;
 mod connections;
 mod contract;
 mod dashboard_socket;
+mod handbook;
 mod host;
 mod plain_chat;
 mod push;
