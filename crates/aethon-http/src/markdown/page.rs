@@ -7,6 +7,10 @@ use comrak::nodes::{Node, NodeValue};
 use super::inline::{Target, escape_into};
 use super::parse;
 
+/// A table scrolls in its own box. It is no region, because a page may have many.
+pub(super) const TABLE_BOX: &str =
+    "<div class=\"table-scroll\" tabindex=\"0\" role=\"group\" aria-label=\"Table\">";
+
 /// The place where a document is shown.
 #[derive(Clone, Copy)]
 pub(crate) struct Page<'a> {
@@ -126,6 +130,12 @@ mod tests {
     fn code_can_be_scrolled_by_keyboard() {
         let code = shown("```sh\nls\n```");
         assert_eq!(code, "<pre tabindex=\"0\"><code class=\"language-sh\">ls\n</code></pre>");
+    }
+
+    #[test]
+    fn tables_are_groups_and_not_regions() {
+        let table = shown("| a |\n|---|\n| b |");
+        assert!(table.starts_with(TABLE_BOX) && !table.contains("region"), "{table}");
     }
 
     #[test]

@@ -129,7 +129,7 @@ impl Writer<'_> {
             }
             NodeValue::Table(table) => {
                 self.columns.clone_from(&table.alignments);
-                self.html.push_str(TABLE_BOX);
+                self.html.push_str(if self.page.is_some() { page::TABLE_BOX } else { TABLE_BOX });
                 self.open(node, "table");
             }
             NodeValue::TableRow(is_header) => {
