@@ -5,6 +5,7 @@ mod chat;
 mod config;
 mod init;
 mod service;
+mod storage;
 mod workflows;
 
 use std::path::PathBuf;
@@ -21,6 +22,7 @@ pub(crate) use self::chat::{ChatArgs, with_chat};
 pub(crate) use self::config::{ConfigCommand, with_bare_set};
 pub(crate) use self::init::InitArgs;
 pub(crate) use self::service::ServiceCommand;
+pub(crate) use self::storage::StorageCommand;
 pub(crate) use self::workflows::{JobArgs, JobsCommand, SopCommand, TasksCommand};
 
 /// Talk to your assistant, and manage it.
@@ -90,7 +92,7 @@ pub(crate) enum Command {
     },
     /// Create a configuration by answering a few questions.
     Init(InitArgs),
-    /// Check the installation and explain how to fix what is wrong.
+    /// Check the installation and explain how to fix each problem.
     Doctor {
         /// Attack the running daemon instead, and say what held. It takes about a minute.
         #[arg(long)]
@@ -98,7 +100,7 @@ pub(crate) enum Command {
         /// Repair a damaged database first, and list the losses. The server must be stopped.
         #[arg(long, conflicts_with = "attack")]
         repair: bool,
-        /// Do what is safe first: make missing folders, and close files of the home that other accounts can read.
+        /// Apply the safe fixes first: make missing folders, and close files of the home that other accounts can read.
         #[arg(long, conflicts_with = "attack")]
         fix: bool,
         /// List everything, in the order of the checks.
@@ -156,6 +158,9 @@ pub(crate) enum Command {
     Restore(RestoreArgs),
     /// Bring the database of the home to the format of this version, after copying it. Nothing else may use the home meanwhile.
     Upgrade(UpgradeArgs),
+    /// Move the data between the file in the home and a PostgreSQL server.
+    #[command(subcommand)]
+    Storage(StorageCommand),
     /// Show token usage and cost by day, model and kind of work.
     Usage {
         /// The number of days to show, including today.
@@ -190,6 +195,12 @@ pub(crate) enum Command {
     Completions {
         /// The shell.
         shell: clap_complete::Shell,
+    },
+    /// Write what packages need besides the programs: manual pages, completions and units of systemd.
+    #[command(hide = true)]
+    PackageFiles {
+        /// The folder that they go to; it is created.
+        folder: PathBuf,
     },
 }
 

@@ -57,6 +57,7 @@ fn run(cli: Cli) -> Result<ExitCode> {
     }
     match command {
         Command::Completions { shell } => commands::completions::run(shell),
+        Command::PackageFiles { folder } => commands::package_files::run(&folder),
         Command::Service(command) => finish(commands::service::run(common, command)),
         Command::Init(wish) => commands::init::run(common, wish),
         Command::Config(command) => commands::config::run(common, command),
@@ -86,6 +87,7 @@ fn run(cli: Cli) -> Result<ExitCode> {
         Command::Backup(arguments) => commands::backup::run(common, arguments),
         Command::Restore(arguments) => commands::restore::run(common, &arguments),
         Command::Upgrade(arguments) => commands::upgrade::run(common, &arguments),
+        Command::Storage(command) => finish(commands::storage::run(common, command)),
         Command::Memory(command) => finish(commands::memory::run(common, command)),
         Command::Usage { days, json } => finish(commands::usage::run(common, days, json)),
         Command::PairPhone { address, json } => {
@@ -106,6 +108,7 @@ fn run(cli: Cli) -> Result<ExitCode> {
 fn local_only(command: &Command) -> Option<&'static str> {
     Some(match command {
         Command::Completions { .. } => "completions",
+        Command::PackageFiles { .. } => "package-files",
         Command::Init(_) => "init",
         Command::Service(_) => "service",
         Command::Config(_) => "config",
@@ -116,6 +119,7 @@ fn local_only(command: &Command) -> Option<&'static str> {
         Command::Backup(_) => "backup",
         Command::Restore(_) => "restore",
         Command::Upgrade(_) => "upgrade",
+        Command::Storage(_) => "storage",
         Command::Sop(SopCommand::Check { .. }) => "sop check",
         Command::Channels(command) if !matches!(command, ChannelsCommand::List { .. }) => "channels",
         Command::Sessions(_)

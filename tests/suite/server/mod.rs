@@ -12,6 +12,7 @@ mod contract;
 mod dashboard_socket;
 mod handbook;
 mod host;
+mod operation;
 mod plain_chat;
 mod push;
 mod reload;
