@@ -57,13 +57,8 @@ fn who_may_write(config: &Config, name: &str) -> String {
             "each of them is an owner, as is every member of a listed group (security.owners is empty)"
                 .to_owned()
         }
-<<<<<<< HEAD
         None => "each of them is an owner (security.owners is empty)".to_owned(),
-        Some(0) => "nobody there is an owner (security.owners, household.people.owner)".to_owned(),
-=======
-        None => "security.owners is empty, so every one of them is an owner".to_owned(),
         Some(0) => "no one there is an owner (security.owners, household.people.owner)".to_owned(),
->>>>>>> main
         Some(here) => format!("owners there: {here}"),
     };
     format!("{admitted}; {owners}")
