@@ -66,7 +66,7 @@ fn file(document: &Document, frame: &File, base: &BasePath) -> Result<File, Prob
         .replace("[[ways]]", &ways(base))
         .replace("[[pages]]", &list_of_pages(&list, document.name, base))
         // Last, because it may hold anything.
-        .replacen("[[text]]", &document_page::render(&text, Page { address: &address }), 1);
+        .replacen("[[text]]", &markdown::render_page(&text, Page { address: &address }), 1);
     let mut sum = Crc::new();
     sum.update(body.as_bytes());
     let etag = format!("W/\"{:08x}{:x}\"", sum.sum(), body.len());

@@ -23,6 +23,11 @@ pub(crate) fn render(markdown: &str) -> String {
     blocks(markdown).concat()
 }
 
+/// Renders a document of ours.
+pub(crate) fn render_page(markdown: &str, page: page::Page<'_>) -> String {
+    parse::page(markdown, page)
+}
+
 /// Returns text escaped for use inside an element or a quoted attribute.
 pub(crate) fn escaped(text: &str) -> String {
     let mut html = String::with_capacity(text.len());

@@ -5,7 +5,6 @@ use comrak::Arena;
 use comrak::nodes::{Node, NodeValue};
 
 use super::inline::{Target, escape_into};
-use super::parse;
 
 /// A table scrolls in its own box. It is no region, because a page may have many.
 pub(super) const TABLE_BOX: &str =
@@ -25,11 +24,6 @@ pub(crate) struct Section {
     pub(crate) title: String,
     /// Words and target of each link.
     pub(crate) links: Vec<(String, String)>,
-}
-
-/// Renders a document.
-pub(crate) fn render(markdown: &str, page: Page<'_>) -> String {
-    parse::page(markdown, page)
 }
 
 /// Lists the first link of each item, by heading.
@@ -94,10 +88,11 @@ pub(super) fn is_comment(literal: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::markdown::render_page;
 
     fn shown(markdown: &str) -> String {
         let address = |target: &str| target.strip_suffix(".md").map(|name| format!("/docs/{name}"));
-        render(markdown, Page { address: &address })
+        render_page(markdown, Page { address: &address })
     }
 
     #[test]
