@@ -145,6 +145,28 @@ impl Page {
         }
     }
 
+    /// Reads the conversation from the view to the end, as far as messages begin with `message N`, and returns the numbers.
+    pub(crate) fn read_down(&self) -> Vec<u64> {
+        let numbers = self.browser.run(
+            "const view = one('.transcript'), drawn = () => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+            const numbers = new Set(), until = performance.now() + 60000;
+            for (let before = -1; performance.now() < until;) {
+                for (const said of all('.said-text')) {
+                    const { top, bottom } = said.getBoundingClientRect(), edge = view.getBoundingClientRect();
+                    const number = Number(/^message ([0-9]+)/.exec(said.textContent)?.[1]);
+                    if (number && bottom > edge.top - 20 && top < edge.bottom + 20) numbers.add(number);
+                }
+                if (view.scrollTop === before) break;
+                before = view.scrollTop;
+                view.scrollTop += view.clientHeight * 0.7;
+                await drawn();
+            }
+            return [...numbers];",
+            &[],
+        );
+        numbers.as_array().expect("a list").iter().filter_map(Value::as_u64).collect()
+    }
+
     /// The exchanges on the page.
     pub(crate) fn turns(&self) -> Vec<Turn> {
         let script = "const words = (root, s) => [...root.querySelectorAll(s)].map((e) => e.innerText.trim()).join('\\n');

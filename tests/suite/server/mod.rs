@@ -12,6 +12,7 @@ mod contract;
 mod dashboard_socket;
 mod host;
 mod plain_chat;
+mod prompts;
 mod push;
 mod reload;
 mod requests;
