@@ -2,6 +2,7 @@
 //! stays usable. How fast that is depends on the machine, so the assertions count the page's work.
 
 use aethon_tests::Server;
+use aethon_tests::browser::keys::UP;
 
 use crate::page::Page;
 
@@ -94,5 +95,41 @@ fn two_thousand_messages_open_fast_and_scroll_smoothly() {
         "it is answered",
         "all('.reply .prose').at(-1)?.innerText === 'one more' && !one('[data-live]')",
     );
+    page.assert_clean();
+}
+
+#[test]
+fn reader_who_goes_a_line_up_is_not_pulled_down_by_the_stream() {
+    let Some(page) = Page::open(&[]) else { return };
+    let browser = &page.browser;
+    page.browser.resize(700, 500);
+    page.say("!stream 4000 10");
+    let view = "one('.transcript')";
+    page.until("it fills the view", &format!("{view}.scrollHeight > {view}.clientHeight + 200"));
+    browser.run(&format!("{view}.focus({{preventScroll: true}})"), &[]);
+    for round in 1..=3 {
+        browser.run(&format!("window.before = {view}.scrollTop"), &[]);
+        browser.chord(&[UP]);
+        page.until("the view has moved up", &format!("{view}.scrollTop < before - 5"));
+        // A key press may glide for a moment.
+        let still = format!(
+            "const view = {view};
+            for (let last = -1; last !== view.scrollTop;) {{
+                last = view.scrollTop;
+                await new Promise((done) => setTimeout(done, 200));
+            }}
+            window.place = view.scrollTop;
+            window.length = view.scrollHeight;"
+        );
+        browser.run(&still, &[]);
+        page.until("the reply goes on", &format!("{view}.scrollHeight > length + 60"));
+        assert!(browser.is(&format!("{view}.scrollTop === place")), "round {round}: the view stays");
+        browser.click(".to-end");
+        page.until(
+            "it follows again",
+            &format!("{view}.scrollHeight - {view}.scrollTop - {view}.clientHeight < 5"),
+        );
+        browser.run(&format!("{view}.focus({{preventScroll: true}})"), &[]);
+    }
     page.assert_clean();
 }

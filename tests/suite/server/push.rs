@@ -114,7 +114,11 @@ fn a_finished_reply_reaches_a_device_encrypted_and_without_its_words() {
 #[test]
 fn question_for_approval_reaches_a_device_and_is_answered_from_elsewhere() {
     let service = Service::start();
-    let settings = ["approval.enabled=true", "approval.requires_approval=[\"current_time\"]", "approval.timeout_seconds=600"];
+    let settings = [
+        "approval.enabled=true",
+        "approval.requires_approval=[\"current_time\"]",
+        "approval.timeout_seconds=600",
+    ];
     let server = Server::start(&[settings[0], settings[1], settings[2], &service.setting()]);
     let device = Device::new();
     let subscription = device.subscription(&service.endpoint("phone"));

@@ -11,6 +11,8 @@ import { TurnColumn } from "./turn-column.js";
 
 const nearEnd = 48;
 const handMs = 500;
+/** For how long after a touch or a key the view may still be moving by it. */
+const glideMs = 4000;
 const markMs = 3000;
 /** How far below the upper edge, which fades out, a message that was found stands. */
 const clearOfEdge = 24;
@@ -29,6 +31,8 @@ export class Transcript {
   #beginning;
   #height = 0;
   #touchedAt = 0;
+  /** When the reader did anything on the page. */ #inputAt = -glideMs;
+  /** Where the view was last. */ #top = 0;
   /** Whether something other than a conversation is shown, which is read from the top. */ #isBlank = false;
   #note = "";
 
@@ -42,6 +46,9 @@ export class Transcript {
     this.element.addEventListener("scroll", () => this.#planColumn(), { passive: true });
     for (const event of ["wheel", "touchmove", "keydown", "pointerdown"]) {
       this.element.addEventListener(event, () => (this.#touchedAt = Date.now()), { passive: true });
+    }
+    for (const event of ["wheel", "touchstart", "touchmove", "keydown", "pointerdown", "pointermove"]) {
+      addEventListener(event, () => (this.#inputAt = Date.now()), { passive: true, capture: true });
     }
     new ResizeObserver(() => this.#follow()).observe(this.#column.element);
     new ResizeObserver(() => {
@@ -190,14 +197,18 @@ export class Transcript {
   #look() {
     if (this.#isBlank) return;
     const { scrollHeight, scrollTop, clientHeight } = this.element;
-    const hasMoved = this.#isEditing || scrollHeight === this.#height || Date.now() - this.#touchedAt < handMs;
+    // Nothing but the reader moves the view up while the column does not shrink.
+    const isUp = scrollTop < this.#top - 1 && scrollHeight >= this.#height && Date.now() - this.#inputAt < glideMs;
+    this.#top = scrollTop;
+    const hasMoved = isUp || this.#isEditing || scrollHeight === this.#height || Date.now() - this.#touchedAt < handMs;
     this.#height = scrollHeight;
     if (this.#isAtEnd && !hasMoved) {
       // The column changed its height; the reader did not scroll.
       this.#follow();
       return;
     }
-    this.#isAtEnd = scrollHeight - scrollTop - clientHeight < nearEnd;
+    // However little it is: a line up is a wish to read.
+    this.#isAtEnd = scrollHeight - scrollTop - clientHeight < (isUp ? 2 : nearEnd);
     if (this.#isAtEnd) this.#hasNews = false;
     this.#offerEnd();
   }
@@ -206,6 +217,7 @@ export class Transcript {
     if (this.#isAtEnd && !this.#isEditing && !this.#isBlank) {
       this.#height = this.element.scrollHeight;
       this.element.scrollTop = this.#height;
+      this.#top = this.element.scrollTop;
     }
     this.#offerEnd();
   }
