@@ -5,6 +5,7 @@ mod chat;
 mod config;
 mod init;
 mod service;
+mod storage;
 mod workflows;
 
 use std::path::PathBuf;
@@ -21,6 +22,7 @@ pub(crate) use self::chat::{ChatArgs, with_chat};
 pub(crate) use self::config::{ConfigCommand, with_bare_set};
 pub(crate) use self::init::InitArgs;
 pub(crate) use self::service::ServiceCommand;
+pub(crate) use self::storage::StorageCommand;
 pub(crate) use self::workflows::{JobArgs, JobsCommand, SopCommand, TasksCommand};
 
 /// Talk to your assistant, and manage it.
@@ -156,6 +158,9 @@ pub(crate) enum Command {
     Restore(RestoreArgs),
     /// Bring the database of the home to the format of this version, after copying it. Nothing else may use the home meanwhile.
     Upgrade(UpgradeArgs),
+    /// Move the data between the file in the home and a PostgreSQL server.
+    #[command(subcommand)]
+    Storage(StorageCommand),
     /// Show token usage and cost by day, model and kind of work.
     Usage {
         /// The number of days to show, including today.

@@ -37,6 +37,7 @@ mod outbox;
 mod owner;
 mod owners;
 mod purge;
+mod rows;
 mod search;
 mod sessions;
 mod sop_runs;
@@ -53,6 +54,7 @@ mod versions;
 mod works;
 
 pub use error::Error;
+pub use rows::ServerRows;
 pub use store::{OpenMode, Options, Store};
 
 /// Result whose error defaults to [`Error`].

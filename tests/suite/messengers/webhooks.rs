@@ -1,4 +1,4 @@
-//! Webhooks: signatures, sessions, replies and refusals (docs/api.md).
+//! Webhooks: signatures, sessions, replies and refusals (docs/contract/http.md).
 
 use std::time::{Duration, Instant};
 

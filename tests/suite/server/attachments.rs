@@ -1,4 +1,4 @@
-//! Attachments of chat messages (docs/api.md).
+//! Attachments of chat messages (docs/contract/sockets.md).
 
 use aethon_tests::{Server, Socket};
 use base64::Engine;

@@ -1,4 +1,4 @@
-//! Answering again and branching: the frames `retry` and `edit` (docs/api.md).
+//! Answering again and branching: the frames `retry` and `edit` (docs/contract/sockets.md).
 
 use aethon_tests::socket::of_type;
 use aethon_tests::{Request, Server, Socket};

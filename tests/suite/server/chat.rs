@@ -1,4 +1,4 @@
-//! `/ws/chat` with `aethon.chat.v1`: its frames, one by one (docs/api.md).
+//! `/ws/chat` with `aethon.chat.v1`: its frames, one by one (docs/contract/sockets.md).
 
 use std::time::{Duration, Instant};
 

@@ -1,4 +1,4 @@
-//! `/ws/dashboard`: its frames and topics (docs/api.md).
+//! `/ws/dashboard`: its frames and topics (docs/contract/sockets.md).
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! `/ws/chat` without a subprotocol: text in, text out (docs/api.md).
+//! `/ws/chat` without a subprotocol: text in, text out (docs/contract/sockets.md).
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

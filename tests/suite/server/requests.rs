@@ -1,4 +1,4 @@
-//! Malformed requests: their error answers, and the order of the checks (docs/api.md).
+//! Malformed requests: their error answers, and the order of the checks (docs/contract/http.md).
 
 use std::io::{BufReader, Write};
 

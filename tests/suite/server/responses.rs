@@ -1,4 +1,4 @@
-//! The headers of every answer, and how pages and assets are served (docs/api.md).
+//! The headers of every answer, and how pages and assets are served (docs/contract/http.md).
 
 use std::io::Read;
 

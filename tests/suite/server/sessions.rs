@@ -1,4 +1,4 @@
-//! Sessions over the API: `/api/sessions*` (docs/api.md), and stored text that could harm a reader.
+//! Sessions over the API: `/api/sessions*` (docs/contract/http.md), and stored text that could harm a reader.
 
 use aethon_tests::{Request, Server, eventually};
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! Both sockets: who may open them, and how they are closed (docs/api.md).
+//! Both sockets: who may open them, and how they are closed (docs/contract/sockets.md).
 
 use std::io::Write;
 

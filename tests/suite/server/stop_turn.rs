@@ -1,4 +1,4 @@
-//! Stopping a turn: the frame `stop` (docs/api.md), and a session that would otherwise be stuck.
+//! Stopping a turn: the frame `stop` (docs/contract/sockets.md), and a session that would otherwise be stuck.
 
 use std::time::{Duration, Instant};
 

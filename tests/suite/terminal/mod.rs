@@ -4,6 +4,7 @@ mod chat_commands;
 mod commands;
 mod completion;
 mod first_hour;
+mod handbook;
 mod interactive;
 mod restart;
 mod screen;

@@ -56,6 +56,12 @@ pub(crate) struct Connection {
     _slot: OwnedSemaphorePermit,
 }
 
+impl Connection {
+    pub(crate) fn client(&self) -> &Client {
+        &self.client
+    }
+}
+
 impl Pool {
     pub(crate) fn new(address: Address) -> Result<Self, Error> {
         let (slots, idle) = (Arc::new(Semaphore::new(MOST)), Mutex::default());
@@ -103,7 +109,7 @@ impl Pool {
     }
 
     /// Gives a connection back that is in no transaction.
-    pub(super) fn give(&self, connection: Connection) {
+    pub(crate) fn give(&self, connection: Connection) {
         let Connection { client, since, _slot } = connection;
         if !client.is_closed() && !self.0.slots.is_closed() {
             self.idle().push(Idle { client, since });

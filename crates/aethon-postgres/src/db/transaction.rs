@@ -88,6 +88,16 @@ pub(crate) async fn read<T: Send + 'static>(
     }
 }
 
+/// Begins a transaction that sees one moment.
+pub(crate) async fn begin_reading(connection: &Connection) -> Result<(), Error> {
+    in_time(BEGIN_WAIT, connection.client.batch_execute(BEGIN_READING)).await
+}
+
+/// Ends it.
+pub(crate) async fn end_reading(connection: &Connection) -> Result<(), Error> {
+    in_time(END_WAIT, connection.client.batch_execute(ROLL_BACK)).await
+}
+
 /// Writes. What `work` returns is committed before this returns.
 pub(crate) async fn write<T: Send + 'static>(
     pool: &Pool,

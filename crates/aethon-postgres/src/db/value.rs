@@ -22,7 +22,7 @@ pub(crate) enum Value {
 
 impl Value {
     /// The type to announce. That of null follows from the statement.
-    pub(super) fn kind(&self) -> Type {
+    pub(crate) fn kind(&self) -> Type {
         match self {
             Self::Null => Type::UNKNOWN,
             Self::Integer(_) => Type::INT8,

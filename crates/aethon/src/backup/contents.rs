@@ -7,6 +7,9 @@ use serde::Serialize;
 /// The database.
 pub(super) const DATABASE: &str = "aethon.db";
 
+/// The rows of a database on a server, in place of the database.
+pub(super) const ROWS: &str = "storage.jsonl";
+
 /// The configuration.
 pub(super) const CONFIG: &str = "config.toml";
 
@@ -30,7 +33,7 @@ pub(super) fn fault(entry: &Entry) -> Option<String> {
     let is_secret =
         name.strip_prefix(CREDENTIALS).is_some_and(|secret| is_file && credentials::is_name(secret));
     let belongs = match name {
-        DATABASE | CONFIG | MODELS | super::manifest::NAME => is_file,
+        DATABASE | ROWS | CONFIG | MODELS | super::manifest::NAME => is_file,
         _ if FOLDERS.iter().any(|folder| below(folder)) => {
             !(is_file && FOLDERS.contains(&format!("{name}/").as_str()))
         }
@@ -42,7 +45,7 @@ pub(super) fn fault(entry: &Entry) -> Option<String> {
 /// How much of what is in a backup.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Summary {
-    /// Bytes of the database; `None` without one.
+    /// Bytes of the database, or of its rows if it was on a server; `None` without one.
     pub database: Option<u64>,
     /// Whether there is a configuration.
     pub config: bool,
@@ -73,7 +76,7 @@ impl Summary {
     fn add(&mut self, name: &str, size: u64) {
         self.bytes = self.bytes.saturating_add(size);
         match name {
-            DATABASE => self.database = Some(size),
+            DATABASE | ROWS => self.database = Some(size),
             CONFIG => self.config = true,
             MODELS => self.models = true,
             _ if name.starts_with("workspace/") || name.starts_with("history/") => self.workspace += 1,
@@ -130,6 +133,7 @@ fn only_what_a_backup_holds_belongs_to_one() {
     };
     let own = [
         "aethon.db",
+        "storage.jsonl",
         "config.toml",
         "models.json",
         "manifest.json",

@@ -200,9 +200,9 @@ impl Inner {
             config: self.file.clone(),
             with_secrets: options.with_secrets,
             lock,
-            database: match self.config.get().storage.is_on_server() {
-                true => DatabaseUse::OnServer,
-                false => DatabaseUse::Open,
+            database: match &self.config.get().storage {
+                storage if storage.is_on_server() => DatabaseUse::OnServer(storage.url.clone()),
+                _ => DatabaseUse::Open,
             },
         };
         let created = create(&self.home, &request, now, &mut |_| !stop.load(Ordering::Relaxed))?;
