@@ -4,7 +4,7 @@ use std::io::Write as _;
 use std::path::PathBuf;
 
 use aethon_tests::browser::keys::{CONTROL, ENTER, UP};
-use aethon_tests::eventually;
+use aethon_tests::{Server, eventually};
 use flate2::Compression;
 use flate2::write::ZlibEncoder;
 use serde_json::{Value, json};

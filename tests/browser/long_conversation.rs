@@ -35,7 +35,7 @@ fn two_thousand_messages_open_fast_and_scroll_smoothly() {
 
     // Back to the beginning, page by page. What is far from the view is released, so the page stays small.
     let most = browser.run(
-        "const view = one('.transcript'), until = performance.now() + 60000;
+        "const view = one('.transcript'), until = performance.now() + 50000;
         const first = () => all('.said-text')[0]?.textContent.startsWith('message 1\\n');
         let most = 0;
         while (!first() && performance.now() < until) {
