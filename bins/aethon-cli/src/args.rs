@@ -92,7 +92,7 @@ pub(crate) enum Command {
     },
     /// Create a configuration by answering a few questions.
     Init(InitArgs),
-    /// Check the installation and explain how to fix what is wrong.
+    /// Check the installation and explain how to fix each problem.
     Doctor {
         /// Attack the running daemon instead, and say what held. It takes about a minute.
         #[arg(long)]
@@ -100,7 +100,7 @@ pub(crate) enum Command {
         /// Repair a damaged database first, and list the losses. The server must be stopped.
         #[arg(long, conflicts_with = "attack")]
         repair: bool,
-        /// Do what is safe first: make missing folders, and close files of the home that other accounts can read.
+        /// Apply the safe fixes first: make missing folders, and close files of the home that other accounts can read.
         #[arg(long, conflicts_with = "attack")]
         fix: bool,
         /// List everything, in the order of the checks.
@@ -195,6 +195,12 @@ pub(crate) enum Command {
     Completions {
         /// The shell.
         shell: clap_complete::Shell,
+    },
+    /// Write what packages need besides the programs: manual pages, completions and units of systemd.
+    #[command(hide = true)]
+    PackageFiles {
+        /// The folder that they go to; it is created.
+        folder: PathBuf,
     },
 }
 

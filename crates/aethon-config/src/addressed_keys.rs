@@ -132,7 +132,7 @@ pub(crate) fn addressed_keys(config: &Config) -> Vec<AddressedKeys> {
     ];
     all.extend(headers);
     for (section, table) in model.tables() {
-        // What a table takes over from the main model is judged there.
+        // Values inherited from the main model are judged with the main model.
         let keyed = AddressedKeys::of_service(
             section.clone(),
             &format!("{} {}", table.provider.name(), table.region.as_deref().unwrap_or_default()),

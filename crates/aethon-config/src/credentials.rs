@@ -60,8 +60,8 @@ pub fn values(directory: &Path) -> Vec<Secret> {
     values
 }
 
-/// What is secret in the document of a sign-in. The rest, such as scopes and addresses, was chosen by a server, which must not
-/// say which words are masked.
+/// The secret fields of a stored sign-in. A server chose the others, such as scopes and addresses, and must not decide which
+/// words are masked.
 const SIGN_IN_SECRETS: [&str; 3] = ["access_token", "refresh_token", "client_secret"];
 /// What every document of a sign-in has.
 const SIGN_IN_MARKS: [&str; 3] = ["resource", "token_endpoint", "client_id"];
@@ -142,18 +142,25 @@ pub(crate) fn read(directory: &Path, name: &str) -> Result<String, (String, Stri
         ));
     }
     let path = directory.join(name);
-    let failed = |found: String| (found, format!("a file {} with the secret", path.display()));
-    let unreadable = |why: String| failed(format!("{} cannot be read: {why}", path.display()));
+    let allowed = || format!("a file {} with the secret", path.display());
+    read_file(&path)
+        .map_err(|found| (format!("{} {}", path.display(), found.trim_start_matches("it ")), allowed()))
+}
+
+/// Reads a secret from a file, without its trailing newline. The error says what is wrong with it, as in `it cannot be read`.
+pub(crate) fn read_file(path: &Path) -> Result<String, String> {
+    let unreadable = |why: String| format!("it cannot be read: {why}");
+    let unfit = || format!("it is not a file of at most {MAX_SIZE} bytes");
     // It may be a link, as secrets are that a container or a service is given.
-    let contents = read_given(&path, MAX_SIZE).map_err(|refusal| match refusal {
+    let contents = read_given(path, MAX_SIZE).map_err(|refusal| match refusal {
         Refusal::Failed(error) => unreadable(error.to_string()),
-        _ => failed(format!("{} is not a file of at most {MAX_SIZE} bytes", path.display())),
+        _ => unfit(),
     })?;
     let Some(contents) = contents else {
         return Err(unreadable(io::Error::from(io::ErrorKind::NotFound).to_string()));
     };
     if !contents.is_whole {
-        return Err(failed(format!("{} is not a file of at most {MAX_SIZE} bytes", path.display())));
+        return Err(unfit());
     }
     let mut value = String::from_utf8(contents.bytes).map_err(|error| unreadable(error.to_string()))?;
     // Some editors put a byte order mark at the start of a file; no service issues one.
@@ -192,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_tokens_of_a_sign_in_are_secret() {
+    fn sign_in_document_keeps_only_its_tokens_secret() {
         let grant = r#"{
             "resource": "https://tools.example/mcp", "issuer": "https://tools.example", "proof": "basic",
             "token_endpoint": "https://tools.example/token", "revocation_endpoint": "ftp://tools.example/revoke",

@@ -1,6 +1,6 @@
 //! Full-text search: the words of each message, as the program splits them, in an index of the server.
 //!
-//! They are stored with their message. What is typed never reaches the query language: it is split into runs of letters and
+//! They are stored with their message. Typed text never reaches the query language: it is split into runs of letters and
 //! digits, and each is quoted. A query word matches the beginning of a word.
 
 use std::collections::BTreeSet;
@@ -10,7 +10,7 @@ use aethon_core::finding::{Words, bare, runs, searchable};
 use crate::db::{Sql, params};
 use crate::error::Error;
 
-/// Letters of a word that are indexed. The server takes a little more; nobody types as much.
+/// How many letters of a word are indexed: a little fewer than the server accepts, and more than people type.
 const MAX_LETTERS: usize = 120;
 
 /// Stores the words of a message.

@@ -27,7 +27,7 @@ fn said(server: &Server, session: &str) -> Vec<String> {
 }
 
 #[test]
-fn whole_assistant_runs_on_a_server_and_keeps_everything_over_a_restart() {
+fn assistant_runs_on_a_server_and_keeps_its_data_over_a_restart() {
     let (home, _) = on_server();
     let server = Server::start_in(home, &[]);
     assert_eq!(server.get("/api/ready").status, 200);
@@ -78,7 +78,7 @@ fn turn_that_a_kill_interrupted_is_answered_after_the_restart() {
 }
 
 #[test]
-fn address_that_leads_nowhere_is_refused_in_one_sentence_without_its_password() {
+fn dead_address_is_refused_without_its_password() {
     let (home, url) = on_server();
     let check = |url: &str, words: &str| {
         configure(&home, url);

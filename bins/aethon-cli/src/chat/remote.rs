@@ -31,7 +31,8 @@ const ATTACHING: Duration = Duration::from_secs(30);
 /// How long a look into the transcript may take.
 const LOOKING: Duration = Duration::from_secs(10);
 
-const MORE: &str = "more was said here meanwhile than is shown; the chat in a browser has all of it";
+const MORE: &str =
+    "some messages of this conversation are not shown here; the chat in a browser has all of them";
 
 /// How many messages are read to learn what happened, and for a single turn.
 const MISSED: usize = 100;
@@ -269,8 +270,9 @@ impl Remote {
                 Some(ChatEvent::Done(outcome)) => self.told.wait(outcome),
                 Some(ChatEvent::Approval(request)) => {
                     let tool = request.tool;
-                    let words =
-                        format!("another turn here waits for approval of {tool}; answer where it was asked");
+                    let words = format!(
+                        "another turn in this conversation waits for approval of {tool}; answer where the question appeared"
+                    );
                     self.queue.push_back(BackendEvent::outside(ChatEvent::Connection(words)));
                 }
                 _ => {}
@@ -456,7 +458,7 @@ impl Overview for Remote {
 
     async fn reach(&mut self) -> Result<Vec<String>> {
         let answer = self.daemon.get("/api/status".into()).await?;
-        let reach = answer["reach"].as_array().context("aethon-server did not say what it can reach")?;
+        let reach = answer["reach"].as_array().context("aethon-server did not report what it can reach")?;
         Ok(reach.iter().filter_map(Value::as_str).map(str::to_owned).collect())
     }
 

@@ -84,7 +84,7 @@ struct Stream {
 
 #[derive(Default)]
 struct StreamState {
-    /// What the model said since the last tool call.
+    /// The text since the last tool call.
     text: String,
     is_after_tool: bool,
     /// Whether there is text that was not shown yet.
@@ -330,7 +330,7 @@ impl Showing<'_> {
                 }
             }
         }
-        // What was said earlier must appear above it.
+        // Earlier messages must appear above it.
         if self.message.is_none() && self.outlet.is_waiting(chat).await {
             return STEP;
         }
@@ -441,7 +441,7 @@ impl Showing<'_> {
         Ok(())
     }
 
-    /// Marks what was shown as stopped, after which nothing follows.
+    /// Marks the visible part as stopped. Nothing follows it.
     async fn stopped(&mut self) {
         let Some(message) = self.message.clone() else { return };
         let text = lock(&self.stream.state).text.clone();
@@ -503,7 +503,7 @@ impl Drop for Ended<'_> {
 pub(super) struct ReplyOpening {
     /// Until when nothing of it is shown.
     pub(super) opens_at: Option<Instant>,
-    /// What it is told with.
+    /// The terms on which it is shown.
     pub(super) terms: ReplyTerms,
 }
 

@@ -5,11 +5,11 @@ use aethon_core::secret::Secret;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What Telegram takes of a bot that does not pay for more.
+/// Telegram's limit for bots without paid broadcasts.
 const MESSAGES_A_SECOND: u32 = 30;
-/// The size of a file in MB above which it is told and not taken.
+/// The largest file that is downloaded, in MB. Larger ones are reported.
 const MAX_FILE_MB: u32 = 20;
-/// The age of a message in minutes above which it is told and not answered.
+/// The age in minutes from which a message is reported instead of answered.
 const STALE_MINUTES: u32 = 1440;
 
 /// `[channels.telegram]`: a bot by long polling.
@@ -27,19 +27,19 @@ pub struct Telegram {
     pub streaming: Streaming,
     /// Whether a reply with headings or tables is a rich message, which Telegram Web, macOS and other apps show blank.
     pub rich: bool,
-    /// How many messages and edits a second Telegram takes of the bot, in all chats together. 0: no limit.
+    /// How many messages and edits a second Telegram accepts from the bot, over all chats. 0: no limit.
     pub messages_a_second: u32,
     /// Which messages of a group are answered.
     pub group_mode: GroupMode,
     /// Whether a message gets a reaction while its answer is on its way.
     pub acknowledge: Acknowledge,
-    /// How somebody who is not allowed yet comes to be heard.
+    /// How an unknown sender can get access.
     pub pairing: Pairing,
-    /// What a stranger is told.
+    /// The reply to unknown senders.
     pub strangers: UnknownSenderPolicy,
-    /// Who gets what names no recipient. Empty: nobody.
+    /// The recipient of deliveries that name none. Empty: none.
     pub home: String,
-    /// The largest file that is taken, in MB.
+    /// The largest file that is downloaded, in MB. Larger ones are reported.
     pub max_file_mb: u32,
     /// The age in minutes above which a message is not answered.
     pub stale_minutes: u32,
@@ -71,7 +71,7 @@ impl Default for Telegram {
 pub struct Discord {
     /// Whether the bot runs.
     pub enabled: bool,
-    /// The REST interface's address; the gateway's is asked for there.
+    /// The address of the REST API, which also supplies the gateway's.
     pub api_base: String,
     /// The bot's token.
     #[schemars(schema_with = "crate::json_schema::secret")]
@@ -85,13 +85,13 @@ pub struct Discord {
     pub group_mode: GroupMode,
     /// Whether a message gets a reaction while its answer is on its way.
     pub acknowledge: Acknowledge,
-    /// How somebody who is not allowed yet comes to be heard.
+    /// How an unknown sender can get access.
     pub pairing: Pairing,
-    /// What a stranger is told.
+    /// The reply to unknown senders.
     pub strangers: UnknownSenderPolicy,
-    /// Who gets what names no recipient. Empty: nobody.
+    /// The recipient of deliveries that name none. Empty: none.
     pub home: String,
-    /// The largest file that is taken, in MB.
+    /// The largest file that is downloaded, in MB. Larger ones are reported.
     pub max_file_mb: u32,
     /// The age in minutes above which a message is not answered.
     pub stale_minutes: u32,
@@ -136,13 +136,13 @@ pub struct Slack {
     pub group_mode: GroupMode,
     /// Whether a message gets a reaction while its answer is on its way.
     pub acknowledge: Acknowledge,
-    /// How somebody who is not allowed yet comes to be heard.
+    /// How an unknown sender can get access.
     pub pairing: Pairing,
-    /// What a stranger is told.
+    /// The reply to unknown senders.
     pub strangers: UnknownSenderPolicy,
-    /// Who gets what names no recipient. Empty: nobody.
+    /// The recipient of deliveries that name none. Empty: none.
     pub home: String,
-    /// The largest file that is taken, in MB.
+    /// The largest file that is downloaded, in MB. Larger ones are reported.
     pub max_file_mb: u32,
     /// The age in minutes above which a message is not answered.
     pub stale_minutes: u32,
@@ -190,13 +190,13 @@ pub struct WhatsApp {
     pub verify_token: Secret,
     /// Whether a message gets a reaction while its answer is on its way.
     pub acknowledge: Acknowledge,
-    /// How somebody who is not allowed yet comes to be heard.
+    /// How an unknown sender can get access.
     pub pairing: Pairing,
-    /// What a stranger is told.
+    /// The reply to unknown senders.
     pub strangers: UnknownSenderPolicy,
-    /// Who gets what names no recipient. Empty: nobody.
+    /// The recipient of deliveries that name none. Empty: none.
     pub home: String,
-    /// The largest file that is taken, in MB.
+    /// The largest file that is downloaded, in MB. Larger ones are reported.
     pub max_file_mb: u32,
     /// The age in minutes above which a message is not answered.
     pub stale_minutes: u32,
@@ -241,13 +241,13 @@ pub struct Matrix {
     pub group_mode: GroupMode,
     /// Whether a message gets a reaction while its answer is on its way.
     pub acknowledge: Acknowledge,
-    /// How somebody who is not allowed yet comes to be heard.
+    /// How an unknown sender can get access.
     pub pairing: Pairing,
-    /// What a stranger is told.
+    /// The reply to unknown senders.
     pub strangers: UnknownSenderPolicy,
-    /// Who gets what names no recipient. Empty: nobody.
+    /// The recipient of deliveries that name none. Empty: none.
     pub home: String,
-    /// The largest file that is taken, in MB.
+    /// The largest file that is downloaded, in MB. Larger ones are reported.
     pub max_file_mb: u32,
     /// The age in minutes above which a message is not answered.
     pub stale_minutes: u32,
@@ -296,29 +296,29 @@ pub struct Email {
     #[schemars(schema_with = "crate::json_schema::secret")]
     pub password: Secret,
     /// A program and its arguments that print an access token for mail: the account signs in by it (XOAUTH2) in place of the
-    /// password. It is asked again when a token may have expired.
+    /// password. It runs again when a token may have expired.
     pub oauth_command: Vec<String>,
-    /// The access token itself, for as long as it holds; `oauth_command` counts before it.
+    /// The access token itself, while it is valid; `oauth_command` takes precedence.
     #[schemars(schema_with = "crate::json_schema::secret")]
     pub oauth_token: Secret,
     /// The sender of replies. Empty: `username`.
     pub from: String,
-    /// The name at the beginning of the `Authentication-Results` that the own mail server adds: whose word counts for who has
-    /// written a mail. Empty: nobody's, and no mail is heard.
+    /// The name at the beginning of your own mail server's `Authentication-Results`, which prove who sent a mail. Empty: no
+    /// mail is accepted.
     pub authserv_id: String,
-    /// Whether a mail is taken at its word about who has written it. Anybody can write any name there.
+    /// Whether `From` is believed without proof. Anybody can write any name there.
     pub trust_from: bool,
-    /// How often to look for new mail, in seconds, where the server cannot tell by itself.
+    /// How often to look for new mail, in seconds, if the server does not announce it.
     pub poll_seconds: u64,
     /// The folder that is read.
     pub folder: String,
-    /// How somebody who is not allowed yet comes to be heard.
+    /// How an unknown sender can get access.
     pub pairing: Pairing,
-    /// What a stranger is told.
+    /// The reply to unknown senders.
     pub strangers: UnknownSenderPolicy,
-    /// Who gets what names no recipient. Empty: nobody.
+    /// The recipient of deliveries that name none. Empty: none.
     pub home: String,
-    /// The largest file that is taken, in MB.
+    /// The largest file that is downloaded, in MB. Larger ones are reported.
     pub max_file_mb: u32,
     /// The age in minutes above which a mail is not answered.
     pub stale_minutes: u32,

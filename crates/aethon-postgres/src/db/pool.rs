@@ -81,7 +81,7 @@ impl Pool {
             tokio::time::timeout(SIGN_IN_WAIT, self.0.address.config().connect(self.0.tls.clone())).await;
         let (client, connection) = signed_in.map_err(|_| Error::lost("it does not let anybody in"))??;
         tokio::spawn(async move {
-            // Whoever uses it gets the same error.
+            // Its users get the same error.
             if let Err(error) = connection.await {
                 tracing::debug!(%error, "a connection to the PostgreSQL server has ended");
             }
@@ -89,7 +89,7 @@ impl Pool {
         Ok(Connection { client, since: Instant::now(), _slot: slot })
     }
 
-    /// Waits for the turn to write. Whoever writes takes this before a connection.
+    /// Waits for the turn to write. Writers take this before a connection.
     pub(super) async fn turn_to_write(&self) -> Result<OwnedSemaphorePermit, Error> {
         let turn = tokio::time::timeout(TURN_WAIT, self.0.writers.clone().acquire_owned()).await;
         let turn = turn.map_err(|_| Error::lost("other writes wait for it"))?;

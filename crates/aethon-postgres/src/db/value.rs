@@ -154,7 +154,7 @@ impl<A: ToValue, B: ToValue> Params for (A, B) {
     }
 }
 
-/// Lists of each length: were it one rule for all, an empty list would not say what it is a list of.
+/// Lists of each length. With one rule for all, an empty list would have no element type.
 macro_rules! lists {
     ($($length:literal)+) => {
         $(impl<T: ToValue> Params for [T; $length] {

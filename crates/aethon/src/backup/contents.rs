@@ -1,4 +1,4 @@
-//! What of a home belongs to a backup: one table, for writing and for judging foreign files.
+//! The parts of a home that belong to a backup: one table, for writing and for judging foreign files.
 
 use aethon_archive::{Entry, Kind};
 use aethon_config::credentials;
@@ -42,7 +42,7 @@ pub(super) fn fault(entry: &Entry) -> Option<String> {
     (!belongs).then(|| format!("it has {name:?}, which no backup has"))
 }
 
-/// How much of what is in a backup.
+/// The amounts in a backup, by kind.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Summary {
     /// Bytes of the database, or of its rows if it was on a server; `None` without one.
@@ -87,7 +87,7 @@ impl Summary {
         }
     }
 
-    /// Describes what comes back, one line each.
+    /// Describes the restored parts, one line each.
     pub fn lines(&self) -> Vec<String> {
         let mut lines = Vec::new();
         if let Some(size) = self.database {
@@ -123,7 +123,7 @@ impl Summary {
 
 #[cfg(test)]
 #[test]
-fn only_what_a_backup_holds_belongs_to_one() {
+fn foreign_entries_do_not_belong_to_a_backup() {
     let entry = |name: &str| Entry {
         name: name.trim_end_matches('/').to_owned(),
         kind: if name.ends_with('/') { Kind::Folder } else { Kind::File },

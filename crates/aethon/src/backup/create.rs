@@ -28,7 +28,7 @@ use crate::error::{Error, Result};
 use crate::home::Home;
 use crate::rows::write_lines;
 
-/// What to make.
+/// The backup to make.
 pub struct Request {
     /// The file to write, which must not exist.
     pub target: PathBuf,
@@ -36,7 +36,7 @@ pub struct Request {
     pub config: PathBuf,
     /// Whether the stored secrets go into it. Requires `lock`.
     pub with_secrets: bool,
-    /// What to encrypt it with.
+    /// The key that encrypts it.
     pub lock: Option<Lock>,
     /// Whether this process has the database open.
     pub database: DatabaseUse,
@@ -53,7 +53,7 @@ pub enum DatabaseUse {
     OnServer(Secret),
 }
 
-/// What is being done.
+/// The phase of a backup.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Phase {
     /// The database is copied.
@@ -67,7 +67,7 @@ pub enum Phase {
 /// How far it is.
 #[derive(Debug, Clone, Copy)]
 pub struct Progress {
-    /// What is being done.
+    /// The current phase.
     pub phase: Phase,
     /// How much is done, in bytes or pages.
     pub done: u64,
@@ -89,9 +89,9 @@ pub struct Created {
     pub encrypted: bool,
     /// The format of the database in it.
     pub database_format: Option<i64>,
-    /// What is in it.
+    /// Its contents.
     pub contents: Summary,
-    /// What was left out.
+    /// The omitted files.
     #[serde(serialize_with = "skipped")]
     pub skipped: Vec<Skipped>,
     /// The keys whose secrets stand in the configuration file itself, and so in the backup.
@@ -183,7 +183,7 @@ fn check_target(home: &Home, target: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Returns what the backup may take.
+/// Returns the space that the backup may take.
 fn room(home: &Home, request: &Request) -> Room {
     let mut room = Room::default();
     room.add(&home.database());
@@ -387,7 +387,7 @@ impl Maker<'_> {
         if goes_on { Ok(()) } else { Err(io::Error::new(io::ErrorKind::ConnectionAborted, "it was stopped")) }
     }
 
-    /// Opens what was written, and checks all of it.
+    /// Opens the written file, and checks all of it.
     fn verify(&mut self, path: &Path, key: Option<&Key>) -> Result<Summary> {
         let file = File::open(path).map_err(failed("read", path))?;
         if identity(&file) != self.own {
@@ -401,10 +401,8 @@ impl Maker<'_> {
         };
         checked.map(|checked| checked.contents).map_err(|error| match error.io_kind() {
             Some(io::ErrorKind::ConnectionAborted) => interrupted(),
-            _ => {
-                Error::failed(format!("the backup that was written is no good: {error}; look after the disk"))
-                    .because(error)
-            }
+            _ => Error::failed(format!("the backup that was written is damaged: {error}; check the disk"))
+                .because(error),
         })
     }
 }

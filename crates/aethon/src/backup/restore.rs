@@ -29,7 +29,7 @@ pub struct Target {
     pub dry_run: bool,
 }
 
-/// What was restored, or would be.
+/// The result of a restore, or of a dry run.
 #[derive(Debug, Clone, Serialize)]
 pub struct Restored {
     /// The home.
@@ -41,7 +41,7 @@ pub struct Restored {
     pub version: String,
     /// The format of the database in it.
     pub database_format: Option<i64>,
-    /// What comes back.
+    /// The restored contents.
     pub contents: Summary,
     /// The file with the rows of a database on a server, which the backup has in place of a database.
     pub rows: Option<PathBuf>,

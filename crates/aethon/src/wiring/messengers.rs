@@ -47,12 +47,12 @@ pub(crate) fn pairing(config: &Config, name: &str) -> Option<Pairing> {
     switches(config, name).map(|switches| switches.pairing)
 }
 
-/// The recipient of deliveries that name none; empty for nobody.
+/// The recipient of deliveries that name none; may be empty.
 pub(crate) fn home<'c>(config: &'c Config, name: &str) -> &'c str {
     switches(config, name).map_or("", |switches| switches.home)
 }
 
-/// What the rest of the program asks about a messenger without building it.
+/// The settings of a messenger that the rest of the program needs without building it.
 struct Switches<'c> {
     is_enabled: bool,
     pairing: Pairing,
