@@ -2,7 +2,7 @@
 //!
 //! The tests come last, so that their summary ends a green run.
 
-use crate::{docs, howto, process, proof, sandboxes, test, tidy};
+use crate::{docs, howto, packages, process, proof, sandboxes, test, tidy};
 use anyhow::{Context, Result};
 use std::path::Path;
 use std::time::Instant;
@@ -16,6 +16,7 @@ const STEPS: &[Step] = &[
     ("documents", docs::run),
     ("licences", licences),
     ("scripts", scripts),
+    ("packages", packages::run),
     ("how-tos", howto::run),
     ("simulation", proof::simulation),
     ("walls", sandboxes::run),

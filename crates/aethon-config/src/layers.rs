@@ -44,6 +44,8 @@ pub(crate) enum Origin {
     },
     /// A `--set`.
     Set(Assignment),
+    /// A setting of the program that embeds the assistant.
+    Program(Assignment),
 }
 
 /// A key and the text given for it. Text takes the type that the key wants, which is known only when the value is
@@ -59,7 +61,10 @@ pub(crate) struct Assignment {
 impl Origin {
     /// The text given for `depth` steps from the root, if this origin assigns exactly that key.
     pub(crate) fn text_at(&self, depth: usize) -> Option<&str> {
-        let (Self::Variable { assignment, .. } | Self::Set(assignment)) = self else { return None };
+        let (Self::Variable { assignment, .. } | Self::Set(assignment) | Self::Program(assignment)) = self
+        else {
+            return None;
+        };
         (assignment.key.steps().len() == depth).then_some(assignment.text.as_str())
     }
 
@@ -73,6 +78,7 @@ impl Origin {
             },
             Self::Variable { name, .. } => format!("environment variable {name}"),
             Self::Set(assignment) => format!("--set {}", assignment.key.shown()),
+            Self::Program(assignment) => format!("setting of the program {}", assignment.key.shown()),
         }
     }
 }
@@ -107,7 +113,7 @@ impl Layers {
             Err(error) => gathered.problems.push(unreadable(&path, &error)),
         }
         gathered.environment(&sources.environment);
-        gathered.sets(&sources.sets);
+        gathered.settings(sources);
         gathered.merge()
     }
 
@@ -116,7 +122,7 @@ impl Layers {
         let mut gathered = Gathered::default();
         gathered.file(sources.config_file(), text);
         gathered.environment(&sources.environment);
-        gathered.sets(&sources.sets);
+        gathered.settings(sources);
         gathered.merge()
     }
 
@@ -248,23 +254,31 @@ impl Gathered {
         }
     }
 
-    fn sets(&mut self, sets: &[String]) {
-        for set in sets {
-            let parts = set.split_once('=').and_then(|(key, text)| Some((KeyPath::parse(key)?, text.trim())));
-            let Some((key, text)) = parts else {
-                // What follows the key may be its value, with another sign between them.
-                let is_of_key = |c: char| c.is_alphanumeric() || matches!(c, '.' | '_' | '-' | '"' | '\'');
-                let name = &set[..set.find(|c| !is_of_key(c)).unwrap_or(set.len())];
-                self.problems.push(Problem {
-                    place: format!("--set {}", shown(name)),
-                    key: String::new(),
-                    found: "no dotted key with a value".to_owned(),
-                    allowed: "key=value, as in --set model.provider=ollama".to_owned(),
-                });
-                continue;
-            };
-            self.assign(parse_value(text), Assignment { key, text: text.to_owned() }, Origin::Set);
+    /// Adds the settings of the program and the flags; a flag wins.
+    fn settings(&mut self, sources: &Sources) {
+        for set in &sources.program {
+            self.set(set, "setting of the program", Origin::Program);
         }
+        for set in &sources.sets {
+            self.set(set, "--set", Origin::Set);
+        }
+    }
+
+    fn set(&mut self, set: &str, place: &str, origin: fn(Assignment) -> Origin) {
+        let parts = set.split_once('=').and_then(|(key, text)| Some((KeyPath::parse(key)?, text.trim())));
+        let Some((key, text)) = parts else {
+            // What follows the key may be its value, with another sign between them.
+            let is_of_key = |c: char| c.is_alphanumeric() || matches!(c, '.' | '_' | '-' | '"' | '\'');
+            let name = &set[..set.find(|c| !is_of_key(c)).unwrap_or(set.len())];
+            self.problems.push(Problem {
+                place: format!("{place} {}", shown(name)),
+                key: String::new(),
+                found: "no dotted key with a value".to_owned(),
+                allowed: "key=value, as in --set model.provider=ollama".to_owned(),
+            });
+            return;
+        };
+        self.assign(parse_value(text), Assignment { key, text: text.to_owned() }, origin);
     }
 
     fn assign(

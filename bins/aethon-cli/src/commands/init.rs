@@ -201,7 +201,9 @@ fn listed(common: &Common, choice: &Starter, region: &str) -> Vec<String> {
     let builder = settings
         .into_iter()
         .filter(|(_, value)| !value.is_empty())
-        .fold(crate::setup::builder(common), |builder, (key, value)| builder.set(format!("{key}={value:?}")));
+        .fold(crate::setup::builder(common), |builder, (key, value)| {
+            builder.flag(format!("{key}={value:?}"))
+        });
     let listing = async { Ok(aethon::listed_models(&builder.load()?).await) };
     let mut listed = crate::setup::finish(listing).unwrap_or_default();
     listed.truncate(MAX_LISTED);

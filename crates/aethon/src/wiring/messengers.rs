@@ -3,8 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+#[cfg(any(feature = "discord", feature = "slack"))]
 use aethon_channels::socket::{Dial, Network};
-use aethon_channels::{Messenger, discord, matrix, slack, telegram};
+use aethon_channels::{Messenger, matrix, telegram};
 use aethon_config::Config;
 use aethon_core::channel::Channel;
 use aethon_core::messenger::{Pairing, Streaming};
@@ -35,6 +36,16 @@ pub(crate) fn with_brought(
 /// Returns whether the owner enabled it.
 pub(crate) fn is_enabled(config: &Config, name: &str) -> bool {
     switches(config, name).is_some_and(|switches| switches.is_enabled)
+}
+
+/// Returns whether this program was built with it.
+pub(crate) fn is_built(name: &str) -> bool {
+    match name {
+        "discord" => cfg!(feature = "discord"),
+        "email" => cfg!(feature = "email"),
+        "slack" => cfg!(feature = "slack"),
+        _ => true,
+    }
 }
 
 /// The names of the messengers that the owner enabled.
@@ -78,14 +89,18 @@ fn switches<'c>(config: &'c Config, name: &str) -> Option<Switches<'c>> {
     }
 }
 
-/// Builds a messenger, enabled or not. `None` if there is none of this name or its address is invalid.
+/// Builds a messenger, enabled or not. `None` if there is none of this name in this program or its address is
+/// invalid.
 pub(crate) fn messenger(config: &Config, name: &str, deps: &MessengerDeps) -> Option<Messenger> {
     match name {
         "telegram" => telegram(config, deps),
         "matrix" => matrix(config, deps),
+        #[cfg(feature = "discord")]
         "discord" => discord(config, deps),
+        #[cfg(feature = "slack")]
         "slack" => slack(config, deps),
         "whatsapp" => super::whatsapp::channel(config, deps),
+        #[cfg(feature = "email")]
         "email" => super::mail::channel(config, deps),
         _ => None,
     }
@@ -117,21 +132,27 @@ fn matrix(config: &Config, deps: &MessengerDeps) -> Option<Messenger> {
     Some(matrix::channel(options, common!(section).rules("matrix", config, deps), deps.services.clone()))
 }
 
+#[cfg(feature = "discord")]
 fn discord(config: &Config, deps: &MessengerDeps) -> Option<Messenger> {
     let section = &config.channels.discord;
-    let options = discord::Options {
+    let options = aethon_channels::discord::Options {
         api_base: section.api_base.clone(),
         token: section.token.clone(),
         message_content: section.message_content,
         exchange: exchange("discord", &section.api_base, SILENCE)?,
         dial: network(),
     };
-    Some(discord::channel(options, common!(section).rules("discord", config, deps), deps.services.clone()))
+    Some(aethon_channels::discord::channel(
+        options,
+        common!(section).rules("discord", config, deps),
+        deps.services.clone(),
+    ))
 }
 
+#[cfg(feature = "slack")]
 fn slack(config: &Config, deps: &MessengerDeps) -> Option<Messenger> {
     let section = &config.channels.slack;
-    let options = slack::Options {
+    let options = aethon_channels::slack::Options {
         api_base: section.api_base.clone(),
         bot_token: section.bot_token.clone(),
         app_token: section.app_token.clone(),
@@ -139,10 +160,15 @@ fn slack(config: &Config, deps: &MessengerDeps) -> Option<Messenger> {
         exchange: exchange("slack", &section.api_base, SILENCE)?,
         dial: network(),
     };
-    Some(slack::channel(options, common!(section).rules("slack", config, deps), deps.services.clone()))
+    Some(aethon_channels::slack::channel(
+        options,
+        common!(section).rules("slack", config, deps),
+        deps.services.clone(),
+    ))
 }
 
 /// The network through which sockets are opened.
+#[cfg(any(feature = "discord", feature = "slack"))]
 fn network() -> Arc<dyn Dial> {
     Arc::new(Network)
 }
