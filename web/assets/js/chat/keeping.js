@@ -10,7 +10,7 @@ import { toast } from "../shared/toast.js";
 import { texts } from "../texts.js";
 import { conflictWords } from "../texts/conflict.js";
 import { keepingWords as words } from "../texts/keeping.js";
-import { selectionWords as many } from "../texts/selection.js";
+import { selectionWords as many } from "../texts/several.js";
 import { titleOf } from "./grouping.js";
 
 /** @import { MenuItem } from "../shared/menu.js" */

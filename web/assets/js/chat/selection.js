@@ -2,7 +2,7 @@
 
 import { button, iconButton } from "../shared/controls.js";
 import { make } from "../shared/dom.js";
-import { selectionWords as words } from "../texts/selection.js";
+import { selectionWords as words } from "../texts/several.js";
 
 /**
  * @typedef {{changed: () => void, order: () => string[], archive: (names: string[]) => void, move: (names: string[]) => void,

@@ -17,7 +17,7 @@ import { foundWords } from "../texts/found.js";
 import { findMessages, foundRow } from "./found-messages.js";
 import { keepingWords } from "../texts/keeping.js";
 import { newsWords } from "../texts/news.js";
-import { selectionWords } from "../texts/selection.js";
+import { selectionWords } from "../texts/several.js";
 import { archivedOf, foldersOf, forgetGone, grouped, nameOf, titleOf } from "./grouping.js";
 import { Keeping } from "./keeping.js";
 import { notifySwitch } from "./news.js";

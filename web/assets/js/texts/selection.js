@@ -1,24 +1,34 @@
-// The words for doing something with several conversations at once.
+// The words for several rows of a table, and what is done with them at once.
+
+const plural = (/** @type {number} */ n, /** @type {string} */ one, /** @type {string} */ many) =>
+  `${n.toLocaleString("en")} ${n === 1 ? one : many}`;
 
 export const selectionWords = {
-  begin: "Select several",
-  bar: "Selected conversations",
-  /** @param {number} count */
-  count: (count) => `${count} selected`,
-  /** @param {string} title */
-  select: (title) => `Select ${title}`,
-  archive: "Archive the selected conversations",
-  move: "Move the selected conversations to a folder",
-  remove: "Delete the selected conversations",
-  done: "Done",
-  /** @param {number} count */
-  archived: (count) => (count === 1 ? "One conversation is archived." : `${count} conversations are archived.`),
-  /** @param {number} count */
-  removeTitle: (count) => (count === 1 ? "Delete this conversation?" : `Delete ${count} conversations?`),
-  removeBody: "Their messages are removed for good.",
-  removeAction: "Delete",
-  /** @param {number} count */
-  removed: (count) => (count === 1 ? "One conversation was deleted." : `${count} conversations were deleted.`),
-  /** @param {number} count @param {string} why */
-  someFailed: (count, why) => `${count === 1 ? "One conversation" : `${count} conversations`} could not be changed. ${why}`,
+  bar: "What is chosen",
+  column: "Choose",
+  choose: (/** @type {string} */ name) => `Choose “${name}”`,
+  count: (/** @type {number} */ n) => `${n.toLocaleString("en")} chosen`,
+  all: "Choose all shown",
+  none: "Choose none",
+  remove: "Delete",
+  archive: "Archive",
+  download: "Download",
+  undo: "Undo",
+  partly: (/** @type {number} */ left, /** @type {string} */ why) =>
+    `${plural(left, "was", "were")} left out: ${why}`,
+  sessions: {
+    removeTitle: (/** @type {number} */ n) => `Delete ${plural(n, "conversation", "conversations")}?`,
+    removeBody: (/** @type {string[]} */ names, /** @type {number} */ more) =>
+      `${names.map((name) => `“${name}”`).join(", ")}${more > 0 ? ` and ${more.toLocaleString("en")} more` : ""} ` +
+      "will be gone for good, with all messages.",
+    removed: (/** @type {number} */ n) => `${plural(n, "conversation", "conversations")} deleted.`,
+    archived: (/** @type {number} */ n) => `${plural(n, "conversation", "conversations")} archived.`,
+    unarchived: (/** @type {number} */ n) => `${plural(n, "conversation is", "conversations are")} back.`,
+    file: "conversations.md",
+  },
+  memory: {
+    removeTitle: (/** @type {number} */ n) => `Delete ${plural(n, "memory", "memories")}?`,
+    removeBody: "Answers will not know of them any more, and their history goes with them.",
+    removed: (/** @type {number} */ n) => `${plural(n, "memory", "memories")} deleted.`,
+  },
 };
