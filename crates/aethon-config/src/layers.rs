@@ -226,7 +226,13 @@ impl Gathered {
                     None => path.display().to_string(),
                 },
                 key: String::new(),
-                found: format!("a syntax error ({})", error.message().replace('\n', " ")),
+                found: match error.span().filter(|_| error.message().contains("duplicate key")) {
+                    Some(span) => format!(
+                        "a syntax error (duplicate key {})",
+                        doubled_key(&text, span).unwrap_or_default()
+                    ),
+                    None => format!("a syntax error ({})", error.message().replace('\n', " ")),
+                },
                 allowed: "TOML, as in `[model]` and `provider = \"openai\"`".to_owned(),
             }),
         }
@@ -342,12 +348,37 @@ pub(crate) fn parse_value(text: &str) -> Option<Value> {
 }
 
 fn unreadable(path: &Path, error: &io::Error) -> Problem {
-    Problem {
-        place: path.display().to_string(),
-        key: String::new(),
-        found: format!("a file that cannot be read ({error})"),
-        allowed: "a readable TOML file; --config names another".to_owned(),
-    }
+    let (found, allowed) = match error.kind() {
+        io::ErrorKind::NotADirectory => (
+            format!("a file where a folder has to be, in {}", path.parent().unwrap_or(path).display()),
+            "a folder as the home; --home names another",
+        ),
+        io::ErrorKind::InvalidData => {
+            ("bytes that are not UTF-8".to_owned(), "a file that was saved as UTF-8; --config names another")
+        }
+        _ => {
+            (format!("a file that cannot be read ({error})"), "a readable TOML file; --config names another")
+        }
+    };
+    Problem { place: path.display().to_string(), key: String::new(), found, allowed: allowed.to_owned() }
+}
+
+/// Names a key that a file sets twice, and the line that sets it first. `place` is where the parser found it again.
+fn doubled_key(text: &str, place: std::ops::Range<usize>) -> Option<String> {
+    let name = text.get(place.clone())?.trim();
+    let is_same = |line: &str| {
+        let rest = line.trim_start().trim_start_matches('[').strip_prefix(name);
+        rest.is_some_and(|rest| rest.trim_start().starts_with(['=', '.', ']']))
+    };
+    let before = text.get(..place.start)?;
+    let own_line = before.lines().count().max(1) - usize::from(!before.ends_with('\n'));
+    let is_header = |line: &str| line.trim_start().starts_with('[');
+    // A key of a table is set twice in that table; the name of a table may stand anywhere above.
+    let is_key = text.lines().nth(own_line).is_some_and(|line| !is_header(line));
+    let lines: Vec<&str> = text.lines().take(own_line).collect();
+    let from = if is_key { lines.iter().rposition(|line| is_header(line)).map_or(0, |at| at + 1) } else { 0 };
+    let first = lines.iter().enumerate().skip(from).find(|(_, line)| is_same(line))?;
+    Some(format!("`{name}`, which line {} sets already", first.0 + 1))
 }
 
 /// The line, counted from 1, that sets `key` or the nearest key above it.

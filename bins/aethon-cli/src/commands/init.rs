@@ -283,6 +283,10 @@ fn confirmed(question: &str) -> Result<bool> {
 /// Asks how much the assistant asks before it acts. Returns the answer, or the default if no user can answer.
 fn caution() -> Result<Caution> {
     if !std::io::stdin().is_terminal() {
+        let (taken, recommended) = (Caution::default().name(), RECOMMENDED.name());
+        eprintln!(
+            "note: --caution {taken}, because no one can answer here; recommended is --caution {recommended}"
+        );
         return Ok(Caution::default());
     }
     eprintln!("How much should the assistant ask you before it acts?");
