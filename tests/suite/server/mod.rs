@@ -14,6 +14,7 @@ mod handbook;
 mod host;
 mod operation;
 mod plain_chat;
+mod prompts;
 mod push;
 mod reload;
 mod requests;
