@@ -7,6 +7,9 @@
 //! Pages are templates. `{{tree}}` becomes the hash, `{{styles FILE...}}` the joined style sheet, and
 //! `{{script FILE LATER...}}` the script of that module; `LATER` lists modules that are loaded on demand; a `*` matches
 //! the name of any folder.
+//!
+//! The handbook and the reference (`docs/handbook/*.md`, `docs/*.md`) are packed too, compressed only: they are rendered when
+//! somebody reads them.
 
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -59,7 +62,26 @@ fn main() -> io::Result<()> {
     let mut table = format!("pub(crate) const TREE_HASH: &str = \"{tree}\";\n");
     packer.table("ASSETS", &assets, &mut table)?;
     packer.table("PAGES", &pages, &mut table)?;
+    packer.manual(&manual(&root.join("../docs"))?, &mut table)?;
     fs::write(out.join("table.rs"), table)
+}
+
+/// Reads the documents that a running server shows.
+fn manual(docs: &Path) -> io::Result<Vec<Source>> {
+    println!("cargo::rerun-if-changed=../docs/handbook");
+    let mut sources = Vec::new();
+    for (folder, prefix) in [(docs.to_path_buf(), ""), (docs.join("handbook"), "handbook/")] {
+        for entry in fs::read_dir(folder)? {
+            let path = entry?.path();
+            let Some(name) = path.file_name().and_then(|name| name.to_str()) else { continue };
+            if path.extension().is_some_and(|extension| extension == "md") {
+                println!("cargo::rerun-if-changed={}", path.display());
+                sources.push(Source { name: format!("{prefix}{name}"), body: fs::read(&path)? });
+            }
+        }
+    }
+    sources.sort_by(|one, other| one.name.cmp(&other.name));
+    Ok(sources)
 }
 
 /// The joined files that the pages need.
@@ -151,6 +173,16 @@ impl Packer {
                 "    Asset {{ name: {name:?}, content_type: {content_type:?}, etag: \"W/\\\"{etag}\\\"\", \
                  body: {body}, gzip: {gzip} }},"
             );
+        }
+        table.push_str("];\n");
+        Ok(())
+    }
+
+    fn manual(&mut self, sources: &[Source], table: &mut String) -> io::Result<()> {
+        let _ = writeln!(table, "pub(crate) static MANUAL: [Document; {}] = [", sources.len());
+        for source in sources {
+            let gzip = self.write(&gzip(&source.body)?)?;
+            let _ = writeln!(table, "    Document {{ name: {:?}, gzip: {gzip} }},", source.name);
         }
         table.push_str("];\n");
         Ok(())

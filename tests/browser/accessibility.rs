@@ -27,7 +27,7 @@ pub(crate) fn assert_no_barriers(browser: &Browser, what: &str) {
 }
 
 /// The same in both themes, as the system asks for them. Nothing moves, so that no colour is between two others.
-fn assert_no_barriers_in_both(browser: &Browser, what: &str) {
+pub(crate) fn assert_no_barriers_in_both(browser: &Browser, what: &str) {
     for theme in ["light", "dark"] {
         browser.prefer(&[("prefers-color-scheme", theme), ("prefers-reduced-motion", "reduce")]);
         wait_for_theme(browser, theme);

@@ -84,6 +84,10 @@ fn use_the_pages(page: &Page, origin: &str) {
     );
     page.browser.open(&format!("{origin}/aethon/docs"));
     page.until("the API is described", "all('.docs-group').length > 5");
+    page.browser.open(&format!("{origin}/aethon/docs/handbook"));
+    page.browser.run("one('main a[href$=\"/ollama\"]').click()", &[]);
+    page.until("a page of the handbook", "location.pathname === '/aethon/docs/handbook/ollama'");
+    page.until("it has its style", "getComputedStyle(one('.book')).display === 'grid'");
     page.browser.open(&format!("{origin}/aethon/dashboard"));
     page.until("the state is told", "/Running/.test(one('.cards')?.innerText)");
     page.browser.click("//button[normalize-space()='Sign out']");

@@ -2,7 +2,7 @@
 
 use include_dir::{Dir, DirEntry, include_dir};
 
-// Defines `TREE_HASH`, `ASSETS` and `PAGES`, the last two sorted by name.
+// Defines `TREE_HASH`, `ASSETS`, `PAGES` and `MANUAL`, the last three sorted by name.
 include!(concat!(env!("OUT_DIR"), "/table.rs"));
 
 /// The numbered files that the build script packed; an [`Asset`] refers to them by number.
@@ -31,6 +31,32 @@ impl Asset {
     pub fn gzip(&self) -> Option<&'static [u8]> {
         self.gzip.map(packed)
     }
+}
+
+/// One document of the manual, in Markdown.
+#[derive(Debug)]
+pub struct Document {
+    /// Its name below `docs/`, such as `handbook/first-hour.md` or `approvals.md`.
+    pub name: &'static str,
+    gzip: usize,
+}
+
+impl Document {
+    /// Its text, gzip-compressed.
+    pub fn gzip(&self) -> &'static [u8] {
+        packed(self.gzip)
+    }
+}
+
+/// Finds a document of the manual by its exact name.
+pub fn document(name: &str) -> Option<&'static Document> {
+    let index = MANUAL.binary_search_by(|document| document.name.cmp(name)).ok()?;
+    MANUAL.get(index)
+}
+
+/// All documents of the manual, by name.
+pub fn documents() -> &'static [Document] {
+    &MANUAL
 }
 
 /// The asset at an address below `/dashboard/static/`.
@@ -74,6 +100,11 @@ pub fn dashboard_page() -> &'static Asset {
 /// The documentation of the API.
 pub fn docs_page() -> &'static Asset {
     page("docs.html")
+}
+
+/// The frame of the pages of the handbook. Its places in double square brackets are filled in for each.
+pub fn handbook_page() -> &'static Asset {
+    page("handbook.html")
 }
 
 /// The page that `/dashboard` returns with status 401 to those who are not.

@@ -1,5 +1,7 @@
 //! The embedded pages of Aethon: the chat, the dashboard, the sign-in page, and what they load.
 //!
+//! It also holds the manual (the handbook and the reference of `docs/`), which `aethon-http` renders.
+//!
 //! The files are in `web/assets` (served below `/dashboard/static/`) and `web/pages`. The only front-end build step is the
 //! build script, which joins the modules of a page into one script, hashes and compresses. This crate finds files by name;
 //! `aethon-http` decides about headers.
@@ -10,4 +12,7 @@
 
 mod asset;
 
-pub use asset::{Asset, Found, asset, chat_page, dashboard_page, docs_page, find, sign_in_page, tree_hash};
+pub use asset::{
+    Asset, Document, Found, asset, chat_page, dashboard_page, docs_page, document, documents, find,
+    handbook_page, sign_in_page, tree_hash,
+};

@@ -279,8 +279,8 @@ impl Gathered {
             self.problems.push(Problem {
                 place: format!("{place} {}", shown(name)),
                 key: String::new(),
-                found: "no dotted key with a value".to_owned(),
-                allowed: "key=value, as in --set model.provider=ollama".to_owned(),
+                found: "no KEY=VALUE".to_owned(),
+                allowed: "a dotted key and a value, as in --set model.provider=ollama".to_owned(),
             });
             return;
         };

@@ -148,9 +148,9 @@ fn a_wrong_value_elsewhere_names_its_source() {
     assert_eq!(
         problems(&home),
         [
-            "--set nonsense: found no dotted key with a value; allowed: key=value, as in --set model.provider=ollama",
-            "--set : found no dotted key with a value; allowed: key=value, as in --set model.provider=ollama",
-            "--set a..b: found no dotted key with a value; allowed: key=value, as in --set model.provider=ollama",
+            "--set nonsense: found no KEY=VALUE; allowed: a dotted key and a value, as in --set model.provider=ollama",
+            "--set : found no KEY=VALUE; allowed: a dotted key and a value, as in --set model.provider=ollama",
+            "--set a..b: found no KEY=VALUE; allowed: a dotted key and a value, as in --set model.provider=ollama",
         ]
     );
     let home = Home::with("")

@@ -27,6 +27,7 @@ mod fields;
 #[cfg(test)]
 mod fuzz;
 mod guarded_stream;
+mod handbook;
 mod hex;
 pub mod host;
 mod intake;

@@ -35,6 +35,8 @@ pub(crate) struct PageSet {
     pub(crate) chat: File,
     pub(crate) dashboard: File,
     pub(crate) docs: File,
+    /// The frame of the pages of the handbook.
+    pub(crate) handbook: File,
     pub(crate) sign_in: File,
 }
 
@@ -45,6 +47,7 @@ impl PageSet {
             chat: page(aethon_web::chat_page(), base),
             dashboard: page(aethon_web::dashboard_page(), base),
             docs: page(aethon_web::docs_page(), base),
+            handbook: page(aethon_web::handbook_page(), base),
             sign_in: page(aethon_web::sign_in_page(), base),
         }
     }

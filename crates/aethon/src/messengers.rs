@@ -32,9 +32,9 @@ pub(crate) fn no_invitation(name: &str, way: PairingWay) -> Option<String> {
 
 /// The row of each messenger according to the configuration.
 pub(crate) fn configured(config: &Config) -> Vec<Feature> {
-    let rows = NAMES.iter().map(|name| {
-        let state = FeatureState::of_switch(messengers::is_enabled(config, name));
-        row(name, state, &who_may_write(config, name))
+    let rows = NAMES.iter().map(|name| match messengers::is_enabled(config, name) {
+        true => row(name, FeatureState::On, &who_may_write(config, name)),
+        false => row(name, FeatureState::Off, "not set up; docs/channels.md has the steps"),
     });
     rows.collect()
 }
@@ -47,21 +47,21 @@ fn row(name: &str, state: FeatureState, detail: &str) -> Feature {
 
 /// Describes who may write, and who of them is an owner.
 fn who_may_write(config: &Config, name: &str) -> String {
-    let heard = match config.security.allowed_senders.get(name).map_or(0, Vec::len) {
-        0 => format!("heard are only those who were paired; security.allowed_senders.{name} is empty"),
-        1 => "one sender is allowed, besides those who were paired".to_owned(),
-        some => format!("{some} senders are allowed, besides those who were paired"),
+    let admitted = match config.security.allowed_senders.get(name).map_or(0, Vec::len) {
+        0 => format!("only paired people may write (security.allowed_senders.{name} is empty)"),
+        1 => "one listed sender and paired people may write".to_owned(),
+        some => format!("{some} listed senders and paired people may write"),
     };
     let owners = match household::owners(config, name).map(|owners| owners.len()) {
         None if lists_group(config, name) => {
-            "security.owners is empty, so every one of them is an owner, and so is every member of a listed group"
+            "each of them is an owner, as is every member of a listed group (security.owners is empty)"
                 .to_owned()
         }
-        None => "security.owners is empty, so every one of them is an owner".to_owned(),
+        None => "each of them is an owner (security.owners is empty)".to_owned(),
         Some(0) => "no one there is an owner (security.owners, household.people.owner)".to_owned(),
         Some(here) => format!("owners there: {here}"),
     };
-    format!("{heard}; {owners}")
+    format!("{admitted}; {owners}")
 }
 
 /// Returns whether a group is listed whose members may write.
@@ -126,6 +126,19 @@ mod tests {
             assert!(remedy.contains(&named) && !remedy.contains("channels pair"), "{remedy}");
             assert!(way_in(&config, "matrix").contains("channels pair matrix"));
         }
+    }
+
+    #[test]
+    fn a_messenger_that_is_off_says_how_to_set_it_up_and_nothing_of_who_may_write() {
+        let mut config = Config::default();
+        config.channels.telegram.enabled = true;
+        let detail = |name: &str| {
+            let rows = configured(&config);
+            let row = rows.iter().find(|row| row.id == format!("channel.{name}")).unwrap();
+            row.detail.clone()
+        };
+        assert_eq!(detail("matrix"), "not set up; docs/channels.md has the steps");
+        assert!(detail("telegram").contains("only paired people may write"), "{}", detail("telegram"));
     }
 
     #[test]

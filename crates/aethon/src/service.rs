@@ -495,6 +495,7 @@ fn deps(aethon: &Aethon, hub: Arc<Hub>, setup: Setup, trail: AuditTrail, runtime
         },
         workflows: Workflows {
             sops: aethon.sops(),
+            prompts: aethon.prompts(),
             sop_runs: aethon.storage.workflows.sop_runs.clone(),
             sop_runner: aethon.sop_runner(),
             schedule: aethon.schedule(),

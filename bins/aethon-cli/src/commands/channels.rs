@@ -106,7 +106,7 @@ async fn change(aethon: &aethon::Aethon, command: ChannelsCommand) -> Result<Exi
                 }
             }
             None => {
-                eprintln!("aethon-cli: no request has this code; it counts once and for ten minutes");
+                eprintln!("aethon-cli: unknown code; a code works once, for ten minutes");
                 return Ok(ExitCode::FAILURE);
             }
         },

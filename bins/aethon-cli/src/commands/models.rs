@@ -87,7 +87,7 @@ fn table(models: &[CatalogModel]) -> String {
     let widest = models.iter().map(|model| id(model).chars().count()).max().unwrap_or_default().min(60);
     let mut out = format!(
         "{:<widest$}  {:>9}  {:>9}  {:>19}  {:<30}  {}\n",
-        "model", "window", "output", "USD/M tokens in/out", "abilities", "ends"
+        "model", "window", "output", "USD/M tokens in/out", "abilities", "retires"
     );
     for model in models {
         let facts = &model.facts;
@@ -114,6 +114,6 @@ fn price(price: &Price) -> String {
 fn abilities(model: &CatalogModel) -> String {
     let facts = &model.facts;
     let named =
-        [("tools", facts.tools), ("images", facts.images), ("pdf", facts.pdf), ("reasons", facts.reasons)];
+        [("tools", facts.tools), ("images", facts.images), ("pdf", facts.pdf), ("reasoning", facts.reasons)];
     named.iter().filter(|(_, has)| *has).map(|(name, _)| *name).collect::<Vec<_>>().join(" ")
 }

@@ -27,7 +27,7 @@ pub(crate) fn confirm(what: &str, yes: bool) -> Result<bool> {
         return Ok(true);
     }
     if !std::io::stdin().is_terminal() {
-        bail!("{what} asks first: pass --yes where no one can answer");
+        bail!("{what}: not done, because there is no terminal to ask in; confirm it with --yes");
     }
     eprint!("{what}? type yes: ");
     let mut answer = String::new();

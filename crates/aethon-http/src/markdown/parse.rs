@@ -10,6 +10,7 @@ use comrak::Arena;
 use comrak::nodes::NodeValue;
 
 use super::inline::escape_into;
+use super::page::Page;
 use super::{tags, tree};
 
 /// The longest text to be parsed, in bytes.
@@ -23,6 +24,18 @@ const MAX_GROWTH: (usize, usize) = (24, 64 << 10);
 pub(crate) fn blocks(markdown: &str) -> Vec<String> {
     let source = normalised(markdown);
     pieces(&source).into_iter().map(|piece| piece.html).collect()
+}
+
+/// Renders a document of ours.
+pub(super) fn page(markdown: &str, page: Page<'_>) -> String {
+    let source = normalised(markdown);
+    let arena = Arena::new();
+    match aethon_markdown::parse(&arena, &source, &|| false) {
+        Some(document) => {
+            rendered(document, &source, Some(page)).into_iter().map(|piece| piece.html).collect()
+        }
+        None => plain(&source, 0).html,
+    }
 }
 
 /// A rendered block and the position of its source.
@@ -55,12 +68,12 @@ pub(super) fn pieces(source: &str) -> Vec<Piece> {
     let deadline = Instant::now() + TIMEOUT;
     let arena = Arena::new();
     match aethon_markdown::parse_with_math(&arena, source, &|| Instant::now() >= deadline) {
-        Some(document) => rendered(document, source),
+        Some(document) => rendered(document, source, None),
         None => vec![plain(source, 0)],
     }
 }
 
-fn rendered<'a>(document: comrak::nodes::Node<'a>, source: &str) -> Vec<Piece> {
+fn rendered<'a>(document: comrak::nodes::Node<'a>, source: &str, page: Option<Page<'_>>) -> Vec<Piece> {
     let mut room = source.len() * MAX_GROWTH.0 + MAX_GROWTH.1;
     let mut lines = Lines::new(source);
     let mut pieces: Vec<Piece> = Vec::new();
@@ -75,7 +88,7 @@ fn rendered<'a>(document: comrak::nodes::Node<'a>, source: &str) -> Vec<Piece> {
             open = open_after(next, open);
             group.push(next);
         }
-        match tree::render(&group, room) {
+        match tree::render(&group, room, page) {
             Some(html) => {
                 room = room.saturating_sub(html.len());
                 if !html.is_empty() {

@@ -8,6 +8,7 @@ use comrak::options::AlertStyleType;
 
 use super::direction::Direction;
 use super::inline::{Target, escape_into, language};
+use super::page::{self, Page};
 use super::tags::{self, Fold};
 
 /// The deepest allowed nesting. Browsers flatten deeper trees anyway.
@@ -15,9 +16,10 @@ const MAX_DEPTH: usize = 120;
 /// Headings in a reply rank below those of the page.
 const HEADING_SHIFT: u8 = 2;
 
-/// Renders neighbouring nodes and everything below them. Returns `None` if they are too deep or longer than `room`.
-pub(super) fn render<'a>(roots: &[Node<'a>], room: usize) -> Option<String> {
-    let mut writer = Writer::default();
+/// Renders neighbouring nodes and everything below them, of a document of ours if there is a `page`. Returns `None` if they
+/// are too deep or longer than `room`.
+pub(super) fn render<'a>(roots: &[Node<'a>], room: usize, page: Option<Page<'_>>) -> Option<String> {
+    let mut writer = Writer { page, ..Writer::default() };
     for root in roots {
         render_one(&mut writer, root, room)?;
     }
@@ -25,7 +27,7 @@ pub(super) fn render<'a>(roots: &[Node<'a>], room: usize) -> Option<String> {
     (writer.html.len() <= room).then_some(writer.html)
 }
 
-fn render_one<'a>(writer: &mut Writer, root: Node<'a>, room: usize) -> Option<()> {
+fn render_one<'a>(writer: &mut Writer<'_>, root: Node<'a>, room: usize) -> Option<()> {
     let mut node = root;
     loop {
         if writer.html.len() > room || writer.depth > MAX_DEPTH {
@@ -56,12 +58,23 @@ fn render_one<'a>(writer: &mut Writer, root: Node<'a>, room: usize) -> Option<()
 /// How many siblings may be searched for the end of tags.
 const MAX_SEARCH: usize = 20_000;
 
+/// A link that is open.
+enum OpenLink {
+    /// It is shown only as its text: it leads nowhere, or stands in another one.
+    Text,
+    /// It leads out of a text whose author is not trusted.
+    Foreign(Target),
+    /// It stands in a document of ours.
+    Own,
+}
+
 #[derive(Default)]
-struct Writer {
+struct Writer<'p> {
+    /// Where a document of ours is shown; `None` for all other texts.
+    page: Option<Page<'p>>,
     html: String,
     depth: usize,
-    /// The open links. `None` is an inner link that is shown only as its text.
-    links: Vec<Option<Target>>,
+    links: Vec<OpenLink>,
     /// The column alignments of the current table, and the index of the next column. Tables do not nest.
     columns: Vec<TableAlignment>,
     column: usize,
@@ -83,7 +96,7 @@ struct OpenTag {
     end_of_name: usize,
 }
 
-impl Writer {
+impl Writer<'_> {
     /// Writes what precedes the children. Returns `false` if the children are already written or not to be shown.
     fn enter(&mut self, node: Node<'_>) -> bool {
         match &node.data().value {
@@ -97,8 +110,12 @@ impl Writer {
             NodeValue::SoftBreak => self.html.push('\n'),
             NodeValue::LineBreak => self.html.push_str("<br>"),
             NodeValue::ThematicBreak => self.html.push_str("<hr>"),
+            NodeValue::Heading(heading) if self.page.is_some() => {
+                let anchor = page::anchor(&node.collect_text());
+                self.open(node, &format!("h{} id=\"{anchor}\"", heading.level));
+            }
             NodeValue::Heading(heading) => {
-                let (depth, level) = (heading.level, (heading.level + HEADING_SHIFT).min(6));
+                let (depth, level) = (heading.level, self.rank(heading.level));
                 self.open(node, &format!("h{level} class=\"depth-{depth}\""));
             }
             NodeValue::List(list) => self.open_list(node, list),
@@ -112,7 +129,7 @@ impl Writer {
             }
             NodeValue::Table(table) => {
                 self.columns.clone_from(&table.alignments);
-                self.html.push_str(TABLE_BOX);
+                self.html.push_str(if self.page.is_some() { page::TABLE_BOX } else { TABLE_BOX });
                 self.open(node, "table");
             }
             NodeValue::TableRow(is_header) => {
@@ -153,10 +170,7 @@ impl Writer {
             self.directions.pop();
         }
         match &node.data().value {
-            NodeValue::Heading(heading) => {
-                let level = (heading.level + HEADING_SHIFT).min(6);
-                self.html.push_str(&format!("</h{level}>"));
-            }
+            NodeValue::Heading(heading) => self.html.push_str(&format!("</h{}>", self.rank(heading.level))),
             NodeValue::List(list) => self.html.push_str(match list.list_type {
                 ListType::Bullet => "</ul>",
                 ListType::Ordered => "</ol>",
@@ -165,14 +179,19 @@ impl Writer {
                 self.html.push_str(if *is_header { "</tr></thead>" } else { row_end(node) })
             }
             NodeValue::TableCell => self.html.push_str(if is_in_header(node) { "</th>" } else { "</td>" }),
-            NodeValue::Link(_) => {
-                if let Some(Some(target)) = self.links.pop() {
-                    target.close(&mut self.html, &node.collect_text());
-                }
-            }
+            NodeValue::Link(_) => match self.links.pop() {
+                Some(OpenLink::Foreign(target)) => target.close(&mut self.html, &node.collect_text()),
+                Some(OpenLink::Own) => self.html.push_str("</a>"),
+                Some(OpenLink::Text) | None => {}
+            },
             NodeValue::Paragraph if is_tight(node) => {}
             value => self.html.push_str(plain_tags(value).1),
         }
+    }
+
+    /// Returns the rank at which a heading of this level is shown.
+    fn rank(&self, level: u8) -> u8 {
+        if self.page.is_some() { level } else { (level + HEADING_SHIFT).min(6) }
     }
 
     /// Opens a block, with its direction if that is not its container's. `tag` is its name and attributes.
@@ -265,6 +284,9 @@ impl Writer {
     }
 
     fn block_html(&mut self, literal: &str) {
+        if self.page.is_some() && page::is_comment(literal) {
+            return;
+        }
         let open = self.tags.iter().filter(|tag| tag.depth == self.depth && tag.name == DETAILS).count();
         match tags::folds(literal, open) {
             Some(parts) => parts.into_iter().for_each(|part| self.fold(part)),
@@ -361,10 +383,12 @@ impl Writer {
             self.html.push_str("</p>");
             return;
         }
+        // In a reply the page makes a box of it, which scrolls.
+        self.html.push_str(if self.page.is_some() { "<pre tabindex=\"0\">" } else { "<pre>" });
         if language.is_empty() {
-            self.wrapped("<pre><code>", literal, "</code></pre>");
+            self.wrapped("<code>", literal, "</code></pre>");
         } else {
-            self.wrapped(&format!("<pre><code class=\"language-{language}\">"), literal, "</code></pre>");
+            self.wrapped(&format!("<code class=\"language-{language}\">"), literal, "</code></pre>");
         }
     }
 
@@ -398,11 +422,16 @@ impl Writer {
 
     fn open_link(&mut self, link: &NodeLink) {
         let is_inner = !self.links.is_empty();
-        let target = if is_inner { None } else { Target::parse(&link.url) };
-        if let Some(target) = &target {
-            target.open(&mut self.html, &link.title);
-        }
-        self.links.push(target);
+        let opened = match (self.page, Target::parse(&link.url)) {
+            _ if is_inner => OpenLink::Text,
+            (Some(page), _) if page.open_link(&mut self.html, &link.url) => OpenLink::Own,
+            (None, Some(target)) => {
+                target.open(&mut self.html, &link.title);
+                OpenLink::Foreign(target)
+            }
+            (Some(_), _) | (None, None) => OpenLink::Text,
+        };
+        self.links.push(opened);
     }
 
     /// Renders a picture as a link to it, or as its description inside another link. Pictures are never loaded.

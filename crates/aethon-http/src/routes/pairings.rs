@@ -33,7 +33,7 @@ pub(super) async fn approve((setup, notes): (Setup, AuditNotes), mut request: Re
     let code = Fields::parse(&request.read().await?)?.required_text("code")?;
     let paired = setup.pairings.approve(&code).await?;
     let paired = paired.ok_or_else(|| {
-        let sentence = "no request has this code; it counts once and for ten minutes";
+        let sentence = "unknown code; a code works once, for ten minutes";
         Problem::not_found(sentence).with_code("unknown_code")
     })?;
     notes.paired(&format!("{}/{}", paired.channel, paired.sender), "paired", request.client.address);

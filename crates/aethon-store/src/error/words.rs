@@ -6,6 +6,8 @@
 use std::fmt;
 use std::path::Path;
 
+use rusqlite::ErrorCode;
+
 use super::obstacle::Obstacle;
 use super::reason::{FailedMigration, NoSpaceForCopy, Reason};
 
@@ -206,11 +208,41 @@ fn migration(failed: &FailedMigration) -> Words {
         .as_ref()
         .map(|copy| format!(" (the copy from before is {})", copy.display()))
         .unwrap_or_default();
-    Words::new(
-        format!(
-            "bringing {} from format {from} to {to} failed at step {step}, and nothing of it was changed",
-            path.display()
-        ),
-        format!("{source}; mend that and start again{copied}"),
-    )
+    let shown = path.display();
+    let failure = match from {
+        0 => format!("the database {shown} could not be created"),
+        _ => {
+            format!(
+                "bringing {shown} from format {from} to {to} failed at step {step}, and nothing of it was changed"
+            )
+        }
+    };
+    let remedy = match source.sqlite_error_code() {
+        Some(ErrorCode::DiskFull) => "the disk is full: free some space and start again".to_owned(),
+        _ => format!("{source}; mend that and start again"),
+    };
+    Words::new(failure, remedy + &copied)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_migration_that_fails_names_what_failed_and_the_remedy() {
+        let check = |from: i64, code: i32, problem: &str, remedy: &str| {
+            let source = rusqlite::Error::SqliteFailure(rusqlite::ffi::Error::new(code), None);
+            let path = Path::new("aethon.db").to_owned();
+            let words = migration(&FailedMigration { path, from, to: 21, step: 4, copy: None, source });
+            assert_eq!(words.problem, problem);
+            assert!(words.remedy.as_deref().unwrap().contains(remedy), "{:?}", words.remedy);
+        };
+        let full = rusqlite::ffi::SQLITE_FULL;
+        let created = "the database aethon.db could not be created";
+        check(0, full, created, "the disk is full: free some space and start again");
+        check(0, rusqlite::ffi::SQLITE_READONLY, created, "mend that and start again");
+        let brought =
+            "bringing aethon.db from format 3 to 21 failed at step 4, and nothing of it was changed";
+        check(3, full, brought, "the disk is full");
+    }
 }

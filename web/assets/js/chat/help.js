@@ -1,9 +1,11 @@
-// The list of keyboard shortcuts, and the page-wide shortcuts.
+// The list of keyboard shortcuts with the way to the handbook, and the page-wide shortcuts.
 
+import { at } from "../shared/base.js";
 import { button } from "../shared/controls.js";
 import { openDialog } from "../shared/dialog.js";
 import { make } from "../shared/dom.js";
 import { texts } from "../texts.js";
+import { handbookWords } from "../texts/handbook.js";
 
 export function openHelp() {
   const list = make("dl", { class: "keys" });
@@ -11,8 +13,9 @@ export function openHelp() {
     const strokes = [...keys].flatMap((key, index) => [index > 0 ? " + " : null, make("kbd", {}, key)]);
     list.append(make("dt", {}, String(label)), make("dd", {}, ...strokes));
   }
+  const book = make("a", { class: "help-book", href: at("/docs/handbook") }, handbookWords.fromHelp);
   const close = button({ label: texts.help.close, press: () => dialog.close() });
-  const dialog = openDialog({ title: texts.help.title, body: [list], actions: [close] });
+  const dialog = openDialog({ title: texts.help.title, body: [list, book], actions: [close] });
   close.focus();
 }
 

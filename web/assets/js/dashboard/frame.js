@@ -9,6 +9,7 @@ import { icon } from "../shared/icons.js";
 import { toastRegion } from "../shared/toast.js";
 import { visible, visibleText } from "../shared/visible.js";
 import { texts } from "../texts.js";
+import { handbookWords } from "../texts/handbook.js";
 import { shell } from "../texts/shell.js";
 import { panels } from "./panels.js";
 
@@ -157,6 +158,12 @@ function buildRail(leave, waiting) {
       "div",
       { class: "rail-foot" },
       make("a", { class: "rail-link", href: at("/") }, icon("chat"), make("span", {}, texts.dashboard.openChat)),
+      make(
+        "a",
+        { class: "rail-link", href: at("/docs/handbook") },
+        icon("help"),
+        make("span", {}, handbookWords.title),
+      ),
       leave,
       themeSwitch(),
     ),

@@ -8,6 +8,7 @@ import { setTheme } from "../shared/theme.js";
 import { ago } from "../shared/time.js";
 import { visible } from "../shared/visible.js";
 import { searchField } from "../components/form.js";
+import { handbookWords } from "../texts/handbook.js";
 import { shell } from "../texts/shell.js";
 import { texts } from "../texts.js";
 import { guarded } from "./context.js";
@@ -171,6 +172,7 @@ function actionEntries(store, signOut) {
   const actions = [
     action(words.newChat, "plus", () => location.assign(at(`/#/chat-${Date.now().toString(36)}`))),
     action(words.openChat, "chat", () => location.assign(at("/"))),
+    action(handbookWords.title, "help", () => location.assign(at("/docs/handbook"))),
     action(words.addMemory, "memory", () => open(hrefOf("memory", ["new"]))),
     action(words.addJob, "clock", () => open(hrefOf("scheduler", ["new"]))),
     action(words.addSop, "steps", () => open(hrefOf("sops", ["new"]))),

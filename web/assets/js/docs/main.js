@@ -4,6 +4,7 @@ import { at } from "../shared/base.js";
 import { make, fill } from "../shared/dom.js";
 import { request } from "../shared/api.js";
 import { docsWords as words } from "../texts/docs.js";
+import { handbookWords } from "../texts/handbook.js";
 import { operationView } from "./operation.js";
 import { grouped } from "./schema.js";
 
@@ -28,6 +29,8 @@ document.body.append(
         "p",
         {},
         make("a", { href: at("/openapi.json") }, words.document),
+        " · ",
+        make("a", { href: at("/docs/handbook") }, handbookWords.title),
         " · ",
         make("a", { href: at("/dashboard") }, words.dashboard),
       ),
