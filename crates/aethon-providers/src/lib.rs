@@ -23,7 +23,13 @@
         feature = "ollama",
         feature = "openai"
     )),
-    allow(dead_code, unused_imports, reason = "it is used by services that are left out")
+    allow(
+        dead_code,
+        unreachable_code,
+        unused_imports,
+        unused_variables,
+        reason = "it is used by services that are left out"
+    )
 )]
 
 mod answer_format;
