@@ -7,6 +7,7 @@ use aethon_core::model::{Capabilities, ModelErrorKind, ModelProvider};
 
 use crate::anthropic::Anthropic;
 use crate::bedrock::{self, Bedrock, Signer};
+use crate::dialect::Dialect;
 use crate::echo::Echo;
 use crate::endpoint::Endpoint;
 use crate::fake::Fake;
@@ -16,7 +17,7 @@ use crate::litellm::{self, LiteLlm};
 use crate::ollama::Ollama;
 use crate::openai::{OPENAI, OpenAi};
 use crate::options::{OpenAiApi, Options, Provider};
-use crate::remote::{Dialect, Discovery, Remote};
+use crate::remote::{Discovery, Remote};
 use crate::responses::{AutoApi, Responses};
 use crate::section::{self, InSection};
 use crate::service::Service;
