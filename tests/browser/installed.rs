@@ -54,7 +54,7 @@ fn the_manifest_and_icons_make_the_page_installable() {
 }
 
 #[test]
-fn while_the_server_is_away_the_chat_opens_and_keeps_what_is_written() {
+fn chat_opens_without_the_server_and_keeps_typed_text() {
     let Some(mut page) = Page::open(&[]) else { return };
     page.ask("!say known only to the owner");
     await_worker(&page);

@@ -19,7 +19,7 @@ fn soon(page: &Page, what: &str, expression: &str) {
 }
 
 #[test]
-fn list_follows_a_conversation_of_another_device_and_tells_of_its_reply() {
+fn list_follows_another_device_and_announces_its_reply() {
     let Some(page) = Page::open(&[]) else { return };
     page.ask("!say mine");
     let mut other = page.server().chat("other");
@@ -53,7 +53,7 @@ fn list_follows_a_conversation_of_another_device_and_tells_of_its_reply() {
 }
 
 #[test]
-fn question_of_another_conversation_is_told_at_once() {
+fn question_of_another_conversation_is_announced_at_once() {
     let settings = ["approval.enabled=true", "approval.requires_approval=[\"current_time\"]"];
     let Some(page) = Page::open(&settings) else { return };
     page.ask("!say mine");

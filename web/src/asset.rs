@@ -97,7 +97,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_file_is_found_and_those_that_are_not_joined_have_their_own_bytes() {
+    fn every_file_is_found_and_unjoined_ones_keep_their_bytes() {
         let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("assets");
         assert!(ASSETS.len() > 10);
         for entry in &ASSETS {
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_has_one_script_and_what_it_loads_later_takes_shared_modules_from_it() {
+    fn page_has_one_script_that_shares_modules_with_later_ones() {
         let text = |name: &str| std::str::from_utf8(asset(name).expect("there").body()).expect("UTF-8");
         let page = text("js/dashboard/main.js");
         let later: Vec<&str> = ASSETS

@@ -7,6 +7,7 @@ mod init;
 mod kept;
 mod messengers;
 mod service;
+mod storage;
 mod workflows;
 
 use std::path::PathBuf;
@@ -25,6 +26,7 @@ pub(crate) use self::init::InitArgs;
 pub(crate) use self::kept::{ExportForm, MemoryCommand, RecordingsCommand, SessionsCommand};
 pub(crate) use self::messengers::{ChannelsCommand, OutboxCommand};
 pub(crate) use self::service::ServiceCommand;
+pub(crate) use self::storage::StorageCommand;
 pub(crate) use self::workflows::{JobArgs, JobsCommand, SopCommand, TasksCommand};
 
 /// Talk to your assistant, and manage it.
@@ -94,7 +96,7 @@ pub(crate) enum Command {
     },
     /// Create a configuration by answering a few questions.
     Init(InitArgs),
-    /// Check the installation and explain how to fix what is wrong.
+    /// Check the installation and explain how to fix each problem.
     Doctor {
         /// Attack the running daemon instead, and say what held. It takes about a minute.
         #[arg(long)]
@@ -102,7 +104,7 @@ pub(crate) enum Command {
         /// Repair a damaged database first, and list the losses. The server must be stopped.
         #[arg(long, conflicts_with = "attack")]
         repair: bool,
-        /// Do what is safe first: make missing folders, and close files of the home that other accounts can read.
+        /// Apply the safe fixes first: make missing folders, and close files of the home that other accounts can read.
         #[arg(long, conflicts_with = "attack")]
         fix: bool,
         /// List everything, in the order of the checks.
@@ -160,6 +162,9 @@ pub(crate) enum Command {
     Restore(RestoreArgs),
     /// Bring the database of the home to the format of this version, after copying it. Nothing else may use the home meanwhile.
     Upgrade(UpgradeArgs),
+    /// Move the data between the file in the home and a PostgreSQL server.
+    #[command(subcommand)]
+    Storage(StorageCommand),
     /// Show token usage and cost by day, model and kind of work.
     Usage {
         /// The number of days to show, including today.

@@ -1,4 +1,4 @@
-//! The values that completion offers: providers, keys of the configuration, and what is in the home, such as sessions and jobs.
+//! The values that completion offers: providers, keys of the configuration, and content of the home, such as sessions and jobs.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -10,7 +10,7 @@ use aethon::core::provider::Provider;
 use clap_complete::engine::{ArgValueCandidates, CompletionCandidate};
 use serde_json::Value;
 
-/// How long listing what is in the home may take: a person waits for it with a finger on a key.
+/// How long listing the content of the home may take: a person waits for it with a finger on a key.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// The model providers.
@@ -92,7 +92,7 @@ fn listed(command: &[&str], rows: &str, field: &str, help: &str) -> Vec<Completi
         .collect()
 }
 
-/// Returns what a command of this program prints as JSON, in the home that the line names.
+/// Returns the JSON output of a command of this program, in the home that the line names.
 fn output(command: &[&str]) -> Option<Vec<u8>> {
     let options = common_options(std::env::args_os().skip_while(|word| word != "--").skip(2));
     // A command on a home that is missing would make one, which a key press must not.

@@ -86,6 +86,7 @@ fn run(cli: Cli) -> Result<ExitCode> {
         Command::Backup(arguments) => commands::backup::run(common, arguments),
         Command::Restore(arguments) => commands::restore::run(common, &arguments),
         Command::Upgrade(arguments) => commands::upgrade::run(common, &arguments),
+        Command::Storage(command) => finish(commands::storage::run(common, command)),
         Command::Memory(command) => finish(commands::memory::run(common, command)),
         Command::Usage { days, json } => finish(commands::usage::run(common, days, json)),
         Command::PairPhone { address, json } => {
@@ -116,6 +117,7 @@ fn local_only(command: &Command) -> Option<&'static str> {
         Command::Backup(_) => "backup",
         Command::Restore(_) => "restore",
         Command::Upgrade(_) => "upgrade",
+        Command::Storage(_) => "storage",
         Command::Sop(SopCommand::Check { .. }) => "sop check",
         Command::Channels(command) if !matches!(command, ChannelsCommand::List { .. }) => "channels",
         Command::Sessions(_)

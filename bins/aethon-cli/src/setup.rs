@@ -20,7 +20,7 @@ pub(crate) fn sources(common: &Common) -> Result<Sources> {
     Sources::from_process(common.home.clone(), common.config.clone(), common.sets.clone()).map_err(refused)
 }
 
-/// A refusal with what is wrong with the configuration.
+/// A refusal that lists the problems of the configuration.
 pub(crate) fn refused(error: aethon::config::Error) -> anyhow::Error {
     aethon::Error::refused(error.to_string()).into()
 }

@@ -37,7 +37,7 @@ impl Supervisor {
         let sent = UnixDatagram::unbound()
             .and_then(|socket| socket.send_to_addr(message(report).as_bytes(), address));
         if let Err(error) = sent {
-            tracing::warn!("the service manager cannot be told {report:?}: {error}");
+            tracing::warn!("the service manager could not be notified of {report:?}: {error}");
         }
     }
 }
@@ -71,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_manager_is_told_by_path_or_abstract_name() {
+    fn service_manager_is_notified_by_path_or_abstract_name() {
         assert!(address("").is_none() && address("relative").is_none());
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("notify");

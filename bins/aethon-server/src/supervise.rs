@@ -97,7 +97,7 @@ async fn supervise(runtime: &Runtime, prepared: Prepared, hangup: Signal) -> Res
     tokio::select! {
         ended = &mut running => ended.context("the service failed")?.map_err(Into::into),
         () = signals.stop() => Ok(()),
-        () = sleep(patience) => bail!("the service did not end within {} s and was left as it is", patience.as_secs()),
+        () = sleep(patience) => bail!("the service did not stop within {} s and was abandoned", patience.as_secs()),
     }
 }
 

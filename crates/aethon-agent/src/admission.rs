@@ -106,7 +106,7 @@ async fn original_message(log: &dyn TurnLog, inbound: &Inbound, turn: &TurnId) -
             Intent::Say | Intent::Edit { .. } => return Ok(record.inbound),
         }
     }
-    Err(Error::invalid("this message was retried too often; send it anew"))
+    Err(Error::invalid("this message was retried too often; send it as a new one"))
 }
 
 fn content(inbound: &Inbound) -> Result<Vec<Block>> {

@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_cannot_be_read_leaves_a_sentence() {
+    async fn unreadable_document_leaves_a_sentence() {
         let session = SessionId::of("webchat", "a").unwrap();
         let files = vec![
             file("a.pdf", "application/pdf", b"%PDF-1.7"),

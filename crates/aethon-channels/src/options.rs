@@ -1,4 +1,4 @@
-//! The owner's settings for a channel, and what the program provides to every channel.
+//! The owner's settings for a channel, and the services that every channel gets from the program.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -32,7 +32,7 @@ pub struct Rules {
     pub channel: &'static str,
     /// Who may write, by the platform's own ids. If empty, only people who were paired. Updated on reload.
     pub allowed: Live<Vec<String>>,
-    /// The owners: only they are asked for approval, and their words are not marked as untrusted. `None` makes
+    /// The owners: only they see approval questions, and their words are not marked as untrusted. `None` makes
     /// everyone who may write an owner; with a household there always is a list.
     pub owners: Option<Vec<String>>,
     /// The people behind the senders; `None` without a household.
@@ -58,7 +58,7 @@ pub struct Rules {
     pub marks_others: bool,
 }
 
-/// What the program provides to every channel.
+/// The services that every channel gets from the program.
 #[derive(Clone)]
 pub struct ChannelServices {
     /// The state that channels store.

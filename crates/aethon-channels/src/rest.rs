@@ -1,4 +1,4 @@
-//! A request to a platform with its complete response, and what it means if there is none.
+//! A request to a platform with its complete response, and the consequences if there is none.
 //!
 //! Each codec knows what a status means and how its platform reports errors.
 

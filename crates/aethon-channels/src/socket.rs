@@ -28,7 +28,7 @@ const SENDING: Duration = Duration::from_secs(10);
 const CLOSING: Duration = Duration::from_secs(2);
 /// The longest message, in bytes.
 const MAX_MESSAGE: usize = 8 << 20;
-/// The size of the read buffer. The default of 128 KiB would be most of what an idle channel costs.
+/// The size of the read buffer. The default of 128 KiB would be most of the memory of an idle channel.
 const READ_BUFFER: usize = 8 << 10;
 
 /// A byte stream in both directions.

@@ -1,5 +1,5 @@
 //! Whom the mail channel answers and how often, against an IMAP and an SMTP server of our own: odd senders, autoresponders
-//! that do not say what they are, mails with the same id, files that cannot be read.
+//! that do not identify themselves, mails with the same id, files that cannot be read.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 #![allow(
@@ -41,7 +41,7 @@ fn in_thread(number: u32, references: &str, subject: &str, text: &str) -> Vec<u8
 }
 
 #[tokio::test]
-async fn unmarked_autoresponders_are_answered_five_times_and_the_owner_is_told_once() {
+async fn unmarked_autoresponders_get_five_answers_and_the_owner_one_notice() {
     let thread = "References: <0@x.example>\r\n";
     for (name, references, subject, is_varied, expected) in [
         ("in a thread, with other words each time", thread, "Re: plan", true, 5),
@@ -65,7 +65,7 @@ async fn unmarked_autoresponders_are_answered_five_times_and_the_owner_is_told_o
         let told = |bench: &Bench| {
             bench.stage.assistant.texts().iter().filter(|text| !text.contains("marker")).count()
         };
-        // A restart does not begin the count anew.
+        // A restart does not reset the count.
         for round in [50, 51] {
             bench.mailbox.put(&in_thread(20, references, subject, &of(20)));
             bench.run_to_marker(round).await;

@@ -71,7 +71,7 @@ struct State {
     members: usize,
     /// Reactions that were added or removed.
     reactions: Vec<String>,
-    /// What the rooms say of being replaced and of replacing.
+    /// The upgrade as the two rooms describe it.
     upgrade: Upgrade,
 }
 
@@ -93,7 +93,7 @@ struct Upgrade {
 const NEW: &str = "!new:hs";
 
 impl Homeserver {
-    /// Answers what is asked about the two rooms, if it is about an upgrade.
+    /// Answers requests about the upgrade of the two rooms.
     fn upgrade(&self, method: Method, path: &str, body: &[u8]) -> Option<(u16, Value)> {
         let mut state = self.state.lock().unwrap();
         let upgrade = &mut state.upgrade;
@@ -530,7 +530,7 @@ async fn wrong_token_is_reported_once_and_not_retried() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_token_of_another_account_than_the_configured_one_is_refused() {
+async fn token_of_another_account_is_refused() {
     let stage = Stage::new();
     let channel = stage.channel_as("@somebody:hs", TOKEN);
     refused(&channel, &stage).await;

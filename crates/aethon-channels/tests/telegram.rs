@@ -240,7 +240,7 @@ async fn a_reply_grows_as_a_draft_and_arrives_as_one_message() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_draft_stays_for_as_long_as_a_tool_runs_and_keeps_to_the_pace() {
+async fn draft_is_renewed_while_a_tool_runs_at_the_allowed_rate() {
     let stage = Stage::new(true, false);
     let (messenger, turn) = (stage.channel(), TurnId::fresh());
     grow(&messenger, "7", &turn, &["Looking it up."]).await;
@@ -281,7 +281,7 @@ async fn crash_leaves_no_draft_behind() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_server_that_refuses_drafts_is_asked_once_and_replies_grow_by_edits() {
+async fn replies_grow_by_edits_if_the_server_refuses_drafts() {
     for refusal in [(404, "Not Found"), (400, "Bad Request: TEXTDRAFT_PEER_INVALID")] {
         let stage = Stage::new(true, false);
         stage.server.state().draft_refusal = Some(refusal);
@@ -337,7 +337,7 @@ async fn a_reply_with_a_table_is_a_rich_message_if_the_owner_wants_it() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_rich_message_takes_the_place_of_what_has_grown_and_files_follow_it() {
+async fn rich_message_replaces_the_growing_one_and_files_follow() {
     let stage = Stage::new(false, true);
     let (messenger, turn) = (stage.channel(), TurnId::fresh());
     grow(&messenger, "7", &turn, &["# Prices"]).await;
@@ -351,7 +351,7 @@ async fn a_rich_message_takes_the_place_of_what_has_grown_and_files_follow_it() 
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_rich_message_that_is_refused_goes_out_once_in_the_ordinary_form() {
+async fn refused_rich_message_is_sent_once_in_the_ordinary_form() {
     let refused = async |refusal: (u16, &'static str), has_grown: bool| {
         let stage = Stage::new(false, true);
         stage.server.state().rich_refusal = Some(refusal);

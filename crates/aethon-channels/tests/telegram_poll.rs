@@ -279,7 +279,7 @@ async fn wrong_token_is_reported_and_asked_about_at_growing_intervals() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn one_spurious_refusal_costs_seconds() {
+async fn spurious_refusal_costs_seconds() {
     for refusal in [401, 403, 404] {
         let stage = Stage::new();
         let (messenger, running) = stage.running().await;
@@ -335,7 +335,7 @@ async fn albums_and_edits_reach_the_turns_they_belong_to() {
         drop(state);
         stage.server.1.notify_waiters();
     };
-    // Their files are too large to be taken, which is told once with the reply.
+    // Their files are too large to be taken, which the reply mentions once.
     let large =
         || json!({"file_id": "f", "file_name": "a.txt", "mime_type": "text/plain", "file_size": 2 << 20});
     bring("message", 101, json!({"media_group_id": "g", "document": large(), "caption": "compare"}));

@@ -228,7 +228,7 @@ fn delivery(id: i64, to: &str, text: &str) -> Delivery {
 }
 
 #[tokio::test(start_paused = true)]
-async fn webhook_messages_are_stored_before_the_answer_and_processed_in_order() {
+async fn webhook_messages_are_stored_first_and_processed_in_order() {
     let bench = Bench::new();
     let channel = bench.channel();
     let batch = json!({"messages": [text("w2", ADA, 2, "zwei ü"), text("w1", ADA, 1, "one")], "statuses": [{"id": "x", "status": "read"}]});
@@ -454,7 +454,7 @@ async fn failing_proxy_loses_nothing_and_doubles_just_doubtful_messages() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_a_message_answers_is_known_by_its_id_also_after_a_restart() {
+async fn answered_message_is_found_by_its_id_after_a_restart() {
     let bench = Bench::new();
     let channel = bench.channel();
     let answering = |id: &str, seconds: i64, body: &str, to: &str| {

@@ -145,7 +145,7 @@ fn of_services(config: &Config) -> [AddressedKeys; 4] {
 fn of_other_models(model: &Model) -> Vec<AddressedKeys> {
     let mut all = Vec::new();
     for (section, table) in model.tables() {
-        // What a table takes over from the main model is judged there.
+        // Values inherited from the main model are judged with the main model.
         let keyed = AddressedKeys::of_service(
             section.clone(),
             &format!("{} {}", table.provider.name(), table.region.as_deref().unwrap_or_default()),

@@ -60,8 +60,8 @@ pub fn values(directory: &Path) -> Vec<Secret> {
     values
 }
 
-/// What is secret in the document of a sign-in. The rest, such as scopes and addresses, was chosen by a server, which must not
-/// say which words are masked.
+/// The secret fields of a stored sign-in. A server chose the others, such as scopes and addresses, and must not decide which
+/// words are masked.
 const SIGN_IN_SECRETS: [&str; 3] = ["access_token", "refresh_token", "client_secret"];
 /// What every document of a sign-in has.
 const SIGN_IN_MARKS: [&str; 3] = ["resource", "token_endpoint", "client_id"];
@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_tokens_of_a_sign_in_are_secret() {
+    fn sign_in_document_keeps_only_its_tokens_secret() {
         let grant = r#"{
             "resource": "https://tools.example/mcp", "issuer": "https://tools.example", "proof": "basic",
             "token_endpoint": "https://tools.example/token", "revocation_endpoint": "ftp://tools.example/revoke",

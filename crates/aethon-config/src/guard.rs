@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn loosened_keys_are_named_as_precisely_as_the_change_names_them() {
+    fn loosened_keys_are_named_precisely() {
         let before = Config::default();
         let mut after = before.clone();
         after.channels.webchat.allowed_origins.push("https://a.example".into());

@@ -33,7 +33,7 @@ const RESERVED: [&str; 15] = [
     "accept-encoding",
 ];
 
-/// What is odd about a value.
+/// A suspicious value, and the reason.
 #[derive(Debug)]
 pub(crate) struct OddValue {
     /// The key of the configuration.
@@ -72,7 +72,7 @@ fn is_credential(name: &str) -> bool {
 }
 
 impl Config {
-    /// Removes from all keys that are sent in headers what surely is no part of them, and describes what was odd.
+    /// Strips stray characters from every key that is sent in a header, and describes what it found.
     pub(crate) fn clean_header_values(&mut self) -> Vec<OddValue> {
         let mut found = Vec::new();
         clean_model(&KeyPath::of(["model"]), &mut self.model, &mut found);
@@ -131,7 +131,7 @@ impl Config {
         }
     }
 
-    /// Describes what is odd about headers, which may hold more than keys and are sent as they are.
+    /// Describes suspicious headers. They are sent unchanged, because they may hold more than keys.
     fn examine_headers(&self, found: &mut Vec<OddValue>) {
         for (name, value) in &self.telemetry.otlp_headers {
             examine(KeyPath::of(["telemetry", "otlp_headers", name]), value.expose(), found);
@@ -160,7 +160,7 @@ struct Keys<'k> {
     variable: Option<&'static str>,
 }
 
-/// Cleans the keys of a service, and returns what was odd about the one that is used.
+/// Cleans the keys of a service, and describes any oddity of the one in use.
 fn clean_keys(section: KeyPath, keys: Keys<'_>, found: &mut Vec<OddValue>) -> Option<String> {
     let usual = clean(keys.usual).filter(|_| keys.own.is_empty());
     let (message, variable) = match clean(keys.own) {
@@ -177,7 +177,7 @@ fn examine(key: KeyPath, value: &str, found: &mut Vec<OddValue>) {
     }
 }
 
-/// Cleans a key, and describes what was odd about it.
+/// Cleans a key, and describes its oddity, if it had one.
 fn clean(key: &mut Secret) -> Option<String> {
     let CleanedKey { key: cleaned, removed } = cleaned_key(key.expose());
     if !removed.is_empty() {

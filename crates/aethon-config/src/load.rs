@@ -111,13 +111,13 @@ pub(crate) fn complete(config: &mut Config, references: References<'_>) -> Vec<O
     config.transcription.complete(&environment);
     let mut odd = config.clean_header_values();
     config.model.note_tables();
-    // What they take from the main model is clean by now.
+    // The values that they inherit from the main model are clean by now.
     config.model.complete_named(&environment);
     odd.extend(config.clean_named_models());
     odd
 }
 
-/// Warns of a value that is sent in a header and holds what it should not.
+/// Warns of a header value with characters that do not belong there.
 fn odd_value(layers: &Layers, odd: OddValue) -> Warning {
     match odd.variable {
         Some(name) => Warning {

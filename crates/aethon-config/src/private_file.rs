@@ -28,8 +28,8 @@ pub fn write(path: &Path, content: &[u8]) -> io::Result<()> {
     Directory::open(&directory)?.write(name, content)
 }
 
-/// Writes a private file under the next free name beside a path, such as `config.toml.bak-1`, and returns its path. What is
-/// there already is never replaced.
+/// Writes a private file under the next free name beside a path, such as `config.toml.bak-1`, and returns its path. It
+/// never replaces an existing file.
 pub fn write_numbered(path: &Path, ending: &str, content: &[u8]) -> io::Result<PathBuf> {
     let name = path.file_name().ok_or(io::ErrorKind::InvalidInput)?.to_string_lossy().into_owned();
     for number in 1..=MAX_NUMBERED {

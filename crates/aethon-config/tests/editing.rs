@@ -111,7 +111,7 @@ fn the_environment_and_sets_do_not_hide_a_mistake_in_the_file() {
 }
 
 #[test]
-fn an_unknown_key_is_written_by_force_only_and_never_where_it_protects() {
+fn unknown_key_needs_force_and_is_never_written_in_a_protecting_section() {
     let check = |key: &str, value: &str, nearest: &str, is_forced: bool| {
         let home = Home::with("# mine\n");
         let error = set(&home, key, value).unwrap_err().to_string();

@@ -366,7 +366,7 @@ fn every_model_names_the_table_whose_keys_change_it() {
 }
 
 #[test]
-fn what_authorises_at_one_service_goes_to_no_other() {
+fn credentials_of_a_service_go_to_no_other() {
     let home = Home::with(
         r#"
         [model]

@@ -92,7 +92,7 @@ url = "https://mcp.example/x?token=canary-query"
 }
 
 #[test]
-fn a_secret_written_into_the_arguments_of_a_program_is_masked_and_listed() {
+fn secret_in_program_arguments_is_masked_and_listed() {
     let text = "[mcp.servers.a]\ncommand = \"x\"\nargs = [\"--token\", \"canary-plain\", \"--verbose\"]\n";
     let config = Home::with(text).load().unwrap().config;
     assert_eq!(dump(&config)["mcp"]["servers"]["a"]["args"], json!(["--token", "***", "--verbose"]));

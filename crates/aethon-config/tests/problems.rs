@@ -98,7 +98,7 @@ fn unsupported_streaming_modes_are_refused_with_the_supported_ones() {
 }
 
 #[test]
-fn a_wrong_value_inside_a_list_or_a_named_table_is_named_as_exactly() {
+fn wrong_value_in_a_list_or_named_table_is_named_exactly() {
     let check = |file: &str, expected: &[&str]| assert_eq!(problems(&Home::with(file)), expected, "{file}");
     check(
         "[security]\nblocked_commands = [\n \"a\",\n 5,\n]\n",
@@ -266,7 +266,7 @@ fn an_unknown_key_starts_and_warns_with_the_nearest() {
 }
 
 #[test]
-fn an_unknown_key_that_may_leave_something_unprotected_is_refused_with_the_nearest() {
+fn unknown_protecting_key_is_refused_with_the_nearest_known_one() {
     let check = |home: Home, place: &str, nearest: &str| {
         let error = home.load().unwrap_err();
         let [problem] = error.problems() else { panic!("{nearest}: {error}") };

@@ -97,7 +97,7 @@ impl Channels {
         self.0.get(name).map(|entry| &entry.channel).ok_or_else(|| {
             let names: Vec<&str> = self.names().collect();
             Error::not_found(match names.as_slice() {
-                [] => format!("there is no channel {name:?}, and no other either"),
+                [] => format!("there is no channel {name:?}; no channel is set up"),
                 names => format!("there is no channel {name:?}; set up: {}", names.join(", ")),
             })
         })

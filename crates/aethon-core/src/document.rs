@@ -305,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_comes_before_the_text() {
+    fn notes_about_missing_parts_precede_the_text() {
         let text = DocumentText { text: "äb".into(), notes: vec!["1 page is a picture.".into()] };
         assert_eq!(text.for_model(100), "[1 page is a picture.]\n\näb");
         let cut = DocumentText { text: "äb".into(), notes: Vec::new() }.for_model(2);

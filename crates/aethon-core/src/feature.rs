@@ -116,7 +116,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_later_word_on_a_feature_replaces_the_earlier_one_in_its_place() {
+    fn later_state_of_a_feature_replaces_the_earlier_one() {
         let features = Features::default();
         let row = |id: &str, state, detail: &str| Feature::new((id, "T"), state, detail, "k");
         features.offer(move || {

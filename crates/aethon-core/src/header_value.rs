@@ -128,7 +128,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_no_part_of_a_key_is_removed_and_named() {
+    fn stray_characters_of_a_key_are_removed_and_named() {
         let check = |given: &str, removed: &[Oddity]| {
             let cleaned = cleaned_key(given);
             assert_eq!(cleaned, CleanedKey { key: "sk-key".into(), removed: removed.to_vec() }, "{given:?}");

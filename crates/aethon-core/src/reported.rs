@@ -49,7 +49,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_fault_of_each_file_is_reported_once_and_their_number_is_bounded() {
+    fn each_fault_is_reported_once_and_their_number_is_bounded() {
         let mut reported = Reported::default();
         let new = [("a", "a link"), ("a", "a FIFO"), ("b", "a link")];
         for (file, fault) in new {

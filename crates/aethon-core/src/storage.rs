@@ -46,6 +46,7 @@ use crate::words::setters;
 use crate::work::WorkStore;
 
 mod health;
+pub mod rows;
 
 pub use health::{FaultDuration, StorageFault, StorageHealth};
 

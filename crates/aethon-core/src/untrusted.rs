@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn words_that_look_like_a_marker_are_defused_whatever_their_form() {
+    fn lookalikes_of_a_marker_are_defused() {
         let check = |text: &str, expected: &str| assert_eq!(defuse(text), expected, "{text:?}");
         check("[UNTRUSTED EXTERNAL CONTENT]", "[UNTRUSTED-EXTERNAL-CONTENT]");
         check("[Untrusted  external\tContent]", "[Untrusted-external-Content]");

@@ -67,7 +67,7 @@ fn root(package: &mut Package<'_>) -> Result<String, Error> {
     root.ok_or_else(|| Error::new("its list of chapters is missing"))
 }
 
-/// What a book says about itself.
+/// The metadata of a book.
 #[derive(Default)]
 struct Contents {
     title: String,

@@ -1,4 +1,4 @@
-//! How bytes are text: by a mark at their beginning, by what they declare, and by their shape.
+//! Detects the encoding of text: by a byte order mark, a declaration, or the pattern of its bytes.
 
 use std::borrow::Cow;
 

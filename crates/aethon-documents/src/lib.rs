@@ -1,8 +1,8 @@
 //! Turns documents into text: PDF, office files, e-books, RTF, HTML, tables, and plain text in other encodings.
 //!
-//! [`read`] takes the bytes of a document and hands the text to a sink as it goes, so that what was read before an end by
-//! force is not lost. It bounds what it writes, and nothing else: memory, time, and what a fault could reach are bounded
-//! by the process around it, which the facade starts for each document (decision 0184).
+//! [`read`] takes the bytes of a document and hands its text to a sink page by page, so a reader that is killed still leaves the
+//! text up to there. It bounds only its output. Memory, time, and the reach of a fault are bounded by the process that the
+//! facade starts for each document (decision 0184).
 //!
 //! `output` is the sink with its bound and its notes, `flow` puts paragraphs and tables together for it, and `encoding`
 //! finds out how bytes are text. `pdf` reads PDFs, `package` and `xml` open the files in a ZIP, which `word`, `slides`,

@@ -1,4 +1,4 @@
-//! The text of a document while it is read: handed on in pieces, bounded, and with notes on what is missing.
+//! The text of a document while it is read: passed on in pieces, bounded, with notes about missing parts.
 
 /// The most text of one document, in bytes.
 pub const MAX_TEXT: usize = 8 << 20;
@@ -57,14 +57,14 @@ impl<'s> Output<'s> {
         }
     }
 
-    /// Hands on what was added. Called at the end of each page, so that it is safe.
+    /// Passes the new text on. Called at the end of each page, so that a later failure does not lose it.
     pub(crate) fn flush(&mut self) {
         self.written += self.piece.len();
         (self.sink)(&self.piece);
         self.piece.clear();
     }
 
-    /// Says what is missing, in a sentence.
+    /// Adds a sentence about something missing.
     pub(crate) fn note(&mut self, sentence: impl Into<String>) {
         let sentence = sentence.into();
         if self.notes.len() < MAX_NOTES && !self.notes.contains(&sentence) {

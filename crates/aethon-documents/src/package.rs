@@ -63,7 +63,7 @@ impl<'b> Package<'b> {
         };
         let most = MAX_FILE.min(self.left);
         let mut bytes = Vec::new();
-        // What it says about its size is not believed.
+        // The size in its header may be a lie.
         file.take(most + 1)
             .read_to_end(&mut bytes)
             .map_err(|fault| Error::damaged(&format!("its part {name}"), fault))?;
@@ -103,7 +103,7 @@ impl<'b> Package<'b> {
     }
 }
 
-/// What a part of an office document refers to.
+/// A reference from one part of an office document to another.
 pub(crate) struct Relation {
     kind: String,
     pub(crate) target: String,

@@ -1,4 +1,4 @@
-//! Pages of HTML: what a person would read of them. A tokenizer suffices, so that nesting costs nothing.
+//! The readable text of an HTML page. A tokenizer is enough for that, and makes deep nesting harmless.
 
 use html5gum::{DefaultEmitter, StartTag, Token, Tokenizer};
 

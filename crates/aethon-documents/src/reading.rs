@@ -30,7 +30,7 @@ pub fn read(kind: DocumentKind, bytes: Vec<u8>, sink: &mut dyn FnMut(&str)) -> R
     Ok(output.finish())
 }
 
-/// Reads files in a ZIP, as what they are, however the document is called.
+/// Reads a ZIP-based document by its content, whatever its name.
 fn package(bytes: Vec<u8>, out: &mut Output<'_>) -> Result<(), Error> {
     let mut package = Package::open(&bytes)?;
     if let Some(mimetype) = package.mimetype() {

@@ -306,7 +306,7 @@ impl<'b, 'o, 's> Reader<'b, 'o, 's> {
         }
     }
 
-    /// Ends the table if what comes stands behind it.
+    /// Ends the table if the next text lies outside of it.
     fn leave_table(&mut self) {
         if self.is_table && !self.is_in_table && self.flow.is_row_empty() {
             self.end_table();

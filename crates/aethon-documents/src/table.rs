@@ -37,7 +37,7 @@ pub(crate) fn read(text: &str, out: &mut Output<'_>) {
     }
 }
 
-/// Excel writes what is between the values into a first line of its own.
+/// Removes the line with which Excel declares the delimiter (`sep=;`).
 fn without_declaration(text: &str) -> &str {
     match text.get(..4) {
         Some(head) if head.eq_ignore_ascii_case("sep=") => text.split_once('\n').map_or("", |(_, rest)| rest),
@@ -45,7 +45,7 @@ fn without_declaration(text: &str) -> &str {
     }
 }
 
-/// Finds what is between the values: what every line has equally often, outside of quotes.
+/// Detects the delimiter: the character that occurs equally often in every line, outside of quotes.
 fn delimiter(text: &str) -> u8 {
     let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).take(SAMPLE).collect();
     let score = |delimiter: u8| {
@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stands_between_values_is_found() {
+    fn delimiter_is_detected() {
         for text in
             ["a,b\n1,2\n", "a;b\n1;2\n", "a\tb\n1\t2", "a|b\r\n1|2", "sep=;\na;b\n1;2", "\"a\",\"b\"\n1,2"]
         {

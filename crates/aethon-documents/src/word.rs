@@ -9,7 +9,7 @@ use crate::package::{Package, Relation};
 use crate::xml::{self, Node, Tag};
 
 const MAIN: &str = "word/document.xml";
-/// What is read after the text, and the heading above it.
+/// The parts that follow the main text, each with its heading.
 const BESIDE: [(&str, &str); 3] =
     [("footnotes", "Footnotes"), ("endnotes", "Endnotes"), ("comments", "Comments")];
 
@@ -43,7 +43,7 @@ pub(crate) fn read(package: &mut Package<'_>, out: &mut Output<'_>) -> Result<()
 fn parts(package: &mut Package<'_>, relations: &BTreeMap<String, Relation>, kind: &str) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     for relation in relations.values().filter(|relation| relation.is(kind)) {
-        // One that is damaged is not what the document is about.
+        // A damaged side part must not spoil the document.
         if let Ok(Some(text)) = package.text(&relation.target)
             && text.contains("<w:t")
             && !found.contains(&text)
@@ -166,7 +166,7 @@ impl Word<'_, '_, '_> {
     }
 }
 
-/// What was deleted, what stands twice for older programs, instructions to programs, and what an edit moved away.
+/// Whether an element is left out: deleted or moved text, fallbacks for older programs, field instructions, and layout.
 fn is_left_out(name: &str) -> bool {
     matches!(
         name,

@@ -319,7 +319,7 @@ fn pdfs() {
 }
 
 #[test]
-fn what_is_no_known_document_is_said_in_words() {
+fn unknown_document_is_described_in_words() {
     let ole = |name: &str| {
         let wide: Vec<u8> = name.encode_utf16().flat_map(u16::to_le_bytes).collect();
         [b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1".to_vec(), vec![0; 600], wide].concat()

@@ -174,7 +174,7 @@ fn east_asian_standard_encodings_are_read_without_an_explanation() {
 }
 
 #[test]
-fn what_has_no_meaning_is_counted() {
+fn characters_without_meaning_are_counted() {
     let font = cjk("Identity-H", "Identity");
     let content = b"BT /F1 12 Tf 72 700 Td <00030004> Tj ET BT /F2 12 Tf 72 680 Td (Total 42) Tj ET";
     let read = text(&Pdf::page(&font, content, &[]));
@@ -182,7 +182,7 @@ fn what_has_no_meaning_is_counted() {
 }
 
 #[test]
-fn pages_without_text_are_said() {
+fn pages_without_text_are_noted() {
     let read = text(&data("scanned.pdf"));
     assert!(read.contains("--- page 2 ---\n\nOnly here is text"), "{read}");
     assert!(read.contains("[2 of 3 pages have pictures only and no text.]"), "{read}");

@@ -187,7 +187,7 @@ fn names_are_listed_by_their_ending_and_bounded() {
 }
 
 #[test]
-fn a_swap_between_look_and_opening_never_yields_what_lies_outside() {
+fn swap_before_opening_never_reaches_an_outside_file() {
     let (home, directory) = stage();
     let workspace = home.path().join("workspace");
     let is_over = AtomicBool::new(false);
@@ -246,7 +246,7 @@ fn a_file_that_the_owner_named_may_be_linked_but_is_a_file() {
 }
 
 #[test]
-fn a_killed_writers_file_is_removed_by_the_next_and_a_living_ones_is_not() {
+fn next_writer_removes_the_file_of_a_killed_one_only() {
     let folder = tempfile::tempdir().unwrap();
     let directory = Directory::open(folder.path()).unwrap();
     std::fs::write(folder.path().join(".aethon-new-0123456789abcdef"), "half").unwrap();
@@ -286,7 +286,7 @@ fn a_lock_is_held_until_its_holder_lets_go() {
 }
 
 #[test]
-fn a_fifo_in_the_place_of_a_lock_is_refused_and_waited_for_by_no_one() {
+fn fifo_in_place_of_a_lock_is_refused_without_waiting() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("config.lock");
     fifo(&path);

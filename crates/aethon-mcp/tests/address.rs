@@ -302,7 +302,7 @@ async fn call(tool: &Arc<dyn Tool>, input: Value) -> Result<ToolOutput, ToolErro
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_server_that_answers_with_documents_or_streams_lends_its_tools_within_one_session() {
+async fn tools_of_a_server_work_over_documents_and_streams() {
     for kind in [Kind::Documents, Kind::Streams] {
         let stage = stage(kind);
         stage.servers.settled().await;
@@ -426,7 +426,7 @@ async fn refused_calls_are_explained_and_the_server_is_tried_again() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn error_of_a_tool_with_its_own_session_is_returned_and_the_call_runs_once() {
+async fn tool_error_about_its_own_session_does_not_repeat_the_call() {
     for status in [200, 400] {
         let stage = stage(Kind::FailsWithSession(status));
         stage.servers.settled().await;

@@ -410,7 +410,7 @@ async fn list_that_is_too_large_degrades_the_server_until_the_next_one() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn only_servers_in_their_first_start_are_waited_for() {
+async fn turns_wait_for_servers_in_their_first_start() {
     let works = stage(Kind::Works, "x");
     let source = works.servers.source();
     assert!(source.starting().is_empty(), "what nobody starts is not starting");

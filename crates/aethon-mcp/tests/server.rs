@@ -79,7 +79,7 @@ impl Toolbox for Fakes {
     }
 }
 
-/// Greets; what it says of itself changes.
+/// Greets, and changes its own description.
 #[derive(Default)]
 struct OnePrompt(Mutex<String>);
 
@@ -299,7 +299,7 @@ async fn garbage_changes_nothing() {
 }
 
 #[tokio::test]
-async fn an_array_is_refused_with_every_revision_and_the_connection_goes_on() {
+async fn array_is_refused_in_every_revision_and_the_connection_stays() {
     for revision in ["2024-11-05", "2025-03-26", "2025-06-18"] {
         let mut raw = Raw::new(Fakes::default());
         raw.initialize(revision).await;
@@ -326,7 +326,7 @@ async fn an_array_is_refused_with_every_revision_and_the_connection_goes_on() {
 }
 
 #[tokio::test]
-async fn a_client_that_no_longer_reads_ends_the_connection_without_an_error() {
+async fn client_that_stops_reading_ends_the_connection_without_an_error() {
     let (mut to_server, input) = duplex(1 << 16);
     let (output, from_server) = duplex(1 << 16);
     let serving = tokio::spawn(serve(options(Fakes::default()), input, output, std::future::pending()));

@@ -1,7 +1,7 @@
 //! Repairs timestamps that a clock set too far ahead left in the database.
 //!
 //! A time in the future of the row's own making is a wrong clock's. Its deadlines are moved back by as much as it is ahead, so
-//! that what was to wait an hour waits an hour.
+//! a wait of an hour stays a wait of an hour.
 
 use crate::db::Sql;
 use crate::error::Error;

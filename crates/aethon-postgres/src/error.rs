@@ -15,7 +15,7 @@ pub struct Error(Reason);
 
 #[derive(Debug, thiserror::Error)]
 enum Reason {
-    /// What the traits say.
+    /// An error that the storage traits define.
     #[error("{0}")]
     Core(CoreError),
     /// The server, or the way to it.
@@ -29,10 +29,10 @@ enum Reason {
     Occupied(String),
 }
 
-/// What is wrong with the server, as far as it decides what to do and what to say.
+/// The kind of fault, as far as the handling and the message depend on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
-    /// Nobody answers, or the connection broke off.
+    /// The server does not answer, or the connection broke off.
     Lost,
     /// It starts, stops or recovers.
     NotReady,
@@ -44,7 +44,7 @@ enum Kind {
     Full,
     /// It only reads: a standby.
     ReadOnly,
-    /// Nobody vouches for its certificate.
+    /// No known authority vouches for its certificate.
     Untrusted,
     /// Name or password.
     SignIn,
@@ -113,7 +113,7 @@ impl Reason {
 }
 
 impl Error {
-    /// The address, or what it leads to, cannot be used. Trying again does not help.
+    /// The address, or the server behind it, cannot be used. Trying again does not help.
     pub(crate) fn setup(message: impl Into<String>) -> Self {
         Self(Reason::Setup(message.into()))
     }
@@ -151,7 +151,7 @@ impl Error {
         )
     }
 
-    /// Returns whether the way to the server is at fault, so that nobody knows what became of the statement.
+    /// Returns whether the connection is at fault, so that the outcome of the statement is unknown.
     pub(crate) fn is_lost(&self) -> bool {
         matches!(self.0, Reason::Server { kind: Kind::Lost | Kind::NotReady, .. })
     }
@@ -198,7 +198,7 @@ impl From<tokio_postgres::Error> for Error {
                 detail = format!("{detail}: {source}");
                 cause = source.source();
             }
-            // What the server sent cannot be read, or a value cannot be sent: no connection is at fault.
+            // A value cannot be decoded or sent: no connection is at fault.
             let is_ours = ["serializ", "column", "parameter"].iter().any(|word| detail.contains(word));
             let kind = match detail.contains("password") || detail.contains("authentication") {
                 true => Kind::SignIn,

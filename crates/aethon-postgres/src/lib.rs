@@ -5,7 +5,7 @@
 //! [`aethon_core::finding`], so that both find the same.
 //!
 //! `db` is the server: its address, its connections and its format, and knows nothing of conversations. A transaction is work
-//! that may run again: when its connection is lost it starts from the beginning, and a commit that nobody has confirmed is
+//! that may run again: when its connection is lost it starts from the beginning, and an unconfirmed commit is
 //! looked up by the token that it leaves, so nothing is stored twice. All writers take one lock, so that numbers grow in the order of
 //! commits. Nothing is tied to a session of the server, so a pooler in transaction mode may stand in between.
 //!
@@ -37,6 +37,7 @@ mod outbox;
 mod owner;
 mod owners;
 mod purge;
+mod rows;
 mod search;
 mod sessions;
 mod sop_runs;
@@ -53,6 +54,7 @@ mod versions;
 mod works;
 
 pub use error::Error;
+pub use rows::ServerRows;
 pub use store::{OpenMode, Options, Store};
 
 /// Result whose error defaults to [`Error`].

@@ -21,6 +21,7 @@ mod fusion;
 mod listing;
 mod sketches;
 
+pub(crate) use entries::index_all;
 pub(crate) use sketches::Sketches;
 
 /// Vectors written per transaction.

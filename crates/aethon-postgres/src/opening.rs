@@ -12,7 +12,7 @@ use crate::growth::Growth;
 use crate::memory::Sketches;
 use crate::owner::Owner;
 use crate::store::{OpenMode, Opener, Options, Store, StoreInner};
-use crate::{clock_jumps, ledger, owners};
+use crate::{clock_jumps, ledger, owners, rows};
 
 impl Store {
     /// Connects to the server and brings the database to the current format. To be called within a runtime, which the
@@ -22,6 +22,11 @@ impl Store {
         let words = address.words();
         let pool = Pool::new(address)?;
         db::prepare(&pool, &words).await?;
+        if db::read(&pool, rows::is_unfinished).await? {
+            return Err(Error::setup(format!(
+                "a copy into the {words} was begun and not finished: run `aethon-cli storage copy` again, which goes on with it"
+            )));
+        }
         let Options { mode, instance, synchronous, clock, agent_name, lease, max_oneshot_bytes } = options;
         let owner = Owner::fresh(mode == OpenMode::Daemon, lease);
         let store = Self(Arc::new(StoreInner {

@@ -1,6 +1,6 @@
 //! Full-text search: the words of each message, as the program splits them, in an index of the server.
 //!
-//! They are stored with their message. What is typed never reaches the query language: it is split into runs of letters and
+//! They are stored with their message. Typed text never reaches the query language: it is split into runs of letters and
 //! digits, and each is quoted. A query word matches the beginning of a word.
 
 use std::collections::BTreeSet;
@@ -10,21 +10,41 @@ use aethon_core::finding::{Words, bare, runs, searchable};
 use crate::db::{Sql, params};
 use crate::error::Error;
 
-/// Letters of a word that are indexed. The server takes a little more; nobody types as much.
+/// How many letters of a word are indexed: a little fewer than the server accepts, and more than people type.
 const MAX_LETTERS: usize = 120;
 
 /// Stores the words of a message.
 pub(crate) fn index(sql: &Sql<'_>, id: i64, role: &str, content: &str) -> Result<(), Error> {
     const ADD: &str = "INSERT INTO message_words (message_id, words) VALUES ($1, $2::text::tsvector)";
-    if !matches!(role, "user" | "assistant") {
-        return Ok(());
-    }
-    let text = searchable(content);
-    let words: BTreeSet<String> = runs(&text).map(|run| lexeme(&bare(&run))).collect();
+    let words = words_of(role, content);
     if !words.is_empty() {
         sql.execute(ADD, params![id, words.into_iter().collect::<Vec<_>>().join(" ")])?;
     }
     Ok(())
+}
+
+/// The words of a message, quoted for the index.
+pub(crate) fn words_of(role: &str, content: &str) -> BTreeSet<String> {
+    if !matches!(role, "user" | "assistant") {
+        return BTreeSet::new();
+    }
+    let text = searchable(content);
+    runs(&text).map(|run| lexeme(&bare(&run))).collect()
+}
+
+/// Stores the words of many messages.
+pub(crate) fn index_many(sql: &Sql<'_>, messages: &[(i64, BTreeSet<String>)]) -> Result<(), Error> {
+    const ADD: &str = "INSERT INTO message_words (message_id, words) SELECT id, words::tsvector
+        FROM json_to_recordset($1::text::json) AS added (id BIGINT, words TEXT)";
+    if messages.is_empty() {
+        return Ok(());
+    }
+    let rows = messages.iter().map(|(id, words)| {
+        let words = words.iter().map(String::as_str).collect::<Vec<_>>().join(" ");
+        serde_json::json!({ "id": id, "words": words })
+    });
+    let rows: Vec<serde_json::Value> = rows.collect();
+    sql.execute(ADD, [serde_json::Value::Array(rows).to_string()]).map(drop)
 }
 
 /// Returns the sessions in which one live message contains all words.

@@ -19,7 +19,7 @@ pub(crate) struct OpenSession {
     pub(crate) key: i64,
     /// Whether it still needs a title.
     pub(crate) is_untitled: bool,
-    /// What it sets for its turns.
+    /// Its settings for turns.
     pub(crate) defaults: Option<Arc<TurnDefaults>>,
 }
 
@@ -69,7 +69,7 @@ pub(crate) fn open(sql: &Sql<'_>, opening: &SessionOpening) -> Result<OpenSessio
     Ok(session)
 }
 
-/// Returns what a session sets for its turns.
+/// Returns the settings of a session for its turns.
 pub(crate) fn defaults(sql: &Sql<'_>, key: i64) -> Result<Option<Arc<TurnDefaults>>, Error> {
     const DEFAULTS: &str = "SELECT model, effort, instructions FROM sessions WHERE session_key = $1";
     Ok(sql.first(DEFAULTS, [key], |row| turn_defaults(row, 0))?.and_then(TurnDefaults::if_any))

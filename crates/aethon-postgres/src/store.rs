@@ -173,7 +173,7 @@ impl Store {
         Ok(done)
     }
 
-    /// Tells everybody whether the storage works. Nobody writes while it does not, so it is tried until it does.
+    /// Publishes whether the storage works. While it does not, there are no writes, so it is probed until it does.
     fn note(&self, error: Option<&Error>) {
         let health = &self.0.health;
         match error {

@@ -1,7 +1,7 @@
 //! A PostgreSQL server for tests, from Debian's package `postgresql`.
 //!
-//! Test programs that run at the same time share one server: whoever comes first starts it on an empty data directory, each
-//! holds a lock while it runs, and a watchdog stops the server when nobody holds it any more, however they ended. Each test
+//! Test programs that run at the same time share one server: the first one starts it on an empty data directory, each holds a
+//! lock while it runs, and a watchdog stops the server when no lock is left, however the programs ended. Each test
 //! gets a schema of its own. The server refuses to run as root, so root starts it as `nobody`.
 
 #![allow(clippy::expect_used, clippy::panic, reason = "a test that cannot go on fails")]
@@ -23,8 +23,8 @@ const ROLE: &str = "aethon:open sesame";
 /// How long the server may take to start, beside other work.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Stops the server when nobody holds the lock of its users, and holds it until the server is gone: whoever comes meanwhile
-/// must not take a server that stops for one that runs.
+/// Stops the server when no user holds the lock, and holds it itself until the server is gone, so that a newcomer does not
+/// mistake a stopping server for a running one.
 const WATCHDOG: &str = r#"
 end='pid=$(head -n 1 "$1/data/postmaster.pid"); kill -INT "$pid"; while kill -0 "$pid" 2>/dev/null; do sleep 0.1; done'
 while sleep 2; do flock --nonblock --exclusive "$1/users" sh -c "$end" end "$1" && break; done
@@ -111,7 +111,7 @@ fn begin(programs: &Path, folder: &Path) -> String {
     let port =
         TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("a port").port();
     let (role, secret) = ROLE.split_once(':').expect("a role");
-    // A server that nobody stopped in order may still be on its way out.
+    // A server that was not shut down in order may still be on its way out.
     let until = Instant::now() + PATIENCE;
     while data.exists() && fs::remove_dir_all(&data).is_err() && Instant::now() < until {
         std::thread::sleep(Duration::from_millis(100));

@@ -1,7 +1,7 @@
 //! Versions of a turn: what retries and edits have put aside, and how it comes back.
 //!
 //! Messages of the live branch have no `superseded_by`. A branch that is put aside has the id of its first message there,
-//! so it comes back as it was, without what had been put aside within it before. Turns that take each other's place
+//! so it comes back unchanged, without messages that were put aside within it earlier. Turns that take each other's place
 //! share `version_of`.
 
 use aethon_core::error::Error as CoreError;

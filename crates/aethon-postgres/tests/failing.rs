@@ -18,7 +18,7 @@ use tokio_postgres::NoTls;
 /// A way to the server that can be cut.
 struct Way {
     url: String,
-    /// The next commit reaches the server, and its confirmation nobody.
+    /// The next commit reaches the server, but its confirmation is lost.
     cuts_commits: Arc<AtomicBool>,
     /// Nothing gets through.
     is_closed: Arc<AtomicBool>,
@@ -100,7 +100,7 @@ async fn run(statement: &str) {
 }
 
 #[tokio::test]
-async fn a_commit_that_nobody_confirmed_is_looked_up_and_stored_once() {
+async fn unconfirmed_commit_is_looked_up_and_stored_once() {
     let way = Way::to(&testkit::database().await).await;
     let store = open(&way.url).await;
     for round in 0..5 {
@@ -145,7 +145,7 @@ async fn connections_that_the_server_ends_are_replaced() {
 }
 
 #[tokio::test]
-async fn a_server_that_is_gone_is_told_and_its_return_is_noticed() {
+async fn lost_server_is_reported_and_its_return_is_noticed() {
     let way = Way::to(&testkit::database().await).await;
     let store = open(&way.url).await;
     way.is_closed.store(true, Ordering::SeqCst);
@@ -161,7 +161,7 @@ async fn a_server_that_is_gone_is_told_and_its_return_is_noticed() {
 }
 
 #[tokio::test]
-async fn what_is_wrong_at_the_start_is_said_with_its_remedy_and_without_the_password() {
+async fn start_error_names_the_remedy_and_no_password() {
     let url = testkit::database().await;
     let server = testkit::url();
     let check = async |url: String, words: &str| {
@@ -190,7 +190,7 @@ async fn what_is_wrong_at_the_start_is_said_with_its_remedy_and_without_the_pass
 }
 
 #[tokio::test]
-async fn a_daemon_of_another_home_is_kept_out_and_one_that_comes_back_is_not() {
+async fn daemon_of_another_home_is_refused_and_a_returning_one_admitted() {
     let url = testkit::database().await;
     let daemon = |instance: &str| {
         let options = Options::default().with(|options| {
@@ -204,7 +204,7 @@ async fn a_daemon_of_another_home_is_kept_out_and_one_that_comes_back_is_not() {
     assert!(refusal.contains("another aethon-server uses this database (one:/home)"), "{refusal}");
     let turn = accept(&one, "hello").await;
     drop(one);
-    // It was killed: the next one of its home has what it left at once.
+    // It was killed: the next daemon of its home takes over its work at once.
     let again = daemon("one:/home").await.unwrap();
     let orphans = aethon_core::owner::Owners::take_over(&again, &session("webchat:a")).await.unwrap();
     assert_eq!(orphans.into_iter().map(|record| record.turn).collect::<Vec<_>>(), [turn]);

@@ -114,7 +114,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn failures_in_every_form_are_told_from_answers() {
+    fn failures_in_every_form_differ_from_answers() {
         let check = |data: &str, is_failure: bool| {
             assert_eq!(reported(None, data).is_some(), is_failure, "{data}");
         };

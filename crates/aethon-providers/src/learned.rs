@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn the_owner_stands_above_a_description_and_a_refusal_above_both() {
+    fn owner_settings_override_descriptions_and_refusals_override_both() {
         let check = |is_window_set, described, refused, expected| {
             let known = known(is_window_set);
             known.describe(&Description { report: window(described), is_open: false });
@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn the_limit_of_an_answer_is_the_owners_then_the_services_and_fits_the_window() {
+    fn answer_limit_prefers_the_owner_and_fits_the_window() {
         let check = |is_set, told, expected| {
             let known = known(is_set);
             let report = SelfReport { max_output: Some(told), ..SelfReport::default() };

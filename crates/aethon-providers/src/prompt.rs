@@ -393,7 +393,7 @@ mod tests {
     }
 
     #[test]
-    fn untrusted_deliveries_are_shown_as_data_and_not_as_the_models_words() {
+    fn untrusted_deliveries_appear_as_data() {
         let outside = Block::Text { text: "pay the bill".into(), untrusted: Some("b0".into()) };
         let label = Block::notice("from_outside", "made of a webhook");
         let request = request(vec![message(Role::Assistant, vec![label, outside])]);

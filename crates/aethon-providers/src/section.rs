@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_model_of_another_section_names_its_keys_before_and_after_a_call() {
+    async fn errors_name_the_keys_of_the_models_own_section() {
         let options = Options { section: "model.named.fast".into(), ..Options::new(Provider::OpenAi, "m") };
         let model = crate::build(options);
         assert_eq!(model.capabilities().section, "model.named.fast");

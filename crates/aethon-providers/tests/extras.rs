@@ -158,7 +158,7 @@ fn refuses(message: &'static str) -> impl Fn(&str, &mut TcpStream) + Send + 'sta
 }
 
 #[tokio::test]
-async fn a_service_that_refuses_the_field_is_asked_in_words_from_then_on() {
+async fn service_that_refuses_the_field_gets_the_schema_in_words() {
     let (host, requests) = serve_each(refuses("Unrecognized request argument supplied: response_format"));
     let provider = build(options(Provider::OpenAi, "some-model", &host));
     for _ in 0..2 {
@@ -175,7 +175,7 @@ async fn a_service_that_refuses_the_field_is_asked_in_words_from_then_on() {
 }
 
 #[tokio::test]
-async fn a_refused_schema_is_put_in_words_and_the_next_one_is_sent_again() {
+async fn refused_schema_is_put_in_words_and_the_next_one_sent() {
     let (host, requests) = serve_each(refuses("Invalid schema: 'age' of type integer cannot be compiled"));
     let provider = build(options(Provider::OpenAi, "some-model", &host));
     for _ in 0..2 {

@@ -290,7 +290,7 @@ async fn retries_and_earlier_conversations_are_recorded() {
 }
 
 #[tokio::test]
-async fn a_recording_ends_when_its_session_is_reset_and_the_next_turn_begins_another() {
+async fn reset_ends_a_recording_and_the_next_turn_begins_another() {
     let stage = Stage::new();
     stage.turn("one", "1", None).await;
     stage.storage.transcripts.clear(&session(S), Clear::Reset).await.unwrap();

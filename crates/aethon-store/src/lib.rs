@@ -14,8 +14,9 @@
 //! the statements of one table: `sessions`, `messages`, `turns` (the inbox), `owners`, `outbox`, `ledger`, `vectors`,
 //! `learned`, `memory`, `audit`, `telemetry`, `marks`, `jobs`, `job_runs`, `sop_runs`, `agent_runs`, `works`. `search`
 //! finds sessions by words, `history` finds passages of one session, `listing` pages through sessions, `import` creates
-//! whole conversations, `purge` and `maintenance` remove. `turn_log` and `transcripts` combine them into the traits. `copy`
-//! and `repair` work on whole files: they make and check copies for backups, and mend a damaged database.
+//! whole conversations, `purge` and `maintenance` remove. `turn_log` and `transcripts` combine them into the traits. `copy`,
+//! `repair` and `rows` work on whole files: they make and check copies for backups, mend a damaged database, and move all rows from or
+//! to another storage.
 
 mod agent_runs;
 mod audit;
@@ -45,6 +46,7 @@ mod owner;
 mod owners;
 mod purge;
 pub mod repair;
+pub mod rows;
 mod search;
 mod sessions;
 mod sop_runs;

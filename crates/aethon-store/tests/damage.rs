@@ -87,7 +87,7 @@ async fn a_damaged_row_is_marked_and_the_rest_of_its_session_stays_readable() {
 }
 
 #[tokio::test]
-async fn a_damaged_turn_neither_blocks_its_session_nor_stays_when_it_is_deleted() {
+async fn damaged_turn_does_not_block_its_session_or_survive_deletion() {
     let mut home = Home::new();
     home.turn(S, "before", "fine").await;
     let damaged = TurnId::fresh();
@@ -234,7 +234,7 @@ const FORMER: [&str; 17] = [
 ];
 
 #[tokio::test]
-async fn a_damaged_database_of_an_older_format_is_salvaged_with_the_columns_it_has() {
+async fn damaged_database_of_an_older_format_is_salvaged() {
     for version in [1, 8, 17] {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("aethon.db");

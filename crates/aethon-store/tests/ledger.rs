@@ -179,7 +179,7 @@ async fn a_program_beside_the_daemon_leaves_its_reservations_alone() {
 }
 
 #[tokio::test]
-async fn reservations_of_a_gone_guest_count_in_their_day_and_are_written_off_later() {
+async fn reservations_of_a_dead_program_count_for_their_day() {
     let home = daemon();
     reserve(&beside(&home, OpenMode::Guest), 0.5, 1.0).await;
     assert_eq!(home.store.today().await.unwrap(), money(0.0, 0.5));

@@ -72,7 +72,7 @@ async fn a_long_session_is_gone_at_once_and_its_messages_go_in_steps() {
 }
 
 #[tokio::test]
-async fn a_short_session_is_gone_from_the_file_when_the_request_is_answered() {
+async fn short_session_is_removed_before_the_answer() {
     let mut home = long_session(100, 3).await;
     reopen(&mut home);
     assert!(home.store.clear(&session(S), Clear::Delete).await.unwrap());

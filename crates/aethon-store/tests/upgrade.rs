@@ -210,7 +210,7 @@ async fn the_owners_part_of_the_oneshot_limit_holds_while_defaults_wait() {
 }
 
 #[tokio::test]
-async fn what_an_older_version_replaced_becomes_versions() {
+async fn branches_of_an_older_format_become_versions() {
     let home = Home::new();
     let id = |turn: &TurnId| turn.as_str().to_owned();
     let turns = ["one", "two", "three"].map(|_| TurnId::fresh());

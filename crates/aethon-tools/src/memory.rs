@@ -310,7 +310,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn text_from_outside_reaches_no_memory_of_the_owner_and_changes_nothing_shared() {
+    async fn outside_text_reaches_no_owner_memory_and_changes_no_shared_one() {
         let memory = Arc::new(MemoryStore::default());
         let (owner, everybody) = (Person::default(), Person::everybody());
         let store = |shared: bool| json!({"action": "store", "content": "Tea is at four.", "shared": shared});

@@ -454,7 +454,7 @@ async fn a_flood_of_folders_opens_no_project_to_the_next_command_of_a_stranger()
 }
 
 #[tokio::test]
-async fn a_guest_s_command_reaches_the_workspace_and_nothing_else_of_the_home() {
+async fn guest_command_reaches_the_workspace_only() {
     if !stands("files", |it| it.files, "files") {
         return;
     }
@@ -545,7 +545,7 @@ async fn the_home_of_the_account_is_protected_whatever_the_environment_says() {
 }
 
 #[tokio::test]
-async fn sockets_that_are_keys_are_closed_to_commands_unless_the_owner_opens_them() {
+async fn key_sockets_are_closed_to_commands_until_opened() {
     let how = SocketProtection::of_this_machine();
     eprintln!("sockets: {how:?}");
     let runtime = tempfile::tempdir().unwrap();

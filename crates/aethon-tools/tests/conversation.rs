@@ -94,7 +94,7 @@ async fn a_conversation_is_looked_at_and_not_changed() {
 }
 
 #[tokio::test]
-async fn a_message_takes_the_way_of_the_outbox_and_says_what_it_was_made_of() {
+async fn message_goes_through_the_outbox_with_its_origin() {
     let house = House::new();
     let told =
         house.call("send_message", json!({"channel": "webchat", "text": "hello", "recipient": "ada"})).await;

@@ -281,7 +281,7 @@ async fn lost_containers_are_replaced_and_failures_are_explained() {
 }
 
 #[tokio::test]
-async fn a_command_that_never_began_is_tried_in_a_new_container_and_the_daemons_words_are_no_output() {
+async fn command_that_never_began_is_retried_in_a_new_container() {
     let stage = Stage::new();
     stage.run("a", "say").await.unwrap();
     stage.daemon.stop_everything();
@@ -304,7 +304,7 @@ async fn a_container_whose_sweep_does_not_prove_itself_is_replaced() {
 }
 
 #[tokio::test]
-async fn running_out_of_memory_is_named_and_the_next_command_gets_a_new_container() {
+async fn memory_exhaustion_is_named_and_ends_the_container() {
     let stage = Stage::new();
     let told = stage.run("a", "exhaust").await.unwrap();
     assert!(told.contains("more memory than security.sandbox_memory (64m)"), "{told}");
@@ -325,7 +325,7 @@ async fn the_end_of_a_stream_is_not_the_end_of_a_command() {
 }
 
 #[tokio::test]
-async fn the_limit_of_a_command_cuts_everything_that_the_daemon_delays() {
+async fn command_timeout_covers_delays_of_the_daemon() {
     for end in ["/info", "/containers/create", "/start", "/exec"] {
         let stage = Stage::new();
         if end == "/exec" {
@@ -356,7 +356,7 @@ async fn idle_containers_are_capped_and_those_of_strangers_go_first() {
 }
 
 #[tokio::test]
-async fn containers_of_strangers_can_change_nothing_but_what_does_not_act_later() {
+async fn stranger_containers_cannot_change_places_that_act_later() {
     let stage = Stage::new();
     let at = |name: &str| stage.real("workspace") + name;
     for path in ["/sops", "/work", "/app/.git", "/app/src"] {

@@ -253,7 +253,7 @@ async fn files_that_git_executes_are_not_written() {
 }
 
 #[tokio::test]
-async fn the_owner_opens_a_git_directory_by_its_own_name_and_not_by_what_it_lies_in() {
+async fn git_directory_is_opened_by_its_own_name_only() {
     let folder = tempfile::tempdir().unwrap();
     let at = |path: &str| folder.path().canonicalize().unwrap().join(path);
     for path in ["space/mine/.git/hooks", "space/other/.git/hooks"] {
@@ -297,7 +297,7 @@ async fn an_edit_says_exactly_what_it_replaces() {
 }
 
 #[tokio::test]
-async fn folders_are_listed_and_searched_without_what_is_ignored_or_closed() {
+async fn listing_and_search_skip_ignored_and_closed_files() {
     let disk = Disk::new(false);
     for (path, text) in [
         ("src/main.rs", "fn main() { tulip(); }\n"),
@@ -454,7 +454,7 @@ impl DocumentReader for Repeats {
 }
 
 #[tokio::test]
-async fn documents_are_handed_to_their_reader_and_what_it_says_is_shown() {
+async fn documents_are_shown_as_their_reader_returns_them() {
     let mut disk = Disk::new(true);
     disk.tools = common::all_with(&disk.options(), |needs| needs.documents = Arc::new(Repeats));
     for (name, bytes, expected) in [

@@ -271,7 +271,7 @@ async fn a_run_that_was_missed_is_recorded_or_made_up_once() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_missed_reminder_is_made_up_and_one_that_is_skipped_says_its_words() {
+async fn missed_reminder_runs_late_and_skipped_one_is_reported() {
     let bench = Bench::new();
     let once = |id: &str, missed: Option<&str>| {
         job(id, "", |request| {
@@ -394,7 +394,7 @@ async fn job_for_an_unavailable_channel_fails_without_a_turn() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn two_programs_run_a_job_once_and_what_one_left_open_goes_on_as_the_same_turn() {
+async fn two_programs_run_a_job_once_and_continue_its_turn() {
     let bench = Bench::new();
     bench.add(job("one", "6 4 * * *", |_| {})).await;
     let beside = Arc::new(bench.store.beside());
@@ -477,7 +477,7 @@ async fn job_faults_name_their_field() {
 }
 
 #[tokio::test]
-async fn strangers_make_so_many_jobs_within_a_day_whichever_program_they_ask() {
+async fn stranger_jobs_are_limited_per_day_over_all_programs() {
     let bench = Bench::new();
     let limit = || StrangerJobs::new(bench.store.clone(), 2);
     let (one, other) = (
@@ -520,7 +520,7 @@ async fn strangers_make_so_many_jobs_within_a_day_whichever_program_they_ask() {
 }
 
 #[tokio::test]
-async fn places_of_strangers_jobs_that_a_clock_ahead_took_are_free_a_day_after_it_is_right_again() {
+async fn stranger_jobs_counted_by_a_fast_clock_expire_in_a_day() {
     let bench = Bench::new();
     let book = bench.book(&bench.store).with_stranger_limit(StrangerJobs::new(bench.store.clone(), 2));
     let add = async |id: &str| {

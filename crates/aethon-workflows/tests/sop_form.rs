@@ -148,7 +148,7 @@ fn every_text_of_the_folder_is_a_sop_with_any_line_ends() {
 }
 
 #[test]
-fn what_a_step_says_is_kept_with_its_constraints_and_code() {
+fn step_keeps_its_text_constraints_and_code() {
     let sop = parse(SopName::parse("x").unwrap(), SopOrigin::BuiltIn, &text_of("tidy-inbox")).unwrap();
     for words in ["MUST NOT open", "#### 1.1 Read the Rules", "MAY leave out"] {
         assert!(sop.steps[0].text.contains(words), "{words}");

@@ -84,7 +84,7 @@ fn masked(all: &[OsString]) -> Option<Vec<OsString>> {
         Some((key, value)) if value == at => {
             keys.may_hold(text(all, key), text(all, value)).then(|| MASK.into())
         }
-        _ => covered_setting(all, at, &keys),
+        _ => covered_setting(all, at, &keys).or_else(|| covered_address(all, at)),
     };
     let masked: Vec<OsString> =
         (0..all.len()).map(|at| covered(at).unwrap_or_else(|| all[at].clone())).collect();
@@ -107,6 +107,22 @@ fn covered_setting(all: &[OsString], at: usize, keys: &SecretKeys) -> Option<OsS
     };
     let (key, value) = assignment.split_once('=')?;
     keys.may_hold(key, value).then(|| format!("{flag}{key}={MASK}").into())
+}
+
+/// Returns what stands in place of the address of a database that holds a password.
+fn covered_address(all: &[OsString], at: usize) -> Option<OsString> {
+    let text = text(all, at);
+    let start = ["", "--from=", "--to="].iter().find_map(|flag| {
+        let address = text.strip_prefix(flag)?;
+        ["postgres://", "postgresql://"]
+            .iter()
+            .any(|scheme| address.starts_with(scheme))
+            .then_some(flag.len())
+    })?;
+    let (flag, address) = text.split_at(start);
+    let has_password =
+        url::Url::parse(address).is_ok_and(|url| url.password().is_some() || url.query().is_some());
+    (at > 0 && has_password).then(|| format!("{flag}{MASK}").into())
 }
 
 /// Finds the key and the value of `aethon-cli config set KEY VALUE`, with flags wherever they are allowed.
@@ -161,6 +177,15 @@ mod tests {
             Some(&["p", "config", "set", "webhook.secret", "***"]),
         );
         check(&["p", "config", "set", "agent.loop_limit", "4"], None);
+        check(
+            &["p", "storage", "copy", "--from", "/x/aethon.db", "--to", "postgres://ada:s3cret@db/x"],
+            Some(&["p", "storage", "copy", "--from", "/x/aethon.db", "--to", "***"]),
+        );
+        check(
+            &["p", "storage", "copy", "--from=postgresql://db/x?password=s3cret", "--to=a.jsonl"],
+            Some(&["p", "storage", "copy", "--from=***", "--to=a.jsonl"]),
+        );
+        check(&["p", "storage", "copy", "--from", "postgres://ada@db/x", "--to", "a"], None);
         check(
             &[
                 "p",

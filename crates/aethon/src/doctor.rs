@@ -258,7 +258,11 @@ async fn database(prepared: &Prepared, server: Option<&RunningServer>) -> Vec<Fi
         return match wiring::server_store::check(prepared).await {
             Ok((report, _)) => vec![Finding::ok("database", report)],
             Err(error) => {
-                vec![Finding::broken("database", error.to_string(), "mend it, or change storage.url")]
+                vec![Finding::broken(
+                    "database",
+                    error.to_string(),
+                    "repair the server, or change storage.url",
+                )]
             }
         };
     }

@@ -1,4 +1,4 @@
-//! Sets up the first model from the pages: tries what a person has chosen, keeps the key as a credential, and writes the
+//! Sets up the first model from the pages: tries a person's choice, keeps the key as a credential, and writes the
 //! configuration.
 
 use std::path::Path;
@@ -65,7 +65,7 @@ impl ModelSetup for FirstModelSetup {
 
     async fn set_up(&self, wish: &ModelWish, by: &str) -> Result<FirstModel, ModelSetupRefusal> {
         let _alone = self.turnstile.lock().await;
-        // Whoever changes the file while the model is tried is not overwritten.
+        // A change of the file while the model is tried is not overwritten.
         let expected = Expected::OneOf(vec![self.config.on_file().await?.version]);
         let trial = self.trial(wish)?;
         let mut edit = ConfigEdit {
@@ -104,7 +104,7 @@ impl ModelSetup for FirstModelSetup {
     }
 }
 
-/// A model as it would be with what a person has chosen.
+/// A model as a person's choice would make it.
 struct Trial {
     provider: Provider,
     prepared: Prepared,
@@ -137,7 +137,7 @@ impl FirstModelSetup {
             ("model.model_id", &wish.model_id),
             ("model.api_key", wish.key.expose()),
         ];
-        // What is empty is set as well: the file may hold what will be removed from it.
+        // Empty values are set as well: the file may hold other ones.
         for (key, value) in sets {
             source.sources.sets.push(format!("{key}={}", Value::from(literal(value))));
         }
@@ -230,8 +230,8 @@ fn changes(wish: &ModelWish, provider: Provider) -> Map<String, Value> {
     ])
 }
 
-/// Stores a key under the name of its provider, as `aethon-cli init` does, or under one that is free: what is there may be
-/// the key of something else.
+/// Stores a key under the name of its provider, as `aethon-cli init` does, or under one that is free: an existing credential
+/// may be the key of something else.
 fn store(folder: &Path, provider: Provider, key: &Secret) -> std::io::Result<KeptKey> {
     let numbered = (2..100).map(|number| format!("{}-model-{number}", provider.name()));
     for name in [provider.name().to_owned(), format!("{}-model", provider.name())].into_iter().chain(numbered)
@@ -253,7 +253,7 @@ fn literal(text: &str) -> String {
     text.replace('$', "$$")
 }
 
-/// A sentence that may quote what was sent.
+/// Masks the key in a sentence that may quote the request.
 fn masked(wish: &ModelWish, text: &str) -> String {
     Redactor::new([wish.key.clone()]).redact(text).into_owned()
 }

@@ -55,6 +55,7 @@ mod quota;
 pub mod reach;
 mod reload;
 pub mod repair;
+pub mod rows;
 mod sandbox_reach;
 mod service;
 mod telemetry;

@@ -22,10 +22,10 @@ pub(crate) fn no_invitation(name: &str, way: PairingWay) -> Option<String> {
     match way {
         PairingWay::Invite => None,
         PairingWay::Off => Some(format!(
-            "{key} is \"off\", so nobody could use a code; set it to \"invite\", or list the sender in security.allowed_senders.{name}"
+            "{key} is \"off\", so a code would be useless; set it to \"invite\", or list the sender in security.allowed_senders.{name}"
         )),
         PairingWay::Request => Some(format!(
-            "{key} is \"request\", so whoever writes gets a code and `aethon-cli channels approve CODE` lets them in; set it to \"invite\" to hand codes out"
+            "{key} is \"request\", so anyone who writes gets a code and `aethon-cli channels approve CODE` lets them in; set it to \"invite\" to hand codes out"
         )),
     }
 }
@@ -58,7 +58,7 @@ fn who_may_write(config: &Config, name: &str) -> String {
                 .to_owned()
         }
         None => "security.owners is empty, so every one of them is an owner".to_owned(),
-        Some(0) => "nobody there is an owner (security.owners, household.people.owner)".to_owned(),
+        Some(0) => "no one there is an owner (security.owners, household.people.owner)".to_owned(),
         Some(here) => format!("owners there: {here}"),
     };
     format!("{heard}; {owners}")
@@ -70,7 +70,7 @@ fn lists_group(config: &Config, name: &str) -> bool {
     listed.is_some_and(|listed| listed.iter().any(|entry| entry.starts_with(['-', '!'])))
 }
 
-/// Findings about messengers where every member of a listed group can approve what the assistant does.
+/// Findings about messengers where every member of a listed group can approve calls.
 fn open_groups(config: &Config) -> impl Iterator<Item = Finding> + '_ {
     let open = messengers::enabled(config)
         .filter(|name| household::owners(config, name).is_none() && lists_group(config, name));
@@ -141,6 +141,6 @@ mod tests {
         assert!(summary(&config).contains("owners there: 1"), "{}", summary(&config));
         assert_eq!(warnings(&config), 0);
         config.security.owners = vec!["matrix:@ada:hs".into()];
-        assert!(summary(&config).contains("nobody there is an owner"), "{}", summary(&config));
+        assert!(summary(&config).contains("no one there is an owner"), "{}", summary(&config));
     }
 }

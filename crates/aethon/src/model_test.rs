@@ -152,7 +152,7 @@ pub(crate) async fn first_answer(
     if let Readiness::NotConfigured(hint) = provider.readiness() {
         return Err(CallError::Model(ModelError::new(ModelErrorKind::Auth, hint)));
     }
-    // The request names the window of a model that would be loaded anew for another one.
+    // The request names the window, because the server would reload the model for another one.
     if provider.capabilities().window.cuts_silently {
         let _ = provider.learn().await;
     }
@@ -188,7 +188,7 @@ impl Trial {
             self.skip(&["chat", "streaming", "tools", "images"], "the model is not set up");
         } else {
             self.reach().await;
-            // Every request names the window of a model that would be loaded anew for another one.
+            // Every request names the window, because the server would reload the model for another one.
             if self.provider.capabilities().window.cuts_silently {
                 told = self.provider.learn().await.ok().and_then(|report| report.context_window);
             }
@@ -211,7 +211,7 @@ impl Trial {
         };
         let tokens = capabilities.context_window;
         let longest = capabilities.window.longest.filter(|longest| *longest > tokens);
-        // Ollama is told the window.
+        // Ollama gets the window with the request.
         let told = told.filter(|_| !capabilities.window.cuts_silently || source == WindowSource::Service);
         ModelReport {
             provider: capabilities.provider.clone(),

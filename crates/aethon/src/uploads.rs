@@ -52,7 +52,7 @@ struct Kept {
     is_sent: bool,
 }
 
-/// What the folder has no room for.
+/// The folder has no room for a file.
 struct NoRoom;
 
 impl UploadFolder {
@@ -80,7 +80,7 @@ impl UploadFolder {
         let (part, path) = (self.folder.join(format!("{id}{UNFINISHED}")), self.folder.join(id));
         let written = write(&part, label, bytes).and_then(|()| fs::rename(&part, &path));
         if written.is_err() {
-            // What is left of it is swept with the others, too.
+            // A remainder is swept with the others, too.
             let _ = fs::remove_file(&part);
         }
         written.map(Ok)
@@ -176,7 +176,7 @@ mod tests {
     use aethon_core::testkit::ManualClock;
 
     fn folder(path: &Path) -> (UploadFolder, Arc<ManualClock>) {
-        // The age of a file is told by the disk, so the clock begins with its time.
+        // The age of a file comes from the disk, so the clock begins with its time.
         let now = fs::metadata(path).unwrap().modified().unwrap();
         let clock = Arc::new(ManualClock::at(now.try_into().unwrap()));
         (UploadFolder::new(path.join("uploads"), clock.clone()), clock)
@@ -192,7 +192,7 @@ mod tests {
         let file = again.file(&upload.id).await.unwrap().unwrap();
         assert_eq!((file.name.as_str(), file.mime.as_str()), ("a\nb.pdf", "application/pdf"));
         assert_eq!(file.bytes, b"%PDF\n\n1");
-        // A reader of a pipe would wait for ever.
+        // A reader of a pipe would never return.
         let pipe = place.path().join("pipe");
         rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
         let pipe = pipe.to_str().unwrap();
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_waits_is_bounded_and_never_makes_room() {
+    async fn waiting_uploads_are_bounded_and_never_evicted() {
         let place = tempfile::tempdir().unwrap();
         let (uploads, clock) = folder(place.path());
         let first = uploads.keep("a", "text/plain", b"a".to_vec()).await.unwrap();

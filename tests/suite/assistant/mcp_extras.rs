@@ -97,12 +97,12 @@ fn question_of_a_server_is_answered_on_an_approval_card() {
 }
 
 #[test]
-fn question_that_nobody_answers_is_cancelled() {
+fn unanswered_question_is_cancelled() {
     let server = server(&["approval.timeout_seconds=1"]);
     let mut chat = server.chat("default");
     let frames = chat.say("m1", "!tool rich__form {}");
     let text = frames.last().unwrap()["text"].as_str().unwrap();
-    assert!(text.contains("\"action\":\"cancel\""), "nobody answered in time: {text}");
+    assert!(text.contains("\"action\":\"cancel\""), "no one answered in time: {text}");
 }
 
 #[test]

@@ -256,7 +256,7 @@ fn tokens_go_to_their_server_only() {
 }
 
 #[test]
-fn names_of_servers_that_one_cannot_sign_in_to_are_refused_in_words() {
+fn sign_in_at_a_server_without_one_is_refused_in_words() {
     let home = home();
     for (setting, name, words) in [
         ("mcp.servers.far.url=\"https://a.example/mcp\"", "near", "far"),

@@ -326,7 +326,7 @@ fn terminal_lists_sops_and_resumes_a_run() {
     let id = run["run_id"].as_str().unwrap();
     let table = said(&["sop", "runs"]);
     assert!(table.contains(&format!("{id}  failed   step 0/3  notes  webchat:notes")), "{table}");
-    assert!(said(&["sop", "resume", id]).contains("goes on"));
+    assert!(said(&["sop", "resume", id]).contains("continues"));
     eventually("the run is over", || (runs(&server)[0]["state"] == "done").then_some(()));
     let again = cli(&["sop", "resume", id]);
     assert!(!again.status.success(), "{again:?}");

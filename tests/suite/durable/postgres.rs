@@ -1,11 +1,12 @@
 //! The same assistant on a PostgreSQL server: `storage.url`.
 
+use std::process::Output;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use aethon_postgres::testkit;
-use aethon_tests::{Server, eventually, home, run_cli, run_server};
-use serde_json::json;
+use aethon_tests::{Server, eventually, home, program, run, run_cli, run_server, server_command};
+use serde_json::{Value, json};
 use tempfile::TempDir;
 
 /// A home whose data is on a server, and the address of its database.
@@ -26,7 +27,7 @@ fn said(server: &Server, session: &str) -> Vec<String> {
 }
 
 #[test]
-fn whole_assistant_runs_on_a_server_and_keeps_everything_over_a_restart() {
+fn assistant_runs_on_a_server_and_keeps_its_data_over_a_restart() {
     let (home, _) = on_server();
     let server = Server::start_in(home, &[]);
     assert_eq!(server.get("/api/ready").status, 200);
@@ -77,7 +78,7 @@ fn turn_that_a_kill_interrupted_is_answered_after_the_restart() {
 }
 
 #[test]
-fn address_that_leads_nowhere_is_refused_in_one_sentence_without_its_password() {
+fn dead_address_is_refused_without_its_password() {
     let (home, url) = on_server();
     let check = |url: &str, words: &str| {
         configure(&home, url);
@@ -114,10 +115,84 @@ fn second_home_on_the_same_database_is_kept_out() {
     assert_eq!(said(&server, "webchat:default"), ["!say still here", "still here"]);
 }
 
+/// Runs `aethon-cli` with the address of a database in a variable.
+fn cli_with(home: &TempDir, url: &str, arguments: &[&str]) -> Output {
+    run(program("aethon-cli", home.path()).env("DATABASE", url).args(arguments), None)
+}
+
 #[test]
-fn backup_of_a_home_whose_data_is_elsewhere_says_so() {
-    let (home, _) = on_server();
-    let backup = run_cli(home.path(), &["backup"], None);
-    let errors = String::from_utf8_lossy(&backup.stderr).into_owned();
-    assert!(!backup.status.success() && errors.contains("pg_dump"), "{errors}");
+fn data_moves_to_a_server_and_back_by_one_command() {
+    let server = Server::start(&[]);
+    server.chat("default").say("m1", "!say one");
+    let memory = json!({"content": "The rent is paid on the 5th.", "category": "money"});
+    assert_eq!(server.post("/api/memory", &memory).status, 201);
+    let home = server.home();
+    let at_home = home.path().display().to_string();
+    let url = testkit::database_blocking();
+    let copy = |arguments: &[&str]| cli_with(&home, &url, &[&["storage", "copy"], arguments].concat());
+    let refused = copy(&["--from", &at_home, "--to", "env:DATABASE"]);
+    assert_eq!(refused.status.code(), Some(2), "{refused:?}");
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("stop it first"), "{refused:?}");
+    assert!(server.terminate().success());
+    let copied = copy(&["--from", &at_home, "--to", "env:DATABASE", "--verify", "--json"]);
+    assert!(copied.status.success(), "{copied:?}");
+    let copied: Value = serde_json::from_slice(&copied.stdout).expect("JSON");
+    assert_eq!((&copied["verified"], &copied["resumed"]), (&json!(true), &json!(false)), "{copied}");
+
+    let elsewhere = self::home();
+    configure(&elsewhere, &url);
+    let server = Server::start_in(elsewhere, &[]);
+    assert_eq!(said(&server, "webchat:default"), ["!say one", "one"]);
+    let found = server.get("/api/memory?q=rent").json();
+    assert_eq!(found["entries"][0]["content"], "The rent is paid on the 5th.", "{found}");
+    assert_eq!(server.get("/api/search?q=one").json()["hits"].as_array().map(Vec::len), Some(2));
+    server.chat("default").say("m2", "!say two");
+    assert!(server.terminate().success());
+
+    let again = copy(&["--from", "env:DATABASE", "--to", &at_home]);
+    assert_eq!(again.status.code(), Some(2), "{again:?}");
+    assert!(String::from_utf8_lossy(&again.stderr).contains("is there already"), "{again:?}");
+    std::fs::remove_file(home.path().join("aethon.db")).expect("the old database goes");
+    let back = copy(&["--from", "env:DATABASE", "--to", &at_home, "--verify"]);
+    assert!(back.status.success(), "{back:?}");
+    let server = Server::start_in(home.clone(), &[]);
+    assert_eq!(said(&server, "webchat:default"), ["!say one", "one", "!say two", "two"]);
+    let found = server.get("/api/memory?q=rent").json();
+    assert_eq!(found["entries"].as_array().map(Vec::len), Some(1), "{found}");
+}
+
+#[test]
+fn backup_of_a_home_on_a_server_holds_its_rows_and_a_restore_puts_them_back() {
+    let url = testkit::database_blocking();
+    let home = self::home();
+    configure(&home, "env:DATABASE");
+    let mut command = server_command(home.path(), &[]);
+    command.env("DATABASE", &url);
+    let server = Server::start_command(home.clone(), command);
+    server.chat("default").say("m1", "!say kept");
+    let file = home.path().join("x.zip").display().to_string();
+    // While it runs.
+    let made = cli_with(&home, &url, &["backup", &file]);
+    assert!(made.status.success(), "{made:?}");
+    let words = String::from_utf8_lossy(&made.stdout).into_owned();
+    assert!(words.contains("conversations, memories, jobs and usage"), "{words}");
+    server.chat("default").say("m2", "!say too late");
+
+    // Its own database is in use, and not empty: nothing is lost, and the command says what to do.
+    let restored = self::home();
+    let refused = cli_with(&restored, &url, &["restore", &file]);
+    assert_eq!(refused.status.code(), Some(1), "{refused:?}");
+    let errors = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert!(errors.contains("storage.jsonl") && errors.contains("in use by"), "{errors}");
+    assert!(restored.path().join("storage.jsonl").exists());
+
+    // Into an empty one it goes by itself.
+    let (restored, empty) = (self::home(), testkit::database_blocking());
+    let done = cli_with(&restored, &empty, &["restore", &file]);
+    assert!(done.status.success(), "{done:?}");
+    assert!(!restored.path().join("storage.jsonl").exists());
+    let mut command = server_command(restored.path(), &[]);
+    command.env("DATABASE", &empty);
+    let server = Server::start_command(restored, command);
+    assert_eq!(said(&server, "webchat:default"), ["!say kept", "kept"]);
 }

@@ -65,7 +65,7 @@ fn of_many_that_show_a_code_at_once_one_is_signed_in() {
 }
 
 #[test]
-fn only_who_is_signed_in_gets_a_code_and_a_restart_ends_it() {
+fn sign_in_code_needs_a_sign_in_and_ends_with_a_restart() {
     let server = Server::start(&[SETTING]);
     let wanted = Request::post("/api/sign-in-codes", &json!({"address": "https://home.example/"}));
     assert_eq!(server.send(&wanted).status, 401);

@@ -126,7 +126,7 @@ fn album_survives_a_kill_at_any_moment_as_one_turn() {
 }
 
 #[test]
-fn edit_replaces_what_is_unanswered_and_corrects_what_was_answered() {
+fn edit_replaces_unanswered_and_corrects_answered_messages() {
     let (telegram, home) = (Telegram::start(), home());
     let server = start(&telegram, &home, &[]);
     let message = telegram.say(OWNER, "!sleep 600000\n!say old");

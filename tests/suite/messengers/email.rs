@@ -131,7 +131,7 @@ fn mail_is_answered_once_in_its_thread_through_cuts_and_crashes() {
 }
 
 #[test]
-fn unmarked_autoresponder_is_answered_five_times_over_a_crash_and_the_owner_is_told() {
+fn unmarked_autoresponder_gets_five_answers_over_a_crash() {
     let (host, home) = (MailHost::start(), home());
     let mut server = start(&host, &home);
     let mut last = "<0@x.example>".to_owned();

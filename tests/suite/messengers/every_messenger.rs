@@ -111,7 +111,7 @@ fn late_button_press_is_rejected_with_a_notice() {
     let (telegram, home) = (Telegram::start(), home());
     let server = start(&telegram, &home, &["approval.enabled=true", "approval.timeout_seconds=1"]);
     let question = question(&telegram, "touch late-canary");
-    let outcome = "Nobody answered in time: denied";
+    let outcome = "No answer in time: denied";
     let settled = telegram.await_message(OWNER, "the outcome", |posted| posted.text().ends_with(outcome));
     assert!(settled.id == question.id && settled.buttons.is_empty(), "{settled:?}");
     telegram.press(OWNER, &question, &question.buttons[0]);

@@ -74,7 +74,7 @@ fn story(kind: Kind, name: &str, session: &str) {
 }
 
 #[test]
-fn a_thread_of_slack_goes_on_without_a_mention_and_brings_what_was_said_before() {
+fn slack_thread_continues_without_a_mention() {
     let (gateway, home) = (Gateway::start(Kind::Slack), home());
     let settings = gateway.settings();
     let settings: Vec<&str> = settings.iter().map(String::as_str).collect();

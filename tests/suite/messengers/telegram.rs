@@ -213,7 +213,7 @@ fn replies_quotes_links_and_places_reach_the_model() {
 }
 
 #[test]
-fn who_loses_access_sees_nothing_more_of_a_running_turn() {
+fn person_who_loses_access_sees_nothing_more_of_a_running_turn() {
     let (telegram, home) = (Telegram::start(), home());
     let server = start(&telegram, &home, &["approval.enabled=true"]);
     let cli = |arguments: &[&str]| run_cli(home.path(), arguments, None);

@@ -97,7 +97,7 @@ fn failed_transcription_is_reported_once() {
     let told = telegram.await_message(OWNER, "the wrong key is told", |posted| {
         posted.text().contains("transcription.api_key")
     });
-    assert!(told.text().starts_with("I could not make out what is said in"), "{told:?}");
+    assert!(told.text().starts_with("I could not transcribe"), "{told:?}");
     assert!(!told.text().contains("sk-another"), "{told:?}");
     assert_eq!(whisper.asked(), 1, "a key does not become right by asking again");
     telegram.say(OWNER, "!say written");
@@ -114,7 +114,7 @@ fn failed_transcription_is_reported_once() {
     telegram.speak(OWNER, SHORT, b"hi");
     eventually("the service's limit is told", || {
         let told = words(&telegram, OWNER);
-        (told.iter().filter(|text| text.starts_with("I could not make out")).count() == 2).then_some(())
+        (told.iter().filter(|text| text.starts_with("I could not transcribe")).count() == 2).then_some(())
     });
     telegram.speak(OWNER, SHORT, b" ");
     telegram.await_message(OWNER, "silence is told", |posted| posted.text().contains("heard no words"));

@@ -81,7 +81,7 @@ fn a_newer_table_is_installed_and_a_refused_one_changes_nothing() {
 }
 
 #[test]
-fn ages_of_the_tables_are_shown_and_an_update_without_a_file_says_how_to_get_one() {
+fn table_ages_are_shown_and_update_explains_how_to_get_one() {
     let home = home();
     let (code, _, complaint) = cli(home.path(), &["model", "update"]);
     assert_eq!(code, Some(2));

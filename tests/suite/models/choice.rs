@@ -269,7 +269,7 @@ fn doctor_and_check_know_the_named_models() {
 }
 
 #[test]
-fn a_last_line_that_repeats_the_text_of_ollama_does_not_double_it() {
+fn repeated_last_line_of_ollama_does_not_double_the_text() {
     let stub = Stub::answering(|seen| match seen.line.as_str() {
         "POST /api/chat" => ok(
             "application/x-ndjson",

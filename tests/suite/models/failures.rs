@@ -77,7 +77,7 @@ fn chat_and_model_test_show_what_the_service_says() {
 }
 
 #[test]
-fn mid_answer_is_said_only_of_an_answer_that_had_begun() {
+fn failure_mid_answer_differs_from_failure_before_any_output() {
     let begun = r#"{"choices":[{"index":0,"delta":{"content":"The first "}}]}"#;
     let role = r#"{"choices":[{"index":0,"delta":{"role":"assistant"}}]}"#;
     for (frames, expected) in [(vec![role], "before an answer came"), (vec![role, begun], "in mid-answer")] {

@@ -169,7 +169,7 @@ fn keys_of_other_things_are_neither_replaced_nor_sent() {
 }
 
 #[test]
-fn only_the_owner_may_set_up_the_model() {
+fn model_setup_is_refused_to_anyone_but_the_owner() {
     let service = service();
     let server = without_model(&["--set", "dashboard.auth_token=a-long-token-for-this-test"]);
     let body = wish(&service, "good-1", KEY);

@@ -408,7 +408,7 @@ fn killed_and_cut_calls_of_a_reasoning_model_are_booked_near_their_cost() {
 }
 
 #[test]
-fn request_that_a_service_does_not_count_is_estimated_with_its_tools() {
+fn uncounted_request_is_estimated_with_its_tools() {
     let service = Billing::start(Dialect::OpenAi, |_| Play { usage: Some(Value::Null), ..Play::say(5) });
     let given = settings(&service, "billed", &[PRICE]);
     let server = Server::start(&borrowed(&given));

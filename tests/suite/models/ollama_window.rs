@@ -122,7 +122,7 @@ fn small_ollama_model_is_offered_what_fits_with_a_notice() {
 }
 
 #[test]
-fn tools_of_a_conversation_change_once_when_ollama_describes_its_model_late() {
+fn late_description_by_ollama_changes_the_tools_once() {
     // Two queries at the start, and two in the first turn.
     let strict = Strict::start(Ollama::default().failing_first(4));
     let server = start(home(), &strict, &[]);

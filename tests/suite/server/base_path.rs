@@ -28,7 +28,7 @@ fn every_address_answers_with_and_without_the_path() {
 }
 
 #[test]
-fn what_the_service_names_lies_below_the_path() {
+fn addresses_of_the_service_lie_below_the_base_path() {
     let server = Server::start(&SETTINGS);
     for page in ["/", "/dashboard", "/home/aethon/", "/home/aethon/dashboard"] {
         let text = server.get(page).text();

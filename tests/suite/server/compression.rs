@@ -28,7 +28,7 @@ fn a_long_answer_is_compressed_and_says_the_same() {
 }
 
 #[test]
-fn what_could_tell_something_by_its_length_is_not_compressed() {
+fn responses_whose_length_could_leak_are_not_compressed() {
     let server = Server::start(&[]);
     let coding = ("Accept-Encoding", "gzip");
     let encoded = |fields: &[(&str, &str)]| {

@@ -187,7 +187,7 @@ fn a_device_whose_sign_in_ended_is_not_notified() {
 }
 
 #[test]
-fn only_push_services_are_accepted_and_the_switch_ends_it_all() {
+fn subscription_needs_a_push_service_and_ends_with_the_switch() {
     let server = Server::start(&[]);
     let device = Device::new();
     for endpoint in [

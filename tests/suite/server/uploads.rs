@@ -64,7 +64,7 @@ fn documents_and_pictures_are_what_they_are() {
 }
 
 #[test]
-fn what_cannot_be_attached_is_told_before_the_message_is_sent() {
+fn unusable_upload_is_refused_before_the_message_is_sent() {
     let server = Server::start(&["dashboard.auth_token=\"a long enough token\""]);
     let put = |name: &str, headers: &[(&str, &str)], bytes: Vec<u8>| {
         let request = Request::new("PUT", &format!("/api/uploads?name={name}"));
@@ -96,7 +96,7 @@ fn what_cannot_be_attached_is_told_before_the_message_is_sent() {
 }
 
 #[test]
-fn an_upload_that_is_gone_is_told_and_the_message_is_not_lost_in_silence() {
+fn missing_upload_is_reported_and_the_message_is_not_lost() {
     let server = Server::start(&[]);
     let mut chat = server.chat("default");
     for id in ["", "../../config.toml", "0123456789abcdef0123456789abcdef"] {

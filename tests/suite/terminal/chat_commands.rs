@@ -46,7 +46,7 @@ fn a_message_is_answered_again_and_taken_back() {
     terminal.enter("/undo");
     terminal.wait_for_screen("the message", |screen| screen.ends_with("> !say two"));
     terminal.press("\u{3}");
-    terminal.wait_for_screen("the hint", |screen| screen.contains("the message stays as it is"));
+    terminal.wait_for_screen("the hint", |screen| screen.contains("the message is unchanged"));
     say(&mut terminal, "!say three");
     assert_eq!(asked(&server, "default"), ["!say two", "!say three"]);
 }

@@ -49,7 +49,7 @@ fn ask_reads_piped_input() {
 }
 
 #[test]
-fn ask_takes_words_without_quotes_and_leaves_standard_input_alone_if_asked_to() {
+fn ask_takes_unquoted_words_and_can_ignore_standard_input() {
     let home = home();
     let echo = ["--set", "model.provider=echo", "ask", "--no-stdin", "what", "is", "new?"];
     assert_eq!(out(&run_cli(home.path(), &echo, Some("not read"))).trim(), "what is new?");

@@ -27,7 +27,7 @@ fn a_typo_is_asked_again_and_the_key_is_hidden_and_kept() {
     let mut terminal = init(home.path(), &[]);
     terminal.wait_for_text("model provider (");
     terminal.press("antropic\r");
-    terminal.wait_for_text("\"antropic\" is none of them");
+    terminal.wait_for_text("\"antropic\" is not one of them");
     terminal.press("anthropic\r");
     terminal.wait_for_text("it is not shown");
     // Nothing answers there, so that no model is listed.
@@ -125,9 +125,9 @@ fn doctor_says_what_is_wrong_first_and_mends_what_is_safe() {
     assert!(!text.contains("ok       feature:") && text.contains("--all lists everything"), "{text}");
     assert!(doctor(&["--all"]).contains("ok       feature: "));
     let fixed = doctor(&["--fix"]);
-    assert!(fixed.contains("config.toml is yours alone now"), "{fixed}");
+    assert!(fixed.contains("config.toml can be read by you alone now"), "{fixed}");
     assert_eq!(std::fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
-    assert!(doctor(&["--fix"]).contains("nothing that is safe to change"));
+    assert!(doctor(&["--fix"]).contains("no safe fix was needed"));
 }
 
 #[test]

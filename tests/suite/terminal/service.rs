@@ -96,7 +96,7 @@ fn a_service_is_installed_shown_and_removed() {
 }
 
 #[test]
-fn a_service_file_of_somebody_else_stays() {
+fn foreign_service_file_is_kept() {
     let desk = Desk::new(0);
     std::fs::create_dir_all(desk.unit().parent().unwrap()).unwrap();
     std::fs::write(desk.unit(), "[Service]\nExecStart=/opt/mine\n").unwrap();

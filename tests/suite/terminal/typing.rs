@@ -88,7 +88,7 @@ fn stop_is_understood_during_a_reply() {
 }
 
 #[test]
-fn what_was_not_sent_is_in_the_history_when_the_chat_ends() {
+fn unsent_text_is_in_the_history_when_the_chat_ends() {
     let server = Server::start(&[]);
     let mut terminal = chat(&server);
     terminal.press("!sleep 60000\r");

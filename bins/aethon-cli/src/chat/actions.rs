@@ -1,4 +1,4 @@
-//! What the commands of the chat do with conversations and messages.
+//! The commands of the chat that work on conversations and messages.
 
 use std::fs::OpenOptions;
 use std::io::{IsTerminal, Write as _};
@@ -47,12 +47,12 @@ pub(super) async fn last_exchange(backend: &mut dyn Backend) -> Result<Option<Ot
     Ok(turns.into_iter().rev().map(|turn| turn.other).find(|turn| !turn.said.is_empty()))
 }
 
-/// The same; an error if nothing was said here.
+/// The same; an error if the conversation is empty.
 pub(super) async fn existing_exchange(backend: &mut dyn Backend) -> Result<OthersTurn> {
     last_exchange(backend).await?.context("you have said nothing in this conversation yet")
 }
 
-/// Shows where a conversation stands that goes on here.
+/// Shows the last exchange of a conversation that is continued here.
 pub(super) fn recap(last: &OthersTurn) {
     let style = style();
     let said = readable(&last.said);
@@ -70,7 +70,7 @@ pub(super) async fn search(backend: &mut dyn Backend, words: &str) -> Result<()>
     Ok(())
 }
 
-/// Shows what the models used today.
+/// Shows today's usage.
 pub(super) async fn usage(backend: &mut dyn Backend) -> Result<()> {
     put(&format!("{}\n", usage::table(&backend.look_up(LookUp::Usage).await?)));
     Ok(())
@@ -99,7 +99,7 @@ pub(super) async fn export(backend: &mut dyn Backend, session: &str, file: &str)
     let path = expanded(&file);
     let as_json = path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("json"));
     let text = backend.look_up(LookUp::Export { as_json }).await?;
-    let text = text.as_str().context("nothing was said in this conversation yet")?;
+    let text = text.as_str().context("this conversation has no messages yet")?;
     write_new(&path, text)?;
     put(&style().dim(&format!("written to {}\n", exact(&path.display().to_string()))));
     Ok(())

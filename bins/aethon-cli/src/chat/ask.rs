@@ -48,8 +48,8 @@ pub(crate) fn question(words: &[String], reads_input: bool) -> Result<String> {
     Ok(parts.join("\n\n"))
 }
 
-/// Reads standard input to its end. A script may have left a pipe open that nothing comes through, so a person who watches is
-/// told what is waited for.
+/// Reads standard input to its end. A script may have left a pipe open that nothing comes through, so on a terminal
+/// a line explains the wait.
 fn piped_input() -> Result<String> {
     let (sender, receiver) = channel();
     std::thread::spawn(move || {

@@ -31,7 +31,7 @@ impl NamedFile {
     }
 }
 
-/// What a text names.
+/// The files that a text names.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Named {
     /// The files that go with it.
@@ -82,7 +82,7 @@ fn read(path: &Path) -> Result<NamedFile> {
     Ok(file)
 }
 
-/// Returns the media type that a name stands for. Documents are recognised by their content.
+/// Returns the media type for a file name. Documents are recognised by their content.
 fn media_type(name: &str) -> &'static str {
     let ending = name.rsplit_once('.').map_or("", |(_, ending)| ending).to_ascii_lowercase();
     match ending.as_str() {

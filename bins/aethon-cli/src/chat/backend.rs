@@ -35,7 +35,7 @@ pub(crate) enum LookUp {
     },
     /// The newest messages that contain these words, in all conversations.
     Messages(String),
-    /// What the models used today.
+    /// Today's usage.
     Usage,
 }
 

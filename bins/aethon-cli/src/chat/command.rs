@@ -6,7 +6,7 @@ pub(super) struct Command {
     pub(super) name: &'static str,
     /// What follows it, as the help shows it.
     usage: &'static str,
-    /// What it does.
+    /// Its effect, for `/help`.
     pub(super) about: &'static str,
     /// What Tab completes after it.
     pub(super) takes: Takes,
@@ -127,7 +127,7 @@ pub(super) enum Line<'a> {
     Copy,
     /// Write the conversation to a file; empty for a name of its own.
     Export(&'a str),
-    /// Show what the models used.
+    /// Show the usage of models.
     Usage,
     /// List the conversations.
     Sessions,

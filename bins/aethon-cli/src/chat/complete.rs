@@ -23,7 +23,7 @@ const MAX_OFFERED: usize = 100;
 
 /// A request of the line editor for a list.
 pub(super) struct ListRequest {
-    /// What is wanted.
+    /// The list to fetch.
     pub(super) what: Listing,
     /// Takes the names and titles.
     pub(super) answer: SyncSender<Vec<(String, String)>>,

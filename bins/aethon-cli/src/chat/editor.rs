@@ -8,7 +8,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 
-/// Opens this text in the user's editor and returns what they made of it. The file is private and removed afterwards.
+/// Opens this text in the user's editor and returns the edited text. The file is private and removed afterwards.
 pub(super) fn edited(text: &str, folder: &Path) -> Result<String> {
     let Some(mut command) = command() else {
         bail!("no editor is set; set EDITOR, for example EDITOR=nano aethon-cli");

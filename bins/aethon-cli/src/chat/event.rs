@@ -90,7 +90,7 @@ pub(crate) enum ChatEvent {
     Lost(String),
 }
 
-/// What a turn has used.
+/// The tokens and the cost of a turn so far.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(crate) struct Tokens {
     /// The tokens of the requests.

@@ -87,7 +87,7 @@ impl Following {
         Ok(false)
     }
 
-    /// Shows below the reply what an event says of the turn.
+    /// Updates the line below the reply from an event of the turn.
     pub(super) fn note(&mut self, event: &ChatEvent) {
         if let Some(footer) = self.screen.footer() {
             footer.note(event);

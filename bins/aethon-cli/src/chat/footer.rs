@@ -1,4 +1,4 @@
-//! The lines below a reply that is on its way: what the turn waits for, and what is typed meanwhile.
+//! The lines below an unfinished reply: the state of the turn, and the text that is typed meanwhile.
 
 use std::time::{Duration, Instant};
 
@@ -49,7 +49,7 @@ impl Footer {
         self.begun.elapsed()
     }
 
-    /// Takes over what is typed, at this prompt.
+    /// Takes over the typed text, at this prompt.
     pub(super) fn set_typed(&mut self, typed: &Typed, prompt: &str) {
         self.queued = typed.queued().map(str::to_owned).collect();
         let marks = std::iter::once(prompt).chain(std::iter::repeat(". "));
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_typed_stands_below_what_is_queued() {
+    fn typed_text_appears_below_queued_messages() {
         let (mut typed, mut footer) = (Typed::default(), Footer::new());
         let style = Style { colour: false, width: 40 };
         assert!(footer.lines(style, 40).is_empty(), "a quick reply needs no line");

@@ -39,7 +39,7 @@ impl Handover {
         self.way.close().await;
         self.way = Box::new(remote);
         self.finder = None;
-        let words = "aethon-server runs on this home now; the conversation goes on there";
+        let words = "aethon-server runs on this home now; the conversation continues there";
         self.news = Some(BackendEvent::outside(ChatEvent::Connection(words.into())));
     }
 }

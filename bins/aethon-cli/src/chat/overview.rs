@@ -26,7 +26,7 @@ impl Overview for Remote {
 
     async fn reach(&mut self) -> Result<Vec<String>> {
         let answer = self.daemon.get("/api/status".into()).await?;
-        let reach = answer["reach"].as_array().context("aethon-server did not say what it can reach")?;
+        let reach = answer["reach"].as_array().context("aethon-server did not report what it can reach")?;
         Ok(reach.iter().filter_map(Value::as_str).map(str::to_owned).collect())
     }
 

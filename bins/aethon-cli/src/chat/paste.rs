@@ -78,7 +78,7 @@ impl Pastes {
 pub(super) struct WholeHistory {
     /// The file.
     pub(super) file: FileBackedHistory,
-    /// What the lines stand for.
+    /// The pastes behind their placeholders.
     pub(super) pastes: Pastes,
 }
 

@@ -1,4 +1,4 @@
-//! What a running turn waits for, and since when: the line below the reply.
+//! The line below the reply: the state of the running turn, and since when.
 
 use std::time::{Duration, Instant};
 
@@ -26,7 +26,7 @@ enum Step {
     Stopping,
 }
 
-/// What a turn waits for.
+/// The state of a running turn.
 #[derive(Debug)]
 pub(super) struct Progress {
     step: Step,

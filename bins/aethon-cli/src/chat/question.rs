@@ -98,7 +98,7 @@ async fn edit(
     Ok(match changed(&question.input, one.as_deref(), &line) {
         Some(Ok(input)) => Edited::Input(input),
         Some(Err(why)) => {
-            put(&format!("  that is no JSON object: {why}\n"));
+            put(&format!("  that is not a JSON object: {why}\n"));
             Edited::Nothing
         }
         None => Edited::Nothing,

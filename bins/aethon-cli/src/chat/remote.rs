@@ -32,7 +32,8 @@ const ATTACHING: Duration = Duration::from_secs(30);
 /// How long a look into the transcript may take.
 const LOOKING: Duration = Duration::from_secs(10);
 
-const MORE: &str = "more was said here meanwhile than is shown; the chat in a browser has all of it";
+const MORE: &str =
+    "some messages of this conversation are not shown here; the chat in a browser has all of them";
 
 /// How many messages are read for a single turn.
 pub(super) const ONE_TURN: usize = 20;
@@ -240,8 +241,9 @@ impl Remote {
                 Some(ChatEvent::Done(outcome)) => self.told.wait(outcome),
                 Some(ChatEvent::Approval(request)) => {
                     let tool = request.tool;
-                    let words =
-                        format!("another turn here waits for approval of {tool}; answer where it was asked");
+                    let words = format!(
+                        "another turn in this conversation waits for approval of {tool}; answer where the question appeared"
+                    );
                     self.queue.push_back(BackendEvent::outside(ChatEvent::Connection(words)));
                 }
                 _ => {}

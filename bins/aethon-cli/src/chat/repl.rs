@@ -1,8 +1,8 @@
 //! The chat loop: a prompt, a turn, and again.
 //!
 //! Between turns the line editor owns the terminal, and messages of others in the session are printed above the line. During
-//! a turn the reply owns it, and what is typed waits: finished messages are sent after it, in order. Ctrl-C stops the turn, or
-//! clears the line; a second one right after it leaves. What was not sent by then is printed and kept in the history.
+//! a turn the reply owns it, and typed text waits: finished messages are sent after it, in order. Ctrl-C stops the turn, or
+//! clears the line; a second one right after it leaves. Unsent text is printed then, and kept in the history.
 
 use std::collections::HashMap;
 use std::io::IsTerminal;
@@ -75,9 +75,9 @@ struct Chat {
     interrupts: Interrupts,
     /// Whether the user's last action was Ctrl-C.
     was_interrupted: bool,
-    /// What was typed ahead; `None` without a terminal.
+    /// Text typed ahead; `None` without a terminal.
     typed: Option<Typed>,
-    /// What was pasted.
+    /// Pasted texts.
     pastes: Pastes,
     /// The conversations of which the user may choose one by its number.
     choices: Vec<String>,
@@ -141,7 +141,7 @@ impl Chat {
                     self.was_interrupted = true;
                     self.choices.clear();
                     if self.replaced.take().is_some() {
-                        put(&style().dim("the message stays as it is\n"));
+                        put(&style().dim("the message is unchanged\n"));
                     }
                     put(&style().dim("(again to leave, or Ctrl-D, or /quit)\n"));
                 }
@@ -286,7 +286,7 @@ impl Chat {
         if let Some(name) = number.and_then(|number| choices.get(number)) {
             return self.enter(backend, name).await;
         }
-        put(&format!("that is no number from 1 to {}; nothing was sent\n\n", choices.len()));
+        put(&format!("choose a number from 1 to {}; nothing was sent\n\n", choices.len()));
         self.prefill(line);
         Ok(())
     }
@@ -368,7 +368,7 @@ impl Chat {
         Ok(end? != End::Leave)
     }
 
-    /// Puts a message that was not sent back into the line. What was queued waits there, too: it may build on the message.
+    /// Puts an unsent message back into the line, together with queued ones, because they may build on it.
     fn give_back(&mut self, line: &str) {
         if let Some(typed) = &mut self.typed {
             typed.give_back(line);

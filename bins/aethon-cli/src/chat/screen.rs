@@ -109,7 +109,7 @@ impl Screen {
         self.footer.as_mut()
     }
 
-    /// Draws what has changed with time or by typing.
+    /// Redraws the parts that change with time or by typing.
     pub(super) fn tick(&mut self) {
         if self.is_outdated {
             self.render_body();
@@ -358,7 +358,7 @@ impl Screen {
     }
 }
 
-/// Formats what a turn has used; `None` if the provider did not say.
+/// Formats the usage of a turn; `None` if the provider reported none.
 fn cost(tokens: Tokens, elapsed: Duration) -> Option<String> {
     if tokens.input == 0 && tokens.output == 0 {
         return None;

@@ -1,6 +1,6 @@
 //! One turn of the chat, from the message to the end of its answer.
 //!
-//! What is typed meanwhile is collected; keys that were pressed before an approval was asked for are no answer to it.
+//! Text typed meanwhile is collected; keys that were pressed before an approval question appeared do not answer it.
 
 use std::time::Duration;
 
@@ -22,7 +22,7 @@ const TICK: Duration = Duration::from_millis(50);
 
 /// A keyboard with a person at it.
 pub(super) struct Keyboard<'a> {
-    /// What was typed ahead.
+    /// Text typed ahead.
     pub(super) typed: &'a mut Typed,
     /// The prompt of the next message.
     pub(super) prompt: &'a str,

@@ -27,7 +27,7 @@ pub(crate) async fn run(common: &Common, limit: u16, json: bool) -> Result<ExitC
 fn table(audit: &Value) -> String {
     let rows = audit["audit"].as_array().map(Vec::as_slice).unwrap_or_default();
     if rows.is_empty() {
-        return "nothing was asked, refused, removed or changed yet\n".to_owned();
+        return "the audit log is empty\n".to_owned();
     }
     rows.iter().map(line).collect()
 }

@@ -23,11 +23,13 @@ pub(crate) fn run(common: &Common, arguments: BackupArgs) -> Result<ExitCode> {
     let sources = Sources::from_process(common.home.clone(), common.config.clone(), Vec::new())
         .map_err(|error| aethon::Error::refused(error.to_string()))?;
     let loaded = crate::setup::builder(common).load();
-    let loaded =
-        loaded.map(|prepared| (prepared.config().backup.clone(), prepared.config().storage.is_on_server()));
-    let (options, is_on_server) = loaded.unwrap_or_else(|error| {
+    let loaded = loaded.map(|prepared| {
+        let storage = &prepared.config().storage;
+        (prepared.config().backup.clone(), storage.is_on_server().then(|| storage.url.clone()))
+    });
+    let (options, server) = loaded.unwrap_or_else(|error| {
         eprintln!("warning: the configuration is not valid, so the keys of [backup] count as unset: {error}");
-        (Options::default(), false)
+        (Options::default(), None)
     });
     let home = Home::at(&sources.home);
     let lock = lock(&arguments, &options)?;
@@ -37,8 +39,9 @@ pub(crate) fn run(common: &Common, arguments: BackupArgs) -> Result<ExitCode> {
         config: sources.config_file(),
         with_secrets: arguments.with_secrets,
         lock,
-        database: if is_on_server { DatabaseUse::OnServer } else { DatabaseUse::Closed },
+        database: server.map_or(DatabaseUse::Closed, DatabaseUse::OnServer),
     };
+    let is_on_server = matches!(request.database, DatabaseUse::OnServer(_));
     let created = {
         let mut line = ProgressLine::new();
         backup::create(&home, &request, now, &mut |progress: Progress| {
@@ -52,7 +55,7 @@ pub(crate) fn run(common: &Common, arguments: BackupArgs) -> Result<ExitCode> {
         })?
     };
     // A database of an older format is for `upgrade` to change, not for a row of the audit.
-    if created.database_format == Some(backup::DATABASE_FORMAT) {
+    if is_on_server || created.database_format == Some(backup::DATABASE_FORMAT) {
         note(&sources.home, AuditAction::Backup, (&created.file.display().to_string(), "made"))?;
     }
     report(&created, arguments.json)?;

@@ -45,7 +45,7 @@ pub(crate) async fn chat(common: &Common, choice: &ChatArgs) -> Result<ExitCode>
     Ok(ExitCode::SUCCESS)
 }
 
-/// What is asked, and how the answer is printed.
+/// The question, and the form of the answer.
 #[derive(Debug, Default)]
 pub(crate) struct Wish {
     /// The words of the question.

@@ -40,7 +40,7 @@ fn script(shell: clap_complete::Shell) -> Result<String> {
     Ok(String::from_utf8(script)?)
 }
 
-/// Returns what the script calls: the name, or the path if this program was called by one.
+/// Returns the program that the script calls: the name, or the path if this program was called by one.
 fn program() -> String {
     let called = std::env::args_os().next().unwrap_or_default();
     let by_path = Path::new(&called).components().count() > 1;

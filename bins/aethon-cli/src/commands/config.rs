@@ -87,9 +87,9 @@ fn edit(common: &Common) -> Result<()> {
     let draft = Draft::open(&sources).map_err(crate::setup::refused)?;
     match draft.resumed() {
         Resumed::Nothing => {}
-        Resumed::Earlier => eprintln!("going on with what was refused before: {}", draft.path().display()),
+        Resumed::Earlier => eprintln!("continuing with the refused text: {}", draft.path().display()),
         Resumed::SetAside(kept) => eprintln!(
-            "what was refused before no longer fits the file, and is kept in {}; this is the file as it is",
+            "the refused text no longer fits the file and is kept in {}; this is the current file",
             kept.display()
         ),
     }
@@ -106,7 +106,7 @@ fn edit(common: &Common) -> Result<()> {
     note(&sources.home, AuditAction::Config, (&keys.join(", "), "edited"))?;
     warn(common);
     let merged = match saved {
-        Saved::Merged => " together with what was changed there while you edited it",
+        Saved::Merged => " together with the changes made there while you edited it",
         Saved::Replaced | Saved::Unchanged => "",
     };
     print(&format!("{} is changed{merged}\n", file.display()))?;

@@ -38,7 +38,7 @@ pub(crate) fn reload(common: &Common) -> Result<()> {
     print(&crate::setup::finish(applied(&daemon))?)
 }
 
-/// Lets the daemon reload, and tells what came of it.
+/// Makes the daemon reload, and describes the result.
 async fn applied(daemon: &Daemon) -> Result<String> {
     let reloaded = daemon.post("/api/config/reload".into(), &json!({})).await;
     let reloaded = reloaded.context("the running aethon-server did not reload its configuration")?;
@@ -65,7 +65,7 @@ fn is_part(key: &str, of: &str) -> bool {
     within(key, of) || within(of, key)
 }
 
-/// Asks on a terminal; elsewhere nobody is asked, and a change waits for `--reload`.
+/// Asks on a terminal. Elsewhere there is no one to ask, and a change needs `--reload`.
 fn wants_reload() -> Result<bool> {
     if !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() {
         return Ok(false);

@@ -112,7 +112,7 @@ fn pattern_explained(known: &KnownKey, wanted: &str) -> String {
     out
 }
 
-/// Whether a key fits a known one, in which [`NAME`] stands for a name that the owner chooses.
+/// Whether a key matches a known one, in which [`NAME`] is a placeholder for a name of the owner's choice.
 fn matches(known: &str, wanted: &str) -> bool {
     let (known, wanted): (Vec<&str>, Vec<&str>) = (known.split('.').collect(), wanted.split('.').collect());
     known.len() == wanted.len()
@@ -138,7 +138,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_allowed_comes_from_the_schema() {
+    fn allowed_values_come_from_the_schema() {
         assert_eq!(allowed("agent.loop_limit", &[]).as_deref(), Some("from 2 to 10000"));
         assert!(allowed("budget.daily_usd", &[]).is_some());
         assert_eq!(allowed("agent.dynamic_specialists", &[]), None);

@@ -29,7 +29,7 @@ pub(crate) fn repair(common: &Common) -> Result<Repaired> {
     Ok(aethon::repair::repair(&Home::at(&sources.home), SystemClock.now())?)
 }
 
-/// What is checked, and how it is shown.
+/// The scope of the checks, and the form of the report.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Look {
     /// Whether the daemon is attacked instead.
@@ -42,7 +42,7 @@ pub(crate) struct Look {
     pub(crate) all: bool,
 }
 
-/// Does what is safe: makes missing folders, and closes files of the home that other accounts can read. Returns what was done.
+/// Applies the safe fixes: makes missing folders, and closes files of the home that other accounts can read. Returns a report.
 pub(crate) fn fix(common: &Common) -> Result<String> {
     let sources = crate::setup::sources(common)?;
     let home = Home::at(&sources.home);
@@ -57,14 +57,10 @@ pub(crate) fn fix(common: &Common) -> Result<String> {
     let folders = [home.path().to_owned(), home.credentials(), home.run()].map(|path| (path, 0o700));
     for (path, mode) in folders.into_iter().chain(files) {
         if close(&path, mode).with_context(|| format!("{} cannot be closed", path.display()))? {
-            done += &format!("fixed    {} is yours alone now\n", path.display());
+            done += &format!("fixed    {} can be read by you alone now\n", path.display());
         }
     }
-    Ok(if done.is_empty() {
-        "fixed    nothing: there was nothing that is safe to change\n".to_owned()
-    } else {
-        done
-    })
+    Ok(if done.is_empty() { "fixed    nothing: no safe fix was needed\n".to_owned() } else { done })
 }
 
 /// Takes the rights of others away from a file or folder that is there. Links are left alone.
@@ -137,7 +133,7 @@ async fn rows<const N: usize>(daemon: &Daemon, ids: [&str; N]) -> [Option<String
     })
 }
 
-/// What is wrong first, and what is well in a line each; features that work as configured are only counted.
+/// Problems first, then a line for each passed check. Features that work as configured are only counted.
 fn summary(findings: &[Finding]) -> String {
     let mut sorted: Vec<&Finding> = findings.iter().collect();
     sorted.sort_by_key(|finding| Reverse(finding.health));
@@ -213,7 +209,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_wrong_comes_first_with_one_next_step() {
+    fn problems_come_first_with_one_next_step() {
         let finding = |area, health, fix: Option<&str>| Finding {
             area,
             health,
@@ -240,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_is_open_is_closed() {
+    fn fix_changes_only_files_that_others_can_read() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("a");
         std::fs::write(&file, "x").unwrap();

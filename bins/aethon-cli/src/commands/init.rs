@@ -249,7 +249,7 @@ fn choose(given: Option<String>) -> Result<Provider> {
     if let Some(name) = given {
         let known = Provider::from_name(if name.is_empty() { "openai" } else { &name });
         return known.ok_or_else(|| {
-            aethon::Error::refused(format!("{name:?} is no provider; use one of {names}")).into()
+            aethon::Error::refused(format!("{name:?} is not a provider; use one of {names}")).into()
         });
     }
     if !std::io::stdin().is_terminal() {
@@ -259,7 +259,7 @@ fn choose(given: Option<String>) -> Result<Provider> {
         let name = asked(&format!("model provider ({names}) [openai]: "))?.to_lowercase();
         match Provider::from_name(if name.is_empty() { "openai" } else { &name }) {
             Some(provider) => return Ok(provider),
-            None => eprintln!("{name:?} is none of them"),
+            None => eprintln!("{name:?} is not one of them"),
         }
     }
 }
@@ -292,7 +292,7 @@ fn caution() -> Result<Caution> {
         let answer = asked(&format!("1, 2 or 3 [{}]: ", RECOMMENDED.name()))?.to_lowercase();
         match answered(&answer) {
             Some(caution) => return Ok(caution),
-            None => eprintln!("{answer:?} is none of them"),
+            None => eprintln!("{answer:?} is not one of them"),
         }
     }
 }

@@ -67,7 +67,7 @@ impl<'s> TimedJobs<'s> {
             JobsCommand::Rm { id, yes } => {
                 // Fails for an unknown job before asking for confirmation.
                 self.runs(&id).await?;
-                if !confirm(&format!("remove the job {id} with what is known of its runs"), yes)? {
+                if !confirm(&format!("remove the job {id} and the record of its runs"), yes)? {
                     return Ok(ExitCode::FAILURE);
                 }
                 self.remove(&id).await?;

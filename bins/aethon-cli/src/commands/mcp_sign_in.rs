@@ -54,7 +54,7 @@ async fn login(prepared: &aethon::Prepared, name: &str, open: bool) -> Result<()
     let complain = |why: &str| eprintln!("aethon-cli: {why}");
     match timeout(PATIENCE, sign_in.complete(&mut pasted(), complain)).await {
         Ok(completed) => Ok(completed?),
-        Err(_) => bail!("nobody signed in within {} minutes; begin again", PATIENCE.as_secs() / 60),
+        Err(_) => bail!("no one signed in within {} minutes; start again", PATIENCE.as_secs() / 60),
     }
 }
 

@@ -63,9 +63,8 @@ async fn answer(source: &Memories<'_>, command: MemoryCommand) -> Result<ExitCod
 }
 
 fn parse(id: &str) -> Result<MemoryId> {
-    MemoryId::parse(id).with_context(|| {
-        format!("{id:?} is not the id of a memory; `aethon-cli memory list` shows what there is")
-    })
+    MemoryId::parse(id)
+        .with_context(|| format!("{id:?} is not the id of a memory; `aethon-cli memory list` lists them"))
 }
 
 fn input(text: String) -> Result<String> {
@@ -161,7 +160,7 @@ fn switched_on(aethon: &aethon::Aethon) -> Result<Arc<dyn Memory>> {
 }
 
 fn missing(id: MemoryId) -> String {
-    format!("there is no memory {id}; `aethon-cli memory list` shows what there is")
+    format!("there is no memory {id}; `aethon-cli memory list` lists them")
 }
 
 fn text(entry: &Value, key: &str) -> String {

@@ -27,6 +27,7 @@ pub(crate) mod service;
 pub(crate) mod sessions;
 pub(crate) mod sop;
 mod source;
+pub(crate) mod storage;
 pub(crate) mod tasks;
 mod terminal;
 mod trail;

@@ -104,7 +104,7 @@ impl Library<'_> {
             Source::Here(aethon) => documents::recording(&aethon.recordings().show(name).await?),
         };
         let count = document["snapshots_count"].as_u64().filter(|&count| count > 0);
-        count.with_context(|| format!("the recording {name} has no snapshot to go on from"))
+        count.with_context(|| format!("the recording {name} has no snapshot to continue from"))
     }
 
     /// Reports whether a recording is valid; the exit status is 1 if it is not.
@@ -153,7 +153,7 @@ fn in_words(error: anyhow::Error) -> anyhow::Error {
     let is_missing = error.downcast_ref::<Error>().is_some_and(Error::is_not_found)
         || crate::daemon::status_of(&error) == Some(404);
     if is_missing {
-        return anyhow!("there is no such recording; `aethon-cli recordings list` shows what there is");
+        return anyhow!("there is no such recording; `aethon-cli recordings list` lists them");
     }
     error
 }
@@ -165,7 +165,8 @@ fn is_refusal(error: &anyhow::Error) -> bool {
 }
 
 fn named(name: &str) -> Result<RecordingName> {
-    let words = || format!("{name:?} is no name of a recording; `aethon-cli recordings list` shows them");
+    let words =
+        || format!("{name:?} is not the name of a recording; `aethon-cli recordings list` shows them");
     RecordingName::parse(name).ok_or_else(|| aethon::Error::refused(words()).into())
 }
 

@@ -10,6 +10,7 @@ use aethon::config::Sources;
 use aethon::core::audit::AuditAction;
 use aethon::core::clock::{Clock, SystemClock};
 use aethon::core::secret::Secret;
+use aethon::rows::{self, Place, Request};
 use anyhow::{Context, Result};
 
 use super::passphrase::passphrase;
@@ -33,6 +34,9 @@ pub(crate) fn run(common: &Common, arguments: &RestoreArgs) -> Result<ExitCode> 
         Opened::Backup(file, needs) => {
             let restored = restore(arguments, &target, (&file, needs))?;
             report(common, &restored, arguments.json)?;
+            if let Some(rows) = restored.rows.as_ref().filter(|_| !restored.dry_run) {
+                return put_back_rows(common, rows, (&target.home, arguments.json));
+            }
         }
     }
     Ok(ExitCode::SUCCESS)
@@ -63,6 +67,39 @@ fn restore(arguments: &RestoreArgs, target: &Target, (file, needs): (&File, Need
         true
     };
     Ok(backup::restore(&arguments.file, file, key.as_ref(), target, SystemClock.now(), &mut show)?)
+}
+
+/// Puts the rows of a backup into the storage that the restored configuration names, which must be empty.
+fn put_back_rows(common: &Common, rows: &Path, (home, json): (&Home, bool)) -> Result<ExitCode> {
+    let copied = crate::setup::builder(common).load().map_err(anyhow::Error::from).and_then(|prepared| {
+        let storage = &prepared.config().storage;
+        let to = match storage.is_on_server() {
+            true => Place::Server(storage.url.clone()),
+            false => Place::File(home.database()),
+        };
+        let request = Request { from: Place::Lines(rows.to_owned()), to, verify: true };
+        let mut line = ProgressLine::new();
+        let copying =
+            rows::copy(&request, &mut |what: &str, done, total: u64| line.show(what, done, total.max(1)));
+        Ok(crate::setup::finish(async { Ok(copying.await?) })?)
+    });
+    match copied {
+        Ok(copied) => {
+            std::fs::remove_file(rows).with_context(|| format!("{} cannot be removed", rows.display()))?;
+            if !json {
+                print(&format!("{} rows are in the storage again, compared one by one\n", copied.rows))?;
+            }
+            Ok(ExitCode::SUCCESS)
+        }
+        Err(error) => {
+            eprintln!(
+                "aethon-cli: the home is restored, and its data is not in the storage yet: {error}. It lies in {0}; \
+                 `aethon-cli storage copy --from {0} --to URL` puts it into an empty one",
+                rows.display()
+            );
+            Ok(ExitCode::FAILURE)
+        }
+    }
 }
 
 fn identity(path: &Path) -> Result<Key> {

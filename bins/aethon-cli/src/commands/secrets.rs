@@ -41,7 +41,7 @@ pub(crate) fn run(common: &Common, command: SecretsCommand) -> Result<ExitCode> 
                 return Ok(ExitCode::FAILURE);
             }
             if !credentials::remove(&folder, &name).with_context(|| format!("{name} cannot be removed"))? {
-                bail!("there is no secret {name:?}; `aethon-cli secrets list` shows what there is");
+                bail!("there is no secret {name:?}; `aethon-cli secrets list` lists them");
             }
             note(&sources.home, AuditAction::Secret, (&name, "removed"))?;
         }

@@ -130,7 +130,7 @@ fn found<T>(document: Option<T>, id: &SessionId) -> Result<T> {
 }
 
 fn missing(id: &SessionId) -> String {
-    format!("there is no session {id}; `aethon-cli sessions list` shows what there is")
+    format!("there is no session {id}; `aethon-cli sessions list` lists them")
 }
 
 fn table(page: &Value) -> String {

@@ -85,7 +85,7 @@ impl Workflows<'_> {
             },
         };
         let Some(found) = found else {
-            bail!("there is no SOP {name:?}; `aethon-cli sop list` shows what there is");
+            bail!("there is no SOP {name:?}; `aethon-cli sop list` lists them");
         };
         Ok(found)
     }
@@ -104,7 +104,7 @@ impl Workflows<'_> {
         match self.0 {
             Source::Daemon(daemon) => {
                 daemon.post(format!("/api/sop-runs/{}/resume", encoded(run)), &json!({})).await?;
-                Ok("the run goes on; `aethon-cli sop runs` shows where it is\n".to_owned())
+                Ok("the run continues; `aethon-cli sop runs` shows its progress\n".to_owned())
             }
             Source::Here(aethon) => {
                 let turn = aethon.sop_runner().resume(run).await?;
@@ -116,7 +116,7 @@ impl Workflows<'_> {
     }
 }
 
-/// Checks files and reports the faults of each, and what was not understood.
+/// Checks files and reports the faults of each, and the text that was not understood.
 fn check(common: &Common, files: Vec<PathBuf>) -> Result<ExitCode> {
     let files = if files.is_empty() { workspace_files(common)? } else { files };
     let mut out = String::new();

@@ -47,7 +47,7 @@ impl Works<'_> {
             }
             TasksCommand::Resume { id: None } => {
                 self.pause(false).await?;
-                print("work goes on\n")?;
+                print("work continues\n")?;
             }
         }
         Ok(ExitCode::SUCCESS)
@@ -106,7 +106,7 @@ impl Works<'_> {
 }
 
 fn missing(id: &str) -> String {
-    format!("there is no work {id:?}; `aethon-cli tasks list` shows what there is")
+    format!("there is no work {id:?}; `aethon-cli tasks list` lists them")
 }
 
 fn text(value: &Value, key: &str) -> String {
@@ -130,7 +130,7 @@ fn table(list: &Value) -> String {
     if list["enabled"] == false {
         out.push_str("work is off (work.enabled): nothing is worked on\n");
     } else if list["paused"] == true {
-        out.push_str("everything is paused: `aethon-cli tasks resume` goes on\n");
+        out.push_str("everything is paused; `aethon-cli tasks resume` continues it\n");
     }
     out
 }

@@ -34,7 +34,7 @@ pub(crate) fn table(usage: &Value) -> String {
     let rows = usage["rows"].as_array().map(Vec::as_slice).unwrap_or_default();
     if rows.is_empty() {
         return format!(
-            "no model was asked in the last {} days\n{}\n",
+            "there were no model calls in the last {} days\n{}\n",
             usage["days"],
             budget(&usage["budget"])
         );
@@ -159,7 +159,7 @@ mod tests {
         let text = table(&json!({"days": 7, "rows": [], "budget": budget}));
         assert_eq!(
             text,
-            "no model was asked in the last 7 days\ntoday: 0.0000 USD; there is no ceiling (budget.daily_usd)\n"
+            "there were no model calls in the last 7 days\ntoday: 0.0000 USD; there is no ceiling (budget.daily_usd)\n"
         );
     }
 }

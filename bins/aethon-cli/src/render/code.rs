@@ -114,7 +114,7 @@ const FAMILIES: [Family; 5] = [
     },
 ];
 
-/// What a line begins in.
+/// The construct in which a line begins.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Within {
     Code,
@@ -136,7 +136,7 @@ pub(super) fn lines(code: &str, info: &str, style: Style) -> Vec<String> {
     code.lines().map(|line| painted(&readable(line), family, &mut within, style)).collect()
 }
 
-/// Colours a line, and notes what the next one begins in.
+/// Colours a line, and notes the construct in which the next one begins.
 fn painted(line: &str, family: &Family, within: &mut Within, style: Style) -> String {
     let mut out = String::new();
     let mut rest = line;

@@ -69,7 +69,7 @@ impl Known {
         if read.as_ref() != Some(&updated)
             && let Err(error) = self.write(&updated)
         {
-            tracing::warn!(path = %self.path.display(), %error, "what the owner was told cannot be remembered");
+            tracing::warn!(path = %self.path.display(), %error, "the list of reported pages cannot be saved");
         }
         self.known = Some(updated);
         if read.is_none() {
@@ -128,14 +128,14 @@ impl Known {
     /// Keeps other programs from telling meanwhile. Without the lock both may tell the same, which does no harm.
     fn lock(&self) -> Option<Lock> {
         let locked = Lock::take(self.path.parent()?, "pages");
-        locked.inspect_err(|error| tracing::warn!(%error, "what the owner was told cannot be locked")).ok()
+        locked.inspect_err(|error| tracing::warn!(%error, "the list of reported pages cannot be locked")).ok()
     }
 
     fn read(&self) -> Option<Texts> {
         match read_given(&self.path, MAX_BYTES) {
             Ok(contents) => serde_json::from_slice(&contents?.bytes).ok(),
             Err(refusal) => {
-                tracing::warn!(path = %self.path.display(), %refusal, "what the owner was told cannot be read");
+                tracing::warn!(path = %self.path.display(), %refusal, "the list of reported pages cannot be read");
                 None
             }
         }

@@ -61,7 +61,7 @@ impl ModelKnowledge {
         tasks.spawn(async move {
             for fact in news {
                 if let Err(error) = memory.remember(&key, fact).await {
-                    log_storage("what was learnt about a model could not be kept", &error);
+                    log_storage("facts learnt about a model could not be stored", &error);
                 }
             }
         });

@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn service_is_offered_as_many_tools_as_it_takes_and_none_that_it_refused() {
+    fn offered_tools_fit_the_limit_and_the_refusals_of_a_service() {
         let spec = |name: &str| ToolSpec::new(name, "x", json!({"type": "object"}));
         let specs: Arc<[ToolSpec]> = ["a__1", "a__2", "a__3", "b__1", "shell"].map(spec).into();
         let mut model = model();

@@ -43,7 +43,7 @@ impl Shared {
             going_on += self.take_over_session(&session, watchers).await;
         }
         if going_on > 0 {
-            tracing::info!(turns = going_on, "turns that were interrupted go on");
+            tracing::info!(turns = going_on, "interrupted turns continue");
         }
         Ok(going_on)
     }

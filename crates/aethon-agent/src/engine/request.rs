@@ -130,7 +130,7 @@ impl Turn<'_> {
         if wait >= LONG_WAIT {
             let seconds = wait.as_secs_f64().ceil();
             let message =
-                format!("The model cannot answer just now; it is asked again in {seconds} seconds.");
+                format!("The model cannot answer just now; Aethon asks it again in {seconds} seconds.");
             let notice = TurnEvent::Notice { code: "waiting".into(), message };
             self.job.surface.emit(&self.context.turn, notice);
         }

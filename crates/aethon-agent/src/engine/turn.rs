@@ -374,7 +374,7 @@ impl<'e> Turn<'e> {
                 log_storage("a message of a turn could not be stored", &error);
                 self.conversation.is_whole = false;
                 let sentence = if error.is_invalid() {
-                    "Another program has taken this answer over; read the conversation anew to see it."
+                    "Another program has taken this answer over; load the conversation again to see it."
                         .to_owned()
                 } else if error.is_damaged() {
                     format!("The answer could not be stored, so the turn was ended: {error}.")
@@ -565,7 +565,7 @@ fn conclude(message: &Message, stop: StopReason) -> TurnOutcome {
             "A part of this answer is missing, because the model's service sent it in a form that cannot be read.",
         ),
         (StopReason::Refusal, true) => TurnOutcome::fault(REFUSED, "The model refused to answer this."),
-        (StopReason::Refusal, false) => TurnOutcome::noted(REFUSED, "The model refused to go on."),
+        (StopReason::Refusal, false) => TurnOutcome::noted(REFUSED, "The model refused to continue."),
         (_, true) => TurnOutcome::noted(
             EndReason::EmptyAnswer,
             "The model gave no answer; ask again, or ask differently.",

@@ -236,7 +236,7 @@ impl ModelCall {
                 kind = missed.kind().code(),
                 status = missed.status(),
                 detail = missed.detail(),
-                "the model failed and is asked again: {missed}"
+                "the model failed and is retried: {missed}"
             );
             sleep(pause).await;
             done += 1;

@@ -169,7 +169,7 @@ impl Meter {
             return Some(price);
         }
         self.warn_once(format!("price {provider} {model}"), || {
-            tracing::warn!(provider, model, ?price, "this is no price, so the model counts as one without");
+            tracing::warn!(provider, model, ?price, "this is not a valid price, so it is ignored");
         });
         None
     }

@@ -211,7 +211,7 @@ impl ApprovalPrompt {
         let (name, context) = (&gated.spec().name, gated.context);
         let detail = match resolution.reason {
             ResolutionReason::User => "a person decided",
-            ResolutionReason::Timeout => "nobody decided in time",
+            ResolutionReason::Timeout => "no one decided in time",
             ResolutionReason::Stopped => "the turn was stopped",
         };
         let event = TelemetryEvent::new(TelemetryKind::Approval, name, status, self.approvals.clock.now());

@@ -53,7 +53,7 @@ impl ApprovalPrompt {
                 () = sleep_until(deadline) => {
                     let (decision, reason) = (Decision::Deny, ResolutionReason::Timeout);
                     open.settled = Some(Resolution { decision, reason });
-                    return (QuestionAnswer::Unanswered, "nobody answered in time".into());
+                    return (QuestionAnswer::Unanswered, "no one answered in time".into());
                 }
             };
             let answer = asked.answer;

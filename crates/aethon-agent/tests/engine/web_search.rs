@@ -64,7 +64,7 @@ async fn searches_are_for_turns_that_the_owner_began() {
 }
 
 #[tokio::test]
-async fn what_was_found_does_not_end_the_searching() {
+async fn search_results_do_not_end_the_search() {
     let harness = House::with([searches_and_says("Cats."), says("ok")], plan(false));
     for _ in 0..2 {
         harness.ask(&session("a"), "Cats?").await;

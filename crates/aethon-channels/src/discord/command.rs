@@ -1,4 +1,4 @@
-//! Slash commands: what a command does is the answer to it, seen by the person alone.
+//! Slash commands. The answer describes the effect of the command, and only the person sees it.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use crate::talk::{Arrival, Intake};
 /// How long an answer may take before it has to be announced. Discord allows three seconds.
 const PATIENCE: Duration = Duration::from_millis(1500);
 
-/// Does what a command says and answers it. A stranger gets no answer.
+/// Runs a command and answers it. A stranger gets no answer.
 pub(super) async fn obey(
     discord: &Discord,
     intake: &Intake,

@@ -1,4 +1,4 @@
-//! What a Discord message contains: words, files, stickers, polls, and what programs put into cards and components.
+//! The content of a Discord message: words, files, stickers, polls, and the cards and components that programs make.
 
 use serde_json::Value;
 
@@ -7,7 +7,7 @@ use crate::talk::{RemoteFile, described, poll};
 /// How deep components are read.
 const MAX_DEPTH: usize = 6;
 
-/// Whether the cards and components of a message are part of what it says. A person's message has cards only because
+/// Whether the cards and components of a message are part of its content. A person's message has cards only because
 /// Discord previews its links.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Cards {
@@ -15,7 +15,7 @@ pub(super) enum Cards {
     Skipped,
 }
 
-/// Returns the words of a message, with sentences for what is not words. People appear under their names.
+/// Returns the words of a message, with sentences for everything else in it. People appear under their names.
 pub(super) fn words(said: &Value, cards: Cards) -> String {
     let mut parts = vec![named(said["content"].as_str().unwrap_or_default(), &said["mentions"])];
     for sticker in each(&said["sticker_items"]).chain(each(&said["stickers"])) {

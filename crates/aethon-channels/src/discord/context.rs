@@ -1,4 +1,4 @@
-//! Looks up what a message does not say itself: whether a role that it mentions is ours, and what was said before in
+//! Looks up the surroundings of a message: whether a role that it mentions is ours, and the earlier messages of
 //! its thread.
 
 use std::time::Duration;
@@ -131,7 +131,7 @@ async fn is_in_thread(discord: &Discord, message: &Value, arrival: &Arrival) -> 
     }
 }
 
-/// Returns what others said in a thread since we last took a message there.
+/// Returns the words of others in a thread since the last message that we took there.
 async fn earlier(discord: &Discord, intake: &Intake, us: &str, arrival: &Arrival) -> Result<Option<String>> {
     let last = lookups::last(intake, &arrival.chat).await?;
     let path = format!("/channels/{}/messages?before={}&limit={PAGE}", arrival.chat, arrival.id);

@@ -138,7 +138,7 @@ impl<'d> Gateway<'d> {
         Ok(())
     }
 
-    /// Decides what a closed socket means for the session and the channel.
+    /// Decides how a closed socket affects the session and the channel.
     async fn ended(&mut self, intake: &Intake, ended: Ended) -> Stop {
         let useless = |why: &str| Stop::Useless(format!("Discord ended the session: {why}"));
         let refused = |why: &str| Stop::Refused(format!("Discord ended the session: {why}"));

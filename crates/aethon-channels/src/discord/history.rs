@@ -1,4 +1,4 @@
-//! Fetches what a lost session missed: the messages in known chats after the last one that was processed.
+//! Fetches the messages that a lost session missed: those in known chats after the last one that was processed.
 //!
 //! A resumed session misses nothing. When a session is lost, after a long downtime, each chat is searched. Only chats
 //! in which a permitted person talked to us are remembered, so the first start searches nothing.

@@ -62,7 +62,7 @@ pub(super) fn mentioned_roles(message: &Value) -> Vec<String> {
     message["mention_roles"].as_array().into_iter().flatten().filter_map(id).collect()
 }
 
-/// Returns the words and files of what a message passes on.
+/// Returns the words and files that a message forwards.
 fn passed_on(message: &Value) -> (String, Vec<RemoteFile>) {
     let words: Vec<String> =
         content::snapshots(message).map(|said| content::words(said, Cards::Read)).collect();
@@ -78,7 +78,7 @@ fn without_us(message: &Value, us: &str) -> Value {
     message
 }
 
-/// Returns what a message answers.
+/// Returns the message that is answered.
 fn original(replied: &Value, us: &str, sender: &str) -> Original {
     let is_passed_on = content::snapshots(replied).next().is_some();
     let author = match replied["author"]["id"].as_str() {
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_message_contains_and_answers_is_words() {
+    fn content_and_answered_message_become_words() {
         let poll = json!({"question": {"text": "Lunch?"}, "answers": [
             {"answer_id": 1, "poll_media": {"text": "Pizza", "emoji": {"name": "\u{1f355}"}}},
             {"answer_id": 2, "poll_media": {"text": "Soup"}},

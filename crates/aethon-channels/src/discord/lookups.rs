@@ -1,4 +1,4 @@
-//! What was looked up about channels and servers, and how pages are read.
+//! Remembered facts about channels and servers, and reading lists page by page.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -19,14 +19,14 @@ const MAX_PAUSE: Duration = Duration::from_secs(60);
 /// How many channels and servers are remembered.
 pub(super) const MAX_REMEMBERED: usize = 1000;
 
-/// What was looked up before.
+/// The remembered facts.
 #[derive(Default)]
 pub(super) struct Lookups {
     pub(super) channels: Mutex<HashMap<String, ChannelInfo>>,
     pub(super) roles: Mutex<HashMap<String, (Instant, Vec<String>)>>,
 }
 
-/// What is known about a channel.
+/// The facts about a channel.
 #[derive(Debug, Clone, Default)]
 pub(super) struct ChannelInfo {
     pub(super) guild: Option<String>,

@@ -1,9 +1,9 @@
 //! Discord: gateway in, REST out.
 //!
-//! `api` makes requests within Discord's limits, `gateway` keeps and resumes the session, `history` fetches what a
-//! lost session missed, `inbound` converts events to arrivals, `command` answers slash commands, `content` reads what a message contains, `context` looks up what
-//! it does not say itself and `lookups` remembers it, `form` converts styled text to Discord's Markdown,
-//! `platform` sends and edits.
+//! `api` makes requests within Discord's limits, `gateway` keeps and resumes the session, `history` fetches the
+//! messages that a lost session missed, `inbound` converts events to arrivals, `command` answers slash commands, `content` reads
+//! the content of a message, `context` looks up its surroundings and `lookups` remembers them, `form` converts styled text to
+//! Discord's Markdown, `platform` sends and edits.
 
 mod api;
 mod command;

@@ -64,7 +64,7 @@ impl Discord {
         &self.dial
     }
 
-    /// What was looked up about channels and servers.
+    /// The remembered facts about channels and servers.
     pub(super) fn lookups(&self) -> &Lookups {
         &self.lookups
     }

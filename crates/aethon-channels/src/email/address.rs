@@ -8,7 +8,7 @@ use super::encoded_words;
 const MAX_PARTS: (usize, usize) = (64, 100);
 
 /// Returns the form in which an address is compared: in lower case, with composed letters, and with the domain in its
-/// ASCII form. What is no address is only trimmed and lowercased.
+/// ASCII form. Anything that is not an address is only trimmed and lowercased.
 pub fn canonical(address: &str) -> String {
     let address: String = address.trim().nfc().collect::<String>().to_lowercase();
     match address.split_once('@') {

@@ -1,5 +1,5 @@
-//! Extracts what a person wrote in a mail: repeated text and signatures are removed, and what somebody else wrote is
-//! separated. Where that begins is decided in `foreign`.
+//! Extracts a person's own words from a mail: repeated text and signatures are removed, and other people's words are
+//! separated. `foreign` decides where those begin.
 
 use super::foreign::{Beginning, QUOTES, QuotesAfter, Shapes};
 use super::lines::{Line, Mark, has_words};
@@ -7,7 +7,7 @@ use super::lines::{Line, Mark, has_words};
 /// The text of a mail, split by author.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Words {
-    /// What the sender wrote.
+    /// The sender's own words.
     pub(super) own: String,
     /// What someone else wrote and the sender forwarded.
     pub(super) passed_on: Option<String>,
@@ -49,7 +49,7 @@ pub(super) fn words(lines: &[Line], kind: Kind) -> Words {
     Words { own, passed_on: Some(passed_on).filter(|text| has_words(text)) }
 }
 
-/// A signature has at most this many lines; what is longer is read.
+/// The most lines of a signature; a longer one is read as text.
 const MAX_SIGNATURE: usize = 15;
 
 /// A text that is being split.
@@ -59,7 +59,7 @@ struct Split<'t> {
     own: Vec<&'t str>,
     /// Where in `own` the last mark of a signature stands.
     signature: Option<usize>,
-    /// What was removed as a signature.
+    /// The lines that were removed as a signature.
     signed: Vec<&'t str>,
     /// Quoted lines of a reply.
     repeated: Vec<&'t str>,

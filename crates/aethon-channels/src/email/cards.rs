@@ -176,7 +176,7 @@ fn fields(text: &str) -> Vec<Field> {
     let mut lines: Vec<String> = Vec::new();
     for line in text.lines() {
         let is_open = |last: &String| {
-            // In vCard 2.1 a value in quoted-printable goes on behind `=`.
+            // In vCard 2.1 a value in quoted-printable continues after `=`.
             last.ends_with('=') && last.to_ascii_uppercase().contains("QUOTED-PRINTABLE")
         };
         match (lines.last_mut(), line.strip_prefix([' ', '\t'])) {

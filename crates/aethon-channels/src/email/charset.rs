@@ -1,6 +1,6 @@
 //! Decodes the bytes of texts, whatever charset they claim.
 //!
-//! Many mails name no charset, a wrong one, or `us-ascii` for what is UTF-8. So UTF-8 is preferred where the bytes are valid
+//! Many mails name no charset, a wrong one, or `us-ascii` although they are UTF-8. So UTF-8 is preferred where the bytes are valid
 //! in it, a named charset counts if the bytes fit it, and otherwise the bytes themselves are judged.
 
 use encoding_rs::{

@@ -339,7 +339,7 @@ fn mail_of_nothing_but_quotes_is_foreign() {
     }
 }
 
-/// Pages of mail programs: what is said, and what is quoted (`FOREIGN`).
+/// Pages of mail programs, with the sender's words and quoted ones (`FOREIGN`).
 const PAGES: [(&str, &str, &str); 18] = [
     (
         "Gmail",

@@ -3,7 +3,7 @@
 //!
 //! Programs separate a quoted or forwarded mail in a few ways: a line of dashes with words in it, a rule, the headers of
 //! that mail, a line that says who wrote it and when, or `>` before each line. The words differ by language, the shapes
-//! do not. A shape that is not quite certain counts all the same: text of the sender that is taken for somebody else's is
+//! do not. A shape that is not quite certain counts all the same: the sender's text that is taken for another person's is
 //! still read, while the reverse would let a stranger speak as the owner.
 
 use super::lines::Line;
@@ -100,7 +100,7 @@ impl Shapes {
     }
 
     /// Returns whether a line is quoted, or the rest of a quoted line that was too long for a program on the way. In a reply,
-    /// people write right below what they answer.
+    /// people write right below the text that they answer.
     pub(super) fn is_quoted(&self, at: usize, is_reply: bool) -> bool {
         let is_marked = |line: &String| line.starts_with(QUOTES);
         let is_rest = || {

@@ -327,7 +327,7 @@ impl Imap {
         }
     }
 
-    /// Records what the server may send at any time.
+    /// Records responses that the server may send at any time.
     fn note(&mut self, said: &Said) -> Result<()> {
         match said {
             Said::Exists => self.has_news = true,

@@ -7,7 +7,7 @@ fn words(text: &str, kind: Kind) -> Words {
     body::words(&lines::of_text(text, None), kind)
 }
 
-/// A mail and the words of its sender. Everything else in it is somebody else's and contains `FOREIGN`.
+/// A mail and the words of its sender. Everything else in it is another person's and contains `FOREIGN`.
 struct Row {
     name: &'static str,
     text: &'static str,

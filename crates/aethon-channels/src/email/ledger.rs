@@ -1,7 +1,7 @@
 //! Bounds how often one sender is answered, because two programs that answer each other never stop by themselves (RFC 3834,
 //! section 2), and not every one of them says that it is a program.
 //!
-//! What was answered is stored, so that a restart does not begin the count anew. A mail that arrives a second time, such as
+//! Answers are stored, so that a restart does not reset the count. A mail that arrives a second time, such as
 //! after a crash, is not counted again.
 
 use aethon_core::channel::ChannelRecords;
@@ -109,7 +109,7 @@ impl Ledger {
             .count()
             .max(usize::from(last.is_some_and(|last| last.text == text)));
         let is_short = said.chars().count() < SHORT.0 && said.split_whitespace().count() < SHORT.1;
-        // Whoever wants something stopped gets it stopped.
+        // A request to stop is always served.
         let is_stop = said.starts_with("/stop");
         let end = |why, of: &str| Verdict::End { why, of: of.to_owned() };
         let verdict = match () {
@@ -147,7 +147,7 @@ impl Ledger {
     }
 }
 
-/// Returns what a mail says, without differences in blanks.
+/// Returns the text of a mail, with normalised blanks.
 fn normalised(letter: &Letter) -> String {
     let own = letter.words.own.trim();
     let said =

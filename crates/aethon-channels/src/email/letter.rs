@@ -55,7 +55,7 @@ impl Letter {
         Self { id, references, subject, words, files, brings_mail }
     }
 
-    /// Returns a digest of what it says, by which two mails with the same id are told apart.
+    /// Returns a digest of its content, which tells two mails with the same id apart.
     pub(super) fn digest(&self) -> String {
         let mut context = Context::new(&SHA256);
         let mut add = |bytes: &[u8]| {
@@ -76,7 +76,7 @@ impl Letter {
         self.references.first().unwrap_or(&self.id)
     }
 
-    /// Returns what the sender said. The subject of a mail that starts a thread is included, unless the mail is a
+    /// Returns the sender's words. The subject of a mail that starts a thread is included, unless the mail is a
     /// command.
     pub(super) fn text(&self) -> String {
         let own = self.words.own.trim();

@@ -1,4 +1,4 @@
-//! The lines of a mail, with what the program that wrote it says about them.
+//! The lines of a mail, with the marks that the sending program gave them.
 
 use super::mime::Flow;
 
@@ -14,7 +14,7 @@ pub(super) struct Line {
     pub(super) mark: Mark,
 }
 
-/// What a mail program says about a line.
+/// The mark that a mail program gives a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum Mark {
     /// Nothing.
@@ -35,7 +35,7 @@ pub(super) enum Mark {
 }
 
 impl Line {
-    /// A line about which nothing is said.
+    /// A line without a mark.
     pub(super) fn plain(text: impl Into<String>) -> Self {
         Self { text: text.into(), mark: Mark::None }
     }

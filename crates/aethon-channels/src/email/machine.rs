@@ -1,4 +1,4 @@
-//! Recognises mail that a program sent (RFC 3834): answering it could go on for ever.
+//! Recognises mail that a program sent (RFC 3834), because answering it could start an endless loop.
 
 use super::head::Head;
 

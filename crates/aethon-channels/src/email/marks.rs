@@ -1,8 +1,8 @@
-//! What the elements of a mail's HTML are, by the names that mail programs give them and by their style.
+//! Classifies the elements of a mail's HTML by the names that mail programs give them and by their style.
 
 pub(super) type Tag = html5gum::StartTag<()>;
 
-/// What an element is.
+/// The role of an element.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Role {
     /// Nothing in particular.
@@ -43,7 +43,7 @@ const RESTS: [&str; 4] = ["divrplyfwdmsg", "appendonsend", "stopspelling", "outl
 const FORWARDED: [&str; 1] = ["moz-forward-container"];
 const ATTRIBUTIONS: [&str; 3] = ["gmail_attr", "moz-cite-prefix", "gmail_quote_attribution"];
 
-/// Returns what an element is.
+/// Returns the role of an element.
 pub(super) fn of(name: &[u8], tag: &Tag) -> Role {
     if matches!(
         name,

@@ -7,7 +7,7 @@ use mail_parser::{ContentType, MessageParser, MimeHeaders as _};
 
 use super::{charset, encoded_words, transfer};
 
-/// How deep parts may be nested; what is deeper is read as text.
+/// How deep parts may be nested; deeper ones are read as text.
 const MAX_DEPTH: usize = 20;
 /// How many parts are read.
 const MAX_PARTS: usize = 500;

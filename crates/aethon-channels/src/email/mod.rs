@@ -3,9 +3,9 @@
 //! `dial` connects, `imap` talks to the mailbox and `frame` delimits its responses, `watch` reads incoming mail,
 //! `head`, `address`, `machine` and `proof` decide whether the sender is proven and a person, and `ledger` bounds how often one
 //! is answered. `letter` converts a mail: `mime` takes it apart (with `transfer`, `charset` and `encoded_words`), `parts` gathers
-//! its words and files, which `lines`, `page` (with `marks`) and `cards` read, and `body` separates what others wrote (recognised by
+//! its words and files, which `lines`, `page` (with `marks`) and `cards` read, and `body` separates other people's words (recognised by
 //! `foreign` and `subject`, by the `phrases` of many languages). `files` caches attachments, `thread` remembers threads, `notes`
-//! what a reply has to mention, `reply` composes a mail and `smtp` sends it, `token` provides access tokens in place of a password.
+//! keeps remarks for the next reply, `reply` composes a mail and `smtp` sends it, `token` provides access tokens in place of a password.
 //!
 //! Anyone can put any name in a mail. So a mail is accepted only if the owner's mail server vouches for the sender,
 //! and nothing can be approved by mail.

@@ -1,4 +1,4 @@
-//! What the next mail of a thread has to mention, such as a file that could not be read: kept until that mail is sent, so that
+//! Remarks for the next mail of a thread, such as a file that could not be read. They are kept until that mail is sent, so that
 //! one question gets one mail.
 
 use aethon_core::channel::ChannelRecords;

@@ -1,4 +1,4 @@
-//! Gathers what a mail contains from its parts: its words in their order, files, and mails that are attached.
+//! Gathers the content of a mail from its parts: its words in their order, files, and attached mails.
 
 use std::collections::HashSet;
 
@@ -31,7 +31,7 @@ pub(super) struct File {
     pub(super) is_quoted: bool,
 }
 
-/// What a mail contains.
+/// The content of a mail.
 #[derive(Debug, Default)]
 pub(super) struct Content {
     /// Its words.
@@ -52,7 +52,7 @@ enum Place {
 }
 
 impl Content {
-    /// Gathers what a mail contains.
+    /// Gathers the content of a mail.
     pub(super) fn of(mail: &[u8]) -> Self {
         Self::within(mail, 0)
     }
@@ -221,7 +221,7 @@ fn card(part: &Part<'_>, name: Option<&str>) -> Option<Card> {
     }
 }
 
-/// Returns whether the richer of two alternatives says what the plain one does not: programs leave the plain one blank, put
+/// Returns whether the richer of two alternatives says more than the plain one: programs leave the plain one blank, put
 /// a note into it, or leave out addresses.
 fn says_more(rich: &[Line], plain: &[Line]) -> bool {
     let (rich, plain) = (text_of(rich), text_of(plain));

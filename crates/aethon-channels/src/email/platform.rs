@@ -261,7 +261,7 @@ impl Identity for Mail {
             (true, true) => Check::new(
                 "senders",
                 true,
-                "channels.email.trust_from is on: whoever writes an allowed address into a mail is heard",
+                "channels.email.trust_from is on: anyone who writes an allowed address into a mail is accepted as that person",
             ),
             (true, false) => {
                 Check::new("senders", true, format!("proven by {}", self.options.authserv_id.trim()))

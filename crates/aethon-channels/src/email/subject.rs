@@ -1,5 +1,5 @@
-//! What the subject of a mail says of its origin: programs put a mark before the subject of a mail that they forward or
-//! answer, each in its own language.
+//! Tells from the subject whether a mail was forwarded or is an answer: programs put a mark before it, each in its own
+//! language.
 
 use super::phrases::{FORWARDS, REPLIES};
 

@@ -295,7 +295,7 @@ fn replies_in_thirty_languages_have_only_the_senders_words_as_their_own() {
         for reply in replies(language) {
             let words = split(&format!("Ja, OWN.\n\n{reply}\n"), Kind::Reply);
             assert_eq!(words.own, "Ja, OWN.", "{}: {reply}", language.name);
-            // What is certainly repeated is not even read again.
+            // Text that is certainly repeated is not even read again.
             assert_eq!(words.passed_on, None, "{}: {reply}", language.name);
         }
     }

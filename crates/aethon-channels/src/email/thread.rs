@@ -1,4 +1,4 @@
-//! Threads: which mails belong together, and what a reply must reference.
+//! Threads: which mails belong together, and the references of a reply.
 //!
 //! A thread with one person is a conversation. Its name consists of their address and the thread's first mail, so
 //! that no sender enters another person's conversation by referencing its mails.
@@ -16,7 +16,7 @@ const NAME_BYTES: usize = 4;
 /// How many mails a reply references: the first and the newest.
 const MAX_REFERENCES: usize = 12;
 
-/// What a reply must reference.
+/// The references of a reply.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Thread {
     /// Its subject, without `Re:`.
@@ -28,7 +28,7 @@ pub(super) struct Thread {
 }
 
 impl Thread {
-    /// Returns what a reply references, in order.
+    /// Returns the references of a reply, in order.
     pub(super) fn named(&self) -> Vec<String> {
         let mut all = self.references.clone();
         all.retain(|id| *id != self.last);

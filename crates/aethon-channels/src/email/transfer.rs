@@ -38,7 +38,7 @@ pub(super) fn base64(encoded: &[u8]) -> Vec<u8> {
     LENIENT.decode(&letters).unwrap_or_default()
 }
 
-/// Decodes quoted-printable. What is damaged stays as it is.
+/// Decodes quoted-printable. Damaged parts stay unchanged.
 pub(super) fn quoted_printable(encoded: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(encoded.len());
     let mut rest = encoded;

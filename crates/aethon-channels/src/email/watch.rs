@@ -126,7 +126,7 @@ impl Session {
         let begun = intake.records().get("email", BEGUN).await?.and_then(|second| second.parse().ok());
         let begun = begun.and_then(|second| Timestamp::from_second(second).ok()).unwrap_or(Timestamp::MIN);
         let since = begun.max(mail.now() - stale.min(LOOK_BACK));
-        tracing::info!(channel = "email", %since, "the mail server counts anew; unseen mail is looked at again");
+        tracing::info!(channel = "email", %since, "the mail server has renumbered its mail; unseen mail is examined again");
         let found = self.imap.unseen_since(&since.strftime("%-d-%b-%Y").to_string()).await?;
         for uid in found.into_iter().filter(|uid| *uid <= newest) {
             self.take(mail, intake, (uid, since)).await?;

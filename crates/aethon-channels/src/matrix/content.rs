@@ -1,4 +1,4 @@
-//! What a Matrix event contains: words, files, and things such as places and polls.
+//! The content of a Matrix event: words, files, and things such as places and polls.
 
 use serde_json::Value;
 
@@ -11,7 +11,7 @@ const TYPES: [&str; 5] =
 const POLL: &str = "m.poll.start";
 const UNSTABLE_POLL: &str = "org.matrix.msc3381.poll.start";
 
-/// What an event contains.
+/// The content of an event.
 #[derive(Debug, Default)]
 pub(super) struct Content {
     pub(super) markup: Markup,
@@ -27,7 +27,7 @@ pub(super) fn is_message(kind: &Value) -> bool {
     kind.as_str().is_some_and(|kind| TYPES.contains(&kind))
 }
 
-/// Returns what an event contains; `None` if no person wrote it for others.
+/// Returns the content of an event; `None` if no person wrote it for others.
 pub(super) fn content(event: &Value, us: &str) -> Option<Content> {
     let content = &event["content"];
     let sentence =

@@ -1,5 +1,5 @@
-//! Looks up what a message refers to: the message that it answers, the beginning of its thread, and what was said there
-//! before.
+//! Looks up the references of a message: the message that it answers, the beginning of its thread, and the messages before it
+//! there.
 
 use std::collections::BTreeMap;
 
@@ -30,7 +30,7 @@ pub(super) struct Room<'r> {
     pub(super) is_private: bool,
 }
 
-/// What was looked up, and who we are.
+/// The looked-up references, and our own identity.
 pub(super) struct Context {
     us: Us,
     /// Recent events of ours, and those that were looked up; `None` where there is none.
@@ -67,7 +67,7 @@ impl Context {
         }
     }
 
-    /// Converts an event, with what it refers to.
+    /// Converts an event, with its references.
     pub(super) async fn arrival(
         &mut self,
         (api, intake): (&Api, &Intake),
@@ -143,7 +143,7 @@ impl Context {
             // A person who meant us can mention us; other people's messages must not wait for this.
             Err(Failure::Fault(fault)) => {
                 let error = fault.message();
-                tracing::debug!(channel = "matrix", error, "what is answered could not be looked up");
+                tracing::debug!(channel = "matrix", error, "the answered message could not be looked up");
                 return Ok(None);
             }
         };
@@ -171,7 +171,7 @@ impl Context {
         }
     }
 
-    /// Returns what others said in a thread before an event and after the last one that we know.
+    /// Returns the words of others in a thread, before an event and after the last one that we know.
     async fn earlier(
         &self,
         api: &Api,

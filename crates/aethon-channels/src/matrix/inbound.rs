@@ -38,7 +38,7 @@ impl Us {
     }
 }
 
-/// What a message refers to.
+/// The references of a message.
 #[derive(Debug, Default)]
 pub(super) struct Surroundings {
     /// Whether only we and its sender read it.
@@ -106,7 +106,7 @@ fn is_repetition(lines: &str, original: &str) -> bool {
     is_marked || lines.lines().all(|line| original.contains(line.trim()))
 }
 
-/// Adds the beginning of the thread as what a message answers.
+/// Adds the beginning of the thread as the answered message.
 pub(super) fn add_root(arrival: &mut Arrival, surroundings: &Surroundings, us: &Us) {
     if let Some(root) = &surroundings.root {
         arrival.answering(original(root, us, &arrival.sender.id));
@@ -142,7 +142,7 @@ pub(super) fn is_named(event: &Value, us: &Us) -> bool {
     let mentions = content["m.mentions"]["user_ids"].as_array();
     let is_listed = mentions.is_some_and(|mentions| mentions.iter().any(|user| *user == us.id));
     let words = content["body"].as_str().unwrap_or_default();
-    // What an older client repeats of another message does not count.
+    // The answered text that older clients repeat does not count.
     let is_reply = content["m.relates_to"]["m.in_reply_to"].is_object();
     let mut own = words.lines().skip_while(|line| is_reply && line.starts_with('>'));
     is_listed || own.any(|line| contains_id(line, &us.id))
@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn what_an_event_contains_is_words() {
+    fn event_content_becomes_words() {
         let message = |content: Value| event("m.room.message", content);
         let html = |body: &str, html: &str| {
             message(
@@ -306,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_message_answers_is_told_by_its_author() {
+    fn answered_message_is_classified_by_its_author() {
         let content = json!({"msgtype": "m.text", "body": "explain", "m.relates_to": {"m.in_reply_to": {"event_id": "$0"}}});
         let answering = |sender: &str, said: Value, content: &Value| {
             let answered =
@@ -324,7 +324,7 @@ mod tests {
         let picture = json!({"msgtype": "m.image", "body": "a.png", "url": "mxc://hs/1", "info": {"mimetype": "image/png"}});
         let about = answering("@eve:hs", picture, &content);
         assert!(about.files[0].is_quoted && about.files[0].handle == "mxc://hs/1");
-        // Older clients repeat what they answer; newer ones do not, and lines with the mark are the sender's own.
+        // Older clients repeat the answered text; newer ones do not, and lines with the mark are the sender's own.
         let reply = |body: &str| json!({"msgtype": "m.text", "body": body, "m.relates_to": {"m.in_reply_to": {"event_id": "$0"}}});
         for (body, text) in [
             ("> <@eve:hs> said\n\nexplain", "explain"),

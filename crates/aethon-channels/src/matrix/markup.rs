@@ -7,10 +7,10 @@ use html5gum::{DefaultEmitter, StartTag, Token, Tokenizer};
 const MAX_HTML: usize = 64 << 10;
 /// How many elements may be open.
 const MAX_DEPTH: usize = 100;
-/// The beginning of an address that stands for a person or a room.
+/// The beginning of the address of a person or a room.
 const MENTION: &str = "https://matrix.to/#/";
 
-/// What an HTML message says.
+/// The text of an HTML message.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Markup {
     /// Its words, without mentions of us.
@@ -21,7 +21,7 @@ pub(super) struct Markup {
     pub(super) begins_with_us: bool,
 }
 
-/// Returns whether HTML says more than the plain text beside it: where links lead, and what a table or list is.
+/// Returns whether HTML says more than the plain text beside it: it has the targets of links, tables or lists.
 pub(super) fn says_more(html: &str) -> bool {
     ["<a ", "<table", "<li", "<img"].iter().any(|tag| html.contains(tag))
 }
@@ -167,7 +167,7 @@ impl Reader {
                 self.block();
                 self.out.push_str("```\n");
             }
-            // What an older client repeats of the message that is answered.
+            // The answered text, which older clients repeat.
             b"mx-reply" => self.out.truncate(open.start),
             name => self.out.push_str(self.mark(name)),
         }

@@ -1,7 +1,8 @@
 //! Matrix, over the client-server API: sync in, events with a transaction id out.
 //!
 //! `api` makes requests, `sync` reads events and fills gaps, `invitations` joins and leaves rooms, `inbound` converts
-//! events to arrivals, `content` and `markup` read what an event contains, `context` looks up what it refers to, `form` converts styled text to HTML. Encrypted rooms are not read; each gets one notice.
+//! events to arrivals, `content` and `markup` read the content of an event, `context` looks up its references, `form` converts
+//! styled text to HTML. Encrypted rooms are not read; each gets one notice.
 
 mod api;
 mod content;

@@ -72,7 +72,7 @@ impl Matrix {
         }
     }
 
-    /// Returns what a refusal means: it is final if we are not in the room, and may be a slip if we are.
+    /// Judges a refusal: it is final if we are not in the room, and may be a slip if we are.
     async fn judged(&self, room: &str, message: String) -> Fault {
         let path = format!("/_matrix/client/v3/rooms/{}/joined_members", encoded(room));
         match (self.api.account().await.map_err(Fault::from), self.api.get(&path).await) {

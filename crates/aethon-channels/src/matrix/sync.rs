@@ -1,7 +1,7 @@
 //! The sync loop: events are passed to the intake, and only then is the position stored from which the next sync
 //! continues.
 //!
-//! The first start begins with events from then on, judged by their times, so that what is written while the channel signs in is
+//! The first start begins with events from then on, judged by their times, so that a message written while the channel signs in is
 //! answered, and a crash before the first sync is through loses none of it. If the server leaves a gap because too much happened at once, the
 //! missing messages are fetched.
 

@@ -1,7 +1,7 @@
-//! Rooms that were replaced by another one. The conversation goes on there under its old name, as do `home`, jobs and deliveries.
+//! Rooms that were replaced by another one. The conversation continues there under its old name, as do `home`, jobs and deliveries.
 //!
 //! Both rooms have to say so. The old one does by its tombstone, a state event, which only people with that power can set; a
-//! message that looks like one is none. The new one names the old one as its predecessor, and was created by somebody with that
+//! message that looks like one is none. The new one names the old one as its predecessor, and was created by a person with that
 //! power. If only invited people may join it, the invitation is accepted from whomever it comes.
 //!
 //! The new room may be on a server that does not answer. Other rooms do not wait for it: it is joined later.
@@ -61,7 +61,7 @@ impl Moves {
         Self { records, now: Mutex::default(), postponed: Mutex::default() }
     }
 
-    /// Loads what an earlier run has stored.
+    /// Loads the state that an earlier run stored.
     pub(super) async fn load(&self) -> aethon_core::error::Result<()> {
         for (name, now) in self.records.list("matrix", MOVED, MAX_MOVES).await? {
             if let Some(first) = name.strip_prefix(MOVED) {
@@ -77,12 +77,12 @@ impl Moves {
         first.unwrap_or_else(|| room.to_owned())
     }
 
-    /// Returns the room in which a conversation goes on.
+    /// Returns the room in which a conversation continues.
     pub(super) fn now(&self, first: &str) -> String {
         self.lock().get(first).cloned().unwrap_or_else(|| first.to_owned())
     }
 
-    /// Returns whether a conversation that began in this room goes on elsewhere.
+    /// Returns whether a conversation that began in this room continues elsewhere.
     pub(super) fn has_moved(&self, first: &str) -> bool {
         self.lock().contains_key(first)
     }
@@ -109,7 +109,7 @@ impl Moves {
             channel = "matrix",
             from,
             to,
-            "a room was upgraded; its conversation goes on in the new one"
+            "a room was upgraded; its conversation continues in the new one"
         );
         Ok(())
     }
@@ -124,13 +124,13 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What a tombstone says.
+/// The content of a tombstone.
 #[derive(Debug, Serialize, Deserialize)]
 struct Tombstone {
     room: String,
     event: String,
     sender: String,
-    /// Whether it is still to be asked whether the tombstone is the room's current one.
+    /// Whether the tombstone still has to be compared with the room's current one.
     #[serde(default)]
     is_unconfirmed: bool,
 }
@@ -201,7 +201,7 @@ async fn is_current(api: &Api, (new, old): (&str, &Tombstone)) -> Result<bool, F
     }
 }
 
-/// Leaves the new room alone for a while. Only what is wrong with ourselves ends the round: a room on another server that does
+/// Leaves the new room alone for a while. Only faults of our own end the round: a room on another server that does
 /// not answer must not keep us from reading the others.
 fn postpone(moves: &Moves, new: &str, fault: Fault) -> Result<(), Stop> {
     if let fault @ Fault::Identity(_) = fault {
@@ -227,7 +227,7 @@ pub(super) async fn invited((api, moves): (&Api, &Moves), intake: &Intake, new: 
     Ok(true)
 }
 
-/// Joins the new room, if it lets us in, and goes on there, if it names the old one. If that is not clear now, it is tried again.
+/// Joins the new room, if it lets us in, and continues there, if it names the old one. If that is not clear now, it is tried again.
 async fn follow(
     (api, moves): (&Api, &Moves),
     intake: &Intake,
@@ -252,7 +252,7 @@ async fn join_replacement(api: &Api, (new, old): (&str, &Tombstone)) -> Result<b
     if old.is_unconfirmed && !is_current(api, (new, old)).await? {
         return Ok(false);
     }
-    // Rooms of newer versions have no server in their id, so the people are asked by theirs.
+    // Rooms of newer versions have no server in their id, so those of the people are used.
     let servers: Vec<String> = [new, old.sender.as_str(), old.room.as_str()]
         .iter()
         .filter_map(|id| Some(format!("via={0}&server_name={0}", encoded(id.split_once(':')?.1))))
@@ -268,7 +268,7 @@ async fn join_replacement(api: &Api, (new, old): (&str, &Tombstone)) -> Result<b
     }
 }
 
-/// Returns whether a room says that it replaces the other, and was created by somebody who may say so.
+/// Returns whether a room says that it replaces the other, and was created by a person with the power to do so.
 async fn names_predecessor(api: &Api, (new, old): (&str, &Tombstone)) -> Result<bool, Fault> {
     let path = format!("/_matrix/client/v3/rooms/{}/state/m.room.create/?format=event", encoded(new));
     let created = match api.get(&path).await.map_err(Fault::from) {
@@ -290,7 +290,7 @@ async fn names_predecessor(api: &Api, (new, old): (&str, &Tombstone)) -> Result<
     }
 }
 
-/// Returns whether somebody has the power to replace a room.
+/// Returns whether a person has the power to replace a room.
 async fn may_replace(api: &Api, room: &str, person: &str) -> Result<bool, Fault> {
     let path = format!("/_matrix/client/v3/rooms/{}/state/m.room.power_levels", encoded(room));
     let levels = match api.get(&path).await.map_err(Fault::from) {

@@ -1,4 +1,4 @@
-//! What a Slack message contains: its words as the person saw them, with the addresses of links, and its files.
+//! The content of a Slack message: its words as the person saw them, with the addresses of links, and its files.
 //!
 //! A message has its words as text, as blocks, or as both. The text is read where there is one; tables are only in
 //! the blocks.

@@ -150,7 +150,7 @@ pub(super) fn chat_of(payload: &Value) -> String {
         .or_else(|| text(&container["thread_ts"]))
         .or_else(|| text(&message["ts"]))
         .or_else(|| text(&container["message_ts"]));
-    // In a private chat, only what is in a thread is apart.
+    // In a private chat, only threads are separate.
     let own = [&message["ts"], &container["message_ts"]];
     let is_apart = |thread: &str| !channel.starts_with('D') || own.iter().all(|own| **own != *thread);
     match thread.filter(|thread| is_apart(thread)) {
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mention_is_the_same_however_it_comes_and_threads_are_conversations() {
+    fn mention_counts_once_and_threads_are_conversations() {
         let one = read(json!({"channel": "C1", "text": "<@UBOT> hi"})).unwrap();
         let two = read(json!({"type": "app_mention", "channel": "C1", "text": "<@UBOT> hi"})).unwrap();
         assert_eq!((&one.id, &one.chat, &one.text), (&two.id, &two.chat, &two.text));
@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_message_contains_is_words() {
+    fn message_content_becomes_words() {
         let text = |text: &str| json!({"type": "text", "text": text});
         let rich = |elements: Value| json!([{"type": "rich_text", "elements": [{"type": "rich_text_section", "elements": elements}]}]);
         let share = |author: &str, text: &str| json!([{"is_share": true, "author_id": author, "text": text}]);
@@ -286,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn mentions_are_found_in_text_and_blocks_and_commands_stand_behind_them() {
+    fn mentions_in_text_and_blocks_are_found_and_may_precede_commands() {
         let blocks = json!([{"type": "rich_text", "elements": [{"type": "rich_text_section", "elements": [
             {"type": "user", "user_id": US}, {"type": "text", "text": " !help"},
         ]}]}]);

@@ -1,8 +1,8 @@
 //! Slack: Socket Mode in, the Web API out.
 //!
-//! `api` calls methods, `socket` keeps the connection and acknowledges what was stored, `inbound` converts events to
-//! arrivals, `content` reads blocks and marks, `thread` knows what was said before in a thread, `form` converts styled text to `mrkdwn`, `platform` sends each message once and edits, `stream` shows a
-//! growing reply in one of Slack's native streams.
+//! `api` calls methods, `socket` keeps the connection and acknowledges stored events, `inbound` converts events to arrivals,
+//! `content` reads blocks and marks, `thread` knows the earlier messages of a thread, `form` converts styled text to `mrkdwn`,
+//! `platform` sends each message once and edits, `stream` shows a growing reply in one of Slack's native streams.
 
 mod account;
 mod api;

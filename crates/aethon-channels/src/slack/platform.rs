@@ -300,7 +300,7 @@ fn sent_name(key: &str) -> String {
 }
 
 fn unstored(error: Error) -> Fault {
-    Fault::later(format!("what is being sent could not be noted: {error}"))
+    Fault::later(format!("the start of a delivery could not be stored: {error}"))
 }
 
 #[async_trait]

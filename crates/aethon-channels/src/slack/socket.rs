@@ -1,6 +1,6 @@
 //! Socket Mode: what arrives is passed to the intake and acknowledged only afterwards.
 //!
-//! Slack resends what was not acknowledged, and this is also the only way that events arrive from times without a
+//! Slack resends unacknowledged events, and this is also the only way that events arrive from times without a
 //! socket. So a resent event is treated like any other; the storage recognises those it has. While an event is
 //! processed, the socket is still read, because Slack expects its pings to be answered. When Slack asks for a new
 //! socket, it is opened before the old one is closed.
@@ -36,7 +36,7 @@ const MAX_WAITING: usize = 200;
 const MAX_ANSWERS: usize = 50;
 /// The pauses before retrying what could not be stored. After that, Slack resends it.
 const PAUSES: [u64; 4] = [1, 2, 4, 8];
-/// How long an old socket is kept to acknowledge what is still being processed.
+/// How long an old socket is kept to acknowledge events that are still being processed.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(30);
 /// The pause when there are too many sockets.
 const TOO_MANY_SOCKETS_PAUSE: Duration = Duration::from_secs(60);
@@ -189,7 +189,7 @@ impl Connection<'_> {
         }));
     }
 
-    /// Acknowledges on an old socket what is still being processed, then closes it.
+    /// Acknowledges on an old socket the events that are still being processed, then closes it.
     async fn leave(&mut self, mut socket: Socket) {
         let confirmed = timeout(DRAIN_TIMEOUT, async {
             while self.work.len() > 0 {
@@ -198,7 +198,7 @@ impl Connection<'_> {
             }
             Ok::<_, Stop>(())
         });
-        // Slack resends what was not acknowledged on the new socket.
+        // Slack resends unacknowledged events on the new socket.
         if !matches!(confirmed.await, Ok(Ok(()))) {
             tracing::debug!(channel = "slack", "not everything could be confirmed on the old socket");
         }
@@ -221,7 +221,7 @@ async fn arrive(
     }
 }
 
-/// Acknowledges what was stored. Slack resends the rest.
+/// Acknowledges stored events. Slack resends the others.
 async fn settle(intake: &Intake, taken: Taken, socket: &mut Socket) -> Result<(), Stop> {
     match taken.result {
         Ok(()) => {
@@ -229,7 +229,7 @@ async fn settle(intake: &Intake, taken: Taken, socket: &mut Socket) -> Result<()
             confirm(socket, &taken.envelope).await
         }
         Err(error) => {
-            let message = format!("a message could not be taken in: {error}");
+            let message = format!("a message could not be accepted: {error}");
             if intake.health().fails(&message) {
                 tracing::warn!(channel = "slack", message, "Slack is left to send it again");
             }

@@ -1,7 +1,7 @@
 //! Slack's native streams: a message in a thread, to which text is appended until the stream ends.
 //!
 //! Appended text cannot be taken back, and Slack ends a stream by itself after some minutes. Whenever it becomes
-//! uncertain what a stream contains, the stream is ended and its message edited, so that the text appears exactly
+//! uncertain how much a stream contains, the stream is ended and its message edited, so that the text appears exactly
 //! once. A started stream carries no key; it is found again as our first message without one after the question.
 
 use std::sync::atomic::Ordering;

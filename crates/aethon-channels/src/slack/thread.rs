@@ -1,4 +1,4 @@
-//! Threads: which of them a mention of us began, what a message in one answers, and what was said there before.
+//! Threads: which of them a mention of us began, the message that is answered in one, and the messages before it.
 //!
 //! It is stored for each thread how far the conversation knows it, and whether a mention began it, so that its later
 //! messages are for us without a mention, also after a restart.
@@ -21,7 +21,7 @@ const BEGUN: &str = "begun ";
 const PAGE: &str = "200";
 const MAX_PAGES: usize = 5;
 
-/// What is known about a thread.
+/// The facts about a thread.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Thread {
     /// The name of its record.
@@ -41,7 +41,7 @@ impl Thread {
     }
 }
 
-/// Adds to an arrival what its thread says. Returns it with what is to be stored about the thread.
+/// Adds to an arrival what its thread says. Returns it with the facts to store about the thread.
 pub(super) async fn completed(
     slack: &Slack,
     intake: &Intake,
@@ -51,7 +51,7 @@ pub(super) async fn completed(
     let (Some(channel), Some(ts)) = (event["channel"].as_str(), event["ts"].as_str()) else {
         return Ok((arrival, None));
     };
-    // An edit changes what was taken in before, with its thread.
+    // An edit changes a message that was taken in before, with its thread.
     if arrival.replaces.is_some() || !intake.may_write(&arrival.sender).await? {
         return Ok((arrival, None));
     }
@@ -93,15 +93,19 @@ struct Stretch<'a> {
     ts: &'a str,
 }
 
-/// Adds what was said in a thread before a message: the beginning of the thread as what the message answers, and the rest
-/// as what came earlier.
+/// Adds the messages of a thread that the conversation lacks: the beginning of the thread as the answered message, and the
+/// others as earlier ones.
 async fn add_before(slack: &Slack, stretch: &Stretch<'_>, arrival: &mut Arrival) {
     let Stretch { us, channel, root, last, ts } = *stretch;
     let messages = match replies(slack, (channel, root, ts)).await {
         Ok(messages) => messages,
         Err(fault) => {
             let error = fault.message();
-            tracing::debug!(channel = "slack", error, "what was said in a thread could not be looked up");
+            tracing::debug!(
+                channel = "slack",
+                error,
+                "the earlier messages of a thread could not be looked up"
+            );
             return;
         }
     };

@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn lists_of_ids_are_told_from_those_with_names_or_groups() {
+    fn lists_of_ids_differ_from_those_with_names_or_groups() {
         let check = |allowed: &[&str], expected: bool| {
             let allowed = Live::new(allowed.iter().map(|&entry| entry.to_owned()).collect());
             assert_eq!(lists_names_or_groups(&Rules { allowed, ..rules() }), expected);

@@ -28,7 +28,7 @@ const MAX_WAIT: Duration = Duration::from_secs(10);
 const HEAD_START: Duration = Duration::from_secs(1);
 /// How often a removal is tried.
 const MAX_TRIES: usize = 4;
-/// How long after a start what an earlier run left is removed, and how often what could not be removed is tried again.
+/// How long after a start the reactions of an earlier run are removed, and how often a failed removal is tried again.
 const SETTLED: Duration = Duration::from_secs(15);
 const AGAIN: Duration = Duration::from_secs(300);
 /// How long it is remembered that a message has a reaction.
@@ -117,8 +117,8 @@ impl Acknowledgements {
         });
     }
 
-    /// Removes what an earlier run left on messages that no turn answers any more, and what could not be removed in an outage,
-    /// while it is polled.
+    /// Removes reactions of an earlier run on messages that no turn answers any more, and those that an outage kept, while it is
+    /// polled.
     pub(super) async fn clear_left(self: &Arc<Self>, assistant: &dyn Assistant) {
         let channel = self.outlet.channel();
         let mut pause = SETTLED;
@@ -146,7 +146,7 @@ impl Acknowledgements {
         }
     }
 
-    /// Ends all tasks. What they leave is removed after the next start.
+    /// Ends all tasks. The reactions that they leave are removed after the next start.
     pub(super) async fn shutdown(&self) {
         let mut tasks = std::mem::take(&mut *lock(&self.tasks));
         tasks.shutdown().await;
@@ -192,7 +192,7 @@ impl Acknowledgements {
                     stored.turn = turn.to_string();
                     self.store(message, &stored).await;
                 }
-                // An error means that nobody says any more when it has ended, which counts as an end.
+                // An error means that its end will not be reported any more, which counts as an end.
                 Some(_) if answering.changed().await.is_err() => break,
                 Some(_) => {}
                 None => {

@@ -2,8 +2,8 @@
 //!
 //! Platforms and their clients cut one act into several messages: the pictures of an album, the pieces of a long paste, a
 //! comment and the messages that it forwards, a text and the file that it is about. They become one turn. A short text
-//! on its own is complete far more often than not, so it waits only for what a client sends along with it; what a
-//! person adds by hand is still joined while nothing of the reply was shown.
+//! on its own is complete far more often than not, so it waits only for messages that a client sends along with it. Messages that
+//! a person adds by hand are still joined while nothing of the reply was shown.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -56,7 +56,7 @@ pub(super) struct Act {
     pub(super) corrections: Corrections,
 }
 
-/// What an act consists of: the digest of each of its messages.
+/// The content of an act: the digest of each of its messages.
 pub(super) type Content = BTreeMap<String, String>;
 
 impl Act {
@@ -99,12 +99,12 @@ impl Act {
         }
     }
 
-    /// Returns the message that stands for it: the first one addressed to us, which names the chat and the sender.
+    /// Returns the message that represents it: the first one addressed to us, which names the chat and the sender.
     pub(super) fn head(&self) -> Option<&Arrival> {
         self.parts.iter().find(|part| part.is_addressed).or(self.parts.first())
     }
 
-    /// Returns what it consists of.
+    /// Returns its content.
     pub(super) fn content(&self) -> Content {
         self.parts.iter().map(|part| (part.id.clone(), content_digest(part))).collect()
     }
@@ -169,7 +169,7 @@ pub(super) fn may_belong_to_an_act(part: &Arrival, dialect: &Dialect) -> bool {
 }
 
 /// A digest of a message's words and files, by which an edit that changes neither is recognised. The addresses of files
-/// differ each time, and platforms do not repeat with an edit what the message answers.
+/// differ each time, and with an edit platforms do not repeat the answered message.
 pub(super) fn content_digest(part: &Arrival) -> String {
     let own = part.files.iter().filter(|file| !file.is_earlier);
     let files: Vec<(&str, &str, u64)> =
@@ -178,7 +178,7 @@ pub(super) fn content_digest(part: &Arrival) -> String {
     digest_of(content, DIGEST_BYTES)
 }
 
-/// Makes one message of an act: the person's own words in their order, and apart from them what is other people's. If all of it
+/// Makes one message of an act: the person's own words in their order, and apart from them other people's. If all of it
 /// was forwarded, there are no own words.
 pub(super) fn whole(parts: &[Arrival], taken: &[Taken], dialect: &Dialect) -> Option<(Arrival, Taken)> {
     let head = parts.iter().find(|part| part.is_addressed).or(parts.first())?;

@@ -1,12 +1,12 @@
-//! What a message answers: whose words it was, and what follows from that for the message.
+//! The message that is answered: whose words it holds, and the consequences for the answer.
 
 use super::described::shortened;
 use super::platform::{Answered, AnsweredAuthor, Arrival, RemoteFile};
 
-/// How much of what a message answers is kept, in characters.
+/// How much of an answered message is kept, in characters.
 const MAX_TEXT: usize = 8000;
 
-/// Who wrote what a message answers.
+/// The author of an answered message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Author {
     /// We did.
@@ -27,7 +27,7 @@ pub(crate) struct Original {
 }
 
 impl Arrival {
-    /// Adds what the message answers. Its files come after the message's own.
+    /// Adds the answered message. Its files come after the message's own.
     pub(crate) fn answering(&mut self, original: Original) {
         let Original { author, text, files } = original;
         let text = shortened(text.trim(), MAX_TEXT);
@@ -62,7 +62,7 @@ const MAX_EARLIER_TEXT: usize = 4000;
 /// How much of one of them is shown, in characters.
 const MAX_LINE: usize = 1000;
 
-/// Joins what was said in a thread, oldest first. The oldest are left out if it is too much.
+/// Joins the messages of a thread, oldest first. If they are too long, the oldest are left out.
 pub(crate) fn newest_lines(lines: impl IntoIterator<Item = String>) -> Option<String> {
     let lines: Vec<String> = lines.into_iter().map(|line| shortened(line.trim(), MAX_LINE)).collect();
     let (mut shown, mut length) = (Vec::new(), 0);

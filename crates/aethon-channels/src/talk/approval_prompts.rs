@@ -34,7 +34,7 @@ const OUTCOME: usize = 60;
 const REMEMBERED: SignedDuration = SignedDuration::from_hours(7 * 24);
 /// Where that is stored.
 const RECORDS: &str = "question:";
-const VOID: &str = "Void: I was restarted, and nobody waits for this any more";
+const VOID: &str = "Expired: Aethon restarted, so this request is no longer open";
 
 const APPROVE: &str = "a:";
 const DENY: &str = "d:";
@@ -184,7 +184,7 @@ impl ApprovalPrompts {
     }
 
     /// Writes below a prompt how it was settled, and removes its buttons. If someone changed the arguments in another
-    /// client, those that run are shown, because the ones above are not what was approved.
+    /// client, those that run are shown, because those above were not approved.
     pub(super) async fn settled(&self, approval: &str, resolution: Resolution, edited: Option<&Value>) {
         let (code, prompt) = {
             let mut open = self.lock();
@@ -300,7 +300,7 @@ fn outcome(resolution: Resolution, is_edited: bool) -> &'static str {
         (ResolutionReason::User, Decision::Approve) if is_edited => "Approved with changes: they stand below",
         (ResolutionReason::User, Decision::Approve) => "Approved",
         (ResolutionReason::User, Decision::Deny) => "Denied",
-        (ResolutionReason::Timeout, _) => "Nobody answered in time: denied",
+        (ResolutionReason::Timeout, _) => "No answer in time: denied",
         (ResolutionReason::Stopped, _) => "Stopped: not done",
     }
 }

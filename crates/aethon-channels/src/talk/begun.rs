@@ -1,7 +1,7 @@
 //! What became of the messages that were taken in: which turn each one began, and the acts whose turns began last.
 //!
 //! A message that comes again is recognised by its id for a week, and an edit finds the turn of its message. The words of
-//! an act are kept for some minutes only, for what is added to it or edited in it.
+//! an act are kept for some minutes only, for additions and edits.
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -37,7 +37,7 @@ pub(super) struct BegunAct {
     pub(super) turn: TurnId,
 }
 
-/// What is known of a message that was taken in.
+/// The facts about a message that was taken in.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct KnownPart {
     pub(super) sender: String,
@@ -130,13 +130,13 @@ impl BegunActs {
         Ok(acts.any(|begun| is_later(&begun)))
     }
 
-    /// Stores what is known of a message.
+    /// Stores the facts about a message.
     pub(super) async fn put_part(&self, storage: Storage<'_>, id: &str, known: &KnownPart) -> Result<()> {
         let Storage { records, channel, now } = storage;
         records.put(channel, &part_record(id), &json(known)?, Some(now + SEEN_FOR)).await
     }
 
-    /// Returns what is known of a message.
+    /// Returns the facts about a message.
     pub(super) async fn part(&self, storage: Storage<'_>, id: &str) -> Result<Option<KnownPart>> {
         let stored = storage.records.get(storage.channel, &part_record(id)).await?;
         Ok(stored.and_then(|known| serde_json::from_str(&known).ok()))

@@ -11,7 +11,7 @@ pub(super) enum Command {
     Help,
     /// Start a new conversation.
     New,
-    /// Stop what is running.
+    /// Stop the running turns.
     Stop,
     /// Pair with this code.
     Pair(String),

@@ -1,4 +1,4 @@
-//! Sentences for the model in place of what is not words: places, contacts, polls, stickers. One style for all
+//! Sentences for the model in place of things that are not words: places, contacts, polls, stickers. One style for all
 //! platforms, in brackets and on one line, so that a name in them cannot look like a message of its own.
 
 /// The longest sentence, in characters.
@@ -64,7 +64,7 @@ pub(crate) fn shortened(text: &str, most: usize) -> String {
     }
 }
 
-/// The answer to someone who sent something that no sentence stands for.
+/// The answer to a message that no sentence can describe.
 pub(crate) fn cannot_read(what: &str) -> String {
     format!("I cannot read {what}. Send me words, a picture or a text file, please.")
 }

@@ -1,5 +1,5 @@
-//! Messages that were edited: the new words take the place of what was not answered yet, and are told to the model as a
-//! correction otherwise.
+//! Edited messages: the new words replace a message that was not answered yet, and otherwise reach the model as a
+//! correction.
 //!
 //! Platforms report more as an edit than people do: a link preview that was loaded, a file whose address was renewed.
 //! So an edit that changes neither words nor files is none.
@@ -130,7 +130,7 @@ impl Intake {
         Box::pin(self.arrive(Arrival { id: of, replaces: None, ..edit })).await
     }
 
-    /// Ends a turn that was withdrawn if it runs, because what it does is not wanted any more. One that waits is left until
+    /// Ends a withdrawn turn if it runs, because its result is no longer wanted. One that waits is left until
     /// the files of the act that takes its place are there: its place in the queue shows where that act belongs.
     pub(super) async fn stop_running(&self, session: &SessionId, turn: &TurnId) {
         let active = self.assistant.activity();
@@ -188,7 +188,7 @@ impl Intake {
     }
 }
 
-/// Where the corrections of a sender's messages in a conversation are stored. What was said in an earlier conversation means
+/// Where the corrections of a sender's messages in a conversation are stored. Corrections of an earlier conversation mean
 /// nothing in the next one.
 fn corrections_of(arrival: &Arrival, session: &SessionId) -> String {
     format!("corrected:{session} {} ", arrival.sender.id)
@@ -202,7 +202,7 @@ fn with_edit(act: &Act, edit: &Arrival, of: &str, is_command: bool) -> Act {
         return act;
     }
     for part in act.parts.iter_mut().filter(|part| part.id == of) {
-        // Platforms do not repeat with an edit what the message answers.
+        // With an edit, platforms do not repeat the answered message.
         let mut files = edit.files.clone();
         if !files.iter().any(|file| file.is_earlier) {
             files.extend(part.files.iter().filter(|file| file.is_earlier).cloned());

@@ -1,4 +1,4 @@
-//! The files of a message: which are accepted, and what is said about those that are not.
+//! The files of a message: which are accepted, and the sentence about each of the others.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +19,7 @@ pub(super) fn are_to_be_fetched(outlet: &RateLimitedSender, arrival: &Arrival) -
     arrival.files.iter().any(|offer| refusal(outlet, offer).is_none())
 }
 
-/// What the files of a message contained.
+/// The content of a message's files.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Taken {
     /// Files to show to the model.
@@ -30,7 +30,7 @@ pub(super) struct Taken {
     pub(super) spoken_by_others: Vec<String>,
 }
 
-/// What the files of an act contained.
+/// The content of an act's files.
 #[derive(Debug, Clone, Default)]
 pub(super) struct TakenAct {
     /// One for each of its messages.
@@ -117,7 +117,7 @@ async fn take(
     };
     let words = speech::words(outlet, transcriber, (offer, bytes), is_wanted).await;
     let name = shown_name(&offer.name);
-    let words = words.map_err(|why| format!("I could not make out what is said in {name}. {why}"));
+    let words = words.map_err(|why| format!("I could not transcribe {name}. {why}"));
     words.map(Outcome::Spoken).map_err(Refusal::Other)
 }
 

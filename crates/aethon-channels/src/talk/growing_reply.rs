@@ -27,7 +27,7 @@ pub(super) struct Stream {
 /// What there is to show of it.
 #[derive(Default)]
 pub(super) struct StreamState {
-    /// What the model said since the last tool call.
+    /// The text since the last tool call.
     pub(super) text: String,
     pub(super) is_after_tool: bool,
     /// Whether there is text that was not shown yet.

@@ -7,7 +7,7 @@ use async_trait::async_trait;
 
 use super::platform::Fault;
 
-/// What a reply responds to.
+/// The occasion of a reply.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Asked {
     /// Who asked.
@@ -65,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_text_that_is_too_long_is_cut_between_paragraphs_and_never_in_code() {
+    fn long_text_is_cut_between_paragraphs_and_never_in_code() {
         let check = |text: &str, most: usize, expected: Option<(&str, &str)>| {
             assert_eq!(head(text, most), expected, "{text:?}");
         };

@@ -38,7 +38,7 @@ struct Health {
     remark: Option<String>,
 }
 
-/// Whether the channel runs, so that somebody looks after the way out.
+/// Whether the channel runs, and with it the task that watches the way out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 enum Life {
     #[default]
@@ -47,7 +47,7 @@ enum Life {
     Ended,
 }
 
-/// What is known of the receiving side.
+/// The state of the receiving side.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 enum Receiving {
     /// It has not got through yet.
@@ -165,7 +165,7 @@ impl ChannelHealthState {
     }
 
     /// Records that the platform did not accept us for receiving. Returns whether that is new. It closes the way out, unless the
-    /// platform has said meanwhile that it knows us: what is sent may need another credential.
+    /// platform has said meanwhile that it knows us: sending may need another credential.
     pub(super) fn refuses_receiver(&self, detail: &str) -> bool {
         let mut health = self.lock();
         health.receiving = Receiving::Refused;
@@ -193,7 +193,7 @@ impl ChannelHealthState {
         is_news
     }
 
-    /// Records that something could not be sent, though not for what it is.
+    /// Records that a message could not be sent, for reasons other than its content.
     pub(super) fn sending_failed(&self) {
         let mut health = self.lock();
         if health.life == Life::Running && health.closed.is_none() {
@@ -403,7 +403,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn each_recovery_is_told_once() {
+    async fn each_recovery_is_reported_once() {
         use std::time::Duration;
         use tokio::time::timeout;
         let health = ChannelHealthState::default();

@@ -51,7 +51,7 @@ const PAIRED: &str = "You are connected. Write to me whenever you like; /help li
 const NOT_YOURS: &str = "You cannot answer this.";
 const HELLO: &str = "Hello. Write to me what you need; /help lists the commands.";
 const IN_THREADS: &str =
-    "A new conversation begins here. Each thread is one of its own: mention me to begin another.";
+    "A new conversation begins here. Each thread is a conversation of its own: mention me to begin another.";
 const HELP: &str = "Write to me what you need.\n\n- `/new` begins a new conversation\n- `/stop` stops what I am doing\n\
                     - `/model` shows and chooses the model\n- `/help` shows this";
 
@@ -218,7 +218,7 @@ impl Intake {
         }
     }
 
-    /// Loads what the previous run left unfinished.
+    /// Loads the unfinished messages of the previous run.
     pub(super) async fn resume(&self) -> Result<()> {
         for entry in self.waiting.load().await? {
             if let Some(turn) = &entry.act.instead {
@@ -256,7 +256,7 @@ impl Intake {
         self.outlet.may_write(sender).await
     }
 
-    /// Returns whether a stranger could gain access by what they write now. `joined_at` is when we joined a room for
+    /// Returns whether a stranger could gain access by writing now. `joined_at` is when we joined a room for
     /// that purpose; without it, returns whether joining one is worthwhile.
     pub(crate) async fn awaits(&self, stranger: &str, joined_at: Option<Timestamp>) -> Result<bool> {
         let (records, channel) = (self.records(), self.outlet.channel());
@@ -325,7 +325,7 @@ impl Intake {
 
     /// Records that someone paired with a code, so that the owner can review it.
     async fn note_pairing(&self, channel: &str, sender: &str) {
-        tracing::info!(channel, sender, "somebody was paired");
+        tracing::info!(channel, sender, "a sender was paired");
         let subject = format!("{channel}/{sender}");
         let entry = AuditEntry::new(self.now(), AuditAction::Pairing, subject, "paired").by(sender);
         if let Err(error) = self.outlet.services.audit.record(entry).await {
@@ -365,7 +365,7 @@ impl Intake {
             tracing::info!(
                 channel = rules.channel,
                 sender,
-                "somebody asks to be paired; `aethon-cli channels approve CODE` confirms it"
+                "a sender asks for access; `aethon-cli channels approve CODE` grants it"
             );
             let text = format!("To write to me, give this code to the owner within ten minutes: `{code}`");
             return self.outlet.say(&arrival.chat, text).await;
@@ -414,7 +414,7 @@ impl Intake {
         self.outlet.say(&arrival.chat, answer).await
     }
 
-    /// Does what a command says. Returns the answer.
+    /// Runs a command. Returns the answer.
     async fn obey(&self, command: Command, arrival: &Arrival) -> Result<String> {
         let chat = arrival.chat.as_str();
         let place = Place::of(&self.outlet.rules, arrival);

@@ -65,7 +65,7 @@ impl Knocks {
     }
 }
 
-/// Returns what the owner reads of one sender.
+/// Returns the sentence about one sender for the owner.
 pub(super) fn sentence(channel: &str, sender: &str) -> String {
     format!(
         "a message from {sender} was not taken; if you know them, add {sender} to security.allowed_senders.{channel}"

@@ -199,7 +199,7 @@ impl Channel for Messenger {
             who: Sender { id: sender.clone(), name: None, group: None },
             is_resumed: true,
         });
-        // What the person sent while the program was away may belong to it.
+        // Messages that the person sent while the program was away may belong to it.
         let opens_at = Instant::now() + Act::reply_delay(&self.outlet.platform.dialect());
         let opening = ReplyOpening { opens_at: Some(opens_at), terms: ReplyTerms::default() };
         self.streams.gates.note(&record.turn, opens_at, &opening.terms);

@@ -2,13 +2,13 @@
 //!
 //! `platform` is the trait that a codec implements, `growth` one for growing messages, `messenger` the channel made
 //! from them. `intake` receives messages, with `access`, `place`, `command`, `mention` and `files`; `act` knows which of them
-//! belong together, `waiting` keeps those that wait for more or for their files, `submission` begins their turns, with what
-//! `wording` makes of them, `begun` knows what became of them, and `edits` corrects them, by `corrections` if need be. `answering` knows what a message
-//! answers, `described` has sentences for what is not words, `speech` transcribes voice messages. `started_turns` knows who
-//! started which turn, `reply_gates` when its reply may be shown, `stream` shows a reply while it is written,
-//! `acknowledgements` shows that a message is being answered, `approval_prompts` asks for approval, and `sending` delivers
-//! part by part. `stopping` is what `/stop` does. `outlet` and `budget` observe the rate limit of a chat, `rounds` is the receive loop, `queue` runs futures
-//! in order, `health` reports the health of the channel, `gate` opens its way out again after outages and refusals,
+//! belong together, `waiting` keeps those that wait for more or for their files, `submission` begins their turns, with the
+//! text from `wording`, `begun` remembers their turns, and `edits` corrects them, by `corrections` if need be. `answering`
+//! describes the answered message, `described` has sentences for things that are not words, `speech` transcribes voice
+//! messages. `started_turns` knows who started which turn, `reply_gates` when its reply may be shown, `stream` shows a reply
+//! while it is written, `acknowledgements` shows that a message is being answered, `approval_prompts` asks for approval, and
+//! `sending` delivers part by part. `stopping` implements `/stop`. `outlet` and `budget` observe the rate limit of a chat,
+//! `rounds` is the receive loop, `queue` runs futures in order, `health` reports the health of the channel, `gate` opens its way out again after outages and refusals,
 //! `knocks` remembers who was not admitted, and `revoked` ends the turns of people who lost their access.
 
 mod access;

@@ -1,4 +1,4 @@
-//! What a platform's codec implements, and the types it shares with the common parts.
+//! The trait of a platform's codec, and the types it shares with the common parts.
 
 use std::time::Duration;
 
@@ -314,7 +314,7 @@ pub(crate) struct RemoteFile {
 /// A button press.
 #[derive(Debug, Clone)]
 pub(crate) struct Press {
-    /// What the button sent.
+    /// The data of the button.
     pub(crate) data: String,
     /// Who pressed it.
     pub(crate) sender: Sender,
@@ -325,11 +325,11 @@ pub(crate) struct Press {
 /// One result of checking the platform.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Check {
-    /// What was checked.
+    /// The name of the check.
     pub id: String,
     /// Whether it is in order.
     pub ok: bool,
-    /// What was found; names the configuration key to set if something is wrong.
+    /// The finding; names the configuration key to set if there is a problem.
     pub detail: String,
 }
 

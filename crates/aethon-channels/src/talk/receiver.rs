@@ -10,7 +10,7 @@ use super::platform::Platform;
 /// A platform that receives messages.
 #[async_trait]
 pub(crate) trait Receiver: Platform {
-    /// Receives until shutdown and passes everything to the intake. What the intake has accepted is stored, so only then may
-    /// it be acknowledged to the platform.
+    /// Receives until shutdown and passes everything to the intake. Only a message that the intake has accepted is stored
+    /// and may be acknowledged to the platform.
     async fn receive(&self, intake: &Intake, shutdown: Shutdown) -> Result<()>;
 }

@@ -15,13 +15,13 @@ use tokio::time::{Instant, sleep_until};
 /// How many turns are remembered. The oldest have long ended.
 const MAX_COUNT: usize = 2000;
 
-/// What a reply is told with.
+/// The terms on which a reply is shown.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct ReplyTerms {
     /// The platform's id of the message to which it replies, where others would wonder.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) question: Option<String>,
-    /// What to say first, such as which files were not read.
+    /// Remarks at the head, such as which files were not read.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) notes: Vec<String>,
 }

@@ -3,7 +3,7 @@
 //!
 //! A platform defines what a round is: one long poll, or a connection for as long as it lasts. A failure is reported
 //! once and retried, after the pause the platform asks for or after a growing one. If the platform does not accept us, the
-//! rounds go on once it says that it knows us. A problem that no further round can fix, such as a token that is not set, ends
+//! rounds continue once it says that it knows us. A problem that no further round can fix, such as a token that is not set, ends
 //! the channel until the next start.
 
 use std::time::Duration;
@@ -91,7 +91,7 @@ impl From<Failure> for Stop {
 
 impl From<Error> for Stop {
     fn from(error: Error) -> Self {
-        Self::again(format!("a message could not be taken in: {error}"))
+        Self::again(format!("a message could not be accepted: {error}"))
     }
 }
 

@@ -78,7 +78,7 @@ struct Progress {
     /// The message to which the first part replies.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     question: Option<String>,
-    /// What the text begins with.
+    /// The remarks at the head of the text.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     notes: Vec<String>,
 }
@@ -234,7 +234,7 @@ impl<'a> Attempt<'a> {
             self.progress.doubts = 0;
             self.store().await?;
             return Err(DeliveryError::lasting(
-                "it was sent twice and nobody said whether it arrived; look before you send it again",
+                "it was sent twice without a confirmation; check the chat before you send it again",
             ));
         }
         let is_repeat = self.progress.doubts > 0 && !self.outlet.platform.dialect().sends_once;
@@ -396,7 +396,7 @@ async fn may_be_shown(
         return Ok(false);
     }
     if !streams.gates.knows(turn) && begun::is_recent(outlet, chat, turn).await.map_err(unstored)? {
-        // The program was away, and what the person sent meanwhile may belong to it.
+        // The program was away, and messages that the person sent meanwhile may belong to it.
         let opens_at = Instant::now() + Act::reply_delay(&outlet.platform.dialect());
         streams.gates.note(turn, opens_at, &ReplyTerms::default());
     }
@@ -462,5 +462,5 @@ fn name(delivery: &Delivery) -> String {
 }
 
 fn unstored(error: Error) -> DeliveryError {
-    DeliveryError::passing(format!("what has arrived could not be stored: {error}"))
+    DeliveryError::passing(format!("the arrival of a part could not be stored: {error}"))
 }

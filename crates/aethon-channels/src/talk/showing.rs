@@ -86,7 +86,7 @@ impl Showing<'_> {
                 }
             }
         }
-        // What was said earlier must appear above it.
+        // Earlier messages must appear above it.
         (self.message.is_none() && self.outlet.is_waiting(&self.stream.chat).await).then_some(STEP)
     }
 
@@ -186,7 +186,7 @@ impl Showing<'_> {
         Ok(())
     }
 
-    /// Marks what was shown as stopped, after which nothing follows.
+    /// Marks the visible part as stopped. Nothing follows it.
     pub(super) async fn stopped(&mut self) {
         let Some(message) = self.message.clone() else { return };
         let text = lock(&self.stream.state).text.clone();

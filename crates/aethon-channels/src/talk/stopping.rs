@@ -1,4 +1,4 @@
-//! `/stop`: what it reaches, and that nothing of it comes back.
+//! `/stop`: which turns it reaches, and that none of them comes back.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use super::reply_gates::withdrawal_of;
 use super::waiting::Entry;
 
 impl Intake {
-    /// Stops what is running. If the conversation is theirs, that is all of it and of earlier conversations here;
+    /// Stops the running turns. If the conversation is theirs, that is all of it and of earlier conversations here;
     /// otherwise only what they started themselves.
     pub(super) async fn stop(&self, arrival: &Arrival, place: &Place, is_theirs: bool) -> Result<String> {
         let (chat, sender) = (arrival.chat.as_str(), arrival.sender.id.as_str());

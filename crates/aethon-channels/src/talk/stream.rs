@@ -243,7 +243,7 @@ impl Streams {
 pub(super) struct ReplyOpening {
     /// Until when nothing of it is shown.
     pub(super) opens_at: Option<Instant>,
-    /// What it is told with.
+    /// The terms on which it is shown.
     pub(super) terms: ReplyTerms,
 }
 

@@ -44,14 +44,14 @@ const LOOK: Duration = Duration::from_millis(20);
 /// An act on its way to the assistant.
 struct Submission<'s> {
     act: &'s Act,
-    /// The message that stands for it.
+    /// The message that represents it.
     head: &'s Arrival,
     /// The turn that is replaced in the transcript.
     replaced: Option<TurnId>,
     opens_at: Instant,
 }
 
-/// What is to be done with an act.
+/// The next step for an act.
 enum Judgement {
     /// It begins a turn.
     Wanted,
@@ -70,7 +70,7 @@ struct Retired {
     replaced: Option<TurnId>,
 }
 
-/// What an act says to the assistant.
+/// The message of an act to the assistant.
 struct Said {
     text: String,
     attachments: Vec<Attachment>,
@@ -117,7 +117,7 @@ impl Intake {
         // An act may grow until its turn begins, and while it does.
         while let Some(current) = self.waiting.current(&entry) {
             let Err(error) = self.begin(&current, &mut fetched, &mut retired).await else { continue };
-            tracing::warn!(channel = self.outlet.channel(), %error, "a message could not be taken in; trying again");
+            tracing::warn!(channel = self.outlet.channel(), %error, "a message could not be accepted; trying again");
             sleep(pause).await;
             pause = (pause * 2).min(MAX_PAUSE);
         }
@@ -130,7 +130,7 @@ impl Intake {
             // After a restart, it runs again.
             self.stop_running(&entry.act.session, turn).await;
         }
-        // What is not wanted is not fetched, and files are fetched only once, because transcription costs money.
+        // Unwanted files are not fetched, and wanted ones only once, because transcription costs money.
         let taken = match self.judge(&entry.act).await? {
             Judgement::Wanted => {
                 let is_wanted = || self.waiting.is_wanted(entry);
@@ -153,7 +153,7 @@ impl Intake {
         self.finish(&entry, submitted).await
     }
 
-    /// Returns what is to be done with an act. Fails if that cannot be read now.
+    /// Returns the next step for an act. Fails if that cannot be read now.
     async fn judge(&self, act: &Act) -> Result<Judgement> {
         let Some(head) = act.head().filter(|_| act.parts.iter().any(|part| self.is_wanted(part))) else {
             return Ok(Judgement::NotForUs);
@@ -238,8 +238,8 @@ impl Intake {
         self.finish_shown(&current, &begun, &begun_as).await
     }
 
-    /// The same for an act that has changed although its reply was shown already: what was edited is a correction, and what
-    /// was added is an act of its own.
+    /// The same for an act that has changed although its reply was shown already: an edited message is a correction, and an
+    /// added one is an act of its own.
     async fn finish_shown(&self, current: &Entry, begun: &BegunAct, begun_as: &Content) -> Result<()> {
         let session = &begun.act.session;
         let (told, added): (Vec<Arrival>, Vec<Arrival>) =
@@ -256,7 +256,7 @@ impl Intake {
             self.waiting.remove(current).await;
             return Ok(());
         };
-        // They belonged to what was addressed to us.
+        // They belonged to a message that was addressed to us.
         let mut next = Act::new(Arrival { is_addressed: true, ..first }, session.clone());
         added.for_each(|part| next.add(part));
         self.waiting.replace(current, next).await
@@ -373,7 +373,7 @@ impl Intake {
         if let Some(replaced) = &submission.replaced {
             let edit = Inbound::edit(submission.act.session.clone(), replaced.clone(), said.text.clone());
             match self.assistant.submit(self.inbound(submission, said, edit), surface.clone()).await {
-                // It had not begun, or has left the transcript with what was before it.
+                // It had not begun, or has left the transcript with an earlier message.
                 Err(error) if error.is_not_found() => {}
                 other => return other,
             }
@@ -428,13 +428,13 @@ impl Intake {
     fn opening(&self, submission: &Submission<'_>, notes: &[String]) -> ReplyOpening {
         let Submission { head, opens_at, .. } = submission;
         let question = (!head.is_private).then(|| head.id.clone());
-        // Without anyone who watches, the note was told already.
+        // On a platform that shows nothing meanwhile, the note was sent already.
         let is_attended = self.outlet.platform.dialect().is_attended;
         let terms = ReplyTerms { question, notes: notes.iter().filter(|_| is_attended).cloned().collect() };
         ReplyOpening { opens_at: Some(*opens_at), terms }
     }
 
-    /// Answers what has neither words nor files that a model could be shown.
+    /// Answers an act without words and without files that a model can see.
     async fn answer_wordless(&self, act: &Act) -> Result<()> {
         match act.parts.iter().find_map(|part| Some((part, part.wordless.clone()?))) {
             Some((part, answer)) => self.tell_once(part, "wordless", answer).await,

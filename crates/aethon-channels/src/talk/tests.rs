@@ -73,7 +73,7 @@ struct Paper {
     buttons: Mutex<Vec<Vec<Button>>>,
     edits: AtomicU32,
     faults: Mutex<Vec<Fault>>,
-    /// What it answers when asked who we are.
+    /// The answers to the question who we are.
     identities: Mutex<Vec<Fault>>,
     /// Whether a doubtful message has arrived anyway.
     loses_answers: bool,

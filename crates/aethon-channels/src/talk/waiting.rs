@@ -1,8 +1,8 @@
 //! Acts that wait for more of their messages or for their files, and later messages in the same chat.
 //!
-//! A file may take a minute, and commands and presses must not wait for it. So what arrives is stored, at which point it
+//! A file may take a minute, and commands and presses must not wait for it. So each message is stored, at which point it
 //! may be acknowledged to the platform, and processed in the background: chats in parallel, the acts of a chat in
-//! order. What was not processed when the program ended is resumed at the next start.
+//! order. Messages that were not processed when the program ended are resumed at the next start.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -71,7 +71,7 @@ impl Entry {
     }
 }
 
-/// What to do with the waiting acts now.
+/// The next step for the waiting acts.
 enum Next {
     Begin(Arc<Entry>),
     WaitUntil(Instant),
@@ -83,7 +83,7 @@ impl Waiting {
         Self { outlet, list: Mutex::default(), changed: Notify::new(), states: AtomicU64::new(0) }
     }
 
-    /// Loads what the previous run left, and returns it.
+    /// Loads the acts that the previous run left, and returns them.
     pub(super) async fn load(&self) -> Result<Vec<Arc<Entry>>> {
         let stored = self.outlet.services.records.list(self.outlet.channel(), RECORDS, MAX_COUNT).await?;
         let mut list = self.lock();
@@ -161,7 +161,7 @@ impl Waiting {
         Ok(())
     }
 
-    /// Stores with an act what it is about to begin its turn with. Its content stays the same.
+    /// Stores an act with the message for the turn that is about to begin. Its content stays the same.
     pub(super) async fn note(&self, entry: &Entry, act: Act) -> Result<Arc<Entry>> {
         self.store(&entry.name, &act).await?;
         let next = Entry { act, ..entry.clone() };

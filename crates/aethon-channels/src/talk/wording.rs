@@ -1,7 +1,7 @@
-//! What a model reads of a message besides its files: its own words, and apart from them what it answers.
+//! The text of a message for the model: its own words, and apart from them the answered message.
 //!
-//! Our own earlier words and the sender's are part of the message, marked as what it answers. Everyone else's, and
-//! what came before in a thread, are kept apart, so that they are marked as untrusted.
+//! Our own earlier words and the sender's are part of the message, marked as answered words. Everyone else's, and
+//! earlier messages of a thread, are kept apart, so that they are marked as untrusted.
 
 use super::described::shortened;
 use super::files::Taken;
@@ -18,7 +18,7 @@ const MAX_ANSWERED: usize = 2000;
 /// How much of other people's words in a thread or in an answered message is shown.
 const MAX_QUOTED: usize = 6000;
 
-/// What a model reads.
+/// The text for the model.
 pub(super) struct Worded {
     /// The sender's own words.
     pub(super) text: String,
@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn answered_words_stand_below_the_message_and_those_of_others_apart() {
+    fn answered_words_follow_the_message_and_foreign_ones_stay_apart() {
         let ours = Answered { author: AnsweredAuthor::Assistant, text: "one\ntwo".into() };
         let theirs = Answered { author: AnsweredAuthor::Sender, text: "three".into() };
         let check = |arrival: &Arrival, taken: &Taken, text: &str, quoted: Option<&str>| {

@@ -1,4 +1,4 @@
-//! What a Telegram message contains besides plain words: links behind words, files, and things such as places.
+//! The content of a Telegram message besides plain words: links behind words, files, and things such as places.
 
 use serde_json::Value;
 
@@ -11,8 +11,8 @@ pub(super) enum Thing {
     Unreadable(String),
 }
 
-/// Returns a text with the addresses of its links, and the people that names stand for. Ranges count UTF-16 units;
-/// what is in `cuts` is left out.
+/// Returns a text with the addresses of its links, and the people behind names. Ranges count UTF-16 units; those in
+/// `cuts` are left out.
 pub(super) fn with_links<'e>(
     text: &str,
     entities: impl IntoIterator<Item = &'e Entity>,
@@ -45,7 +45,7 @@ fn end(entity: &Entity) -> usize {
     entity.offset.saturating_add(entity.length)
 }
 
-/// Returns what is added behind an entity: the address that its words hide.
+/// Returns the addition behind an entity: the address that its words hide.
 fn target(units: &[u16], entity: &Entity) -> Option<String> {
     let words = String::from_utf16_lossy(units.get(entity.offset..end(entity))?);
     match entity.kind.as_str() {
@@ -96,7 +96,7 @@ pub(super) fn files(files: &Files, is_quoted: bool) -> Vec<RemoteFile> {
     photos.map(|photo| offer(photo, "photo.jpg", "image/jpeg")).chain(others).collect()
 }
 
-/// Returns what a message contains that is neither words nor a file.
+/// Returns the part of a message that is neither words nor a file.
 pub(super) fn thing(things: &Things, files: &Files) -> Option<Thing> {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let place = |what: &str, place: &Value, named: &[&str]| {

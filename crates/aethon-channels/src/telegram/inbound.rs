@@ -1,4 +1,4 @@
-//! Converts Telegram messages to arrivals: who wrote a message, where, whether it is for us, and what came with it.
+//! Converts Telegram messages to arrivals: the author and the place of a message, whether it is for us, and its content.
 //!
 //! Bots, channels and anonymous administrators have no trustworthy sender, so they are ignored. A mention counts only
 //! if it is an entity of the text, not if the text merely looks like one.
@@ -144,7 +144,7 @@ impl Addressed {
     }
 }
 
-/// Returns what a message answers: the chosen part of it, or all of it, with its files.
+/// Returns the answered message: the chosen part of it, or all of it, with its files.
 fn original(message: &Message, from: &User, us: &Ourselves) -> Option<Original> {
     let Others { reply_to_message: replied, external_reply, quote, .. } = &message.others;
     let quote = quote.as_ref().map(|quote| with_links(&quote.text, &quote.entities, &[]));
@@ -172,7 +172,7 @@ fn original(message: &Message, from: &User, us: &Ourselves) -> Option<Original> 
     Some(Original { author, text, files })
 }
 
-/// Returns words with the sentence for what came with them, and the files.
+/// Returns words with the sentence for the thing beside them, and the files.
 fn whole(words: String, things: &Things, files: &Files) -> (String, Vec<RemoteFile>) {
     let sentence = match content::thing(things, files) {
         Some(Thing::Described(sentence)) => sentence,
@@ -247,7 +247,7 @@ mod tests {
         assert!(read(json!({"text": "x", "forward_origin": {"type": "hidden_user"}})).unwrap().is_forwarded);
     }
 
-    /// What a model reads: the text, and other people's words.
+    /// Compares the text for the model, and other people's words.
     fn check(message: Value, text: &str, quoted: Option<&str>) {
         let arrival = read(message.clone()).unwrap_or_else(|| panic!("nothing of {message}"));
         assert_eq!((arrival.text.as_str(), arrival.quoted.as_deref()), (text, quoted), "{message}");
@@ -382,7 +382,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_message_answers_comes_with_it() {
+    fn answered_message_comes_along() {
         let replied = |from: i64, more: Value| {
             let mut message = json!({"message_id": 4, "chat": {"id": 7}, "from": {"id": from}});
             for (key, value) in more.as_object().unwrap() {
@@ -453,7 +453,7 @@ mod tests {
     }
 
     #[test]
-    fn a_press_says_in_which_group_it_was_because_a_list_may_name_that() {
+    fn button_press_carries_its_group() {
         let pressed = |chat: Value| {
             let callback = json!({
                 "id": "1", "from": {"id": 1, "username": "Ada"}, "data": "a:CODE",

@@ -11,7 +11,7 @@ use super::api::Failure;
 use super::form::entities;
 use crate::text::{RichFit, Styled};
 
-/// The limits of a rich message. The length is that of its Markdown, which is never shorter than what is shown.
+/// The limits of a rich message. The length is that of its Markdown, which is never shorter than the visible text.
 const FIT: RichFit = RichFit { length: 32_768, blocks: 500, depth: 16, columns: 20 };
 
 /// Which of these types are in use.

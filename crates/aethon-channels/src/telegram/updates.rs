@@ -1,7 +1,7 @@
 //! Long polling: what arrives is passed to the intake, and only then is the offset stored and sent to Telegram.
 //!
 //! An offset confirms everything below it, so each message is stored before Telegram forgets it; duplicates are
-//! recognised by id. The first start begins with messages from then on, judged by their dates: what somebody writes while
+//! recognised by id. The first start begins with messages from then on, judged by their dates: a message written while
 //! the program signs in is answered, and a crash before the first poll is through loses none of it. Another program polling with the same token,
 //! a webhook, or a broken connection is reported and retried with growing pauses.
 
@@ -26,7 +26,7 @@ const CONFLICT_PAUSE: Duration = Duration::from_secs(5);
 const WANTED: [&str; 3] = ["message", "edited_message", "callback_query"];
 /// Where the offset is stored.
 const OFFSET: &str = "offset";
-/// Where the time of the first start is stored, until what was waiting then has been looked through.
+/// Where the time of the first start is stored, until all messages that waited then were examined.
 const SINCE: &str = "since";
 /// How much older than the first start a message may be, in seconds: two clocks differ a little.
 const SLACK: i64 = 10;
@@ -76,7 +76,7 @@ impl From<Failure> for Stop {
 struct Session {
     us: Ourselves,
     offset: i64,
-    /// In the first life, until what was waiting has been looked through: messages from before this are history.
+    /// During the first run, until all waiting messages were examined: messages from before this time are history.
     since: Option<i64>,
     /// Whether the last call failed. If so, the next one returns immediately; otherwise recovery would show only
     /// after Telegram held a call for its full time.
@@ -200,7 +200,7 @@ fn in_its_act(mut arrival: Arrival, message: &Message, is_edit: bool) -> Arrival
     arrival
 }
 
-/// Returns since when messages count, if what was waiting at the first start is not through yet.
+/// Returns since when messages count, if some that waited at the first start are still to be examined.
 async fn first_start(intake: &Intake, is_first: bool) -> Result<Option<i64>, Stop> {
     let stored = intake.records().get("telegram", SINCE).await?;
     if let Some(since) = stored.and_then(|since| since.parse().ok()) {

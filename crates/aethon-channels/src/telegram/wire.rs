@@ -112,7 +112,7 @@ pub(super) struct ExternalReply {
     pub(super) things: Things,
 }
 
-/// What is neither words nor a file.
+/// The parts that are neither words nor a file.
 #[derive(Debug, Default, Deserialize)]
 pub(super) struct Things {
     pub(super) location: Option<Value>,
@@ -147,7 +147,7 @@ pub(super) struct Files {
     pub(super) paid_media: Option<PaidMedia>,
 }
 
-/// Media that cost something. Only what was paid for has a photo.
+/// Media that cost something. They have a photo only once they are paid for.
 #[derive(Debug, Deserialize)]
 pub(super) struct PaidMedia {
     #[serde(default)]

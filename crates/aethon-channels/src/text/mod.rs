@@ -1,4 +1,4 @@
-//! Converts a model's Markdown to what a messenger shows: plain text with styled spans, cut into parts that fit.
+//! Converts a model's Markdown to the form of messengers: plain text with styled spans, cut into parts that fit.
 
 mod html;
 mod rich;

@@ -22,7 +22,7 @@ pub(crate) struct RichFit {
     pub(crate) columns: usize,
 }
 
-/// What the parser's writer puts between two lists. It is HTML, which must not be sent.
+/// The separator that the parser's writer puts between two lists. It is HTML, which must not be sent.
 const END_OF_LIST: &str = "<!--";
 
 /// Returns the Markdown, if it contains something that styled text cannot show, and if it fits.
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn headings_and_tables_are_written_and_other_texts_need_no_more_than_styles() {
+    fn headings_and_tables_become_rich_and_other_texts_do_not() {
         check("plain **bold**\n\n- a\n- b", None);
         check("# Head\n\nA **b** `c|d`.", Some("# Head\n\nA **b** `c|d`."));
         check("Head\n====\n\n1. a\n   - b", Some("# Head\n\n1. a\n   - b"));
@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn alerts_are_quotations_with_a_title_and_footnotes_have_their_name() {
+    fn alerts_become_titled_quotations_and_footnotes_keep_their_name() {
         check("# a\n\n> [!TIP]\n> b", Some("# a\n\n> **Tip**\n> \n> b"));
         check("# a\n\n> [!NOTE] c*d\n> b", Some("# a\n\n> **c\\*d**\n> \n> b"));
         check("# a\n\nb[^1]\n\n[^1]: c *d*", Some("# a\n\nb\\[1\\]\n\n\\[1\\] c *d*"));

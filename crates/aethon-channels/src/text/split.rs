@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn a_block_of_code_goes_on_in_the_next_part_and_a_link_stays_whole() {
+    fn code_block_continues_in_the_next_part_and_link_stays_whole() {
         let code: String = (0..20).map(|n| format!("let a{n} = {n};\n")).collect();
         let parts = split(&styled(&format!("```rust\n{code}```")), fit(80));
         assert!(parts.len() > 3);

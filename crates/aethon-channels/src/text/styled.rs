@@ -1,7 +1,7 @@
 //! Plain text with styled spans, such as bold, code or links. Every platform's format is produced from it.
 //!
 //! Spans are byte ranges on character boundaries, properly nested, with outer spans before inner ones. They are
-//! stored with a delivery, so that a retry sends exactly what the first attempt was going to send.
+//! stored with a delivery, so that a retry sends exactly the same as the first attempt.
 
 use serde::{Deserialize, Serialize};
 

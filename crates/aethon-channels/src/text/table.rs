@@ -52,7 +52,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn columns_are_even_whatever_the_script_and_wide_tables_are_lists() {
+    fn columns_align_in_every_script_and_wide_tables_become_lists() {
         let row = |cells: [&str; 2]| cells.map(str::to_owned).to_vec();
         let table = [row(["name", "n"]), row(["日本", "1"]), row(["x", "22"])];
         assert_eq!(lines(&table).unwrap(), "name | n\n-----+---\n日本 | 1\nx    | 22\n");

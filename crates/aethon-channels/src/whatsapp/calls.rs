@@ -1,4 +1,4 @@
-//! Meta's calls: verifies that they are Meta's, and stores what they contain before it is processed.
+//! Meta's calls: verifies that they are Meta's, and stores their content before it is processed.
 //!
 //! Meta expects an immediate response and repeats an unanswered call for days. So a call is verified over its raw
 //! bytes, its messages are stored one by one, and then it is answered; `inbox` continues from there, even after a

@@ -1,4 +1,4 @@
-//! What a WhatsApp message contains: words, files, and things such as places.
+//! The content of a WhatsApp message: words, files, and things such as places.
 
 use serde_json::Value;
 
@@ -7,10 +7,10 @@ use crate::talk::{RemoteFile, cannot_read, described, list, location};
 /// The types that only signal something: no answer is due.
 const SIGNALS: [&str; 7] =
     ["reaction", "system", "request_welcome", "call_permission_reply", "revoke", "edit", "ephemeral"];
-/// What is told about a message that Meta does not hand out.
+/// The answer to a message that Meta does not hand out.
 const UNSUPPORTED: &str = "WhatsApp does not show me messages of that kind, such as polls. Send me words, a picture or a text file, please.";
 
-/// What a message contains.
+/// The content of a message.
 #[derive(Debug, Default)]
 pub(super) struct Content {
     pub(super) text: String,
@@ -25,7 +25,7 @@ impl Content {
     }
 }
 
-/// Returns what a message contains; `None` for a mere signal.
+/// Returns the content of a message; `None` for a mere signal.
 pub(super) fn content(message: &Value) -> Option<Content> {
     let text = |value: &Value| value.as_str().unwrap_or_default().trim().to_owned();
     let kind = message["type"].as_str()?;

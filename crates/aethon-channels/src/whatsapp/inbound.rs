@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn messages_and_failures_come_in_their_order_and_nothing_else_does() {
+    fn messages_and_failures_keep_their_order() {
         let value = json!({
             "contacts": [{"wa_id": "1555000", "user_id": "US.1"}],
             "messages": [{"id": "b", "timestamp": "20", "from": "1555000"}, {"id": "a", "timestamp": "10", "from": "1555000"}],
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn things_are_sentences_and_what_cannot_be_read_is_said() {
+    fn things_become_sentences_and_unreadable_ones_get_an_answer() {
         let place =
             json!({"latitude": 52.52, "longitude": 13.405, "name": "Alexanderplatz", "address": "Berlin"});
         let contact = json!([{

@@ -1,5 +1,5 @@
 //! Processes the content of Meta's calls in order: messages go to the intake, and failures of sent messages go back to
-//! the outbox. What was processed is removed, so after a crash the rest continues.
+//! the outbox. Processed entries are removed, so after a crash the rest continues.
 
 use super::TERMS;
 use aethon_core::shutdown::Shutdown;

@@ -25,7 +25,7 @@ use aethon_core::secret::Secret;
 
 pub use platform::channel;
 
-/// What an owner must know before enabling it.
+/// A warning for owners who enable it.
 pub const TERMS: &str = "Meta's terms bar general-purpose assistants on WhatsApp (numbers of Italy and Brazil were exempt), and can close the number \
      for it";
 

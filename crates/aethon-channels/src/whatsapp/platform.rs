@@ -50,7 +50,7 @@ const FAILS_WITHIN: SignedDuration = SignedDuration::from_hours(72);
 pub(super) struct WhatsApp {
     api: Api,
     calls: Arc<Calls>,
-    /// What is missing from the configuration and prevents the channel from running.
+    /// The missing setting that prevents the channel from running.
     missing: Option<&'static str>,
     records: Arc<dyn ChannelRecords>,
     clock: Arc<dyn Clock>,
@@ -202,7 +202,7 @@ impl Platform for WhatsApp {
         // Remembered in case Meta reports a failure later. The message is sent even if this cannot be stored.
         let kept = self.records.put("whatsapp", &Self::sent(&message), key, Some(now + FAILS_WITHIN)).await;
         if let Err(error) = kept {
-            tracing::warn!(channel = "whatsapp", %error, "it could not be remembered what was sent");
+            tracing::warn!(channel = "whatsapp", %error, "the words of a sent message could not be stored");
         }
         Ok(message)
     }

@@ -372,7 +372,7 @@ async fn failing_proxy_loses_and_duplicates_nothing() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_role_of_the_bot_addresses_it_and_a_thread_brings_what_was_said_before() {
+async fn role_addresses_the_bot_and_thread_brings_earlier_messages() {
     let (ground, discord) = (Ground::new(), Arc::new(Discord::default()));
     discord.state().roles = vec!["555".into()];
     discord.state().threads.insert(THREAD.into());

@@ -1,4 +1,4 @@
-//! Discord in memory: a gateway with sessions, and a REST interface that refuses what the real one refuses.
+//! Discord in memory: a gateway with sessions, and a REST interface as strict as the real one.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::io;

@@ -67,7 +67,7 @@ impl Bench {
 }
 
 impl Bench {
-    /// Runs the channel until a mail of somebody else, which comes last, has arrived.
+    /// Runs the channel until a mail of another sender, which comes last, has arrived.
     pub async fn run_to_marker(&self, number: u32) {
         let text = format!("marker {number}");
         self.mailbox.put(&letter(number, PROVEN, "bob@x.example", &text));

@@ -186,7 +186,7 @@ impl Connection {
         self.shared.changed.notify_waiters();
     }
 
-    /// What is cut, if something is at this command: 0 before anything is done, 1 in the middle of the answer, 2 behind it.
+    /// Where the connection is cut at this command, if it is: 0 before anything is done, 1 in the answer, 2 after it.
     fn cut(&self) -> Option<usize> {
         let mut state = self.shared.state.lock().unwrap();
         state.commands += 1;

@@ -32,7 +32,7 @@ async fn commands_in_a_group_work_behind_any_form_of_mention() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn threads_are_answered_in_themselves_and_bring_what_was_said_before() {
+async fn threads_are_answered_in_place_and_bring_earlier_messages() {
     let stage = Stage::new();
     stage.server.state.lock().unwrap().members = 3;
     stage.run_until(0).await;
@@ -86,7 +86,7 @@ async fn a_message_is_acknowledged_while_it_is_answered() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn in_a_group_an_answer_to_our_message_is_for_us_without_a_mention() {
+async fn answer_to_our_message_in_a_group_needs_no_mention() {
     let stage = Stage::new();
     stage.server.state.lock().unwrap().members = 3;
     let (trigger, shutdown) = ShutdownTrigger::pair();
@@ -120,7 +120,7 @@ async fn in_a_group_an_answer_to_our_message_is_for_us_without_a_mention() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn edits_replace_their_message_and_replies_in_a_group_refer_to_it() {
+async fn edits_replace_their_message_and_group_replies_refer_to_it() {
     let stage = Stage::new();
     stage.server.state.lock().unwrap().members = 3;
     let (trigger, shutdown) = ShutdownTrigger::pair();

@@ -86,7 +86,7 @@ async fn upgraded_room_is_followed_when_both_rooms_say_so() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn upgraded_room_whose_server_is_down_is_joined_later_and_keeps_nothing_else_waiting() {
+async fn upgraded_room_on_a_dead_server_is_joined_later() {
     let stage = Stage::new();
     {
         let upgrade = &mut stage.server.state.lock().unwrap().upgrade;

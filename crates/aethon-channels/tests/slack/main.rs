@@ -76,7 +76,7 @@ async fn repeated_mention_is_one_message_and_its_thread_a_conversation() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_confirmed_is_stored_and_nothing_is_lost_without_a_socket() {
+async fn confirmed_events_are_stored_and_none_is_lost_without_a_socket() {
     let (ground, workspace) = (Ground::new(), Arc::new(Workspace::default()));
     ground.assistant.refuse(7);
     let messenger = channel(&ground, &workspace, BOT);
@@ -398,7 +398,7 @@ async fn failing_proxy_loses_and_duplicates_nothing() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_thread_that_a_mention_began_goes_on_without_one_also_after_a_restart() {
+async fn thread_continues_without_a_mention_after_a_restart() {
     let (ground, workspace) = (Ground::new(), Arc::new(Workspace::default()));
     let running = ground.start(&channel(&ground, &workspace, BOT));
     eventually("the socket is open", || workspace.is_open()).await;
@@ -430,7 +430,7 @@ async fn a_thread_that_a_mention_began_goes_on_without_one_also_after_a_restart(
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_mention_in_a_thread_brings_what_was_said_before_and_private_threads_are_answered_there() {
+async fn thread_mention_brings_earlier_messages() {
     let (ground, workspace) = (Ground::new(), Arc::new(Workspace::default()));
     let said = |channel: &str, user: &str, text: &str, number: u32, thread: &str| {
         let ts = if number == 0 { thread.to_owned() } else { format!("{NOW}.{number:06}") };

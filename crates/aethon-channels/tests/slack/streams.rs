@@ -158,7 +158,7 @@ async fn a_reply_in_private_stands_in_the_thread_of_its_question() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn text_that_changes_at_its_beginning_is_edited_and_nothing_is_there_twice() {
+async fn text_with_a_changed_beginning_is_edited_without_duplicates() {
     let stage = Stage::new("C1").await;
     stage.write("I will look.").await;
     stage.surface.emit(&stage.turn, TurnEvent::Tool(tool()));

@@ -35,7 +35,7 @@ impl Node<'_> {
             ));
         }
         if !self.is_secret && expanded.is_referenced && self.is_header() {
-            // Also of a variable: whoever keeps a header out of the file has a reason.
+            // Variables count as well: people keep a header out of the file for a reason.
             self.scope.embedded.borrow_mut().push(Secret::new(expanded.text.as_ref()));
         } else if !self.is_secret {
             self.scope.embedded.borrow_mut().extend(expanded.credentials);

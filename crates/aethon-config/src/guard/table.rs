@@ -42,7 +42,7 @@ pub(super) const RULES: &[(&str, Rule)] = &[
     ("model.max_tools", Free),
     ("model.fallbacks", Any),
     ("model.small", Free),
-    // A conversation that chooses one sends what was said there.
+    // A conversation that chooses a named model sends its history to that address.
     ("model.named", Any),
     ("model.named.NAME", Any),
     // A proxy may take an address or a key in there.

@@ -31,29 +31,29 @@ pub struct Email {
     #[schemars(schema_with = "crate::json_schema::secret")]
     pub password: Secret,
     /// A program and its arguments that print an access token for mail: the account signs in by it (XOAUTH2) in place of the
-    /// password. It is asked again when a token may have expired.
+    /// password. It runs again when a token may have expired.
     pub oauth_command: Vec<String>,
-    /// The access token itself, for as long as it holds; `oauth_command` counts before it.
+    /// The access token itself, while it is valid; `oauth_command` takes precedence.
     #[schemars(schema_with = "crate::json_schema::secret")]
     pub oauth_token: Secret,
     /// The sender of replies. Empty: `username`.
     pub from: String,
-    /// The name at the beginning of the `Authentication-Results` that the own mail server adds: whose word counts for who has
-    /// written a mail. Empty: nobody's, and no mail is heard.
+    /// The name at the beginning of your own mail server's `Authentication-Results`, which prove who sent a mail. Empty: no
+    /// mail is accepted.
     pub authserv_id: String,
-    /// Whether a mail is taken at its word about who has written it. Anybody can write any name there.
+    /// Whether `From` is believed without proof. Anybody can write any name there.
     pub trust_from: bool,
-    /// How often to look for new mail, in seconds, where the server cannot tell by itself.
+    /// How often to look for new mail, in seconds, if the server does not announce it.
     pub poll_seconds: u64,
     /// The folder that is read.
     pub folder: String,
-    /// How somebody who is not allowed yet comes to be heard.
+    /// How an unknown sender can get access.
     pub pairing: Pairing,
-    /// What a stranger is told.
+    /// The reply to unknown senders.
     pub strangers: UnknownSenderPolicy,
-    /// Who gets what names no recipient. Empty: nobody.
+    /// The recipient of deliveries that name none. Empty: none.
     pub home: String,
-    /// The largest file that is taken, in MB.
+    /// The largest file that is downloaded, in MB. Larger ones are reported.
     pub max_file_mb: u32,
     /// The age in minutes above which a mail is not answered.
     pub stale_minutes: u32,

@@ -61,7 +61,7 @@ pub struct Embedding {
     #[serde(skip)]
     #[schemars(skip)]
     pub(crate) environment_key: Secret,
-    /// What was odd about the key.
+    /// A remark on the key, if it was odd.
     #[serde(skip)]
     #[schemars(skip)]
     pub(crate) key_remark: Option<String>,
@@ -84,7 +84,7 @@ impl Default for Embedding {
 }
 
 impl Embedding {
-    /// What was odd about the key as it was given, and what that means; the value itself does not appear.
+    /// Describes what is wrong with the configured key and what follows from it, without the value itself.
     pub fn key_remark(&self) -> Option<&str> {
         self.key_remark.as_deref()
     }

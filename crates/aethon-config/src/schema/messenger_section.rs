@@ -3,9 +3,9 @@
 use aethon_core::messenger::{Acknowledge, GroupMode, Pairing, Streaming, UnknownSenderPolicy};
 use aethon_core::secret::Secret;
 
-/// The size of a file in MB above which it is told and not taken.
+/// The largest file that is downloaded, in MB. Larger ones are reported.
 pub(super) const MAX_FILE_MB: u32 = 20;
-/// The age of a message in minutes above which it is told and not answered.
+/// The age in minutes from which a message is reported instead of answered.
 pub(super) const STALE_MINUTES: u32 = 1440;
 
 /// The keys that sections have in common. They are fields of each section rather than of one flattened into it, because a
@@ -28,7 +28,7 @@ pub struct SharedKeys<'c> {
     pub strangers: UnknownSenderPolicy,
     /// The recipient of what names none. Empty: nobody.
     pub home: &'c str,
-    /// The largest file that is taken, in MB.
+    /// The largest file that is downloaded, in MB. Larger ones are reported.
     pub max_file_mb: u32,
     /// The age in minutes above which a message is not answered.
     pub stale_minutes: u32,

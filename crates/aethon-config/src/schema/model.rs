@@ -53,7 +53,7 @@ pub struct Model {
     pub top_p: Option<f64>,
     /// The AWS region, for Bedrock.
     pub region: Option<String>,
-    /// The size of the context window, in tokens. Ollama is asked for it (`num_ctx`). Unset: the known size of the model; for
+    /// The size of the context window, in tokens. Requests to Ollama carry it (`num_ctx`). Unset: the known size of the model; for
     /// Ollama up to 32768, as far as the model can take it.
     pub context_window: Option<u32>,
     /// The reasoning effort: `none`, `low`, `medium` or `high`. Unset: the provider's default.
@@ -88,7 +88,7 @@ pub struct Model {
     #[serde(skip)]
     #[schemars(skip)]
     pub(crate) environment_key: Secret,
-    /// What was odd about the key.
+    /// A remark on the key, if it was odd.
     #[serde(skip)]
     #[schemars(skip)]
     pub(crate) key_remark: Option<String>,
@@ -145,7 +145,7 @@ impl Model {
         if self.api_key.is_empty() { &self.environment_key } else { &self.api_key }
     }
 
-    /// What was odd about the key as it was given, and what that means; the value itself does not appear.
+    /// Describes what is wrong with the configured key and what follows from it, without the value itself.
     pub fn key_remark(&self) -> Option<&str> {
         self.key_remark.as_deref()
     }
@@ -234,7 +234,7 @@ impl Model {
         }
     }
 
-    /// Fills in what the named models take from this one, which is complete.
+    /// Completes the named models from this one, which is complete itself.
     pub(crate) fn complete_named(&mut self, environment: &dyn Fn(&str) -> Option<String>) {
         let mut named = std::mem::take(&mut self.named);
         for named in named.values_mut() {
@@ -342,7 +342,7 @@ impl NamedModel {
         self.set.contains(key)
     }
 
-    /// Fills in what the table leaves out.
+    /// Fills in missing values from the main model.
     pub(crate) fn inherit(&mut self, main: &Model) {
         let is_other_service = self.sets("provider") && self.model.provider != main.provider;
         let is_other_host = self.sets("host") && self.model.host.trim() != main.host.trim();

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::messenger_section::{MAX_FILE_MB, MessengerSection, STALE_MINUTES, SharedKeys};
 
-/// What Telegram takes of a bot that does not pay for more.
+/// Telegram's limit for bots without paid broadcasts.
 const MESSAGES_A_SECOND: u32 = 30;
 
 /// `[channels.telegram]`: a bot by long polling.
@@ -25,19 +25,19 @@ pub struct Telegram {
     pub streaming: Streaming,
     /// Whether a reply with headings or tables is a rich message, which Telegram Web, macOS and other apps show blank.
     pub rich: bool,
-    /// How many messages and edits a second Telegram takes of the bot, in all chats together. 0: no limit.
+    /// How many messages and edits a second Telegram accepts from the bot, over all chats. 0: no limit.
     pub messages_a_second: u32,
     /// Which messages of a group are answered.
     pub group_mode: GroupMode,
     /// Whether a message gets a reaction while its answer is on its way.
     pub acknowledge: Acknowledge,
-    /// How somebody who is not allowed yet comes to be heard.
+    /// How an unknown sender can get access.
     pub pairing: Pairing,
-    /// What a stranger is told.
+    /// The reply to unknown senders.
     pub strangers: UnknownSenderPolicy,
-    /// Who gets what names no recipient. Empty: nobody.
+    /// The recipient of deliveries that name none. Empty: none.
     pub home: String,
-    /// The largest file that is taken, in MB.
+    /// The largest file that is downloaded, in MB. Larger ones are reported.
     pub max_file_mb: u32,
     /// The age in minutes above which a message is not answered.
     pub stale_minutes: u32,

@@ -31,7 +31,7 @@ pub struct Transcription {
     #[serde(skip)]
     #[schemars(skip)]
     pub(crate) environment_key: Secret,
-    /// What was odd about the key.
+    /// A remark on the key, if it was odd.
     #[serde(skip)]
     #[schemars(skip)]
     pub(crate) key_remark: Option<String>,
@@ -54,7 +54,7 @@ impl Default for Transcription {
 }
 
 impl Transcription {
-    /// What was odd about the key as it was given, and what that means; the value itself does not appear.
+    /// Describes what is wrong with the configured key and what follows from it, without the value itself.
     pub fn key_remark(&self) -> Option<&str> {
         self.key_remark.as_deref()
     }

@@ -30,13 +30,13 @@ pub struct WhatsApp {
     pub verify_token: Secret,
     /// Whether a message gets a reaction while its answer is on its way.
     pub acknowledge: Acknowledge,
-    /// How somebody who is not allowed yet comes to be heard.
+    /// How an unknown sender can get access.
     pub pairing: Pairing,
-    /// What a stranger is told.
+    /// The reply to unknown senders.
     pub strangers: UnknownSenderPolicy,
-    /// Who gets what names no recipient. Empty: nobody.
+    /// The recipient of deliveries that name none. Empty: none.
     pub home: String,
-    /// The largest file that is taken, in MB.
+    /// The largest file that is downloaded, in MB. Larger ones are reported.
     pub max_file_mb: u32,
     /// The age in minutes above which a message is not answered.
     pub stale_minutes: u32,

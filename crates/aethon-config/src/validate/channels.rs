@@ -48,7 +48,7 @@ pub(super) fn check(config: &Config, remarks: &mut Remarks) {
     owners(&config.security.owners, remarks);
 }
 
-/// Checks the form of the owners. A misspelt entry matches nobody, which can leave the assistant without an owner.
+/// Checks the form of the owners. A misspelt entry matches no sender, which can leave the assistant without an owner.
 fn owners(owners: &[String], remarks: &mut Remarks) {
     for (index, owner) in owners.iter().enumerate() {
         // Ids are compared exactly.
@@ -140,7 +140,7 @@ fn email(email: &Email, remarks: &mut Remarks) {
     match (email.enabled, email.trust_from, email.authserv_id.trim().is_empty()) {
         (true, true, _) => remarks.warning(
             section.key("trust_from"),
-            "on: anybody who writes an allowed address into a mail is heard as that person",
+            "on: anyone who writes an allowed address into a mail is accepted as that person",
         ),
         (true, false, true) => remarks.warning(
             section.key("authserv_id"),

@@ -4,7 +4,7 @@ use crate::path::KeyPath;
 use crate::remark::Remarks;
 use crate::schema::Config;
 
-/// What the address of a server may begin with.
+/// The schemes of a server's address.
 const SCHEMES: [&str; 2] = ["postgres://", "postgresql://"];
 
 pub(super) fn check(config: &Config, remarks: &mut Remarks) {

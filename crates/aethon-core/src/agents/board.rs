@@ -371,7 +371,7 @@ mod tests {
     }
 
     #[test]
-    fn a_call_that_a_person_changes_while_they_are_asked_counts_once() {
+    fn call_changed_during_approval_counts_once() {
         let board = board();
         let (turn, inbound) = turn("t1");
         board.begin(&turn, &inbound);

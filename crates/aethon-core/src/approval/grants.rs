@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn a_grant_covers_the_same_call_in_the_same_conversation_and_nothing_else() {
+    fn grant_covers_the_same_call_in_the_same_conversation() {
         let shell = ToolSpec::new("shell", "", json!({})).with_role("command", ArgumentRole::Command);
         let other = ToolSpec::new("run", "", json!({})).with_role("command", ArgumentRole::Command);
         let grants = Grants::default();
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_to_a_fixed_place_may_differ() {
+    fn grant_permits_other_text_at_the_same_place() {
         let write = ToolSpec::new("file_write", "", json!({}))
             .with_role("path", ArgumentRole::WritePath)
             .with_role("content", ArgumentRole::Text);

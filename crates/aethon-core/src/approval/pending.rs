@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_edit_counts_when_whoever_asked_takes_it_and_else_leaves_the_request_open() {
+    async fn rejected_edit_leaves_the_request_open() {
         let approvals = PendingApprovals::default();
         let mut pending = approvals.open(request("1"));
         let asker = async {

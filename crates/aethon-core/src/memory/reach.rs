@@ -50,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn everybody_sees_their_own_and_what_is_shared_and_guests_their_own() {
+    fn people_see_their_own_and_shared_memories_and_guests_their_own() {
         let ben = Person::member("ben").unwrap();
         let guest = Person::guest("telegram", "7");
         let check = |person: &Person, expected: [bool; 4]| {

@@ -230,7 +230,9 @@ impl Field {
         };
         self.wrong(
             part,
-            &format!("the range ends before it begins; write {instead:?} for one that goes on after the end"),
+            &format!(
+                "the range ends before it begins; write {instead:?} for one that continues past the end"
+            ),
         )
     }
 

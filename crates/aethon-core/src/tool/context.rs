@@ -186,7 +186,7 @@ mod tests {
     use crate::surface::Unattended;
 
     #[test]
-    fn a_call_that_runs_again_has_the_key_of_before_and_any_other_has_another() {
+    fn repeated_call_keeps_its_key_and_others_differ() {
         let call = |id: &str| ToolCall { id: id.into(), name: "x".into(), input: Value::Null, opaque: None };
         let of_turn = |turn: &str| {
             let inbound = Inbound::say(crate::ids::SessionId::parse("webchat:a").unwrap(), "x");
@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn a_turn_sees_what_was_made_for_its_person_and_text_from_outside_what_such_text_made() {
+    fn turn_sees_items_of_its_person_and_outside_turn_its_own() {
         let (owner, ben) = (Person::default(), Person::member("ben").unwrap());
         let guest = Person::guest("telegram", "7");
         let made = [(&owner, false), (&owner, true), (&ben, false), (&guest, true)];

@@ -1,4 +1,4 @@
-//! Takes what a page draws, and keeps its characters and where they stand.
+//! Records the characters that a page draws, with their positions.
 
 use hayro_interpret::font::{Glyph, GlyphRun};
 use hayro_interpret::hayro_cmap::{BfString, WritingMode};

@@ -44,7 +44,7 @@ fn field(widget: &Dict<'_>) -> Option<String> {
     Some(if name.is_empty() { value } else { format!("{name}: {value}") })
 }
 
-/// Returns what a field is called: what people are shown, or else its names from the outermost on.
+/// Returns the name of a field: the one for people, or else its path from the outermost field on.
 fn name(widget: &Dict<'_>) -> String {
     let mut parts = Vec::new();
     let mut at = Some(widget.clone());

@@ -3,7 +3,7 @@
 
 use super::canvas::Character;
 
-/// Parts of the height of the font: what is still the same line, what is a space, and what is a gap of a table.
+/// Distances as fractions of the font height: within a line, for a space, and between columns of a table.
 const SAME_LINE: f64 = 0.35;
 const SPACE: f64 = 0.17;
 const GAP: f64 = 1.6;

@@ -1,7 +1,7 @@
 //! PDFs, page by page, by the libraries of hayro: they find the newest objects, decrypt, unpack and interpret.
 //!
-//! `pages` goes through the document and says what is missing, `canvas` takes the characters that a page draws, `lines`
-//! puts them into lines, `collections` knows characters of East Asian fonts that the document does not explain, and
+//! `pages` goes through the document and notes missing parts, `canvas` records the characters that a page draws, `lines`
+//! joins them into lines, `collections` knows characters of East Asian fonts that the document does not explain, and
 //! `fields` reads forms and notes.
 
 mod canvas;

@@ -91,7 +91,7 @@ fn read_page<'a>(
     }
 }
 
-/// What was not text.
+/// Counts of the parts that are not text.
 #[derive(Default)]
 struct Seen {
     pages: usize,

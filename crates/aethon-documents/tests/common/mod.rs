@@ -12,7 +12,7 @@ pub fn read(name: &str, bytes: &[u8]) -> Result<String, String> {
     read_as(kind.unwrap_or(DocumentKind::Plain), bytes)
 }
 
-/// Reads a document of a kind. What is missing of it comes after its text.
+/// Reads a document of a kind. Notes about missing parts follow its text.
 pub fn read_as(kind: DocumentKind, bytes: &[u8]) -> Result<String, String> {
     let mut text = String::new();
     let notes = aethon_documents::read(kind, bytes.to_vec(), &mut |piece| text.push_str(piece));

@@ -37,7 +37,7 @@ fn a_secret_is_found_within_a_longer_text() {
 }
 
 #[test]
-fn what_the_program_knows_is_found_and_never_told() {
+fn known_secrets_are_found_and_never_repeated() {
     let known = Live::new(Redactor::new([Secret::new("opal-lantern")]));
     let guard = MemoryGuard::new(known, &[]).unwrap();
     let error = guard.check("the magic word is opal-lantern").unwrap_err();

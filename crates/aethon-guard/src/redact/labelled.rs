@@ -156,7 +156,7 @@ mod tests {
     use crate::redact::Redactor;
 
     #[test]
-    fn what_is_named_a_secret_is_masked_and_nothing_else() {
+    fn labelled_secrets_are_masked_and_nothing_else() {
         let redactor = Redactor::default();
         let check = |text: &str, expected: &str| assert_eq!(redactor.redact_kept(text), expected, "{text:?}");
         check("password=hunter2 and more", "password=*** and more");

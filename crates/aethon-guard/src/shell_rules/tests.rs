@@ -55,7 +55,7 @@ fn a_command_that_contains_an_entry_is_refused_wherever_it_stands() {
 }
 
 #[test]
-fn an_entry_says_which_harm_to_a_repository_is_refused_and_other_use_of_git_stays() {
+fn harmful_git_commands_are_refused_and_others_pass() {
     let own = ["git push -f", "git reset --hard", "git clean -fdx"].map(str::to_owned);
     let own = ShellRules::new(&own, None);
     for command in [
@@ -168,7 +168,7 @@ fn the_corpus_of_harmless_commands_is_left_alone() {
 }
 
 #[test]
-fn what_cannot_be_read_to_its_end_is_refused() {
+fn command_that_cannot_be_parsed_completely_is_refused() {
     let nested = format!("{}ls{}", "$(".repeat(200), ")".repeat(200));
     refused(&bare(), &nested, "too involved");
     refused(&bare(), &"${".repeat(5000), "too involved");

@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn of_two_devices_that_show_a_code_at_the_same_time_one_is_admitted() {
+    fn code_shown_by_two_devices_admits_one() {
         for _ in 0..50 {
             let codes = Codes::default();
             let code = codes.issue("mark".into(), 0).unwrap().0;

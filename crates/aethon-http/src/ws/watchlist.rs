@@ -377,7 +377,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reader_far_behind_is_told_and_memory_is_bounded() {
+    fn lagging_reader_is_notified_and_memory_is_bounded() {
         let list = Watchlist::default();
         let (mut slow, mut fast) = (reader(&list), reader(&list));
         for number in 0..MAX_CHANGES + 10 {

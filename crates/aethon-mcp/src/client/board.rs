@@ -59,7 +59,7 @@ pub type ToolsByServer = BTreeMap<String, Vec<Arc<dyn Tool>>>;
 struct Entry {
     state: ServerState,
     tools: Vec<Arc<dyn Tool>>,
-    /// What is wrong with single tools of it, some of them by name.
+    /// Faults of single tools, some of them by name.
     remarks: Vec<String>,
     /// Whether it has been connected or has failed since the start.
     has_settled: bool,
@@ -130,7 +130,7 @@ impl Board {
         self.changed.send_replace(());
     }
 
-    /// Records what is wrong with single tools of a server.
+    /// Records faults of single tools of a server.
     pub(super) fn remark(&self, name: &str, remarks: Vec<String>) {
         let mut entries = self.entries.write().unwrap_or_else(PoisonError::into_inner);
         if let Some(entry) = entries.by_name.get_mut(name) {
@@ -138,7 +138,7 @@ impl Board {
         }
     }
 
-    /// Returns what is wrong with single tools, by server.
+    /// Returns the faults of single tools, by server.
     pub(super) fn remarks(&self) -> BTreeMap<String, Vec<String>> {
         let entries = self.entries.read().unwrap_or_else(PoisonError::into_inner);
         let with_remarks = entries.by_name.iter().filter(|(_, entry)| !entry.remarks.is_empty());

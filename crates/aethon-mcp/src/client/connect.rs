@@ -82,7 +82,7 @@ pub(super) async fn connect(
         Address::Url { url, headers, exchange } => {
             let config = config(url, headers)?;
             let connected = to_address(config, exchange.clone(), listener, lifecycle).await;
-            // Who has configured a token of their own is told that it is refused.
+            // With a token of the owner's in place, the error says that the server refuses it.
             connected.map_err(|error| match sign_in {
                 SignIn::Configured => error.mended_by_sign_in(false),
                 SignIn::ByPerson => error,

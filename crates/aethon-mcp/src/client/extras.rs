@@ -1,5 +1,4 @@
-//! Our tools for what a server has besides tools: its instructions, resources and prompts. They are guarded as its own tools are,
-//! and only read.
+//! Our tools for the instructions, resources and prompts of a server. They are guarded like its own tools, and only read.
 
 use std::collections::HashSet;
 use std::fmt::Write as _;
@@ -31,7 +30,7 @@ const MAX_ENTRIES: usize = 200;
 /// Timeout for a list.
 const LISTING: Duration = Duration::from_secs(30);
 
-/// What the tools are made of.
+/// The parts that the tools share.
 pub(super) struct Extras {
     pub(super) peer: Peer<RoleClient>,
     pub(super) server: Arc<str>,
@@ -68,7 +67,7 @@ fn kinds(capabilities: &ServerCapabilities, instructions: Option<&str>) -> Vec<K
     kinds
 }
 
-/// What a tool does.
+/// The task of a tool.
 enum Kind {
     Instructions(String),
     ListResources,

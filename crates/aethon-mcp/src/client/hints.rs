@@ -1,5 +1,5 @@
-//! What a server says of a tool besides its description: a title, hints, and the form of its results. All of it is the server's
-//! word, so it is passed on to the model and decides nothing.
+//! The title, the hints and the result schema that a server gives a tool. These are unverified claims, so the model sees them, but
+//! they decide nothing.
 
 use rmcp::model::Tool;
 
@@ -25,7 +25,7 @@ pub(super) fn described(tool: &Tool) -> String {
             Some(false) => other,
             None => "",
         };
-        // What only reads destroys nothing, whatever else is said.
+        // A read-only tool cannot be destructive, whatever its other hints claim.
         let writes = hints.read_only_hint != Some(true);
         let destructive = hint(hints.destructive_hint.filter(|_| writes), "destructive", "only adds");
         let idempotent = hint(hints.idempotent_hint.filter(|_| writes), "repeating it changes nothing", "");

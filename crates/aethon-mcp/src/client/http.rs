@@ -223,8 +223,8 @@ impl Sent<'_> {
     }
 
     /// Fails if an answer in which a session is lost is about ours. A request that got as far as an answer with its id may have
-    /// been done, by a tool that has sessions of its own: it must not be sent again, and calls beside it go on. If the session is
-    /// lost nevertheless, the list is refused next, and the connection begins anew.
+    /// been done, by a tool that has sessions of its own: it must not be sent again, and other calls continue. If the session is
+    /// lost nevertheless, the server refuses the next list, and the connection restarts.
     fn check_session(&self, answer: Option<&Value>) -> Result<(), Failure> {
         if !self.has_session {
             return Ok(());

@@ -20,7 +20,7 @@ const FIRST_WAIT: Duration = Duration::from_secs(1);
 const MAX_WAIT: Duration = Duration::from_secs(120);
 /// A connection that lasted this long resets the delay.
 const GOOD: Duration = Duration::from_secs(60);
-/// How often a server that wants a sign-in is tried. Its transport answers for it while nobody has signed in.
+/// How often a server that wants a sign-in is tried. Until someone has signed in, its transport answers for it.
 const SIGN_IN_WAIT: Duration = Duration::from_secs(2);
 
 /// Keeps one server connected.

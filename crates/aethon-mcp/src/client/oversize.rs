@@ -1,7 +1,7 @@
-//! Reads the lines of a server program: bounds them, and repairs what is odd in them.
+//! Reads the lines of a server program, bounds their length, and repairs malformed ones.
 //!
-//! A line that is too long cannot be kept, but whoever waits for it can learn so: its id is found while it is skipped, and
-//! an error takes its place. Without that, the call would wait for its time limit.
+//! A line that is too long is dropped, but its id is found while it is skipped, and an error takes its place. Otherwise its call
+//! would wait until it times out.
 
 use std::io;
 use std::pin::Pin;
@@ -131,7 +131,7 @@ struct IdScan {
     depth: u32,
     in_string: bool,
     is_escaped: bool,
-    /// What is being read at the top level.
+    /// The word that is being read at the top level.
     word: Vec<u8>,
     key: Vec<u8>,
     is_value: bool,

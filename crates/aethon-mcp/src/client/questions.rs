@@ -33,7 +33,7 @@ pub(super) async fn ask(server: &str, context: &ToolContext, request: &ElicitReq
         QuestionAnswer::Unanswered => ElicitResult::new(ElicitationAction::Cancel),
         QuestionAnswer::Accepted(content) => match form {
             None => ElicitResult::new(ElicitationAction::Accept),
-            // Who accepts a form as it came may have left out what it needs.
+            // A form that was accepted unchanged may lack required fields.
             Some(form) if form.check(&content).is_ok() => {
                 ElicitResult::new(ElicitationAction::Accept).with_content(content)
             }
@@ -103,7 +103,7 @@ impl Form {
         format!("  {} ({}{need}): {text}{choices}", brief(name), brief(kind))
     }
 
-    /// Checks what a person has entered.
+    /// Checks a person's input.
     fn check(&self, content: &Value) -> Result<(), String> {
         let Some(entered) = content.as_object() else {
             return Err("the form is an object with its fields".into());
@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn only_web_addresses_are_shown() {
+    fn addresses_other_than_web_ones_are_not_shown() {
         let shown = address("s", "sign in", "https://a.example/x?y").unwrap();
         assert_eq!(shown.input, json!({"url": "https://a.example/x?y"}));
         assert!(shown.summary.contains("a.example"));

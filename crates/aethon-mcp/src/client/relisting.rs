@@ -57,7 +57,7 @@ mod tests {
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn a_server_that_always_announces_changes_is_read_a_few_times_a_minute() {
+    async fn server_with_constant_changes_is_read_a_few_times_a_minute() {
         let (mut relisting, begun, mut reads) = (Relisting::new(), Instant::now(), 0);
         while begun.elapsed() < Duration::from_secs(3_600) {
             relisting.begin();

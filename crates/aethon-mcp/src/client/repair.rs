@@ -16,7 +16,7 @@ const SURPLUS: &str = "aethon/surplus";
 /// How many entries of a list are looked at. Reading more would cost more than the few that can be used are worth.
 pub(super) const MAX_ENTRIES: usize = 1_024;
 
-/// What a repaired list lacks.
+/// The entries that a repaired list lacks.
 #[derive(Debug, Default)]
 pub(super) struct LeftOut {
     /// The entries that are none, and why.
@@ -25,7 +25,7 @@ pub(super) struct LeftOut {
     pub(super) surplus: usize,
 }
 
-/// Returns what was left out of a list.
+/// Returns the omissions of a list.
 pub(super) fn left_out(meta: Option<&MetaObject>) -> LeftOut {
     let named = meta.and_then(|meta| meta.get(LEFT_OUT)?.as_array());
     let odd = named.into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect();
@@ -111,7 +111,7 @@ fn note(result: &mut Map<String, Value>, key: &str, value: Value) {
     }
 }
 
-/// Removes fields of a result that are not what they should be.
+/// Removes fields of a result that have the wrong form.
 fn fields(result: &mut Map<String, Value>) -> bool {
     let before = result.len();
     result.retain(|key, value| match key.as_str() {
@@ -132,7 +132,7 @@ fn entry<T: DeserializeOwned>(value: &mut Value) -> Result<bool, &'static str> {
     if parses::<T>(value) { Ok(false) } else { Err("not understood") }
 }
 
-/// Checks a tool, and removes what is odd about it and not needed.
+/// Checks a tool, and removes malformed optional fields.
 fn tool(value: &mut Value) -> Result<bool, &'static str> {
     let Value::Object(fields) = value else { return Err("not an object") };
     match fields.get("name") {
@@ -286,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_right_is_not_touched() {
+    fn valid_fields_are_unchanged() {
         for message in [
             json!({"jsonrpc": "2.0", "id": 1, "result": {"tools": [{"name": "a", "inputSchema": {}}]}}),
             json!({"jsonrpc": "2.0", "id": 1, "result": {"content": [{"type": "text", "text": "a"}]}}),

@@ -28,7 +28,7 @@ pub(super) fn output(result: CallToolResult) -> Result<ToolOutput, ToolError> {
     let mut text = texts.join("\n");
     let is_silent = text.trim().is_empty();
     if result.is_error == Some(true) {
-        // Nothing is handed to the person with an error, so the model reads what was meant for them.
+        // A failed call shows the person nothing, so the model gets the text that was for them.
         let text = if is_silent { for_person.join("\n") } else { text };
         let is_silent = text.trim().is_empty();
         return Err(ToolError::failed(if is_silent {

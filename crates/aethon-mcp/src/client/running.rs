@@ -135,7 +135,7 @@ impl RunningCalls {
         })
     }
 
-    /// Has the person answer what a server needs before it can answer; `None` if it needs something else.
+    /// Asks the person for the input that a server requests before it can answer; `None` if it requests something else.
     async fn answers(&self, required: &InputRequiredResult, context: &ToolContext) -> Option<InputResponses> {
         let requests = required.input_requests.as_ref()?;
         let is_elicitation = |request: &InputRequest| matches!(request, InputRequest::Elicitation(_));
@@ -292,7 +292,7 @@ impl Drop for Running<'_> {
     }
 }
 
-/// If a call is given up, its server is told.
+/// Notifies the server of a call that is given up.
 struct Cancelling<'c> {
     peer: &'c Peer<RoleClient>,
     id: Option<RequestId>,

@@ -1,4 +1,4 @@
-//! What a server says for the log: it goes to ours, at debug and in moderation.
+//! Log messages of a server: they go to our log at debug, at a limited rate.
 
 #![expect(deprecated, reason = "the newest revision gives logging up, and servers of the others use it")]
 

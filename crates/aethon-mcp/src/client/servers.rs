@@ -85,7 +85,7 @@ impl Servers {
         self.board.states()
     }
 
-    /// Returns what is wrong with single tools, by server.
+    /// Returns the faults of single tools, by server.
     pub fn remarks(&self) -> BTreeMap<String, Vec<String>> {
         self.board.remarks()
     }

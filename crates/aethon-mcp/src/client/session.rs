@@ -59,7 +59,7 @@ impl ClientHandler for Listener {
         self.signals.list.notify_one();
     }
 
-    /// What it may offer besides tools has changed, and with it our tools for that.
+    /// The server's resources changed, and our tools for them with it.
     async fn on_resource_list_changed(&self, _context: NotificationContext<RoleClient>) {
         self.signals.list.notify_one();
     }
@@ -180,7 +180,7 @@ impl From<Error> for Ended {
     }
 }
 
-/// What of a server's lists was reported, so that each thing is logged once.
+/// The faults of a server's lists that were reported, so that each is logged once.
 #[derive(Default)]
 struct News {
     state: Option<ServerState>,

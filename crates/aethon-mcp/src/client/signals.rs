@@ -36,7 +36,7 @@ impl ConnectionSignals {
         }
     }
 
-    /// Describes why a request for this tool failed, and has the connection made anew if it is of no use any more.
+    /// Describes why a request for this tool failed, and requests a new connection if this one is unusable.
     pub(super) fn failed(&self, tool: &str, error: &ServiceError) -> ToolError {
         let why = match error {
             ServiceError::McpError(error) => brief(&error.message),

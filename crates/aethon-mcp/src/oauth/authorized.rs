@@ -1,8 +1,8 @@
 //! The transport of a server that a person has signed in to: adds the token, and renews it before it ends or when the server
 //! refuses it.
 //!
-//! Tokens go to the server that they are for and nowhere else. One renewal runs at a time, over all programs of a home: whoever
-//! comes second takes the tokens of the first, because a refresh token may count only once.
+//! Tokens go to the server that they are for and nowhere else. One renewal runs at a time, over all programs of a home: the
+//! second one takes the tokens of the first, because a refresh token may count only once.
 
 use std::io;
 use std::sync::Arc;
@@ -28,7 +28,7 @@ const FRESH: Duration = Duration::from_secs(1);
 /// How long a server that wants a sign-in is not asked again, unless a person signs in.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// What the transport is made of.
+/// The parts of the transport.
 pub struct AuthorizedOptions {
     /// The address of the server.
     pub url: String,
@@ -48,7 +48,7 @@ pub struct Authorized {
     tokens: Arc<Tokens>,
 }
 
-/// The tokens for one server. A renewal goes on when the request that began it is given up.
+/// The tokens for one server. A renewal continues even if the request that began it is given up.
 struct Tokens {
     server: Url,
     fetch: Fetch,
@@ -63,7 +63,7 @@ struct State {
     read_at: Option<Instant>,
     /// A grant that could not be stored.
     unsaved: Option<Unsaved>,
-    /// What the server has refused, if anything, and when.
+    /// The last refusal of the server, and its time.
     refused: Option<Refused>,
 }
 
@@ -80,7 +80,7 @@ struct Refused {
     kind: RefusalKind,
 }
 
-/// What a server refuses.
+/// A refusal by the server.
 #[derive(Clone)]
 enum RefusalKind {
     /// Every request with the token.
@@ -138,7 +138,7 @@ impl Tokens {
                 return Ok(token);
             }
         }
-        // The refresh token may count once: what it gave must be kept, even if the call that wanted it is cancelled.
+        // The refresh token may count once, so its result must be kept even if the call that wanted it is cancelled.
         let (tokens, refused) = (self.clone(), refused.map(str::to_owned));
         let renewal = tokio::spawn(async move { tokens.renewed(refused.as_deref()).await });
         renewal.await.map_err(io::Error::other)?
@@ -476,7 +476,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn beginning_with_too_little_scope_is_not_tried_again_for_a_while() {
+    async fn refusal_for_missing_scope_is_not_retried_for_a_while() {
         let stage = stage(Both::default(), None);
         stage.both.lacks_scope.store(true, Ordering::Relaxed);
         for _ in 0..20 {

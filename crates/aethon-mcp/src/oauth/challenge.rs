@@ -5,7 +5,7 @@ use aethon_core::exchange::ExchangeResponse;
 /// Maximum length of a header that is read.
 const MAX_LENGTH: usize = 8 * 1024;
 
-/// What a server asks for.
+/// The demands of a server.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Challenge {
     /// Where the metadata of the protected resource is.

@@ -35,8 +35,7 @@ impl Answer {
         self.document[name].as_str().filter(|text| !text.is_empty())
     }
 
-    /// Returns the error code of a refusal, if it is one of those that the standards have; the rest of what it says is not
-    /// repeated.
+    /// Returns the error code of a refusal, if the standards define it. Nothing else of the refusal is repeated.
     pub(super) fn refusal(&self) -> String {
         let is_code = |code: &&str| {
             code.len() <= 60 && code.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_')

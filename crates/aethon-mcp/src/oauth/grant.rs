@@ -1,4 +1,4 @@
-//! What a sign-in leaves behind, and where it is kept.
+//! The result of a sign-in, and its storage.
 
 use std::any::Any;
 use std::io;
@@ -13,7 +13,7 @@ use super::place::contains;
 /// How long before its end a token is renewed, in seconds.
 const EARLY: u64 = 60;
 
-/// The tokens for one server, with what is needed to renew them. It has no `Debug`, because most of it is secret.
+/// The tokens for one server, and the data for renewing them. It has no `Debug`, because most of it is secret.
 #[derive(Clone, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Grant {
@@ -31,9 +31,9 @@ pub struct Grant {
     pub(super) refresh_token: Option<String>,
     /// When the access token ends, in seconds since 1970.
     pub(super) expires_at: Option<u64>,
-    /// What was granted.
+    /// The granted scopes.
     pub(super) scopes: Vec<String>,
-    /// What the server asked for besides, which the next sign-in asks for.
+    /// Scopes that the server demanded later; the next sign-in requests them.
     pub(super) missing_scopes: Vec<String>,
 }
 
@@ -78,7 +78,7 @@ impl Grant {
         self.access_token.is_some() || self.refresh_token.is_some()
     }
 
-    /// Drops the tokens, which are of no use any more, and keeps what the next sign-in needs.
+    /// Drops the tokens, which are useless by now, and keeps the data for the next sign-in.
     pub(super) fn without_tokens(self) -> Self {
         Self { access_token: None, refresh_token: None, expires_at: None, ..self }
     }
@@ -105,7 +105,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_grant_is_read_as_it_was_written_and_other_documents_are_none() {
+    fn stored_grant_round_trips_and_other_documents_are_none() {
         let grant = Grant {
             resource: "https://a.example/mcp".into(),
             access_token: Some("t".into()),

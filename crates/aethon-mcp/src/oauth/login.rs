@@ -26,13 +26,13 @@ use crate::error::Error;
 /// The scope that a refresh token needs at some authorization servers.
 const OFFLINE: &str = "offline_access";
 
-/// What a sign-in needs.
+/// The parameters of a sign-in.
 pub struct LoginOptions {
     /// The address of the MCP server.
     pub url: String,
     /// The headers that it gets with every request.
     pub headers: Vec<(String, Secret)>,
-    /// What the owner has configured.
+    /// The owner's configuration.
     pub preset: Preset,
     /// The transport, which keeps to the rules for outgoing connections.
     pub exchange: Arc<dyn Exchange>,
@@ -62,7 +62,7 @@ impl Login {
     ///
     /// # Errors
     ///
-    /// The server does not say how to sign in, or what it says is not safe.
+    /// The server does not say how to sign in, or its instructions are not safe.
     pub async fn begin(options: LoginOptions) -> Result<Self, Error> {
         let LoginOptions { url, headers, preset, exchange, store, clock, redirect } = options;
         let server = Url::parse(&url).map_err(|_| Error::new("the server has no valid address"))?;
@@ -118,7 +118,7 @@ impl Login {
         self.address.host_str().unwrap_or_default()
     }
 
-    /// Returns whether somebody came back from this sign-in, and from no other.
+    /// Returns whether a browser returned from exactly this sign-in.
     pub fn is_answered_by(&self, returned: &Returned) -> bool {
         returned.state.as_deref() == Some(&self.state)
     }
@@ -183,7 +183,7 @@ async fn kept(store: &dyn GrantStore) -> Option<Grant> {
     store.load().await.ok().flatten().and_then(|document| Grant::parse(&document))
 }
 
-/// Asks the server for something without a token, to see what it wants.
+/// Sends a request without a token to learn the server's demands.
 async fn challenge_of(
     exchange: &dyn Exchange,
     url: &str,
@@ -220,7 +220,7 @@ fn check_issuer(preset: &Preset, resource: &Resource) -> Result<(), Error> {
     Err(Error::new("the server names another authorization server than `oauth.issuer` has"))
 }
 
-/// Returns the scopes to ask for: those that the owner names, else those of the server, and what was lacking last time.
+/// Returns the scopes to request: the owner's or else the server's, and those that were missing last time.
 fn scopes(
     preset: &Preset,
     challenge: &Challenge,

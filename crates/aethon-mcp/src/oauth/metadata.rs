@@ -13,7 +13,7 @@ const MAX_VALUES: usize = 100;
 
 /// An MCP server as the resource that tokens are for.
 pub(super) struct Resource {
-    /// Its identifier, which tokens are asked for.
+    /// Its identifier, for which tokens are requested.
     pub(super) id: String,
     /// Its authorization server.
     pub(super) issuer: Url,

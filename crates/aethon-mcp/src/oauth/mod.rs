@@ -3,9 +3,9 @@
 //! The SDK has an implementation too, which brings a second HTTP client with it. Here every request goes through an
 //! [`Exchange`](aethon_core::exchange::Exchange), so that the rules for outgoing connections hold.
 //!
-//! `challenge` reads what a server says with a 401 or 403, `place` judges URLs, `preset` is what the owner has configured, `metadata` finds the authorization server,
-//! `registration` introduces this program to it, `login` is one sign-in of a person and `redirect` where their browser comes
-//! back to, `grant` is what a sign-in leaves behind, `token` asks for tokens, `fetch` carries all these requests. `authorized`
+//! `challenge` reads a server's 401 or 403, `place` judges URLs, `preset` is the owner's configuration, `metadata` finds the
+//! authorization server, `registration` introduces this program to it, `login` is one sign-in of a person, `redirect` receives
+//! their browser, `grant` is the result, `token` requests tokens, and `fetch` carries all these requests. `authorized`
 //! is the transport of a server that one is signed in to.
 
 mod authorized;

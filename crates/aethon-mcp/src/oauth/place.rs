@@ -1,4 +1,4 @@
-//! URLs of authorization servers and of their metadata: what they must be, and how they are put together.
+//! URLs of authorization servers and of their metadata: how they are checked and built.
 
 use aethon_core::egress::{self, HostRule};
 use url::{Host, Url};
@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn a_private_server_opens_its_own_host_and_a_name_only_its_own_port() {
+    fn private_server_opens_its_host_and_a_named_one_its_port() {
         let check = |server: &str, host: &str, port: u16, expected: bool| {
             let admits = hosts(server).iter().any(|rule| rule.admits(host, port));
             assert_eq!(admits, expected, "{server} {host}:{port}");

@@ -1,8 +1,8 @@
-//! What the owner may configure of a sign-in.
+//! The owner's settings for a sign-in.
 
 use aethon_core::secret::Secret;
 
-/// What the owner has configured of the sign-in at a server. Everything may be left out.
+/// The owner's settings for the sign-in at a server, all of them optional.
 #[derive(Clone, Default)]
 pub struct Preset {
     /// The id under which this program is registered; without one, it registers itself.

@@ -16,7 +16,7 @@ const MAX_HEAD: usize = 16 * 1024;
 /// How long a browser may take to send its request.
 const READING: Duration = Duration::from_secs(5);
 
-/// What a browser brings back. It has no `Debug`, because the code is a secret.
+/// The parameters with which a browser returns. It has no `Debug`, because the code is a secret.
 pub struct Returned {
     pub(super) code: Option<Secret>,
     pub(super) state: Option<String>,
@@ -76,7 +76,7 @@ impl Redirect {
         &self.address
     }
 
-    /// Waits until a browser comes back that `belongs` to the sign-in. All others are told that they do not.
+    /// Waits for a browser that `belongs` to the sign-in. All others get a page that says that they do not.
     pub async fn wait(&self, belongs: impl Fn(&Returned) -> bool) -> Returned {
         loop {
             let Ok((stream, _)) = self.listener.accept().await else {
@@ -107,7 +107,7 @@ impl Redirect {
              X-Content-Type-Options: nosniff\r\nConnection: close\r\n\r\n{page}",
             page.len()
         );
-        // The browser may be gone already; what it brought counts all the same.
+        // The browser may be gone already; its code counts all the same.
         let _ = stream.write_all(answer.as_bytes()).await;
         let _ = stream.shutdown().await;
         returned
@@ -149,7 +149,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn only_the_browser_of_this_sign_in_ends_the_wait() {
+    async fn wait_ends_with_the_browser_of_this_sign_in() {
         let redirect = Redirect::open(0).await.unwrap();
         let address = redirect.address().strip_prefix("http://").unwrap().to_owned();
         let host = address.strip_suffix(PATH).unwrap().to_owned();

@@ -64,7 +64,7 @@ pub(super) async fn client(
     Ok(Client { id: id.to_owned(), secret, proof })
 }
 
-/// Chooses how a secret is sent: as the registration has it, or else what the server supports.
+/// Chooses how a secret is sent: as registered, or else in a way that the server supports.
 fn proof(server: &AuthorizationServer, has_secret: bool, registered: Option<&str>) -> Proof {
     let supports = |name: &str| server.proofs.iter().any(|proof| proof == name);
     match registered {

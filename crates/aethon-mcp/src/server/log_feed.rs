@@ -53,7 +53,7 @@ async fn feed(
         };
         let record = match event {
             Ok(Event::Log(record)) => record,
-            // What a slow client misses is in the log file.
+            // A slow client finds missed records in the log file.
             Ok(_) | Err(RecvError::Lagged(_)) => continue,
             Err(RecvError::Closed) => return,
         };

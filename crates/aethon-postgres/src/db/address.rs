@@ -34,7 +34,7 @@ impl Address {
         if config.get_connect_timeout().is_none() {
             config.connect_timeout(CONNECT);
         }
-        // A server on this machine often has a certificate that it made itself, and nobody listens in between.
+        // A server on this machine often has a self-signed certificate, and no one can listen in between.
         if !url.contains("sslmode=") && config.get_hosts().iter().all(is_here) {
             config.ssl_mode(SslMode::Disable);
         }

@@ -1,4 +1,4 @@
-//! The format of the database: what the server must be, and the steps from one format to the next.
+//! The format of the database: the oldest usable server, and the steps from one format to the next.
 
 use super::pool::Pool;
 use super::transaction::LOCK;
@@ -10,7 +10,7 @@ const STEPS: &[&str] = &[include_str!("migrations/0001_everything.sql")];
 /// The format that this program writes.
 pub(crate) const VERSION: i64 = STEPS.len() as i64;
 
-/// The oldest server that has what is needed.
+/// The oldest server with all the features that are used.
 const OLDEST: i32 = 14;
 
 /// Checks the server, and brings the database to the current format. Programs that do so at once wait for each other.

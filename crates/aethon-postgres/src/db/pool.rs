@@ -56,6 +56,12 @@ pub(crate) struct Connection {
     _slot: OwnedSemaphorePermit,
 }
 
+impl Connection {
+    pub(crate) fn client(&self) -> &Client {
+        &self.client
+    }
+}
+
 impl Pool {
     pub(crate) fn new(address: Address) -> Result<Self, Error> {
         let (slots, idle) = (Arc::new(Semaphore::new(MOST)), Mutex::default());
@@ -75,7 +81,7 @@ impl Pool {
             tokio::time::timeout(SIGN_IN_WAIT, self.0.address.config().connect(self.0.tls.clone())).await;
         let (client, connection) = signed_in.map_err(|_| Error::lost("it does not let anybody in"))??;
         tokio::spawn(async move {
-            // Whoever uses it gets the same error.
+            // Its users get the same error.
             if let Err(error) = connection.await {
                 tracing::debug!(%error, "a connection to the PostgreSQL server has ended");
             }
@@ -83,7 +89,7 @@ impl Pool {
         Ok(Connection { client, since: Instant::now(), _slot: slot })
     }
 
-    /// Waits for the turn to write. Whoever writes takes this before a connection.
+    /// Waits for the turn to write. Writers take this before a connection.
     pub(super) async fn turn_to_write(&self) -> Result<OwnedSemaphorePermit, Error> {
         let turn = tokio::time::timeout(TURN_WAIT, self.0.writers.clone().acquire_owned()).await;
         let turn = turn.map_err(|_| Error::lost("other writes wait for it"))?;
@@ -103,7 +109,7 @@ impl Pool {
     }
 
     /// Gives a connection back that is in no transaction.
-    pub(super) fn give(&self, connection: Connection) {
+    pub(crate) fn give(&self, connection: Connection) {
         let Connection { client, since, _slot } = connection;
         if !client.is_closed() && !self.0.slots.is_closed() {
             self.idle().push(Idle { client, since });

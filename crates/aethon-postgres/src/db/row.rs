@@ -28,7 +28,7 @@ impl<'r> Row<'r> {
     }
 }
 
-/// What a column can be read as.
+/// A type as which a column can be read.
 pub(crate) trait FromColumn: Sized {
     fn from_column(row: &Raw, column: usize) -> Result<Self, Error>;
 }
@@ -55,7 +55,7 @@ impl FromColumn for u32 {
     }
 }
 
-/// What the client reads by itself.
+/// The types that the client library reads itself.
 macro_rules! as_they_are {
     ($($kind:ty),+) => {
         $(impl FromColumn for $kind {

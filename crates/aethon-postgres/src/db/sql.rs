@@ -96,6 +96,14 @@ impl<'c> Sql<'c> {
         Ok(taken)
     }
 
+    /// Runs a statement that was made for a table, and returns its rows.
+    pub(crate) fn made(&self, sql: &str, values: &[Value]) -> Result<Vec<Raw>, Error> {
+        self.wait(async {
+            let typed = values.iter().map(|value| (value as _, value.kind())).collect::<Vec<_>>();
+            self.client.query_typed(sql, &typed).await
+        })
+    }
+
     fn rows(&self, sql: &'static str, params: impl Params) -> Result<Vec<Raw>, Error> {
         let values = params.values();
         self.wait(async {

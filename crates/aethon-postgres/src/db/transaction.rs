@@ -1,8 +1,8 @@
 //! Transactions: work runs on a thread of its own, from the start again when its connection is lost or another transaction was
-//! in the way, and a commit that nobody has confirmed is looked up.
+//! in the way, and an unconfirmed commit is looked up.
 //!
 //! All that writes takes one lock first, so that numbers are given in the order of commits, as the contract asks, and no two
-//! writers ever see half of each other. Whoever reads sees one moment and waits for nobody.
+//! writers ever see half of each other. Readers see one moment and wait for no one.
 
 use std::time::{Duration, Instant};
 
@@ -19,7 +19,7 @@ const BEGIN_READING: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
 const COMMIT: &str = "COMMIT";
 const ROLL_BACK: &str = "ROLLBACK";
 
-/// How a transaction that writes begins: what the server does when a program hangs in the middle, and when a commit counts.
+/// How a writing transaction begins: the server's time limit for a program that hangs in it, and when a commit counts.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Durability {
     /// As the server is set up.
@@ -88,6 +88,16 @@ pub(crate) async fn read<T: Send + 'static>(
     }
 }
 
+/// Begins a transaction that sees one moment.
+pub(crate) async fn begin_reading(connection: &Connection) -> Result<(), Error> {
+    in_time(BEGIN_WAIT, connection.client.batch_execute(BEGIN_READING)).await
+}
+
+/// Ends it.
+pub(crate) async fn end_reading(connection: &Connection) -> Result<(), Error> {
+    in_time(END_WAIT, connection.client.batch_execute(ROLL_BACK)).await
+}
+
 /// Writes. What `work` returns is committed before this returns.
 pub(crate) async fn write<T: Send + 'static>(
     pool: &Pool,
@@ -131,7 +141,7 @@ async fn begin(connection: &Connection, durability: Durability) -> Result<String
     Ok(token)
 }
 
-/// Waits for the server, but not for ever: a connection may be open and nobody at its other end.
+/// Waits for the server within a time limit: a connection may be open with nothing at its other end.
 async fn in_time<T>(
     limit: Duration,
     answer: impl Future<Output = Result<T, tokio_postgres::Error>>,
@@ -193,7 +203,7 @@ async fn end<T>(
 /// Finds out whether the transaction that left this token was committed. The server may still be at work on it: it is over when
 /// the lock is free. The number of a transaction would not do, because a server that crashed gives it again.
 ///
-/// This waits for as long as the storage is open: whoever is told of a failure repeats the work, and it may be done already.
+/// This waits for as long as the storage is open: a caller that sees a failure repeats the work, which may be done already.
 async fn was_committed(pool: &Pool, token: &str) -> Result<bool, Error> {
     const FOUND: &str = "SELECT EXISTS (SELECT 1 FROM commits WHERE token = $1)";
     loop {
@@ -229,7 +239,7 @@ async fn was_committed(pool: &Pool, token: &str) -> Result<bool, Error> {
     }
 }
 
-/// Forgets the tokens of transactions that nobody asks about any more.
+/// Forgets the tokens of transactions that will not be looked up any more.
 pub(crate) fn forget_tokens(sql: &Sql<'_>) -> Result<(), Error> {
     const FORGET: &str = "DELETE FROM commits WHERE at < now() - INTERVAL '1 hour'";
     sql.execute(FORGET, []).map(drop)

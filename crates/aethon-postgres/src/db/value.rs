@@ -22,7 +22,7 @@ pub(crate) enum Value {
 
 impl Value {
     /// The type to announce. That of null follows from the statement.
-    pub(super) fn kind(&self) -> Type {
+    pub(crate) fn kind(&self) -> Type {
         match self {
             Self::Null => Type::UNKNOWN,
             Self::Integer(_) => Type::INT8,
@@ -154,7 +154,7 @@ impl<A: ToValue, B: ToValue> Params for (A, B) {
     }
 }
 
-/// Lists of each length: were it one rule for all, an empty list would not say what it is a list of.
+/// Lists of each length. With one rule for all, an empty list would have no element type.
 macro_rules! lists {
     ($($length:literal)+) => {
         $(impl<T: ToValue> Params for [T; $length] {

@@ -1,6 +1,6 @@
 //! The rows of memories, their earlier versions, and their search index.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use aethon_core::error::Error as Refusal;
 use aethon_core::finding::{Word, is_telling, memory_words as words};
@@ -194,6 +194,46 @@ fn index(sql: &Sql<'_>, scope: &str, id: i64, content: &str) -> Result<(), Error
     let plain = words.iter().map(|word| word.plain.as_str());
     sql.execute(ADD, params![id, vector(stems.iter().copied()), vector(plain)])?;
     count(sql, scope, &stems, 1)
+}
+
+/// Adds the words of all memories to an empty index, many at a time.
+pub(crate) fn index_all(sql: &Sql<'_>) -> Result<(), Error> {
+    const SOME: &str = "SELECT scope, id, content FROM memories WHERE id > $1 ORDER BY id LIMIT 500";
+    const ADD: &str = "INSERT INTO memory_words (memory_id, stems, words)
+        SELECT id, stems::tsvector, words::tsvector
+        FROM json_to_recordset($1::text::json) AS added (id BIGINT, stems TEXT, words TEXT)";
+    const COUNT: &str = "INSERT INTO memory_stems (scope, stem, entries) SELECT scope, stem, entries
+        FROM json_to_recordset($1::text::json) AS added (scope TEXT, stem TEXT, entries BIGINT)";
+    let mut counts: BTreeMap<(String, String), i64> = BTreeMap::new();
+    let mut last = i64::MIN;
+    loop {
+        let some: Vec<(String, i64, String)> =
+            sql.all(SOME, [last], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
+        let Some((_, newest, _)) = some.last() else { break };
+        last = *newest;
+        let mut rows = Vec::with_capacity(some.len());
+        for (scope, id, content) in &some {
+            let words = words(content);
+            let stems = telling_stems(&words);
+            let plain = words.iter().map(|word| word.plain.as_str());
+            rows.push(serde_json::json!({ "id": id, "stems": vector(stems.iter().copied()), "words": vector(plain) }));
+            let each: BTreeSet<&str> = stems.iter().copied().chain([ALL_ENTRIES]).collect();
+            for stem in each {
+                *counts.entry((scope.clone(), stem.to_owned())).or_default() += 1;
+            }
+            let length = i64::try_from(stems.len()).unwrap_or(0);
+            *counts.entry((scope.clone(), ALL_STEMS.to_owned())).or_default() += length;
+        }
+        sql.execute(ADD, [serde_json::Value::Array(rows).to_string()])?;
+    }
+    let counted: Vec<_> = counts.into_iter().collect();
+    for some in counted.chunks(2000) {
+        let rows = some.iter().map(|((scope, stem), entries)| {
+            serde_json::json!({ "scope": scope, "stem": stem, "entries": entries })
+        });
+        sql.execute(COUNT, [serde_json::Value::Array(rows.collect()).to_string()])?;
+    }
+    Ok(())
 }
 
 /// The words as the server's index takes them.

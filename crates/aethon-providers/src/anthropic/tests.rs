@@ -282,7 +282,7 @@ fn an_effort_becomes_the_form_that_the_model_takes() {
 }
 
 #[test]
-fn a_budget_is_not_given_in_the_middle_of_a_turn_that_began_without_thoughts() {
+fn thinking_budget_is_not_added_in_mid_turn() {
     let asked = |thoughts| {
         let options = Options {
             effort: Some(Effort::Medium),
@@ -316,7 +316,7 @@ fn refused_settings_are_left_out() {
 }
 
 #[test]
-fn at_most_four_places_are_marked_and_none_of_what_is_asked_only_once() {
+fn at_most_four_cache_marks_are_set_and_none_on_single_use_text() {
     let marks = |request: &ModelRequest| {
         body(&Options::new(Provider::Anthropic, "claude-sonnet-4-5"), request)
             .to_string()
@@ -336,7 +336,7 @@ aethon_core::fuzz_targets! {
 }
 
 #[test]
-fn searches_without_a_result_go_back_only_at_the_end_of_a_paused_answer() {
+fn unfinished_searches_go_back_only_after_a_pause() {
     let call = |id: &str| json!({"type": "server_tool_use", "id": id, "name": "web_search", "input": {}});
     let result = |id: &str| json!({"type": "web_search_tool_result", "tool_use_id": id, "content": []});
     let search = |data: Value| {

@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn the_table_is_trimmed_to_what_can_be_asked_for_and_not_derived() {
+    fn table_is_trimmed_to_usable_models_and_underived_fields() {
         let text = built_in_catalog(&table().to_string()).unwrap();
         let made: Map<String, Value> = serde_json::from_str(&text).unwrap();
         let keys: Vec<_> = made.keys().map(String::as_str).collect();

@@ -172,7 +172,7 @@ fn a_model_that_writes_down_speech_is_none_that_answers() {
 }
 
 #[test]
-fn the_owners_file_stands_above_the_table_and_says_as_much_as_it_wants() {
+fn owner_file_overrides_the_table_field_by_field() {
     let text = r#"{
         "gpt-6-sol": {"max_input_tokens": 500000},
         "openai/gpt-4.1": {"input_cost_per_token": 7e-6, "output_cost_per_token": 8e-6},
@@ -206,7 +206,7 @@ fn the_owners_file_stands_above_the_table_and_says_as_much_as_it_wants() {
 }
 
 #[test]
-fn an_older_file_gives_way_to_the_built_in_table_but_for_what_the_owner_wrote() {
+fn older_file_yields_to_the_built_in_table_except_for_own_rows() {
     let window = |catalog: &Catalog, model: &str| catalog.facts(Provider::OpenAi, model, "").context_window;
     let file = |date: &str| {
         let about = if date.is_empty() {

@@ -121,7 +121,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn refused_schemas_and_searches_are_told_from_efforts() {
+    fn refused_schemas_and_searches_differ_from_refused_efforts() {
         let check = |status: u16, detail: &str, expected: Option<LearnedRestriction>| {
             let error =
                 ModelError::new(ModelErrorKind::InvalidRequest, "no").with_status(status).with_detail(detail);

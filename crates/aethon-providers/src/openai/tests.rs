@@ -280,7 +280,7 @@ fn ids_become_nine_characters_and_stay_the_same() {
 }
 
 #[test]
-fn invalid_arguments_and_foreign_thoughts_go_back_in_a_form_that_is_taken() {
+fn invalid_arguments_and_foreign_thoughts_are_sent_in_valid_form() {
     let thought = Opaque { dialect: "anthropic".into(), data: json!({"type": "thinking"}) };
     let request = request(vec![
         message(Role::User, vec![Block::text("go")]),

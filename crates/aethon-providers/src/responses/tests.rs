@@ -276,7 +276,7 @@ fn a_thought_that_led_to_nothing_stays() {
 }
 
 #[test]
-fn the_interface_is_chosen_by_host_and_model_and_by_what_the_service_asks_for() {
+fn api_is_chosen_by_host_model_and_refusal() {
     let check = |host: &str, model: &str, restrictions: &[LearnedRestriction], path: &str| {
         let mut options = Options::new(Provider::OpenAi, model);
         options.host = host.into();

@@ -190,7 +190,7 @@ fn references_are_drawn_in_and_cycles_are_cut() {
 }
 
 #[test]
-fn what_stands_beside_a_reference_holds_besides_it() {
+fn keywords_beside_a_reference_apply_as_well() {
     let sent = common(json!({"type": "object", "properties": {
         "to": {
             "$ref": "#/$defs/A%2DPerson%20%7Bx%7D", "description": "the receiver",

@@ -25,6 +25,7 @@ mod salvage;
 mod sibling;
 mod sql;
 mod start_check;
+mod tables;
 mod upgrade;
 mod writer;
 
@@ -40,6 +41,7 @@ pub(crate) use readers::Readers;
 pub(crate) use salvage::{TableSalvage, salvage};
 pub(crate) use sql::Sql;
 pub(crate) use start_check::mend_indexes;
+pub(crate) use tables::{bound, cells, describe, last_key};
 pub(crate) use upgrade::remove_partial_copies;
 pub use upgrade::{OldCopy, copy_name, free_space, of_upgrades, space_for_upgrade};
 pub(crate) use writer::Writer;

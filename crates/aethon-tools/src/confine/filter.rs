@@ -315,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn the_ways_round_the_rule_about_ports_are_closed_and_nothing_else() {
+    fn detours_around_the_port_rule_are_closed() {
         for calls in ARCHITECTURES {
             let check = |number: u32, arguments: [u32; 4], expected: u32| {
                 assert_eq!(

@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn a_place_in_a_place_and_pages_in_an_open_folder_keep_their_own_rule() {
+    fn nested_places_and_pages_keep_their_own_rule() {
         let folder = tempfile::tempdir().unwrap();
         let base = folder.path().canonicalize().unwrap();
         for path in ["git/config", "git/credentials", "work/SOUL.md", "work/notes.md", "work/deep/x"] {

@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_that_is_made_a_project_opens_its_keys_to_the_owner_only() {
+    fn new_project_opens_its_keys_to_the_owner_only() {
         for (trust, expected) in [
             (Trust::Owner, &[][..]),
             (Trust::Outside, &["stuff/server.pem"]),

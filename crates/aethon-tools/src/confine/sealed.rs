@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_computing_needs_passes() {
+    fn sealed_process_keeps_only_harmless_system_calls() {
         let verdict = |machine: u32, number: u32| verdict_of(&program(7), machine, number, [0; 4]);
         for number in OPEN {
             assert_eq!(verdict(MACHINE, *number), ALLOW, "{number}");

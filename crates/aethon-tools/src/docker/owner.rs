@@ -33,7 +33,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_owner_of_a_container_is_alive_as_long_as_this_very_process() {
+    fn container_owner_lives_as_long_as_its_process() {
         assert!(is_alive(&owner()));
         assert!(!is_alive("4294967294:1"));
         let other = format!("{}:1", std::process::id());

@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn letters_that_a_disk_takes_for_others_do_not_get_round_the_list() {
+    fn lookalike_letters_do_not_evade_the_list() {
         let home = Path::new("/home/ada");
         let own = [PathBuf::from("/home/ada/.aethon/kept.db")];
         let list = list(Some(home), &own);

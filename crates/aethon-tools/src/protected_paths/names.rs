@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pattern_of_several_parts_matches_parts_that_follow_each_other() {
+    fn pattern_of_several_parts_matches_consecutive_parts() {
         let end = |path: &str| end_of_parts_like(Path::new(path), ".vscode/*.json");
         assert_eq!(end("project/.vscode/tasks.json"), Some(3));
         assert_eq!(end("project/.VSCode/tasks.json/below"), Some(3));

@@ -127,7 +127,7 @@ fn login_files_of_programs_are_closed() {
 }
 
 #[test]
-fn start_up_places_are_known_by_place_and_by_name_and_the_owner_opens_them() {
+fn startup_places_are_closed_until_the_owner_opens_them() {
     let list = protected_paths(&[], &["~/.bashrc", "~/.config/nvim/lua/notes", "mise.toml", "~/open"]);
     let check = |path: &str, expected: bool| {
         let place = list.start_up_place_of(&Path::new("/home/ada").join(path), Trust::Owner);
@@ -188,7 +188,7 @@ fn places_below_each_home_and_moved_places_are_closed() {
 }
 
 #[test]
-fn a_directory_of_the_search_path_below_the_home_is_closed_for_programs() {
+fn folder_of_path_below_the_home_is_closed_for_writing() {
     let mut options = Options {
         workspace: "/home/ada/.aethon/workspace".into(),
         user_home: Some("/home/ada".into()),
@@ -204,7 +204,7 @@ fn a_directory_of_the_search_path_below_the_home_is_closed_for_programs() {
 }
 
 #[test]
-fn names_that_hold_a_host_or_a_version_are_closed_and_so_are_their_moved_places() {
+fn names_with_a_host_or_version_and_moved_places_are_closed() {
     let options = Options {
         workspace: "/home/ada/.aethon/workspace".into(),
         user_home: Some("/home/ada".into()),
@@ -249,7 +249,7 @@ fn names_that_hold_a_host_or_a_version_are_closed_and_so_are_their_moved_places(
 }
 
 #[test]
-fn projects_in_the_workspace_are_closed_to_turns_of_strangers_and_the_owner_opens_one() {
+fn workspace_projects_are_closed_to_strangers_until_opened() {
     let list = protected_paths(&[], &["~/.aethon/workspace/mine", ".envrc"]);
     let of = |path: &str, trust: Trust| {
         list.start_up_place_of(&Path::new("/home/ada/.aethon/workspace").join(path), trust).is_some()

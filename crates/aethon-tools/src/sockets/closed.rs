@@ -123,7 +123,7 @@ mod tests {
     use crate::options::PlaceOptions;
 
     #[test]
-    fn sockets_are_found_by_place_pattern_and_variable_and_the_owner_opens_them() {
+    fn sockets_are_found_by_place_pattern_and_variable() {
         let folder = tempfile::tempdir().unwrap();
         let base = folder.path().canonicalize().unwrap();
         for name in [

@@ -96,7 +96,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn everything_is_a_part_but_what_acts_later_and_the_folders_on_the_way_to_it() {
+    fn parts_exclude_places_that_act_later() {
         let folder = tempfile::tempdir().unwrap();
         let base = folder.path().canonicalize().unwrap();
         for path in [

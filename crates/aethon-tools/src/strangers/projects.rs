@@ -301,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn repositories_are_found_in_hidden_folders_in_packages_by_their_content_and_elsewhere() {
+    fn repositories_are_found_in_hidden_folders_and_packages() {
         let folder = tempfile::tempdir().unwrap();
         let base = folder.path().canonicalize().unwrap();
         for path in [
@@ -383,7 +383,7 @@ mod tests {
     }
 
     #[test]
-    fn a_flood_of_folders_closes_the_flooded_one_and_keeps_no_project_from_being_found() {
+    fn flood_of_folders_hides_no_project() {
         let found = found_after(&[], |base| fill(&base.join("notes"), LIMITS.directories));
         for expected in ["notes", "clients/acme/app/.git"] {
             assert!(found.contains(&expected.to_owned()), "{expected}: {found:?}");

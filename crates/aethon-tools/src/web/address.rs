@@ -104,7 +104,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_kind_of_address_has_its_name_from_its_first_to_its_last() {
+    fn address_ranges_have_their_names_up_to_both_ends() {
         let check = |addresses: &str, expected: Option<&str>| {
             for address in addresses.split_whitespace() {
                 let class = class_of(address.parse().unwrap()).map(|class| class.name);

@@ -162,7 +162,7 @@ impl JobBook {
         record.next_run = record.job.timing.next_after(now).filter(|_| record.job.is_active());
         record.retry_at = None;
         self.jobs.replace(&record.job, record.next_run, seen).await?;
-        tracing::info!(job = id, is_paused, "a job was paused or goes on");
+        tracing::info!(job = id, is_paused, "a job was paused or resumed");
         self.publish(&record.job.job_id, if is_paused { JobChange::Paused } else { JobChange::Resumed });
         self.wake.ring();
         Ok(record)

@@ -67,7 +67,7 @@ impl WorkCommands {
         if !status.enabled {
             text.push_str("\n\nWork is switched off (`work.enabled`).");
         } else if status.paused {
-            text.push_str("\n\nEverything is paused; `/work resume` goes on.");
+            text.push_str("\n\nEverything is paused; `/work resume` continues it.");
         }
         Ok(text)
     }
@@ -83,7 +83,7 @@ impl WorkCommands {
         let done = match command {
             WorkCommand::Stop => "is being ended",
             WorkCommand::Pause => "is being paused",
-            WorkCommand::Resume => "goes on",
+            WorkCommand::Resume => "continues",
         };
         Ok(format!("The work `{}` {done}.", work.work_id))
     }
@@ -95,9 +95,9 @@ impl WorkCommands {
 }
 
 const PAUSED: &str =
-    "All work is paused; `/work resume` goes on. A turn that runs is stopped within a few seconds.";
+    "All work is paused; `/work resume` continues it. A turn that runs is stopped within a few seconds.";
 const NOT_YOURS: &str = "Only the owner pauses all work; name the piece of work that is yours.";
-const GOES_ON: &str = "Work goes on.";
+const GOES_ON: &str = "Work continues.";
 const USAGE: &str = "Say `/work` for a list, `/work pause` or `/work resume` for everything, and `/work show ID`, \
 `/work pause ID`, `/work resume ID` or `/work cancel ID` for one.";
 

@@ -160,7 +160,7 @@ impl Attacker<'_> {
     /// the daemon's alone.
     async fn old_cookies(&self) -> Finding {
         if !self.has_token() {
-            return Finding::ok(AREA, "no token is set, so nobody signs in");
+            return Finding::ok(AREA, "no token is set, so there is no sign-in");
         }
         let signed = "0".repeat(64);
         let mut answers = Vec::new();

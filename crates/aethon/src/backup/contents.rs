@@ -1,4 +1,4 @@
-//! What of a home belongs to a backup: one table, for writing and for judging foreign files.
+//! The parts of a home that belong to a backup: one table, for writing and for judging foreign files.
 
 use aethon_archive::{Entry, Kind};
 use aethon_config::credentials;
@@ -6,6 +6,9 @@ use serde::Serialize;
 
 /// The database.
 pub(super) const DATABASE: &str = "aethon.db";
+
+/// The rows of a database on a server, in place of the database.
+pub(super) const ROWS: &str = "storage.jsonl";
 
 /// The configuration.
 pub(super) const CONFIG: &str = "config.toml";
@@ -30,7 +33,7 @@ pub(super) fn fault(entry: &Entry) -> Option<String> {
     let is_secret =
         name.strip_prefix(CREDENTIALS).is_some_and(|secret| is_file && credentials::is_name(secret));
     let belongs = match name {
-        DATABASE | CONFIG | MODELS | super::manifest::NAME => is_file,
+        DATABASE | ROWS | CONFIG | MODELS | super::manifest::NAME => is_file,
         _ if FOLDERS.iter().any(|folder| below(folder)) => {
             !(is_file && FOLDERS.contains(&format!("{name}/").as_str()))
         }
@@ -39,10 +42,10 @@ pub(super) fn fault(entry: &Entry) -> Option<String> {
     (!belongs).then(|| format!("it has {name:?}, which no backup has"))
 }
 
-/// How much of what is in a backup.
+/// The amounts in a backup, by kind.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Summary {
-    /// Bytes of the database; `None` without one.
+    /// Bytes of the database, or of its rows if it was on a server; `None` without one.
     pub database: Option<u64>,
     /// Whether there is a configuration.
     pub config: bool,
@@ -73,7 +76,7 @@ impl Summary {
     fn add(&mut self, name: &str, size: u64) {
         self.bytes = self.bytes.saturating_add(size);
         match name {
-            DATABASE => self.database = Some(size),
+            DATABASE | ROWS => self.database = Some(size),
             CONFIG => self.config = true,
             MODELS => self.models = true,
             _ if name.starts_with("workspace/") || name.starts_with("history/") => self.workspace += 1,
@@ -84,7 +87,7 @@ impl Summary {
         }
     }
 
-    /// Describes what comes back, one line each.
+    /// Describes the restored parts, one line each.
     pub fn lines(&self) -> Vec<String> {
         let mut lines = Vec::new();
         if let Some(size) = self.database {
@@ -120,7 +123,7 @@ impl Summary {
 
 #[cfg(test)]
 #[test]
-fn only_what_a_backup_holds_belongs_to_one() {
+fn foreign_entries_do_not_belong_to_a_backup() {
     let entry = |name: &str| Entry {
         name: name.trim_end_matches('/').to_owned(),
         kind: if name.ends_with('/') { Kind::Folder } else { Kind::File },
@@ -130,6 +133,7 @@ fn only_what_a_backup_holds_belongs_to_one() {
     };
     let own = [
         "aethon.db",
+        "storage.jsonl",
         "config.toml",
         "models.json",
         "manifest.json",

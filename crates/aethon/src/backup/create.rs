@@ -2,21 +2,23 @@
 //!
 //! The database is copied as one snapshot into the home's `run/`, so that no other disk sees it in clear, and checked there. The
 //! archive is written beside its name, synced, opened again and checked from the first byte to the last; only then is it
-//! renamed. One backup of a home is made at a time.
+//! renamed. What lies on a server is written as lines in its place. One backup of a home is made at a time.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Read, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use aethon_archive::seal::{self, Key, Lock};
 use aethon_archive::{About, ArchiveWriter, Found, Limits, Skipped, add_folder};
 use aethon_config::private_file;
+use aethon_core::secret::Secret;
 use jiff::Timestamp;
 use rustix::fs::OFlags;
 use serde::Serialize;
 
-use super::contents::{CONFIG, CREDENTIALS, DATABASE, FOLDERS, MODELS, Summary};
+use super::contents::{CONFIG, CREDENTIALS, DATABASE, FOLDERS, MODELS, ROWS, Summary};
 use super::inspect::{check, read};
 use super::manifest::{self, Manifest};
 use super::place::{self, Partial, failed};
@@ -24,8 +26,9 @@ use super::room::Room;
 use super::shelf;
 use crate::error::{Error, Result};
 use crate::home::Home;
+use crate::rows::write_lines;
 
-/// What to make.
+/// The backup to make.
 pub struct Request {
     /// The file to write, which must not exist.
     pub target: PathBuf,
@@ -33,24 +36,24 @@ pub struct Request {
     pub config: PathBuf,
     /// Whether the stored secrets go into it. Requires `lock`.
     pub with_secrets: bool,
-    /// What to encrypt it with.
+    /// The key that encrypts it.
     pub lock: Option<Lock>,
     /// Whether this process has the database open.
     pub database: DatabaseUse,
 }
 
 /// Whether this process has the database open, in which case its files must not be opened directly.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub enum DatabaseUse {
     /// It has, and checked it when it did.
     Open,
     /// It has not.
     Closed,
-    /// There is none in the home: the data is on a server.
-    OnServer,
+    /// There is none in the home: the data is on the server at this address.
+    OnServer(Secret),
 }
 
-/// What is being done.
+/// The phase of a backup.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Phase {
     /// The database is copied.
@@ -64,7 +67,7 @@ pub enum Phase {
 /// How far it is.
 #[derive(Debug, Clone, Copy)]
 pub struct Progress {
-    /// What is being done.
+    /// The current phase.
     pub phase: Phase,
     /// How much is done, in bytes or pages.
     pub done: u64,
@@ -86,9 +89,9 @@ pub struct Created {
     pub encrypted: bool,
     /// The format of the database in it.
     pub database_format: Option<i64>,
-    /// What is in it.
+    /// Its contents.
     pub contents: Summary,
-    /// What was left out.
+    /// The omitted files.
     #[serde(serialize_with = "skipped")]
     pub skipped: Vec<Skipped>,
     /// The keys whose secrets stand in the configuration file itself, and so in the backup.
@@ -111,19 +114,13 @@ pub fn create(
             "a backup with secrets is always encrypted: pass --passphrase, --recipient AGE, or set backup.recipient",
         ));
     }
-    if request.database == DatabaseUse::OnServer {
-        return Err(Error::refused(
-            "the data of this home is on a PostgreSQL server (storage.url), and a backup without it would be no good: save the \
-             database with `pg_dump`, and copy the folders of the home",
-        ));
-    }
     check_target(home, &request.target)?;
     private_file::create_directory(&home.run()).map_err(failed("created", &home.run()))?;
     let _lock = only_one(home)?;
     shelf::sweep(&place::parent_of(&request.target));
     let room = room(home, request);
     room.check(&place::parent_of(&request.target))?;
-    let database = DatabaseCopy::make(home, request.database, progress)?;
+    let database = DatabaseCopy::make(home, &request.database, progress)?;
     // The copy may lie on the same disk.
     room.check(&place::parent_of(&request.target))?;
     let (partial, file) = Partial::create(&request.target)?;
@@ -186,7 +183,7 @@ fn check_target(home: &Home, target: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Returns what the backup may take.
+/// Returns the space that the backup may take.
 fn room(home: &Home, request: &Request) -> Room {
     let mut room = Room::default();
     room.add(&home.database());
@@ -213,21 +210,26 @@ fn only_one(home: &Home) -> Result<File> {
 /// The copy of the database, removed when dropped.
 struct DatabaseCopy {
     path: PathBuf,
-    /// Its format; `None` if the home has no database.
+    /// The name that it has in the backup; `None` if the home has no database.
+    name: Option<&'static str>,
+    /// Its format, unless it is on a server.
     format: Option<i64>,
 }
 
 impl DatabaseCopy {
-    fn make(home: &Home, usage: DatabaseUse, progress: &mut dyn FnMut(Progress) -> bool) -> Result<Self> {
+    fn make(home: &Home, usage: &DatabaseUse, progress: &mut dyn FnMut(Progress) -> bool) -> Result<Self> {
+        if let DatabaseUse::OnServer(url) = usage {
+            return Self::of_server(home, url, progress);
+        }
         let (source, path) = (home.database(), home.run().join("backup.db"));
-        let mut copy = Self { path, format: None };
+        let mut copy = Self { path, name: None, format: None };
         copy.remove();
         let Ok(about) = fs::metadata(&source) else { return Ok(copy) };
         let failing = |error: aethon_store::Error| match error.is_closed() {
             true => interrupted(),
             false => Error::failed(format!("the database cannot be copied: {error}")).because(error),
         };
-        if usage == DatabaseUse::Closed {
+        if matches!(usage, DatabaseUse::Closed) {
             aethon_store::copy::format(&source)
                 .map_err(|error| Error::refused(error.to_string()).because(error))?;
         }
@@ -243,7 +245,48 @@ impl DatabaseCopy {
                 facts.problems.join("; ")
             )));
         }
-        copy.format = Some(facts.version);
+        (copy.name, copy.format) = (Some(DATABASE), Some(facts.version));
+        Ok(copy)
+    }
+
+    /// Writes the rows of the database on a server, as they are at one moment.
+    fn of_server(home: &Home, url: &Secret, progress: &mut dyn FnMut(Progress) -> bool) -> Result<Self> {
+        let copy = Self { path: home.run().join("backup.jsonl"), name: Some(ROWS), format: None };
+        copy.remove();
+        let options = &mut OpenOptions::new();
+        let file = private_file::open(&copy.path, options.write(true).create(true).truncate(true))
+            .map_err(failed("created", &copy.path))?;
+        let mut file = BufWriter::new(file);
+        let (address, sink) = (url.clone(), &mut file);
+        // The rows come from other threads; who asked for the backup is told here how far it is.
+        let (report, reports) = std::sync::mpsc::sync_channel::<u64>(8);
+        let goes_on = AtomicBool::new(true);
+        let written = std::thread::scope(|scope| {
+            let goes_on = &goes_on;
+            let writer = scope.spawn(move || {
+                let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+                let runtime = runtime.map_err(|error| {
+                    Error::failed("the runtime of the backup cannot be started").because(error)
+                })?;
+                runtime.block_on(async {
+                    let opened = aethon_postgres::ServerRows::open(address.expose()).await;
+                    let rows = opened.map_err(|error| Error::failed(error.to_string()).because(error))?;
+                    let mut progress = |done| report.send(done).is_ok() && goes_on.load(Ordering::Relaxed);
+                    write_lines(&rows, sink, &mut progress).await
+                })
+            });
+            for done in reports {
+                if !progress(Progress { phase: Phase::Database, done, total: 0 }) {
+                    goes_on.store(false, Ordering::Relaxed);
+                }
+            }
+            writer.join().unwrap_or_else(|_| Err(Error::failed("the rows cannot be read")))
+        });
+        if !goes_on.into_inner() {
+            return Err(interrupted());
+        }
+        written?;
+        file.into_inner().map_err(|error| stopped(error.into_error()))?;
         Ok(copy)
     }
 
@@ -276,8 +319,8 @@ struct Maker<'a> {
 impl Maker<'_> {
     fn write<Sink: Write>(&mut self, sink: Sink, database: &DatabaseCopy) -> Result<Sink> {
         let mut writer = ArchiveWriter::new(sink, Limits::BACKUP);
-        if database.format.is_some() {
-            self.add_file(&mut writer, DATABASE, &database.path)?;
+        if let Some(name) = database.name {
+            self.add_file(&mut writer, name, &database.path)?;
         }
         self.add_file(&mut writer, CONFIG, &self.request.config)?;
         self.add_file(&mut writer, MODELS, &self.home.models())?;
@@ -344,7 +387,7 @@ impl Maker<'_> {
         if goes_on { Ok(()) } else { Err(io::Error::new(io::ErrorKind::ConnectionAborted, "it was stopped")) }
     }
 
-    /// Opens what was written, and checks all of it.
+    /// Opens the written file, and checks all of it.
     fn verify(&mut self, path: &Path, key: Option<&Key>) -> Result<Summary> {
         let file = File::open(path).map_err(failed("read", path))?;
         if identity(&file) != self.own {
@@ -358,10 +401,8 @@ impl Maker<'_> {
         };
         checked.map(|checked| checked.contents).map_err(|error| match error.io_kind() {
             Some(io::ErrorKind::ConnectionAborted) => interrupted(),
-            _ => {
-                Error::failed(format!("the backup that was written is no good: {error}; look after the disk"))
-                    .because(error)
-            }
+            _ => Error::failed(format!("the backup that was written is damaged: {error}; check the disk"))
+                .because(error),
         })
     }
 }

@@ -119,7 +119,7 @@ impl DatabaseExchange {
 }
 
 /// Gives the old database a second name. Where a file has only one, it is copied, and the copy is on the disk before the old one
-/// loses its name. What has that name already is never written over.
+/// loses its name. An existing file of that name is never overwritten.
 fn keep(database: &Path, aside: &Path) -> io::Result<()> {
     match fs::hard_link(database, aside) {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {

@@ -58,7 +58,7 @@ impl Opened {
 pub struct Checked {
     /// Its manifest.
     pub manifest: Manifest,
-    /// What is in it.
+    /// Its contents.
     pub contents: Summary,
 }
 
@@ -207,7 +207,7 @@ impl Take for File {
     }
 }
 
-/// Hashes what it passes on.
+/// Hashes the bytes that it passes on.
 pub(super) struct Hashing<To> {
     to: To,
     hash: aethon_archive::Sha256,

@@ -1,4 +1,4 @@
-//! `manifest.json` of a backup: what it is, and the checksum of every file in it.
+//! `manifest.json` of a backup: its format and origin, and the checksum of every file in it.
 
 use std::collections::BTreeMap;
 

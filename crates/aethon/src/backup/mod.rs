@@ -1,6 +1,6 @@
 //! Backups of a home, and restoring them.
 //!
-//! A backup is one ZIP (`manifest` and `contents` say what is in it). [`create`](create()) makes one while the database is in
+//! A backup is one ZIP (`manifest` and `contents` define its entries). [`create`](create()) makes one while the database is in
 //! use, and opens and checks it before it gets its name. [`inspect`](inspect()) checks an untrusted file and writes nothing;
 //! [`restore`](restore()) unpacks into a new folder beside the home and then swaps the two. [`put_back`] restores the copy that
 //! the database had before a migration. `shelf` is the folder of backups, and `schedule` makes them by themselves.

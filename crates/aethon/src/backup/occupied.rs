@@ -1,4 +1,4 @@
-//! Whether a home may be replaced: what is in it, and who uses it.
+//! Whether a home may be replaced, judged by its contents and its users.
 
 use std::fs;
 use std::path::PathBuf;

@@ -161,7 +161,7 @@ pub(super) fn create_folder(folder: &Path) -> Result<()> {
 /// The space of a disk.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Space {
-    /// What is free for us.
+    /// The space that is free for us.
     pub(super) free: u64,
     /// All of it.
     pub(super) all: u64,
@@ -200,7 +200,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_another_program_still_writes_is_neither_replaced_nor_swept() {
+    fn unfinished_backup_of_another_program_is_neither_replaced_nor_removed() {
         let folder = tempfile::tempdir().unwrap();
         let target = folder.path().join("aethon-20261127T022542Z.zip");
         let (partial, file) = Partial::create(&target).unwrap();
@@ -209,7 +209,7 @@ mod tests {
         assert!(refusal.is_refusal() && refusal.to_string().contains("another program"), "{refusal}");
         super::super::shelf::sweep(folder.path());
         assert!(partial.path().exists());
-        // What a killed program leaves has no lock.
+        // The file of a killed program has no lock.
         let path = partial.path().to_owned();
         partial.forget();
         Partial::create(&target).unwrap().0.forget();

@@ -9,13 +9,14 @@ use aethon_archive::seal::Key;
 use jiff::Timestamp;
 use serde::Serialize;
 
-use super::contents::{DATABASE, Summary};
+use super::contents::{DATABASE, ROWS, Summary};
 use super::extract::Fresh;
 use super::inspect::{Checked, inspect, open, refused};
 use super::occupied::{self, Occupied};
 use super::place::{self, failed};
 use crate::error::{Error, Result};
 use crate::home::Home;
+use crate::rows::LineRows;
 
 /// Where to restore to, and what may happen there.
 #[derive(Debug, Clone)]
@@ -28,7 +29,7 @@ pub struct Target {
     pub dry_run: bool,
 }
 
-/// What was restored, or would be.
+/// The result of a restore, or of a dry run.
 #[derive(Debug, Clone, Serialize)]
 pub struct Restored {
     /// The home.
@@ -40,8 +41,10 @@ pub struct Restored {
     pub version: String,
     /// The format of the database in it.
     pub database_format: Option<i64>,
-    /// What comes back.
+    /// The restored contents.
     pub contents: Summary,
+    /// The file with the rows of a database on a server, which the backup has in place of a database.
+    pub rows: Option<PathBuf>,
     /// Where the old home is now.
     pub moved_to: Option<PathBuf>,
     /// Whether nothing was done.
@@ -66,6 +69,7 @@ pub fn restore(
         version: manifest.version.clone(),
         database_format: manifest.database_format,
         contents: contents.clone(),
+        rows: manifest.entries.contains_key(ROWS).then(|| home.path().join(ROWS)),
         moved_to,
         dry_run: target.dry_run,
     };
@@ -85,8 +89,11 @@ pub fn restore(
     };
     let mut archive = open(file, key).map_err(|error| refused(path, &error))?;
     fresh.fill(&mut archive, &manifest, &mut report)?;
-    if contents.database.is_some() {
+    if manifest.entries.contains_key(DATABASE) {
         check_database(&fresh.path().join(DATABASE))?;
+    }
+    if manifest.entries.contains_key(ROWS) {
+        LineRows::open(&fresh.path().join(ROWS))?;
     }
     Home::at(fresh.path()).prepare()?;
     swap(home.path(), &fresh, aside.as_deref())?;

@@ -1,7 +1,7 @@
 //! Makes backups by `backup.schedule`, and those that a client asks for.
 //!
 //! When one is due follows from the newest good one in the folder, so nothing else has to be remembered: one that was missed
-//! while the program was off is made soon after the next start, and so is the first. The configuration is read anew each time.
+//! while the program was off is made soon after the next start, and so is the first. The configuration is read again each time.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -200,9 +200,9 @@ impl Inner {
             config: self.file.clone(),
             with_secrets: options.with_secrets,
             lock,
-            database: match self.config.get().storage.is_on_server() {
-                true => DatabaseUse::OnServer,
-                false => DatabaseUse::Open,
+            database: match &self.config.get().storage {
+                storage if storage.is_on_server() => DatabaseUse::OnServer(storage.url.clone()),
+                _ => DatabaseUse::Open,
             },
         };
         let created = create(&self.home, &request, now, &mut |_| !stop.load(Ordering::Relaxed))?;
@@ -355,7 +355,7 @@ pub(crate) fn finding(prepared: &Prepared) -> Finding {
     match backups.iter().find(|backup| !backup.ok) {
         Some(broken) => {
             let message = format!("{said}; {} is broken", broken.name);
-            Finding::warning("backup", message, "remove it, and look after the disk")
+            Finding::warning("backup", message, "remove it, and check the disk")
         }
         None => Finding::ok("backup", said),
     }

@@ -67,7 +67,7 @@ pub(super) fn prune(folder: &Path, keep: u32) -> Result<()> {
     Ok(())
 }
 
-/// Removes what interrupted runs left. Programs of other homes may be writing to the same folder; what they write stays.
+/// Removes files of interrupted runs. Programs of other homes may be writing to the same folder; their files stay.
 pub(super) fn sweep(folder: &Path) {
     let Ok(entries) = fs::read_dir(folder) else { return };
     for entry in entries.flatten() {

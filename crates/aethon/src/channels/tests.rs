@@ -95,7 +95,7 @@ async fn a_channel_that_fails_is_started_again_after_growing_pauses() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_went_wrong_can_be_seen_until_it_runs_again() {
+async fn channel_fault_stays_visible_until_the_channel_runs() {
     let mut bench = Bench::with([Step::Fail]);
     bench.started.recv().await.unwrap();
     tokio::task::yield_now().await;
@@ -107,7 +107,7 @@ async fn what_went_wrong_can_be_seen_until_it_runs_again() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_channel_that_has_ended_is_left_alone_and_one_that_hangs_is_cut_off() {
+async fn ended_channel_stays_ended_and_hanging_one_is_cut_off() {
     let ended = Bench::with([Step::End, Step::Fail]);
     ended.tasks.join().await;
     assert_eq!(ended.channels.health("scripted"), Some(ChannelHealth::Ended));

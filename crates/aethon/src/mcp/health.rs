@@ -40,7 +40,7 @@ pub(crate) fn offer(board: &Features, servers: &Arc<Servers>) {
     });
 }
 
-/// What is wrong with single tools, by server.
+/// Faults of single tools, by server.
 type Remarks = BTreeMap<String, Vec<String>>;
 
 fn running(states: &[(String, ServerState)], remarks: &Remarks) -> Feature {

@@ -170,7 +170,7 @@ impl McpSignIn {
     }
 
     /// Waits until the person comes back, by the browser on this machine or by an address that they paste, and keeps the
-    /// tokens. `note` gets a sentence about what was pasted and is of no use.
+    /// tokens. `note` gets a sentence about useless pasted text.
     ///
     /// # Errors
     ///

@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn only_public_push_services_and_valid_keys_are_accepted() {
+    async fn devices_need_a_public_push_service_and_valid_keys() {
         let home = tempfile::tempdir().unwrap();
         let opened = vec!["nas.local:8080".parse().unwrap()];
         let list = DeviceList::open(home.path(), opened).unwrap();

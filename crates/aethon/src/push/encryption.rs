@@ -39,7 +39,7 @@ pub(super) fn encrypt(message: &[u8], device: &DeviceKeys<'_>) -> Result<Vec<u8>
     })?
 }
 
-/// What the two sides agreed on for one message.
+/// The parameters that the two sides share for one message.
 struct Exchange<'a> {
     shared: &'a [u8],
     /// The sender's public key for this message.
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn only_points_on_the_curve_are_keys() {
+    fn key_off_the_curve_is_refused() {
         let device =
             bytes("BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4");
         assert!(is_public_key(&device));

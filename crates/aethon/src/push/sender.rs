@@ -1,5 +1,4 @@
-//! Decides what is sent, and sends it: approvals that wait and replies of the web chat that are finished, while no page of the
-//! owner is in sight.
+//! Sends notifications of waiting approvals and of finished replies of the web chat, while no page of the owner is in sight.
 //!
 //! Nothing else waits for a push service. Each message is tried a few times and then dropped, because the page shows everything
 //! anyway; a device that its service no longer knows is removed.
@@ -35,7 +34,7 @@ const MAX_PAUSE: Duration = Duration::from_secs(120);
 /// How many messages are under way at most. Further ones are dropped.
 const MAX_SENDING: usize = 64;
 
-/// What the sender watches.
+/// The sources that the sender watches.
 pub(crate) struct Watched {
     /// Where events are published.
     pub(crate) bus: EventBus,
@@ -69,7 +68,7 @@ enum Outcome {
 }
 
 impl Sender {
-    /// Runs until the program shuts down. What is under way then is dropped.
+    /// Runs until the program shuts down. Unfinished messages are dropped then.
     pub(crate) async fn run(self, mut watched: Watched, mut shutdown: Shutdown) {
         let this = Arc::new(self);
         let mut sending = JoinSet::new();
@@ -175,7 +174,7 @@ impl Sender {
     }
 }
 
-/// Waits for the next event; for ever if nothing is listened for.
+/// Waits for the next event; without end if it listens for none.
 async fn next(events: Option<&mut Receiver<Event>>) -> Result<Event, RecvError> {
     match events {
         Some(events) => events.recv().await,
@@ -183,7 +182,7 @@ async fn next(events: Option<&mut Receiver<Event>>) -> Result<Event, RecvError> 
     }
 }
 
-/// Returns what a device is told of an event, if anything.
+/// Returns the note about an event for a device, if there is one.
 fn note(event: &Event) -> Option<PushNote> {
     let note = |kind, session: &SessionId| Some(PushNote { kind, session: session.to_string() });
     match event {
@@ -197,7 +196,7 @@ fn note(event: &Event) -> Option<PushNote> {
     }
 }
 
-/// Names what a later message replaces at the service, without saying what it is.
+/// Returns a name under which a later message replaces this one at the service, and which reveals nothing.
 fn topic(note: &PushNote) -> String {
     let kind = if note.kind == PushKind::Approval { "approval" } else { "reply" };
     let hash = digest(&SHA256, format!("{kind} {}", note.session).as_bytes());
@@ -232,7 +231,7 @@ mod tests {
     const KEY: &str =
         "BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4";
 
-    /// A service that answers with these statuses, one after the other, and notes what it was asked.
+    /// A service that answers with these statuses, one after the other, and records the requests.
     #[derive(Default)]
     struct FakeService {
         answers: Mutex<Vec<(u16, Option<&'static str>)>>,

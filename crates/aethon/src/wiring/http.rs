@@ -51,7 +51,7 @@ fn as_written(path: &Path) -> PathBuf {
     whole
 }
 
-/// Reads networks. The preflight refused what is none.
+/// Reads networks. The preflight has refused invalid ones.
 fn networks(written: &[String]) -> Vec<Network> {
     written.iter().filter_map(|network| Network::parse(network)).collect()
 }

@@ -59,7 +59,7 @@ pub(crate) fn pairing(config: &Config, name: &str) -> Option<Pairing> {
     shared(config, name).map(|keys| keys.pairing)
 }
 
-/// The recipient of deliveries that name none; empty for nobody.
+/// The recipient of deliveries that name none; may be empty.
 pub(crate) fn home<'c>(config: &'c Config, name: &str) -> &'c str {
     shared(config, name).map_or("", |keys| keys.home)
 }

@@ -83,7 +83,7 @@ pub(crate) fn facts(prepared: &Prepared, model: &Model) -> ModelFacts {
     prepared.catalog.facts(model.provider, &model.model_id, &model.host)
 }
 
-/// Concerns about the configured models. The service of an unknown one is asked first: a proxy knows the names that its
+/// Concerns about the configured models. An unknown one is first looked up at its service: a proxy knows the names that its
 /// owner chose.
 pub(crate) async fn concerns(prepared: &Prepared) -> Vec<Concern> {
     if prepared.source.parts.model.is_some() {

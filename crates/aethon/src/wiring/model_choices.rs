@@ -147,7 +147,7 @@ impl ModelDirectory for Choices {
             return Ok(());
         }
         let listed = self.listed().await;
-        // A service that lists nothing may have any model; whether it does is seen when it is asked.
+        // A service that lists nothing may have any model; the first request shows whether it does.
         if listed.iter().any(|model| model.id == name) || listed.is_empty() && has_free_names(main) {
             return Ok(());
         }
@@ -179,7 +179,7 @@ impl ModelChoices for Choices {
                 offered.push(self.offer(id, name.clone(), &main.sibling(id), ModelSource::Service));
             }
         }
-        // What a server of one's own has, the table does not know.
+        // The table does not know the models of a private server.
         if listed.is_empty() && main.host.trim().is_empty() {
             for id in self.catalogued() {
                 if is_new(&offered, &id) {

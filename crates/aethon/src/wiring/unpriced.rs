@@ -17,8 +17,8 @@ struct PricedModel {
     told: Option<Price>,
 }
 
-/// The models without a known price while a daily ceiling is set, including those for embedding and transcription. A
-/// service that states the price of its models, as a proxy does, is asked where nothing else knows it.
+/// The models without a known price while a daily ceiling is set, including those for embedding and transcription. If
+/// nothing else knows a price, a service that states prices, such as a proxy, is queried.
 pub(crate) async fn models(prepared: &Prepared) -> Vec<String> {
     if prepared.config.budget.daily_usd <= 0.0 {
         return Vec::new();

@@ -113,7 +113,7 @@ impl WorkflowParts {
         mcp: McpCommand,
     ) -> Workflows {
         let sops = Arc::new(SopRouter::new(engine.clone(), self.sops.clone()));
-        // What the owner says about work is never an answer to a SOP.
+        // The owner's commands about work never answer a SOP.
         let work = Arc::new(WorkCommands::new(self.works.clone()));
         let entry = Arc::new(Commands::new(engine, vec![work, Arc::new(model), Arc::new(mcp), sops.clone()]));
         Workflows { parts: self, sops, entry }

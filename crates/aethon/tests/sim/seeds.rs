@@ -52,7 +52,7 @@ fn fail(seed: u64) -> ! {
 }
 
 #[test]
-fn whatever_fails_and_dies_nothing_is_lost_and_all_comes_to_rest() {
+fn simulated_world_loses_nothing_and_comes_to_rest() {
     if let Some((seed, _)) = first_failure(1, USUAL, None) {
         fail(seed);
     }

@@ -199,7 +199,7 @@ async fn time_is_a_limit() {
 }
 
 #[tokio::test]
-async fn after_a_crash_finished_tasks_stay_done_and_running_ones_are_joined() {
+async fn crash_keeps_finished_tasks_and_rejoins_running_ones() {
     let gate = Gate::default();
     let second = [Step::Wait(gate.clone())].into_iter().chain(done()).collect();
     let stage = Stage::new([done(), says("one"), second, says("two")], options());
@@ -385,7 +385,7 @@ async fn chat_command_pauses_resumes_and_cancels_work() {
     let work = stage.until(|work| work.tasks[0].state == TaskState::Todo).await;
     assert_eq!((work.tasks[0].attempts, work.state), (0, WorkState::Running));
     assert!(say("/work").await.contains("Everything is paused"));
-    assert!(say("/work resume").await.contains("goes on"));
+    assert!(say("/work resume").await.contains("continues"));
     let work = stage.until_over().await;
     assert_eq!(work.state, WorkState::Done);
     assert!(say(&format!("/work cancel {}", work.work_id)).await.contains("is over"));

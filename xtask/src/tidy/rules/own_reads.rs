@@ -33,6 +33,10 @@ const EXCEPTIONS: &[(&str, &str)] = &[
         "files of the home, which is closed, and of the workspace through no link, without waiting, checked after opening",
     ),
     (
+        "crates/aethon/src/rows/",
+        "files that the owner names on the command line, and those of the home, which is closed",
+    ),
+    (
         "crates/aethon/src/upgrade.rs",
         "copies of the database in the home, which is closed to tools and commands",
     ),

@@ -102,7 +102,7 @@ fn uninstall() -> Result<ExitCode> {
     }
 }
 
-/// Shows whether it is installed, what the manager says of it, and whether a daemon answers. The exit status is 0 if one does.
+/// Shows whether it is installed, its state in the manager, and whether a daemon answers. The exit status is 0 if one does.
 async fn status(common: &Common, as_json: bool) -> Result<ExitCode> {
     let manager = Supervisor::HERE;
     let file = manager.file()?;
@@ -193,7 +193,7 @@ fn found(file: &Path) -> Result<Option<String>> {
     }
 }
 
-/// Writes the service file, and keeps one of somebody else beside it.
+/// Writes the service file, and keeps a foreign one beside it.
 fn write(file: &Path, text: &str) -> Result<()> {
     let shown = file.display();
     if found(file)?.is_some_and(|text| !text.contains(MARK)) {

@@ -1,4 +1,4 @@
-//! What a service file is made of.
+//! The parts of a service file.
 
 use std::path::PathBuf;
 

@@ -100,7 +100,7 @@ async fn reactions_that_a_crash_left_are_removed() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_missing_permission_is_said_once_and_fails_nothing() {
+async fn missing_permission_is_reported_once_and_fails_nothing() {
     let stage = Stage::new(acknowledging());
     let refusal = Fault::Refused("reactions.add: the app lacks the scope reactions:write".into());
     *stage.paper.reactions.fault.lock().unwrap() = Some(refusal);
@@ -118,7 +118,7 @@ async fn a_missing_permission_is_said_once_and_fails_nothing() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_reaction_goes_whichever_message_of_an_act_is_answered_and_even_if_the_turn_is_silenced() {
+async fn reaction_is_removed_from_any_message_of_an_act() {
     let stage = Stage::new(Rules { groups: GroupMode::Mention, ..acknowledging() });
     let intake = stage.intake();
     let reactions = || stage.paper.reactions.all.lock().unwrap().clone();
@@ -137,7 +137,7 @@ async fn a_reaction_goes_whichever_message_of_an_act_is_answered_and_even_if_the
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_reaction_stays_while_another_turn_takes_the_place_of_the_first() {
+async fn reaction_stays_while_a_turn_is_replaced() {
     let stage = Stage::new(acknowledging());
     let intake = stage.intake();
     let reactions = || stage.paper.reactions.all.lock().unwrap().clone();

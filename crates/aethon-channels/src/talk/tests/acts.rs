@@ -45,7 +45,7 @@ fn after(milliseconds: u64, arrival: Arrival) -> Sent {
     Sent { after: milliseconds, arrival }
 }
 
-/// What an assistant was asked: the text, the names of the files, and other people's words.
+/// The parts of a message to the assistant: the text, the names of the files, and other people's words.
 fn asked_of(inbound: &Inbound) -> String {
     let decoded = |file: &aethon_core::message::Attachment| {
         use base64::Engine as _;
@@ -61,7 +61,7 @@ fn asked_of(inbound: &Inbound) -> String {
     std::iter::once(format!("{mark}{}", inbound.text)).chain(parts).collect::<Vec<_>>().join(" | ")
 }
 
-/// Plays a scenario in real time, and returns what is left of it after a minute: each turn that was not replaced.
+/// Plays a scenario in real time, and returns the turns that were not replaced within a minute.
 async fn played(stage: &Stage, sent: Vec<Sent>) -> Vec<String> {
     let intake = stage.intake();
     intake.resume().await.unwrap();
@@ -103,7 +103,7 @@ async fn check(rows: Vec<(&str, Vec<Sent>, Vec<&str>)>) {
         assert_eq!(played(&stage, sent.clone()).await, expected, "{name}");
         let left = stage.records.list("telegram", "arrived:", 9).await.unwrap();
         assert!(left.is_empty(), "{name}: {left:?}");
-        // Platforms deliver again what they are not sure of: in the same order, and the last part alone.
+        // Platforms repeat a delivery when they are unsure: in the same order, and the last part alone.
         let count = stage.assistant.count();
         let last = sent.last().cloned().into_iter().map(|sent| Sent { after: 100, ..sent });
         played(&stage, sent.into_iter().chain(last).collect()).await;
@@ -360,7 +360,7 @@ async fn in_a_group_one_mention_addresses_the_whole_act() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_act_is_told_once_that_it_is_too_old_or_too_large() {
+async fn old_or_large_act_gets_one_notice() {
     let stage = Stage::new(known());
     let album: Vec<Arrival> = (0..4).map(|n| in_album(picture(&stage, &format!("p{n}"), ""), "A")).collect();
     stage.clock.advance(SignedDuration::from_hours(2));
@@ -406,7 +406,7 @@ async fn a_message_that_cannot_be_read_is_answered_in_words() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_a_message_answers_comes_with_it() {
+async fn answered_message_comes_along() {
     let check = async |arrival: Arrival, text: &str, quoted: &[&str]| {
         let stage = Stage::new(Rules { owners: Some(vec!["1".into()]), ..known() });
         stage.intake().arrive(arrival).await.unwrap();

@@ -24,7 +24,7 @@ impl Stage {
     }
 }
 
-/// Returns an intake at which this person's turn waits for an answer, and what the buttons send.
+/// Returns an intake at which this person's turn waits for an answer, and the data of the buttons.
 async fn asked_by(stage: &Stage, arrival: Arrival) -> (Desk, ApprovalRequest, [String; 2]) {
     let (intake, request) = (stage.intake(), stage.question());
     intake.arrive(arrival).await.unwrap();
@@ -105,7 +105,7 @@ async fn approval_left_by_a_crash_expires_and_loses_its_buttons() {
     let count = stage.shown().len();
     messenger.prompts().void().await;
     let (shown, buttons) = (stage.shown(), stage.paper.buttons.lock().unwrap().clone());
-    let void: Vec<usize> = (0..count).filter(|at| shown[*at].contains("Void: I was restarted")).collect();
+    let void: Vec<usize> = (0..count).filter(|at| shown[*at].contains("Expired: Aethon restarted")).collect();
     let with_buttons: Vec<usize> = (0..count).filter(|at| !buttons[*at].is_empty()).collect();
     assert_eq!((void.len(), with_buttons), (1, vec![count - 1]), "{shown:?}");
     assert!(void[0] < count - 1, "the one that is open stays");
@@ -159,6 +159,10 @@ async fn a_start_takes_up_what_a_crash_has_left() {
     trigger.trigger();
     running.await.unwrap().unwrap();
     assert_eq!(stage.assistant.texts(), ["hi", "look"]);
-    assert!(stage.shown().iter().any(|text| text.contains("Void: I was restarted")), "{:?}", stage.shown());
+    assert!(
+        stage.shown().iter().any(|text| text.contains("Expired: Aethon restarted")),
+        "{:?}",
+        stage.shown()
+    );
     assert!(stage.paper.buttons.lock().unwrap().iter().all(Vec::is_empty), "without buttons");
 }

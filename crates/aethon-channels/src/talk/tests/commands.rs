@@ -52,7 +52,7 @@ async fn a_command_in_a_channel_reaches_what_runs_in_its_threads() {
     let left: Vec<&str> = running.iter().map(|turn| turn.session_id.as_str()).collect();
     assert_eq!(left, ["telegram:C1:30", "telegram:C2:9"], "somebody else's, and in another channel");
     assert_eq!(say("6", "1", "C1", "/stop").await, ["Nothing is running."]);
-    assert!(say("7", "1", "C1", "/new").await[0].contains("Each thread is one of its own"));
+    assert!(say("7", "1", "C1", "/new").await[0].contains("Each thread is a conversation of its own"));
 }
 
 #[tokio::test(start_paused = true)]
@@ -82,7 +82,7 @@ async fn slow_download_delays_its_chat_alone_and_keeps_its_order() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_message_with_a_file_outlives_a_crash_and_stays_in_its_conversation() {
+async fn message_with_a_file_survives_a_crash_in_its_conversation() {
     let stage = slow();
     let intake = stage.intake();
     intake.arrive(with_file(stage.arrival("1", "look"))).await.unwrap();

@@ -1,4 +1,4 @@
-//! Edits: the new words take the place of what was not answered, and are told with the next message otherwise.
+//! Edits: the new words replace a message that was not answered, and otherwise go along with the next one.
 
 use aethon_core::message::Intent;
 
@@ -98,7 +98,7 @@ async fn edit_before_its_message_counts_as_the_message() {
     intake.arrive(edit(&stage, "1", "new")).await.unwrap();
     intake.arrive(stage.arrival("1", "old")).await.unwrap();
     assert_eq!(stage.assistant.texts(), ["new"]);
-    // One of a message that nobody had addressed to us, long ago.
+    // One of an old message that was not addressed to us.
     let old = edit(&stage, "0", "new");
     stage.clock.advance(SignedDuration::from_mins(5));
     intake.arrive(old).await.unwrap();

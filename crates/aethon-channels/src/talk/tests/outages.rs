@@ -1,4 +1,4 @@
-//! What is sent during outages, after refusals, and by people who lose their access.
+//! Deliveries during outages and after refusals, and messages of people who lose their access.
 
 use super::*;
 use crate::talk::rounds::{ReceiveLoop, Stop, receive};
@@ -102,7 +102,7 @@ async fn pause_of_the_platform_is_kept_over_a_restart() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_was_not_admitted_is_shown_to_the_owner() {
+async fn rejected_senders_are_shown_to_the_owner() {
     let stage = Stage::new(Rules { channel: "whatsapp", ..rules() });
     let (messenger, _trigger) = running(&stage).await;
     let intake = messenger.intake_of(stage.assistant.clone());
@@ -155,7 +155,7 @@ async fn refusal_of_the_receiver_alone_holds_no_deliveries() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn turn_of_a_removed_person_ends_after_a_restart_unless_the_list_names_more_than_ids() {
+async fn turn_of_a_removed_person_ends_after_a_restart() {
     for (list, is_ended) in [(vec!["2"], true), (vec!["2", "@ada"], false), (vec!["-7"], false)] {
         let stage = Stage::new(known());
         let intake = stage.intake();

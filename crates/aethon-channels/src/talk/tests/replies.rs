@@ -1,4 +1,4 @@
-//! What a reply refers to, what it begins with, and when it is shown.
+//! The reference of a reply, the remarks at its head, and when it is shown.
 
 use aethon_core::channel::ChannelRecords as _;
 
@@ -47,7 +47,7 @@ async fn a_growing_reply_refers_to_its_question_too() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_was_not_taken_is_told_at_the_head_of_the_reply() {
+async fn reply_begins_with_rejected_files() {
     let stage = Stage::new(known());
     let intake = stage.intake();
     let file = RemoteFile { mime: "application/zip".into(), name: "a.zip".into(), ..text_file() };
@@ -64,7 +64,7 @@ async fn what_was_not_taken_is_told_at_the_head_of_the_reply() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn nothing_of_a_reply_is_shown_while_its_message_may_be_continued() {
+async fn reply_stays_hidden_while_its_message_may_be_continued() {
     let stage = Stage::new(known());
     let intake = stage.intake();
     let began = tokio::time::Instant::now();

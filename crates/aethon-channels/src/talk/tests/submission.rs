@@ -11,7 +11,7 @@ use aethon_core::surface::Surface;
 
 use super::*;
 
-/// An assistant that takes long to read what has files, and that knows the turn of a message that comes again.
+/// An assistant that is slow to read messages with files, and that knows the turn of a repeated message.
 #[derive(Default)]
 struct Reader {
     inner: Arc<CollectingAssistant>,
@@ -112,7 +112,7 @@ async fn a_document_that_is_read_for_minutes_holds_up_no_one_else() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_changes_an_act_while_it_is_read_takes_its_place() {
+async fn act_changed_during_reading_replaces_its_turn() {
     let check = async |change: &dyn Fn(&Stage) -> Arrival, expected: &str| {
         let stage = Stage::new(known());
         let intake = read_by(&stage, &reader(&stage, 60));
@@ -171,7 +171,7 @@ async fn a_running_turn_that_was_withdrawn_ends_at_once() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_a_stop_dropped_does_not_come_back() {
+async fn stopped_act_does_not_come_back() {
     let stage = Stage::new(known());
     let intake = stage.intake();
     intake.0.arrive(with_file(stage.arrival("1", "look"))).await.unwrap();
@@ -224,7 +224,7 @@ async fn a_stop_reaches_a_message_whose_turn_is_beginning() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_part_is_not_lost_that_came_after_a_turn_was_stored_but_not_noted() {
+async fn part_that_arrives_between_storing_and_noting_is_not_lost() {
     let stage = Stage::new(known());
     let reader = reader(&stage, 0);
     reader.loses_answer.store(true, Ordering::Relaxed);
@@ -272,7 +272,7 @@ async fn later_turns_of_others_stay_in_the_transcript() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_stop_reaches_what_waits_in_threads_of_the_same_conversation() {
+async fn stop_reaches_messages_waiting_in_threads() {
     let stage = Stage::new(Rules { channel: "matrix", ..known() });
     let intake = stage.intake();
     let of = |chat: &str, arrival: Arrival| Arrival { chat: chat.into(), ..arrival };

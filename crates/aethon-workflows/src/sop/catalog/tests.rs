@@ -19,7 +19,7 @@ async fn names(sops: &SopFolder) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn a_file_counts_as_soon_as_it_is_there_and_shadows_a_built_in_one() {
+async fn new_file_counts_at_once_and_shadows_a_built_in_sop() {
     let home = tempfile::tempdir().unwrap();
     let sops = folder(home.path());
     assert_eq!(names(&sops).await, ["code-assist", "codebase-summary", "pdd"]);
