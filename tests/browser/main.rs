@@ -46,6 +46,7 @@ mod panels_sessions;
 mod panels_shell;
 mod panels_work;
 mod reading;
+mod readme_pictures;
 mod recovery;
 mod restart;
 mod screenshots;

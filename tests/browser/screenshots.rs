@@ -35,17 +35,21 @@ impl Viewport {
 
     fn shoot(self, page: &Page, folder: &Path, scene: &str) {
         let size = if self.is_phone { "phone" } else { "desktop" };
-        page.until("fonts are there", "document.fonts.status === 'loaded'");
-        // Two frames, so that the last change is drawn.
-        page.browser.run(
-            "await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))",
-            &[],
-        );
-        page.browser.shoot(&folder.join(format!("{scene}-{size}-{}.png", self.theme)));
+        shoot(page, &folder.join(format!("{scene}-{size}-{}.png", self.theme)));
     }
 }
 
-fn folder() -> PathBuf {
+/// Writes a picture of the page once it is drawn.
+pub(crate) fn shoot(page: &Page, file: &Path) {
+    page.until("fonts are there", "document.fonts.status === 'loaded'");
+    // Two frames, so that the last change is drawn.
+    page.browser
+        .run("await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))", &[]);
+    page.browser.shoot(file);
+}
+
+/// The folder of the pictures; it is created.
+pub(crate) fn folder() -> PathBuf {
     let folder = PathBuf::from(std::env::var_os("AETHON_SHOTS").expect("AETHON_SHOTS names the folder"));
     std::fs::create_dir_all(&folder).unwrap();
     folder

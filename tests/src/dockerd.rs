@@ -10,7 +10,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
-use serde_json::Value;
+use serde_json::{Value, json};
 use tempfile::TempDir;
 
 /// How long the daemon may take to start on a busy machine.
@@ -130,29 +130,70 @@ impl Dockerd {
         for link in links {
             symlink("busybox", root.join("bin").join(link)).map_err(describe)?;
         }
-        let packed = Command::new("tar").arg("-C").arg(&root).args(["-c", "."]).output().map_err(describe)?;
+        self.import_root(&root, image, &[])
+    }
+
+    /// Makes an image of a folder, with instructions of a Dockerfile (`USER 1000`) that change how it runs.
+    pub fn import_root(&self, root: &Path, image: &str, instructions: &[&str]) -> Result<(), String> {
+        let packed = Command::new("tar").arg("-C").arg(root).args(["-c", "."]).output();
+        let packed = packed.map_err(|error| error.to_string())?;
         let (repository, tag) = image.split_once(':').unwrap_or((image, "latest"));
-        let path = format!("/images/create?fromSrc=-&repo={repository}&tag={tag}");
-        match self.request("POST", &path, &packed.stdout) {
-            Some((200, _)) => Ok(()),
+        let mut path = format!("/images/create?fromSrc=-&repo={repository}&tag={tag}");
+        for instruction in instructions {
+            path.push_str("&changes=");
+            for byte in instruction.bytes() {
+                path.push_str(&format!("%{byte:02X}"));
+            }
+        }
+        match self.raw("POST", &path, "application/x-tar", &packed.stdout) {
+            // An instruction that is refused is told in the body.
+            Some((200, body)) if !body.contains("\"error\"") => Ok(()),
             answer => Err(format!("the image could not be imported: {answer:?}")),
         }
     }
 
+    /// Sends a request with JSON.
+    pub fn call(&self, method: &str, path: &str, body: &Value) -> (u16, Value) {
+        let body = if body.is_null() { String::new() } else { body.to_string() };
+        let (status, answer) =
+            self.raw(method, path, "application/json", body.as_bytes()).expect("the daemon answers");
+        (status, serde_json::from_str(&answer).unwrap_or(Value::String(answer)))
+    }
+
+    /// Runs a command in a running container, and returns its status and its output.
+    pub fn run_in(&self, container: &str, command: &[&str]) -> (i64, String) {
+        // With a terminal, the output arrives as it is, without frames.
+        let wish = json!({"Cmd": command, "AttachStdout": true, "AttachStderr": true, "Tty": true});
+        let (status, made) = self.call("POST", &format!("/containers/{container}/exec"), &wish);
+        assert_eq!(status, 201, "{made}");
+        let id = made["Id"].as_str().expect("an id");
+        let (_, output) =
+            self.call("POST", &format!("/exec/{id}/start"), &json!({"Detach": false, "Tty": true}));
+        let output = output.as_str().map_or_else(|| output.to_string(), str::to_owned);
+        let (_, state) = self.call("GET", &format!("/exec/{id}/json"), &Value::Null);
+        (state["ExitCode"].as_i64().unwrap_or(-1), output)
+    }
+
     fn request(&self, method: &str, path: &str, body: &[u8]) -> Option<(u16, Value)> {
+        let (status, body) = self.raw(method, path, "application/x-tar", body)?;
+        Some((status, serde_json::from_str(&body).unwrap_or_default()))
+    }
+
+    fn raw(&self, method: &str, path: &str, kind: &str, body: &[u8]) -> Option<(u16, String)> {
         let mut stream = UnixStream::connect(self.folder.path().join("docker.sock")).ok()?;
         stream.set_read_timeout(Some(START)).ok()?;
         let length = body.len();
         let head = format!(
-            "{method} {path} HTTP/1.0\r\nHost: docker\r\nContent-Type: application/x-tar\r\nContent-Length: {length}\r\n\r\n"
+            "{method} {path} HTTP/1.0\r\nHost: docker\r\nContent-Type: {kind}\r\nContent-Length: {length}\r\n\r\n"
         );
-        stream.write_all(head.as_bytes()).ok()?;
-        stream.write_all(body).ok()?;
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer).ok()?;
+        // What refuses a request may not read its body to the end.
+        let _ = stream.write_all(head.as_bytes()).and_then(|()| stream.write_all(body));
+        let mut answer = Vec::new();
+        stream.read_to_end(&mut answer).ok()?;
+        let answer = String::from_utf8_lossy(&answer);
         let (head, body) = answer.split_once("\r\n\r\n")?;
         let status = head.split(' ').nth(1)?.parse().ok()?;
-        Some((status, serde_json::from_str(body).unwrap_or_default()))
+        Some((status, body.to_owned()))
     }
 }
 

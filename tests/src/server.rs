@@ -339,7 +339,7 @@ fn wait_for(child: &mut Child) -> ExitStatus {
 }
 
 /// The folder of the programs: that of the test's own executable, or `AETHON_BIN_DIR`.
-fn binaries() -> PathBuf {
+pub fn binaries() -> PathBuf {
     if let Some(folder) = std::env::var_os("AETHON_BIN_DIR") {
         return folder.into();
     }

@@ -13,5 +13,6 @@ mod durable;
 mod guards;
 mod messengers;
 mod models;
+mod packages;
 mod server;
 mod terminal;

@@ -8,6 +8,7 @@
 mod bench;
 mod catalog;
 mod ci;
+mod dist;
 mod docs;
 mod howto;
 mod process;
@@ -43,6 +44,8 @@ enum Chore {
     Howto,
     /// Build the API documentation with warnings as errors, and check the links between documents
     Docs,
+    /// Make what people install: an archive and a Debian package with the programs, a list of parts, and sums
+    Dist(dist::Options),
     /// Make the built-in catalogue of models from LiteLLM's table
     Catalog(catalog::Options),
     /// Run the engine in simulated worlds of many seeds: faults, crashes, any order of steps
@@ -101,6 +104,7 @@ fn run(arguments: Arguments) -> Result<()> {
         Chore::Test { filter } => test::run(root, &filter),
         Chore::Howto => howto::run(root),
         Chore::Docs => docs::run(root),
+        Chore::Dist(options) => dist::run(root, &options),
         Chore::Catalog(options) => catalog::run(root, &options),
         Chore::Sim(options) => proof::sim(root, &options),
         Chore::IoFaults => proof::io_faults(root),

@@ -200,6 +200,12 @@ pub(crate) enum Command {
         /// The shell.
         shell: clap_complete::Shell,
     },
+    /// Write what packages need besides the programs: manual pages, completions and units of systemd.
+    #[command(hide = true)]
+    PackageFiles {
+        /// The folder that they go to; it is created.
+        folder: PathBuf,
+    },
 }
 
 #[derive(Debug, Subcommand)]

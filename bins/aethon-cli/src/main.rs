@@ -57,6 +57,7 @@ fn run(cli: Cli) -> Result<ExitCode> {
     }
     match command {
         Command::Completions { shell } => commands::completions::run(shell),
+        Command::PackageFiles { folder } => commands::package_files::run(&folder),
         Command::Service(command) => finish(commands::service::run(common, command)),
         Command::Init(wish) => commands::init::run(common, wish),
         Command::Config(command) => commands::config::run(common, command),
@@ -107,6 +108,7 @@ fn run(cli: Cli) -> Result<ExitCode> {
 fn local_only(command: &Command) -> Option<&'static str> {
     Some(match command {
         Command::Completions { .. } => "completions",
+        Command::PackageFiles { .. } => "package-files",
         Command::Init(_) => "init",
         Command::Service(_) => "service",
         Command::Config(_) => "config",

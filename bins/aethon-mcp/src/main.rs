@@ -10,8 +10,8 @@ use std::process::ExitCode;
 
 use aethon::{Builder, LogFormat, Prepared};
 use anyhow::{Context, Result};
-use clap::Parser;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::{CommandFactory, Parser};
 use tokio::signal::unix::{SignalKind, signal};
 
 /// Your assistant's tools as an MCP server: for editors and desktop programs that start it and talk to it over standard
@@ -34,6 +34,9 @@ struct Arguments {
     /// How log lines look.
     #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = log_format())]
     log_format: LogFormat,
+    /// Print the manual page.
+    #[arg(long, hide = true)]
+    manual_page: bool,
 }
 
 fn main() -> ExitCode {
@@ -62,6 +65,9 @@ fn main() -> ExitCode {
 }
 
 fn run(arguments: Arguments) -> Result<()> {
+    if arguments.manual_page {
+        return Ok(clap_mangen::Man::new(Arguments::command()).render(&mut std::io::stdout().lock())?);
+    }
     let format = arguments.log_format;
     let prepared = builder(arguments).load()?;
     tracing::subscriber::set_global_default(prepared.logging(format, true).subscriber())

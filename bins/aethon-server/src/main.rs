@@ -3,6 +3,7 @@
 //! This file parses the arguments and installs the log; `supervise` starts the service and waits for a signal. The exit status is a
 //! contract: 0 stopped cleanly, 1 failed while running, 2 refused to start.
 
+mod health;
 mod notify;
 mod supervise;
 
@@ -11,10 +12,11 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use aethon::{Builder, LogFormat, Prepared};
+use aethon::config::Sources;
+use aethon::{Builder, Home, LogFormat, Prepared};
 use anyhow::{Context, Result};
-use clap::Parser;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::{CommandFactory, Parser};
 use supervise::SignalWatch;
 
 /// This allocator returns memory to the system after thousands of connections have come and gone; the default one keeps it.
@@ -52,6 +54,12 @@ struct Arguments {
     /// With --check: treat warnings as failures.
     #[arg(long, requires = "check")]
     strict: bool,
+    /// Ask the server that runs on this home whether it answers, and exit: 0 if it does, 1 if not.
+    #[arg(long, conflicts_with_all = ["check", "demo", "insecure_bind"])]
+    health: bool,
+    /// Print the manual page.
+    #[arg(long, hide = true)]
+    manual_page: bool,
 }
 
 fn main() -> ExitCode {
@@ -84,6 +92,14 @@ fn main() -> ExitCode {
 }
 
 fn run(arguments: Arguments, watch: SignalWatch) -> Result<()> {
+    if arguments.manual_page {
+        return Ok(clap_mangen::Man::new(Arguments::command()).render(&mut std::io::stdout().lock())?);
+    }
+    if arguments.health {
+        let sources = Sources::from_process(arguments.home, arguments.config, Vec::new())?;
+        let words = health::ask(&Home::at(&sources.home))?;
+        return Ok(writeln!(std::io::stdout().lock(), "{words}")?);
+    }
     // Before the first thread, each of which reserves some.
     aethon::check_address_space()?;
     let (format, check, strict) = (arguments.log_format, arguments.check, arguments.strict);

@@ -142,18 +142,25 @@ pub(crate) fn read(directory: &Path, name: &str) -> Result<String, (String, Stri
         ));
     }
     let path = directory.join(name);
-    let failed = |found: String| (found, format!("a file {} with the secret", path.display()));
-    let unreadable = |why: String| failed(format!("{} cannot be read: {why}", path.display()));
+    let allowed = || format!("a file {} with the secret", path.display());
+    read_file(&path)
+        .map_err(|found| (format!("{} {}", path.display(), found.trim_start_matches("it ")), allowed()))
+}
+
+/// Reads a secret from a file, without its trailing newline. The error says what is wrong with it, as in `it cannot be read`.
+pub(crate) fn read_file(path: &Path) -> Result<String, String> {
+    let unreadable = |why: String| format!("it cannot be read: {why}");
+    let unfit = || format!("it is not a file of at most {MAX_SIZE} bytes");
     // It may be a link, as secrets are that a container or a service is given.
-    let contents = read_given(&path, MAX_SIZE).map_err(|refusal| match refusal {
+    let contents = read_given(path, MAX_SIZE).map_err(|refusal| match refusal {
         Refusal::Failed(error) => unreadable(error.to_string()),
-        _ => failed(format!("{} is not a file of at most {MAX_SIZE} bytes", path.display())),
+        _ => unfit(),
     })?;
     let Some(contents) = contents else {
         return Err(unreadable(io::Error::from(io::ErrorKind::NotFound).to_string()));
     };
     if !contents.is_whole {
-        return Err(failed(format!("{} is not a file of at most {MAX_SIZE} bytes", path.display())));
+        return Err(unfit());
     }
     let mut value = String::from_utf8(contents.bytes).map_err(|error| unreadable(error.to_string()))?;
     // Some editors put a byte order mark at the start of a file; no service issues one.

@@ -1,4 +1,5 @@
-//! References in strings: `${NAME}`, `${NAME:-default}`, `${credential:NAME}`, and `$$` for a literal `$`.
+//! References in strings: `${NAME}`, `${NAME:-default}`, `${credential:NAME}`, `${file:/PATH}`, and `$$` for a
+//! literal `$`.
 //!
 //! They are resolved when a value is used, after the layers are merged, so a reference that a later layer overrides costs
 //! nothing and cannot fail. Inserted text is never searched for references again.
@@ -64,8 +65,10 @@ impl References<'_> {
             } else if let Some(after) = rest.strip_prefix('{') {
                 let (body, after) = after.split_once('}').ok_or_else(|| Unresolved {
                     found: "a `${` without its `}`".to_owned(),
-                    allowed: "${NAME}, ${NAME:-default} or ${credential:NAME}; a literal `$` is written `$$`"
-                        .to_owned(),
+                    allowed:
+                        "${NAME}, ${NAME:-default}, ${credential:NAME} or ${file:/PATH}; a literal `$` is \
+                              written `$$`"
+                            .to_owned(),
                 })?;
                 expanded.is_referenced = true;
                 output.push_str(&self.resolve(body, &mut expanded.credentials)?);
@@ -91,6 +94,11 @@ impl References<'_> {
             taken.push(Secret::new(value.as_str()));
             return Ok(value);
         }
+        if let Some(path) = body.strip_prefix("file:") {
+            let value = file(path)?;
+            taken.push(Secret::new(value.as_str()));
+            return Ok(value);
+        }
         let (name, fallback) = match body.split_once(":-") {
             Some((name, fallback)) => (name, Some(fallback)),
             None => (body, None),
@@ -112,6 +120,25 @@ impl References<'_> {
             }),
         }
     }
+}
+
+/// Reads a file that a container, a service manager or a vault was asked to put there, such as `/run/secrets/token`. One
+/// without content is refused whatever the key: it was mounted wrongly, and the value would silently be none.
+fn file(path: &str) -> Result<String, Unresolved> {
+    let unresolved = |found: String, allowed: &str| Unresolved {
+        found: format!("${{file:{}}}, but {found}", shown(path)),
+        allowed: allowed.to_owned(),
+    };
+    if !path.starts_with('/') {
+        let found = "that is not a full path".to_owned();
+        return Err(unresolved(found, "${file:/PATH}, such as ${file:/run/secrets/token}"));
+    }
+    let allowed = "a file with the value, which this account may read";
+    let value = credentials::read_file(Path::new(path)).map_err(|found| unresolved(found, allowed))?;
+    if value.trim().is_empty() {
+        return Err(unresolved("the file is empty".to_owned(), allowed));
+    }
+    Ok(value)
 }
 
 fn is_variable_name(name: &str) -> bool {
@@ -161,5 +188,14 @@ mod tests {
         check("${credential:nope}", Err("${credential:nope}, but"));
         check("${credential:../key}", Err("not a name"));
         check("${credential:}", Err("not a name"));
+        let path = |name: &str| home.path().join(name).display().to_string();
+        std::fs::write(home.path().join("blank"), " \n").unwrap();
+        check(&format!("${{file:{}}}", path("key")), Ok("s3cret"));
+        check(&format!("Bearer ${{file:{}}}!", path("key")), Ok("Bearer s3cret!"));
+        check(&format!("${{file:{}}}", path("blank")), Err("/blank}, but the file is empty"));
+        check(&format!("${{file:{}}}", path("none")), Err("/none}, but it cannot be read"));
+        check(&format!("${{file:{}}}", home.path().display()), Err("it is not a file of at most"));
+        check("${file:key}", Err("${file:key}, but that is not a full path"));
+        check("${file:}", Err("not a full path"));
     }
 }

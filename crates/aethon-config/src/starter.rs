@@ -72,7 +72,7 @@ pub fn starter(choice: &Starter) -> String {
     let mut text = String::from(
         "# Configuration of the Aethon assistant. What is left out has its default; `aethon-cli config schema` lists\n\
          # every key. In any string, ${NAME} is an environment variable, ${NAME:-value} one with a fallback,\n\
-         # ${credential:NAME} the file credentials/NAME, and $$ a literal $.\n\n\
+         # ${credential:NAME} the file credentials/NAME, ${file:/PATH} any file, and $$ a literal $.\n\n\
          [model]\n",
     );
     text.push_str(&format!("# {}; the last two need no network\n", Provider::names().join(", ")));

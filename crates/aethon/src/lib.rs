@@ -86,7 +86,7 @@ pub use crate::harden::{check_address_space, harden_process};
 pub use crate::home::{Home, HomeLock};
 pub use crate::init::run_as_init;
 pub use crate::listed_models::listed_models;
-pub use crate::logging::{LogLevel, Logging};
+pub use crate::logging::{LogLevel, Logging, Stderr};
 pub use crate::mcp::serve_mcp;
 pub use crate::mcp::sign_in::McpSignIn;
 pub use crate::prepared::Prepared;

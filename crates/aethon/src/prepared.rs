@@ -23,7 +23,7 @@ use crate::error::{Error, Result};
 use crate::flags::Flags;
 use crate::home::Home;
 use crate::live_choices::LiveChoices;
-use crate::logging::{LogLevel, Logging};
+use crate::logging::{LogLevel, Logging, Stderr, journal};
 use crate::model_health::ModelHealth;
 use crate::reach::Reach;
 use crate::wiring::messenger_parts::AllowLists;
@@ -136,7 +136,10 @@ impl Prepared {
             level: self.config.logging.level,
             switch: self.shared.log_level.clone(),
             format,
-            stderr: true,
+            stderr: match journal::is_on_stderr(self.source.sources.variable("JOURNAL_STREAM")) {
+                true => Stderr::Journal,
+                false => Stderr::Lines,
+            },
             files: files.then(|| (self.home.logs(), keep)),
             redactor: self.shared.redactor.clone(),
             book: self.shared.logs.clone(),

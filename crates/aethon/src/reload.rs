@@ -161,6 +161,7 @@ pub(crate) fn take_over(config: &mut Config, wanted: &Config) {
     config.channels.webchat.allowed_hosts.clone_from(&wanted.channels.webchat.allowed_hosts);
     config.server.base_path.clone_from(&wanted.server.base_path);
     config.server.trusted_proxies.clone_from(&wanted.server.trusted_proxies);
+    config.server.health_from.clone_from(&wanted.server.health_from);
     config.security.allowed_senders.clone_from(&wanted.security.allowed_senders);
     config.logging.level = wanted.logging.level;
     config.budget = wanted.budget.clone();

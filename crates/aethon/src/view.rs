@@ -241,7 +241,7 @@ fn with_effect(key: ConfigKey) -> ConfigKey {
 
 /// Returns whether a running service applies a new value of this key, or of the keys below it, when it reloads.
 pub fn is_reloadable(key: &str) -> bool {
-    const LIVE: [&str; 11] = [
+    const LIVE: [&str; 12] = [
         "backup",
         "dashboard.auth_token",
         "webhook",
@@ -249,6 +249,7 @@ pub fn is_reloadable(key: &str) -> bool {
         "channels.webchat.allowed_hosts",
         "server.base_path",
         "server.trusted_proxies",
+        "server.health_from",
         "security.allowed_senders",
         "logging.level",
         "budget",

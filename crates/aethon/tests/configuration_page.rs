@@ -17,7 +17,8 @@ const HEAD: &str = "# Configuration: every key
 
 `config.toml` in the home, read once at the start; `aethon-cli config set KEY VALUE` changes it and keeps your comments. Variables
 (`AETHON_BUDGET__DAILY_USD=2` sets `budget.daily_usd`) stand above the file, and `--set KEY=VALUE` above both. In any text
-`${NAME}` is a variable of the environment and `${credential:NAME}` a secret stored by `aethon-cli secrets set NAME`.
+`${NAME}` is a variable of the environment, `${credential:NAME}` a secret stored by `aethon-cli secrets set NAME`, and
+`${file:/run/secrets/NAME}` the content of a file that a container or service manager provides; an empty one is an error.
 
 `aethon-cli config explain KEY` tells the same of one key, with its value here and where that comes from, and `aethon-cli config
 list --set` lists what you have set. `NAME` in a key stands for a name of your choice. Keys with *reload* are applied by a running

@@ -11,6 +11,7 @@ mod connections;
 mod contract;
 mod dashboard_socket;
 mod host;
+mod operation;
 mod plain_chat;
 mod push;
 mod reload;

@@ -149,3 +149,21 @@ fn a_changed_token_ends_the_sockets_of_the_old_one() {
     );
     assert_eq!(socket.close_code(), 1008);
 }
+
+#[test]
+fn addresses_of_probes_change_without_a_restart() {
+    let token = "[model]\nprovider = \"echo\"\n[dashboard]\nauth_token = \"the-token-of-probes-01\"\n";
+    let server = started(token);
+    assert_eq!(server.get("/api/ready").status, 401);
+    let key = |server: &Server| {
+        let keys = get(server, "/api/config/origins", "the-token-of-probes-01").1;
+        let rows = keys["keys"].as_array().unwrap().clone();
+        rows.into_iter().find(|row| row["key"] == "server.health_from").unwrap()
+    };
+    assert_eq!(key(&server)["needs_restart"], false);
+    reload(&server, &format!("{token}[server]\nhealth_from = [\"127.0.0.1\"]\n"), TAKEN);
+    assert_eq!(server.get("/api/ready").status, 200);
+    assert!(server.stderr().lines().any(|line| line.contains(TAKEN) && line.contains("server.health_from")));
+    reload(&server, token, TAKEN);
+    assert_eq!(server.get("/api/ready").status, 401);
+}

@@ -15,7 +15,7 @@ use crate::args::Cli;
 const VARIABLE: &str = "_AETHON_CLI_COMPLETE";
 
 pub(crate) fn run(shell: clap_complete::Shell) -> Result<ExitCode> {
-    super::print(&script(shell)?)?;
+    super::print(&script(shell, &program())?)?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -30,13 +30,13 @@ pub(crate) fn answer(arguments: &[OsString]) -> Option<ExitCode> {
     }
 }
 
-/// Returns the script for a shell.
-fn script(shell: clap_complete::Shell) -> Result<String> {
+/// Returns the script for a shell, which asks this program.
+pub(crate) fn script(shell: clap_complete::Shell, program: &str) -> Result<String> {
     let shells = Shells::builtins();
     let name = shell.to_string();
     let shell = shells.completer(&name).with_context(|| format!("there is no completion for {name}"))?;
     let mut script = Vec::new();
-    shell.write_registration(VARIABLE, "aethon-cli", "aethon-cli", &program(), &mut script)?;
+    shell.write_registration(VARIABLE, "aethon-cli", "aethon-cli", program, &mut script)?;
     Ok(String::from_utf8(script)?)
 }
 

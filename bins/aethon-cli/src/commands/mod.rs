@@ -17,6 +17,7 @@ pub(crate) mod memory;
 pub(crate) mod model;
 pub(crate) mod models;
 pub(crate) mod outbox;
+pub(crate) mod package_files;
 pub(crate) mod pair_phone;
 mod passphrase;
 mod progress;

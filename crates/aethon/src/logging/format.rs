@@ -5,6 +5,8 @@ use std::fmt::Write as _;
 use aethon_core::log::{LogFormat, LogRecord};
 use serde_json::Value;
 
+use super::journal::priority;
+
 /// Formats a record as one line, including the line break.
 pub(super) fn line(format: LogFormat, record: &LogRecord) -> String {
     let mut line = match format {
@@ -16,8 +18,22 @@ pub(super) fn line(format: LogFormat, record: &LogRecord) -> String {
     line
 }
 
+/// Formats a record as one line for the journal, which has the time and takes the level from the priority.
+pub(super) fn journal_line(format: LogFormat, record: &LogRecord) -> String {
+    let priority = priority(record.level);
+    match format {
+        LogFormat::Text => format!("{priority}{}\n", message(record)),
+        LogFormat::Json => format!("{priority}{}", line(format, record)),
+    }
+}
+
 fn text(record: &LogRecord) -> String {
-    let mut line = format!("{:.3} {:5} {}", record.ts, record.level.as_str().to_uppercase(), record.target);
+    format!("{:.3} {:5} {}", record.ts, record.level.as_str().to_uppercase(), message(record))
+}
+
+/// Who says what, with the fields.
+fn message(record: &LogRecord) -> String {
+    let mut line = record.target.clone();
     // Control characters would let logged text forge lines or control the terminal.
     let _ = write!(
         line,
@@ -56,6 +72,17 @@ mod tests {
             line(LogFormat::Text, &record("it's up")),
             "2026-11-20T10:00:00.123Z WARN  aethon: it's up port=18790 why=\"two words\"\n"
         );
+    }
+
+    #[test]
+    fn line_for_the_journal_has_a_priority_and_no_time() {
+        let record = record("it's up");
+        assert_eq!(
+            journal_line(LogFormat::Text, &record),
+            "<4>aethon: it's up port=18790 why=\"two words\"\n"
+        );
+        let json = journal_line(LogFormat::Json, &record);
+        assert_eq!(json, format!("<4>{}", line(LogFormat::Json, &record)));
     }
 
     #[test]

@@ -19,8 +19,19 @@ use tracing_subscriber::layer::{Context, Layer, SubscriberExt};
 use tracing_subscriber::registry::Registry;
 use tracing_subscriber::reload;
 
-use super::format::line;
+use super::format::{journal_line, line};
 use super::sink::LogFile;
+
+/// What goes to standard error.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stderr {
+    /// Nothing.
+    Nothing,
+    /// Lines as in the files.
+    Lines,
+    /// Lines for the journal of systemd: with their priority, and as text without the time, which it knows.
+    Journal,
+}
 
 /// The parts of the log.
 pub struct Logging {
@@ -30,8 +41,8 @@ pub struct Logging {
     pub switch: LogLevel,
     /// The format of the lines.
     pub format: LogFormat,
-    /// Whether lines go to stderr.
-    pub stderr: bool,
+    /// What goes to standard error.
+    pub stderr: Stderr,
     /// The log folder and the number of files to keep; `None` for no files.
     pub files: Option<(PathBuf, usize)>,
     /// Masks secrets.
@@ -95,7 +106,7 @@ impl Logging {
 
 struct RecordLayer {
     format: LogFormat,
-    stderr: bool,
+    stderr: Stderr,
     file: Option<Mutex<LogFile>>,
     redactor: Live<Redactor>,
     book: LogBook,
@@ -116,10 +127,14 @@ impl<S: Subscriber> Layer<S> for RecordLayer {
             fields: fields.fields,
         });
         let line = line(self.format, &record);
-        if self.stderr {
-            // A closed stderr must not stop the program; the file still gets the line.
-            let _ = std::io::stderr().lock().write_all(line.as_bytes());
-        }
+        // A closed stderr must not stop the program; the file still gets the line.
+        let _ = match self.stderr {
+            Stderr::Nothing => Ok(()),
+            Stderr::Lines => std::io::stderr().lock().write_all(line.as_bytes()),
+            Stderr::Journal => {
+                std::io::stderr().lock().write_all(journal_line(self.format, &record).as_bytes())
+            }
+        };
         if let Some(file) = &self.file {
             file.lock().unwrap_or_else(PoisonError::into_inner).write(&record, &line);
         }
@@ -207,7 +222,7 @@ mod tests {
             level: Level::Debug,
             switch: switch.clone(),
             format: LogFormat::Text,
-            stderr: false,
+            stderr: Stderr::Nothing,
             files: None,
             redactor: Live::new(Redactor::new([Secret::new("canary-0123")])),
             book: book.clone(),

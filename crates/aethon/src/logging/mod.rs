@@ -4,7 +4,8 @@
 //! layer; a program's `main` installs it ([`Logging::subscriber`]), because an embedding program may have a log of its own.
 
 mod format;
+pub(crate) mod journal;
 mod layer;
 mod sink;
 
-pub use layer::{LogLevel, Logging};
+pub use layer::{LogLevel, Logging, Stderr};

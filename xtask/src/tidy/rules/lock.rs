@@ -9,7 +9,7 @@ use crate::tidy::manifest::workspace_dependencies;
 use crate::tidy::tree::Tree;
 
 /// The maximum number of packages in the lock without those of features.
-const LIMIT: usize = 440;
+const LIMIT: usize = 446;
 
 /// The packages that stand behind a feature, and how many others they may bring in together.
 const FEATURES: [&str; 1] = ["aethon-documents"];

@@ -14,7 +14,7 @@ use crate::commands::{print, print_json};
 use crate::daemon::Finder;
 
 /// How long the daemon may take after the grace of running turns.
-const LAST_SECONDS: u64 = 35;
+pub(crate) const LAST_SECONDS: u64 = 35;
 
 /// Runs a command on the service.
 pub(crate) async fn run(common: &Common, command: ServiceCommand) -> Result<ExitCode> {

@@ -9,4 +9,5 @@ mod supervisor;
 mod systemd;
 mod unit;
 
-pub(crate) use install::run;
+pub(crate) use install::{LAST_SECONDS, run};
+pub(crate) use systemd::of_a_package;

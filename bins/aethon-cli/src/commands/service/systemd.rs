@@ -35,13 +35,51 @@ SystemCallErrorNumber=EPERM
 KeyringMode=private
 ";
 
+/// How the two units of a package begin, and what starts them.
+const OF_A_PACKAGE: [(&str, &str, &str); 2] = [
+    (
+        "user/aethon.service",
+        "# For one account: systemctl --user enable --now aethon
+# Settings of your own: systemctl --user edit aethon",
+        "",
+    ),
+    (
+        "system/aethon@.service",
+        "# For an account that nobody signs in to, such as ada: systemctl enable --now aethon@ada
+# Settings of your own: systemctl edit aethon@ada",
+        "User=%i\n",
+    ),
+];
+
 /// Returns the text of the unit.
 pub(super) fn text(unit: &Unit) -> String {
+    let head = format!(
+        "# {MARK}, which replaces it when it runs again.\n# Settings of your own: systemctl --user edit aethon"
+    );
+    with_head(unit, &head)
+}
+
+/// Returns the units of a package, each with its path below a folder of units: one for the manager of a user, and one for
+/// the manager of the system, which runs the daemon as the account that its instance is named after.
+pub(crate) fn of_a_package(program: &str, stop_seconds: u64) -> Vec<(&'static str, String)> {
+    let unit =
+        Unit { program: program.into(), arguments: Vec::new(), home: "%h/.aethon".into(), stop_seconds };
+    let texts = OF_A_PACKAGE.map(|(path, head, user)| {
+        let text = with_head(&unit, head);
+        if user.is_empty() {
+            return (path, text);
+        }
+        let text = text.replace("Type=notify\n", &format!("Type=notify\n{user}"));
+        (path, text.replace("WantedBy=default.target", "WantedBy=multi-user.target"))
+    });
+    texts.into()
+}
+
+fn with_head(unit: &Unit, head: &str) -> String {
     let words = std::iter::once(unit.program.display().to_string()).chain(unit.arguments.iter().cloned());
     let command: Vec<String> = words.map(|word| quoted(&word)).collect();
     format!(
-        "# {MARK}, which replaces it when it runs again.
-# Settings of your own: systemctl --user edit aethon
+        "{head}
 [Unit]
 Description=Aethon, your assistant
 Documentation=man:aethon-server(1)
@@ -104,6 +142,23 @@ mod tests {
             assert!(text.contains(line), "{line}: {text}");
         }
         assert!(text.starts_with(&format!("# {MARK}")));
+    }
+
+    #[test]
+    fn units_of_a_package_have_the_same_walls_and_name_their_account() {
+        let units = of_a_package("/usr/bin/aethon-server", 45);
+        let names: Vec<_> = units.iter().map(|(path, _)| *path).collect();
+        assert_eq!(names, ["user/aethon.service", "system/aethon@.service"]);
+        for (path, text) in &units {
+            assert!(
+                text.contains(WALLS) && text.contains("ExecStart=/usr/bin/aethon-server\n"),
+                "{path}: {text}"
+            );
+            assert!(!text.contains(MARK), "`service uninstall` must not take it for its own");
+            let is_of_the_system = path.starts_with("system");
+            assert_eq!(text.contains("\nUser=%i\n"), is_of_the_system, "{path}");
+            assert_eq!(text.contains("WantedBy=multi-user.target\n"), is_of_the_system, "{path}");
+        }
     }
 
     #[test]
