@@ -8,7 +8,7 @@
 #   AETHON_PREFIX=/opt/aethon sh install.sh        somewhere else
 #
 # Nothing is installed unless the SHA-256 sum of the archive stands in SHA256SUMS. Your home (~/.aethon) is not touched. To
-# remove the programs again: AETHON_PREFIX=... sh install.sh --uninstall
+# remove the programs again: sh install.sh --uninstall, with the same AETHON_PREFIX.
 set -eu
 
 # Where the release is. Releases fill it in; in a checkout it is empty.

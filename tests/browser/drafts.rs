@@ -72,6 +72,7 @@ fn switching_conversations_keeps_files_and_edits() {
     assert_eq!(browser.run(asks, &[]), json!(false), "nothing would be lost");
     browser.run("location.hash = '#/default'", &[]);
     page.until("the edit still goes on", "shown(one('.edit-box textarea'))");
+    assert!(!browser.is("one('dialog .button-danger')"), "nothing is lost, so the answer is not red");
     browser.click_words("Cancel");
     browser.reload();
     page.until("it was given up", "all('.turn').length === 2 && !one('.edit-box')");

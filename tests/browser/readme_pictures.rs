@@ -1,5 +1,6 @@
 //! The pictures of the README: the chat and the dashboard of a server that is used. `cargo xtask shots DIR` writes them as
-//! `readme-chat.png` and `readme-dashboard.png`; copies are in `docs/pictures`.
+//! `readme-chat.png` and `readme-dashboard.png`; `docs/pictures` has both, taken
+//! in the same way.
 
 use crate::page::Page;
 use crate::screenshots::{folder, shoot};

@@ -188,3 +188,10 @@ test("no path crosses the furniture", () => {
     }
   }
 });
+
+test("only channels have doors: agents, jobs and work come through none", () => {
+  const office = new Office();
+  for (const name of ["agent:1", "schedule:tea:1", "work:notices", "telegram:42"])
+    office.onEvent("messages", { session_id: name, message: { role: "user", content: [{ type: "text", text: "x" }] } }, 1000);
+  assert.deepEqual([...office.channels.keys()], ["telegram"]);
+});

@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { LogLines } from "../assets/js/dashboard/panels/logs/lines.js";
+import { byWork } from "../assets/js/dashboard/panels/agents/by-work.js";
 import { Entries } from "../assets/js/dashboard/panels/monitor/entries.js";
 import {
   briefly,
@@ -206,4 +207,31 @@ test("usage is summed by day, model and kind, the dearest first", () => {
   assert.deepEqual(partsOf(days[0], "tokens"), [6, 4, 5]);
   assert.deepEqual(partsOf(days[0], "calls"), [1, 1]);
   assert.deepEqual(everyDay(rows, "never", 3), []);
+});
+
+test("the monitor calls conversations by their titles, and shows Aethon's own instructions only on request", () => {
+  const entries = new Entries();
+  entries.name([{ session_id: "webchat:a", title: "Garden" }, { session_id: "webchat:b", title: "" }]);
+  assert.deepEqual([entries.nameOf("webchat:a"), entries.nameOf("webchat:b")], ["Garden", "webchat:b"]);
+  const text = (id, words) => ({ id, role: "user", created_at: "2026-01-01T00:00:00Z", content: [{ type: "text", text: words }] });
+  entries.message("webchat:a", text("1", "Plant peas"));
+  entries.message("work:notices:1", text("2", "You work on task 1 of 2"));
+  const found = (more) =>
+    entries.matching({ channel: "", session: "", kind: "", text: "", ...more }).map(({ title }) => title);
+  assert.deepEqual(found({}), ["Plant peas"]);
+  assert.deepEqual(found({ kind: "prompt" }), ["You work on task 1 of 2"]);
+  assert.deepEqual(found({ kind: "message" }), ["Plant peas"]);
+  assert.deepEqual(found({ text: "garden" }), ["Plant peas"], "found by its title");
+});
+
+test("agents that work or failed come first, and those that wait for work stand apart", () => {
+  const standing = ["main", "coder", "writer", "reviewer"].map((name, at) => ({
+    name,
+    state: ["idle", "idle", "failed", "tool"][at],
+  }));
+  const names = byWork(standing, [{ name: "coder" }]).map((agents) => agents.map(({ name }) => name));
+  assert.deepEqual(names, [
+    ["coder", "writer", "reviewer"],
+    ["main"],
+  ]);
 });

@@ -32,6 +32,17 @@ pub(crate) fn run(root: &Path) -> Result<()> {
     Ok(())
 }
 
+/// Removes what the run has built; the next one builds everything again.
+pub(crate) fn remove_build(root: &Path) -> Result<()> {
+    let build = Work::below(root)?.build();
+    match fs::remove_dir_all(&build) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            Err(error).with_context(|| format!("{} cannot be removed", build.display()))
+        }
+        _ => Ok(()),
+    }
+}
+
 fn read_pages(root: &Path) -> Result<Vec<Page>> {
     let mut paths: Vec<PathBuf> = fs::read_dir(root.join(PAGES))
         .with_context(|| format!("{PAGES} cannot be read"))?
@@ -137,6 +148,11 @@ impl Work {
         Ok(work)
     }
 
+    /// Where cargo keeps what it builds of the copy.
+    fn build(&self) -> PathBuf {
+        self.folder.join("build")
+    }
+
     /// Applies every page to a copy of the workspace: first each on its own, so that none needs another, then all of them.
     fn stage(&self, root: &Path, pages: &[Page]) -> Result<()> {
         let mut files = files_of(root)?;
@@ -166,7 +182,7 @@ impl Work {
     /// Compiles the packages that the pages name, including tests and examples.
     fn check(&self, pages: &[Page]) -> Result<()> {
         let packages = pages.iter().flat_map(|page| &page.packages);
-        let build = self.folder.join("build");
+        let build = self.build();
         let arguments = [&["check", "--locked", "--all-targets"], selection(packages).as_slice()].concat();
         process::run_with(&self.tree, "cargo", &arguments, &variables(&build)?)
     }
@@ -175,7 +191,7 @@ impl Work {
     fn test(&self, pages: &[Page]) -> Result<()> {
         let homes = selection(pages.iter().filter_map(|page| page.packages.first()));
         let names: Vec<&str> = pages.iter().map(|page| page.test.as_str()).collect();
-        let build = self.folder.join("build");
+        let build = self.build();
         let arguments =
             [&["test", "--locked", "--lib", "--bins"], homes.as_slice(), &["--"], &names].concat();
         let output = process::output_with(&self.tree, "cargo", &arguments, &variables(&build)?)?;

@@ -11,6 +11,7 @@ mod ci;
 mod dist;
 mod docs;
 mod howto;
+mod packages;
 mod process;
 mod proof;
 mod sandboxes;
@@ -44,6 +45,8 @@ enum Chore {
     Howto,
     /// Build the API documentation with warnings as errors, and check the links between documents
     Docs,
+    /// Check small builds of the facade, the size of the core, and that every crate can be published
+    Packages,
     /// Make what people install: an archive and a Debian package with the programs, a list of parts, and sums
     Dist(dist::Options),
     /// Make the built-in catalogue of models from LiteLLM's table
@@ -104,6 +107,7 @@ fn run(arguments: Arguments) -> Result<()> {
         Chore::Test { filter } => test::run(root, &filter),
         Chore::Howto => howto::run(root),
         Chore::Docs => docs::run(root),
+        Chore::Packages => packages::run(root),
         Chore::Dist(options) => dist::run(root, &options),
         Chore::Catalog(options) => catalog::run(root, &options),
         Chore::Sim(options) => proof::sim(root, &options),

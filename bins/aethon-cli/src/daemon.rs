@@ -190,9 +190,17 @@ impl Daemon {
             ),
             _ => {
                 let problem: Value = serde_json::from_str(&body).unwrap_or(Value::Null);
-                let detail = problem["detail"].as_str().unwrap_or("aethon-server answered with an error");
+                let detail = problem["detail"].as_str().map_or_else(
+                    || {
+                        format!(
+                            "{} answers with status {status}, and not as an aethon-server does",
+                            self.base
+                        )
+                    },
+                    str::to_owned,
+                );
                 let is_ending = status == 503 && problem["code"] == "shutting_down";
-                Err(StatusError { status, detail: detail.to_owned(), is_ending }.into())
+                Err(StatusError { status, detail, is_ending }.into())
             }
         }
     }

@@ -38,7 +38,7 @@ pub(crate) fn builder(common: &Common) -> Builder {
         builder = builder.config_file(file);
     }
     let level = common.log_level.as_deref().map(|level| format!("logging.level={level}"));
-    common.sets.iter().cloned().chain(level).fold(builder, Builder::set)
+    common.sets.iter().cloned().chain(level).fold(builder, Builder::flag)
 }
 
 /// Reads the configuration. Warnings go to stderr, and so does the log if `--log-level` asks for one.

@@ -115,5 +115,5 @@ fn builder(arguments: Arguments) -> Builder {
         builder = builder.config_file(file);
     }
     let level = arguments.log_level.map(|level| format!("logging.level={level}"));
-    arguments.sets.into_iter().chain(level).fold(builder, Builder::set)
+    arguments.sets.into_iter().chain(level).fold(builder, Builder::flag)
 }

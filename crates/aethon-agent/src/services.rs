@@ -6,9 +6,11 @@ use aethon_core::agents::AgentBoard;
 use aethon_core::audit::NoAudit;
 use aethon_core::clock::Clock;
 use aethon_core::document::{DocumentReader, NoDocuments};
-use aethon_core::event::EventBus;
+use aethon_core::event::{Event, EventBus, SessionChange};
+use aethon_core::ids::SessionId;
 use aethon_core::learned::{ModelFact, ModelKey, ModelMemory, NoMemory};
 use aethon_core::live::Live;
+use aethon_core::message::Message;
 use aethon_core::owner::Owners;
 use aethon_core::session::{Transcripts, TurnLog};
 use aethon_core::storage::StorageHealth;
@@ -83,6 +85,16 @@ impl Services {
             documents: Arc::new(NoDocuments::default()),
             wake: DeliveryWake::default(),
         }
+    }
+
+    /// Publishes that a session got a message.
+    pub(crate) fn publish_message(&self, session: &SessionId, message: &Arc<Message>) {
+        self.bus.publish(|| Event::Message { session: session.clone(), message: message.clone() });
+    }
+
+    /// Publishes that a session changed.
+    pub(crate) fn publish_session(&self, session: &SessionId, change: SessionChange) {
+        self.bus.publish(|| Event::Session { session: session.clone(), change });
     }
 }
 

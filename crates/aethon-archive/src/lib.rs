@@ -13,6 +13,10 @@ mod folder;
 mod limits;
 mod names;
 mod read;
+#[cfg(feature = "encryption")]
+pub mod seal;
+#[cfg(not(feature = "encryption"))]
+#[path = "no_seal.rs"]
 pub mod seal;
 mod write;
 

@@ -9,15 +9,25 @@
 //! State is stored in the core's `ChannelRecords`. The facade turns a platform into a [`Messenger`] and runs it as a
 //! channel.
 
+// What several messengers share may be unused where some of them are left out.
+#![cfg_attr(
+    not(all(feature = "discord", feature = "email", feature = "slack")),
+    allow(dead_code, unused_imports, reason = "it is used by messengers that are left out")
+)]
+
 mod digest;
+#[cfg(feature = "discord")]
 pub mod discord;
+#[cfg(feature = "email")]
 pub mod email;
 pub mod matrix;
 mod multipart;
 mod options;
 pub mod pairing;
 mod rest;
+#[cfg(feature = "slack")]
 pub mod slack;
+#[cfg(feature = "sockets")]
 pub mod socket;
 mod talk;
 pub mod telegram;

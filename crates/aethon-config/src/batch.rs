@@ -10,7 +10,7 @@ use std::time::Duration;
 use aethon_core::secret::MASK;
 use serde_json::Value;
 use similar::TextDiff;
-use toml_edit::{Array, DocumentMut, InlineTable, Value as Toml};
+use toml_edit::DocumentMut;
 
 use crate::addressed_keys::{AddressedKeys, addressed_keys, is_nameable};
 use crate::decode::decode;
@@ -23,6 +23,7 @@ use crate::origins::known;
 use crate::path::KeyPath;
 use crate::schema::Config;
 use crate::sources::Sources;
+use crate::typed::toml;
 
 /// A fault of one change.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -94,7 +95,7 @@ pub fn edit(
     };
     loosened.extend(paths.iter().filter(is_unsure).map(ToString::to_string));
     let overridden = paths.iter().filter_map(|path| match layers.origin_of(path) {
-        Some(origin @ (Origin::Variable { .. } | Origin::Set(_))) => {
+        Some(origin @ (Origin::Variable { .. } | Origin::Set(_) | Origin::Program(_))) => {
             Some((path.to_string(), origin.place(path)))
         }
         _ => None,
@@ -232,26 +233,6 @@ fn is_masked(value: &Value) -> bool {
         }),
         _ => false,
     }
-}
-
-fn toml(value: &Value) -> Option<Toml> {
-    Some(match value {
-        Value::Null => return None,
-        Value::Bool(switch) => Toml::from(*switch),
-        Value::Number(number) => match number.as_i64() {
-            Some(whole) => Toml::from(whole),
-            None => Toml::from(number.as_f64()?),
-        },
-        Value::String(text) => Toml::from(text.as_str()),
-        Value::Array(items) => Toml::Array(items.iter().map(toml).collect::<Option<Array>>()?),
-        Value::Object(entries) => {
-            let mut table = InlineTable::new();
-            for (name, inner) in entries {
-                table.insert(name, toml(inner)?);
-            }
-            Toml::InlineTable(table)
-        }
-    })
 }
 
 fn fault(key: &str, message: impl Into<String>) -> EditFault {

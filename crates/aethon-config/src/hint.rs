@@ -35,12 +35,18 @@ fn spelled(steps: &[&str], unknown: &KeyPath) -> KeyPath {
     }))
 }
 
-/// The edit distance between them; a key that only lacks its section counts as one edit.
+/// The edit distance between them. A key that only lacks its section counts as one edit; so does a section where there is
+/// none, and what is missing between a section and the last name.
 fn distance_to(wanted: &str, candidate: &str) -> usize {
-    match candidate.strip_suffix(wanted) {
-        Some(section) if section.ends_with('.') => 1,
-        _ => osa_distance(wanted, candidate),
-    }
+    let lacks_section = candidate.strip_suffix(wanted).is_some_and(|section| section.ends_with('.'));
+    let has_section = wanted.strip_suffix(candidate).is_some_and(|section| section.ends_with('.'));
+    let lacks_middle = match (wanted.split_once('.'), candidate.split_once('.')) {
+        (Some((section, name)), Some((same, rest))) => {
+            section == same && rest.strip_suffix(name).is_some_and(|middle| middle.ends_with('.'))
+        }
+        _ => false,
+    };
+    if lacks_section || has_section || lacks_middle { 1 } else { osa_distance(wanted, candidate) }
 }
 
 #[cfg(test)]
@@ -77,5 +83,7 @@ mod tests {
         check("budget.pricing.\"gpt-5.1\".inptu", "budget.pricing.\"gpt-5.1\".input");
         check("scheduler.jobs.morning.crn", "scheduler.jobs.morning.cron");
         check("sesion.keep_recent", "session.keep_recent");
+        check("agent.model", "model");
+        check("scheduler.timezone", "scheduler.jobs.NAME.timezone");
     }
 }

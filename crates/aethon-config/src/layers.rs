@@ -44,6 +44,8 @@ pub(crate) enum Origin {
     },
     /// A `--set`.
     Set(Assignment),
+    /// A setting of the program that embeds the assistant.
+    Program(Assignment),
 }
 
 /// A key and the text given for it. Text takes the type that the key wants, which is known only when the value is
@@ -59,7 +61,10 @@ pub(crate) struct Assignment {
 impl Origin {
     /// The text given for `depth` steps from the root, if this origin assigns exactly that key.
     pub(crate) fn text_at(&self, depth: usize) -> Option<&str> {
-        let (Self::Variable { assignment, .. } | Self::Set(assignment)) = self else { return None };
+        let (Self::Variable { assignment, .. } | Self::Set(assignment) | Self::Program(assignment)) = self
+        else {
+            return None;
+        };
         (assignment.key.steps().len() == depth).then_some(assignment.text.as_str())
     }
 
@@ -73,6 +78,7 @@ impl Origin {
             },
             Self::Variable { name, .. } => format!("environment variable {name}"),
             Self::Set(assignment) => format!("--set {}", assignment.key.shown()),
+            Self::Program(assignment) => format!("setting of the program {}", assignment.key.shown()),
         }
     }
 }
@@ -107,7 +113,7 @@ impl Layers {
             Err(error) => gathered.problems.push(unreadable(&path, &error)),
         }
         gathered.environment(&sources.environment);
-        gathered.sets(&sources.sets);
+        gathered.settings(sources);
         gathered.merge()
     }
 
@@ -116,7 +122,7 @@ impl Layers {
         let mut gathered = Gathered::default();
         gathered.file(sources.config_file(), text);
         gathered.environment(&sources.environment);
-        gathered.sets(&sources.sets);
+        gathered.settings(sources);
         gathered.merge()
     }
 
@@ -220,7 +226,13 @@ impl Gathered {
                     None => path.display().to_string(),
                 },
                 key: String::new(),
-                found: format!("a syntax error ({})", error.message().replace('\n', " ")),
+                found: match error.span().filter(|_| error.message().contains("duplicate key")) {
+                    Some(span) => format!(
+                        "a syntax error (duplicate key {})",
+                        doubled_key(&text, span).unwrap_or_default()
+                    ),
+                    None => format!("a syntax error ({})", error.message().replace('\n', " ")),
+                },
                 allowed: "TOML, as in `[model]` and `provider = \"openai\"`".to_owned(),
             }),
         }
@@ -248,23 +260,31 @@ impl Gathered {
         }
     }
 
-    fn sets(&mut self, sets: &[String]) {
-        for set in sets {
-            let parts = set.split_once('=').and_then(|(key, text)| Some((KeyPath::parse(key)?, text.trim())));
-            let Some((key, text)) = parts else {
-                // What follows the key may be its value, with another sign between them.
-                let is_of_key = |c: char| c.is_alphanumeric() || matches!(c, '.' | '_' | '-' | '"' | '\'');
-                let name = &set[..set.find(|c| !is_of_key(c)).unwrap_or(set.len())];
-                self.problems.push(Problem {
-                    place: format!("--set {}", shown(name)),
-                    key: String::new(),
-                    found: "no dotted key with a value".to_owned(),
-                    allowed: "key=value, as in --set model.provider=ollama".to_owned(),
-                });
-                continue;
-            };
-            self.assign(parse_value(text), Assignment { key, text: text.to_owned() }, Origin::Set);
+    /// Adds the settings of the program and the flags; a flag wins.
+    fn settings(&mut self, sources: &Sources) {
+        for set in &sources.program {
+            self.set(set, "setting of the program", Origin::Program);
         }
+        for set in &sources.sets {
+            self.set(set, "--set", Origin::Set);
+        }
+    }
+
+    fn set(&mut self, set: &str, place: &str, origin: fn(Assignment) -> Origin) {
+        let parts = set.split_once('=').and_then(|(key, text)| Some((KeyPath::parse(key)?, text.trim())));
+        let Some((key, text)) = parts else {
+            // What follows the key may be its value, with another sign between them.
+            let is_of_key = |c: char| c.is_alphanumeric() || matches!(c, '.' | '_' | '-' | '"' | '\'');
+            let name = &set[..set.find(|c| !is_of_key(c)).unwrap_or(set.len())];
+            self.problems.push(Problem {
+                place: format!("{place} {}", shown(name)),
+                key: String::new(),
+                found: "no dotted key with a value".to_owned(),
+                allowed: "key=value, as in --set model.provider=ollama".to_owned(),
+            });
+            return;
+        };
+        self.assign(parse_value(text), Assignment { key, text: text.to_owned() }, origin);
     }
 
     fn assign(
@@ -328,12 +348,37 @@ pub(crate) fn parse_value(text: &str) -> Option<Value> {
 }
 
 fn unreadable(path: &Path, error: &io::Error) -> Problem {
-    Problem {
-        place: path.display().to_string(),
-        key: String::new(),
-        found: format!("a file that cannot be read ({error})"),
-        allowed: "a readable TOML file; --config names another".to_owned(),
-    }
+    let (found, allowed) = match error.kind() {
+        io::ErrorKind::NotADirectory => (
+            format!("a file where a folder has to be, in {}", path.parent().unwrap_or(path).display()),
+            "a folder as the home; --home names another",
+        ),
+        io::ErrorKind::InvalidData => {
+            ("bytes that are not UTF-8".to_owned(), "a file that was saved as UTF-8; --config names another")
+        }
+        _ => {
+            (format!("a file that cannot be read ({error})"), "a readable TOML file; --config names another")
+        }
+    };
+    Problem { place: path.display().to_string(), key: String::new(), found, allowed: allowed.to_owned() }
+}
+
+/// Names a key that a file sets twice, and the line that sets it first. `place` is where the parser found it again.
+fn doubled_key(text: &str, place: std::ops::Range<usize>) -> Option<String> {
+    let name = text.get(place.clone())?.trim();
+    let is_same = |line: &str| {
+        let rest = line.trim_start().trim_start_matches('[').strip_prefix(name);
+        rest.is_some_and(|rest| rest.trim_start().starts_with(['=', '.', ']']))
+    };
+    let before = text.get(..place.start)?;
+    let own_line = before.lines().count().max(1) - usize::from(!before.ends_with('\n'));
+    let is_header = |line: &str| line.trim_start().starts_with('[');
+    // A key of a table is set twice in that table; the name of a table may stand anywhere above.
+    let is_key = text.lines().nth(own_line).is_some_and(|line| !is_header(line));
+    let lines: Vec<&str> = text.lines().take(own_line).collect();
+    let from = if is_key { lines.iter().rposition(|line| is_header(line)).map_or(0, |at| at + 1) } else { 0 };
+    let first = lines.iter().enumerate().skip(from).find(|(_, line)| is_same(line))?;
+    Some(format!("`{name}`, which line {} sets already", first.0 + 1))
 }
 
 /// The line, counted from 1, that sets `key` or the nearest key above it.

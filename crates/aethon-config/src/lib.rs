@@ -40,6 +40,7 @@ mod secrets;
 mod secrets_in_file;
 mod sources;
 mod starter;
+mod typed;
 mod unknown;
 mod validate;
 
@@ -62,3 +63,4 @@ pub use crate::schema::Config;
 pub use crate::secrets_in_file::secrets_in_file;
 pub use crate::sources::Sources;
 pub use crate::starter::{Caution, Starter, starter};
+pub use crate::typed::{setting, settings};

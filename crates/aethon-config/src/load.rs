@@ -151,7 +151,8 @@ fn switched_off(layers: &Layers, config: &Config) -> Vec<Warning> {
     let mut warnings = Vec::new();
     for (keys, is_empty) in protections {
         let key = KeyPath::of(keys);
-        if let Some(origin @ (Origin::Variable { .. } | Origin::Set(_))) = layers.origin_of(&key)
+        if let Some(origin @ (Origin::Variable { .. } | Origin::Set(_) | Origin::Program(_))) =
+            layers.origin_of(&key)
             && is_empty
         {
             let message = "empty: this turns the protection off, regardless of the file".to_owned();

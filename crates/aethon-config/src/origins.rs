@@ -27,7 +27,7 @@ pub fn origins(sources: &Sources, config: &Config) -> Result<Vec<ConfigKey>, Err
                 None | Some(Origin::Default) => "default",
                 Some(Origin::File { .. }) => "file",
                 Some(Origin::Variable { .. }) => "environment",
-                Some(Origin::Set(_)) => "flag",
+                Some(Origin::Set(_) | Origin::Program(_)) => "flag",
             };
             let place = origin.map_or_else(|| Origin::Default.place(&key), |origin| origin.place(&key));
             all.push(ConfigKey {

@@ -16,6 +16,9 @@ pub struct Sources {
     pub environment: Vec<(String, String)>,
     /// `key=value`, as given with `--set`.
     pub sets: Vec<String>,
+    /// `key=value`, as a program that embeds the assistant gives it. They stand below the `sets` and above everything else, and
+    /// every one must name a known key: nobody reads the warning of a program that misspells one.
+    pub program: Vec<String>,
 }
 
 impl Sources {
@@ -31,7 +34,7 @@ impl Sources {
             .map(|(name, value)| (name.to_string_lossy().into_owned(), value.to_string_lossy().into_owned()))
             .collect();
         let home = home_directory(home, &environment)?;
-        Ok(Self { home, file, environment, sets })
+        Ok(Self { home, file, environment, sets, program: Vec::new() })
     }
 
     /// The file to read: the given one, else `HOME/config.toml`.

@@ -2,12 +2,13 @@
 //!
 //! `[dashbord] auth_token = "..."` would start without a token if it were ignored. So where the nearest known key lies in a
 //! section that protects the owner or their money, or where the unknown key stands in such a section itself, it is a problem
-//! like a wrong value. A word that resembles no key is no slip. The same goes for an environment variable that lacks the second
-//! underscore after its section: it looks like a key and sets none.
+//! like a wrong value. So is any unknown key in a setting of an embedding program, where nobody reads a warning. A word that
+//! resembles no key is no slip. The same goes for an environment variable that lacks the second underscore after its section: it
+//! looks like a key and sets none.
 
 use crate::hint;
 use crate::json_schema::known_keys;
-use crate::layers::{Layers, PREFIX, SEPARATOR};
+use crate::layers::{Layers, Origin, PREFIX, SEPARATOR};
 use crate::path::{KeyPath, Step};
 use crate::problem::{Problem, Warning};
 
@@ -44,7 +45,8 @@ impl UnknownKeys {
         let nearest = hint::nearest(key, known).unwrap_or_default();
         let place = layers.place(key);
         let is_a_slip = protects(&nearest) && hint::is_near(key, &nearest);
-        if is_a_slip || protects(&key.to_string()) {
+        let is_of_program = matches!(layers.origin_of(key), Some(Origin::Program(_)));
+        if is_a_slip || is_of_program || protects(&key.to_string()) {
             self.problems.push(refused(place, key, &nearest, ""));
         } else {
             let message = format!("unknown key, ignored; the nearest known key is {nearest}");

@@ -210,6 +210,34 @@ fn a_syntax_error_names_file_and_line_and_shows_no_secret() {
 }
 
 #[test]
+fn doubled_keys_are_named_with_the_line_that_sets_them_first() {
+    let check = |file: &str, line: usize, expected: &str| {
+        let found = problems(&Home::with(file));
+        assert!(found[0].starts_with(&format!("config.toml:{line}: ")), "{found:?}");
+        assert!(found[0].contains(expected), "{expected}: {found:?}");
+    };
+    let model = "[model]\nprovider = \"echo\"\n";
+    check(
+        &format!("{model}\n[work]\n\n[agent]\nloop_limit = 3\nloop_limit = 4\n"),
+        8,
+        "`loop_limit`, which line 7 sets already",
+    );
+    check(&format!("{model}[agent]\n[model]\n"), 4, "`model`, which line 1 sets already");
+}
+
+#[test]
+fn files_of_another_encoding_and_homes_that_are_files_are_said_to_be_that() {
+    let home = Home::with("");
+    std::fs::write(home.path().join("config.toml"), b"a = \"\xff\"").unwrap();
+    assert!(problems(&home)[0].contains("bytes that are not UTF-8"), "{:?}", problems(&home));
+    let home = Home::with("[model]\n");
+    let mut sources = home.sources();
+    sources.home = home.path().join("config.toml");
+    let error = aethon_config::load(&sources).unwrap_err().to_string();
+    assert!(error.contains("a file where a folder has to be"), "{error}");
+}
+
+#[test]
 fn an_absent_file_is_fine_unless_it_was_asked_for() {
     assert!(Home::with("").load().is_ok());
     let home = Home::with("");

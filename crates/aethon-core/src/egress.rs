@@ -7,8 +7,6 @@ use std::fmt;
 use std::net::IpAddr;
 use std::str::FromStr;
 
-use url::Host;
-
 /// A host that tools may reach: `nas.local`, `192.168.1.5`, `[fd00::5]`, each with or without a port.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HostRule {
@@ -48,15 +46,15 @@ impl RuleHost {
     }
 }
 
-/// Returns whether the host of a URL is this machine: a loopback address, also within IPv6, or a name of `localhost`.
-pub fn is_loopback(host: &Host<&str>) -> bool {
-    match host {
-        Host::Domain(name) => {
-            let name = name.trim_end_matches('.');
+/// Returns whether a host is this machine: a loopback address, also within IPv6, or a name of `localhost`. It is written as in a
+/// parsed URL: a name in lower case, or an address, that of IPv6 in brackets.
+pub fn is_loopback(host: &str) -> bool {
+    match bare(host).parse::<IpAddr>() {
+        Ok(address) => address.to_canonical().is_loopback(),
+        Err(_) => {
+            let name = host.trim_end_matches('.');
             name == "localhost" || name.ends_with(".localhost")
         }
-        Host::Ipv4(address) => address.is_loopback(),
-        Host::Ipv6(address) => address.to_canonical().is_loopback(),
     }
 }
 
@@ -136,6 +134,25 @@ mod tests {
         check("127.0.0.1", "[::ffff:127.0.0.1]", 80, true);
         assert!(HostRule::exactly("localhost", 8888).admits("LOCALHOST", 8888));
         assert!(!HostRule::exactly("localhost", 8888).admits("localhost", 80));
+    }
+
+    #[test]
+    fn loopback_is_an_address_or_a_name_of_this_machine() {
+        for host in ["localhost", "localhost.", "a.localhost", "127.9.9.9", "[::1]", "[::ffff:127.0.0.1]"] {
+            assert!(is_loopback(host), "{host}");
+        }
+        for host in [
+            "",
+            "example.com",
+            "localhost.example",
+            "notlocalhost",
+            "10.0.0.1",
+            "0.0.0.0",
+            "[::]",
+            "[fd00::1]",
+        ] {
+            assert!(!is_loopback(host), "{host}");
+        }
     }
 
     #[test]

@@ -4,12 +4,15 @@
 //! remedy; the source is for the log.
 
 use std::error::Error as StdError;
+use std::fmt;
+
+use crate::ids::{InvalidAgentName, InvalidId};
 
 /// A result with this crate's error.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// An operation that failed.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 #[error("{message}")]
 pub struct Error {
     kind: Kind,
@@ -193,5 +196,72 @@ impl Error {
     /// Returns whether it contains a secret, which is not stored there.
     pub fn is_secret(&self) -> bool {
         self.kind == Kind::Secret
+    }
+}
+
+/// The message and its causes, as `main` prints them.
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write_with_sources(self, f)
+    }
+}
+
+impl From<InvalidId> for Error {
+    fn from(error: InvalidId) -> Self {
+        Self::invalid(error.to_string())
+    }
+}
+
+impl From<InvalidAgentName> for Error {
+    fn from(error: InvalidAgentName) -> Self {
+        Self::invalid(error.to_string())
+    }
+}
+
+/// Writes an error and its sources, separated by colons. A source that only repeats what is already written is left out.
+pub fn write_with_sources(error: &dyn StdError, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    let mut written = error.to_string();
+    f.write_str(&written)?;
+    let mut source = error.source();
+    while let Some(cause) = source {
+        let text = cause.to_string();
+        if !written.contains(&text) {
+            write!(f, ": {text}")?;
+            written = format!("{written}: {text}");
+        }
+        source = cause.source();
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ids::{AgentName, SessionId};
+
+    #[test]
+    fn an_error_prints_its_message_and_each_cause_once() {
+        let cause = || std::io::Error::other("the disk is gone");
+        let check = |error: Error, expected: &str| assert_eq!(format!("{error:?}"), expected);
+        check(Error::not_found("there is no job"), "there is no job");
+        check(Error::internal("cannot store").because(cause()), "cannot store: the disk is gone");
+        check(
+            Error::internal("cannot store: the disk is gone").because(cause()),
+            "cannot store: the disk is gone",
+        );
+        let inner = Error::unavailable("the database is busy").because(cause());
+        check(
+            Error::internal("the database is busy").because(inner),
+            "the database is busy: the disk is gone",
+        );
+    }
+
+    #[test]
+    fn an_invalid_id_becomes_an_invalid_request() {
+        let session = || -> Result<SessionId> { Ok(SessionId::parse("no-channel")?) };
+        let agent = || -> Result<AgentName> { Ok(AgentName::parse("Not One")?) };
+        let errors = [session().unwrap_err(), agent().unwrap_err()];
+        assert!(errors.iter().all(Error::is_invalid), "{errors:?}");
+        assert!(errors[0].to_string().contains("channel:name"), "{errors:?}");
     }
 }

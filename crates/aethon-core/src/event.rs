@@ -111,6 +111,8 @@ pub enum JobChange {
     Added,
     /// It was removed.
     Removed,
+    /// It got another task, time or recipient.
+    Changed,
     /// It was paused.
     Paused,
     /// It continues after a pause.

@@ -20,7 +20,7 @@ pub(crate) type Response = http::Response<Body>;
 const WAITING_CHUNKS: usize = 4;
 
 /// The body of every response.
-pub(crate) struct Body {
+pub struct Body {
     content: Content,
     /// Notifies the connection when the body has been sent or dropped.
     sending: Option<Sending>,
@@ -45,7 +45,7 @@ pub(crate) struct BodyWriter(mpsc::Sender<Chunk>);
 /// The body ended before its writer had finished.
 #[derive(Debug, thiserror::Error)]
 #[error("the body was cut off before its end")]
-pub(crate) struct CutOff;
+pub struct CutOff;
 
 /// The client has disconnected, so the rest of the body is not read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

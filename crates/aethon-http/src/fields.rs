@@ -8,6 +8,7 @@ use crate::error::Problem;
 use crate::request;
 
 /// A JSON object.
+#[derive(Clone)]
 pub(crate) struct Fields(Map<String, Value>);
 
 impl Fields {

@@ -1,10 +1,10 @@
 //! The HTTP application of Aethon: pages, JSON API, WebSockets and webhooks on one address.
 //!
-//! [`server`] accepts a connection and limits it. `service` checks Host, access, method and origin against the table
-//! in `routes`. A handler there or in `webhook`, `pages`, `assets` or `ws` answers, and `response` adds the headers
-//! that every response carries. [`deps`] holds the parts the facade supplies, in groups from which a handler names
-//! those it needs. [`options::Options`] has the settings, and [`json`] defines how conversations look as JSON. No
-//! other crate uses hyper.
+//! [`server`] accepts a connection and limits it; [`mount`] takes requests from the server of an embedding program.
+//! `service` checks Host, access, method and origin against the table in `routes`. A handler there or in `webhook`,
+//! `pages`, `assets` or `ws` answers, and `response` adds the headers that every response carries. [`deps`] holds the
+//! parts the facade supplies, in groups from which a handler names those it needs. [`options::Options`] has the settings,
+//! and [`json`] defines how conversations look as JSON. No other crate uses hyper.
 
 mod accepted;
 mod access_lease;
@@ -35,6 +35,7 @@ mod limits;
 mod log_throttle;
 mod loopback_guard;
 mod markdown;
+pub mod mount;
 mod openapi;
 pub mod options;
 mod origin;
@@ -60,6 +61,7 @@ mod webhook;
 pub mod ws;
 
 pub use app::App;
+pub use body::{Body, CutOff};
 pub use deps::Deps;
 pub use error::{Error, Result};
 pub use host::is_loopback_host;

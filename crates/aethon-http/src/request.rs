@@ -2,9 +2,10 @@
 
 use aethon_core::ids::MessageId;
 use aethon_core::upload::MAX_UPLOAD;
+use std::error::Error as StdError;
 use std::net::IpAddr;
 use std::ops::RangeInclusive;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
@@ -15,6 +16,7 @@ use http::header::{
 use http::{Method, StatusCode};
 use http_body::Body as _;
 use http_body_util::BodyExt as _;
+use http_body_util::combinators::UnsyncBoxBody;
 use hyper::body::Incoming;
 use serde::de::DeserializeOwned;
 
@@ -72,10 +74,15 @@ pub(crate) enum RequestBody {
     Empty,
     /// Arriving. The progress is updated once it is read completely, because only then can the connection be reused.
     Incoming(Incoming, Arc<Progress>),
+    /// Arriving through another server. The lock only makes it shareable between threads.
+    Foreign(Mutex<ForeignBody>),
     /// Complete, as tests supply it.
     #[cfg(test)]
     Whole(Bytes),
 }
+
+/// The body of a request that another server has accepted.
+pub(crate) type ForeignBody = UnsyncBoxBody<Bytes, Box<dyn StdError + Send + Sync>>;
 
 /// Who sent a request, as far as can be trusted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -130,6 +137,18 @@ impl RequestBody {
         }
         progress.expect_body();
         Self::Incoming(body, Arc::clone(progress))
+    }
+
+    /// Wraps the body of a request that another server has accepted.
+    pub(crate) fn foreign<B>(body: B) -> Self
+    where
+        B: http_body::Body<Data = Bytes> + Send + 'static,
+        B::Error: Into<Box<dyn StdError + Send + Sync>>,
+    {
+        match body.is_end_stream() {
+            true => Self::Empty,
+            false => Self::Foreign(Mutex::new(body.map_err(Into::into).boxed_unsync())),
+        }
     }
 
     fn is_empty(&self) -> bool {
@@ -232,6 +251,11 @@ impl Request {
                 progress.body_is_read();
                 Ok(bytes)
             }
+            RequestBody::Foreign(body) => {
+                let body = body.into_inner().unwrap_or_else(PoisonError::into_inner);
+                let read = tokio::time::timeout(limits.time, collect(body, limits));
+                read.await.map_err(|_| too_slow(limits.time))?
+            }
         }
     }
 
@@ -333,7 +357,10 @@ fn is_json_type(value: &[u8]) -> bool {
     name.is_some_and(|name| !name.is_empty() && name.iter().all(is_plain))
 }
 
-async fn collect(mut body: Incoming, limits: BodyLimits) -> Result<Bytes, Problem> {
+async fn collect<B>(mut body: B, limits: BodyLimits) -> Result<Bytes, Problem>
+where
+    B: http_body::Body<Data = Bytes> + Unpin,
+{
     let mut first = Bytes::new();
     let mut all = BytesMut::new();
     while let Some(frame) = body.frame().await {

@@ -424,6 +424,8 @@ pub(crate) static ROUTES: &[Route] = &[
         r#"["Scheduler", "Adds a scheduled job.", {"201": "Job", "409": "Problem"}, {}, "NewJob"]"#),
     api(Method::GET, "/api/scheduler/jobs/{id}", Takes::Nothing, async_handler!(scheduler::show),
         r#"["Scheduler", "A scheduled job.", {"200": "Job"}]"#),
+    api(Method::PUT, "/api/scheduler/jobs/{id}", Json, async_handler!(scheduler::change),
+        r#"["Scheduler", "Changes a job; what is left out stays.", {"200": "Job", "409": "Problem", "412": "ChangedProblem"}, {}, "NewJob"]"#),
     api(Method::DELETE, "/api/scheduler/jobs/{id}", Takes::Nothing, async_handler!(scheduler::remove),
         r#"["Scheduler", "Removes a job.", {"204": "", "409": "Problem", "412": "ChangedProblem"}]"#),
     api(Method::PATCH, "/api/scheduler/jobs/{id}", Json, async_handler!(scheduler::pause),

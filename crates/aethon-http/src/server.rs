@@ -59,6 +59,7 @@ struct Listeners {
 impl Server {
     /// Binds the address and the socket.
     pub async fn bind(options: Options, deps: Deps) -> Result<Self> {
+        check_runtime()?;
         let port = bind_port(&options.listen).await?;
         let socket = options.listen.socket.as_deref().map(UnixSocket::bind).transpose()?;
         let address = port.as_ref().map(|(_, address)| *address);
@@ -206,6 +207,17 @@ impl Listeners {
                 }
             }
         }
+    }
+}
+
+/// Checks that the runtime of the caller can wait for connections; tokio would panic.
+fn check_runtime() -> Result<()> {
+    let has_driver = std::panic::catch_unwind(|| drop(tokio::net::UnixStream::pair())).is_ok();
+    let remedy = "build it with `enable_io` or `enable_all`, or set `channels.webchat.enabled` to false";
+    if has_driver {
+        Ok(())
+    } else {
+        Err(Error::refused(format!("this Tokio runtime has no I/O, so nothing can listen: {remedy}")))
     }
 }
 

@@ -26,7 +26,7 @@ impl Endpoint {
         let Ok(url) = Url::parse(&text) else {
             return refuse("is not an address; write it as https://example.com/v1");
         };
-        let Some(server) = url.host() else {
+        let Some(server) = url.host_str() else {
             return refuse("names no server; write it as https://example.com/v1");
         };
         if !matches!(url.scheme(), "http" | "https") {
@@ -38,7 +38,7 @@ impl Endpoint {
         if url.query().is_some() || url.fragment().is_some() {
             return refuse("must not have a query or fragment");
         }
-        let is_loopback = is_loopback(&server);
+        let is_loopback = is_loopback(server);
         if url.scheme() == "http" && !is_loopback && !options.connection.allow_http {
             return refuse(
                 "is plain http to another machine, where keys and conversations can be read on the way; use \

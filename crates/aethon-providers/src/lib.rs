@@ -12,6 +12,20 @@
 //! wire format is one more `Dialect` and one line in `registry`. `tool_schema` fits the tools of a request to its service. On top, `text_calls` handles models that write their
 //! calls into their text.
 
+// What several services share may be unused where some of them are left out.
+#![cfg_attr(
+    not(all(
+        feature = "anthropic",
+        feature = "bedrock",
+        feature = "gemini",
+        feature = "litellm",
+        feature = "mistral",
+        feature = "ollama",
+        feature = "openai"
+    )),
+    allow(dead_code, unused_imports, reason = "it is used by services that are left out")
+)]
+
 mod answer_format;
 mod anthropic;
 mod api_key;
@@ -32,10 +46,14 @@ mod gemini;
 mod headers;
 mod learned;
 mod listing;
+#[cfg(feature = "litellm")]
 mod litellm;
 mod media_type;
+#[cfg(feature = "mistral")]
 mod mistral;
+#[cfg(feature = "ollama")]
 mod ollama;
+#[cfg(any(feature = "openai", feature = "litellm", feature = "mistral"))]
 mod openai;
 mod options;
 mod policy;
@@ -44,6 +62,7 @@ mod registry;
 mod remote;
 mod request_id;
 mod response_stream;
+#[cfg(any(feature = "openai", feature = "litellm"))]
 mod responses;
 mod restrictions;
 mod rules;
@@ -70,7 +89,7 @@ pub use endpoint::is_local;
 pub use options::{
     AnthropicVersion, AwsEnvironment, Connection, OpenAiApi, Options, Overrides, Provider, RequestExtras,
 };
-pub use registry::build;
+pub use registry::{build, is_built};
 pub use text_calls::{calls_in_words, is_text_call};
 pub use tool_schema::documented_limit as documented_tool_limit;
 pub use transcribe::transcriber;

@@ -5,24 +5,18 @@ use std::sync::Arc;
 
 use aethon_core::model::{Capabilities, ModelErrorKind, ModelProvider};
 
-use crate::anthropic::Anthropic;
-use crate::bedrock::{self, Bedrock, Signer};
+use crate::bedrock;
 use crate::dialect::Dialect;
 use crate::echo::Echo;
 use crate::endpoint::Endpoint;
 use crate::fake::Fake;
-use crate::gemini::Gemini;
 use crate::learned::{LearnedCapabilities, OwnerSizes};
-use crate::litellm::{self, LiteLlm};
-use crate::ollama::Ollama;
-use crate::openai::{OPENAI, OpenAi};
-use crate::options::{OpenAiApi, Options, Provider};
+use crate::options::{Options, Provider};
 use crate::remote::{Discovery, Remote};
-use crate::responses::{AutoApi, Responses};
 use crate::section::{self, InSection};
 use crate::service::Service;
 use crate::unavailable::Unavailable;
-use crate::{api_key, capabilities, mistral, text_calls};
+use crate::{api_key, capabilities, text_calls};
 
 /// Why a service cannot be used.
 pub(crate) struct Obstacle {
@@ -60,7 +54,7 @@ fn over_http(options: &Options, capabilities: Arc<Capabilities>) -> Arc<dyn Mode
 /// Creates a provider over HTTP, or says why there is none yet.
 fn remote(options: &Options, capabilities: Arc<Capabilities>) -> Result<Remote, Obstacle> {
     let (options, service) = reach(options)?;
-    let dialect = dialect(&options, service.clone());
+    let dialect = dialect(&options, service.clone())?;
     let discovery = discovery(&options, &service);
     let owner = OwnerSizes {
         is_window_set: options.owner_window().is_some(),
@@ -77,10 +71,13 @@ fn remote(options: &Options, capabilities: Arc<Capabilities>) -> Result<Remote, 
 /// owner, and so is a model's name at a proxy or self-hosted server.
 fn discovery(options: &Options, service: &Arc<Service>) -> Option<Box<dyn Discovery>> {
     match options.provider {
-        Provider::Ollama => Some(Box::new(Ollama::new(service.clone()))),
-        Provider::LiteLlm => Some(Box::new(LiteLlm::new(service.clone()))),
+        #[cfg(feature = "ollama")]
+        Provider::Ollama => Some(Box::new(crate::ollama::Ollama::new(service.clone()))),
+        #[cfg(feature = "litellm")]
+        Provider::LiteLlm => Some(Box::new(crate::litellm::LiteLlm::new(service.clone()))),
+        #[cfg(feature = "openai")]
         Provider::OpenAi if service.endpoint.is_own && !service.facts.is_known => {
-            Some(Box::new(OpenAi::new(service.clone())))
+            Some(Box::new(crate::openai::OpenAi::new(service.clone())))
         }
         _ => None,
     }
@@ -89,6 +86,9 @@ fn discovery(options: &Options, service: &Arc<Service>) -> Option<Box<dyn Discov
 /// Returns the service with its options, completed from the AWS environment; or why it cannot be used.
 pub(crate) fn reach(options: &Options) -> Result<(Cow<'_, Options>, Arc<Service>), Obstacle> {
     let wrong = |reason| Obstacle { kind: ModelErrorKind::InvalidRequest, reason };
+    if !is_built(options.provider) {
+        return Err(left_out(options.provider));
+    }
     let options = match options.provider {
         Provider::Bedrock => Cow::Owned(bedrock::resolve(options).map_err(wrong)?),
         _ => Cow::Borrowed(options),
@@ -99,22 +99,57 @@ pub(crate) fn reach(options: &Options) -> Result<(Cow<'_, Options>, Arc<Service>
     Ok((options, service))
 }
 
-pub(crate) fn dialect(options: &Options, service: Arc<Service>) -> Box<dyn Dialect> {
-    match options.provider {
-        Provider::Anthropic => Box::new(Anthropic::new(service, options.api_version)),
+/// Returns the dialect of the service, unless this program was built without it.
+pub(crate) fn dialect(options: &Options, service: Arc<Service>) -> Result<Box<dyn Dialect>, Obstacle> {
+    Ok(match options.provider {
+        #[cfg(feature = "anthropic")]
+        Provider::Anthropic => Box::new(crate::anthropic::Anthropic::new(service, options.api_version)),
+        #[cfg(feature = "bedrock")]
         Provider::Bedrock => {
             let region = options.aws.region.clone().unwrap_or_default();
-            let signer = Signer::new(service.clone(), region, options.aws.clone());
-            Box::new(Bedrock::new(service, signer))
+            let signer = bedrock::Signer::new(service.clone(), region, options.aws.clone());
+            Box::new(bedrock::Bedrock::new(service, signer))
         }
-        Provider::Gemini => Box::new(Gemini::new(service)),
-        Provider::Ollama => Box::new(Ollama::new(service)),
-        Provider::Mistral => Box::new(OpenAi::with_profile(service, mistral::PROFILE)),
-        Provider::LiteLlm => Box::new(AutoApi::new(service, litellm::PROFILE)),
+        #[cfg(feature = "gemini")]
+        Provider::Gemini => Box::new(crate::gemini::Gemini::new(service)),
+        #[cfg(feature = "ollama")]
+        Provider::Ollama => Box::new(crate::ollama::Ollama::new(service)),
+        #[cfg(feature = "mistral")]
+        Provider::Mistral => Box::new(crate::openai::OpenAi::with_profile(service, crate::mistral::PROFILE)),
+        #[cfg(feature = "litellm")]
+        Provider::LiteLlm => Box::new(crate::responses::AutoApi::new(service, crate::litellm::PROFILE)),
+        #[cfg(feature = "openai")]
         _ => match options.api {
-            OpenAiApi::Auto => Box::new(AutoApi::new(service, OPENAI)),
-            OpenAiApi::Chat => Box::new(OpenAi::new(service)),
-            OpenAiApi::Responses => Box::new(Responses::new(service)),
+            crate::options::OpenAiApi::Auto => {
+                Box::new(crate::responses::AutoApi::new(service, crate::openai::OPENAI))
+            }
+            crate::options::OpenAiApi::Chat => Box::new(crate::openai::OpenAi::new(service)),
+            crate::options::OpenAiApi::Responses => Box::new(crate::responses::Responses::new(service)),
         },
+        #[cfg(not(feature = "openai"))]
+        other => return Err(left_out(other)),
+    })
+}
+
+/// Returns whether this program was built with the provider.
+pub fn is_built(provider: Provider) -> bool {
+    match provider {
+        Provider::Anthropic => cfg!(feature = "anthropic"),
+        Provider::Bedrock => cfg!(feature = "bedrock"),
+        Provider::Gemini => cfg!(feature = "gemini"),
+        Provider::LiteLlm => cfg!(feature = "litellm"),
+        Provider::Mistral => cfg!(feature = "mistral"),
+        Provider::Ollama => cfg!(feature = "ollama"),
+        Provider::Echo | Provider::Fake => true,
+        // All others speak its dialect.
+        _ => cfg!(feature = "openai"),
     }
+}
+
+fn left_out(provider: Provider) -> Obstacle {
+    let name = provider.name();
+    let reason = format!(
+        "This program was built without the provider {name}: choose another, or build it with the feature `{name}`."
+    );
+    Obstacle { kind: ModelErrorKind::InvalidRequest, reason }
 }

@@ -109,7 +109,7 @@ fn described(outcome: &Outcome, expected: &Value) -> Value {
 fn check(provider: Provider, api: OpenAiApi, table: &str) -> usize {
     let mut options = Options::new(provider, "homegrown");
     options.api = api;
-    let dialect: Box<dyn Dialect> = registry::dialect(&options, service(provider, "homegrown"));
+    let dialect: Box<dyn Dialect> = registry::dialect(&options, service(provider, "homegrown")).ok().unwrap();
     let rows = rows(table);
     let mut faults = Vec::new();
     for row in &rows {

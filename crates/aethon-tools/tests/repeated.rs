@@ -19,7 +19,8 @@ use aethon_core::ids::{SessionId, TurnId};
 use aethon_core::message::{Inbound, ToolCall};
 use aethon_core::person::Person;
 use aethon_core::schedule::{
-    Job, JobId, JobRecord, JobRefusal, JobRequest, Missed, Origin, RunRecord, Schedule, Task, Timing,
+    Job, JobEdits, JobId, JobRecord, JobRefusal, JobRequest, Missed, Origin, RunRecord, Schedule, Task,
+    Timing,
 };
 use aethon_core::sop::{
     BrokenSop, Sop, SopCatalog, SopCheck, SopName, SopOrigin, SopRefusal, SopRun, SopRunState, SopRuns,
@@ -59,6 +60,13 @@ impl Courier for ThroughStore {
 /// Jobs by their names, each of which there is once.
 #[derive(Default)]
 struct Jobs(Mutex<Vec<JobRecord>>);
+
+#[async_trait]
+impl JobEdits for Jobs {
+    async fn change(&self, request: JobRequest, _expected: Expected) -> Result<JobRecord, JobRefusal> {
+        Err(JobRefusal::unknown(request.job_id.unwrap_or_default()))
+    }
+}
 
 #[async_trait]
 impl Schedule for Jobs {

@@ -1,6 +1,7 @@
 //! A running assistant.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use aethon_agent::Engine;
@@ -36,8 +37,10 @@ use aethon_store::OpenMode;
 use aethon_tools::ToolSet;
 use aethon_workflows::schedule::{Scheduler, SchedulerParts};
 use serde_json::{Value, json};
+use tokio::runtime::Handle;
 use tokio::time::timeout;
 
+use crate::answer::{Answer, Attendance};
 use crate::containers::ContainerTask;
 use crate::error::{Error, Result};
 use crate::home::Home;
@@ -45,6 +48,7 @@ use crate::memory::{GuardedMemory, VectorTask};
 use crate::opening::{self, ModelParts, Stored};
 use crate::prepared::{Prepared, Shared, Source};
 use crate::reach::Reach;
+use crate::runtime;
 use crate::telemetry::{Collector, TelemetryTask};
 use crate::uploads::UploadFolder;
 use crate::wiring;
@@ -60,6 +64,10 @@ const LAST_BOOKINGS: Duration = Duration::from_secs(5);
 const LAST_CONTAINERS: Duration = Duration::from_secs(10);
 
 /// A running assistant: the storage is open and the engine ready, but nothing listens.
+///
+/// End it with [`Aethon::shutdown`], which lets turns finish. If it is dropped instead, its turns are stopped in the background, as
+/// far as the runtime still runs: the text so far is stored, its threads and files are released, and what was handed out
+/// ([`Aethon::assistant`], say) accepts nothing more.
 pub struct Aethon {
     pub(crate) home: Home,
     pub(crate) config: Config,
@@ -88,6 +96,10 @@ struct Background {
     recorded: Recorded,
     /// Held only to keep the task alive.
     _containers: ContainerTask,
+    /// Runs what ends a dropped assistant.
+    runtime: Handle,
+    /// Whether it was shut down.
+    is_closed: AtomicBool,
 }
 
 /// The memory, and the task that computes its vectors.
@@ -97,7 +109,13 @@ struct MemoryParts {
 }
 
 impl Background {
-    fn start(prepared: &Prepared, mode: OpenMode, stored: &Stored, memory: Option<GuardedMemory>) -> Self {
+    fn start(
+        runtime: Handle,
+        prepared: &Prepared,
+        mode: OpenMode,
+        stored: &Stored,
+        memory: Option<GuardedMemory>,
+    ) -> Self {
         let (shared, telemetry) = (&prepared.shared, &prepared.config.telemetry);
         // Computing missing vectors is the daemon's job; a guest would do the work twice.
         let is_daemon = mode == OpenMode::Daemon;
@@ -109,6 +127,8 @@ impl Background {
             telemetry: TelemetryTask::start(log, shared.bus.clone(), redactor, Collector::of(telemetry)),
             recorded: stored.recorded.clone(),
             _containers: ContainerTask::start(shared),
+            runtime,
+            is_closed: AtomicBool::new(false),
         }
     }
 }
@@ -122,13 +142,14 @@ impl Prepared {
 
 impl Aethon {
     pub(crate) async fn open(prepared: Prepared, mode: OpenMode) -> Result<Self> {
+        let runtime = runtime::with_timers()?;
         let stored = opening::storage(&prepared, mode).await?;
         let (agent_models, models) = opening::models(&prepared, &stored.storage).await;
         let parts = opening::tools(&prepared, &stored, &models).await?;
         let meter = models.meter.clone();
         let (engine, workflows) = opening::engine(&prepared, &stored, agent_models, meter, &parts).await?;
         let aethon = Self {
-            background: Background::start(&prepared, mode, &stored, parts.memory),
+            background: Background::start(runtime, &prepared, mode, &stored, parts.memory),
             clock: prepared.clock(),
             reach: prepared.reach().iter().map(Reach::sentence).collect(),
             home: prepared.home,
@@ -163,8 +184,18 @@ impl Aethon {
 
     /// Sends a message to a session (`channel:name`) and waits for the reply. Approval requests are denied.
     pub async fn ask(&self, session: &str, text: impl Into<String>) -> Result<Arc<Reply>> {
-        let session = SessionId::parse(session).map_err(|error| Error::failed(error.to_string()))?;
+        let session = SessionId::parse(session)?;
         Ok(assistant::ask(&*self.assistant(), Inbound::say(session, text), Arc::new(Unattended)).await?)
+    }
+
+    /// Sends a message to a session and returns its answer while it is made, as a stream of events. Approval requests are denied.
+    pub async fn ask_stream(&self, session: &str, text: impl Into<String>) -> Result<Answer> {
+        self.stream(Inbound::say(SessionId::parse(session)?, text), Attendance::Unattended).await
+    }
+
+    /// The same for any message: with attachments, say, or with a reader who answers approval requests.
+    pub async fn stream(&self, inbound: Inbound, attendance: Attendance) -> Result<Answer> {
+        Answer::to(inbound, self.assistant(), attendance).await
     }
 
     /// Returns the single entry point for messages. A caller is about to send some, so this also starts the MCP servers in the
@@ -382,6 +413,7 @@ impl Aethon {
 
     /// Finishes recordings, books interrupted calls, and closes the storage.
     pub(crate) async fn close(&self) {
+        self.background.is_closed.store(true, Ordering::Release);
         self.background.recorded.close().await;
         if let Some(remembering) = &self.background.memory {
             remembering.vectors.stop().await;
@@ -404,8 +436,18 @@ impl Aethon {
 }
 
 impl Drop for Aethon {
-    /// Lets go of the channels. They hold the engine, whose tools hold them; otherwise neither would ever end.
+    /// Lets go of the channels, which hold the engine, whose tools hold them; otherwise neither would ever end. A turn in progress
+    /// would go on for nobody, so it is stopped.
     fn drop(&mut self) {
         self.deliveries.channels.set(Channels::default());
+        if self.background.is_closed.load(Ordering::Acquire) {
+            return;
+        }
+        let (engine, servers) = (self.engine.clone(), self.tools.servers.clone());
+        // Nobody is left who could join the task. It ends with the runtime at the latest.
+        self.background.runtime.spawn(async move {
+            engine.shutdown(Duration::ZERO).await;
+            servers.stop().await;
+        });
     }
 }

@@ -14,19 +14,25 @@ use aethon_core::hook::Hook;
 use aethon_core::model::ModelProvider;
 use aethon_core::storage::Storage;
 use aethon_core::tool::Tool;
+use serde::Serialize;
 
 use crate::error::Result;
 use crate::loading;
 use crate::prepared::{Parts, Prepared, Shared, Source};
+
+/// What one call sets: texts `key=value`, or why there are none.
+type Setting = std::result::Result<Vec<String>, aethon_config::Error>;
 
 /// The location and the parts of an assistant that do not come from its configuration.
 #[derive(Default)]
 pub struct Builder {
     home: Option<PathBuf>,
     file: Option<PathBuf>,
-    sets: Vec<String>,
+    flags: Vec<String>,
+    settings: Vec<Setting>,
     insecure_bind: bool,
     demo: bool,
+    is_mounted: bool,
     launcher: Option<PathBuf>,
     parts: Parts,
 }
@@ -51,10 +57,35 @@ impl Builder {
         self
     }
 
-    /// Sets one key like `--set`: `key=value` with a TOML value; a bare word is a string.
+    /// Sets one key: `key=value` with a TOML value; a bare word is a string. It wins over the file and the environment.
+    /// [`Builder::load`] refuses a key that does not exist.
     #[must_use]
     pub fn set(mut self, setting: impl Into<String>) -> Self {
-        self.sets.push(setting.into());
+        self.settings.push(Ok(vec![setting.into()]));
+        self
+    }
+
+    /// Sets one key, such as `budget.daily_usd`, to anything that can be serialized. Otherwise like [`Builder::set`]. In a string,
+    /// `${NAME}` and `${credential:NAME}` refer to a variable and to a stored secret, and `$$` is a dollar sign.
+    #[must_use]
+    pub fn set_value(mut self, key: &str, value: impl Serialize) -> Self {
+        self.settings.push(aethon_config::setting(key, value).map(|setting| vec![setting]));
+        self
+    }
+
+    /// Sets all keys of a table, whose fields are sections as in the file: a map, a structure of your own, or the result of
+    /// `serde_json::json!`. Otherwise like [`Builder::set_value`].
+    #[must_use]
+    pub fn settings(mut self, table: impl Serialize) -> Self {
+        self.settings.push(aethon_config::settings(table));
+        self
+    }
+
+    /// Sets one key like the `--set` of the programs: for a person, so an unknown key is only a warning
+    /// ([`Prepared::warnings`]), and above everything that [`Builder::set`] sets.
+    #[must_use]
+    pub fn flag(mut self, setting: impl Into<String>) -> Self {
+        self.flags.push(setting.into());
         self
     }
 
@@ -62,6 +93,16 @@ impl Builder {
     #[must_use]
     pub fn insecure_bind(mut self, allow: bool) -> Self {
         self.insecure_bind = allow;
+        self
+    }
+
+    /// Serves the HTTP application from your own server: [`Service`](crate::Service) binds no listener, and
+    /// [`Service::http`](crate::Service::http) returns what answers requests. Say in `channels.webchat.host` which address your
+    /// server listens on: beyond this machine, the assistant wants a token (`dashboard.auth_token`). Say in `server.base_path`
+    /// below which path it is, unless it has the whole host. With `channels.webchat.enabled` off, there is none.
+    #[must_use]
+    pub fn mount(mut self) -> Self {
+        self.is_mounted = true;
         self
     }
 
@@ -126,9 +167,13 @@ impl Builder {
 
     /// Reads and checks the configuration. All problems are reported at once.
     pub fn load(self) -> Result<Prepared> {
-        let sources = Sources::from_process(self.home, self.file, self.sets).map_err(loading::refused)?;
-        let Self { insecure_bind, demo, launcher, parts, .. } = self;
-        let source = Source { sources, insecure_bind, demo, launcher, parts };
+        let mut sources =
+            Sources::from_process(self.home, self.file, self.flags).map_err(loading::refused)?;
+        for settings in self.settings {
+            sources.program.extend(settings.map_err(loading::refused)?);
+        }
+        let Self { insecure_bind, demo, is_mounted, launcher, parts, .. } = self;
+        let source = Source { sources, insecure_bind, demo, is_mounted, launcher, parts };
         Prepared::read(source, Shared::default())
     }
 }

@@ -42,6 +42,11 @@ impl Aethon {
         Some(ChannelTest { name: name.to_owned(), ok: checks.iter().all(|check| check.ok), checks })
     }
 
+    /// Returns whether a messenger is on in this configuration. A server of the same home may run with another one.
+    pub fn is_channel_enabled(&self, name: &str) -> bool {
+        messengers::is_enabled(&self.config, name)
+    }
+
     /// Creates a code; the sender who sends it to this messenger is paired.
     pub async fn pair(&self, name: &str) -> Result<PairingCode> {
         known(name)?;

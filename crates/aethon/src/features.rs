@@ -104,10 +104,10 @@ pub(crate) fn tools(
     }
 }
 
-/// Puts a row for each channel on the board.
-pub(crate) fn offer_channels(board: &Features, channels: &Channels) {
-    let channels = channels.clone();
+/// Puts a row for each channel on the board. It looks them up each time: the board outlives the service, and must not hold them.
+pub(crate) fn offer_channels(board: &Features, channels: Live<Channels>) {
     board.offer(move || {
+        let channels = channels.get();
         let rows = channels.names().filter_map(|name| Some(channel(name, channels.status(name)?)));
         rows.collect()
     });

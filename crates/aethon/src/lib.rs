@@ -15,6 +15,7 @@
 //! lock, listener, delivery. The shared vocabulary is in [`core`].
 
 mod aethon;
+mod answer;
 mod arguments;
 pub mod attack;
 pub mod audit;
@@ -32,9 +33,11 @@ mod features;
 mod finding;
 mod first_model;
 mod flags;
+mod front;
 mod harden;
 mod home;
 mod init;
+mod left_out;
 mod listed_models;
 mod live_choices;
 mod loading;
@@ -56,6 +59,7 @@ pub mod reach;
 mod reload;
 pub mod repair;
 pub mod rows;
+mod runtime;
 mod sandbox_reach;
 mod service;
 mod telemetry;
@@ -71,12 +75,15 @@ pub use aethon_config as config;
 pub use aethon_core as core;
 pub use aethon_core::log::LogFormat;
 pub use aethon_core::{async_trait, jiff};
+pub use aethon_http::Body as HttpBody;
 pub use aethon_http::json;
+pub use aethon_http::mount::{Mount, PeerMount};
 pub use aethon_http::ws::{attachment, frames_of};
 pub use aethon_markdown as markdown;
 pub use aethon_workflows::sop::{check_file as check_sop, files_of as sop_files};
 
 pub use crate::aethon::Aethon;
+pub use crate::answer::{Answer, Attendance};
 pub use crate::arguments::without_secrets;
 pub use crate::builder::Builder;
 pub use crate::channel_admin::{ChannelTest, ConfiguredChannel};
@@ -93,3 +100,8 @@ pub use crate::prepared::Prepared;
 pub use crate::reload::{Reload, Reloaded};
 pub use crate::service::Service;
 pub use crate::view::{config_keys, is_reloadable};
+
+/// Has the blocks of the page for embedders compiled.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

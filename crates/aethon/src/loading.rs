@@ -7,6 +7,7 @@ use aethon_tools::CommandSlots;
 use crate::error::{Error, Result};
 use crate::flags::Flags;
 use crate::home::Home;
+use crate::left_out;
 use crate::prepared::{Prepared, Shared, Source};
 use crate::wiring;
 
@@ -20,6 +21,9 @@ impl Prepared {
         let is_demo = source.demo && !loaded.names_a_model && source.parts.model.is_none();
         if is_demo {
             config.model.stand_in();
+        }
+        if let Some(problem) = left_out::problem(&config, source.parts.model.is_some()) {
+            return Err(Error::refused(problem));
         }
         let home = Home::at(&sources.home);
         shared.docker = wiring::sandbox::docker(&config, &flags, &home);

@@ -78,6 +78,12 @@ pub(crate) async fn warnings(config: &Config) -> Vec<String> {
         warnings.push(protection.describe());
     }
     warnings.extend(sandbox_reach::warnings(config).await);
+    if protection.is_root {
+        warnings.push(
+            "Aethon runs as root, so no account limits what its commands and files can reach; run it as a user of its own"
+                .into(),
+        );
+    }
     let has_port = webchat.enabled && webchat.tcp_port().is_some();
     if !has_port || !matches!(is_loopback_host(&webchat.host).await, Ok(false)) {
         return warnings;

@@ -64,6 +64,8 @@ pub(crate) struct Source {
     pub(crate) sources: Sources,
     pub(crate) insecure_bind: bool,
     pub(crate) demo: bool,
+    /// Whether the program serves the HTTP application itself.
+    pub(crate) is_mounted: bool,
     pub(crate) launcher: Option<PathBuf>,
     pub(crate) parts: Parts,
 }

@@ -1,26 +1,29 @@
 //! The daemon around an assistant: the home lock, the listener, the channels, delivery and upkeep.
 
-use std::fs::File;
+use std::net::SocketAddr;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use aethon_agent::outbox;
 use aethon_config::Config;
+use aethon_core::approval::PendingApprovals;
+use aethon_core::assistant::Assistant;
 use aethon_core::audit::AuditTrail;
 use aethon_core::backup::Backups;
 use aethon_core::channel::Channels;
 use aethon_core::live::Live;
 use aethon_core::model::Readiness;
 use aethon_core::model_setup::ModelSetup;
-use aethon_core::secret::Secret;
 use aethon_core::service::ConfigView;
 use aethon_core::session::TurnRecord;
 use aethon_core::shutdown::{Shutdown, ShutdownTrigger};
 use aethon_core::storage::Storage;
 use aethon_core::surface::{Surface, Unattended};
+use aethon_http::Deps;
 use aethon_http::deps::{Activity, Archive, Knowledge, Runtime, Setup, Workflows};
+use aethon_http::mount::Mount;
 use aethon_http::ws::Hub;
-use aethon_http::{Deps, Server};
 use aethon_store::OpenMode;
 use aethon_tools::{DockerSandbox, PullPolicy};
 use aethon_workflows::schedule::{Scheduler, SchedulerParts};
@@ -35,6 +38,7 @@ use crate::backup::BackupTask;
 use crate::channels::ChannelTasks;
 use crate::error::{Error, Result};
 use crate::first_model::FirstModelSetup;
+use crate::front::{Front, SignIns};
 use crate::home::HomeLock;
 use crate::prepared::Prepared;
 use crate::push::{Push, Watched};
@@ -52,14 +56,17 @@ const MAX_REAP: Duration = Duration::from_secs(10);
 const PUBLISH_PAUSE: Duration = Duration::from_secs(5);
 
 /// A started daemon.
+///
+/// [`Service::run`] serves it and ends it. If it is dropped before that, it stops like a dropped [`Aethon`], and its listener and the
+/// lock of the home are released.
 pub struct Service {
-    aethon: Aethon,
-    server: Option<Server>,
+    aethon: Arc<Aethon>,
+    front: Front,
     channels: ChannelTasks,
     /// What ends by itself at shutdown: delivery, the audit log, upkeep, the scheduler, multi-turn work, notifications.
     tasks: Vec<JoinHandle<()>>,
     /// Reloads the configuration after the page has changed the file.
-    reloading: JoinHandle<()>,
+    reloading: Reloading,
     trigger: ShutdownTrigger,
     shutdown: Shutdown,
     greeting: Greeting,
@@ -101,17 +108,17 @@ impl Service {
             push: push.as_ref().map(Push::devices),
             ..setup(&aethon, config.clone(), reload, channels.clone(), shared_backups)
         };
-        crate::features::offer_channels(&setup.features, &channels);
+        crate::features::offer_channels(&setup.features, aethon.deliveries.channels.clone());
         let (trail, rows) = AuditTrail::new();
         let deps = deps(&aethon, hub.clone(), setup.clone(), trail, shutdown.clone());
-        let server = listen(&aethon, sign_ins, deps).await?;
-        let greeting = greeting(server.as_ref(), &lock);
-        let application = server.as_ref().map(|server| (server.app(), setup.clone()));
+        let front = Front::open(&aethon, sign_ins, deps).await?;
+        let greeting = greeting(&front, &lock);
+        let application = front.app().map(|app| (app, setup.clone()));
         let reloading = crate::view::grant(reloads, Reload::new(&aethon, config.clone(), application));
-        let push = push.zip(server.as_ref()).map(|(push, server)| {
+        let push = push.zip(front.app()).map(|(push, app)| {
             let bus = aethon.shared.bus.clone();
             let is_in_sight = Box::new(move || hub.is_in_sight());
-            let watched = Watched { bus, events: noted, is_in_sight, sign_ins: server.app() };
+            let watched = Watched { bus, events: noted, is_in_sight, sign_ins: app };
             push.start(aethon.clock.clone(), watched, shutdown.clone())
         });
         let scheduler = scheduler(&aethon, &channels).await?;
@@ -127,9 +134,9 @@ impl Service {
         Ok(Self {
             channels,
             tasks: tasks.into_iter().chain(push).collect(),
-            reloading: tokio::spawn(reloading),
-            aethon,
-            server,
+            reloading: Reloading(tokio::spawn(reloading)),
+            aethon: Arc::new(aethon),
+            front,
             trigger,
             shutdown,
             greeting,
@@ -141,8 +148,39 @@ impl Service {
 
     /// Creates the handle that reloads the configuration.
     pub fn reload(&self) -> Reload {
-        let application = self.server.as_ref().map(|server| (server.app(), self.setup.clone()));
+        let application = self.front.app().map(|app| (app, self.setup.clone()));
         Reload::new(&self.aethon, self.config.clone(), application)
+    }
+
+    /// The running assistant, for asking and looking while the service runs: `service.aethon()` before [`Service::run`], which
+    /// takes the service. Once that has returned, the assistant accepts nothing more.
+    pub fn aethon(&self) -> Arc<Aethon> {
+        self.aethon.clone()
+    }
+
+    /// The single entry point for messages, as [`Aethon::assistant`] returns it.
+    pub fn assistant(&self) -> Arc<dyn Assistant> {
+        self.aethon.assistant()
+    }
+
+    /// The pending approvals of everything that runs here. Clones show the same ones.
+    pub fn approvals(&self) -> PendingApprovals {
+        self.aethon.approvals().clone()
+    }
+
+    /// The address of the listener, with the port that the system chose if `channels.webchat.port` is 0.
+    pub fn local_addr(&self) -> Option<SocketAddr> {
+        self.front.local_addr()
+    }
+
+    /// The path of the Unix socket, if the service listens on one.
+    pub fn socket_path(&self) -> Option<&Path> {
+        self.front.socket_path()
+    }
+
+    /// The HTTP application for your own server, if the assistant was built with [`Builder::mount`](crate::Builder::mount).
+    pub fn http(&self) -> Option<Mount> {
+        self.front.mount()
     }
 
     /// The line to print on standard output.
@@ -154,7 +192,7 @@ impl Service {
     /// `server.shutdown_grace`, closes the sockets, closes the storage.
     pub async fn run(self, stop: impl Future<Output = ()> + Send) -> Result<()> {
         let grace = Duration::from_secs(self.aethon.config.server.shutdown_grace);
-        let serving = self.server.map(|server| tokio::spawn(server.serve(self.shutdown.clone())));
+        let serving = tokio::spawn(self.front.serve(self.shutdown.clone()));
         let publishing =
             self.greeting.unpublished.map(|address| tokio::spawn(publish_later(self.lock.clone(), address)));
         stop.await;
@@ -165,26 +203,25 @@ impl Service {
         // At once: the listener and idle connections close, and busy ones end with the turns they wait for.
         self.trigger.trigger();
         self.aethon.engine.shutdown(grace).await;
-        if let Some(serving) = serving {
-            serving.await.map_err(|error| Error::failed("the server failed").because(error))?;
-        }
+        serving.await.map_err(|error| Error::failed("the server failed").because(error))?;
         for task in self.tasks {
             task.await.map_err(|error| Error::failed("a background task failed").because(error))?;
         }
-        // It may be waiting for a request that never comes, and has nothing to finish.
-        self.reloading.abort();
+        drop(self.reloading);
         self.channels.join().await;
         self.aethon.close().await;
         Ok(())
     }
 }
 
-/// The sign-ins of browsers, which outlive a restart.
-struct SignIns {
-    /// Signs the cookies.
-    key: Secret,
-    /// The list of sign-ins, if it can be stored.
-    register: Option<File>,
+/// The task that reloads the configuration on request.
+struct Reloading(JoinHandle<()>);
+
+impl Drop for Reloading {
+    /// It may be waiting for a request that never comes, and has nothing to finish.
+    fn drop(&mut self) {
+        self.0.abort();
+    }
 }
 
 /// Logs the warnings about a configuration.
@@ -315,15 +352,14 @@ impl Greeting {
     }
 }
 
-fn greeting(server: Option<&Server>, lock: &HomeLock) -> Greeting {
+fn greeting(front: &Front, lock: &HomeLock) -> Greeting {
     let version = env!("CARGO_PKG_VERSION");
-    let Some(server) = server else { return Greeting::without_listener(version) };
-    let address = match (server.local_addr(), server.socket_path()) {
+    let address = match (front.local_addr(), front.socket_path()) {
         (Some(address), _) => format!("http://{address}"),
         (None, Some(path)) => format!("unix:{}", path.display()),
         (None, None) => return Greeting::without_listener(version),
     };
-    if let (Some(_), Some(path)) = (server.local_addr(), server.socket_path()) {
+    if let (Some(_), Some(path)) = (front.local_addr(), front.socket_path()) {
         tracing::info!(socket = %path.display(), "also serving on the Unix socket");
     }
     let unpublished = lock.publish_address(&address).err().map(|error| {
@@ -415,29 +451,6 @@ fn deps(aethon: &Aethon, hub: Arc<Hub>, setup: Setup, trail: AuditTrail, shutdow
         },
         setup,
         runtime: Runtime { clock: aethon.clock.clone(), health: aethon.storage.health.clone(), shutdown },
-    }
-}
-
-/// Binds the listener, if the configuration has one.
-async fn listen(aethon: &Aethon, sign_ins: SignIns, deps: Deps) -> Result<Option<Server>> {
-    if !aethon.config.channels.webchat.enabled {
-        return Ok(None);
-    }
-    let mut options = wiring::http::options(&aethon.config, aethon.is_demo);
-    options.sign_ins.key = sign_ins.key;
-    options.sign_ins.register = sign_ins.register.map(Arc::new);
-    options.listen.socket = wiring::http::socket(&aethon.config, &aethon.home);
-    let (host, port) = (options.listen.host.clone(), options.listen.port.unwrap_or_default());
-    match Server::bind(options, deps).await {
-        Ok(server) => Ok(Some(server)),
-        Err(error) if error.is_address_in_use() => Err(Error::refused(format!(
-            "the address {host}:{port} is in use: stop the program that uses it, or set channels.webchat.port to another port (0 takes a free one)"
-        ))
-        .because(error)),
-        Err(error) => {
-            let cause = std::error::Error::source(&error).map(|cause| format!(": {cause}")).unwrap_or_default();
-            Err(Error::refused(format!("{error}{cause}")).because(error))
-        }
     }
 }
 

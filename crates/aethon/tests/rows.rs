@@ -53,7 +53,13 @@ async fn full(path: &Path) -> Vec<Table> {
 }
 
 fn place(text: &str) -> Place {
-    let sources = Sources { home: "/".into(), file: None, environment: Vec::new(), sets: Vec::new() };
+    let sources = Sources {
+        home: "/".into(),
+        file: None,
+        environment: Vec::new(),
+        sets: Vec::new(),
+        program: Vec::new(),
+    };
     Place::parse(text, &sources).unwrap()
 }
 

@@ -205,6 +205,51 @@ fn jobs_from_every_surface_run_and_deliver() {
 }
 
 #[test]
+fn job_gets_another_task_time_and_recipient_and_stays_the_same_job() {
+    let server = Server::start(&["scheduler.jobs.nightly={cron=\"0 3 * * *\", prompt=\"!say night\"}"]);
+    let add = json!({"job_id": "tea", "cron": "0 9 * * 1-5", "prompt": "!say tea", "timezone": "Europe/Berlin",
+        "recipient": "kitchen", "retries": 2});
+    let made = server.post("/api/scheduler/jobs", &add).json();
+    let change = |body: &Value| put(&server, "/api/scheduler/jobs/tea", body);
+    let changed = change(&json!({"prompt": "!say coffee"}));
+    assert_eq!(changed.status, 200, "{}", changed.text());
+    assert!(changed.header("etag").is_some());
+    let mut expected = made.clone();
+    expected["prompt"] = json!("!say coffee");
+    assert_eq!(changed.json(), expected, "what is left out stays, the next run as well");
+
+    let emptied = change(&json!({"recipient": null, "retries": 0, "cron": "30 10 * * *"})).json();
+    assert_eq!((&emptied["recipient"], &emptied["retries"]), (&Value::Null, &json!(0)));
+    assert_eq!((&emptied["cron"], &emptied["timezone"]), (&json!("30 10 * * *"), &json!("Europe/Berlin")));
+    assert_ne!(emptied["next_run"], made["next_run"]);
+    let once = change(&json!({"run_at": "2999-12-24T18:00:00Z"})).json();
+    assert_eq!((&once["cron"], &once["next_run"]), (&Value::Null, &json!("2999-12-24T18:00:00.000Z")));
+    assert_eq!(once["missed"], "run_once", "the usual treatment of what runs once");
+    let sop = change(&json!({"cron": "@daily", "sop_name": "codebase-summary", "prompt": null})).json();
+    assert_eq!((&sop["sop_name"], &sop["prompt"]), (&json!("codebase-summary"), &Value::Null));
+    assert_eq!((&sop["cron"], &sop["run_at"]), (&json!("@daily"), &Value::Null));
+    for (body, field) in [
+        (json!({"sop_name": null, "prompt": ""}), "prompt"),
+        (json!({"cron": null}), "cron"),
+        (json!({"cron": "@daily", "run_at": "2999-12-24T18:00:00Z"}), "run_at"),
+        (json!({"channel": "none"}), "channel"),
+        (json!({"timezone": 7}), "timezone"),
+        (json!({"job_id": "other"}), "job_id"),
+    ] {
+        let answer = change(&body);
+        assert_eq!((answer.status, &answer.json()["errors"][0]["field"]), (422, &json!(field)), "{body}");
+    }
+    assert_eq!(server.get("/api/scheduler/jobs/tea").json(), sop, "what was refused changed nothing");
+    assert_eq!(put(&server, "/api/scheduler/jobs/none", &json!({"prompt": "x"})).status, 404);
+    assert_eq!(put(&server, "/api/scheduler/jobs/nightly", &json!({"prompt": "x"})).status, 409);
+
+    let pause = Request::new("PATCH", "/api/scheduler/jobs/tea").header("Content-Type", "application/json");
+    assert_eq!(server.send(&pause.body(json!({"enabled": false}).to_string())).status, 200);
+    let paused = change(&json!({"cron": "0 6 * * *"})).json();
+    assert_eq!((&paused["enabled"], &paused["next_run"]), (&json!(false), &Value::Null), "a pause stays");
+}
+
+#[test]
 fn the_assistant_and_the_terminal_make_and_run_jobs() {
     let server = Server::start(&[]);
     let soon = "!tool schedule_task {\"run_at\": \"2999-01-01T00:00:00Z\", \"prompt\": \"!say late\", \"job_id\": \"far\"}";

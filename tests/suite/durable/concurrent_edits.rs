@@ -30,6 +30,8 @@ fn things(server: &Server) -> Vec<Resource> {
     assert_eq!(memory.status, 201);
     let job = json!({"job_id": "tea", "cron": "0 4 * * *", "prompt": "Tea?"});
     assert_eq!(server.post("/api/scheduler/jobs", &job).status, 201);
+    let job = json!({"job_id": "coffee", "cron": "0 5 * * *", "prompt": "Coffee?"});
+    assert_eq!(server.post("/api/scheduler/jobs", &job).status, 201);
     server.chat("talk").say("1", "hello");
     assert_eq!(send(server, "PUT", "/api/sops/own", &json!({ "content": sop(0) }), None).status, 200);
     vec![
@@ -44,6 +46,12 @@ fn things(server: &Server) -> Vec<Resource> {
             change: |number| ("PATCH", json!({"enabled": number % 2 == 0})),
             is_removable: true,
             shows: "/enabled",
+        },
+        Resource {
+            address: "/api/scheduler/jobs/coffee".to_owned(),
+            change: |number| ("PUT", json!({"prompt": format!("Coffee {number}?")})),
+            is_removable: true,
+            shows: "/prompt",
         },
         Resource {
             address: "/api/sessions/webchat:talk".to_owned(),

@@ -141,3 +141,45 @@ fn the_flags_of_the_chat_need_no_command() {
     terminal.wait_for_text("\u{1b}[35mlet\u{1b}[0m");
     terminal.wait_for_text("\u{1b}[32m\"b\"\u{1b}[0m");
 }
+
+#[test]
+fn slips_at_the_command_line_are_answered_with_the_remedy() {
+    let home = home();
+    let check = |arguments: &[&str], code: i32, expected: &[&str]| {
+        let output = run_cli(home.path(), arguments, None);
+        assert_eq!(output.status.code(), Some(code), "{arguments:?}: {}", words(&output));
+        for word in expected {
+            assert!(words(&output).contains(word), "{arguments:?}: {word} is not in {}", words(&output));
+        }
+    };
+    check(&["jobs", "add"], 2, &["--cron <CRON>|--run-at <TIME>", "--sop <NAME>", "--prompt <TEXT>"]);
+    check(&["config", "set", "agent.loop_limit", "-1"], 2, &["agent.loop_limit", "-1"]);
+    check(&["config", "set", "agent.model", "x"], 2, &["the nearest is model:"]);
+    check(&["config", "set", "scheduler.timezone", "x"], 2, &["scheduler.jobs.NAME.timezone"]);
+    let set = ["config", "set", "model.api_key", "sk-a"];
+    check(&set, 0, &["in plain text", "aethon-cli secrets set API_KEY", "${credential:API_KEY}"]);
+    check(&["channels", "pair", "telegram"], 0, &["telegram is off in this configuration"]);
+}
+
+#[test]
+fn another_web_server_is_not_taken_for_the_assistant() {
+    let home = home();
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = format!("http://{}", listener.local_addr().expect("its address"));
+    std::thread::spawn(move || {
+        use std::io::{Read, Write};
+        for stream in listener.incoming() {
+            let Ok(mut stream) = stream else { return };
+            let _ = stream.read(&mut [0; 4096]);
+            let answer = "HTTP/1.1 404 Not Found\r\nContent-Length: 4\r\nConnection: close\r\n\r\nnope";
+            let _ = stream.write_all(answer.as_bytes());
+        }
+    });
+    let output = run_cli(home.path(), &["--connect", &address, "sessions", "list"], None);
+    assert_eq!(output.status.code(), Some(1), "{}", words(&output));
+    assert!(
+        words(&output).contains("answers with status 404, and not as an aethon-server does"),
+        "{}",
+        words(&output)
+    );
+}

@@ -28,6 +28,7 @@ pub(crate) enum ConfigCommand {
         #[arg(add = completion::keys())]
         key: String,
         /// The value, as TOML or as a bare word.
+        #[arg(allow_negative_numbers = true)]
         value: String,
         /// Write a key that this version does not know.
         #[arg(long)]

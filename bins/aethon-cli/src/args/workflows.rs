@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Subcommand};
+use clap::{ArgGroup, Args, Subcommand};
 
 use crate::completion;
 
@@ -130,18 +130,20 @@ pub(crate) enum TasksCommand {
 
 /// A job to add.
 #[derive(Debug, Clone, Args)]
+#[command(group(ArgGroup::new("when").required(true).args(["cron", "run_at"])))]
+#[command(group(ArgGroup::new("what").required(true).multiple(true).args(["sop", "prompt"])))]
 pub(crate) struct JobArgs {
     /// Its name [default: one is made up].
     #[arg(long, visible_alias = "name", value_name = "NAME")]
     pub(crate) id: Option<String>,
     /// When, again and again: five cron fields such as "0 8 * * 1-5", or @daily.
-    #[arg(long, required_unless_present = "run_at", conflicts_with = "run_at")]
+    #[arg(long)]
     pub(crate) cron: Option<String>,
     /// When, once, such as 2026-12-24T18:00:00Z.
     #[arg(long, visible_alias = "at", value_name = "TIME")]
     pub(crate) run_at: Option<String>,
     /// The SOP to run.
-    #[arg(long, visible_alias = "sop-name", value_name = "NAME", required_unless_present = "prompt")]
+    #[arg(long, visible_alias = "sop-name", value_name = "NAME")]
     #[arg(add = completion::sops())]
     pub(crate) sop: Option<String>,
     /// The task, or the input of the SOP.

@@ -55,6 +55,11 @@ async fn change(aethon: &aethon::Aethon, command: ChannelsCommand) -> Result<Exi
         ChannelsCommand::Pair { name, json } => {
             let code = aethon.pair(&name).await?;
             told(aethon.note(AuditAction::Pairing, &name, "code_made").await);
+            if !aethon.is_channel_enabled(&name) {
+                eprintln!(
+                    "note: {name} is off in this configuration; until channels.{name}.enabled is true, no one can send the code"
+                );
+            }
             match json {
                 true => print_json(&json!(code))?,
                 false => print(&format!(

@@ -38,6 +38,12 @@ pub(crate) fn run(common: &Common, command: ConfigCommand) -> Result<ExitCode> {
             note(&sources.home, AuditAction::Config, (&key, "set"))?;
             warn(common);
             print(&format!("{key} is set in {}\n", sources.config_file().display()))?;
+            if aethon::config::secrets_in_file(&sources.config_file()).contains(&key) {
+                let name = key.rsplit('.').next().unwrap_or(&key).to_uppercase();
+                eprintln!(
+                    "note: the file now holds this secret in plain text. To keep it apart: `aethon-cli secrets set {name}`, then `aethon-cli config set {key} '${{credential:{name}}}'`"
+                );
+            }
             effect::tell(common, &[key], reload)?;
         }
         ConfigCommand::Unset { key, reload } => {

@@ -201,7 +201,9 @@ fn listed(common: &Common, choice: &Starter, region: &str) -> Vec<String> {
     let builder = settings
         .into_iter()
         .filter(|(_, value)| !value.is_empty())
-        .fold(crate::setup::builder(common), |builder, (key, value)| builder.set(format!("{key}={value:?}")));
+        .fold(crate::setup::builder(common), |builder, (key, value)| {
+            builder.flag(format!("{key}={value:?}"))
+        });
     let listing = async { Ok(aethon::listed_models(&builder.load()?).await) };
     let mut listed = crate::setup::finish(listing).unwrap_or_default();
     listed.truncate(MAX_LISTED);
@@ -281,6 +283,10 @@ fn confirmed(question: &str) -> Result<bool> {
 /// Asks how much the assistant asks before it acts. Returns the answer, or the default if no user can answer.
 fn caution() -> Result<Caution> {
     if !std::io::stdin().is_terminal() {
+        let (taken, recommended) = (Caution::default().name(), RECOMMENDED.name());
+        eprintln!(
+            "note: --caution {taken}, because no one can answer here; recommended is --caution {recommended}"
+        );
         return Ok(Caution::default());
     }
     eprintln!("How much should the assistant ask you before it acts?");

@@ -32,7 +32,11 @@ pub(crate) fn confirm(what: &str, yes: bool) -> Result<bool> {
     eprint!("{what}? type yes: ");
     let mut answer = String::new();
     std::io::stdin().read_line(&mut answer).context("the terminal cannot be read")?;
-    Ok(answer.trim().eq_ignore_ascii_case("yes"))
+    let is_confirmed = answer.trim().eq_ignore_ascii_case("yes");
+    if !is_confirmed {
+        eprintln!("nothing was changed");
+    }
+    Ok(is_confirmed)
 }
 
 /// Refuses `--connect` for a command that works on the files of a home.

@@ -10,7 +10,7 @@ use aethon_core::model::{ModelError, ModelRequest, Usage};
 use aethon_core::surface::{Surface, TurnEvent};
 use tokio::task::coop::consume_budget;
 
-use super::outcome::{TurnOutcome, failure};
+use super::outcome::{OrEnd, TurnOutcome, failure};
 use super::response::{MAX_SAID, ResponseBuffer};
 use super::shared::Shared;
 use crate::catch_panic::catch_panic;
@@ -65,13 +65,13 @@ impl Dialogue {
         shared: &Shared,
         control: &mut Control,
         question: Question<'_>,
-    ) -> Result<(AskOutcome, Silences), TurnOutcome> {
+    ) -> OrEnd<(AskOutcome, Silences)> {
         let Question { context, surface, models, request, work, response, adapt } = question;
         self.response = response;
         let services = &shared.services;
         let allowed = control.guard(services.hooks.before_model(context, &request)).await;
-        let allowed = allowed.map_err(TurnOutcome::interrupted)?.map_err(TurnOutcome::failed);
-        allowed.inspect_err(|outcome| shared.measure_refusal(context, outcome))?;
+        let allowed = allowed?.map_err(TurnOutcome::failed);
+        allowed.inspect_err(|outcome| shared.ends.measure_refusal(context, outcome))?;
         let mut call = ModelCall::new(services.meter.clone(), work).with_retries(shared.options.max_retries);
         let audience = Audience { surface, context };
         let reading = self.read_answer(&mut call, models, request, adapt, &audience);

@@ -14,9 +14,12 @@ use aethon_core::tool::Toolbox;
 use async_trait::async_trait;
 use tokio::time::timeout;
 
-use super::beside::Watchers;
 use super::delegation::Delegation;
+use super::fit::look_at_models;
+use super::leases::Watchers;
+use super::session_ops;
 use super::shared::Shared;
+use super::submit::submit;
 use crate::agent::{Agent, AgentModels};
 use crate::control::Cause;
 use crate::options::Options;
@@ -41,7 +44,7 @@ impl Engine {
     /// Creates an engine with several agents, which share the services. Messages that name no agent go to the main
     /// one.
     pub fn with_agents(main: Agent, others: Vec<Agent>, services: Services, options: Options) -> Self {
-        Self(Arc::new(Shared::new((main, others), services, options))).with_measured_caches()
+        Self(Arc::new(Shared::new((main, others), None, services, options))).with_measured_caches()
     }
 
     /// Creates an engine whose main agent calls the current specialists of this source by tools of their names.
@@ -55,8 +58,8 @@ impl Engine {
             let delegation = Delegation::new(specialists, shared.clone());
             let mut tools = main.tools.clone();
             tools.push(delegation.tool_source());
-            Shared::new((main.with_tools(tools), Vec::new()), services, options)
-                .with_team(Arc::new(delegation))
+            let agents = (main.with_tools(tools), Vec::new());
+            Shared::new(agents, Some(Arc::new(delegation)), services, options)
         }))
         .with_measured_caches()
     }
@@ -67,7 +70,7 @@ impl Engine {
         let shared = Arc::downgrade(&self.0);
         caches.add("context_windows", move || shared.upgrade().map(|shared| shared.windows.bytes()));
         let shared = Arc::downgrade(&self.0);
-        caches.add("summaries_ahead", move || shared.upgrade().map(|shared| shared.ahead.bytes()));
+        caches.add("summaries_ahead", move || shared.upgrade().map(|shared| shared.caches.ahead.bytes()));
         self
     }
 
@@ -93,25 +96,27 @@ impl Engine {
     /// Notifies these watchers, until [`Self::shutdown`], of the ends of turns that other programs run on the same
     /// storage.
     pub fn tell(&self, onlookers: Arc<dyn SessionWatchers>) {
-        self.0.start_announcing(onlookers);
+        self.0.peer_turns.start(onlookers);
     }
 
     /// Has the main agent answer with other models from the next turn on; running turns keep the models that they
     /// began with. `facts` is the knowledge about the new models.
     pub fn set_models(&self, models: AgentModels, facts: Vec<(ModelKey, ModelFact)>) {
-        self.0.set_models(models, facts);
+        self.0.agents.set_models(models, facts);
+        // The cached windows fit the sizes and the token counts of the earlier models.
+        self.0.windows.forget_all();
     }
 
     /// Asks in the background for the limits of the models that are asked before a first request anyway, so that the first
     /// turn does not wait for that and the log says it at once.
     pub fn look_at_models(&self) {
         let shared = self.0.clone();
-        self.0.tasks.spawn(async move { shared.look_at_models().await });
+        self.0.tasks.spawn(async move { look_at_models(&shared).await });
     }
 
     /// Returns the tools of the main agent behind every guard, for calls that no model makes.
     pub fn toolbox(&self) -> Arc<dyn Toolbox> {
-        self.0.agents().toolbox()
+        self.0.agents.current().toolbox()
     }
 
     /// Accepts no more messages, lets running turns finish for `grace`, then stops them; their output is stored.
@@ -119,7 +124,7 @@ impl Engine {
     pub async fn shutdown(&self, grace: Duration) {
         self.0.queues.end();
         // No caller waits for these, and nothing is lost with them.
-        self.0.ahead.end();
+        self.0.caches.ahead.end();
         if timeout(grace, self.0.tasks.ended()).await.is_err() {
             self.0.queues.stop_all(Cause::Shutdown);
             if timeout(STORE_GRACE, self.0.tasks.ended()).await.is_err() {
@@ -141,13 +146,13 @@ impl Engine {
 #[async_trait]
 impl Assistant for Engine {
     async fn submit(&self, inbound: Inbound, surface: Arc<dyn Surface>) -> Result<Submitted> {
-        self.0.submit(inbound, surface).await
+        submit(&self.0, inbound, surface).await
     }
 
     async fn stop(&self, session: &SessionId, turn: Option<&TurnId>) -> usize {
         let (stopped, waiting) = self.0.queues.stop(session, turn, Cause::Person);
         if let Some(job) = waiting {
-            self.0.end_unbegun(job).await;
+            self.0.ends.end_unbegun(job).await;
         }
         stopped
     }
@@ -161,10 +166,10 @@ impl Assistant for Engine {
     }
 
     async fn clear(&self, session: &SessionId, how: Clear) -> Result<bool> {
-        self.0.clear(session, how).await
+        session_ops::clear(&self.0, session, how).await
     }
 
     async fn post(&self, session: &SessionId, key: &str, posting: &Posting) -> Result<bool> {
-        self.0.post(session, key, posting).await
+        session_ops::post(&self.0, session, key, posting).await
     }
 }

@@ -19,7 +19,7 @@ use futures_util::{FutureExt, StreamExt, stream};
 use jiff::Timestamp;
 use tokio::time::Instant;
 
-use super::outcome::TurnOutcome;
+use super::outcome::{OrEnd, TurnOutcome};
 use super::repetition::Repetition;
 use crate::catch_panic::catch_panic;
 use crate::control::{Control, Interrupt};
@@ -196,7 +196,7 @@ impl ToolRun {
     }
 
     /// Closes the calls once their results are stored. An error ends the turn.
-    pub(super) fn close(&mut self) -> Result<(), TurnOutcome> {
+    pub(super) fn close(&mut self) -> OrEnd {
         let Some(open) = self.open.take() else { return Ok(()) };
         let Some(name) = open.unreadable() else {
             self.unreadable = 0;

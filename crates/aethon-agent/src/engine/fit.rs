@@ -6,7 +6,7 @@ use aethon_core::provider::Provider;
 use aethon_core::surface::TurnEvent;
 
 use super::compaction::{Allowance, Compactor};
-use super::outcome::TurnOutcome;
+use super::outcome::OrEnd;
 use super::shared::Shared;
 use super::turn::Turn;
 use crate::window::estimate_text;
@@ -14,17 +14,15 @@ use crate::window::estimate_text;
 /// A request of fewer tokens fits every model that is of use to an assistant.
 const FITS_ANYWHERE: u64 = 3_000;
 
-impl Shared {
-    /// Queries the limits of the main agent's models if their service must be asked before a first request.
-    pub(super) async fn look_at_models(&self) {
-        let agent = self.agents().main().clone();
-        if !agent.agent.models.capabilities().window.is_asked_first {
-            return;
-        }
-        match agent.agent.models.learn().await {
-            Ok(()) => agent.keep_what_was_learnt(&self.tasks),
-            Err(error) => tracing::debug!(%error, "the service does not say yet what its model can do"),
-        }
+/// Queries the limits of the main agent's models if their service must be asked before a first request.
+pub(super) async fn look_at_models(shared: &Shared) {
+    let agent = shared.agents.current().main().clone();
+    if !agent.agent.models.capabilities().window.is_asked_first {
+        return;
+    }
+    match agent.agent.models.learn().await {
+        Ok(()) => agent.keep_what_was_learnt(&shared.tasks),
+        Err(error) => tracing::debug!(%error, "the service does not say yet what its model can do"),
     }
 }
 
@@ -32,12 +30,12 @@ impl Turn<'_> {
     /// Queries the model's limits from the service where it may matter, and chooses the tools. Ollama, which truncates what
     /// is too long, and servers on this machine are asked before the first request, so that the tools stay the same from
     /// then on; the others are asked for a longer one. Without an answer the assumed limits apply.
-    pub(super) async fn discover_model(&mut self, system: &str) -> Result<(), TurnOutcome> {
+    pub(super) async fn discover_model(&mut self, system: &str) -> OrEnd {
         self.offer_tools();
         let is_asked_first = self.agent.agent.models.capabilities().window.is_asked_first;
         if is_asked_first || self.estimated(system).saturating_sub(self.offer.tokens) > FITS_ANYWHERE {
             let learnt = self.control.guard(self.agent.agent.models.learn()).await;
-            if let Err(error) = learnt.map_err(TurnOutcome::interrupted)? {
+            if let Err(error) = learnt? {
                 tracing::debug!(%error, "the service does not say what its model can do");
             }
             self.offer_tools();
@@ -59,7 +57,7 @@ impl Turn<'_> {
         // What the service does not take is on the list of features, and no setting of the window changes it.
         let is_small = offered < all && !self.offer.has_room && model.tool_terms.are_read && model.tools;
         let case = format!("{} with {offered} of {all} tools", model.model);
-        if !is_small || !self.shared.reported_models.is_new(&case) {
+        if !is_small || !self.shared.caches.reported_models.is_new(&case) {
             return;
         }
         let is_told = model.window.source == WindowSource::Service && !model.window.cuts_silently;
@@ -110,7 +108,7 @@ impl Turn<'_> {
     }
 
     /// Notifies the person once that the model is unknown, of the limits assumed for it, and of the settings to use.
-    pub(super) async fn notify_assumed_limits(&mut self) -> Result<(), TurnOutcome> {
+    pub(super) async fn notify_assumed_limits(&mut self) -> OrEnd {
         let mut model = self.agent.agent.models.capabilities();
         if model.web_search == ProviderSearch::Lacking {
             let message = format!(
@@ -120,13 +118,13 @@ impl Turn<'_> {
             );
             self.notify_once("no_web_search", &message);
         }
-        if model.is_known || !self.shared.reported_models.is_new(&model.model) {
+        if model.is_known || !self.shared.caches.reported_models.is_new(&model.model) {
             return Ok(());
         }
         if Provider::from_name(&model.provider) == Some(Provider::LiteLlm) {
             // Its owner chose the name, so only the proxy knows the model; after the answer this delays nothing.
             let learnt = self.control.guard(self.agent.agent.models.learn()).await;
-            if let Err(error) = learnt.map_err(TurnOutcome::interrupted)? {
+            if let Err(error) = learnt? {
                 tracing::debug!(%error, "the proxy does not say what its model can do");
             }
             model = self.agent.agent.models.capabilities();
@@ -146,7 +144,7 @@ impl Turn<'_> {
 
     /// Notifies the person of something about the model, once until the program ends.
     pub(super) fn notify_once(&self, code: &str, message: &str) {
-        if self.shared.reported_models.is_new(&format!("{code} {}", self.agent.model())) {
+        if self.shared.caches.reported_models.is_new(&format!("{code} {}", self.agent.model())) {
             let notice = TurnEvent::Notice { code: code.into(), message: message.into() };
             self.job.surface.emit(&self.context.turn, notice);
         }
@@ -159,7 +157,7 @@ impl Turn<'_> {
     }
 
     /// Makes the next request fit.
-    pub(super) async fn make_room(&mut self, system: &str) -> Result<(), TurnOutcome> {
+    pub(super) async fn make_room(&mut self, system: &str) -> OrEnd {
         let allowance = self.allowance(system);
         let (shared, context, surface) = (self.shared, &self.context, &*self.job.surface);
         let compactor = Compactor { shared, agent: &self.agent, context, surface };
@@ -169,7 +167,7 @@ impl Turn<'_> {
     }
 
     /// Compacts after the service called the conversation too long. `false` if nothing can be done about it.
-    pub(super) async fn compact_for_the_service(&mut self, system: &str) -> Result<bool, TurnOutcome> {
+    pub(super) async fn compact_for_the_service(&mut self, system: &str) -> OrEnd<bool> {
         // The rejection may have said how much the service accepts.
         self.agent.keep_what_was_learnt(&self.shared.tasks);
         let allowance = self.allowance(system);

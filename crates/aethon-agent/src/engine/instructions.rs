@@ -41,7 +41,7 @@ impl Turn<'_> {
         if inbound.is_from_outside() || !is_owners {
             return;
         }
-        if let Some(message) = self.shared.news().await {
+        if let Some(message) = self.shared.agents.news().await {
             self.answer.changed_instructions = Some(Block::notice("prompt_changed", &message));
             let notice = TurnEvent::Notice { code: "prompt_changed".into(), message };
             self.job.surface.emit(&self.context.turn, notice);

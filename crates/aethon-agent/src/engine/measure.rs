@@ -6,11 +6,11 @@ use aethon_core::hook::TurnContext;
 use aethon_core::message::{Reply, TurnEnd};
 use aethon_core::telemetry::{ModelFacts, TelemetryEvent, TelemetryKind, TelemetryStatus};
 
+use super::ends::TurnEnds;
 use super::outcome::TurnOutcome;
-use super::shared::Shared;
 use crate::dispatcher::Job;
 
-impl Shared {
+impl TurnEnds {
     /// Measures a finished turn, from the moment its message was accepted.
     pub(super) fn measure(&self, job: &Job, reply: &Reply) {
         let (status, word) = match reply.end {
@@ -26,7 +26,7 @@ impl Shared {
             Some(failure) => format!("{word}: {}", failure.message),
             None => word.to_owned(),
         };
-        let usual = || self.agents().get_or_main(&job.inbound.agent).provider();
+        let usual = || self.agents.current().get_or_main(&job.inbound.agent).provider();
         let provider = job.provider.clone().unwrap_or_else(usual);
         let mut facts = ModelFacts::new(provider, &reply.model, job.inbound.kind);
         (facts.input_tokens, facts.output_tokens) = (reply.usage.input_tokens, reply.usage.output_tokens);

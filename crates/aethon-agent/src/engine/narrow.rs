@@ -78,7 +78,7 @@ impl Narrower<'_> {
         // Counts of the configured model say nothing about this one's.
         let mut conversation = Conversation::new(self.window.uncounted(), self.start);
         let mut covered = 0;
-        if let Some(view) = self.shared.narrow_views.get(session, self.window, allowance.limits.tokens)
+        if let Some(view) = self.shared.caches.narrow_views.get(session, self.window, allowance.limits.tokens)
             && view.prefix.len <= self.start
         {
             covered = view.prefix.len;
@@ -99,7 +99,7 @@ impl Narrower<'_> {
             if let Some(prefix) = self.window.prefix(len).filter(|_| aside.is_whole) {
                 let tokens = allowance.limits.tokens;
                 let view = NarrowView { prefix, summary: aside.summary, tokens };
-                self.shared.narrow_views.put(session, view);
+                self.shared.caches.narrow_views.put(session, view);
             }
         }
         conversation

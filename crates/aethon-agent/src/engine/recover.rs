@@ -12,79 +12,41 @@
 
 use std::sync::Arc;
 
-use aethon_core::assistant::PendingReply;
 use aethon_core::error::{Error, Result};
 use aethon_core::hook::TurnContext;
-use aethon_core::ids::SessionId;
 use aethon_core::message::{Block, EndReason, Failure, Intent, Message, Reply, Role, TurnEnd};
 use aethon_core::model::Usage;
 use aethon_core::session::{Begin, TurnPhase, TurnRecord};
 use aethon_core::surface::{Surface, TurnEvent};
 use jiff::SignedDuration;
 
-use super::beside::Watchers;
-use super::shared::Shared;
+use super::ends::TurnEnds;
+use super::leases::Watchers;
 use crate::admission::admit;
-use crate::catch_panic::catch_panic;
 use crate::dispatcher::{Job, Stage, TurnHandle};
 use crate::patience::{retry_until_stored, until_read};
 use crate::storage_log::log_storage;
-use crate::window::missing_results;
+use crate::window::{ContextWindows, missing_results};
 
 const CUT_OFF: &str = "interrupted by a restart of the assistant; it may or may not have run";
 const CLOSING: &str = "an interrupted turn could not be closed; trying again";
 const NOTICE: &str = "The assistant was interrupted before it could answer; send the message again.";
 
-impl Shared {
-    /// Looks after all that is left over. Returns how many go on.
-    pub(super) async fn recover(self: &Arc<Self>, watchers: &Watchers) -> Result<usize> {
-        let mut going_on = 0;
-        for session in self.services.owners.orphaned().await? {
-            going_on += self.take_over_session(&session, watchers).await;
-        }
-        if going_on > 0 {
-            tracing::info!(turns = going_on, "interrupted turns continue");
-        }
-        Ok(going_on)
-    }
+/// Decides what becomes of interrupted turns, and closes those that do not go on.
+pub(super) struct Recovery {
+    ends: Arc<TurnEnds>,
+    windows: Arc<ContextWindows>,
+}
 
-    /// Takes over the turns that a dead program has left in a session, if no turn runs here in it: a running turn
-    /// checks for earlier turns itself. Returns the number of resumed turns.
-    pub(super) async fn take_over_session(
-        self: &Arc<Self>,
-        session: &SessionId,
-        watchers: &Watchers,
-    ) -> usize {
-        if !self.queues.reserve(session) {
-            return 0;
-        }
-        let taken_over = async {
-            let records = self.services.owners.take_over(session).await?;
-            Ok::<_, Error>(self.requeue_recovered(records, false, watchers).await)
-        };
-        let jobs = match catch_panic(taken_over).await {
-            Ok(Ok(jobs)) => jobs,
-            Ok(Err(error)) => {
-                log_storage("interrupted turns could not be taken over", &error);
-                Vec::new()
-            }
-            Err(panic) => {
-                tracing::error!(%session, panic, "taking turns over panicked");
-                Vec::new()
-            }
-        };
-        let going_on = jobs.iter().filter(|(_, job)| job.stage != Stage::GivenUp).count();
-        if let Some(next) = self.queues.release(session, jobs) {
-            let shared = self.clone();
-            self.tasks.spawn(async move { shared.run_queue(next).await });
-        }
-        going_on
+impl Recovery {
+    pub(super) fn new(ends: Arc<TurnEnds>, windows: Arc<ContextWindows>) -> Self {
+        Self { ends, windows }
     }
 
     /// Makes turns that were taken over ready to run, and closes those that are not worth it. What would be put into the
     /// transcript behind others is closed when it comes up; `others_wait` says that there may be such others already.
-    pub(super) async fn requeue_recovered(
-        self: &Arc<Self>,
+    pub(super) async fn requeue(
+        &self,
         mut records: Vec<TurnRecord>,
         others_wait: bool,
         watchers: &Watchers,
@@ -123,47 +85,30 @@ impl Shared {
         jobs
     }
 
-    /// Puts a stored turn into its queue, regardless of which program works on it.
-    pub(super) async fn enqueue_stored(
-        self: &Arc<Self>,
-        record: TurnRecord,
-        surface: Arc<dyn Surface>,
-    ) -> Result<PendingReply> {
-        let (live, job) = self.pair_of(&record, stage_of(&record), surface).await?;
-        let reply = live.reply.clone();
-        if let Some((reply, _)) = self.queues.find(job.session(), &job.turn) {
-            return Ok(reply);
-        }
-        if let Some(job) = self.queues.enqueue_recovered(live, job) {
-            let shared = self.clone();
-            self.tasks.spawn(async move { shared.run_queue(job).await });
-        }
-        Ok(reply)
-    }
-
-    async fn pair_of(
+    /// Returns a stored turn as a job, and the handle by which others see it.
+    pub(super) async fn pair_of(
         &self,
         record: &TurnRecord,
         stage: Stage,
         surface: Arc<dyn Surface>,
     ) -> Result<(TurnHandle, Job)> {
-        let message = admit(&*self.services.log, &record.inbound, record.accepted_at).await?;
+        let message = admit(&*self.ends.services.log, &record.inbound, record.accepted_at).await?;
         let (mut job, live) = Job::pair(record.turn.clone(), record.inbound.clone(), message, surface);
         job.stage = stage;
         Ok((live, job))
     }
 
     fn is_worth_resuming(&self, record: &TurnRecord) -> bool {
-        let has_agent = self.agents().get(&record.inbound.agent).is_some();
+        let has_agent = self.ends.agents.current().get(&record.inbound.agent).is_some();
         let only_waited = record.phase == TurnPhase::Queued && record.attempts == 0;
         has_agent && record.inbound.dedupe.is_some() && (only_waited || self.may_repeat(record))
     }
 
     /// Returns whether a turn that had begun may resume: its actions may then be repeated.
     fn may_repeat(&self, record: &TurnRecord) -> bool {
-        let age = self.services.clock.now().duration_since(record.accepted_at);
-        let limit = SignedDuration::try_from(self.options.resume.within).unwrap_or(SignedDuration::MAX);
-        age < limit && record.attempts < self.options.resume.attempts
+        let age = self.ends.services.clock.now().duration_since(record.accepted_at);
+        let limit = SignedDuration::try_from(self.ends.options.resume.within).unwrap_or(SignedDuration::MAX);
+        age < limit && record.attempts < self.ends.options.resume.attempts
     }
 
     /// Closes a turn that waited, now that those before it are done. It comes back if others still are not.
@@ -172,7 +117,7 @@ impl Shared {
         let (turn, inbound) = (job.turn.clone(), job.inbound.clone());
         let record = TurnRecord::new(turn, inbound, TurnPhase::Queued, job.message.created_at);
         match self.close(&record).await {
-            Ok((reply, delivers)) => self.announce(job, &context, reply, delivers).await,
+            Ok((reply, delivers)) => self.ends.announce(job, &context, reply, delivers).await,
             Err(error) if error.is_elsewhere() => return Some(job),
             Err(error) => log_storage("an interrupted turn could not be closed", &error),
         }
@@ -184,16 +129,16 @@ impl Shared {
         let (reply, delivers) = self.close(record).await?;
         watchers(record).emit(&record.turn, TurnEvent::Done(reply.clone()));
         if delivers {
-            self.services.wake.ring();
+            self.ends.services.wake.ring();
         }
         let context = TurnContext::of(record.turn.clone(), &record.inbound);
-        self.services.hooks.after_turn(&context, &reply).await;
+        self.ends.services.hooks.after_turn(&context, &reply).await;
         Ok(())
     }
 
     /// Stores a turn as interrupted, its history well formed. Returns its outcome, and whether that goes somewhere else.
     async fn close(&self, record: &TurnRecord) -> Result<(Arc<Reply>, bool)> {
-        let (log, now) = (&self.services.log, self.services.clock.now());
+        let (log, now) = (&self.ends.services.log, self.ends.services.clock.now());
         let session = &record.inbound.session;
         let mut messages = Vec::new();
         let mut in_transcript = true;
@@ -208,10 +153,10 @@ impl Shared {
                 retry_until_stored(CLOSING, begin).await?;
             }
         } else {
-            let window = || log.window(session, self.options.window_messages);
-            let stored = until_read(CLOSING, &self.services.health, window).await?;
+            let window = || log.window(session, self.ends.options.window_messages);
+            let stored = until_read(CLOSING, &self.ends.services.health, window).await?;
             let own = stored.iter().filter(|message| message.turn.as_ref() == Some(&record.turn));
-            let unanswered = self.services.questions.left_by(&record.turn).await;
+            let unanswered = self.ends.services.questions.left_by(&record.turn).await;
             messages.extend(missing_results(own, |call| unanswered.why(call, CUT_OFF), now));
         }
         if in_transcript {
@@ -231,14 +176,14 @@ impl Shared {
             session: session.clone(),
             text: NOTICE.into(),
             end: TurnEnd::Error,
-            model: self.agents().get_or_main(&record.inbound.agent).model(),
+            model: self.ends.agents.current().get_or_main(&record.inbound.agent).model(),
             usage: Usage::default(),
             failure: Some(Failure::new(EndReason::Interrupted, NOTICE)),
         };
-        let deliveries = self.deliveries(&record.inbound, &reply, std::iter::empty());
+        let deliveries = self.ends.deliveries(&record.inbound, &reply, std::iter::empty());
         let delivers = !deliveries.is_empty();
         let (messages, reply) = (Arc::new(messages), Arc::new(reply));
-        self.store(&messages, &reply, deliveries, None).await?;
+        self.ends.store(&messages, &reply, deliveries, None).await?;
         tracing::info!(%session, turn = %record.turn, "an interrupted turn was closed");
         Ok((reply, delivers))
     }

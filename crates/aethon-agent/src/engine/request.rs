@@ -10,7 +10,7 @@ use tokio::time::sleep;
 
 use super::ask::{AskOutcome, Question, Silences};
 use super::narrow::Narrower;
-use super::outcome::{TurnOutcome, failure};
+use super::outcome::{OrEnd, TurnOutcome, failure};
 use super::response::ResponseBuffer;
 use super::retry::{Next, RetryState};
 use super::turn::Turn;
@@ -22,65 +22,77 @@ const LONG_WAIT: Duration = Duration::from_secs(3);
 
 impl Turn<'_> {
     /// Asks the model until it answers, retrying while that makes sense. The answer is in `self.dialogue.response`.
-    pub(super) async fn ask(&mut self) -> Result<(), TurnOutcome> {
+    pub(super) async fn ask(&mut self) -> OrEnd {
         let system = self.system_prompt();
         let mut tries = RetryState::new(self.shared.options.max_retries);
-        let mut is_compacted = false;
         self.discover_model(&system).await?;
         self.make_room(&system).await?;
         loop {
             let (outcome, silences) = self.ask_once(&system, tries.asked()).await?;
-            let left = self.control.left();
-            let (error, next) = match outcome {
+            let wait = match outcome {
                 AskOutcome::Complete(_) => {
-                    match tries.after_answer(self.dialogue.response.is_empty(), left) {
-                        Some(wait) => {
-                            self.answer.usage += self.dialogue.response.usage().unwrap_or_default();
-                            self.pause(wait).await?;
-                            continue;
-                        }
-                        None => {
-                            self.notify_unseen_picture();
-                            return self.notify_assumed_limits().await;
-                        }
-                    }
+                    let is_empty = self.dialogue.response.is_empty();
+                    let Some(wait) = tries.after_answer(is_empty, self.control.left()) else { break };
+                    self.answer.usage += self.dialogue.response.usage().unwrap_or_default();
+                    wait
                 }
                 AskOutcome::Failed(error) => {
                     self.log_failure(&error, tries.asked());
-                    let has_emitted = self.dialogue.response.has_emitted();
-                    let is_too_long = error.kind() == ModelErrorKind::ContextLength && !has_emitted;
-                    if is_too_long && !is_compacted && self.compact_for_the_service(&system).await? {
-                        tries.count();
-                        is_compacted = true;
+                    if self.is_compacted_for(&error, &system, &mut tries).await? {
                         continue;
                     }
-                    let next = match has_emitted {
-                        true => Next::GiveUp,
-                        false => tries.after_failure(&error, silences, left),
-                    };
-                    (error, next)
+                    self.wait_after(&error, silences, &mut tries)?
                 }
             };
-            let retry_after = match next {
-                Next::Wait(wait) => {
-                    self.notify_wait(wait);
-                    self.pause(wait).await?;
-                    continue;
-                }
-                Next::TooLate(wait) => Some(wait),
-                Next::GiveUp => error.retry_after().filter(|_| !self.dialogue.response.has_emitted()),
-            };
-            self.dialogue.response.flush(&*self.job.surface, &self.context.turn);
-            return Err(TurnOutcome::failed(failure(&error, retry_after)));
+            self.pause(wait).await?;
         }
+        self.notify_unseen_picture();
+        self.notify_assumed_limits().await
+    }
+
+    /// Returns whether the conversation was compacted because the service finds it too long; that helps once.
+    async fn is_compacted_for(
+        &mut self,
+        error: &ModelError,
+        system: &Arc<str>,
+        tries: &mut RetryState,
+    ) -> OrEnd<bool> {
+        let is_too_long =
+            error.kind() == ModelErrorKind::ContextLength && !self.dialogue.response.has_emitted();
+        if !is_too_long || tries.is_compacted() || !self.compact_for_the_service(system).await? {
+            return Ok(false);
+        }
+        tries.count_compaction();
+        Ok(true)
+    }
+
+    /// Returns the wait before the request is sent again. A failure after output, and one that does not go away in time,
+    /// ends the turn.
+    fn wait_after(
+        &mut self,
+        error: &ModelError,
+        silences: Silences,
+        tries: &mut RetryState,
+    ) -> OrEnd<Duration> {
+        let has_emitted = self.dialogue.response.has_emitted();
+        let next = match has_emitted {
+            true => Next::GiveUp,
+            false => tries.after_failure(error, silences, self.control.left()),
+        };
+        let retry_after = match next {
+            Next::Wait(wait) => {
+                self.notify_wait(wait);
+                return Ok(wait);
+            }
+            Next::TooLate(wait) => Some(wait),
+            Next::GiveUp => error.retry_after().filter(|_| !has_emitted),
+        };
+        self.dialogue.response.flush(&*self.job.surface, &self.context.turn);
+        Err(TurnOutcome::failed(failure(error, retry_after)))
     }
 
     /// Makes one request.
-    async fn ask_once(
-        &mut self,
-        system: &Arc<str>,
-        attempt: u32,
-    ) -> Result<(AskOutcome, Silences), TurnOutcome> {
+    async fn ask_once(&mut self, system: &Arc<str>, attempt: u32) -> OrEnd<(AskOutcome, Silences)> {
         // A failure may have said how much fits.
         self.offer_tools();
         let estimated = self.estimated(system);
@@ -190,8 +202,7 @@ impl Turn<'_> {
         work.of_turn(self.context.session.clone(), self.context.turn.clone())
     }
 
-    async fn pause(&mut self, wait: Duration) -> Result<(), TurnOutcome> {
-        let paused = self.control.guard(sleep(wait)).await;
-        paused.map_err(TurnOutcome::interrupted)
+    async fn pause(&mut self, wait: Duration) -> OrEnd {
+        Ok(self.control.guard(sleep(wait)).await?)
     }
 }

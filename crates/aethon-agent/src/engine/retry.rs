@@ -43,12 +43,14 @@ pub(super) struct RetryState {
     failed: u32,
     silences: u32,
     empty: u32,
+    /// Whether the conversation was compacted because the service found it too long.
+    is_compacted: bool,
 }
 
 impl RetryState {
     /// Creates the attempts of a request that may be repeated `max_retries` times.
     pub(super) fn new(max_retries: u32) -> Self {
-        Self { max_retries, asked: 0, failed: 0, silences: 0, empty: 0 }
+        Self { max_retries, asked: 0, failed: 0, silences: 0, empty: 0, is_compacted: false }
     }
 
     /// Returns how many times it was sent before.
@@ -56,9 +58,15 @@ impl RetryState {
         self.asked
     }
 
-    /// Counts one more attempt, for a failure that was fixed.
-    pub(super) fn count(&mut self) {
+    /// Returns whether the conversation was compacted for this request.
+    pub(super) fn is_compacted(&self) -> bool {
+        self.is_compacted
+    }
+
+    /// Counts an attempt that failed because the conversation was too long, and that it was compacted since.
+    pub(super) fn count_compaction(&mut self) {
         self.asked += 1;
+        self.is_compacted = true;
     }
 
     /// Returns how long to wait before the next attempt, if the answer was empty.
@@ -67,14 +75,14 @@ impl RetryState {
             return None;
         }
         self.empty += 1;
-        self.count();
+        self.asked += 1;
         self.failed += 1;
         Some(back_off(self.failed - 1, left, fraction()))
     }
 
     /// Returns the next step after a failure, during which `silences` models never responded.
     pub(super) fn after_failure(&mut self, error: &ModelError, silences: u32, left: Duration) -> Next {
-        self.count();
+        self.asked += 1;
         self.silences += silences;
         if !error.is_retryable() {
             return Next::GiveUp;

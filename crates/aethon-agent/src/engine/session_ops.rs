@@ -21,51 +21,49 @@ use crate::dispatcher::SessionQueues;
 /// How long the turns of a session may take to end.
 const MAX_END: Duration = Duration::from_secs(5);
 
-impl Shared {
-    /// Stops the turns of a session, then empties or removes the session. The session accepts nothing meanwhile.
-    pub(super) async fn clear(&self, session: &SessionId, how: Clear) -> Result<bool> {
-        let closed = Closed::new(&self.queues, session);
-        if let Clear::DeleteIf(expected) = &how {
-            // Turns are not stopped without need. The storage compares again.
-            let present = self.services.transcripts.session(session).await?;
-            expected.check(|| present.map(|present| present.version()))?;
-        }
-        self.queues.stop(session, None, Cause::Person);
-        let ended = async {
-            for reply in &closed.replies {
-                // An error means that the turn ended without a stored outcome; it has ended all the same.
-                let _ = reply.clone().wait().await;
-            }
-        };
-        if timeout(MAX_END, ended).await.is_err() {
-            return Err(Error::full("the session is still busy; try again in a moment"));
-        }
-        self.ahead.cancel(session);
-        let change = if how.is_delete() { SessionChange::Deleted } else { SessionChange::Reset };
-        let existed = self.services.transcripts.clear(session, how).await?;
-        self.windows.forget(session);
-        self.services.questions.pending.grants().forget(session);
-        if existed {
-            self.publish_session(session, change);
-        }
-        Ok(existed)
+/// Stops the turns of a session, then empties or removes the session. The session accepts nothing meanwhile.
+pub(super) async fn clear(shared: &Shared, session: &SessionId, how: Clear) -> Result<bool> {
+    let closed = Closed::new(&shared.queues, session);
+    if let Clear::DeleteIf(expected) = &how {
+        // Turns are not stopped without need. The storage compares again.
+        let present = shared.services.transcripts.session(session).await?;
+        expected.check(|| present.map(|present| present.version()))?;
     }
+    shared.queues.stop(session, None, Cause::Person);
+    let ended = async {
+        for reply in &closed.replies {
+            // An error means that the turn ended without a stored outcome; it has ended all the same.
+            let _ = reply.clone().wait().await;
+        }
+    };
+    if timeout(MAX_END, ended).await.is_err() {
+        return Err(Error::full("the session is still busy; try again in a moment"));
+    }
+    shared.caches.ahead.cancel(session);
+    let change = if how.is_delete() { SessionChange::Deleted } else { SessionChange::Reset };
+    let existed = shared.services.transcripts.clear(session, how).await?;
+    shared.windows.forget(session);
+    shared.services.questions.pending.grants().forget(session);
+    if existed {
+        shared.services.publish_session(session, change);
+    }
+    Ok(existed)
+}
 
-    /// Puts a message of the assistant into a session.
-    pub(super) async fn post(&self, session: &SessionId, key: &str, posting: &Posting) -> Result<bool> {
-        let now = self.services.clock.now();
-        let mut message = Message::new(Role::Assistant, posted(posting)?, now);
-        let Some(id) = self.services.transcripts.post(session, key, message.clone()).await? else {
-            return Ok(false);
-        };
-        message.id = id;
-        // A turn that is running has not seen the message; the next one rereads the transcript.
-        self.queues.mark_changed_externally(session);
-        self.windows.forget(session);
-        self.publish_message(session, &Arc::new(message));
-        self.publish_session(session, SessionChange::Updated);
-        Ok(true)
-    }
+/// Puts a message of the assistant into a session.
+pub(super) async fn post(shared: &Shared, session: &SessionId, key: &str, posting: &Posting) -> Result<bool> {
+    let now = shared.services.clock.now();
+    let mut message = Message::new(Role::Assistant, posted(posting)?, now);
+    let Some(id) = shared.services.transcripts.post(session, key, message.clone()).await? else {
+        return Ok(false);
+    };
+    message.id = id;
+    // A turn that is running has not seen the message; the next one rereads the transcript.
+    shared.queues.mark_changed_externally(session);
+    shared.windows.forget(session);
+    shared.services.publish_message(session, &Arc::new(message));
+    shared.services.publish_session(session, SessionChange::Updated);
+    Ok(true)
 }
 
 /// Returns the blocks to store. Content made from outside content is labelled for the person, and remains data for

@@ -8,18 +8,18 @@ use aethon_core::surface::TurnEvent;
 use aethon_core::tool::Toolbox as _;
 
 use super::offer::Offer;
-use super::outcome::TurnOutcome;
+use super::outcome::OrEnd;
 use super::turn::Turn;
 
 impl Turn<'_> {
     /// Waits for the servers, and names those that are still starting then.
-    pub(super) async fn wait_for_servers(&mut self) -> Result<(), TurnOutcome> {
+    pub(super) async fn wait_for_servers(&mut self) -> OrEnd {
         let toolbox = self.agent.toolbox.clone();
         let model = self.agent.agent.models.capabilities();
         if !model.tools || toolbox.starting().is_empty() {
             return Ok(());
         }
-        self.control.guard(toolbox.ready()).await.map_err(TurnOutcome::interrupted)?;
+        self.control.guard(toolbox.ready()).await?;
         let late = toolbox.starting();
         if !late.is_empty() {
             let names = late.join(", ");

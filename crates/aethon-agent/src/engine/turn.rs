@@ -1,12 +1,13 @@
 //! One turn, from the user's message to the stored outcome.
 
+use std::convert::Infallible;
 use std::sync::Arc;
 
 use aethon_core::error::{Error, Result};
 use aethon_core::hook::{AddedContext, OWN_CONTEXT, TurnContext};
 use aethon_core::message::{Block, EndReason, Handling, Message, Role, TurnEnd};
-use aethon_core::model::{ModelErrorKind, StopReason, Usage};
-use aethon_core::session::{Finished, TurnDefaults};
+use aethon_core::model::{StopReason, Usage};
+use aethon_core::session::TurnDefaults;
 use aethon_core::surface::TurnEvent;
 use aethon_core::tool::{ToolContext, Toolbox as _};
 use aethon_core::web_search::Source;
@@ -16,17 +17,15 @@ use super::ask::Dialogue;
 use super::calls::ToolRun;
 use super::compaction::Conversation;
 use super::offer::Offer;
-use super::outcome::{TurnOutcome, reply_if_not_stored};
+use super::outcome::{OrEnd, TurnOutcome};
 use super::shared::Shared;
 use super::start::Opening;
+use super::steps::{NextStep, SentBack, Steps, conclude, says_something};
 use crate::catch_panic::catch_panic;
 use crate::control::{Cause, Control};
 use crate::dispatcher::{Job, Stage};
 use crate::patience::retry_until_stored;
 use crate::storage_log::log_storage;
-
-/// How many times a model may pause a turn and then be resumed.
-const MAX_PAUSES: u32 = 8;
 
 const GO_ON: &str = "Your answer was cut off by the output limit. Go on exactly where it stopped: repeat nothing, and say \
 nothing about the cut.";
@@ -61,9 +60,7 @@ pub(super) struct AnswerSoFar {
     /// An answer that the output limit cut off, and the request for the rest of it.
     pub(super) continued: Option<[Arc<Message>; 2]>,
     /// The text before the model's service paused; the answer begins with it.
-    before_pause: String,
-    /// Whether the model was asked to correct an answer that does not fit its schema.
-    is_repair_asked: bool,
+    pub(super) before_pause: String,
     /// Whether the person knows that the model did not see a picture.
     pub(super) is_unseen_picture_reported: bool,
     /// The request for a closing answer, appended to the turn's last request.
@@ -74,21 +71,21 @@ pub(super) struct AnswerSoFar {
     /// watching.
     pub(super) changed_instructions: Option<Block>,
     /// The turn's last message.
-    last: Option<Message>,
+    pub(super) last: Option<Message>,
     /// The model that answered last.
-    model: Option<String>,
+    pub(super) model: Option<String>,
 }
 
 impl Shared {
     /// Runs a turn until its end is stored. Returns the job if another program has to end a turn first.
     pub(super) async fn run(self: &Arc<Self>, mut job: Job) -> Option<Job> {
         if job.stage == Stage::GivenUp {
-            return self.close_in_order(job).await;
+            return self.recovery.close_in_order(job).await;
         }
         if matches!(job.stage, Stage::Waiting | Stage::Beginning) {
             match job.stop.cause() {
                 Some(Cause::Person) => {
-                    self.end_unbegun(job).await;
+                    self.ends.end_unbegun(job).await;
                     return None;
                 }
                 // It stays stored as waiting; the next start takes care of it.
@@ -97,20 +94,20 @@ impl Shared {
             }
         }
         if !matches!(job.stage, Stage::Begun(_)) {
-            self.refresh(&job.inbound.agent).await;
+            self.agents.refresh(&job.inbound.agent).await;
         }
-        let Some(agent) = self.agents().get(&job.inbound.agent).cloned() else {
-            self.end_without_agent(job).await;
+        let Some(agent) = self.agents.current().get(&job.inbound.agent).cloned() else {
+            self.ends.end_without_agent(job).await;
             return None;
         };
         match self.start(&mut job, agent.clone()).await {
             Ok(opening) => {
-                self.ahead.revise(job.session(), &opening.window);
+                self.caches.ahead.revise(job.session(), &opening.window);
                 Turn::new(self, job, opening).run().await;
             }
             Err(error) if error.is_elsewhere() => return Some(job),
-            Err(error) if error.is_invalid() => self.end_with_stored(job).await,
-            Err(error) if error.is_not_found() => self.end_removed(job).await,
+            Err(error) if error.is_invalid() => self.ends.end_with_stored(job).await,
+            Err(error) if error.is_not_found() => self.ends.end_removed(job).await,
             // The storage is closed: the next start takes care of it.
             Err(error) if error.is_busy() => log_storage("a turn did not begin", &error),
             Err(error) => {
@@ -156,121 +153,118 @@ impl<'e> Turn<'e> {
     }
 
     async fn run(mut self) {
-        let outcome = match catch_panic(self.drive()).await {
-            Ok(Ok(outcome) | Err(outcome)) => outcome,
-            Err(panic) => {
-                tracing::error!(session = %self.context.session, panic, "a turn panicked");
-                TurnOutcome::fault(
-                    EndReason::Internal,
-                    "The answer failed because of a fault in the program; the log has more.",
-                )
-            }
-        };
+        let outcome = catch_panic(self.drive()).await.unwrap_or_else(|panic| {
+            tracing::error!(session = %self.context.session, panic, "a turn panicked");
+            TurnOutcome::fault(
+                EndReason::Internal,
+                "The answer failed because of a fault in the program; the log has more.",
+            )
+        });
         let (board, turn) = (self.shared.services.board.clone(), self.context.turn.clone());
         self.finish(outcome).await;
         // All interested parties know of the end by now; a turn that is left open notifies no one.
         board.forget(&turn);
     }
 
-    /// Asks the model and runs its tools until it has finished. Either result ends the turn.
-    async fn drive(&mut self) -> Result<TurnOutcome, TurnOutcome> {
+    /// Runs the turn until something ends it.
+    async fn drive(&mut self) -> TurnOutcome {
+        let Err(outcome) = self.take_steps().await;
+        outcome
+    }
+
+    /// Asks the model and runs its tools, until one of the steps ends the turn.
+    async fn take_steps(&mut self) -> OrEnd<Infallible> {
         if let Handling::Program { answer } = &self.job.inbound.handling {
             self.job.surface.emit(&self.context.turn, TurnEvent::Text(answer.clone()));
             self.answer.last = Some(self.own_message(Role::Assistant, vec![Block::text(answer.clone())]));
-            return Ok(TurnOutcome::done());
+            return Err(TurnOutcome::done());
         }
-        let options = &self.shared.options;
+        let limit = self.shared.options.max_iterations;
+        let mut steps = Steps::new(limit, self.tools.is_open());
+        self.prepare().await?;
+        while steps.begin_next() {
+            if steps.is_closing() {
+                self.answer.closing = Some(self.own_message(Role::User, vec![Block::text(CLOSE)]).into());
+            }
+            self.ask_or_keep_the_part().await?;
+            let (mut message, stop) = self.take_response().await;
+            match steps.after(&message, stop) {
+                NextStep::Close => {
+                    message.content.retain(|block| !matches!(block, Block::ToolCall(_)));
+                    self.answer.last = Some(message);
+                    break;
+                }
+                NextStep::RunCalls => self.run_calls(message, stop).await?,
+                NextStep::Resume => self.resume_after(message).await?,
+                NextStep::Continue => self.go_on_after(message),
+                NextStep::Judge => self.judge(message, stop, &mut steps).await?,
+            }
+        }
+        Err(TurnOutcome::limit(
+            EndReason::Iterations,
+            format!("Stopped: after {limit} steps (`agent.max_iterations`)."),
+        ))
+    }
+
+    /// Does what comes before the first request: the hooks look at the message, servers of tools start, and calls that a
+    /// restart has cut off are run.
+    async fn prepare(&mut self) -> OrEnd {
         let inbound = self.job.inbound_with_text();
         let checked = self.shared.services.hooks.before_turn(&self.context, &inbound);
-        let checked = self.control.guard(checked).await;
-        let checked = checked.map_err(TurnOutcome::interrupted)?.map_err(TurnOutcome::failed);
-        let added = checked.inspect_err(|outcome| self.shared.measure_refusal(&self.context, outcome))?;
+        let checked = self.control.guard(checked).await?.map_err(TurnOutcome::failed);
+        let added =
+            checked.inspect_err(|outcome| self.shared.ends.measure_refusal(&self.context, outcome))?;
         self.job.drop_content();
         self.wait_for_servers().await?;
-        let mut has_called = self.tools.is_open();
-        if has_called {
+        if self.tools.is_open() {
             self.run_cut_off_calls().await?;
         }
         self.notify_missing_model();
         self.notify_changed_instructions().await;
-        self.add_context(added).await?;
-        let (mut pauses, mut was_cut, mut was_sent_back) = (0, false, false);
-        for step in 1..=options.max_iterations {
-            // With a single step allowed, there is nothing to bring to a close.
-            if has_called && step == options.max_iterations {
-                self.answer.closing = Some(self.own_message(Role::User, vec![Block::text(CLOSE)]).into());
-            }
-            match self.ask().await {
-                Ok(()) => {}
-                // The partial answer is worth more than the failure to get the rest of it.
-                Err(outcome) if self.answer.continued.is_some() && outcome.end == TurnEnd::Error => {
-                    return Ok(TurnOutcome::too_long());
-                }
-                Err(outcome) => return Err(outcome),
-            }
-            let (mut message, stop) = self.take_response().await;
-            if self.answer.closing.is_some() {
-                message.content.retain(|block| !matches!(block, Block::ToolCall(_)));
-                self.answer.last = Some(message);
-                break;
-            }
-            if message.tool_calls().next().is_some() {
-                has_called = true;
-                self.answer.before_pause.clear();
-                self.run_calls(message, stop).await?;
-            } else if stop == StopReason::Pause && pauses < MAX_PAUSES {
-                pauses += 1;
-                if !message.content.is_empty() {
-                    self.answer.before_pause.push_str(&message.text());
-                    self.append(message).await?;
-                }
-            } else if stop == StopReason::Length
-                && !was_cut
-                && step < options.max_iterations
-                && says_something(&message)
-            {
-                was_cut = true;
-                self.go_on_after(message);
-            } else if stop == StopReason::End
-                && !was_sent_back
-                && step < options.max_iterations
-                && let Some(objection) = self.objection(&message).await
-            {
-                was_sent_back = true;
-                self.append(message).await?;
-                let wish = self.own_message(Role::System, vec![Block::context(OWN_CONTEXT, objection)]);
-                self.append(wish).await?;
-            } else if let Some(outcome) = self.conclude_or_repair(message, stop, step).await? {
-                return Ok(outcome);
-            }
-        }
-        let steps = options.max_iterations;
-        Err(TurnOutcome::limit(
-            EndReason::Iterations,
-            format!("Stopped: after {steps} steps (`agent.max_iterations`)."),
-        ))
+        self.add_context(added).await
     }
 
-    /// Returns the outcome of the model's last answer; `None` if it has to be corrected because it does not fit its schema.
-    async fn conclude_or_repair(
-        &mut self,
-        mut message: Message,
-        stop: StopReason,
-        step: u32,
-    ) -> Result<Option<TurnOutcome>, TurnOutcome> {
+    /// Asks the model. If only the rest of an answer cannot be had, the turn ends with the part: it is worth more than the
+    /// failure.
+    async fn ask_or_keep_the_part(&mut self) -> OrEnd {
+        self.ask().await.map_err(|outcome| {
+            let has_part = self.answer.continued.is_some() && outcome.end == TurnEnd::Error;
+            if has_part { TurnOutcome::too_long() } else { outcome }
+        })
+    }
+
+    /// Stores what the model said before its service paused; the next request goes on behind it.
+    async fn resume_after(&mut self, message: Message) -> OrEnd {
+        if message.content.is_empty() {
+            return Ok(());
+        }
+        self.answer.before_pause.push_str(&message.text());
+        self.append(message).await
+    }
+
+    /// Ends the turn with an answer, unless it is sent back: because a hook objects to it, or because it does not fit its
+    /// schema. Each happens once a turn.
+    async fn judge(&mut self, mut message: Message, stop: StopReason, steps: &mut Steps) -> OrEnd {
+        if steps.may_send_back(SentBack::Objection, stop)
+            && let Some(objection) = self.objection(&message).await
+        {
+            steps.send_back(SentBack::Objection);
+            self.append(message).await?;
+            let wish = self.own_message(Role::System, vec![Block::context(OWN_CONTEXT, objection)]);
+            return self.append(wish).await;
+        }
         let mut outcome = conclude(&message, stop);
         if outcome.end == TurnEnd::End
             && let Err(fault) = self.fit_schema(&mut message)
         {
-            let is_first = !std::mem::replace(&mut self.answer.is_repair_asked, true);
-            if is_first && stop == StopReason::End && step < self.shared.options.max_iterations {
-                self.ask_to_repair(message, &fault).await?;
-                return Ok(None);
+            if steps.may_send_back(SentBack::Misfit, stop) {
+                steps.send_back(SentBack::Misfit);
+                return self.ask_to_repair(message, &fault).await;
             }
             outcome = TurnOutcome::misfit(&fault);
         }
         self.answer.last = Some(message);
-        Ok(Some(outcome))
+        Err(outcome)
     }
 
     /// Reduces an answer that must fit a schema to its JSON. The error says why it does not fit.
@@ -288,7 +282,7 @@ impl<'e> Turn<'e> {
     }
 
     /// Stores an answer that does not fit its schema, and a note that asks for one that does.
-    async fn ask_to_repair(&mut self, message: Message, fault: &str) -> Result<(), TurnOutcome> {
+    async fn ask_to_repair(&mut self, message: Message, fault: &str) -> OrEnd {
         self.answer.before_pause.clear();
         if !message.content.is_empty() {
             self.append(message).await?;
@@ -307,7 +301,8 @@ impl<'e> Turn<'e> {
     }
 
     /// Stores a message with calls, runs them, and stores their results.
-    async fn run_calls(&mut self, message: Message, stop: StopReason) -> Result<(), TurnOutcome> {
+    async fn run_calls(&mut self, message: Message, stop: StopReason) -> OrEnd {
+        self.answer.before_pause.clear();
         let calls = message.tool_calls().cloned().collect();
         self.append(message).await?;
         self.tools.open(calls, stop);
@@ -315,7 +310,7 @@ impl<'e> Turn<'e> {
     }
 
     /// Runs the calls that a restart has cut off, before anything else is stored: the results stand behind their calls.
-    async fn run_cut_off_calls(&mut self) -> Result<(), TurnOutcome> {
+    async fn run_cut_off_calls(&mut self) -> OrEnd {
         let system = self.system_prompt();
         self.offer_tools();
         self.tools.taken_up_from(self.request(&system, 0));
@@ -323,20 +318,20 @@ impl<'e> Turn<'e> {
     }
 
     /// Runs the calls whose message is stored, and stores their results.
-    async fn run_open_calls(&mut self) -> Result<(), TurnOutcome> {
+    async fn run_open_calls(&mut self) -> OrEnd {
         let ran = self.tools.run(&*self.agent.toolbox, &self.offer.all, &mut self.control).await;
-        ran.map_err(TurnOutcome::interrupted)?;
+        ran?;
         // They stay open until they are stored: if that fails, the end of the turn tries once more.
         if let Some(results) = self.tools.results(self.shared.services.clock.now()) {
             self.append(results).await?;
         }
         // A tool may have written a page or a specialist.
-        self.shared.refresh(&self.context.agent).await;
+        self.shared.agents.refresh(&self.context.agent).await;
         self.tools.close()
     }
 
     /// Stores the context that hooks add for the model, behind the user's message. A resumed turn already has it.
-    async fn add_context(&mut self, added: Vec<AddedContext>) -> Result<(), TurnOutcome> {
+    async fn add_context(&mut self, added: Vec<AddedContext>) -> OrEnd {
         let is_context = |block: &Block| matches!(block, Block::Context { .. });
         let has_context = |message: &Arc<Message>| message.content.iter().any(is_context);
         let is_known = self
@@ -359,7 +354,7 @@ impl<'e> Turn<'e> {
     }
 
     /// Stores a message of the running turn and adds it to the next request. A stop does not cut this short.
-    pub(super) async fn append(&mut self, mut message: Message) -> Result<(), TurnOutcome> {
+    pub(super) async fn append(&mut self, mut message: Message) -> OrEnd {
         message.turn = Some(self.context.turn.clone());
         let append = || self.shared.services.log.append(&self.context.turn, vec![message.clone()]);
         match retry_until_stored("a message of a turn could not be stored; trying again", append).await {
@@ -430,113 +425,8 @@ impl<'e> Turn<'e> {
     /// Adds a stored message to the window and shows it to the watchers.
     pub(super) fn keep(&mut self, message: Message) {
         let message = Arc::new(message);
-        self.shared.publish_message(&self.context.session, &message);
+        self.shared.services.publish_message(&self.context.session, &message);
         self.conversation.window.push(message);
-    }
-
-    /// Leaves a turn as a crash would, for the next start to resume: its sender can name it again, and would
-    /// otherwise permanently get half an answer. The results of finished calls are stored, so that these do not run
-    /// again, unless all relevant calls can run again: then the ones that were cut off run again, too.
-    async fn leave_open(self) {
-        let (turn, session) = (self.context.turn.clone(), self.context.session.clone());
-        let is_left = self.tools.can_run_again(&self.offer.all);
-        let results = self.tools.results(self.shared.services.clock.now()).filter(|_| !is_left);
-        if let Some(mut results) = results {
-            results.turn = Some(turn.clone());
-            if let Err(error) = self.shared.services.log.append(&turn, vec![results]).await {
-                log_storage("results of a turn that goes on at the next start were not stored", &error);
-            }
-        }
-        tracing::info!(%session, %turn, "a turn was not finished before the end; the next start goes on with it");
-    }
-
-    /// Stores the outcome and announces it.
-    async fn finish(mut self, outcome: TurnOutcome) {
-        if outcome.is_shutdown() && self.job.inbound.dedupe.is_some() {
-            return self.leave_open().await;
-        }
-        let now = self.shared.services.clock.now();
-        let turn = self.context.turn.clone();
-        let configured = self.agent.model();
-        let mut messages = Vec::with_capacity(2);
-        if let Some(mut results) = self.tools.results(now) {
-            results.turn = Some(turn.clone());
-            messages.push(results);
-        }
-        self.answer.usage += std::mem::take(&mut self.dialogue.usage);
-        let response = std::mem::take(&mut self.dialogue.response);
-        let mut last =
-            self.answer.last.take().unwrap_or_else(|| response.into_message(&turn, &configured, now));
-        let before_pause = std::mem::take(&mut self.answer.before_pause);
-        let long = self.shared.large_reply_gate.enter(before_pause.len() + last.text_bytes()).await;
-        let text = last.text();
-        let said = if before_pause.is_empty() { text } else { before_pause + &text };
-        let said = if said.trim().is_empty() { in_place_of_pictures(&last) } else { said };
-        last.content.splice(0..0, self.answer.changed_instructions.take());
-        outcome.seal(&mut last);
-        messages.push(last);
-        let model = self.answer.model.take().unwrap_or(configured);
-        let reply = Arc::new(outcome.reply(&self.job, said, model, self.answer.usage));
-        let window = &self.conversation.window;
-        let seen = window.part(0, window.len()).map(|message| &**message).chain(&messages);
-        let deliveries = self.shared.deliveries(&self.job.inbound, &reply, seen);
-        let delivers = !deliveries.is_empty();
-        let session = &self.context.session;
-        let next = if self.conversation.is_whole && self.shared.queues.is_another_waiting(session) {
-            self.shared.refresh(&self.context.agent).await;
-            self.shared.begin_next(session, &self.conversation.window)
-        } else {
-            None
-        };
-        let messages = Arc::new(messages);
-        let stored = self.shared.store(&messages, &reply, deliveries, next).await;
-        let has_begun = stored.as_ref().ok().and_then(|finished| finished.next.clone());
-        self.shared.queues.has_begun(session, has_begun);
-        let (announced, delivers) = match stored {
-            Ok(finished) => {
-                self.keep_window(Arc::unwrap_or_clone(messages), &finished);
-                (Some(reply), delivers)
-            }
-            // Another program has ended the turn: the outcome that it stored counts.
-            Err(error) if error.is_invalid() => {
-                log_storage("a turn had been ended before", &error);
-                self.shared.windows.forget(session);
-                return self.shared.end_with_stored(self.job).await;
-            }
-            Err(error) => {
-                self.shared.windows.forget(session);
-                (reply_if_not_stored(reply, &error), false)
-            }
-        };
-        if let Some(reply) = announced {
-            self.shared.announce_end(&self.job, &reply, delivers);
-            // The next long answer may end while the hooks look at this one.
-            drop((long, self.job));
-            self.shared.services.hooks.after_turn(&self.context, &reply).await;
-        }
-    }
-
-    fn keep_window(&mut self, messages: Vec<Message>, finished: &Finished) {
-        let ids = &finished.messages;
-        for (place, mut message) in messages.into_iter().enumerate() {
-            if let Some(id) = ids.get(place) {
-                message.id = *id;
-            }
-            self.keep(message);
-        }
-        let session = &self.context.session;
-        // The storage knows about other programs; the queue also knows about messages written after the end was
-        // stored.
-        let was_changed = self.shared.queues.take_external_change(session) || finished.beside;
-        // If the models have changed meanwhile, its token counts are of no use to the next turn.
-        let is_current = self.shared.is_current(&self.agent);
-        if !was_changed && is_current && self.conversation.is_whole && !self.job.inbound.oneshot {
-            let allowance = self.allowance(&self.system_prompt());
-            let who = (&self.agent, &self.context);
-            self.shared.compact_ahead(who, &self.conversation.window, &allowance);
-            let window = std::mem::take(&mut self.conversation.window);
-            self.shared.windows.put(session, (self.agent.window_owner(), ids.last().copied()), window);
-        }
     }
 }
 
@@ -546,43 +436,4 @@ fn unworkable(error: &Error) -> String {
         return format!("The message could not be worked on, because {error}.");
     }
     "The message could not be worked on, because the storage failed; the log has more.".to_owned()
-}
-
-/// Returns the outcome of a turn whose model has nothing more to do.
-fn conclude(message: &Message, stop: StopReason) -> TurnOutcome {
-    const REFUSED: EndReason = EndReason::Model(ModelErrorKind::Refused);
-    const UNREADABLE: EndReason = EndReason::Model(ModelErrorKind::Malformed);
-    let is_picture = |block: &Block| matches!(block, Block::Image { .. });
-    let is_empty = message.text().trim().is_empty() && !message.content.iter().any(is_picture);
-    match (stop, is_empty) {
-        (StopReason::Length, _) => TurnOutcome::too_long(),
-        (StopReason::Window, _) => TurnOutcome::window_full(),
-        (StopReason::Unreadable, true) => {
-            TurnOutcome::fault(UNREADABLE, "The model's service sent an answer that cannot be read.")
-        }
-        (StopReason::Unreadable, false) => TurnOutcome::noted(
-            UNREADABLE,
-            "A part of this answer is missing, because the model's service sent it in a form that cannot be read.",
-        ),
-        (StopReason::Refusal, true) => TurnOutcome::fault(REFUSED, "The model refused to answer this."),
-        (StopReason::Refusal, false) => TurnOutcome::noted(REFUSED, "The model refused to continue."),
-        (_, true) => TurnOutcome::noted(
-            EndReason::EmptyAnswer,
-            "The model gave no answer; ask again, or ask differently.",
-        ),
-        (_, false) => TurnOutcome::done(),
-    }
-}
-
-/// Returns the text for those who cannot see the pictures of an answer that has nothing else.
-fn in_place_of_pictures(message: &Message) -> String {
-    let pictures = message.content.iter().filter_map(|block| match block {
-        Block::Image { mime, .. } => Some(format!("*(A picture, {mime}; the page shows it.)*")),
-        _ => None,
-    });
-    pictures.collect::<Vec<_>>().join("\n\n")
-}
-
-fn says_something(message: &Message) -> bool {
-    !message.text().trim().is_empty()
 }

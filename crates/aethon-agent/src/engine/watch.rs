@@ -11,19 +11,15 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use aethon_core::ids::{SessionId, TurnId};
+use aethon_core::ids::SessionId;
 use aethon_core::surface::{TurnEvent, Unattended};
-use tokio::time::{Instant, sleep, timeout};
+use tokio::time::{sleep, timeout};
 
-use super::beside::{RENEWALS_PER_LEASE, Watchers};
+use super::leases::{RENEWALS_PER_LEASE, Watchers};
 use super::recover::stage_of;
 use super::shared::Shared;
 use crate::dispatcher::Job;
-use crate::patience::until_read;
 use crate::storage_log::log_storage;
-
-/// How late a sign of life may come.
-const LATE: Duration = Duration::from_secs(1);
 
 /// How long a turn waits before it asks again whether it may begin.
 const POLL: Duration = Duration::from_millis(100);
@@ -38,31 +34,11 @@ impl Shared {
         self.watch.start(|| watch(Arc::downgrade(self), every, watchers));
     }
 
-    /// Announces that this program is alive, while it has turns, and takes over abandoned turns of others. Returns
-    /// the sessions in which something was found for the first time.
-    async fn renew_and_adopt(
-        self: &Arc<Self>,
-        found_before: &BTreeSet<SessionId>,
-        watchers: &Watchers,
-    ) -> BTreeSet<SessionId> {
-        let owners = &self.services.owners;
-        if !self.queues.is_empty()
-            && let Err(error) = owners.renew().await
-        {
-            log_storage("the lease of the running turns could not be renewed; trying again", &error);
-        }
-        let orphaned = self.orphaned().await;
-        for session in orphaned.iter().filter(|session| found_before.contains(*session)) {
-            self.take_over_session(session, watchers).await;
-        }
-        orphaned.into_iter().collect()
-    }
-
     /// Lets another program of the same storage end its turn in a session, or takes over the turns it has left there.
     /// Returns the job that runs next.
     pub(super) async fn yield_to_other_processes(self: &Arc<Self>, mut job: Job) -> Option<Job> {
         let session = job.session().clone();
-        let mut taken_over = if self.is_left(&session, &mut job.left_since).await {
+        let mut taken_over = if self.leases.is_left(&session, &mut job.left_since).await {
             self.services.owners.take_over(&session).await.unwrap_or_else(|error| {
                 log_storage("interrupted turns could not be taken over", &error);
                 Vec::new()
@@ -87,44 +63,10 @@ impl Shared {
             job.stage = stage_of(&taken_over.remove(own));
         }
         // The waiting turns of the other program may have been accepted after those that wait here.
-        let order = if taken_over.is_empty() { Vec::new() } else { self.order_of(&session).await };
+        let order = if taken_over.is_empty() { Vec::new() } else { self.leases.order_of(&session).await };
         let watchers = self.watchers.get().cloned().unwrap_or_else(|| Arc::new(|_| Arc::new(Unattended)));
-        let before = self.requeue_recovered(taken_over, true, &*watchers).await;
+        let before = self.recovery.requeue(taken_over, true, &*watchers).await;
         self.queues.requeue_running(job, before, &order)
-    }
-
-    /// Returns whether the turns of other programs in a session have been without a living owner for long enough.
-    /// When the machine slept or its clock was set, every lease is over, and living programs renew theirs within a
-    /// part of it.
-    async fn is_left(&self, session: &SessionId, since: &mut Option<Instant>) -> bool {
-        if !self.orphaned().await.contains(session) {
-            *since = None;
-            return false;
-        }
-        since.get_or_insert_with(Instant::now).elapsed()
-            >= self.services.owners.lease() / RENEWALS_PER_LEASE + LATE
-    }
-
-    /// Returns the sessions with turns whose owner seems to be gone.
-    async fn orphaned(&self) -> Vec<SessionId> {
-        self.services.owners.orphaned().await.unwrap_or_else(|error| {
-            log_storage("turns of programs that are gone could not be looked for; trying again", &error);
-            Vec::new()
-        })
-    }
-
-    /// Returns the open turns of a session in the order in which they were stored.
-    async fn order_of(&self, session: &SessionId) -> Vec<TurnId> {
-        let pending = || self.services.transcripts.pending(session);
-        let pending = until_read(
-            "the order of waiting turns could not be read; trying again",
-            &self.services.health,
-            pending,
-        )
-        .await;
-        let pending =
-            pending.inspect_err(|error| log_storage("the order of waiting turns is unknown", error));
-        pending.unwrap_or_default().into_iter().map(|record| record.turn).collect()
     }
 }
 
@@ -134,6 +76,25 @@ async fn watch(shared: Weak<Shared>, every: Duration, watchers: Arc<Watchers>) {
         sleep(every).await;
         let Some(shared) = shared.upgrade() else { return };
         shared.windows.drop_idle();
-        found = shared.renew_and_adopt(&found, &*watchers).await;
+        found = renew_and_adopt(&shared, &found, &*watchers).await;
     }
+}
+
+/// Announces that this program is alive, while it has turns, and takes over abandoned turns of others. Returns the sessions
+/// in which something was found for the first time.
+async fn renew_and_adopt(
+    shared: &Arc<Shared>,
+    found_before: &BTreeSet<SessionId>,
+    watchers: &Watchers,
+) -> BTreeSet<SessionId> {
+    if !shared.queues.is_empty()
+        && let Err(error) = shared.services.owners.renew().await
+    {
+        log_storage("the lease of the running turns could not be renewed; trying again", &error);
+    }
+    let orphaned = shared.leases.orphaned().await;
+    for session in orphaned.iter().filter(|session| found_before.contains(*session)) {
+        shared.take_over_session(session, watchers).await;
+    }
+    orphaned.into_iter().collect()
 }

@@ -64,7 +64,7 @@ pub(super) fn is_host_here(host: &str) -> bool {
 }
 
 fn is_loopback(url: &Url) -> bool {
-    url.host().is_some_and(|host| egress::is_loopback(&host))
+    url.host_str().is_some_and(egress::is_loopback)
 }
 
 /// Returns whether `text` is an address or a network such as `10.0.0.0/8`.

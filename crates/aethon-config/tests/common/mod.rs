@@ -52,6 +52,7 @@ impl Home {
             file: None,
             environment: self.environment.clone(),
             sets: self.sets.clone(),
+            program: Vec::new(),
         }
     }
 

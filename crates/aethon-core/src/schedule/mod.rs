@@ -15,7 +15,7 @@ mod zone;
 pub use cron::{Cron, InvalidCron};
 pub use job::{Job, JobRecord, JobStore, Missed, Origin, Task, Timing};
 pub use job_id::{InvalidJobId, JobId};
-pub use request::{FieldFault, JobRefusal, JobRequest, Schedule};
+pub use request::{FieldFault, JobEdits, JobRefusal, JobRequest, Schedule};
 pub use run::{BeginRun, Due, EndRun, RunRecord, RunStatus};
 pub use run_log::RunLog;
 pub use zone::{zone, zone_name, zone_warning};

@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use serde::Deserialize;
 
-use super::job::{JobRecord, Origin};
+use super::job::{Job, JobRecord, Missed, Origin, Timing};
 use super::run::RunRecord;
 use crate::error::Error;
 use crate::person::Person;
@@ -43,6 +43,37 @@ pub struct JobRequest {
     pub untrusted: bool,
 }
 
+impl JobRequest {
+    /// The request that would make this job again.
+    pub fn of(job: &Job) -> Self {
+        let missed = match job.missed {
+            Missed::Skip => "skip",
+            Missed::RunOnce => "run_once",
+        };
+        let mut request = Self {
+            job_id: Some(job.job_id.as_str().to_owned()),
+            sop_name: job.task.sop_name.as_ref().map(ToString::to_string),
+            prompt: job.task.prompt.clone(),
+            channel: Some(job.channel.clone()),
+            recipient: job.recipient.clone(),
+            missed: Some(missed.to_owned()),
+            retries: Some(job.retries),
+            model: job.model.clone(),
+            person: job.person.clone(),
+            untrusted: job.untrusted,
+            ..Self::default()
+        };
+        match &job.timing {
+            Timing::Once { run_at } => request.run_at = Some(run_at.to_string()),
+            Timing::Cron { cron, timezone } => {
+                request.cron = Some(cron.as_str().to_owned());
+                request.timezone = Some(timezone.clone());
+            }
+        }
+        request
+    }
+}
+
 /// A fault of a field.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FieldFault {
@@ -75,9 +106,17 @@ fn in_one_line(faults: &[FieldFault]) -> String {
     lines.join("; ")
 }
 
+/// Jobs that get another task, time or recipient and stay the same job.
+#[async_trait]
+pub trait JobEdits: Send + Sync {
+    /// Gives the job that the request names what the request says, if it is as expected. Its origin and the person it
+    /// is for stay, and so does a pause.
+    async fn change(&self, request: JobRequest, expected: Expected) -> Result<JobRecord, JobRefusal>;
+}
+
 /// The scheduled jobs of an assistant.
 #[async_trait]
-pub trait Schedule: Send + Sync {
+pub trait Schedule: JobEdits {
     /// Returns whether jobs run by themselves.
     fn is_enabled(&self) -> bool;
 

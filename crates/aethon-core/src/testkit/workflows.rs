@@ -6,7 +6,7 @@ use async_trait::async_trait;
 
 use crate::error::{Error, Result};
 use crate::ids::TurnId;
-use crate::schedule::{JobRecord, JobRefusal, JobRequest, Origin, RunRecord, Schedule};
+use crate::schedule::{JobEdits, JobRecord, JobRefusal, JobRequest, Origin, RunRecord, Schedule};
 use crate::sop::{BrokenSop, Sop, SopCatalog, SopCheck, SopName, SopRefusal, SopRunner, SopVersion};
 use crate::version::Expected;
 use crate::work::{Plan, PlannedFor, Work, WorkBook, WorkCommand, WorkOrigin, WorkRefusal, WorkStatus};
@@ -50,6 +50,13 @@ impl SopCatalog for NoWorkflows {
 impl SopRunner for NoWorkflows {
     async fn resume(&self, run_id: &str) -> Result<TurnId> {
         Err(Error::not_found(format!("there is no run {run_id:?}")))
+    }
+}
+
+#[async_trait]
+impl JobEdits for NoWorkflows {
+    async fn change(&self, request: JobRequest, _: Expected) -> Result<JobRecord, JobRefusal> {
+        Err(JobRefusal::unknown(request.job_id.unwrap_or_default()))
     }
 }
 

@@ -1,6 +1,7 @@
 //! `/api/scheduler`: scheduled jobs and their runs.
 
 use aethon_core::schedule::{FieldFault, JobRecord, JobRefusal, JobRequest, Origin, RunRecord, Schedule};
+use aethon_core::version::Expected;
 use http::StatusCode;
 use serde::Serialize;
 use serde_json::Value;
@@ -12,6 +13,9 @@ use crate::json::{Jobs, ListedJob};
 use crate::precondition::{self, Present};
 use crate::request::Request;
 use crate::response::{self, HandlerResult};
+
+/// How often a change without an expectation is tried again while others change the job.
+const ATTEMPTS: usize = 8;
 
 #[derive(Serialize)]
 struct Runs {
@@ -43,14 +47,84 @@ pub(super) async fn add((workflows, chat): (Workflows, Chat), mut request: Reque
         model: fields.text("model")?,
         ..JobRequest::default()
     };
-    if let Some(model) = wanted.model.as_deref().filter(|model| !model.trim().is_empty()) {
-        chat.choices
-            .check(model.trim())
-            .await
-            .map_err(|error| Problem::invalid("model", error.to_string()))?;
-    }
+    check_model(&chat, &wanted).await?;
     let record = workflows.schedule.add(wanted, Origin::Owner).await.map_err(refused)?;
     Ok(precondition::tagged(response::created(&ListedJob::of(&record))?, &record.job.version()))
+}
+
+/// `PUT /api/scheduler/jobs/{id}`: fields left out stay, and null empties one.
+pub(super) async fn change((workflows, chat): (Workflows, Chat), mut request: Request) -> HandlerResult {
+    let fields = Fields::parse(&request.read().await?)?;
+    let (id, expected) = (id(&request), precondition::expected(&request.head.headers));
+    let schedule = &*workflows.schedule;
+    for _ in 0..ATTEMPTS {
+        let found = find(schedule, &id).await?;
+        let Some(present) = found else {
+            let gone = expected.check(|| None).map_or_else(JobRefusal::Failed, |()| JobRefusal::unknown(&id));
+            return Err(changed_or(schedule, &id, gone).await);
+        };
+        let seen = present.job.version();
+        let wanted = overlaid(JobRequest::of(&present.job), &mut fields.clone())?;
+        check_model(&chat, &wanted).await?;
+        // What was read here fills the gaps, so it must still be true when it is written.
+        let refusal = match expected.check(|| Some(seen.clone())) {
+            Err(error) => JobRefusal::Failed(error),
+            Ok(()) => match schedule.change(wanted, Expected::OneOf(vec![seen])).await {
+                Ok(record) => return precondition::json(&ListedJob::of(&record), &record.job.version()),
+                Err(refusal) => refusal,
+            },
+        };
+        let is_outrun = matches!(&refusal, JobRefusal::Failed(error) if error.is_changed_elsewhere());
+        if !is_outrun || !expected.is_anything() {
+            return Err(changed_or(schedule, &id, refusal).await);
+        }
+    }
+    let refusal = JobRefusal::Failed(aethon_core::error::Error::changed_elsewhere());
+    Err(changed_or(schedule, &id, refusal).await)
+}
+
+/// What a job would be with these fields.
+fn overlaid(mut wanted: JobRequest, fields: &mut Fields) -> Result<JobRequest, Problem> {
+    if fields.text("job_id")?.is_some_and(|id| Some(id) != wanted.job_id) {
+        return Err(Problem::invalid("job_id", "cannot be changed; remove the job and add another"));
+    }
+    let (cron, run_at) = (fields.nullable_text("cron")?, fields.nullable_text("run_at")?);
+    if cron.is_some() || run_at.is_some() {
+        // One takes the place of the other, whose usual treatment of missed runs is another.
+        if cron.iter().flatten().next().is_some() != wanted.cron.is_some() {
+            wanted.missed = None;
+        }
+        (wanted.cron, wanted.run_at) = match (cron, run_at) {
+            (Some(cron), None) => (cron, None),
+            (None, Some(run_at)) => (None, run_at),
+            (cron, run_at) => (cron.flatten(), run_at.flatten()),
+        };
+    }
+    let mut take = |name, place: &mut Option<String>| -> Result<(), Problem> {
+        if let Some(given) = fields.nullable_text(name)? {
+            *place = given;
+        }
+        Ok(())
+    };
+    take("sop_name", &mut wanted.sop_name)?;
+    take("prompt", &mut wanted.prompt)?;
+    take("channel", &mut wanted.channel)?;
+    take("recipient", &mut wanted.recipient)?;
+    take("timezone", &mut wanted.timezone)?;
+    take("missed", &mut wanted.missed)?;
+    take("model", &mut wanted.model)?;
+    if let Some(retries) = fields.whole_number("retries")? {
+        wanted.retries = Some(retries);
+    }
+    Ok(wanted)
+}
+
+async fn check_model(chat: &Chat, wanted: &JobRequest) -> Result<(), Problem> {
+    let Some(model) = wanted.model.as_deref().map(str::trim).filter(|model| !model.is_empty()) else {
+        return Ok(());
+    };
+    let checked = chat.choices.check(model).await;
+    checked.map(|_| ()).map_err(|error| Problem::invalid("model", error.to_string()))
 }
 
 /// `GET /api/scheduler/jobs/{id}`.

@@ -34,7 +34,7 @@ pub(crate) use read_response::ReadResponse;
 
 /// An application and its fakes.
 pub(crate) struct TestApp {
-    app: Arc<App>,
+    pub(crate) app: Arc<App>,
     assistant: Arc<FakeAssistant>,
     pub(crate) features: Features,
 }

@@ -229,6 +229,7 @@ fn data(event: &Event) -> String {
             let data = match change {
                 JobChange::Added => json!({ "job_id": job.as_str(), "change": "added" }),
                 JobChange::Removed => json!({ "job_id": job.as_str(), "change": "removed" }),
+                JobChange::Changed => json!({ "job_id": job.as_str(), "change": "changed" }),
                 JobChange::Paused => json!({ "job_id": job.as_str(), "change": "paused" }),
                 JobChange::Resumed => json!({ "job_id": job.as_str(), "change": "resumed" }),
                 JobChange::Run(run) => {

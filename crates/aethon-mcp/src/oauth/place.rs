@@ -31,7 +31,7 @@ pub(super) fn secure(text: &str, what: &str) -> Result<Url, Error> {
 
 /// Returns whether a URL names this machine.
 pub(super) fn is_loopback(url: &Url) -> bool {
-    url.host().is_some_and(|host| egress::is_loopback(&host))
+    url.host_str().is_some_and(egress::is_loopback)
 }
 
 /// Returns whether a resource contains a URL: the same origin, and its path or one below it.

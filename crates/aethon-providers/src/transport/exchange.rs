@@ -22,8 +22,8 @@ pub fn exchange(address: &str, silence: Duration) -> io::Result<impl Exchange + 
     let invalid =
         || io::Error::new(io::ErrorKind::InvalidInput, format!("{address:?} is no address of a server"));
     let url = Url::parse(address).map_err(|_| invalid())?;
-    let host = url.host().ok_or_else(invalid)?;
-    Ok(Transport(Client::new(silence, aethon_core::egress::is_loopback(&host))))
+    let host = url.host_str().ok_or_else(invalid)?;
+    Ok(Transport(Client::new(silence, aethon_core::egress::is_loopback(host))))
 }
 
 struct Transport(Client);

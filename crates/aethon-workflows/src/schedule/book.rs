@@ -8,8 +8,8 @@ use aethon_core::error::{Error, Result};
 use aethon_core::event::{Event, EventBus, JobChange};
 use aethon_core::ids::unique;
 use aethon_core::schedule::{
-    BeginRun, Job, JobId, JobRecord, JobRefusal, JobRequest, JobStore, Origin, RunLog, RunRecord, RunStatus,
-    Schedule,
+    BeginRun, Job, JobEdits, JobId, JobRecord, JobRefusal, JobRequest, JobStore, Origin, RunLog, RunRecord,
+    RunStatus, Schedule,
 };
 use aethon_core::sop::SopCatalog;
 use aethon_core::telemetry::{TelemetryEvent, TelemetryKind, TelemetryStatus};
@@ -180,6 +180,42 @@ impl JobBook {
         };
         expected.check(|| record.as_ref().map(|record| record.job.version()))?;
         record.ok_or_else(|| JobRefusal::unknown(id))
+    }
+}
+
+#[async_trait]
+impl JobEdits for JobBook {
+    async fn change(&self, request: JobRequest, expected: Expected) -> Result<JobRecord, JobRefusal> {
+        let id = request.job_id.clone().unwrap_or_default();
+        let mut record = self.expected(&id, &expected).await?;
+        let before = &record.job;
+        if before.origin == Origin::Config {
+            return Err(JobRefusal::Conflict(format!(
+                "the job {id:?} stands in the configuration; change [scheduler.jobs.{id}] there and restart"
+            )));
+        }
+        let now = self.clock.now();
+        let (wanted, warning) = check(request, before.origin, &self.options, &*self.sops, now).await?;
+        let job = Job {
+            enabled: before.enabled,
+            paused: before.paused,
+            person: before.person.clone(),
+            // Other words do not make a stranger's job the owner's: its time or recipient may be what was theirs.
+            untrusted: before.untrusted,
+            ..wanted
+        };
+        // A run that is due already stays due if the time of the job is the same.
+        let is_same_time = job.timing == before.timing && record.next_run.is_some();
+        let next_run = if is_same_time { record.next_run } else { job.timing.next_after(now) };
+        let next_run = next_run.filter(|_| job.is_active());
+        // The whole job is written, so it must still be the one that was read, even if the caller expects nothing.
+        self.jobs.replace(&job, next_run, Expected::OneOf(vec![before.version()])).await?;
+        tracing::info!(job = id, "a job was changed");
+        self.publish(&job.job_id, JobChange::Changed);
+        self.wake.ring();
+        (record.job, record.next_run, record.retry_at, record.attempt) = (job, next_run, None, 0);
+        record.warning = warning;
+        Ok(record)
     }
 }
 

@@ -174,6 +174,7 @@ fn an_end_is_named_by_an_address_a_path_or_a_variable() {
         file: None,
         environment: vec![("DB".to_owned(), "postgres://ada:secret@db/x".to_owned())],
         sets: Vec::new(),
+        program: Vec::new(),
     };
     let check = |text: &str, expected: &str| {
         let named =

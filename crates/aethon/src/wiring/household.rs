@@ -52,7 +52,7 @@ pub(crate) fn owners(config: &Config, channel: &str) -> Option<Vec<String>> {
 fn senders<'s>(all: &'s [String], channel: &'s str) -> impl Iterator<Item = String> + 's {
     let here = all.iter().filter_map(move |sender| sender.strip_prefix(channel)?.strip_prefix(':'));
     // Mail addresses are compared without case, and the channel delivers senders in lower case.
-    here.map(move |id| if channel == "email" { aethon_channels::email::canonical(id) } else { id.to_owned() })
+    here.map(move |id| if channel == "email" { super::mail_address::compared(id) } else { id.to_owned() })
 }
 
 /// The tools that are open to people who are not the owner.

@@ -11,6 +11,8 @@ use aethon_core::exchange::Exchange;
 use aethon_core::live::Live;
 use aethon_core::messenger::{Acknowledge, GroupMode, Streaming};
 
+use super::mail_address;
+
 /// The name of the mail channel, whose senders are compared without case.
 pub(super) const EMAIL: &str = "email";
 /// How long a service may be silent before it answers.
@@ -48,11 +50,7 @@ impl AllowLists {
 fn listed(channel: &str, config: &Config) -> Vec<String> {
     let list = config.security.allowed_senders.get(channel).cloned().unwrap_or_default();
     // Mail addresses are compared without case, and senders arrive in lower case.
-    if channel == EMAIL {
-        list.iter().map(|entry| aethon_channels::email::canonical(entry)).collect()
-    } else {
-        list
-    }
+    if channel == EMAIL { list.iter().map(|entry| mail_address::compared(entry)).collect() } else { list }
 }
 
 pub(super) fn exchange(channel: &str, address: &str, silence: Duration) -> Option<Arc<dyn Exchange>> {

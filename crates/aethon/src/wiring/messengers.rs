@@ -3,8 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+#[cfg(any(feature = "discord", feature = "slack"))]
 use aethon_channels::socket::{Dial, Network};
-use aethon_channels::{Messenger, discord, matrix, slack, telegram};
+use aethon_channels::{Messenger, matrix, telegram};
 use aethon_config::Config;
 pub(crate) use aethon_config::schema::MESSENGER_NAMES as NAMES;
 use aethon_config::schema::{MESSENGERS, SharedKeys};
@@ -19,13 +20,16 @@ const POLL_SLACK: Duration = Duration::from_secs(15);
 /// Builds a messenger from its section. `None` if its address is invalid.
 type Build = fn(&Config, &MessengerDeps) -> Option<Messenger>;
 
-/// How each messenger is built. A test compares it with the sections.
+/// How each messenger of this program is built. A test compares it with the sections.
 const BUILDERS: &[(&str, Build)] = &[
     ("telegram", telegram),
+    #[cfg(feature = "discord")]
     ("discord", discord),
+    #[cfg(feature = "slack")]
     ("slack", slack),
     ("whatsapp", super::whatsapp::channel),
     ("matrix", matrix),
+    #[cfg(feature = "email")]
     ("email", super::mail::channel),
 ];
 
@@ -49,6 +53,11 @@ pub(crate) fn is_enabled(config: &Config, name: &str) -> bool {
     shared(config, name).is_some_and(|keys| keys.enabled)
 }
 
+/// Returns whether this program was built with it.
+pub(crate) fn is_built(name: &str) -> bool {
+    BUILDERS.iter().any(|(built, _)| *built == name)
+}
+
 /// The names of the messengers that the owner enabled.
 pub(crate) fn enabled(config: &Config) -> impl Iterator<Item = &'static str> + '_ {
     NAMES.into_iter().filter(|name| is_enabled(config, name))
@@ -70,7 +79,8 @@ fn shared<'c>(config: &'c Config, name: &str) -> Option<SharedKeys<'c>> {
     Some((messenger.section)(&config.channels).shared())
 }
 
-/// Builds a messenger, enabled or not. `None` if there is none of this name or its address is invalid.
+/// Builds a messenger, enabled or not. `None` if there is none of this name in this program or its address is
+/// invalid.
 pub(crate) fn messenger(config: &Config, name: &str, deps: &MessengerDeps) -> Option<Messenger> {
     let (_, build) = BUILDERS.iter().find(|(known, _)| *known == name)?;
     build(config, deps)
@@ -102,21 +112,27 @@ fn matrix(config: &Config, deps: &MessengerDeps) -> Option<Messenger> {
     Some(matrix::channel(options, rules("matrix", section, config, deps), deps.services.clone()))
 }
 
+#[cfg(feature = "discord")]
 fn discord(config: &Config, deps: &MessengerDeps) -> Option<Messenger> {
     let section = &config.channels.discord;
-    let options = discord::Options {
+    let options = aethon_channels::discord::Options {
         api_base: section.api_base.clone(),
         token: section.token.clone(),
         message_content: section.message_content,
         exchange: exchange("discord", &section.api_base, SILENCE)?,
         dial: network(),
     };
-    Some(discord::channel(options, rules("discord", section, config, deps), deps.services.clone()))
+    Some(aethon_channels::discord::channel(
+        options,
+        rules("discord", section, config, deps),
+        deps.services.clone(),
+    ))
 }
 
+#[cfg(feature = "slack")]
 fn slack(config: &Config, deps: &MessengerDeps) -> Option<Messenger> {
     let section = &config.channels.slack;
-    let options = slack::Options {
+    let options = aethon_channels::slack::Options {
         api_base: section.api_base.clone(),
         bot_token: section.bot_token.clone(),
         app_token: section.app_token.clone(),
@@ -124,10 +140,15 @@ fn slack(config: &Config, deps: &MessengerDeps) -> Option<Messenger> {
         exchange: exchange("slack", &section.api_base, SILENCE)?,
         dial: network(),
     };
-    Some(slack::channel(options, rules("slack", section, config, deps), deps.services.clone()))
+    Some(aethon_channels::slack::channel(
+        options,
+        rules("slack", section, config, deps),
+        deps.services.clone(),
+    ))
 }
 
 /// The network through which sockets are opened.
+#[cfg(any(feature = "discord", feature = "slack"))]
 fn network() -> Arc<dyn Dial> {
     Arc::new(Network)
 }
@@ -137,6 +158,7 @@ mod tests {
     use super::*;
 
     #[test]
+    #[cfg(all(feature = "discord", feature = "slack", feature = "email"))]
     fn every_section_is_built_and_nothing_else() {
         let built: Vec<&str> = BUILDERS.iter().map(|(name, _)| *name).collect();
         assert_eq!(built, NAMES);

@@ -8,7 +8,9 @@ pub(crate) mod embedding;
 pub(crate) mod household;
 pub(crate) mod http;
 pub(crate) mod lsp;
+#[cfg(feature = "email")]
 mod mail;
+mod mail_address;
 pub(crate) mod mcp;
 pub(crate) mod memory;
 pub(crate) mod messenger_parts;

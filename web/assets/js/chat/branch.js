@@ -20,5 +20,5 @@ export async function mayReplace(turns, turn, kind) {
   const count = countAfter(turns, turn);
   if (count === 0) return true;
   const words = texts.branch[kind];
-  return confirmDialog({ title: words.title, text: texts.branch.body(count), action: words.action });
+  return confirmDialog({ title: words.title, text: texts.branch.body(count), action: words.action, isSafe: true });
 }

@@ -5,6 +5,7 @@
 
 /** The widths of the classes. @type {Record<string, number>} */
 const WIDTHS = {
+  "w-pick": 48,
   "w-xs": 72,
   "w-s": 144,
   "w-m": 168,

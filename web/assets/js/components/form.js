@@ -1,6 +1,7 @@
 // Form and filter fields: text, select, switch, search; and a form that shows the server's validation errors at their fields.
 
 import { button } from "../shared/controls.js";
+import { draftFor } from "../shared/draft.js";
 import { fill, make } from "../shared/dom.js";
 import { icon } from "../shared/icons.js";
 import { sentence } from "../shared/sentence.js";
@@ -25,7 +26,8 @@ export function field({ label, control, hint, hidden = false }) {
   control.setAttribute("aria-describedby", [hint && `${id}-hint`, `${id}-error`].filter(Boolean).join(" "));
   const element = make("div", { class: "field", hidden }, make("label", { for: id }, label), control, about, error);
   const complain = (/** @type {string} */ words) => {
-    fill(error, ...sentence(words));
+    // The server's words go on from the name of the field.
+    fill(error, ...sentence(/^\p{Ll}/u.test(words) ? `${label} ${words}` : words));
     control.setAttribute("aria-invalid", String(words !== ""));
   };
   return { element, control, complain };
@@ -132,16 +134,20 @@ export function searchField({ label, placeholder = label, value = "", change, de
  * A form with its buttons. Validation errors of the server are shown at their fields, or below if no field matches. What is typed
  * in it is thrown away only after a question.
  * @param {{fields: Record<string, ReturnType<typeof field>>, body: Node[], submit: string, cancel?: () => void, send:
- *   () => Promise<unknown>, isKept?: boolean}} options
+ *   () => Promise<unknown>, isKept?: boolean, draft?: string, choices?: Record<string, ReturnType<typeof field>>}} options
  *   `send` returns false if what was typed is still to be saved; `isKept` is false where nothing typed is worth a question, or
- *   where the caller watches over it
+ *   where the caller watches over it; `draft` names what is edited, so that it outlives a reload, and `choices` are fields that
+ *   the server does not know, but a draft has
  */
-export function form({ fields, body, submit, cancel, send, isKept = true }) {
+export function form({ fields, body, submit, cancel, send, isKept = true, draft = "", choices = {} }) {
   const problem = make("p", { class: "field-error form-problem", role: "alert" });
   const go = button({ label: submit, look: "button-primary", type: "submit" });
-  const element = make(
-    "form",
-    { class: "form", novalidate: true },
+  const element = make("form", { class: "form", novalidate: true });
+  const controls = Object.entries({ ...choices, ...fields }).map(([name, { control }]) => [name, control]);
+  const kept = draft ? draftFor({ item: draft, host: element, controls: Object.fromEntries(controls) }) : null;
+  fill(
+    element,
+    kept?.notice,
     ...body,
     problem,
     make("div", { class: "form-actions" }, cancel && button({ label: shell.cancel, press: () => void turnAway() }), go),
@@ -156,7 +162,8 @@ export function form({ fields, body, submit, cancel, send, isKept = true }) {
   );
   /** @type {Set<any>} The fields that the user has changed, and not the page. */ const touched = new Set();
   for (const kind of ["input", "change"]) element.addEventListener(kind, ({ target }) => touched.add(target));
-  if (isKept) watchUnsaved(element, () => [...touched].some((control) => control.value !== before.get(control)));
+  const isUnsaved = () => [...touched].some((control) => control.value !== before.get(control));
+  if (isKept) watchUnsaved(element, isUnsaved, kept?.drop);
   element.addEventListener("submit", async (event) => {
     event.preventDefault();
     if (go.getAttribute("aria-disabled") === "true") return;
@@ -164,12 +171,16 @@ export function form({ fields, body, submit, cancel, send, isKept = true }) {
     for (const known of Object.values(fields)) known.complain("");
     fill(problem);
     try {
-      if ((await send()) !== false) touched.clear();
+      if ((await send()) !== false) {
+        touched.clear();
+        kept?.drop();
+      }
     } catch (fault) {
       complain(fields, problem, /** @type {Problem} */ (fault));
     }
     go.removeAttribute("aria-disabled");
   });
+  kept?.begin();
   return element;
 }
 

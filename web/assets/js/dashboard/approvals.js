@@ -20,6 +20,9 @@ const hasTyped = () => [...cards.values()].some((card) => card.hasTyped());
 /** Whether there are cards of decided questions with what the user typed. */
 export const hasKept = () => [...cards.values()].some((card) => card.isKept());
 
+/** The questions whose cards are here. */
+export const keptQuestions = () => [...cards.keys()];
+
 /** Shows on a card that its question was decided, here or elsewhere. @param {any} data of the event */
 export function noteDecision(data) {
   const card = data?.state === "done" ? cards.get(data.id) : undefined;

@@ -2,6 +2,7 @@
 
 import { install, uninstall } from "../shared/installed.js";
 import { request } from "../shared/api.js";
+import { dropDrafts } from "../shared/draft-store.js";
 import { pause } from "../shared/pause.js";
 import { keepTimes } from "../shared/time.js";
 import { toast } from "../shared/toast.js";
@@ -86,6 +87,8 @@ async function signOut() {
     // First, because the end of the sign-in reloads the page, which would cut this off.
     await uninstall();
     await request("/api/sign-out", { method: "POST", body: {} });
+    // Whoever signs in next here does not read what this user typed.
+    dropDrafts();
     location.reload();
   } catch {
     void install();

@@ -8,6 +8,8 @@ import { now } from "./clock.js";
 import { argumentFields } from "./argument-fields.js";
 import { badge, button } from "./controls.js";
 import { copyButton } from "./copy.js";
+import { draftFor } from "./draft.js";
+import { draftOf } from "./draft-store.js";
 import { fill, make } from "./dom.js";
 import { icon } from "./icons.js";
 import { sentence } from "./sentence.js";
@@ -18,7 +20,7 @@ import { isOdd, visible, visibleText } from "./visible.js";
 const graceMs = 500;
 
 /**
- * @typedef {{tool: string, input: unknown, summary: string, expires_at: string | null, decision: "approve" | "deny" | null,
+ * @typedef {{id: string, tool: string, input: unknown, summary: string, expires_at: string | null, decision: "approve" | "deny" | null,
  *   reason: string | null, sending: boolean, origin?: string, why?: string, preview?: string, session_scope?: string,
  *   fault?: string, edited?: boolean}} Asked
  * @typedef {{scope?: "session", input?: unknown}} Terms
@@ -51,15 +53,18 @@ export function approvalCard(asked, decide) {
   let isDecidedHere = false;
   /** @type {ReturnType<typeof argumentFields> | null} The arguments that are being edited. */ let fields = null;
   let isKept = false;
+  const item = approvalDraft(asked.id);
+  /** @type {ReturnType<typeof draftFor> | null} */ let draft = null;
 
   // While arguments are edited, the fields replace the buttons that would run the original call: next to edited arguments,
   // "allow" must mean those.
   const offer = (/** @type {boolean} */ isOffered) => {
     for (const choice of [approve, always, edit]) choice.hidden = !isOffered;
   };
-  const open = () => {
+  const open = (isPressed = true) => {
     const edited = argumentFields(asked.input);
     fields = edited;
+    draft = draftFor({ item, host: editing, controls: edited.boxes });
     const take = button({
       label: texts.approval.takeEdit,
       icon: "check",
@@ -73,15 +78,17 @@ export function approvalCard(asked, decide) {
       label: texts.approval.noEdit,
       press: () => {
         fill(editing);
+        draft?.drop();
         fields = null;
         fault.textContent = "";
         offer(true);
         edit.focus();
       },
     });
-    fill(editing, ...edited.elements, make("div", { class: "approval-actions" }, take, back));
+    fill(editing, draft.notice, ...edited.elements, make("div", { class: "approval-actions" }, take, back));
     offer(false);
-    edited.focus();
+    draft.begin();
+    if (isPressed) edited.focus();
   };
 
   fill(
@@ -137,6 +144,7 @@ export function approvalCard(asked, decide) {
       make("span", {}, ...visible(asked.tool)),
     ];
     isKept = typed.length > 0;
+    if (!isKept) draft?.drop();
     element.classList.toggle("approval-settled", !isKept);
     if (isKept)
       fill(
@@ -155,11 +163,13 @@ export function approvalCard(asked, decide) {
   };
   const putAway = (/** @type {Node[]} */ verdict) => {
     isKept = false;
+    draft?.drop();
     element.classList.add("approval-settled");
     fill(element, ...verdict);
     element.focus({ preventScroll: true });
     element.dispatchEvent(new Event("putaway", { bubbles: true }));
   };
+  if (!asked.decision && draftOf(item)?.isOwn) open(false);
   update();
   tick();
   return {
@@ -169,6 +179,9 @@ export function approvalCard(asked, decide) {
     hasTyped: () => isKept || (!isSettled && (fields?.typed() ?? []).length > 0),
   };
 }
+
+/** What the draft of a question's arguments is called. @param {string} id */
+export const approvalDraft = (id) => `approval:${id}`;
 
 /** The user’s edits from before it was decided elsewhere, to be copied. @param {{name: string, text: string}[]} typed */
 function typedTexts(typed) {

@@ -7,7 +7,7 @@ import { visibleText } from "./visible.js";
 /**
  * @param {unknown} input
  * @returns {{elements: HTMLElement[], read: () => {input: unknown, problem: string}, focus: () => void, typed: () => {name:
- *   string, text: string}[]}}
+ *   string, text: string}[], boxes: Record<string, HTMLTextAreaElement>}}
  *   `typed`: the edited texts, by the names of the arguments
  */
 export function argumentFields(input) {
@@ -37,7 +37,8 @@ export function argumentFields(input) {
     fields
       .filter(({ box: field }, index) => field.value !== before[index])
       .map(({ name, box: field }) => ({ name: visibleText(name), text: field.value }));
-  return { elements, read, focus: () => fields[0]?.box.focus(), typed };
+  const boxes = Object.fromEntries(fields.map(({ name, box: field }) => [name, field]));
+  return { elements, boxes, read, focus: () => fields[0]?.box.focus(), typed };
 }
 
 /** @param {unknown} value */

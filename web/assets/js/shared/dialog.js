@@ -48,17 +48,18 @@ export function openDialog({ title, body, actions = [], look = "", closing = (cl
 }
 
 /**
- * Asks for confirmation of something irreversible. The focus starts on the cancel button.
- * @param {{title: string, text: string, action: string}} options
+ * Asks for confirmation, of something irreversible or, if it `isSafe`, of something that loses nothing. The focus starts on the
+ * cancel button.
+ * @param {{title: string, text: string, action: string, isSafe?: boolean}} options
  * @returns {Promise<boolean>}
  */
-export function confirmDialog({ title, text, action }) {
+export function confirmDialog({ title, text, action, isSafe = false }) {
   return new Promise((resolve) => {
     let confirmed = false;
     const cancel = button({ label: texts.dialog.cancel, press: () => dialog.close() });
     const go = button({
       label: action,
-      look: "button-danger",
+      look: isSafe ? "button-primary" : "button-danger",
       press: () => {
         confirmed = true;
         dialog.close();

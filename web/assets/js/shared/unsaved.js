@@ -4,7 +4,8 @@
 import { conflictWords as words } from "../texts/conflict.js";
 import { confirmDialog } from "./dialog.js";
 
-/** @type {Map<HTMLElement, () => boolean>} The watched elements, with whether each has unsaved text. */
+/** @typedef {{isUnsaved: () => boolean, discard: () => void}} Writer */
+/** @type {Map<HTMLElement, Writer>} The watched elements, with whether each has unsaved text. */
 const writers = new Map();
 /** Whether there is text that outlives leaving its address, but not the page. @type {Set<() => boolean>} */
 const lasting = new Set();
@@ -14,14 +15,14 @@ let isListening = false;
 
 /**
  * Watches this element for unsaved text, for as long as it is on the page.
- * @param {HTMLElement} element @param {() => boolean} isUnsaved
+ * @param {HTMLElement} element @param {() => boolean} isUnsaved @param {() => void} [discard] called when the user gives it up
  */
-export function watchUnsaved(element, isUnsaved) {
+export function watchUnsaved(element, isUnsaved, discard = () => {}) {
   listen();
   // The newest may not be on the page yet.
   if (writers.size > MOST)
     for (const other of [...writers.keys()].slice(0, -2)) if (!other.isConnected) writers.delete(other);
-  writers.set(element, isUnsaved);
+  writers.set(element, { isUnsaved, discard });
 }
 
 /** Watches over text that lasts as long as the page, wherever in it the user goes. @param {() => boolean} hasText */
@@ -41,7 +42,7 @@ export const wouldLose = () => hasUnsaved() || [...lasting].some((hasText) => ha
 /** Whether leaving would lose unsaved text. */
 export const hasUnsaved = () => unsaved().length > 0;
 
-const unsaved = () => [...writers].filter(([element, isUnsaved]) => element.isConnected && isUnsaved());
+const unsaved = () => [...writers].filter(([element, { isUnsaved }]) => element.isConnected && isUnsaved());
 
 /** @type {Promise<boolean> | null} The question that is open. */
 let asking = null;
@@ -58,6 +59,10 @@ export function mayDiscard() {
 async function ask() {
   const isSure = await confirmDialog({ title: words.unsavedTitle, text: words.unsaved, action: words.leave });
   // Asked once is enough.
-  if (isSure) for (const [element] of unsaved()) writers.delete(element);
+  if (isSure)
+    for (const [element, { discard }] of unsaved()) {
+      writers.delete(element);
+      discard();
+    }
   return isSure;
 }

@@ -7,6 +7,8 @@ export const agents = {
   failed: "The agents could not be loaded",
   historyFailed: "What agents did could not be loaded",
   now: "Now",
+  nobody: "Nobody works right now.",
+  resting: (/** @type {number} */ n) => (n === 1 ? "One agent waits for work" : `${n} agents wait for work`),
   history: "What they did",
   main: "Aethon",
   mainRole: "The main agent: it answers you, and asks specialists.",

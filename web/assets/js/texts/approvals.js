@@ -6,6 +6,7 @@ const plural = (/** @type {number} */ n, /** @type {string} */ one, /** @type {s
 export const approvals = {
   waiting: "Waiting for you",
   waitingFailed: "The open questions could not be loaded",
+  leftEdits: "A question was decided while you edited what it asks. Your edits were not sent.",
   none: "Nothing waits for your approval",
   noneHint: "When a tool on `approval.requires_approval` is about to run, the question appears here and in the chat.",
   granted: "Allowed for the rest of a conversation",
@@ -33,6 +34,7 @@ export const approvals = {
   outcomes: /** @type {Record<string, string>} */ ({
     approved: "Allowed",
     approve: "Allowed",
+    done: "Done",
     denied: "Denied",
     deny: "Denied",
     refused: "Refused",

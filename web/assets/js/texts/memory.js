@@ -29,7 +29,9 @@ export const memoryWords = {
   nothing: (/** @type {string} */ text) => `Nothing that is remembered fits “${text}”.`,
   noneInCategory: "Nothing is filed under this category any more.",
   stats: (/** @type {number} */ recalled, /** @type {number} */ vectors) =>
-    `${plural(recalled, "was", "were")} used in answers, ${vectors.toLocaleString("en")} can be found by meaning`,
+    `${plural(recalled, "was", "were")} used in answers${
+      vectors > 0 ? `, ${vectors.toLocaleString("en")} can be found by meaning` : ""
+    }`,
   results: (/** @type {number} */ n) => plural(n, "result", "results"),
   score: (/** @type {string} */ score) => `${score} %`,
   sources: /** @type {Record<string, string>} */ ({

@@ -13,6 +13,7 @@ export const monitor = {
     ["", "Everything"],
     ["message", "Messages"],
     ["reply", "Replies"],
+    ["prompt", "Aethon’s own instructions"],
     ["tool", "Tool calls"],
     ["approval", "Approvals"],
     ["delivery", "Deliveries"],
@@ -21,6 +22,7 @@ export const monitor = {
   ]),
   kindNames: /** @type {Record<string, string>} */ ({
     message: "Message",
+    prompt: "Instruction",
     reply: "Reply",
     tool: "Tool",
     approval: "Approval",

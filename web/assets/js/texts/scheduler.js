@@ -33,6 +33,13 @@ export const schedulerWords = {
   paused: "Paused",
   count: (/** @type {number} */ n) => plural(n, "job", "jobs"),
 
+  edit: "Edit",
+  day: {
+    title: "The next 24 hours",
+    none: "No job runs in the next 24 hours.",
+    more: (/** @type {number} */ n) => `and ${n.toLocaleString("en")} more`,
+    often: "Several times",
+  },
   run: "Run now",
   started: "Started.",
   pause: "Pause",
@@ -119,5 +126,11 @@ export const schedulerWords = {
     retries: "Try again after a failure",
     submit: "Add",
     added: "Job added.",
+    editTitle: (/** @type {string} */ id) => `Edit ${id}`,
+    saved: "Job saved.",
+    needsPrompt: "Write what the assistant is to do.",
+    needsSop: "Choose the SOP that it runs.",
+    needsTime: "Choose when it runs.",
+    needsCron: "Write when it runs, or take an example.",
   },
 };

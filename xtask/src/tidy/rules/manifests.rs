@@ -2,7 +2,7 @@
 //! single version, and a crate's folder has its name.
 
 use crate::tidy::finding::Finding;
-use crate::tidy::manifest::Manifest;
+use crate::tidy::manifest::{Floor, Manifest};
 use crate::tidy::tree::Tree;
 
 const RULE: &str = "manifest";
@@ -17,7 +17,17 @@ pub(crate) fn packages_follow_the_workspace(tree: &Tree) -> Vec<Finding> {
         let mut tell = |line, message: String, remedy| {
             found.push(Finding::new(RULE, &manifest.path, line, message, remedy));
         };
-        for key in INHERITED.iter().filter(|key| !inherits(manifest.document.get("package"), key)) {
+        // The chores and the black-box tests are for this checkout only.
+        let stays_here = matches!(manifest.floor, Some(Floor::Chores | Floor::Suite));
+        let package = manifest.document.get("package");
+        let is_kept =
+            package.and_then(|package| package.get("publish")) == Some(&toml::Value::Boolean(false));
+        if stays_here && !is_kept {
+            let message = "it could be published".to_owned();
+            tell(manifest.line_of("publish"), message, "write `publish = false`");
+        }
+        let inherited = INHERITED.iter().filter(|key| !(stays_here && **key == "publish"));
+        for key in inherited.filter(|key| !inherits(package, key)) {
             let message = format!("`{key}` is not inherited");
             tell(manifest.line_of(key), message, "write `KEY.workspace = true`");
         }
@@ -68,6 +78,13 @@ mod tests {
     #[test]
     fn a_package_that_follows_passes() {
         check("crates/aethon-store", GOOD, 0);
+    }
+
+    #[test]
+    fn the_chores_are_not_published() {
+        let chores = GOOD.replace("aethon-store", "xtask");
+        check("xtask", &chores, 1);
+        check("xtask", &chores.replace("publish.workspace = true", "publish = false"), 0);
     }
 
     #[test]

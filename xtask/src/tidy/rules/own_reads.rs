@@ -61,7 +61,7 @@ const EXCEPTIONS: &[(&str, &str)] = &[
     ("crates/aethon/src/logging/sink.rs", "log files in the home, which is closed to tools and commands"),
     ("crates/aethon/src/other_accounts.rs", "`/etc/passwd` and the owners of what lies in `/home`"),
     ("crates/aethon/src/wiring/sandbox.rs", "asks whether the program runs inside a container"),
-    ("crates/aethon/src/service.rs", "hands on an open file"),
+    ("crates/aethon/src/front.rs", "hands on an open file"),
     (
         "crates/aethon-config/src/credentials.rs",
         "lists the credentials in the home, and reads them by `read_given`",

@@ -17,6 +17,15 @@ struct Home {
     remedy: &'static str,
 }
 
+/// The application, and what stands for programs of others: benchmarks, tests, and the example of a server around it.
+const IN_HTTP: &[&str] = &[
+    "crates/aethon-http/",
+    "crates/aethon/examples/",
+    "crates/aethon/tests/",
+    "crates/aethon/Cargo.toml",
+    "xtask/",
+    "tests/",
+];
 const HTTP: &str = "speak of requests in words of your own; hyper stays in aethon-http";
 const STORE: &str =
     "add a method to the storage trait in aethon-core and its query to aethon-store and aethon-postgres";
@@ -27,8 +36,8 @@ const PROGRAMS: &[&str] = &["bins/", "xtask/", "/examples/", "tests/src/bin/"];
 
 /// Paths in sources. `xtask` and `tests` are programs too, and contain the bare server that `bench` compares with.
 const PATHS: &[Home] = &[
-    Home { name: "hyper", folders: &["crates/aethon-http/", "xtask/", "tests/"], remedy: HTTP },
-    Home { name: "hyper_util", folders: &["crates/aethon-http/", "xtask/", "tests/"], remedy: HTTP },
+    Home { name: "hyper", folders: IN_HTTP, remedy: HTTP },
+    Home { name: "hyper_util", folders: IN_HTTP, remedy: HTTP },
     Home { name: "rusqlite", folders: &["crates/aethon-store/"], remedy: STORE },
     Home { name: "tokio_postgres", folders: &["crates/aethon-postgres/"], remedy: STORE },
     Home { name: "std::env::args", folders: PROGRAMS, remedy: PROGRAM },
@@ -47,8 +56,8 @@ const INSTALLS: [&str; 4] = ["set_global_default", "set_default", "init", "try_i
 
 /// Dependencies in manifests.
 const DEPENDENCIES: &[Home] = &[
-    Home { name: "hyper", folders: &["crates/aethon-http/", "xtask/", "tests/"], remedy: HTTP },
-    Home { name: "hyper-util", folders: &["crates/aethon-http/", "xtask/", "tests/"], remedy: HTTP },
+    Home { name: "hyper", folders: IN_HTTP, remedy: HTTP },
+    Home { name: "hyper-util", folders: IN_HTTP, remedy: HTTP },
     Home { name: "rusqlite", folders: &["crates/aethon-store/"], remedy: STORE },
     Home { name: "tokio-postgres", folders: &["crates/aethon-postgres/"], remedy: STORE },
     Home { name: "clap", folders: PROGRAMS, remedy: PROGRAM },

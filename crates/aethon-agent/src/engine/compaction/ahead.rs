@@ -35,63 +35,63 @@ struct Order {
     number: u64,
 }
 
-impl Shared {
-    /// Starts summarising the part that will soon leave a window, if it is nearly full.
-    pub(in crate::engine) fn compact_ahead(
-        self: &Arc<Self>,
-        (agent, context): (&Arc<RunningAgent>, &TurnContext),
-        window: &ContextWindow,
-        allowance: &Allowance,
-    ) {
-        // Every turn passes through here, so the cheap checks come first.
-        let is_prepared = self.ahead.revise(&context.session, window);
-        if is_prepared || !self.options.compaction.ahead || has_room(window, allowance) {
-            return;
-        }
-        let Some(leaving) = leaving(window, &allowance.target_ahead(window, FULL_ENOUGH)) else { return };
-        let Some((number, stop, stage)) = self.ahead.claim(&context.session, leaving.prefix) else { return };
-        let (counter, max_chars) = (window.counter, allowance.limits.summary_chars());
-        let order = Order {
-            agent: agent.clone(),
-            context: context.clone(),
-            leaving,
-            counter,
-            max_chars,
-            stop,
-            number,
-        };
-        let shared = self.clone();
-        self.tasks.spawn(async move { shared.prepare(order, stage).await });
+/// Starts summarising the part that will soon leave a window, if it is nearly full.
+pub(in crate::engine) fn compact_ahead(
+    shared: &Arc<Shared>,
+    (agent, context): (&Arc<RunningAgent>, &TurnContext),
+    window: &ContextWindow,
+    allowance: &Allowance,
+) {
+    let ahead = &shared.caches.ahead;
+    // Every turn passes through here, so the cheap checks come first.
+    let is_prepared = ahead.revise(&context.session, window);
+    if is_prepared || !shared.options.compaction.ahead || has_room(window, allowance) {
+        return;
     }
+    let Some(leaving) = leaving(window, &allowance.target_ahead(window, FULL_ENOUGH)) else { return };
+    let Some((number, stop, stage)) = ahead.claim(&context.session, leaving.prefix) else { return };
+    let order = Order {
+        agent: agent.clone(),
+        context: context.clone(),
+        leaving,
+        counter: window.counter,
+        max_chars: allowance.limits.summary_chars(),
+        stop,
+        number,
+    };
+    let engine = shared.clone();
+    shared.tasks.spawn(async move { order.carry_out(&engine, stage).await });
+}
 
-    async fn prepare(&self, order: Order, stage: watch::Sender<Stage>) {
-        let (session, number) = (order.context.session.clone(), order.number);
-        match catch_panic(self.prepared(order, &stage)).await {
+impl Order {
+    async fn carry_out(self, shared: &Shared, stage: watch::Sender<Stage>) {
+        let (session, number) = (self.context.session.clone(), self.number);
+        match catch_panic(self.summarise(shared, &stage)).await {
             Ok(Some(prepared)) => {
                 tracing::debug!(%session, messages = prepared.summarised.messages, "a summary is ready");
                 stage.send_replace(Stage::Ready(prepared));
             }
-            Ok(None) => self.ahead.give_up(&session, number),
+            Ok(None) => shared.caches.ahead.give_up(&session, number),
             Err(panic) => {
                 tracing::error!(%session, panic, "a summary in the background panicked");
-                self.ahead.give_up(&session, number);
+                shared.caches.ahead.give_up(&session, number);
             }
         }
     }
 
     /// Returns the summary, or `None` if it was stopped or no model has seen all of it; the turn that needs room then
     /// compacts without it.
-    async fn prepared(&self, order: Order, stage: &watch::Sender<Stage>) -> Option<Prepared> {
-        let Order { agent, context, leaving, counter, max_chars, stop, .. } = order;
-        let time = self.options.turn_timeout;
+    async fn summarise(self, shared: &Shared, stage: &watch::Sender<Stage>) -> Option<Prepared> {
+        let Self { agent, context, leaving, counter, max_chars, stop, .. } = self;
+        let time = shared.options.turn_timeout;
         let mut control = Control::new(stop, time);
-        let _permit = control.guard(self.ahead.permits.acquire()).await.ok()?.ok()?;
+        let _permit = control.guard(shared.caches.ahead.permits.acquire()).await.ok()?.ok()?;
         stage.send_replace(Stage::Begun);
         let progress = || drop(stage.send_replace(Stage::Begun));
         let mut summariser =
-            Summariser::new(self, &agent, &context, counter, max_chars, time).in_background(&progress);
+            Summariser::new(shared, &agent, &context, counter, max_chars, time).in_background(&progress);
         let session = &context.session;
-        let summarised = summarise(&mut summariser, (self, session), leaving, &mut control).await.ok()?;
+        let summarised = summarise(&mut summariser, (shared, session), leaving, &mut control).await.ok()?;
         let warning = summariser.warning.take();
         summarised.is_whole.then_some(Prepared { summarised, warning })
     }

@@ -15,7 +15,7 @@ use super::summarised::Summarised;
 use super::summariser::Summariser;
 use crate::control::{Control, Interrupt};
 use crate::engine::agents::RunningAgent;
-use crate::engine::outcome::TurnOutcome;
+use crate::engine::outcome::{OrEnd, TurnOutcome};
 use crate::engine::shared::Shared;
 use crate::models::Models;
 use crate::patience::retry_until_stored;
@@ -52,7 +52,7 @@ impl Compactor<'_> {
         conversation: &mut Conversation,
         allowance: &Allowance,
         control: &mut Control,
-    ) -> Result<(), TurnOutcome> {
+    ) -> OrEnd {
         if allowance.holds(&conversation.window, 100) {
             return Ok(());
         }
@@ -63,7 +63,7 @@ impl Compactor<'_> {
         // As long as the model takes the request, the turn does not wait for a summary; at its end, or already now, one
         // is made in the background.
         let may_wait = self.shared.options.compaction.ahead && allowance.is_taken(&conversation.window);
-        if may_wait && !self.shared.ahead.is_ready(&self.context.session) {
+        if may_wait && !self.shared.caches.ahead.is_ready(&self.context.session) {
             return Ok(());
         }
         self.take_prepared(conversation, control).await?;
@@ -98,7 +98,7 @@ impl Compactor<'_> {
         conversation: &mut Conversation,
         allowance: &Allowance,
         control: &mut Control,
-    ) -> Result<bool, TurnOutcome> {
+    ) -> OrEnd<bool> {
         let window = &mut conversation.window;
         let half = (window.tokens() / 2).min(allowance.room(window));
         window.shorten(1);
@@ -158,20 +158,16 @@ impl Compactor<'_> {
 
     /// Takes over a summary made in the background, if the conversation still begins the same way. Waits for one that
     /// is being made, because it will be ready sooner than a new one.
-    async fn take_prepared(
-        &self,
-        conversation: &mut Conversation,
-        control: &mut Control,
-    ) -> Result<(), TurnOutcome> {
+    async fn take_prepared(&self, conversation: &mut Conversation, control: &mut Control) -> OrEnd {
         let prepared =
-            self.shared.ahead.take(&self.context.session, &conversation.window, control.left() / 2);
-        let prepared = self.noticeably(control.guard(prepared)).await.map_err(TurnOutcome::interrupted)?;
+            self.shared.caches.ahead.take(&self.context.session, &conversation.window, control.left() / 2);
+        let prepared = self.noticeably(control.guard(prepared)).await?;
         let Some(prepared) = prepared else {
-            if self.shared.ahead.is_in_progress(&self.context.session) {
+            if self.shared.caches.ahead.is_in_progress(&self.context.session) {
                 let first = self.agent.agent.small.as_ref().unwrap_or(&self.agent.agent.models);
-                self.shared.ahead.silent.note(first);
+                self.shared.caches.ahead.silent.note(first);
             }
-            self.shared.ahead.cancel(&self.context.session);
+            self.shared.caches.ahead.cancel(&self.context.session);
             return Ok(());
         };
         if let Some(message) = prepared.warning {
@@ -231,20 +227,16 @@ impl Compactor<'_> {
         target: &Target,
         allowance: &Allowance,
         control: &mut Control,
-    ) -> Result<bool, TurnOutcome> {
+    ) -> OrEnd<bool> {
         let Some(leaving) = conversation.leaving(target) else { return Ok(false) };
         let summariser = self.summariser(conversation, allowance, control);
         let summarised = self.summarised(summariser, conversation, leaving, control).await;
-        self.replace(conversation, &summarised.map_err(TurnOutcome::interrupted)?).await?;
+        self.replace(conversation, &summarised?).await?;
         Ok(true)
     }
 
     /// Stores a summary, puts it into the window and tells the person.
-    async fn replace(
-        &self,
-        conversation: &mut Conversation,
-        summarised: &Summarised,
-    ) -> Result<(), TurnOutcome> {
+    async fn replace(&self, conversation: &mut Conversation, summarised: &Summarised) -> OrEnd {
         let services = &self.shared.services;
         let (turn, session) = (&self.context.turn, &self.context.session);
         let mut message = Message::new(Role::System, vec![summarised.block()], services.clock.now());
@@ -264,7 +256,7 @@ impl Compactor<'_> {
         let Summarised { prefix, messages, from, to, text, is_whole } = summarised.clone();
         tracing::info!(%session, messages, by_a_model = is_whole, "older messages were summarised");
         let message = Arc::new(message);
-        self.shared.publish_message(session, &message);
+        self.shared.services.publish_message(session, &message);
         self.surface.emit(turn, TurnEvent::Folded { messages, from, to, summary: text });
         conversation.replace(message, prefix);
         Ok(())

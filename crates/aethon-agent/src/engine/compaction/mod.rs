@@ -15,6 +15,7 @@ mod slots;
 mod summarised;
 mod summariser;
 
+pub(super) use ahead::compact_ahead;
 pub(super) use compactor::Compactor;
 pub(super) use conversation::{Allowance, Conversation};
 pub(super) use slots::Ahead;

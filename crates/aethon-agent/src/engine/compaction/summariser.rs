@@ -70,7 +70,7 @@ impl<'a> Summariser<'a> {
         // The last one is called first.
         let mut models: Vec<_> =
             [Some(agent.agent.models.clone()), agent.agent.small.clone()].into_iter().flatten().collect();
-        models.retain(|models| !shared.ahead.silent.is_silent(models));
+        models.retain(|models| !shared.caches.ahead.silent.is_silent(models));
         let chars = least_chars(shared, &models, chars);
         Self {
             shared,
@@ -91,8 +91,8 @@ impl<'a> Summariser<'a> {
     /// Has these models take the place of the agent's own; its smaller model is still asked first.
     #[must_use]
     pub(super) fn by(mut self, models: Models) -> Self {
-        let small = self.small.take().filter(|small| !self.shared.ahead.silent.is_silent(small));
-        let own = Some(models).filter(|models| !self.shared.ahead.silent.is_silent(models));
+        let small = self.small.take().filter(|small| !self.shared.caches.ahead.silent.is_silent(small));
+        let own = Some(models).filter(|models| !self.shared.caches.ahead.silent.is_silent(models));
         self.models = [own, small].into_iter().flatten().collect();
         self.chars = least_chars(self.shared, &self.models, self.chars);
         self
@@ -199,7 +199,7 @@ impl<'a> Summariser<'a> {
             }
             ReadEnd::Failed(CallError::Model(error)) => {
                 if error.kind() == ModelErrorKind::Timeout {
-                    self.shared.ahead.silent.note(models);
+                    self.shared.caches.ahead.silent.note(models);
                 }
                 tracing::warn!(%error, "the model could not summarise older messages");
             }
@@ -210,7 +210,7 @@ impl<'a> Summariser<'a> {
                     seconds = self.silence.as_secs(),
                     "the model said nothing over a summary; it is not asked for one for ten minutes"
                 );
-                self.shared.ahead.silent.note(models);
+                self.shared.caches.ahead.silent.note(models);
             }
         }
         Ok(None)

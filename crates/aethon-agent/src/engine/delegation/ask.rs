@@ -19,8 +19,9 @@ use super::conversations::Conversations;
 use super::stop::StopWithCaller;
 use super::surface::DelegatedSurface;
 use crate::agent::Agent;
-use crate::engine::outcome::outside;
+use crate::engine::ends::outside;
 use crate::engine::shared::Shared;
+use crate::engine::submit::submit;
 
 /// The longest task, in characters: as much as a model writes in one call.
 const MAX_TASK: usize = 64_000;
@@ -140,7 +141,7 @@ impl Ask {
             .with_oneshot(true);
         let mut stop = StopWithCaller::new(Arc::downgrade(shared), session.clone());
         let surface = Arc::new(DelegatedSurface::new(self.name.clone(), context.clone()));
-        let submitted = shared.submit(inbound, surface).await;
+        let submitted = submit(shared, inbound, surface).await;
         let submitted =
             submitted.map_err(|error| ours(format!("the {} cannot work now: {error}", self.name)))?;
         stop.only(submitted.turn);

@@ -59,6 +59,6 @@ impl ToolSource for AskSource {
 
     fn tools(&self) -> ToolSnapshot {
         // While the engine is being built there is none yet; the source is read again before every turn.
-        self.0.upgrade().map(|shared| shared.agents().asks().clone()).unwrap_or_default()
+        self.0.upgrade().map(|shared| shared.agents.current().asks().clone()).unwrap_or_default()
     }
 }

@@ -41,7 +41,7 @@ impl Drop for StopWithCaller {
         let (_, waiting) = shared.queues.stop(&self.session, self.turn.as_ref(), Cause::Person);
         if let Some(job) = waiting {
             let ending = shared.clone();
-            shared.tasks.spawn(async move { ending.end_unbegun(job).await });
+            shared.tasks.spawn(async move { ending.ends.end_unbegun(job).await });
         }
     }
 }

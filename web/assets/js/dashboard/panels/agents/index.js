@@ -12,6 +12,7 @@ import { searchField, select } from "../../../components/form.js";
 import { region, state } from "../../../components/state.js";
 import { rowTitle, table } from "../../../components/table.js";
 import { exactTime } from "../../exact-time.js";
+import { byWork } from "./by-work.js";
 import { workSection } from "./work.js";
 
 /** @import { AgentActivity, AgentStanding } from "../../../wire/api.js" */
@@ -43,13 +44,18 @@ export function mount(root, context) {
     run: context.parts[0] ?? "",
   };
   const now = make("div", { class: "agent-cards" });
+  const idle = make("div", { class: "agent-cards" });
+  const idleTitle = make("summary", {});
+  const resting = make("details", { class: "agents-idle", hidden: true }, idleTitle, idle);
+  const nobody = make("p", { class: "quiet", hidden: true }, words.nobody);
   const past = history(wanted, context);
   const work = workSection(context);
   const body = make(
     "div",
     { class: "stack" },
-    make("section", {}, heading(words.now), now),
+    make("section", {}, heading(words.now), now, nobody),
     work.element,
+    resting,
     past.element,
   );
   const answers = region(context, {
@@ -57,7 +63,15 @@ export function mount(root, context) {
     failure: words.failed,
     lines: 10,
     show: ({ active = [], history: runs = [], agents: standing }) => {
-      showCards(now, standing ?? standingOf(active), active, (agent) => past.only(agent));
+      const everyone = standing ?? standingOf(active);
+      const [busy, rest] = byWork(everyone, active);
+      const only = (/** @type {string} */ agent) => past.only(agent);
+      if (everyone.length === 0) fill(now, state({ icon: "spark", title: words.noneTitle, text: words.none }));
+      else showCards(now, busy, active, only);
+      showCards(idle, rest, active, only);
+      nobody.hidden = busy.length > 0 || everyone.length === 0;
+      resting.hidden = rest.length === 0;
+      idleTitle.textContent = words.resting(rest.length);
       past.show(runs, standing ?? standingOf(active));
       return body;
     },
@@ -95,7 +109,6 @@ function doing(now, tool) {
  * @param {HTMLElement} host @param {AgentStanding[]} standing @param {AgentActivity[]} active @param {(agent: string) => void} only
  */
 function showCards(host, standing, active, only) {
-  if (standing.length === 0) return fill(host, state({ icon: "spark", title: words.noneTitle, text: words.none }));
   const cards = standing.map((agent) => {
     const works = active.filter((one) => one.name === agent.name);
     const [tone, name] = tones[agent.state] ?? ["", ""];

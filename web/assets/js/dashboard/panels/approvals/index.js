@@ -1,6 +1,9 @@
 // Pending approvals with exactly what would run, grants for conversations, and past decisions.
 
 import { Problem } from "../../../shared/api.js";
+import { approvalDraft } from "../../../shared/approval-card.js";
+import { draftedItems } from "../../../shared/draft-store.js";
+import { leftDraft } from "../../../shared/draft.js";
 import { arrange, fill, make } from "../../../shared/dom.js";
 import { badge, button, note } from "../../../shared/controls.js";
 import { timeElement } from "../../../shared/time.js";
@@ -13,7 +16,7 @@ import { searchField, select } from "../../../components/form.js";
 import { region, state } from "../../../components/state.js";
 import { rowTitle, table } from "../../../components/table.js";
 import { approvalsPath } from "../../approvals-path.js";
-import { approvalList, hasKept } from "../../approvals.js";
+import { approvalList, hasKept, keptQuestions } from "../../approvals.js";
 import { exactTime } from "../../exact-time.js";
 
 /** @import { AuditEntry, Grant } from "../../../wire/api.js" */
@@ -30,12 +33,14 @@ export function mount(root, context) {
   const cards = make("div", { class: "stack" });
   const nothing = note({ icon: "check", title: words.none, text: words.noneHint });
   const granted = make("div", {});
+  const left = make("div", {});
   const waiting = region(context, {
     path: approvalsPath,
     failure: words.waitingFailed,
     show: (answer) => {
       const view = approvalList(context.store, cards);
       showGrants(granted, answer.granted ?? [], context);
+      fill(left, leftEdits(answer.approvals ?? []));
       return (answer.approvals ?? []).length > 0 || hasKept() ? view : nothing;
     },
   });
@@ -45,7 +50,7 @@ export function mount(root, context) {
     make(
       "div",
       { class: "stack" },
-      make("section", {}, heading(words.waiting), waiting.element),
+      make("section", {}, heading(words.waiting), waiting.element, left),
       granted,
       past.element,
     ),
@@ -61,6 +66,17 @@ export function mount(root, context) {
       past.soon();
     },
   };
+}
+
+/**
+ * The arguments that were edited before a reload, of questions that were decided meanwhile.
+ * @param {{id: string}[]} open
+ */
+function leftEdits(open) {
+  const known = new Set([...open.map(({ id }) => approvalDraft(id)), ...keptQuestions().map(approvalDraft)]);
+  const items = draftedItems(approvalDraft("")).filter((item) => !known.has(item));
+  const left = items.map((item) => leftDraft(item)).filter((element) => element !== null);
+  return left.length > 0 && make("div", { class: "stack" }, note({ text: words.leftEdits, icon: "info" }), ...left);
 }
 
 /** @param {string} title @param {Node} [aside] */
@@ -158,7 +174,7 @@ function pastDecisions(context) {
 
 /** @param {string} outcome @returns {Node} */
 function outcomeBadge(outcome) {
-  const isGood = /^(approve|allow|grant)/.test(outcome);
+  const isGood = /^(approve|allow|grant|done|ok)/.test(outcome);
   return badge(words.outcomes[outcome] ?? visibleText(outcome), isGood ? "good" : "bad", isGood ? "check" : "close");
 }
 

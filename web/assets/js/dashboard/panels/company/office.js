@@ -26,6 +26,8 @@ const most = { happenings: 40, agents: 40, owners: 200 };
 const recalling = "memory";
 /** An approval known only from the agent's state. */
 const unnamed = "";
+/** Where conversations begin that come through no door. */
+const inner = new Set(["agent", "schedule", "work"]);
 const endings = new Set(["error", "failed", "limit", "budget"]);
 const resting = new Set(["idle", "failed"]);
 
@@ -266,7 +268,8 @@ export class Office {
 
   /** @param {string} name @param {string} state @param {number} [at] when the last message came */
   #channel(name, state, at = 0) {
-    if (!name || name === "undefined") return;
+    // Agents talk to each other without a door.
+    if (!name || name === "undefined" || inner.has(name)) return;
     const there = this.channels.get(name);
     this.channels.set(name, { name, state, at: Math.max(at, there?.at ?? 0) });
   }

@@ -4,13 +4,14 @@ import { codeBox } from "../../../components/code.js";
 import { openDrawer, pairs } from "../../../components/drawer.js";
 import { errorState, state } from "../../../components/state.js";
 import { badge, button, skeleton } from "../../../shared/controls.js";
+import { draftOf } from "../../../shared/draft-store.js";
 import { make } from "../../../shared/dom.js";
 import { sentence } from "../../../shared/sentence.js";
 import { visible } from "../../../shared/visible.js";
 import { configWords as words } from "../../../texts/config.js";
 import { shell } from "../../../texts/shell.js";
 import { failed } from "../../run-action.js";
-import { keyEditor } from "./editor.js";
+import { keyDraft, keyEditor } from "./editor.js";
 import { asToml, terminalCommand } from "./model.js";
 import { takes, text, valueText } from "./value.js";
 
@@ -57,6 +58,7 @@ export function keyDrawer(context, { closed, changed }) {
     const says = JSON.stringify(entry ?? null);
     if (says === shownAs) return;
     shownAs = says;
+    if (entry?.origin && !entry.isSecret && draftOf(keyDraft(entry.key))?.isOwn) return edit(entry, false);
     drawer.show({
       title: shown,
       body: entry

@@ -6,6 +6,7 @@ import { codeBox, diffView } from "../../../components/code.js";
 import { field, form, select, textArea, textInput } from "../../../components/form.js";
 import { askWhatCounts } from "../../../shared/conflict.js";
 import { button, note } from "../../../shared/controls.js";
+import { draftFor } from "../../../shared/draft.js";
 import { fill, make } from "../../../shared/dom.js";
 import { changeSheet } from "../../../shared/sheet.js";
 import { toast } from "../../../shared/toast.js";
@@ -23,6 +24,9 @@ import { text } from "./value.js";
 /** @import { Context } from "../../context.js" */
 /** @import { Reviewed } from "./change.js" */
 
+/** What the draft of a key is called. @param {string} key */
+export const keyDraft = (key) => `config:${key}`;
+
 /**
  * @param {Context} context @param {Entry} entry @param {{done: () => void, cancel: () => void, describe: (key: string) => string}} after
  */
@@ -35,7 +39,8 @@ export function keyEditor(context, entry, { done, cancel, describe }) {
   /** The value that the key had when it was last shown or noted here. */ let known = entry.value;
   let isSaved = false;
   /** Whether what changes the key is this page itself. */ let isSaving = false;
-  watchUnsaved(host, () => !isSaved && asked.control.value !== before);
+  const draft = draftFor({ item: keyDraft(entry.key), host, controls: { value: asked.control } });
+  watchUnsaved(host, () => !isSaved && asked.control.value !== before, draft.drop);
 
   /** Says that the key was changed elsewhere, if it was. @param {any} present */
   const say = (present) => {
@@ -55,6 +60,7 @@ export function keyEditor(context, entry, { done, cancel, describe }) {
   const editing = make(
     "div",
     { class: "stack" },
+    draft.notice,
     form({ fields: { [entry.key]: asked }, body: [asked.element], submit: words.review, cancel, send, isKept: false }),
   );
 
@@ -117,6 +123,7 @@ export function keyEditor(context, entry, { done, cancel, describe }) {
         if (!sent) return save.focus();
         if (sent.fresh) return await conflict(sent.fresh);
         isSaved = true;
+        draft.drop();
         toast(sent.kept.needs_restart?.length > 0 ? words.savedRestart : words.saved);
         done();
       } catch (fault) {
@@ -172,6 +179,7 @@ export function keyEditor(context, entry, { done, cancel, describe }) {
     return sent;
   };
   fill(host, notice, editing);
+  draft.begin();
   return { element: host, focus: () => asked.control.focus(), reset: () => preview(null), say };
 }
 

@@ -6,6 +6,8 @@ import { field, form, textArea, textInput } from "../../../components/form.js";
 import { errorState, state } from "../../../components/state.js";
 import { badge, button, skeleton } from "../../../shared/controls.js";
 import { confirmDialog } from "../../../shared/dialog.js";
+import { draftOf } from "../../../shared/draft-store.js";
+import { leftDraft } from "../../../shared/draft.js";
 import { make } from "../../../shared/dom.js";
 import { removeShared } from "../../../shared/remove-shared.js";
 import { SharedItem } from "../../../shared/shared-item.js";
@@ -68,7 +70,9 @@ export function memoryDrawer(context, { changed, closed }) {
     try {
       const item = new SharedItem(context.exchange, `/api/memory/${encodeURIComponent(id)}`);
       await item.read();
-      if (shown === id) showEntry(item);
+      if (shown !== id) return;
+      if (draftOf(draftName(id))?.isOwn) editEntry(item);
+      else showEntry(item);
     } catch (problem) {
       const { status, message } = /** @type {import("../../../shared/api.js").Problem} */ (problem);
       if (shown !== id) return;
@@ -87,6 +91,7 @@ export function memoryDrawer(context, { changed, closed }) {
                   },
                 }),
               }),
+          leftDraft(draftName(id), (part) => (part === "content" ? words.content : words.columns.category)),
         ],
       });
     }
@@ -111,6 +116,7 @@ export function memoryDrawer(context, { changed, closed }) {
           submit: words.add,
           cancel: () => drawer?.close(),
           send,
+          draft: draftName(""),
         }),
       ],
     });
@@ -235,6 +241,7 @@ export function memoryDrawer(context, { changed, closed }) {
           submit: shell.save,
           cancel: () => void leave(),
           send,
+          draft: draftName(id),
         }),
       ],
     });
@@ -260,6 +267,9 @@ export function memoryDrawer(context, { changed, closed }) {
   };
   return { open: (/** @type {string | undefined} */ id) => void open(id), close };
 }
+
+/** What the draft of an entry is called. @param {string} id */
+const draftName = (id) => `memory:${id}`;
 
 /** @param {{content: string, category: string}} entry */
 function entryFields(entry) {

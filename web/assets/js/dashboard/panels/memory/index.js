@@ -1,15 +1,20 @@
 // Long-term memory: the list by category, a search that shows how well and by what each entry matched, and one entry in a drawer.
 // `#/memory`, `#/memory/new`, `#/memory/ID`, each with `?q=&category=`.
 
+import { oneByOne, selection } from "../../../components/selection.js";
 import { cursorList } from "../../../components/cursor-list.js";
 import { searchField, select } from "../../../components/form.js";
 import { state } from "../../../components/state.js";
 import { rowTitle, table } from "../../../components/table.js";
 import { badge, button } from "../../../shared/controls.js";
+import { confirmDialog } from "../../../shared/dialog.js";
 import { fill, make } from "../../../shared/dom.js";
 import { timeElement } from "../../../shared/time.js";
 import { visible, visibleText } from "../../../shared/visible.js";
 import { memoryWords as words } from "../../../texts/memory.js";
+import { toast } from "../../../shared/toast.js";
+import { selectionWords } from "../../../texts/selection.js";
+import { unlessGone } from "../sessions/several.js";
 import { memoryDrawer } from "./drawer.js";
 import { hrefOf, isSame } from "../../route.js";
 
@@ -68,9 +73,10 @@ export function mount(root, context) {
     stats.textContent = numbers.count > 0 ? words.stats(numbers.recalled ?? 0, numbers.with_vector ?? 0) : "";
   };
 
-  let list = startList(context, filter, count, address);
+  const several = severalMemories(context, changed);
+  let list = startList(context, filter, { count, address, several });
   const start = () => {
-    list = startList(context, filter, count, address);
+    list = startList(context, filter, { count, address, several });
     fill(host, list.element);
   };
   context.store.watch(statsPath, showStats, context.signal);
@@ -81,7 +87,7 @@ export function mount(root, context) {
     button({ label: words.add, icon: "plus", look: "button-primary", press: () => context.go(["new"], filter) }),
   );
   fill(host, list.element);
-  fill(root, make("div", { class: "bar" }, search.element, categories, count), stats, host);
+  fill(root, make("div", { class: "bar" }, search.element, categories, count), several.bar, stats, host);
   drawer.open(context.parts[0]);
   return {
     refresh: changed,
@@ -92,12 +98,12 @@ export function mount(root, context) {
 
 /**
  * Starts the filtered list: a category by age, or search results by relevance.
- * @param {import("../../context.js").Context} context @param {{q: string, category: string}} filter @param {HTMLElement} count
- * @param {(parts?: string[]) => string} address
+ * @param {import("../../context.js").Context} context @param {{q: string, category: string}} filter
+ * @param {{count: HTMLElement, address: (parts?: string[]) => string, several: ReturnType<typeof severalMemories>}} about
  */
-function startList(context, filter, count, address) {
+function startList(context, filter, { count, address, several }) {
   const { q, category } = { ...filter };
-  const view = memoryTable(context, q !== "", address);
+  const view = memoryTable(q !== "", address, several.column);
   const asked =
     q === ""
       ? context
@@ -113,8 +119,14 @@ function startList(context, filter, count, address) {
     path: ({ limit, cursor }) =>
       `/api/memory?${new URLSearchParams({ limit: String(limit), ...(cursor && { cursor }), ...(category && { category }) })}`,
     rows: (answer) => answer.results ?? answer.entries ?? [],
-    show: (rows) => view.show(rows),
-    empty: (answer) => nothing(q, category, answer),
+    show: (rows) => {
+      several.keep(rows);
+      return view.show(rows);
+    },
+    empty: (answer) => {
+      several.keep([]);
+      return nothing(q, category, answer);
+    },
     failure: words.failed,
     page: 100,
     most: 1000,
@@ -122,8 +134,32 @@ function startList(context, filter, count, address) {
   });
 }
 
-/** @param {import("../../context.js").Context} context @param {boolean} isSearch @param {(parts?: string[]) => string} address */
-function memoryTable(context, isSearch, address) {
+/** @param {import("../../context.js").Context} context @param {() => void} changed */
+function severalMemories(context, changed) {
+  const remove = async (/** @type {any[]} */ rows) => {
+    const { removeTitle, removeBody, removed } = selectionWords.memory;
+    if (!(await confirmDialog({ title: removeTitle(rows.length), text: removeBody, action: selectionWords.remove })))
+      return [];
+    const { done, problem } = await oneByOne(rows, (row) =>
+      context.request(`/api/memory/${encodeURIComponent(row.id)}`, { method: "DELETE" }).catch(unlessGone),
+    );
+    if (done.length > 0) toast(removed(done.length));
+    if (problem) toast(selectionWords.partly(rows.length - done.length, problem.message));
+    changed();
+    return done;
+  };
+  return selection({
+    key: (row) => row.id,
+    name: (row) => String(row.content).slice(0, 60),
+    actions: [{ label: selectionWords.remove, icon: "trash", look: "button-danger", press: remove }],
+  });
+}
+
+/**
+ * @param {boolean} isSearch @param {(parts?: string[]) => string} address
+ * @param {import("../../../components/table.js").Column<any>} pick
+ */
+function memoryTable(isSearch, address, pick) {
   const { columns } = words;
   /** @type {import("../../../components/table.js").Column<any>[]} */
   const found = [
@@ -173,6 +209,7 @@ function memoryTable(context, isSearch, address) {
       location.hash = address([row.id]);
     },
     columns: [
+      pick,
       {
         id: "content",
         title: columns.content,

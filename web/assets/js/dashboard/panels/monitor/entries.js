@@ -11,11 +11,17 @@
  */
 
 const most = 10000;
+/** The conversations that Aethon holds with itself: what stands there as a person's is its own. */
+const inner = new Set(["agent", "schedule", "work"]);
+
+/** @param {string} session */
+const isInner = (session) => inner.has(session.split(":")[0]);
 
 export class Entries {
   /** @type {Map<string, Entry>} */ #entries = new Map();
   /** @type {Entry[] | null} The sorted entries, until one is added. */ #sorted = null;
   #number = 0;
+  /** @type {Map<string, string>} */ #titles = new Map();
 
   /** Adds a message of a transcript, in the form of the API and the socket. @param {string} session @param {Message} message */
   message(session, message) {
@@ -38,7 +44,7 @@ export class Entries {
         this.#put({
           ...base,
           key,
-          kind: "message",
+          kind: isInner(session) ? "prompt" : "message",
           title: String(block.text ?? ""),
           untrusted: block.untrusted === true,
         });
@@ -157,6 +163,16 @@ export class Entries {
     });
   }
 
+  /** Notes what conversations are called. @param {{session_id: string, title?: string}[]} sessions */
+  name(sessions) {
+    for (const { session_id: id, title } of sessions) if (title) this.#titles.set(id, title);
+  }
+
+  /** What a conversation is called; its id, if nothing better is known. @param {string} session */
+  nameOf(session) {
+    return this.#titles.get(session) ?? session;
+  }
+
   /** Records a gap. @param {number} missed @param {string} at */
   gap(missed, at) {
     this.#number += 1;
@@ -193,10 +209,12 @@ export class Entries {
       if (
         (channel && entry.channel !== channel) ||
         (session && entry.session !== session) ||
-        (kind && entry.kind !== kind)
+        (kind ? entry.kind !== kind : entry.kind === "prompt")
       )
         return false;
-      return words.length === 0 || words.every((word) => searchable(entry).includes(word));
+      return words.every(
+        (word) => searchable(entry).includes(word) || this.nameOf(entry.session).toLowerCase().includes(word),
+      );
     });
   }
 

@@ -26,6 +26,7 @@ import { Entries } from "./entries.js";
 const past = { sessions: 24, messages: 60, atOnce: 4 };
 const icons = /** @type {Record<string, string>} */ ({
   message: "chat",
+  prompt: "chat",
   reply: "spark",
   tool: "tool",
   approval: "shield",
@@ -59,9 +60,9 @@ export function mount(root, context) {
   const list = liveList({
     label: words.list,
     key: (/** @type {Entry} */ entry) => entry.key,
-    columns: columnsFor((session) => change({ session })),
+    columns: columnsFor((session) => change({ session }), entries),
     mark: (entry) => entry.kind,
-    open: (entry) => !entry.missed && openEntry(entry),
+    open: (entry) => !entry.missed && openEntry(entry, entries),
     signal: context.signal,
   });
   const count = make("span", { class: "bar-count", role: "status" });
@@ -78,7 +79,7 @@ export function mount(root, context) {
     if (!isKnown) return;
     const found = entries.matching(wanted);
     const real = found.filter((entry) => !entry.missed).length;
-    const said = words.count(real, entries.all().filter((entry) => !entry.missed).length);
+    const said = words.count(real, entries.all().filter((entry) => !entry.missed && entry.kind !== "prompt").length);
     if (count.textContent !== said) count.textContent = said;
     offerChannels();
     const blank =
@@ -111,7 +112,7 @@ export function mount(root, context) {
     context.note([], { channel: wanted.channel, session: wanted.session, kind: wanted.kind, q: wanted.text });
     fill(
       only,
-      wanted.session && badge(words.onlySession(visibleText(wanted.session)), "accent"),
+      wanted.session && badge(words.onlySession(visibleText(entries.nameOf(wanted.session))), "accent"),
       wanted.session &&
         button({ label: words.everySession, look: "button-small", press: () => change({ session: "" }) }),
     );
@@ -126,6 +127,7 @@ export function mount(root, context) {
       const isFirst = !isKnown;
       isKnown = true;
       isLost = false;
+      if (wanted.session) change({});
       show(isFirst);
     } catch (problem) {
       if (context.signal.aborted || isKnown) return;
@@ -184,6 +186,7 @@ async function history(context, entries, session) {
     context.request("/api/approvals").catch(() => ({})),
     context.request("/api/telemetry?limit=500").catch(() => ({})),
   ]);
+  entries.name(sessions);
   const ids = [
     ...new Set([...(session ? [session] : []), ...sessions.map((/** @type {Session} */ one) => one.session_id)]),
   ];
@@ -212,8 +215,11 @@ function title(entry) {
   return entry.title.replace(/\s+/g, " ").slice(0, 300);
 }
 
-/** @param {(session: string) => void} only @returns {import("../../../components/table.js").Column<Entry>[]} */
-const columnsFor = (only) => [
+/**
+ * @param {(session: string) => void} only @param {Entries} entries
+ * @returns {import("../../../components/table.js").Column<Entry>[]}
+ */
+const columnsFor = (only, entries) => [
   { id: "time", title: words.columns.time, width: "w-time", class: "is-soft", cell: (entry) => exactTime(entry.at) },
   {
     id: "kind",
@@ -243,14 +249,14 @@ const columnsFor = (only) => [
         {
           type: "button",
           class: `row-link monitor-what ${entry.kind === "tool" ? "mono small" : ""}`,
-          on: { click: () => openEntry(entry) },
+          on: { click: () => openEntry(entry, entries) },
         },
         ...visible(title(entry)),
       );
       return [
         press,
         more && make("span", { class: "is-soft mono small" }, " ", ...visible(more.replace(/\s+/g, " ").slice(0, 200))),
-        make("span", { class: "row-sub" }, visibleText(entry.session)),
+        make("span", { class: "row-sub" }, visibleText(entries.nameOf(entry.session))),
       ];
     },
   },
@@ -266,10 +272,10 @@ const columnsFor = (only) => [
         {
           type: "button",
           class: "monitor-session",
-          title: words.onlySession(visibleText(entry.session)),
+          title: `${words.onlySession(visibleText(entries.nameOf(entry.session)))} (${visibleText(entry.session)})`,
           on: { click: () => only(entry.session) },
         },
-        ...visible(entry.session),
+        ...visible(entries.nameOf(entry.session)),
       ),
   },
   {
@@ -290,13 +296,13 @@ function stateOf(entry) {
   return badge(`${label}${took}`, tone, name);
 }
 
-/** @param {Entry} entry */
-function openEntry(entry) {
+/** @param {Entry} entry @param {Entries} entries */
+function openEntry(entry, entries) {
   const change = entry.kind === "tool" && asChange(entry.input);
   const section = (/** @type {string} */ label, /** @type {Node} */ content) =>
     make("section", {}, make("h3", {}, label), content);
   openDrawer({
-    title: entry.kind === "message" || entry.kind === "reply" ? words.kindNames[entry.kind] : title(entry),
+    title: entry.kind === "message" || entry.kind === "prompt" || entry.kind === "reply" ? words.kindNames[entry.kind] : title(entry),
     body: [
       pairs(
         [words.columns.state, entry.state && stateOf(entry)],
@@ -304,7 +310,11 @@ function openEntry(entry) {
         [
           words.conversation,
           entry.session &&
-            make("a", { href: `#/sessions/${encodeURIComponent(entry.session)}` }, visibleText(entry.session)),
+            make(
+              "a",
+              { href: `#/sessions/${encodeURIComponent(entry.session)}`, title: visibleText(entry.session) },
+              visibleText(entries.nameOf(entry.session)),
+            ),
         ],
         [words.model, entry.model && make("span", { class: "mono" }, ...visible(entry.model))],
         [words.turn, entry.turn && make("span", { class: "mono small" }, ...visible(entry.turn))],

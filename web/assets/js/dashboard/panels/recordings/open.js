@@ -184,6 +184,7 @@ function show(root, context, { path, found, snapshots }) {
         title: words.resumeTitle,
         text: words.resumeBody(snapshot.n, snapshot.message_count),
         action: words.resume,
+        isSafe: true,
       }))
     )
       return;

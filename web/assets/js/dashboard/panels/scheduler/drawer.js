@@ -9,7 +9,11 @@ import { duration, exactly, timeElement } from "../../../shared/time.js";
 import { visible } from "../../../shared/visible.js";
 import { shell } from "../../../texts/shell.js";
 import { schedulerWords as words } from "../../../texts/scheduler.js";
-import { jobForm } from "./form.js";
+import { SharedItem } from "../../../shared/shared-item.js";
+import { draftOf, dropDraft } from "../../../shared/draft-store.js";
+import { leftDraft } from "../../../shared/draft.js";
+import { jobDraft, jobEditor, jobForm } from "./form.js";
+import { failed } from "../../run-action.js";
 import { jobActions, jobPath, statusBadge, whatWords } from "../../jobs.js";
 import { hrefOf } from "../../route.js";
 
@@ -23,6 +27,13 @@ export function jobDrawer(context, { changed, closed }) {
   let says = "";
   /** @type {Job[] | null} */ let jobs = null;
   let areRunsLost = false;
+  /** The job that could not be read to be edited. */ let refused = "";
+  /** Ends the editor that is open. @type {AbortController | null} */ let editing = null;
+  const endEditing = () => {
+    editing?.abort();
+    editing = null;
+  };
+  context.signal.addEventListener("abort", endEditing);
   const runs = make("div", {}, skeleton(3));
   const history = runTable();
 
@@ -30,6 +41,7 @@ export function jobDrawer(context, { changed, closed }) {
     const open = drawer;
     drawer = null;
     shown = "";
+    endEditing();
     open?.close();
   };
   const begin = () => {
@@ -40,6 +52,7 @@ export function jobDrawer(context, { changed, closed }) {
         const wasOpen = drawer !== null;
         drawer = null;
         shown = "";
+        endEditing();
         if (wasOpen) closed();
       },
     });
@@ -52,6 +65,7 @@ export function jobDrawer(context, { changed, closed }) {
     if (shown === id) return;
     shown = id;
     says = "";
+    endEditing();
     if (id === "new") {
       begin().show({
         title: words.form.title,
@@ -78,24 +92,69 @@ export function jobDrawer(context, { changed, closed }) {
     jobs = next;
     if (!drawer || !shown || shown === "new") return;
     if (areRunsLost) void loadRuns();
+    // The editor finds out by itself what others do to the job.
+    if (editing) return;
     const job = jobs.find((entry) => entry.job_id === shown);
     if (JSON.stringify(job ?? null) === says) return;
     says = JSON.stringify(job ?? null);
     if (!job)
       return drawer.show({
         title: shown,
-        body: [state({ icon: "search", title: words.missingTitle, text: words.missing })],
+        body: [
+          state({ icon: "search", title: words.missingTitle, text: words.missing }),
+          leftDraft(jobDraft(shown), (name) => /** @type {any} */ (words.form)[labels[name] ?? name] ?? name),
+        ],
       });
+    if (job.origin !== "config" && refused !== shown && draftOf(jobDraft(job.job_id))?.isOwn) return void edit(job.job_id);
     drawer.show({
       title: job.job_id,
       body: jobBody(context, job, runs, {
         changed,
+        edit: () => void edit(job.job_id),
         gone: () => {
           changed();
           drawer?.close();
         },
       }),
     });
+  };
+
+  /** Shows the job again, as it is now. */
+  const look = () => {
+    endEditing();
+    says = "";
+    if (jobs) update(jobs);
+    changed();
+  };
+  /** @param {string} id */
+  const edit = async (id) => {
+    endEditing();
+    const mine = new AbortController();
+    editing = mine;
+    const item = new SharedItem(context.exchange, jobPath(id));
+    try {
+      await item.read();
+    } catch (problem) {
+      refused = id;
+      if (!mine.signal.aborted) look();
+      return failed(problem);
+    }
+    if (mine.signal.aborted || shown !== id) return;
+    const body = jobEditor(context, item, {
+      signal: mine.signal,
+      cancel: look,
+      done: (job) => {
+        dropDraft(jobDraft(id));
+        jobs = jobs?.map((other) => (other.job_id === job.job_id ? job : other)) ?? null;
+        look();
+      },
+      gone: () => {
+        changed();
+        drawer?.close();
+      },
+    });
+    drawer?.show({ title: words.form.editTitle(id), body: [body] });
+    /** @type {HTMLElement | null} */ (body.querySelector("textarea, select"))?.focus();
   };
 
   const loadRuns = async () => {
@@ -137,13 +196,20 @@ export function jobDrawer(context, { changed, closed }) {
   return { open, close, update, onEvent, fail };
 }
 
-/** @param {Context} context @param {Job} job @param {HTMLElement} runs @param {{changed: () => void, gone: () => void}} after */
+/** The words of the form's fields, where they are called differently. @type {Record<string, string>} */
+const labels = { job_id: "id", sop_name: "sop", timezone: "zone", run_at: "runAt" };
+
+/**
+ * @param {Context} context @param {Job} job @param {HTMLElement} runs
+ * @param {{changed: () => void, gone: () => void, edit: () => void}} after
+ */
 function jobBody(context, job, runs, after) {
   const { details } = words;
   const next = job.next_runs ?? (job.next_run ? [job.next_run] : []);
   const actions = jobActions(context, job, after).map(({ label, icon, danger, press }) =>
     button({ label, icon, look: danger ? "button-danger" : "", press }),
   );
+  if (job.origin !== "config") actions.unshift(button({ label: words.edit, icon: "edit", press: after.edit }));
   return [
     job.last_error && note({ title: words.columns.last, text: job.last_error, tone: "bad", icon: "alert" }),
     pairs(

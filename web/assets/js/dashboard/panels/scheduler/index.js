@@ -10,6 +10,7 @@ import { rowMenu } from "../../../shared/menu.js";
 import { timeElement } from "../../../shared/time.js";
 import { visible, visibleText } from "../../../shared/visible.js";
 import { schedulerWords as words } from "../../../texts/scheduler.js";
+import { dayView } from "./day.js";
 import { jobDrawer } from "./drawer.js";
 import { furtherJobs, jobActions, jobsPath, statusBadge, whatWords, whenWords } from "../../jobs.js";
 import { hrefOf } from "../../route.js";
@@ -25,6 +26,7 @@ export function mount(root, context) {
   const changed = () => view.soon();
   const drawer = jobDrawer(context, { changed, closed: () => location.hash !== "#/scheduler" && context.go() });
   const list = jobTable(context, changed);
+  const day = dayView();
   const body = make("div", {});
   const count = make("span", { class: "bar-count", role: "status" });
   let asked = context.query.get("q") ?? "";
@@ -63,6 +65,7 @@ export function mount(root, context) {
     fill(top, !enabled && note({ text: words.off, tone: "warn", icon: "pause" }));
     all = jobs;
     draw();
+    day.show(jobs);
     drawer.update(jobs);
     return body;
   };
@@ -79,7 +82,7 @@ export function mount(root, context) {
     context.tools,
     button({ label: words.add, icon: "plus", look: "button-primary", press: () => context.go(["new"]) }),
   );
-  fill(root, top, bar, view.element);
+  fill(root, top, day.element, bar, view.element);
   drawer.open(context.parts[0]);
   return {
     live: (topic, data) => {

@@ -13,6 +13,7 @@ import { visible, visibleText } from "../../../shared/visible.js";
 import { sessionWords as words } from "../../../texts/sessions.js";
 import { hrefOf } from "../../route.js";
 import { sessionMenu, titleOf } from "../../session-actions.js";
+import { severalSessions } from "./several.js";
 
 /** @import { Session } from "../../../wire/api.js" */
 
@@ -52,7 +53,8 @@ export function sessionList(context) {
       );
   };
   offer([]);
-  const view = sessionTable(context, () => list.soon());
+  const several = severalSessions(context, () => list.soon());
+  const view = sessionTable(context, () => list.soon(), several.column);
   const list = cursorList(context, {
     path: ({ limit, cursor }) => {
       const filters = { ...(cursor && { cursor }), ...(query && { q: query }), ...(channel && { channel }) };
@@ -61,14 +63,18 @@ export function sessionList(context) {
     rows: (answer) => answer.sessions ?? [],
     show: (rows) => {
       offer(rows);
+      several.keep(rows);
       return view.show(rows);
     },
-    empty: () => nothing(query, channel),
+    empty: () => {
+      several.keep([]);
+      return nothing(query, channel);
+    },
     failure: words.failed,
     page: 100,
     count,
   });
-  const element = make("div", {}, make("div", { class: "bar" }, search.element, channels, count), list.element);
+  const element = make("div", {}, make("div", { class: "bar" }, search.element, channels, count), several.bar, list.element);
   return {
     element,
     refresh: list.soon,
@@ -76,8 +82,11 @@ export function sessionList(context) {
   };
 }
 
-/** @param {import("../../context.js").Context} context @param {() => void} changed */
-function sessionTable(context, changed) {
+/**
+ * @param {import("../../context.js").Context} context @param {() => void} changed
+ * @param {import("../../../components/table.js").Column<Session>} pick
+ */
+function sessionTable(context, changed, pick) {
   const { columns } = words;
   const href = (/** @type {Session} */ row) => hrefOf("sessions", [row.session_id]);
   return table({
@@ -85,6 +94,7 @@ function sessionTable(context, changed) {
     key: (row) => row.session_id,
     open: (row) => context.go([row.session_id]),
     columns: [
+      pick,
       {
         id: "title",
         title: columns.title,

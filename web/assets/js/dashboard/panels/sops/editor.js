@@ -7,6 +7,7 @@ import { field, form, textArea, textInput } from "../../../components/form.js";
 import { errorState } from "../../../components/state.js";
 import { button, skeleton } from "../../../shared/controls.js";
 import { askWhatCounts } from "../../../shared/conflict.js";
+import { leftDraft } from "../../../shared/draft.js";
 import { fill, make } from "../../../shared/dom.js";
 import { icon } from "../../../shared/icons.js";
 import { toast } from "../../../shared/toast.js";
@@ -38,6 +39,7 @@ export function sopEditor(context, name) {
       fill(
         element,
         errorState({ title: words.oneFailed, text: /** @type {Error} */ (problem).message, action: again }),
+        leftDraft(`sop:${name}`, (part) => (part === "content" ? words.content : words.name)),
       );
     }
   };
@@ -162,6 +164,7 @@ function edit(context, element, { sop, item, back }) {
       submit: shell.save,
       cancel: () => (location.hash = back),
       send,
+      draft: `sop:${sop.name}`,
     }),
   );
   void check();

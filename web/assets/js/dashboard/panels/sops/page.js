@@ -203,6 +203,7 @@ function openRun(context, sop) {
       submit: words.run,
       cancel: () => drawer.close(),
       send,
+      draft: `sop-run:${sop.name}`,
     }),
   ];
   const drawer = openDrawer({ title: words.runTitle(sop.title || sop.name), body, closed: () => {} });

@@ -81,8 +81,8 @@ function row(version, { item, context, changed }) {
 /** @param {Version} version @param {Of} of */
 async function restore(version, { item, context, changed }) {
   const { name, content } = item.value;
-  if (!(await confirmDialog({ title: words.restoreTitle, text: words.restoreText, action: words.versionRestore })))
-    return;
+  const { restoreTitle: title, restoreText: text, versionRestore: action } = words;
+  if (!(await confirmDialog({ title, text, action, isSafe: true }))) return;
   const ask = (/** @type {any} */ present) =>
     askWhatCounts({
       name,

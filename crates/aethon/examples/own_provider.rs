@@ -1,6 +1,6 @@
 //! A model of one's own: here one that says everything backwards.
 //!
-//! Run it with `cargo run -p aethon --example custom_model`.
+//! Run it with `cargo run -p aethon --example own_provider`.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,6 +1,6 @@
 //! A tool of one's own: the model calls it like any other, under the same guards.
 //!
-//! Run it with `cargo run -p aethon --example custom_tool`.
+//! Run it with `cargo run -p aethon --example own_tool`.
 
 use std::time::Duration;
 
