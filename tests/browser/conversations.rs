@@ -4,7 +4,7 @@ use std::io::Write as _;
 use std::path::PathBuf;
 
 use aethon_tests::browser::keys::{CONTROL, ENTER, UP};
-use aethon_tests::eventually;
+use aethon_tests::{Server, eventually};
 use flate2::Compression;
 use flate2::write::ZlibEncoder;
 use serde_json::{Value, json};
@@ -199,7 +199,6 @@ fn reply_is_retried_and_message_edited() {
     page.until("it is open", "document.activeElement.matches('.edit-box textarea')");
     browser.type_keys(" again");
     browser.click("//div[@class='edit-box']//button[normalize-space()='Send']");
-    browser.click("//dialog//button[normalize-space()='Send']");
     page.until(
         "it is answered",
         "all('.turn').length === 1 && one('.reply .prose')?.innerText === 'one again' && !one('[data-live]')",
@@ -350,4 +349,61 @@ pub(crate) fn png(width: u32, height: u32) -> Vec<u8> {
         bytes.extend(sum.sum().to_be_bytes());
     }
     bytes
+}
+
+#[test]
+fn several_conversations_are_selected_archived_and_deleted_together() {
+    let server = Server::start(&["model.provider=echo"]);
+    for name in ["one", "two", "three", "four"] {
+        let mut socket = server.socket(&format!("/ws/chat?session={name}"));
+        socket.send(name);
+        socket.text();
+    }
+    let Some(page) = Page::beside(server) else { return };
+    let browser = &page.browser;
+    page.go("/#/four");
+    page.until("all are listed", "all('.session').length === 4");
+    let names = "all('.sessions > ul .session').map((e) => e.dataset.name).join(' ')";
+    assert_eq!(browser.text(names), "four three two one");
+    browser.run("one('[data-name=three] button').click()", &[]);
+    browser.click("//button[@role='menuitem'][normalize-space()='Select several']");
+    page.until("one is selected", "one('.selection-count').textContent === '1 selected'");
+    browser.click("[data-name=two] .session-check");
+    page.until("two are", "one('.selection-count').textContent === '2 selected'");
+    browser.click("[data-name=two] a");
+    page.until("a press on the row takes it out", "one('.selection-count').textContent === '1 selected'");
+    assert!(browser.is("location.hash === '#/four'"), "and does not open it");
+    browser.run(
+        "one('[data-name=one] a').dispatchEvent(new MouseEvent('click', {bubbles: true, cancelable: true, shiftKey: true}))",
+        &[],
+    );
+    page.until("a range", "one('.selection-count').textContent === '3 selected'");
+    browser.click("[data-name=one] .session-check");
+    browser.click("[aria-label='Archive the selected conversations']");
+    page.until("they are archived", "one('.archived summary')?.textContent === 'Archived (2)'");
+    assert_eq!(browser.text(names), "four one");
+    assert!(!browser.is("shown(one('.selection'))"), "the selection has ended");
+    browser.click("//div[@class='toast'][contains(., '2 conversations are archived')]/button");
+    page.until("and back", "all('.sessions > ul .session').length === 4 && !one('.archived')");
+
+    browser.run("one('[data-name=three] button').click()", &[]);
+    browser.click("//button[@role='menuitem'][normalize-space()='Select several']");
+    browser.click("[data-name=one] .session-check");
+    browser.click("[aria-label='Move the selected conversations to a folder']");
+    page.fill("#prompt-input", "Trips");
+    browser.chord(&[ENTER]);
+    page.until("they are in the folder", "all('.sessions > h2').some((e) => e.textContent === 'Trips')");
+
+    browser.run("one('[data-name=three] button').click()", &[]);
+    browser.click("//button[@role='menuitem'][normalize-space()='Select several']");
+    browser.click("[data-name=four] .session-check");
+    browser.click("[aria-label='Delete the selected conversations']");
+    browser.click("//dialog//button[normalize-space()='Delete']");
+    page.until("they are gone", "all('.session').length === 2");
+    page.until("the open one was among them", "shown(one('.welcome'))");
+    let left = page.server().get("/api/sessions?channel=webchat").json();
+    let left: Vec<_> =
+        left["sessions"].as_array().unwrap().iter().map(|one| one["session_id"].clone()).collect();
+    assert_eq!(left, ["webchat:two", "webchat:one"]);
+    page.assert_clean();
 }

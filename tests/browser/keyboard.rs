@@ -89,8 +89,8 @@ fn dialogs_and_menus_trap_and_restore_focus() {
     assert_eq!(page.focused(), "button Options for !say hello");
     browser.chord(&[ENTER]);
     page.until("the menu is open", "document.activeElement.innerText === 'Pin'");
-    // Rename, move, archive, two files, delete.
-    for _ in 0..6 {
+    // Rename, move, archive, two files, a selection, delete.
+    for _ in 0..7 {
         browser.chord(&[DOWN]);
     }
     assert_eq!(page.focused(), "button Delete");

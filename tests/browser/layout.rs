@@ -34,6 +34,30 @@ fn a_very_long_message_is_folded_until_asked_for() {
 }
 
 #[test]
+fn conversation_has_most_of_a_very_low_window() {
+    let Some(page) = Page::open(&[]) else { return };
+    let browser = &page.browser;
+    page.ask("hello");
+    // A window of 1280 by 1024 at 400 % zoom.
+    page.browser.devtools(
+        "Emulation.setDeviceMetricsOverride",
+        &serde_json::json!({"width": 320, "height": 256, "deviceScaleFactor": 4, "mobile": false}),
+    );
+    page.until("it is low", "innerHeight === 256 && one('.transcript').clientHeight > 0");
+    let height = browser.text("one('.transcript').clientHeight");
+    assert!(height.parse::<u32>().unwrap() >= 150, "the transcript has {height} of 256 px");
+    assert!(
+        browser.is(
+            "shown(one('.send')) && shown(one('#message')) && document.documentElement.scrollWidth <= 320"
+        )
+    );
+    assert!(browser.is("one('#message').getBoundingClientRect().width >= 120"), "there is room to write");
+    page.say("!say two");
+    assert_eq!(page.settled().reply, "two");
+    page.assert_clean();
+}
+
+#[test]
 fn on_a_phone_the_drawer_can_be_closed_and_a_log_line_is_whole() {
     let Some(page) = Page::open(&[]) else { return };
     let browser = &page.browser;

@@ -54,6 +54,7 @@ mod restart;
 mod screenshots;
 mod sign_in;
 mod signed_out;
+mod slash_menu;
 mod tables;
 mod transcript_blocks;
 mod unsaved_text;

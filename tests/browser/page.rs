@@ -145,6 +145,42 @@ impl Page {
         }
     }
 
+    /// Reads the conversation from the view to the end, as far as messages begin with `message N`, and returns the numbers.
+    pub(crate) fn read_down(&self) -> Vec<u64> {
+        let mut numbers = Vec::new();
+        // Piece by piece, because a script has a limit of time.
+        for _ in 0..30 {
+            let read = self.browser.run(
+                "const view = one('.transcript'), until = performance.now() + 10000;
+                const drawn = () => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+                const numbers = new Set();
+                for (let before = -1; performance.now() < until;) {
+                    for (const said of all('.said-text')) {
+                        const { top, bottom } = said.getBoundingClientRect(), edge = view.getBoundingClientRect();
+                        const number = Number(/^message ([0-9]+)/.exec(said.textContent)?.[1]);
+                        if (number && bottom > edge.top - 20 && top < edge.bottom + 20) numbers.add(number);
+                    }
+                    if (view.scrollTop === before) return { numbers: [...numbers], isEnd: true };
+                    before = view.scrollTop;
+                    view.scrollTop += view.clientHeight * 0.7;
+                    await drawn();
+                }
+                return { numbers: [...numbers], isEnd: false };",
+                &[],
+            );
+            for number in read["numbers"].as_array().expect("a list").iter().filter_map(Value::as_u64) {
+                // The next piece begins where the last one ended.
+                if !numbers.contains(&number) {
+                    numbers.push(number);
+                }
+            }
+            if read["isEnd"] == true {
+                return numbers;
+            }
+        }
+        panic!("the end was not reached");
+    }
+
     /// The exchanges on the page.
     pub(crate) fn turns(&self) -> Vec<Turn> {
         let script = "const words = (root, s) => [...root.querySelectorAll(s)].map((e) => e.innerText.trim()).join('\\n');

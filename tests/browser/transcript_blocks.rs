@@ -63,9 +63,9 @@ fn context_pictures_and_files_are_shown_where_they_belong() {
     let texts =
         browser.text("all('.fold-body .sheet').map((e) => `${e.ariaLabel}: ${e.innerText}`).join('; ')");
     assert_eq!(texts, "Context from memory: She likes tea.\nNo sugar.; Input: {}; File list.csv: a,b\n1,2");
-    page.until("the picture is shown", "one('.fold-body img')?.naturalWidth === 1");
-    assert_eq!(browser.text("all('.fold-body img').length"), "1", "what could run a script is not shown");
-    assert!(browser.is("/cannot be shown here .image.svg.xml/.test(all('.fold-body').at(-1).innerText)"));
+    page.until("the picture is shown", "one('.tool-pictures img')?.naturalWidth === 1");
+    assert_eq!(browser.text("all('.tool img').length"), "1", "what could run a script is not shown");
+    assert!(browser.is("/cannot be shown here .image.svg.xml/.test(one('.tool-pictures').innerText)"));
     assert!(!browser.is("/No output/.test(all('.fold-body').at(-1).innerText)"));
     assert_no_barriers(browser, "context and blocks");
     browser.click("[aria-label='Open picture 1 of 2']");
@@ -88,8 +88,8 @@ fn a_picture_of_a_tool_is_there_before_a_reload() {
     );
     page.browser.run(&hook, &[]);
     page.ask("!tool current_time {}");
-    page.browser.click(".fold summary");
-    page.until("the picture is shown", "one('.fold-body img')?.naturalWidth === 1");
+    page.until("the picture is shown", "one('.tool-pictures img')?.naturalWidth === 1");
+    assert!(!page.browser.is("one('.fold').open"), "in the reply, with the line of the tool folded");
     assert_no_barriers(&page.browser, "a picture of a tool");
     page.assert_clean();
 }

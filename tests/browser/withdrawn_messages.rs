@@ -1,5 +1,6 @@
 //! A message that waits can be taken back. It stays in its place, marked, and can still be answered.
 
+use aethon_tests::browser::keys::ENTER;
 use aethon_tests::http::Request;
 
 use crate::accessibility::assert_no_barriers;
@@ -47,11 +48,48 @@ fn withdrawn_message_stays_marked_in_its_place() {
     // It can be answered after all.
     let again = "all('.turn')[1].querySelector('.reply [aria-label=\"Answer again\"]').click()";
     browser.run(again, &[]);
-    browser.click("//dialog//button[normalize-space()='Answer again']");
     page.until(
         "it is answered",
         "all('.turn').length === 2 && !one('[data-live]') && all('.reply .prose').at(-1).innerText === 'two'",
     );
+    page.assert_clean();
+}
+
+#[test]
+fn queued_message_is_taken_back_into_the_box_to_be_edited() {
+    let Some(page) = Page::open(&[]) else { return };
+    let browser = &page.browser;
+    page.begin_stream("!stream 4000 25");
+    page.say("!say tow");
+    page.until("it waits", "/^Queued/.test(all('.said-state').at(-1)?.innerText)");
+    page.fill("#message", "and more");
+    browser.click("//p[@class='said-state']/button[normalize-space()='Edit']");
+    page.until("its text is in the box", "one('#message').value === '!say tow\\n\\nand more'");
+    page.until("it does not wait any more", &format!("all('.turn')[1]?.innerText.includes('{MARK}')"));
+    page.fill("#message", "!say two");
+    browser.chord(&[ENTER]);
+    page.until("the edited one waits", "/^Queued/.test(all('.said-state').at(-1)?.innerText)");
+    browser.click("[aria-label=Stop]");
+    assert_eq!(page.settled().reply, "two");
+    page.assert_clean();
+}
+
+#[test]
+fn conversation_goes_on_from_an_answer_in_a_new_one() {
+    let Some(page) = Page::open(&[]) else { return };
+    let browser = &page.browser;
+    for number in ["one", "two", "three"] {
+        page.ask(&format!("!say {number}"));
+    }
+    let before = page.turns();
+    browser.run("all('.turn')[1].querySelector('.reply [aria-haspopup=menu]').click()", &[]);
+    browser.click("//button[@role='menuitem'][starts-with(normalize-space(), 'Go on from here')]");
+    page.until("it is open", "/fork-/.test(location.hash) && all('.turn').length === 2");
+    assert_eq!(states(&page.turns()), states(&before[..2]));
+    assert_eq!(page.ask("!say four").reply, "four");
+    page.go("/#/default");
+    page.until("the other is as it was", "all('.turn').length === 3");
+    assert_eq!(states(&page.turns()), states(&before));
     page.assert_clean();
 }
 

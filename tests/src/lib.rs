@@ -42,7 +42,7 @@ pub use billing::Billing;
 pub use browser::Browser;
 pub use http::{Request, Response};
 pub use random::Random;
-pub use server::{ResourceUse, Server, home, program, run, run_cli, run_server};
+pub use server::{ResourceUse, Server, home, program, run, run_cli, run_server, server_command};
 pub use socket::Socket;
 pub use stub::Stub;
 pub use terminal::Terminal;

@@ -29,6 +29,7 @@ worker.addEventListener("fetch", (/** @type {any} */ event) => {
 });
 
 worker.addEventListener("push", (/** @type {any} */ event) => event.waitUntil(tell(event.data)));
+worker.addEventListener("pushsubscriptionchange", (/** @type {any} */ event) => event.waitUntil(renew(event)));
 worker.addEventListener("notificationclick", (/** @type {any} */ event) => event.waitUntil(open(event.notification)));
 
 /** What is said of each kind of news. The news itself is shown by the page, to those who are signed in. */
@@ -50,6 +51,24 @@ async function tell(data) {
     badge: `${files}icons/badge-96.png`,
     data: session.startsWith("webchat:") ? `${home}#/${encodeURIComponent(session.slice(8))}` : `${home}dashboard#/approvals`,
   });
+}
+
+/**
+ * The browser has changed the address for its messages while no page is open: the server is given the new one in place of the old one.
+ * @param {any} event
+ */
+async function renew({ oldSubscription, newSubscription }) {
+  const path = `${home}api/push/subscriptions`;
+  const send = (/** @type {string} */ method, /** @type {unknown} */ body) =>
+    fetch(path, { method, headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) });
+  let subscription = newSubscription;
+  if (!subscription) {
+    const { key } = await (await fetch(`${home}api/push/key`)).json();
+    subscription = await worker.registration.pushManager.subscribe({ userVisibleOnly: true, applicationServerKey: key });
+  }
+  const answer = await send("POST", subscription.toJSON());
+  // Signed out, the next visit hands the new address over; the old one is forgotten when it fails.
+  if (answer.ok && oldSubscription) await send("DELETE", { endpoint: oldSubscription.endpoint });
 }
 
 /** Shows what a notification is about: in a window that is open, or in a new one. @param {any} notification */

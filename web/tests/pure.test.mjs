@@ -7,6 +7,9 @@ import { countAfter } from "../assets/js/chat/branch.js";
 import { markdownTable } from "../assets/js/chat/pasted-table.js";
 import { archivedOf, grouped, nameOf } from "../assets/js/chat/grouping.js";
 import { pictureSource } from "../assets/js/chat/picture.js";
+import { placesOf } from "../assets/js/chat/found-marks.js";
+import { beginOf, chooseDrawn, exchangeAt } from "../assets/js/chat/turn-window.js";
+import { callOf, matching, placeholder, typedName } from "../assets/js/chat/slash-menu.js";
 import { fits, isLong } from "../assets/js/chat/size.js";
 import { inSentences, spokenLines } from "../assets/js/chat/spoken.js";
 import { most, percent, sumsByDay } from "../assets/js/dashboard/usage-sums.js";
@@ -295,4 +298,68 @@ test("times go by the server's clock, not by a device's that is hours off", () =
     learn(new Date().toUTCString());
   }
   assert.ok(Math.abs(now() - Date.now()) < 20, "the whole seconds of the header are no difference");
+});
+
+test("of a long conversation only what is near the view is drawn", () => {
+  const heights = Array(100).fill(90);
+  const layout = { heights, gap: 10, top: 5000, height: 1000 };
+  const numbers = (/** @type {boolean[]} */ drawn) => drawn.flatMap((is, index) => (is ? [index] : []));
+  const none = numbers(chooseDrawn(layout, () => false, () => false));
+  assert.deepEqual([none[0], none.at(-1)], [35, 75]);
+  assert.equal(none.length, 41);
+  const drawn = numbers(chooseDrawn(layout, () => true, (index) => index === 3));
+  assert.deepEqual([drawn[0], drawn[1], drawn.at(-1)], [3, 20, 90], "what is drawn stays longer, and what is in use stays");
+  const short = chooseDrawn({ ...layout, heights: heights.slice(60) }, () => false, () => false);
+  assert.ok(short.every(Boolean), "a short conversation is drawn whole");
+});
+
+test("a height of the column is an exchange and a part of it", () => {
+  const layout = { heights: [100, 200, 50], gap: 10 };
+  assert.deepEqual(exchangeAt(layout, 0), { index: 0, part: 0 });
+  assert.deepEqual(exchangeAt(layout, 210), { index: 1, part: 0.5 });
+  assert.deepEqual(exchangeAt(layout, 9999), { index: 2, part: 1 });
+  assert.deepEqual(exchangeAt({ heights: [], gap: 10 }, 5), { index: -1, part: 0 });
+  assert.deepEqual([0, 1, 2].map((index) => beginOf(layout, index)), [0, 110, 320]);
+});
+
+test("places of words are found in any case, in order", () => {
+  assert.deepEqual(placesOf("Lyon to LYON and Paris", ["paris", "lyon"]), [
+    [0, 4],
+    [8, 12],
+    [17, 22],
+  ]);
+  assert.deepEqual(placesOf("\u0130stanbul", ["stanbul"]), [], "a letter that grows in lower case gives no wrong place");
+});
+
+test("a slash opens the menu at the beginning of a message only, while its name is written", () => {
+  assert.equal(typedName("/", 1), "");
+  assert.equal(typedName("/Week", 5), "week");
+  assert.equal(typedName("/week", 2), null, "the cursor is elsewhere");
+  assert.equal(typedName("/week now", 9), null);
+  assert.equal(typedName("see /week", 9), null);
+});
+
+test("the slash menu puts names that begin with what was typed first", () => {
+  const choices = [
+    { name: "new", group: "commands" },
+    { name: "renew", group: "prompts" },
+    { name: "news", group: "prompts" },
+    { name: "other", group: "sops" },
+  ];
+  assert.deepEqual(
+    matching(choices, "new").map(({ name }) => name),
+    ["new", "news", "renew"],
+  );
+  assert.deepEqual(
+    matching(choices, "ren").map(({ name }) => name),
+    ["renew"],
+  );
+});
+
+test("what is to be filled in is selected", () => {
+  assert.deepEqual(placeholder("Plan {{day}} now"), [5, 12]);
+  assert.deepEqual(placeholder("Plan"), [4, 4]);
+  const parameter = (/** @type {string} */ name, required = true) => ({ name, required, default: null, description: "" });
+  assert.deepEqual(callOf({ name: "a", parameters: [parameter("x"), parameter("y", false)] }), ["/a ", 3, 3]);
+  assert.deepEqual(callOf({ name: "a", parameters: [parameter("x"), parameter("y")] }), ['/a x="" y=""', 6, 6]);
 });

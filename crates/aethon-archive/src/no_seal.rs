@@ -4,6 +4,7 @@
 use std::convert::Infallible;
 use std::fmt;
 use std::io::{self, Read, Seek, Write};
+use std::marker::PhantomData;
 
 use aethon_core::secret::Secret;
 
@@ -68,7 +69,7 @@ pub enum Needs {
 }
 
 /// Encrypts everything written to it. There is none here.
-pub struct SealedWriter<Sink: Write>(Infallible, Sink);
+pub struct SealedWriter<Sink: Write>(Infallible, PhantomData<Sink>);
 
 impl<Sink: Write> SealedWriter<Sink> {
     /// Writes the last chunk and returns the sink.

@@ -53,6 +53,7 @@ pub mod pairing;
 pub mod patience;
 pub mod person;
 pub mod program;
+pub mod prompts;
 pub mod provider;
 pub mod push;
 pub mod recording;

@@ -18,5 +18,8 @@ pub const SOPS: &str = "sops";
 /// The folder of specialists.
 pub const AGENTS: &str = "agents";
 
-/// The folders: procedures, specialists, skills.
-pub const FOLDERS: [&str; 3] = [SOPS, AGENTS, "skills"];
+/// The folder of prompts that the owner sends as their own words.
+pub const PROMPTS: &str = "prompts";
+
+/// The folders: procedures, specialists, skills, saved prompts.
+pub const FOLDERS: [&str; 4] = [SOPS, AGENTS, "skills", PROMPTS];

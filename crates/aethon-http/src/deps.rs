@@ -23,6 +23,7 @@ use aethon_core::model::ModelProvider;
 use aethon_core::model_choice::ModelChoices;
 use aethon_core::model_setup::ModelSetup;
 use aethon_core::pairing::Pairings;
+use aethon_core::prompts::SavedPrompts;
 use aethon_core::push::PushDevices;
 use aethon_core::recording::Recordings;
 use aethon_core::schedule::Schedule;
@@ -102,6 +103,8 @@ pub struct Activity {
 pub struct Workflows {
     /// The SOPs.
     pub sops: Arc<dyn SopCatalog>,
+    /// The prompts that a person keeps.
+    pub prompts: Arc<dyn SavedPrompts>,
     /// The runs of SOPs.
     pub sop_runs: Arc<dyn SopRuns>,
     /// Resumes a run that lost its turn.

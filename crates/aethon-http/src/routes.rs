@@ -19,12 +19,14 @@ mod channels;
 mod config;
 mod export;
 mod features;
+mod fork;
 mod logs;
 mod memory;
 mod metrics;
 mod models;
 mod outbox;
 mod pairings;
+mod prompts;
 mod push;
 mod ready;
 mod recordings;
@@ -306,6 +308,8 @@ pub(crate) static ROUTES: &[Route] = &[
         r#"["Sessions", "Empties a conversation.", {"200": "SessionDone"}]"#),
     api(Method::POST, "/api/sessions/{id}/switch", Json, async_handler!(sessions::switch),
         r#"["Sessions", "Chooses another version of an answer or a question, together with its continuation.", {"200": "SessionDone", "409": "Problem"}, {}, {"SwitchRequest": {"turn": "string"}}]"#),
+    api(Method::POST, "/api/sessions/{id}/fork", Json, async_handler!(fork::fork),
+        r#"["Sessions", "A new conversation with the history of this one up to a message, or to the end of a turn.", {"201": {"SessionForked": {"session_id": "string"}}, "409": "Problem"}, {}, {"ForkRequest": {"message_id?": "string", "turn?": "string"}}]"#),
     api(Method::POST, "/api/sessions/{id}/stop", Takes::Nothing, async_handler!(sessions::stop),
         r#"["Sessions", "Stops the turns of a conversation.", {"200": {"SessionStopped": {"status": "string", "session_id": "string", "stopped": "integer"}}}]"#),
     api(Method::GET, "/api/sessions/{id}/export", Takes::Nothing, async_handler!(export::export),
@@ -394,6 +398,14 @@ pub(crate) static ROUTES: &[Route] = &[
         r#"["SOPs", "Writes a SOP of the workspace. `If-None-Match: *` creates a new one and never replaces an existing one.", {"200": "Sop", "409": "Problem", "412": "ChangedProblem"}, {"header If-None-Match": "string"}, "SopContent"]"#),
     api(Method::DELETE, "/api/sops/{name}", Takes::Nothing, async_handler!(sops::remove),
         r#"["SOPs", "Removes a SOP of the workspace.", {"204": "", "409": "Problem", "412": "ChangedProblem"}]"#),
+    api(Method::GET, "/api/prompts", Takes::Nothing, async_handler!(prompts::list),
+        r#"["SOPs", "The saved prompts, by name.", {"200": {"PromptList": {"prompts": ["SavedPrompt"], "count": "integer"}}}]"#),
+    api(Method::GET, "/api/prompts/{name}", Takes::Nothing, async_handler!(prompts::show),
+        r#"["SOPs", "A saved prompt.", {"200": "SavedPrompt"}]"#),
+    api(Method::PUT, "/api/prompts/{name}", Json, async_handler!(prompts::save),
+        r#"["SOPs", "Saves a prompt. `If-None-Match: *` makes a new one: nothing of that name is replaced.", {"200": "SavedPrompt", "412": "ChangedProblem"}, {"header If-None-Match": "string"}, {"PromptContent": {"content": "string"}}]"#),
+    api(Method::DELETE, "/api/prompts/{name}", Takes::Nothing, async_handler!(prompts::remove),
+        r#"["SOPs", "Removes a saved prompt.", {"204": "", "412": "ChangedProblem"}]"#),
     api(Method::GET, "/api/sop-runs", Takes::Nothing, async_handler!(sops::runs),
         r#"["SOPs", "Runs of SOPs, newest first.", {"200": "SopRuns"}, {"limit": "1-500"}]"#),
     api(Method::POST, "/api/sop-runs/{id}/resume", Takes::Nothing, async_handler!(sops::resume),

@@ -44,6 +44,8 @@ enum Kind {
     Full,
     /// It only reads: a standby.
     ReadOnly,
+    /// It takes no encrypted connections.
+    Unencrypted,
     /// No known authority vouches for its certificate.
     Untrusted,
     /// Name or password.
@@ -80,9 +82,13 @@ impl Reason {
                 "the PostgreSQL server only reads, like a standby",
                 "let `storage.url` name the primary, or add `target_session_attrs=read-write`",
             ),
+            Kind::Unencrypted => (
+                "the PostgreSQL server takes no encrypted connections",
+                "set `ssl = on` there, or write `?sslmode=disable` in `storage.url` on a network that you trust",
+            ),
             Kind::Untrusted => (
                 "the certificate of the PostgreSQL server is not trusted",
-                "use one of a public authority, or `sslmode=disable` in `storage.url` on a network that you trust",
+                "name the file of its authority as `?sslrootcert=/path/ca.pem` in `storage.url`, or write `sslmode=disable` on a network that you trust",
             ),
             Kind::SignIn => (
                 "the PostgreSQL server refused the sign-in",
@@ -202,6 +208,7 @@ impl From<tokio_postgres::Error> for Error {
             let is_ours = ["serializ", "column", "parameter"].iter().any(|word| detail.contains(word));
             let kind = match detail.contains("password") || detail.contains("authentication") {
                 true => Kind::SignIn,
+                false if detail.contains("does not support TLS") => Kind::Unencrypted,
                 false if detail.contains("certificate") => Kind::Untrusted,
                 false if is_ours => Kind::Failed,
                 false => Kind::Lost,

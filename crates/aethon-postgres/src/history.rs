@@ -104,11 +104,12 @@ struct RankedMessages {
 fn matches(sql: &Sql<'_>, session: i64, query: &Query, except: Option<&TurnId>) -> Result<Vec<Match>, Error> {
     const ALL: &str = "SELECT id, role, content, turn FROM messages
         WHERE session_key = $1 AND superseded_by IS NULL ORDER BY id";
-    let found = sql.all(ALL, params![session], |row| {
+    // Row by row, so that a long conversation is never in memory as a whole.
+    let found = sql.take(ALL, params![session], |row| {
         let (content, turn) = (row.text(2)?, row.text_or_null(3)?);
         let is_own = turn.is_some() && turn == except.map(TurnId::as_str);
         if is_own || !query.may_be_in(content) {
-            return Ok(None);
+            return Ok(Some(None));
         }
         let role = row.text(1)?;
         let mut words = vec![0.0_f64; query.len()];
@@ -121,7 +122,8 @@ fn matches(sql: &Sql<'_>, session: i64, query: &Query, except: Option<&TurnId>) 
             has_phrases |= query.phrases_are_in(&text);
         }
         let is_match = words.iter().any(|quality| *quality > 0.0);
-        Ok(is_match.then_some(Match { id: row.get(0)?, words, has_phrases }))
+        let id = row.get(0)?;
+        Ok(Some(is_match.then_some(Match { id, words, has_phrases })))
     })?;
     Ok(found.into_iter().flatten().collect())
 }

@@ -178,6 +178,9 @@ async fn start_error_names_the_remedy_and_no_password() {
     .await;
     check(format!("{url}%20-cdefault_transaction_read_only%3Don"), "only reads, like a standby").await;
     check("postgres://ada:sesame@127.0.0.1:1/x".to_owned(), "cannot be reached").await;
+    check(format!("{url}&sslmode=require"), "takes no encrypted connections").await;
+    check(format!("{url}&sslrootcert=/nowhere/ca.pem"), "/nowhere/ca.pem").await;
+    check(format!("{url}&sslrootcert=/dev/null"), "`sslrootcert`").await;
     let name = format!("poor_{}", url.rsplit("%3D").next().unwrap());
     run(&format!("CREATE ROLE {name} LOGIN PASSWORD 'sesame'")).await;
     let poor = format!("postgres://{name}:sesame@{}", server.split_once('@').unwrap().1);

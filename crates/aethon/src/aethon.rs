@@ -22,6 +22,7 @@ use aethon_core::memory::Memory;
 use aethon_core::message::{Inbound, Reply};
 use aethon_core::model::ModelProvider;
 use aethon_core::model_choice::{ModelChoices as _, OfferedModel};
+use aethon_core::prompts::SavedPrompts;
 use aethon_core::recording::Recordings;
 use aethon_core::schedule::{JobRefusal, RunRecord, Schedule};
 use aethon_core::session::{SessionQuery, Transcripts};
@@ -35,6 +36,7 @@ use aethon_http::json::{Export, Format, Place, Shown};
 use aethon_http::ws::Hub;
 use aethon_store::OpenMode;
 use aethon_tools::ToolSet;
+use aethon_workflows::PromptFolder;
 use aethon_workflows::schedule::{Scheduler, SchedulerParts};
 use serde_json::{Value, json};
 use tokio::runtime::Handle;
@@ -209,6 +211,11 @@ impl Aethon {
     /// The catalogue of SOPs.
     pub fn sops(&self) -> Arc<dyn SopCatalog> {
         self.workflows.parts.sops.catalog()
+    }
+
+    /// The saved prompts.
+    pub fn prompts(&self) -> Arc<dyn SavedPrompts> {
+        Arc::new(PromptFolder::new(self.home.prompts()))
     }
 
     /// Multi-turn work. Callers can plan, pause and end it here; the daemon carries it out.

@@ -98,6 +98,11 @@ impl Home {
         self.workspace().join(aethon_core::shaping::SOPS)
     }
 
+    /// Saved prompts.
+    pub fn prompts(&self) -> PathBuf {
+        self.workspace().join(aethon_core::shaping::PROMPTS)
+    }
+
     /// What custom SOPs said before.
     pub fn sop_history(&self) -> PathBuf {
         self.0.join("history/sops")

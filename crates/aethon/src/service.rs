@@ -440,6 +440,7 @@ fn deps(aethon: &Aethon, hub: Arc<Hub>, setup: Setup, trail: AuditTrail, shutdow
         },
         workflows: Workflows {
             sops: aethon.sops(),
+            prompts: aethon.prompts(),
             sop_runs: aethon.storage.workflows.sop_runs.clone(),
             sop_runner: aethon.sop_runner(),
             schedule: aethon.schedule(),

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use aethon_postgres::testkit;
-use aethon_tests::{Server, eventually, home, program, run, run_cli, run_server, server_command};
+use aethon_tests::server::server_command;
+use aethon_tests::{Server, eventually, home, program, run, run_cli, run_server};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 

@@ -1,7 +1,7 @@
 //! Answering again and branching: the frames `retry` and `edit` (docs/contract/sockets.md).
 
 use aethon_tests::socket::of_type;
-use aethon_tests::{Server, Socket};
+use aethon_tests::{Request, Server, Socket};
 use serde_json::{Value, json};
 
 /// Three turns; returns them.
@@ -166,4 +166,58 @@ fn a_version_that_cannot_be_chosen_is_refused_in_words() {
     server.post("/api/sessions/webchat:default/stop", &json!({}));
     chat.until("done");
     assert_eq!(switch("webchat:default", json!({"turn": turns[2]})).0, 200);
+}
+
+/// The turns and the texts of a conversation.
+fn transcript(server: &Server, session: &str) -> Vec<(String, String)> {
+    server.said(session).into_iter().filter(|(_, text)| !text.is_empty()).collect()
+}
+
+#[test]
+fn fork_is_a_new_conversation_with_the_history_up_to_a_message() {
+    let server = Server::start(&[]);
+    let mut chat = server.chat("default");
+    let turns = three_turns(&mut chat);
+    let patch = json!({"title": "Plans", "instructions": "Be brief.", "folder": "Work"}).to_string();
+    let patch = Request::new("PATCH", "/api/sessions/webchat:default")
+        .header("Content-Type", "application/json")
+        .body(patch);
+    assert_eq!(server.send(&patch).status, 200);
+    let whole = transcript(&server, "webchat:default");
+
+    let made = server.post("/api/sessions/webchat:default/fork", &json!({"turn": turns[1]}));
+    assert_eq!(made.status, 201, "{}", made.text());
+    let fork = made.json()["session_id"].as_str().unwrap().to_owned();
+    let session = server.get(&format!("/api/sessions/{fork}")).json();
+    assert_eq!((&session["title"], &session["instructions"]), (&json!("Plans (fork)"), &json!("Be brief.")));
+    assert_eq!(session["folder"], "Work");
+    assert_eq!(transcript(&server, &fork), whole[..4], "two questions and their answers");
+    // It goes on by itself, and the original stays as it was.
+    let name = fork.strip_prefix("webchat:").unwrap();
+    let frames = server.chat(name).say("f1", "!say forked");
+    assert_eq!(frames.last().unwrap()["text"], "forked");
+    assert_eq!(transcript(&server, "webchat:default"), whole);
+
+    let first = server.get("/api/sessions/webchat:default").json()["messages"][0]["id"].clone();
+    let made = server.post("/api/sessions/webchat:default/fork", &json!({"message_id": first}));
+    let fork = made.json()["session_id"].as_str().unwrap().to_owned();
+    assert_eq!(transcript(&server, &fork), whole[..1]);
+}
+
+#[test]
+fn fork_of_what_is_not_there_is_refused_in_words() {
+    let server = Server::start(&[]);
+    let mut chat = server.chat("default");
+    three_turns(&mut chat);
+    let check = |session: &str, body: Value, status: u16, code: &str| {
+        let refused = server.post(&format!("/api/sessions/{session}/fork"), &body);
+        assert_eq!((refused.status, refused.json()["code"].as_str()), (status, Some(code)), "{body}");
+    };
+    check("webchat:none", json!({"message_id": "1"}), 404, "not_found");
+    check("webchat:default", json!({"message_id": "999999"}), 404, "no_such_message");
+    check("webchat:default", json!({"turn": "nothing"}), 404, "no_such_message");
+    check("webchat:default", json!({"message_id": "x"}), 422, "invalid_request");
+    check("webchat:default", json!({}), 422, "invalid_request");
+    check("webchat:default", json!({"message_id": "1", "turn": "x"}), 422, "invalid_request");
+    assert_eq!(server.get("/api/sessions").json()["count"], 1, "nothing was made");
 }

@@ -13,6 +13,7 @@ mod dashboard_socket;
 mod host;
 mod operation;
 mod plain_chat;
+mod prompts;
 mod push;
 mod reload;
 mod requests;

@@ -112,6 +112,31 @@ fn a_finished_reply_reaches_a_device_encrypted_and_without_its_words() {
 }
 
 #[test]
+fn question_for_approval_reaches_a_device_and_is_answered_from_elsewhere() {
+    let service = Service::start();
+    let settings = [
+        "approval.enabled=true",
+        "approval.requires_approval=[\"current_time\"]",
+        "approval.timeout_seconds=600",
+    ];
+    let server = Server::start(&[settings[0], settings[1], settings[2], &service.setting()]);
+    let device = Device::new();
+    let subscription = device.subscription(&service.endpoint("phone"));
+    assert_eq!(server.post("/api/push/subscriptions", &subscription).status, 201);
+    let mut chat = server.chat("garden");
+    chat.send_json(&json!({"type": "message", "id": "m1", "text": "!tool current_time {}"}));
+    let asked = chat.until("approval").pop().expect("a question");
+    let told = device.read(&service.await_one(1).body);
+    assert_eq!(told, json!({"kind": "approval", "session": "webchat:garden"}), "without what is asked");
+    // The notification leads to the question, which the person answers there.
+    let waiting = server.get("/api/approvals").json();
+    assert_eq!(waiting["approvals"][0]["id"], asked["id"]);
+    let path = format!("/api/approvals/{}", asked["id"].as_str().expect("an id"));
+    assert_eq!(server.post(&path, &json!({"decision": "approve"})).status, 200);
+    assert_eq!(chat.until("done").last().expect("an end")["stop_reason"], "end");
+}
+
+#[test]
 fn nothing_is_sent_while_a_page_is_in_sight_or_after_the_device_left() {
     let service = Service::start();
     let server = Server::start(&[&service.setting()]);

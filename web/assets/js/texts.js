@@ -172,13 +172,6 @@ export const texts = {
     empty: "The reply was empty.",
   },
 
-  branch: {
-    body: (/** @type {number} */ n) =>
-      n === 1 ? "The message after it will be put aside." : `The ${n} messages after it will be put aside.`,
-    retry: { title: "Answer this message again?", action: "Answer again" },
-    edit: { title: "Send the edited message?", action: "Send" },
-  },
-
   code: {
     plain: "Text",
     copy: "Copy code",

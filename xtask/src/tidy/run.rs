@@ -73,7 +73,7 @@ mod tests {
             #[allow(dead_code)]\nstruct SessionManager;\n// TODO\nfn f() {}\n";
         let methods: Vec<_> = (0..8).map(|at| format!("fn m{at}();\n")).collect();
         let large = format!("//! x\ntrait T {{ {} }}\n{}", methods.concat(), "// x\n".repeat(600));
-        let lock: String = (0..441).map(|number| format!("[[package]]\nname = \"p{number}\"\n")).collect();
+        let lock: String = (0..500).map(|number| format!("[[package]]\nname = \"p{number}\"\n")).collect();
         let mut tree = Tree::of(&[
             ("Cargo.toml", "[workspace.dependencies]\nserde = \"1\""),
             ("Cargo.lock", &lock),

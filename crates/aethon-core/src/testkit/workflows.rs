@@ -1,4 +1,4 @@
-//! Empty workflows for tests about something else: no SOPs, no jobs, no work.
+//! Empty workflows for tests about something else: no SOPs, no prompts, no jobs, no work.
 
 use std::sync::Arc;
 
@@ -6,12 +6,13 @@ use async_trait::async_trait;
 
 use crate::error::{Error, Result};
 use crate::ids::TurnId;
+use crate::prompts::{PromptName, SavedPrompt, SavedPrompts};
 use crate::schedule::{JobEdits, JobRecord, JobRefusal, JobRequest, Origin, RunRecord, Schedule};
 use crate::sop::{BrokenSop, Sop, SopCatalog, SopCheck, SopName, SopRefusal, SopRunner, SopVersion};
 use crate::version::Expected;
 use crate::work::{Plan, PlannedFor, Work, WorkBook, WorkCommand, WorkOrigin, WorkRefusal, WorkStatus};
 
-/// No SOPs, no jobs and no work.
+/// No SOPs, no prompts, no jobs and no work.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NoWorkflows;
 
@@ -43,6 +44,25 @@ impl SopCatalog for NoWorkflows {
 
     async fn versions(&self, _name: &SopName) -> Result<Vec<SopVersion>> {
         Ok(Vec::new())
+    }
+}
+
+#[async_trait]
+impl SavedPrompts for NoWorkflows {
+    async fn prompts(&self) -> Result<Vec<SavedPrompt>> {
+        Ok(Vec::new())
+    }
+
+    async fn prompt(&self, _name: &PromptName) -> Result<Option<SavedPrompt>> {
+        Ok(None)
+    }
+
+    async fn save(&self, _: &PromptName, _content: &str, _: Expected) -> Result<SavedPrompt> {
+        Err(Error::internal("nothing is saved here"))
+    }
+
+    async fn remove(&self, _: &PromptName, _: Expected) -> Result<bool> {
+        Ok(false)
     }
 }
 

@@ -87,6 +87,7 @@ impl TestApp {
             },
             workflows: Workflows {
                 sops: Arc::new(NoWorkflows),
+                prompts: Arc::new(NoWorkflows),
                 sop_runs: Arc::new(MemoryStore::default()),
                 sop_runner: Arc::new(NoWorkflows),
                 schedule: Arc::new(NoWorkflows),

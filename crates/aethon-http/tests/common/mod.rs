@@ -60,6 +60,7 @@ pub(crate) fn deps(assistant: &Arc<FakeAssistant>, shutdown: aethon_core::shutdo
         },
         workflows: Workflows {
             sops: Arc::new(NoWorkflows),
+            prompts: Arc::new(NoWorkflows),
             sop_runs: Arc::new(MemoryStore::default()),
             sop_runner: Arc::new(NoWorkflows),
             schedule: Arc::new(NoWorkflows),

@@ -66,7 +66,8 @@ impl Pool {
     pub(crate) fn new(address: Address) -> Result<Self, Error> {
         let (slots, idle) = (Arc::new(Semaphore::new(MOST)), Mutex::default());
         let writers = Arc::new(Semaphore::new(WRITERS));
-        Ok(Self(Arc::new(Inner { address, tls: Tls::new()?, slots, writers, idle })))
+        let tls = Tls::new(address.authorities())?;
+        Ok(Self(Arc::new(Inner { address, tls, slots, writers, idle })))
     }
 
     /// Takes a connection; one attempt.

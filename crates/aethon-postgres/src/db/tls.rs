@@ -2,6 +2,7 @@
 
 use std::future::Future;
 use std::io;
+use std::path::Path;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -10,18 +11,26 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio_postgres::tls::{ChannelBinding, MakeTlsConnect, TlsConnect, TlsStream};
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream as Encrypted;
-use tokio_rustls::rustls::pki_types::ServerName;
+use tokio_rustls::rustls::pki_types::pem::PemObject as _;
+use tokio_rustls::rustls::pki_types::{CertificateDer, ServerName};
 use tokio_rustls::rustls::{ClientConfig, RootCertStore, crypto::ring};
 
 use crate::error::Error;
+
+/// The longest file of authorities, in bytes.
+const MAX_AUTHORITIES: usize = 4 << 20;
 
 /// Makes encrypted connections.
 #[derive(Clone)]
 pub(super) struct Tls(Arc<ClientConfig>);
 
 impl Tls {
-    pub(super) fn new() -> Result<Self, Error> {
-        let roots = RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.to_vec() };
+    /// Trusts the authorities that browsers trust, or those in this file alone.
+    pub(super) fn new(authorities: Option<&Path>) -> Result<Self, Error> {
+        let roots = match authorities {
+            Some(file) => roots_of(file)?,
+            None => RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.to_vec() },
+        };
         let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
             .with_safe_default_protocol_versions()
             .map_err(|error| Error::setup(error.to_string()))?
@@ -29,6 +38,23 @@ impl Tls {
             .with_no_client_auth();
         Ok(Self(Arc::new(config)))
     }
+}
+
+/// Reads the certificates of a PEM file.
+fn roots_of(file: &Path) -> Result<RootCertStore, Error> {
+    let refused =
+        |what: &str| Error::setup(format!("`sslrootcert` in `storage.url`: {} {what}", file.display()));
+    let read = aethon_files::read_given(file, MAX_AUTHORITIES)
+        .map_err(|error| refused(&format!("cannot be read: {error}")))?;
+    let pem = read.ok_or_else(|| refused("is not there"))?;
+    let mut roots = RootCertStore::empty();
+    for certificate in CertificateDer::pem_slice_iter(&pem.bytes) {
+        let added = certificate
+            .map_err(|error| error.to_string())
+            .and_then(|certificate| roots.add(certificate).map_err(|error| error.to_string()));
+        added.map_err(|error| refused(&format!("holds a certificate that cannot be used: {error}")))?;
+    }
+    if roots.is_empty() { Err(refused("holds no certificate in PEM form")) } else { Ok(roots) }
 }
 
 /// Encrypts a connection to one host.

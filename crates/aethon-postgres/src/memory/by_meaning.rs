@@ -3,12 +3,12 @@
 //! The cosine between related texts differs from model to model. So a memory counts as near if it stands out from the
 //! others; its absolute likeness decides only if there are hardly any others.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use aethon_core::finding::vector_numbers as numbers;
-use aethon_core::memory::{MemoryEntry, MemoryId, Purpose, QueryVector};
+use aethon_core::memory::{MemoryEntry, Purpose, QueryVector};
 
-use super::entries::find as entry;
+use super::entries::find_many;
 use super::sketches::{SketchHit, Sketches};
 use crate::db::{Sql, params};
 use crate::error::Error;
@@ -50,18 +50,22 @@ pub(super) fn find(
     category: Option<&str>,
     question: &QueryVector,
 ) -> Result<Vec<MeaningHit>, Error> {
-    const VECTOR: &str = "SELECT vector FROM memory_vectors WHERE memory_id = $1 AND model = $2";
+    const VECTORS: &str = "SELECT memory_id, vector FROM memory_vectors WHERE model = $2
+        AND memory_id IN (SELECT value::bigint FROM json_array_elements_text($1::text::json))";
     let set = sketches.current(sql, scope, &question.model)?;
     let norm = Norm::of(&question.numbers);
     let mut seen = HashSet::new();
     let mut ranked: Vec<(f64, SketchHit)> = Vec::new();
-    for near in set.nearest(&question.numbers, CANDIDATES) {
-        if !seen.insert(near.id) {
-            continue;
-        }
-        let vector = sql.first(VECTOR, params![near.id, question.model], |row| Ok(numbers(row.bytes(0)?)))?;
+    let nearest = set.nearest(&question.numbers, CANDIDATES).into_iter().filter(|near| seen.insert(near.id));
+    let nearest: Vec<SketchHit> = nearest.collect();
+    let ids: Vec<i64> = nearest.iter().map(|near| near.id).collect();
+    let vectors = sql.all(VECTORS, params![serde_json::json!(ids).to_string(), question.model], |row| {
+        Ok((row.get::<i64>(0)?, numbers(row.bytes(1)?)))
+    })?;
+    let mut vectors: HashMap<i64, _> = vectors.into_iter().collect();
+    for near in nearest {
         // The memory was removed, or its vector now comes from another model.
-        let Some(vector) = vector.flatten() else { continue };
+        let Some(vector) = vectors.remove(&near.id).flatten() else { continue };
         if vector.len() == question.numbers.len() {
             ranked.push((norm.cosine(&question.numbers, &vector), near));
         }
@@ -69,8 +73,10 @@ pub(super) fn find(
     ranked.sort_by(|one, other| other.0.total_cmp(&one.0));
     let exact = Distribution::of(ranked.iter().map(|(likeness, _)| *likeness));
     let mut hits = Vec::new();
+    let ids: Vec<i64> = ranked.iter().map(|(_, near)| near.id).collect();
+    let mut entries = find_many(sql, scope, &ids)?;
     for (likeness, near) in ranked {
-        let Some(entry) = entry(sql, scope, MemoryId(near.id))? else { continue };
+        let Some(entry) = entries.remove(&near.id) else { continue };
         if category.is_some_and(|category| entry.category != category) {
             continue;
         }

@@ -7,7 +7,7 @@
 use aethon_core::finding::{Term, Word, is_telling, memory_words as words, terms};
 use aethon_core::memory::MemoryEntry;
 
-use super::entries::{ALL_ENTRIES, ALL_STEMS, frequency, read};
+use super::entries::{ALL_ENTRIES, ALL_STEMS, frequencies, read};
 use crate::db::{Sql, params};
 use crate::error::Error;
 use crate::search::lexeme;
@@ -64,21 +64,33 @@ pub(super) fn find(
     category: Option<&str>,
     question: &str,
 ) -> Result<Vec<WordHit>, Error> {
-    let all = frequency(sql, scope, ALL_ENTRIES)?;
+    let terms = terms(question);
+    let stems = terms.iter().map(|term| term.word.stem.as_str()).chain([ALL_ENTRIES, ALL_STEMS]).collect();
+    let known = frequencies(sql, scope, &stems)?;
+    let count = |stem: &str| known.get(stem).copied().unwrap_or(0);
+    let all = count(ALL_ENTRIES);
     if all <= 0 {
         return Ok(Vec::new());
     }
-    let mut asked = Vec::new();
-    for term in terms(question) {
-        let entries = frequency(sql, scope, &term.word.stem)?;
-        asked.push(QueryTerm { rarity: rarity(entries, all), term, entries });
-    }
-    let usual_length = frequency(sql, scope, ALL_STEMS)? as f64 / all as f64;
-    let mut hits = Vec::new();
-    for entry in candidates(sql, scope, category, &asked)? {
-        let rarities = |word: &Word| Ok(rarity(frequency(sql, scope, &word.stem)?, all));
-        hits.extend(rank(entry, &asked, usual_length, rarities)?);
-    }
+    let usual_length = count(ALL_STEMS) as f64 / all as f64;
+    let asked = terms.into_iter().map(|term| {
+        let entries = count(&term.word.stem);
+        QueryTerm { rarity: rarity(entries, all), term, entries }
+    });
+    let asked: Vec<QueryTerm> = asked.collect();
+    let found = candidates(sql, scope, category, &asked)?;
+    let found: Vec<(MemoryEntry, Vec<Word>)> = found
+        .into_iter()
+        .map(|entry| {
+            let words = words(&entry.content).into_iter().filter(is_telling).collect();
+            (entry, words)
+        })
+        .collect();
+    let stems = found.iter().flat_map(|(_, words)| words.iter().map(|word| word.stem.as_str())).collect();
+    let known = frequencies(sql, scope, &stems)?;
+    let rarities = |word: &Word| rarity(known.get(&word.stem).copied().unwrap_or(0), all);
+    let ranked = found.iter().map(|(entry, words)| rank(entry, words, &asked, (usual_length, &rarities)));
+    let mut hits: Vec<WordHit> = ranked.flatten().collect();
     hits.sort_by(|one, other| {
         other.score.total_cmp(&one.score).then_with(|| other.entry.updated_at.cmp(&one.entry.updated_at))
     });
@@ -152,12 +164,11 @@ fn candidates(
 
 /// Scores a memory; `None` if it contains no word of the question after all.
 fn rank(
-    entry: MemoryEntry,
+    entry: &MemoryEntry,
+    words: &[Word],
     asked: &[QueryTerm],
-    usual_length: f64,
-    rarities: impl Fn(&Word) -> Result<f64, Error>,
-) -> Result<Option<WordHit>, Error> {
-    let words: Vec<Word> = words(&entry.content).into_iter().filter(is_telling).collect();
+    (usual_length, rarities): (f64, &impl Fn(&Word) -> f64),
+) -> Option<WordHit> {
     let longer = words.len() as f64 / usual_length.max(1.0);
     let damping = SATURATION * (1.0 - LENGTH_SHARE + LENGTH_SHARE * longer);
     let (mut found, mut covered, mut wanted) = (0.0, 0.0, 0.0);
@@ -177,11 +188,11 @@ fn rank(
         }
     }
     if matches.is_empty() || wanted <= 0.0 {
-        return Ok(None);
+        return None;
     }
     let (mut shared, mut whole) = (0.0, 0.0);
-    for word in &words {
-        let rarity = rarities(word)?;
+    for word in words {
+        let rarity = rarities(word);
         whole += rarity;
         if asked.iter().any(|asked| quality(&asked.term.word, word) > 0.0) {
             shared += rarity;
@@ -190,15 +201,15 @@ fn rank(
     // Score of a word that stands once in a memory of average length. It sets the scale: a memory that covers the whole
     // question scores close to 1.
     let full = 1.0 / (1.0 + SATURATION);
-    let score = (found / wanted / full).min(1.0) * (1.0 - IN_ORDER) + IN_ORDER * in_order(asked, &words);
-    Ok(Some(WordHit {
-        entry,
+    let score = (found / wanted / full).min(1.0) * (1.0 - IN_ORDER) + IN_ORDER * in_order(asked, words);
+    Some(WordHit {
+        entry: entry.clone(),
         score,
         coverage: covered / wanted,
         focus: shared / f64::max(whole, f64::MIN_POSITIVE),
         matches,
         telling,
-    }))
+    })
 }
 
 /// Returns how well a word of a memory matches a word of the question.

@@ -1,6 +1,6 @@
 //! The rows of memories, their earlier versions, and their search index.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use aethon_core::error::Error as Refusal;
 use aethon_core::finding::{Word, is_telling, memory_words as words};
@@ -131,6 +131,15 @@ pub(super) fn find(sql: &Sql<'_>, scope: &str, id: MemoryId) -> Result<Option<Me
     sql.first(FIND, params![scope, id.0], read)
 }
 
+/// Returns those of these memories that are there, by their numbers.
+pub(super) fn find_many(sql: &Sql<'_>, scope: &str, ids: &[i64]) -> Result<HashMap<i64, MemoryEntry>, Error> {
+    const FIND: &str =
+        "SELECT id, content, category, source, created_at, updated_at, recalled_at, scope FROM memories
+        WHERE scope = $1 AND id IN (SELECT value::bigint FROM json_array_elements_text($2::text::json))";
+    let found = sql.all(FIND, params![scope, serde_json::json!(ids).to_string()], read)?;
+    Ok(found.into_iter().map(|entry| (entry.id.0, entry)).collect())
+}
+
 /// Returns the scope of a memory, if it exists and is within reach.
 pub(super) fn scope_of(sql: &Sql<'_>, reach: &Reach, id: MemoryId) -> Result<Option<String>, Error> {
     const SCOPE: &str = "SELECT scope FROM memories WHERE id = $1";
@@ -175,10 +184,21 @@ pub(super) fn read(row: &Row<'_>) -> Result<MemoryEntry, Error> {
     })
 }
 
-/// Returns how many memories of a scope contain a stem; [`ALL_ENTRIES`] and [`ALL_STEMS`] give the totals.
-pub(super) fn frequency(sql: &Sql<'_>, scope: &str, stem: &str) -> Result<i64, Error> {
-    const FREQUENCY: &str = "SELECT entries FROM memory_stems WHERE scope = $1 AND stem = $2";
-    Ok(sql.first(FREQUENCY, [scope, stem], |row| row.get(0))?.unwrap_or(0))
+/// Returns how many memories of a scope contain each stem, in one round trip; [`ALL_ENTRIES`] and [`ALL_STEMS`] give the totals.
+/// Stems that are in no memory are left out.
+pub(super) fn frequencies(
+    sql: &Sql<'_>,
+    scope: &str,
+    stems: &BTreeSet<&str>,
+) -> Result<HashMap<String, i64>, Error> {
+    const FREQUENCIES: &str = "SELECT stem, entries FROM memory_stems
+        WHERE scope = $1 AND stem IN (SELECT value FROM json_array_elements_text($2::text::json))";
+    // The server has no texts with zero bytes, and so no stems.
+    let known: Vec<&&str> = stems.iter().filter(|stem| !stem.contains('\0')).collect();
+    let rows = sql.all(FREQUENCIES, params![scope, serde_json::json!(known).to_string()], |row| {
+        Ok((row.get(0)?, row.get(1)?))
+    })?;
+    Ok(rows.into_iter().collect())
 }
 
 fn fingerprint_of(content: &str) -> Result<[u8; 16], Error> {

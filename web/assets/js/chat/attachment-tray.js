@@ -61,6 +61,13 @@ export class AttachmentTray {
     return files;
   }
 
+  /** Puts files back that were part of a message. @param {import("./types.js").Attachment[]} files */
+  putBack(files) {
+    const place = this.#place(this.#session);
+    place.files = [...files, ...place.files].slice(0, maxFiles);
+    this.#draw();
+  }
+
   /** Shows a complaint in the open conversation, or none for "". @param {string} text */
   complain(text) {
     this.#place(this.#session).complaint = text;

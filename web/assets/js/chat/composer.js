@@ -14,13 +14,15 @@ import { enterHint, isComposing, sends } from "./enter.js";
 import { ModelChoice } from "./model-choice.js";
 import { pastedTable } from "./pasted-table.js";
 import { fits } from "./size.js";
+import { SlashMenu } from "./slash-menu.js";
 
 /** @import { Choice } from "./choices.js" */
 /** @import { Attachment } from "./types.js" */
+/** @import { Command } from "./slash-menu.js" */
 
 /**
  * @typedef {{send: (text: string, files: Attachment[]) => void, stop: () => void, editLast: () => void,
- *   choose: (choice: Partial<Choice>) => void}} ComposerActions
+ *   choose: (choice: Partial<Choice>) => void, commands: () => Command[]}} ComposerActions
  */
 
 export class Composer {
@@ -58,6 +60,10 @@ export class Composer {
     (text) => this.#insert(text),
     (why) => this.#tray.complain(why),
   );
+  #slash = new SlashMenu(this.#text, {
+    commands: () => this.#actions.commands(),
+    write: (text, from, to) => this.#replace(text, from, to),
+  });
   #session = "";
   #isBusy = false;
   #isTooLong = false;
@@ -68,6 +74,7 @@ export class Composer {
     const attach = iconButton({ label: texts.composer.attach, icon: "attach", press: () => this.#chooser.click() });
     this.#stop.hidden = true;
     this.element.append(
+      this.#slash.element,
       this.#tray.element,
       this.#tray.error,
       this.#text,
@@ -92,6 +99,7 @@ export class Composer {
     this.#text.addEventListener("input", () => {
       if (this.#isTooLong) this.#weigh();
       this.#changed();
+      this.#slash.look();
     });
     this.#text.addEventListener("paste", (event) => this.#paste(event));
     this.#chooser.addEventListener("change", () => {
@@ -125,13 +133,41 @@ export class Composer {
     this.focus();
   }
 
+  /** Opens the list of models. */
+  chooseModel() {
+    this.#model.open();
+  }
+
+  /** Has saved prompts that have changed read again. */
+  promptsChanged() {
+    this.#slash.forget();
+  }
+
+  /** Replaces the message so that the keyboard can undo it, and selects a part. @param {string} text @param {number} [from] @param {number} [to] */
+  #replace(text, from = text.length, to = from) {
+    this.focus();
+    this.#text.select();
+    document.execCommand(text ? "insertText" : "delete", false, text);
+    if (this.#text.value !== text) this.#text.value = text;
+    this.#changed();
+    this.#text.setSelectionRange(from, to);
+  }
+
   /** @param {string} name */
   switchTo(name) {
+    this.#slash.close();
     this.#dictation.cancel();
     this.#session = name;
     this.#isTooLong = false;
     this.#text.value = messageDraft(name).read();
     this.#tray.switchTo(name);
+  }
+
+  /** Puts a message that was taken back before what is being written. @param {string} text @param {Attachment[]} files */
+  putBack(text, files) {
+    this.#tray.putBack(files);
+    this.write([text, this.#text.value].filter((part) => part.trim()).join("\n\n"));
+    this.#text.setSelectionRange(text.length, text.length);
   }
 
   /** @param {string} text */
@@ -191,6 +227,7 @@ export class Composer {
 
   /** @param {KeyboardEvent} event */
   #key(event) {
+    if (this.#slash.key(event)) return;
     if (sends(event)) {
       event.preventDefault();
       this.#submit();

@@ -1,6 +1,6 @@
 // What can be done with a conversation of the list: pin, rename, move to a folder, archive, save as a file, delete.
 
-import { exchange, request, sessionPath } from "../shared/api.js";
+import { Problem, exchange, request, sessionPath } from "../shared/api.js";
 import { confirmDialog, promptDialog } from "../shared/dialog.js";
 import { removeShared } from "../shared/remove-shared.js";
 import { renameShared } from "../shared/rename-shared.js";
@@ -10,6 +10,7 @@ import { toast } from "../shared/toast.js";
 import { texts } from "../texts.js";
 import { conflictWords } from "../texts/conflict.js";
 import { keepingWords as words } from "../texts/keeping.js";
+import { selectionWords as many } from "../texts/several.js";
 import { titleOf } from "./grouping.js";
 
 /** @import { MenuItem } from "../shared/menu.js" */
@@ -34,9 +35,10 @@ export class Keeping {
 
   /**
    * The menu of a conversation.
-   * @param {Listed} session @param {string[]} folders those in use @returns {MenuItem[]}
+   * @param {Listed} session @param {string[]} folders those in use @param {MenuItem} select begins a selection
+   * @returns {MenuItem[]}
    */
-  items(session, folders) {
+  items(session, folders, select) {
     const { pinned = false, archived = false } = session;
     return [
       {
@@ -49,8 +51,49 @@ export class Keeping {
       { label: archived ? words.unarchive : words.archive, icon: "archive", press: () => void this.#archive(session, !archived) },
       { label: words.saveMarkdown, icon: "download", press: () => save(session, "markdown") },
       { label: words.saveJson, icon: "download", press: () => save(session, "json") },
+      select,
       { label: texts.session.remove, icon: "trash", danger: true, press: () => void this.#remove(session) },
     ];
+  }
+
+  /** @param {Listed[]} sessions */
+  async archiveAll(sessions) {
+    const changed = await this.#setAll(sessions.filter(({ archived }) => !archived), { archived: true });
+    if (changed.length === 0) return;
+    toast(many.archived(changed.length), { label: words.undo, press: () => void this.#setAll(changed, { archived: false }) });
+  }
+
+  /** @param {Listed[]} sessions @param {string[]} folders those in use @returns {Promise<boolean>} whether a folder was chosen */
+  async moveAll(sessions, folders) {
+    const common = new Set(sessions.map(({ folder }) => folder ?? ""));
+    const folder = await this.#askFolder(common.size === 1 ? [...common][0] : "", folders);
+    if (folder !== null) await this.#setAll(sessions, { folder: folder || null });
+    return folder !== null;
+  }
+
+  /** @param {Listed[]} sessions @returns {Promise<boolean>} whether the user was sure */
+  async removeAll(sessions) {
+    const isSure = await confirmDialog({
+      title: many.removeTitle(sessions.length),
+      text: many.removeBody,
+      action: many.removeAction,
+    });
+    if (!isSure) return false;
+    const [gone, failed] = await settle(sessions, (session) => request(pathOf(session), { method: "DELETE" }));
+    for (const session of gone) this.#actions.removed(session);
+    toast(failed ? many.someFailed(sessions.length - gone.length, failed) : many.removed(gone.length));
+    return true;
+  }
+
+  /** @param {Listed[]} sessions @param {Place} place @returns {Promise<Listed[]>} those that were changed */
+  async #setAll(sessions, place) {
+    const [changed, failed] = await settle(sessions, (session) => request(pathOf(session), { method: "PATCH", body: place }));
+    for (const session of changed) {
+      Object.assign(session, place);
+      this.#actions.changed(session);
+    }
+    if (failed) toast(many.someFailed(sessions.length - changed.length, failed));
+    return changed;
   }
 
   /** Gives the server what was pinned in this browser only. What it does not take is tried again at the next visit. */
@@ -87,15 +130,20 @@ export class Keeping {
 
   /** @param {Listed} session @param {string[]} folders */
   async #move(session, folders) {
-    const folder = await promptDialog({
+    const folder = await this.#askFolder(session.folder ?? "", folders);
+    if (folder !== null && folder !== (session.folder ?? "")) await this.#set(session, { folder: folder || null });
+  }
+
+  /** @param {string} value @param {string[]} folders */
+  #askFolder(value, folders) {
+    return promptDialog({
       title: words.moveTitle,
       label: words.moveLabel,
-      value: session.folder ?? "",
+      value,
       hint: words.moveHint,
       suggestions: folders,
       mayBeEmpty: true,
     });
-    if (folder !== null && folder !== (session.folder ?? "")) await this.#set(session, { folder: folder || null });
   }
 
   /** @param {Listed} session @param {boolean} archived */
@@ -175,6 +223,26 @@ export class Keeping {
 
 /** @param {Listed} session */
 const pathOf = (session) => `/api/sessions/${encodeURIComponent(session.session_id)}`;
+
+/**
+ * Changes conversations one after the other. One that is gone counts as changed.
+ * @param {Listed[]} sessions @param {(session: Listed) => Promise<unknown>} change
+ * @returns {Promise<[Listed[], string]>} those that were changed, and why the last of the others was not
+ */
+async function settle(sessions, change) {
+  const changed = [];
+  let failed = "";
+  for (const session of sessions) {
+    try {
+      await change(session);
+      changed.push(session);
+    } catch (problem) {
+      if (problem instanceof Problem && problem.status === 404) changed.push(session);
+      else failed = /** @type {Error} */ (problem).message;
+    }
+  }
+  return [changed, failed];
+}
 
 /** Has the browser save a conversation as a file. @param {Listed} session @param {"markdown" | "json"} format */
 function save(session, format) {

@@ -2,6 +2,7 @@
 
 import { takeCode, useCode } from "../shared/sign-in-code.js";
 import { phoneWords } from "../texts/phone.js";
+import { rowMenu } from "../shared/menu.js";
 import { install } from "../shared/installed.js";
 import { renew } from "../shared/push.js";
 import { Problem, request, sessionPath } from "../shared/api.js";
@@ -14,14 +15,17 @@ import { keepTimes } from "../shared/time.js";
 import { toast, toastRegion } from "../shared/toast.js";
 import { visible, visibleText } from "../shared/visible.js";
 import { texts } from "../texts.js";
-import { foundWords } from "../texts/found.js";
+import { findingWords } from "../texts/finding.js";
+import { forkWords } from "../texts/forks.js";
 import { modelWords } from "../texts/models.js";
 import { newsWords } from "../texts/news.js";
 import { Announcer } from "./announcer.js";
-import { mayReplace } from "./branch.js";
+import { countAfter } from "./branch.js";
 import { Choices } from "./choices.js";
+import { commandsFor, menuFor } from "./commands.js";
 import { Composer } from "./composer.js";
 import { acceptDrops } from "./drop.js";
+import { Finding } from "./finding.js";
 import { listenForShortcuts, openHelp } from "./help.js";
 import { ModelSetup } from "./model-setup.js";
 import { newsOf, notify, tell } from "./news.js";
@@ -60,6 +64,10 @@ class ChatPage {
       retry: (turn) => void this.#branch(turn, "retry"),
       edit: (turn, text, files) => this.#branch(turn, "edit", text, files),
       withdraw: (turn) => this.#session?.withdraw(turn),
+      reclaim: (turn) => {
+        if (this.#session?.withdraw(turn)) this.#composer.putBack(turn.said?.text ?? "", turn.said?.files ?? []);
+      },
+      fork: (turn) => void this.#fork(turn),
       sendAgain: (turn) => this.#session?.sendAgain(turn),
       discard: (turn) => this.#session?.discard(turn),
       choose: (turn) => void this.#choose(turn),
@@ -67,6 +75,7 @@ class ChatPage {
     },
     () => this.#loadOlder(),
   );
+  #finding = new Finding({ session: () => this.#session, draw: () => this.#draw(), transcript: this.#transcript });
   #composer = new Composer({
     send: (text, files) => {
       this.#transcript.goToEnd();
@@ -77,6 +86,7 @@ class ChatPage {
     },
     stop: () => this.#session?.stop(),
     editLast: () => this.#editLast(),
+    commands: () => this.#commands(),
   });
   #choices = new Choices(
     (name) => name === this.#session?.name && this.#composer.setChoice(this.#choices.of(name)),
@@ -103,7 +113,6 @@ class ChatPage {
   /** @type {Status | null} */ #status = null;
   /** @type {{turn: Turn, frame: any}[]} Frames since the last drawing. */ #undrawnFrames = [];
   /** @type {Problem | null} */ #problem = null;
-  /** The message to show once the conversation is loaded. */ #sought = "";
   #isDenied = false;
   /** Whether the open conversation was deleted elsewhere. */ #isGone = false;
   /** @type {Set<string>} Names created during this visit. */ #fresh = new Set();
@@ -125,6 +134,7 @@ class ChatPage {
       void this.#sidebar.refresh();
       this.#seen();
     });
+    document.addEventListener("keydown", (event) => this.#finding.takeShortcut(event));
     listenForShortcuts({
       stop: () => this.#session?.stop() ?? false,
       closeDrawer: () => this.#setDrawer(false),
@@ -154,9 +164,11 @@ class ChatPage {
         { class: "topbar" },
         this.#drawerButton,
         this.#title,
+        rowMenu(findingWords.menu, () => menuFor(this.#session, this.#finding)),
         iconButton({ label: texts.sidebar.newChat, icon: "plus", look: "drawer-button", press: () => this.#newChat() }),
       ),
       this.#banner.element,
+      this.#finding.bar.element,
       this.#transcript.element,
       this.#dock,
     );
@@ -196,25 +208,8 @@ class ChatPage {
   /** Shows what the address names. */
   #visit() {
     this.#open(currentName());
-    this.#sought = currentMessage();
-    if (this.#sought) this.#setDrawer(false);
-    void this.#reach();
-  }
-
-  async #reach() {
-    const session = this.#session;
-    const sought = this.#sought;
-    if (!session?.isLoaded || !sought) return;
-    this.#sought = "";
-    try {
-      const turn = await session.reach(sought);
-      if (session !== this.#session || this.#sought) return;
-      this.#draw();
-      if (turn) this.#transcript.goTo(turn);
-      else toast(foundWords.missing);
-    } catch {
-      if (session === this.#session) toast(foundWords.failed);
-    }
+    if (currentMessage()) this.#setDrawer(false);
+    this.#finding.visit(currentMessage());
   }
 
   /** @param {string} name */
@@ -224,6 +219,7 @@ class ChatPage {
     this.#problem = null;
     this.#isGone = false;
     this.#undrawnFrames = [];
+    this.#finding.reset();
     this.#transcript.clear();
     this.#transcript.showSkeleton();
     this.#composer.switchTo(name);
@@ -242,7 +238,7 @@ class ChatPage {
           this.#choices.learn(name, session.conversation.settings);
           this.#transcript.retryOlder();
           this.#seen();
-          void this.#reach();
+          void this.#finding.reach();
         },
         failed: (problem) => this.#failed(problem),
         accepted: () => this.#accepted(),
@@ -384,7 +380,7 @@ class ChatPage {
   }
 
   /**
-   * Retries a turn, or answers it from an edited message, after the user has confirmed what that discards.
+   * Retries a turn, or answers it from an edited message. What followed is kept with the version that this replaces.
    * @param {Turn} turn @param {"retry" | "edit"} kind @param {string} [text] @param {Attachment[]} [files]
    * @returns {Promise<boolean>} whether it was sent
    */
@@ -395,12 +391,25 @@ class ChatPage {
       toast(texts.composer.tooLong);
       return false;
     }
-    // Without a connection, asking for confirmation is pointless.
-    const isSure = !this.#isOnline || (await mayReplace(session.conversation.turns(), turn, kind));
-    if (!isSure || !session.branch(turn, kind, text, files)) return false;
+    const after = countAfter(session.conversation.turns(), turn);
+    if (!session.branch(turn, kind, text, files)) return false;
+    if (after > 0) toast(forkWords.setAside(after));
     // The button that was pressed disappears with the replaced turn.
     this.#rest();
     return true;
+  }
+
+  /** @param {Turn} turn */
+  async #fork(turn) {
+    const session = this.#session;
+    try {
+      const name = await session?.fork(turn);
+      if (!name || session !== this.#session) return;
+      location.hash = hrefOf(name);
+      toast(forkWords.done);
+    } catch (problem) {
+      toast(forkWords.failed(/** @type {Error} */ (problem).message));
+    }
   }
 
   /** Shows another version of an answer or a question. @param {string} id its turn */
@@ -418,6 +427,19 @@ class ChatPage {
     else this.#transcript.focus();
   }
 
+  /** What the slash menu offers besides prompts and SOPs. */
+  #commands() {
+    return commandsFor({
+      session: () => this.#session,
+      newChat: () => this.#newChat(),
+      retry: (turn) => void this.#branch(turn, "retry"),
+      editLast: () => this.#editLast(),
+      chooseModel: () => this.#composer.chooseModel(),
+      find: () => this.#finding.bar.open(),
+      promptsChanged: () => this.#composer.promptsChanged(),
+    });
+  }
+
   async #loadOlder() {
     const hasMore = (await this.#session?.loadOlder()) ?? false;
     if (hasMore) this.#draw();
@@ -426,7 +448,7 @@ class ChatPage {
 
   #editLast() {
     const last = this.#session?.conversation.turns().findLast((turn) => turn.id && turn.said && turn.state === "done");
-    if (last) this.#transcript.view(last)?.startEditing();
+    if (last) this.#transcript.edit(last);
   }
 
   /** A message was accepted: the list changes, and a deleted conversation starts over. */

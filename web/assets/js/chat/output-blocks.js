@@ -1,4 +1,4 @@
-// A tool's output besides text, shown in its expanded line: pictures as pictures, files as code.
+// A tool's output besides text: pictures, shown below its line in the reply, and files as code, shown when the line is expanded.
 
 import { make } from "../shared/dom.js";
 import { sheet } from "../shared/sheet.js";
@@ -8,11 +8,16 @@ import { pictureButton, pictureSource } from "./picture.js";
 
 /** @import { OutputBlock } from "./types.js" */
 
-/** @param {OutputBlock[]} blocks @returns {{label: string, content: HTMLElement}[]} */
-export function outputBlocks(blocks) {
+/** @param {OutputBlock[]} blocks @returns {HTMLElement[]} */
+export function outputPictures(blocks) {
   const pictures = blocks.filter(({ type }) => type === "image");
-  return blocks.map((block) => {
-    if (block.type === "image") return picture(block, pictures.indexOf(block) + 1, pictures.length);
+  return pictures.map((block, index) => picture(block, index + 1, pictures.length));
+}
+
+/** @param {OutputBlock[]} blocks @returns {{label: string, content: HTMLElement}[]} those that are no pictures */
+export function outputBlocks(blocks) {
+  const others = blocks.filter(({ type }) => type !== "image");
+  return others.map((block) => {
     const label = block.type === "file" ? texts.tool.file(block.name ?? "") : texts.tool.output;
     return { label, content: sheet(block.text ?? "", label) };
   });
@@ -22,8 +27,7 @@ export function outputBlocks(blocks) {
 function picture(block, number, count) {
   const label = texts.tool.picture(number, count);
   const source = pictureSource(block);
-  const content = source
+  return source
     ? pictureButton(source, { title: label, label: texts.tool.openPicture(number, count), alt: label })
     : make("p", {}, ...visible(texts.tool.noPicture(block.mime ?? "")));
-  return { label, content };
 }

@@ -11,7 +11,7 @@ import { approvalCard } from "../shared/approval-card.js";
 import { asChange, brief, changeSheet, lastLines, noOutput, sheet } from "../shared/sheet.js";
 import { visible } from "../shared/visible.js";
 
-import { outputBlocks } from "./output-blocks.js";
+import { outputBlocks, outputPictures } from "./output-blocks.js";
 import { pictureButton, pictureSource } from "./picture.js";
 
 /** @import { Part, ToolPart, NoticePart, ContextPart } from "./types.js" */
@@ -154,7 +154,8 @@ function toolView(part) {
   const line = fold(toolIcon(part.name), summary, () => toolBody(part));
   // Shows the output so far below the line of a running tool, expanded or not. Only the result is announced.
   const live = make("pre", { class: "tool-live", role: "group", "aria-label": texts.tool.soFar, hidden: "" });
-  const element = make("div", { class: "tool" }, line, live);
+  const pictures = make("div", { class: "tool-pictures made-picture", hidden: true });
+  const element = make("div", { class: "tool" }, line, live, pictures);
   const stateIcons = { running: "loop", ok: "check", error: "alert", denied: "shield" };
   let drawn = "";
   const update = () => {
@@ -165,6 +166,8 @@ function toolView(part) {
     const now = `${part.state} ${part.ms} ${part.waits} ${!isRunning && part.output !== undefined} ${part.blocks?.length}`;
     if (now === drawn) return;
     drawn = now;
+    fill(pictures, ...outputPictures(part.blocks ?? []));
+    pictures.hidden = pictures.childElementCount === 0;
     fill(shortInput, ...visible(brief(part.input)));
     state.dataset.state = part.state;
     const time = !part.ms ? "" : ` · ${duration(part.ms)}`;
@@ -188,7 +191,7 @@ function toolBody(part) {
   return [
     change ? section(texts.tool.change, changeSheet(change, texts.tool.change)) : null,
     section(texts.tool.input, sheet(part.input ?? {}, texts.tool.input)),
-    part.state === "running" || (blocks.length > 0 && !part.output)
+    part.state === "running" || (part.blocks?.length && !part.output)
       ? null
       : section(texts.tool.output, part.output ? sheet(part.output, texts.tool.output) : noOutput()),
     ...blocks.map(({ label, content }) => section(label, content)),

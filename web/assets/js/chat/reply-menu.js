@@ -1,10 +1,11 @@
-// The menu below a reply: copying it in two forms, and reading it aloud.
+// The menu below a reply: copying it in two forms, reading it aloud, and going on from it in another conversation.
 
 import { copyText } from "../shared/copy.js";
 import { iconButton } from "../shared/controls.js";
 import { rowMenu } from "../shared/menu.js";
 import { toast } from "../shared/toast.js";
 import { texts } from "../texts.js";
+import { forkWords } from "../texts/forks.js";
 import { readingWords as words } from "../texts/reading.js";
 import { hasVoice, readAloud, spokenText, stopReading } from "./read-aloud.js";
 import { copyRich } from "./rich-copy.js";
@@ -18,8 +19,9 @@ import { copyRich } from "./rich-copy.js";
  * @param {() => Turn} turn
  * @param {() => Element[]} blocks the blocks as they are shown
  * @param {Voice} voice
+ * @param {(() => void) | null} fork begins another conversation with everything up to here
  */
-export function replyMenu(turn, blocks, voice) {
+export function replyMenu(turn, blocks, voice, fork) {
   return rowMenu(words.more, () => {
     const { source, blocks: html } = turn().reply;
     /** @type {MenuItem[]} */
@@ -29,6 +31,7 @@ export function replyMenu(turn, blocks, voice) {
     ];
     if (voice.isOn) items.push({ label: words.stopReading, icon: "stop", press: stopReading });
     else if (hasVoice()) items.push({ label: words.readAloud, icon: "play", press: () => begin(blocks(), voice) });
+    if (fork) items.push({ label: forkWords.fork, icon: "branch", press: fork });
     return items;
   });
 }

@@ -130,10 +130,21 @@ export class Session {
     return true;
   }
 
-  /** Withdraws a message that waits for its turn. It stays in the conversation. @param {Turn} turn */
+  /**
+   * Withdraws a message that waits for its turn. It stays in the conversation.
+   * @param {Turn} turn @returns {boolean} whether the server was asked to
+   */
   withdraw(turn) {
-    if (!turn.id || turn.state !== "queued") return;
-    if (!this.#socket.send({ type: "stop", turn: turn.id })) this.#watcher.onNotice(texts.connection.noWithdraw);
+    if (!turn.id || turn.state !== "queued") return false;
+    const isSent = this.#socket.send({ type: "stop", turn: turn.id });
+    if (!isSent) this.#watcher.onNotice(texts.connection.noWithdraw);
+    return isSent;
+  }
+
+  /** Makes another conversation with everything up to the end of a turn. @param {Turn} turn @returns {Promise<string>} its name */
+  async fork(turn) {
+    const { session_id: id } = await request(`${sessionPath(this.name)}/fork`, { method: "POST", body: { turn: turn.id } });
+    return id.replace(/^webchat:/, "");
   }
 
   /** @param {string} id @param {"approve" | "deny"} decision @param {import("../shared/approval-card.js").Terms} terms */
@@ -183,12 +194,28 @@ export class Session {
       throw problem;
     });
     if (messages.length === 0) return undefined;
-    while (!this.#isClosed && this.conversation.hasOlder && Number(this.conversation.oldestMessage()) > Number(message)) {
+    await this.#loadWhile(() => Number(this.conversation.oldestMessage()) > Number(message));
+    return this.conversation.turnOf(messages[0]);
+  }
+
+  /**
+   * Loads everything since a time.
+   * @param {number} time in ms; -Infinity is the beginning
+   * @returns {Promise<Turn | undefined>} the first exchange since then
+   */
+  async reachTime(time) {
+    const at = (/** @type {Turn | undefined} */ turn) => Date.parse(turn?.said?.at ?? turn?.at ?? "");
+    await this.#loadWhile(() => !(at(this.conversation.turns()[0]) < time));
+    return this.conversation.turns().find((turn) => !(at(turn) < time));
+  }
+
+  /** Loads older messages until there are none, or enough. @param {() => boolean} isShort */
+  async #loadWhile(isShort) {
+    while (!this.#isClosed && this.conversation.hasOlder && isShort()) {
       // Scrolling may be loading a page at the moment.
       if (this.#isLoadingOlder) await new Promise((resolve) => setTimeout(resolve, busyMs));
       else await this.loadOlder(stride);
     }
-    return this.conversation.turnOf(messages[0]);
   }
 
   /**

@@ -17,10 +17,12 @@ import { foundWords } from "../texts/found.js";
 import { findMessages, foundRow } from "./found-messages.js";
 import { keepingWords } from "../texts/keeping.js";
 import { newsWords } from "../texts/news.js";
+import { selectionWords } from "../texts/several.js";
 import { archivedOf, foldersOf, forgetGone, grouped, nameOf, titleOf } from "./grouping.js";
 import { Keeping } from "./keeping.js";
 import { notifySwitch } from "./news.js";
 import { hrefOf } from "./route.js";
+import { Selection } from "./selection.js";
 
 /** @import { Listed } from "./grouping.js" */
 /** @import { Before, SessionFrame } from "./news.js" */
@@ -31,8 +33,8 @@ const words = texts.sidebar;
 const none = { hits: [], cursor: "" };
 
 /**
- * @typedef {{element: HTMLElement, link: HTMLAnchorElement, options: HTMLElement, shows: string}} Row a row, and what it
- *   shows
+ * @typedef {{element: HTMLElement, link: HTMLAnchorElement, options: HTMLElement, check: HTMLInputElement, shows: string}} Row
+ *   a row, and what it shows
  * @typedef {{newChat: () => void, close: () => void, help: () => void, removed: (name: string) => void, listed: () =>
  *   void, denied: () => void, visit: () => void}} SidebarActions
  */
@@ -86,6 +88,13 @@ export class Sidebar {
       this.#actions.removed(nameOf(session));
     },
   });
+  #selection = new Selection({
+    changed: () => this.#draw(),
+    order: () => [...this.#list.querySelectorAll("li.session")].map((row) => /** @type {HTMLElement} */ (row).dataset.name ?? ""),
+    archive: (names) => void this.#keeping.archiveAll(this.#named(names)).then(() => this.#selection.end()),
+    move: (names) => void this.#keeping.moveAll(this.#named(names), foldersOf(this.#sessions)).then((isDone) => isDone && this.#selection.end()),
+    remove: (names) => void this.#keeping.removeAll(this.#named(names)).then((isDone) => isDone && this.#selection.end()),
+  });
   #asked = 0;
   /** @type {Map<string, SessionFrame>} News since the list was requested last. */ #meanwhile = new Map();
   #isDrawPlanned = false;
@@ -138,6 +147,7 @@ export class Sidebar {
         make("div", { class: "search" }, icon("search"), this.#search),
       ),
       this.#list,
+      this.#selection.bar,
       make(
         "div",
         { class: "sidebar-foot" },
@@ -147,7 +157,12 @@ export class Sidebar {
         iconButton({ label: words.help, icon: "keyboard", press: actions.help }),
       ),
     );
-    this.element.addEventListener("keydown", (event) => this.#step(event));
+    this.element.addEventListener("keydown", (event) => {
+      this.#step(event);
+      if (event.key !== "Escape" || event.defaultPrevented || !this.#selection.isOn) return;
+      event.preventDefault();
+      this.#selection.end();
+    });
     fill(this.#list, skeleton(6));
   }
 
@@ -410,6 +425,7 @@ export class Sidebar {
     ]);
     const shown = new Set(this.#sessions.map(nameOf));
     for (const name of this.#rows.keys()) if (!shown.has(name)) this.#rows.delete(name);
+    this.#selection.keepOnly(shown);
     // A row that moves to another group takes its focus along.
     if (focused?.isConnected && document.activeElement !== focused) focused.focus();
   }
@@ -480,13 +496,19 @@ export class Sidebar {
     const title = titleOf(session);
     const isCurrent = name === this.#current;
     const isUnread = this.#isShownUnread(session);
-    const shows = JSON.stringify([title, session.updated_at, session.waiting, session.busy, isUnread, isCurrent]);
+    const { isOn: isSelecting } = this.#selection;
+    const isSelected = isSelecting && this.#selection.has(name);
+    const shows = JSON.stringify([title, session.updated_at, session.waiting, session.busy, isUnread, isCurrent, isSelecting, isSelected]);
     if (row.shows === shows) return row.element;
     row.shows = shows;
     row.element.toggleAttribute("data-current", isCurrent);
     row.element.toggleAttribute("data-unread", isUnread);
     if (isCurrent) row.link.setAttribute("aria-current", "page");
     else row.link.removeAttribute("aria-current");
+    row.check.hidden = !isSelecting;
+    row.check.checked = isSelected;
+    row.check.setAttribute("aria-label", selectionWords.select(visibleText(title)));
+    row.element.toggleAttribute("data-selected", isSelected);
     row.link.title = visibleText(title);
     for (const attribute of ["aria-label", "title"])
       row.options.setAttribute(attribute, words.options(visibleText(title)));
@@ -503,10 +525,24 @@ export class Sidebar {
   #newRow(name) {
     const options = rowMenu("", () => {
       const session = this.#sessions.find((listed) => nameOf(listed) === name);
-      return session ? this.#keeping.items(session, foldersOf(this.#sessions)) : [];
+      const begin = { label: selectionWords.begin, icon: "check", press: () => this.#selection.begin(name) };
+      return session ? this.#keeping.items(session, foldersOf(this.#sessions), begin) : [];
     });
     const link = make("a", { href: hrefOf(name) });
-    return { element: make("li", { class: "session", data: { name } }, link, options), link, options, shows: "" };
+    const check = make("input", { type: "checkbox", class: "session-check", hidden: true });
+    const press = (/** @type {MouseEvent} */ event) => {
+      if (!this.#selection.isOn) return;
+      if (event.target !== check) event.preventDefault();
+      this.#selection.toggle(name, event.shiftKey);
+    };
+    link.addEventListener("click", press);
+    check.addEventListener("click", press);
+    return { element: make("li", { class: "session", data: { name } }, check, link, options), link, options, check, shows: "" };
+  }
+
+  /** @param {string[]} names */
+  #named(names) {
+    return this.#sessions.filter((session) => names.includes(nameOf(session)));
   }
 
   /** @param {Listed} session */

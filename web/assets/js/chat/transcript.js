@@ -1,16 +1,18 @@
-// The column of a conversation: keeps the views of turns in order, scrolls along while the reader is at the end, and loads older
-// messages when the reader approaches the beginning.
+// The view of a conversation: scrolls along while the reader is at the end, and loads older messages when the reader approaches the
+// beginning. Its column draws the exchanges.
 
-import { arrange, make } from "../shared/dom.js";
+import { make } from "../shared/dom.js";
 import { button, skeleton } from "../shared/controls.js";
 import { texts } from "../texts.js";
-import { TurnView } from "./turn-view.js";
+import { TurnColumn } from "./turn-column.js";
 
 /** @import { Turn } from "./types.js" */
 /** @import { TurnActions } from "./turn-view.js" */
 
 const nearEnd = 48;
 const handMs = 500;
+/** For how long after a touch or a key the view may still be moving by it. */
+const glideMs = 4000;
 const markMs = 3000;
 /** How far below the upper edge, which fades out, a message that was found stands. */
 const clearOfEdge = 24;
@@ -18,36 +20,41 @@ const clearOfEdge = 24;
 export class Transcript {
   element = make("section", { class: "transcript", tabindex: "0", "aria-label": texts.turn.conversation });
   toEnd = button({ label: texts.turn.toEnd, icon: "down", look: "button-small to-end", press: () => this.goToEnd() });
-  #column = make("div", { class: "turns" });
   #older = make("p", { class: "older" });
-  /** @type {Map<string, TurnView>} */ #views = new Map();
-  #actions;
+  #column;
   #isAtEnd = true;
+  #isColumnPlanned = false;
   #hasNews = false;
   #hasOlder = false;
   #hasOlderFailed = false;
   #loadOlder;
   #beginning;
   #height = 0;
-  /** @type {Element[]} */ #shown = [];
   #touchedAt = 0;
+  /** When the reader did anything on the page. */ #inputAt = -glideMs;
+  /** Where the view was last. */ #top = 0;
   /** Whether something other than a conversation is shown, which is read from the top. */ #isBlank = false;
   #note = "";
 
   /** @param {TurnActions} actions @param {() => Promise<boolean>} loadOlder */
   constructor(actions, loadOlder) {
-    this.#actions = actions;
+    this.#column = new TurnColumn(this.element, actions, this.#older);
     this.#loadOlder = loadOlder;
-    this.element.append(this.#column);
+    this.element.append(this.#column.element);
     this.toEnd.hidden = true;
     this.element.addEventListener("scroll", () => this.#look(), { passive: true });
+    this.element.addEventListener("scroll", () => this.#planColumn(), { passive: true });
     for (const event of ["wheel", "touchmove", "keydown", "pointerdown"]) {
       this.element.addEventListener(event, () => (this.#touchedAt = Date.now()), { passive: true });
     }
-    new ResizeObserver(() => this.#follow()).observe(this.#column);
+    for (const event of ["wheel", "touchstart", "touchmove", "keydown", "pointerdown", "pointermove"]) {
+      addEventListener(event, () => (this.#inputAt = Date.now()), { passive: true, capture: true });
+    }
+    new ResizeObserver(() => this.#follow()).observe(this.#column.element);
     new ResizeObserver(() => {
       this.#shareGutter();
       this.#follow();
+      this.#planColumn();
     }).observe(this.element);
     this.#beginning = new IntersectionObserver(
       (entries) => entries.some((entry) => entry.isIntersecting) && this.#fetchOlder(),
@@ -61,8 +68,7 @@ export class Transcript {
 
   /** Removes the conversation. */
   clear() {
-    for (const view of this.#views.values()) view.close();
-    this.#views.clear();
+    this.#column.clear();
     this.#isAtEnd = true;
     this.#hasNews = false;
   }
@@ -70,8 +76,7 @@ export class Transcript {
   /** Shows something other than turns: a skeleton, an empty or an error state. @param {Element} element */
   showInstead(element) {
     this.#setBlank(true);
-    arrange(this.#column, [element]);
-    this.#shown = [];
+    this.#column.showInstead([element]);
     this.element.scrollTop = 0;
     this.#offerEnd();
   }
@@ -84,73 +89,87 @@ export class Transcript {
   /** @param {boolean} isBlank */
   #setBlank(isBlank) {
     this.#isBlank = isBlank;
-    this.#column.classList.toggle("is-blank", isBlank);
+    this.#column.element.classList.toggle("is-blank", isBlank);
   }
 
   showSkeleton() {
     this.#setBlank(false);
-    arrange(this.#column, [skeleton(6), skeleton(6)]);
-    this.#shown = [];
+    this.#column.showInstead([skeleton(6), skeleton(6)]);
   }
 
   /** @param {Turn[]} turns @param {boolean} hasOlder */
   show(turns, hasOlder) {
     this.#setBlank(false);
-    const elements = [];
-    const keys = new Set();
-    let unfinished = 0;
-    for (const turn of turns) {
-      keys.add(turn.key);
-      let view = this.#views.get(turn.key);
-      if (!view) {
-        view = new TurnView(turn, this.#actions);
-        this.#views.set(turn.key, view);
-      }
-      view.update(turn, unfinished);
-      if (turn.state !== "done") unfinished += 1;
-      elements.push(view.element);
-    }
-    for (const [key, view] of this.#views) {
-      if (keys.has(key)) continue;
-      view.close();
-      this.#views.delete(key);
-    }
     this.#hasOlder = hasOlder;
     this.#older.hidden = !hasOlder && !this.#note;
     this.#older.textContent = this.#note;
-    const wanted = [this.#older, ...elements];
-    const isArranged =
-      wanted.length === this.#column.childElementCount &&
-      wanted.every((element, index) => element === this.#shown[index]);
-    if (!isArranged) arrange(this.#column, wanted);
-    this.#shown = wanted;
+    const unfinished = this.#column.show(turns, this.#isAtEnd && !this.#isEditing);
     if (!this.#isAtEnd && unfinished > 0) this.#hasNews = true;
     this.#follow();
   }
 
-  /** @param {Turn} turn */
+  /** The view of an exchange, if it is drawn at present. @param {Turn} turn */
   view(turn) {
-    return this.#views.get(turn.key);
+    return this.#column.view(turn);
   }
 
-  /** Brings an exchange to the top of the view and marks it for a moment. @param {Turn} turn */
+  /** Whether every loaded exchange is on the page, where the browser's own search finds it. */
+  get isWhole() {
+    return this.#column.isAllDrawn;
+  }
+
+  /** Starts the editing of a message, wherever it is. @param {Turn} turn */
+  edit(turn) {
+    if (!this.#column.view(turn)) this.#isAtEnd = false;
+    this.#column.bring(turn)?.startEditing();
+  }
+
+  /** Draws what has come near, before the next frame. */
+  #planColumn() {
+    if (this.#isColumnPlanned) return;
+    this.#isColumnPlanned = true;
+    requestAnimationFrame(() => {
+      this.#isColumnPlanned = false;
+      if (this.#isBlank) return;
+      this.#column.look(this.#isAtEnd && !this.#isEditing);
+      this.#follow();
+    });
+  }
+
+  /** Brings an exchange to the top of the view, marks it for a moment, and gives it the focus. @param {Turn} turn */
   goTo(turn) {
-    const element = this.#views.get(turn.key)?.element;
+    const element = this.bring(turn);
     if (!element) return;
-    this.#isAtEnd = false;
     element.tabIndex = -1;
     element.focus({ preventScroll: true });
     element.dataset.found = "";
     setTimeout(() => delete element.dataset.found, markMs);
+  }
+
+  /**
+   * Brings an exchange, or a part of it, to the top of the view.
+   * @param {Turn} turn
+   * @param {(element: HTMLElement) => (Range | undefined)} [partOf]
+   * @returns {HTMLElement | undefined}
+   */
+  bring(turn, partOf) {
+    this.#isAtEnd = false;
+    const element = this.#column.bring(turn)?.element;
+    if (!element) return undefined;
     const scroll = () => {
       this.#touchedAt = Date.now();
+      const part = partOf?.(element) ?? element;
       // Not by `scrollIntoView`, which would scroll the page around the conversation too.
-      const above = element.getBoundingClientRect().top - this.element.getBoundingClientRect().top;
-      this.element.scrollTop += above - clearOfEdge;
+      const above = part.getBoundingClientRect().top - this.element.getBoundingClientRect().top;
+      const { clientHeight } = this.element;
+      // A part that is in sight stays where it is.
+      if (part !== element && above > clearOfEdge && above < clientHeight - clearOfEdge * 2) return;
+      this.element.scrollTop += above - (part === element ? clearOfEdge : clientHeight / 3);
     };
     scroll();
     // What comes into view for the first time takes its true height only then.
     requestAnimationFrame(scroll);
+    return element;
   }
 
   goToEnd() {
@@ -178,14 +197,18 @@ export class Transcript {
   #look() {
     if (this.#isBlank) return;
     const { scrollHeight, scrollTop, clientHeight } = this.element;
-    const hasMoved = this.#isEditing || scrollHeight === this.#height || Date.now() - this.#touchedAt < handMs;
+    // Nothing but the reader moves the view up while the column does not shrink.
+    const isUp = scrollTop < this.#top - 1 && scrollHeight >= this.#height && Date.now() - this.#inputAt < glideMs;
+    this.#top = scrollTop;
+    const hasMoved = isUp || this.#isEditing || scrollHeight === this.#height || Date.now() - this.#touchedAt < handMs;
     this.#height = scrollHeight;
     if (this.#isAtEnd && !hasMoved) {
       // The column changed its height; the reader did not scroll.
       this.#follow();
       return;
     }
-    this.#isAtEnd = scrollHeight - scrollTop - clientHeight < nearEnd;
+    // However little it is: a line up is a wish to read.
+    this.#isAtEnd = scrollHeight - scrollTop - clientHeight < (isUp ? 2 : nearEnd);
     if (this.#isAtEnd) this.#hasNews = false;
     this.#offerEnd();
   }
@@ -194,6 +217,7 @@ export class Transcript {
     if (this.#isAtEnd && !this.#isEditing && !this.#isBlank) {
       this.#height = this.element.scrollHeight;
       this.element.scrollTop = this.#height;
+      this.#top = this.element.scrollTop;
     }
     this.#offerEnd();
   }
@@ -212,8 +236,6 @@ export class Transcript {
   async #fetchOlder() {
     if (!this.#hasOlder) return;
     this.#older.textContent = texts.turn.older;
-    const first = this.#older.nextElementSibling;
-    const place = first?.getBoundingClientRect().top ?? 0;
     try {
       if (!(await this.#loadOlder())) return;
     } catch {
@@ -221,8 +243,6 @@ export class Transcript {
       this.#hasOlderFailed = true;
       return;
     }
-    // Keeps the text in view where it is although the column grew above it.
-    if (first) this.element.scrollTop += first.getBoundingClientRect().top - place;
     // The page that was loaded may have been short.
     this.#lookAtBeginning();
   }

@@ -8,6 +8,7 @@ import { icon } from "../shared/icons.js";
 import { sentence } from "../shared/sentence.js";
 import { compact, money, timeElement } from "../shared/time.js";
 import { texts } from "../texts.js";
+import { forkWords } from "../texts/forks.js";
 import { levelHeadings, newBlock, showBlock } from "./block.js";
 import { editDraft } from "./drafts.js";
 import { editBox, userMessageCard, userMessageFiles } from "./user-message.js";
@@ -26,7 +27,7 @@ import { versionPager } from "./versions.js";
  * @typedef {{decide: (id: string, decision: "approve" | "deny", terms: any) => void, retry: (turn: Turn) => void,
  *   edit: (turn: Turn, text: string, files?: Attachment[]) => Promise<boolean>, sendAgain: (turn: Turn) => void,
  *   discard: (turn: Turn) => void, choose: (turn: string) => void,
- *   withdraw: (turn: Turn) => void,
+ *   withdraw: (turn: Turn) => void, reclaim: (turn: Turn) => void, fork: (turn: Turn) => void,
  *   isOnline: () => boolean}} TurnActions
  */
 
@@ -74,6 +75,14 @@ export class TurnView {
     this.#drawSaid(behind);
     this.#drawReply();
     this.#openKeptEdit();
+  }
+
+  /** Whether a person or an answer is at work in it, so that it must stay on the page. */
+  get isInUse() {
+    if (this.#turn.state !== "done" || this.#isEditing || this.#voice.isOn) return true;
+    if (this.element.contains(document.activeElement) || this.element.querySelector(".fold[open]")) return true;
+    const selection = getSelection();
+    return Boolean(selection && !selection.isCollapsed && selection.containsNode(this.element, true));
   }
 
   /** Ends what must not go on when the exchange is no longer shown. */
@@ -182,6 +191,11 @@ export class TurnView {
         { class: "said-state" },
         behind > 0 ? texts.turn.queuedBehind(behind) : texts.turn.queued,
         make("button", { type: "button", on: { click: () => this.#actions.withdraw(turn) } }, texts.turn.withdraw),
+        make(
+          "button",
+          { type: "button", "aria-label": forkWords.editLabel(said.text.slice(0, 80)), on: { click: () => this.#actions.reclaim(turn) } },
+          forkWords.edit,
+        ),
       );
     }
     return null;
@@ -289,6 +303,11 @@ export class TurnView {
     );
   }
 
+  #menu() {
+    const fork = this.#turn.id ? () => this.#actions.fork(this.#turn) : null;
+    return replyMenu(() => this.#turn, () => this.#blocks, this.#voice, fork);
+  }
+
   #retryButton() {
     if (!this.#turn.id) return undefined;
     return make(
@@ -310,7 +329,7 @@ export class TurnView {
       "div",
       { class: "actions" },
       turn.reply.source && copyButton(texts.turn.copy, () => this.#turn.reply.source),
-      turn.reply.source && replyMenu(() => this.#turn, () => this.#blocks, this.#voice),
+      turn.reply.source && this.#menu(),
       this.#voice.isOn && stopButton(),
       versionPager(turn, this.#actions.choose),
       turn.id &&

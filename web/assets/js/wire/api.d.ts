@@ -291,6 +291,11 @@ export interface FieldFault {
   message: string;
 }
 
+export interface ForkRequest {
+  message_id?: string;
+  turn?: string;
+}
+
 export interface FoundMessage {
   created_at: string;
   message_id: string;
@@ -591,6 +596,15 @@ export interface Problem {
   type: string;
 }
 
+export interface PromptContent {
+  content: string;
+}
+
+export interface PromptList {
+  count: number;
+  prompts: SavedPrompt[];
+}
+
 export interface PushEndpoint {
   endpoint: string;
 }
@@ -659,6 +673,11 @@ export interface RecordingVerified {
   valid: boolean;
 }
 
+export interface SavedPrompt {
+  content: string;
+  name: string;
+}
+
 export interface Session {
   agent_name: string;
   archived: boolean;
@@ -682,6 +701,10 @@ export interface Session {
 export interface SessionDone {
   session_id: string;
   status: string;
+}
+
+export interface SessionForked {
+  session_id: string;
 }
 
 export interface SessionList {

@@ -1,0 +1,134 @@
+//! `POST /api/sessions/{id}/fork`: a new conversation with the history of another one up to a message.
+
+use aethon_core::event::{Event, SessionChange};
+use aethon_core::ids::{MessageId, SessionId, TurnId, unique};
+use aethon_core::import::NewSession;
+use aethon_core::message::Message;
+use aethon_core::session::{SessionPatch, SessionSummary};
+use aethon_core::version::Expected;
+use http::StatusCode;
+use serde::Serialize;
+
+use super::sessions::{no_such_session, session_id};
+use crate::deps::{Activity, Chat, Knowledge};
+use crate::error::Problem;
+use crate::fields::Fields;
+use crate::request::Request;
+use crate::response::{self, HandlerResult};
+
+/// How many messages are read at a time.
+const PAGE: usize = 500;
+
+/// The most messages of a fork. They are copied in one step.
+const MAX_MESSAGES: usize = 20_000;
+
+/// The most characters of the title that is kept before the mark of a fork.
+const MAX_TITLE: usize = 180;
+
+#[derive(Serialize)]
+struct Forked {
+    session_id: SessionId,
+}
+
+/// The last message of a fork.
+enum Last {
+    Message(MessageId),
+    /// The last message of this turn.
+    Turn(TurnId),
+}
+
+impl Last {
+    fn is_met_by(&self, message: &Message) -> bool {
+        match self {
+            Self::Message(id) => message.id == *id,
+            Self::Turn(turn) => message.turn.as_ref() == Some(turn),
+        }
+    }
+}
+
+/// `POST /api/sessions/{id}/fork {message_id | turn}`: with the messages up to this one, or to the end of this turn.
+pub(super) async fn fork(
+    (chat, knowledge, activity): (Chat, Knowledge, Activity),
+    mut request: Request,
+) -> HandlerResult {
+    let id = session_id(&request)?;
+    let last = last(Fields::parse(&request.read().await?)?)?;
+    let original = chat.transcripts.session(&id).await?.ok_or_else(no_such_session)?;
+    let messages = messages_up_to(&chat, &id, &last).await?;
+    let archive = knowledge.archive.as_ref().ok_or_else(|| {
+        Problem::new(StatusCode::CONFLICT, "cannot_fork", "this program stores no conversations")
+    })?;
+    let fork = SessionId::of("webchat", &format!("fork-{}", unique()))
+        .map_err(|_| Problem::invalid("id", "cannot be forked"))?;
+    let title: String = original.title.chars().take(MAX_TITLE).collect();
+    let new = NewSession {
+        id: fork.clone(),
+        title: if title.is_empty() { title } else { format!("{title} (fork)") },
+        sender: "webchat".to_owned(),
+        messages,
+    };
+    archive.sessions.import(new).await?;
+    keep_settings(&chat, &fork, &original).await?;
+    tracing::info!(session = %id, %fork, "a conversation was forked");
+    activity.bus.publish(|| Event::Session { session: fork.clone(), change: SessionChange::Created });
+    response::created(&Forked { session_id: fork })
+}
+
+fn last(mut fields: Fields) -> Result<Last, Problem> {
+    let (message, turn) = (fields.optional_text("message_id")?, fields.optional_text("turn")?);
+    match (message, turn) {
+        (Some(message), None) => match message.parse() {
+            Ok(id) => Ok(Last::Message(MessageId(id))),
+            Err(_) => Err(Problem::invalid("message_id", "must be the id of a message")),
+        },
+        (None, Some(turn)) => Ok(Last::Turn(TurnId::existing(&turn))),
+        (None, None) => Err(Problem::invalid("message_id", "is required, or turn instead of it")),
+        (Some(_), Some(_)) => Err(Problem::invalid("turn", "cannot be combined with message_id")),
+    }
+}
+
+/// Reads the messages from the first one on, oldest first.
+async fn messages_up_to(chat: &Chat, id: &SessionId, last: &Last) -> Result<Vec<Message>, Problem> {
+    let mut pages: Vec<Vec<Message>> = Vec::new();
+    let mut is_met = false;
+    let mut before = None;
+    let mut count = 0;
+    loop {
+        let mut page = chat.transcripts.messages(id, before, PAGE).await?;
+        let Some(first) = page.first() else { break };
+        before = Some(first.id);
+        if !is_met {
+            let end = page.iter().rposition(|message| last.is_met_by(message));
+            page.truncate(end.map_or(0, |end| end + 1));
+            is_met = end.is_some();
+        }
+        count += page.len();
+        if count > MAX_MESSAGES {
+            let sentence = format!("a fork has at most {MAX_MESSAGES} messages; choose an earlier one");
+            return Err(Problem::new(StatusCode::CONFLICT, "too_long", sentence));
+        }
+        pages.push(page);
+    }
+    if !is_met {
+        return Err(Problem::new(
+            StatusCode::NOT_FOUND,
+            "no_such_message",
+            "the conversation has no such message any more",
+        ));
+    }
+    Ok(pages.into_iter().rev().flatten().collect())
+}
+
+/// Gives the fork the model, the effort and the instructions of the original.
+async fn keep_settings(chat: &Chat, fork: &SessionId, original: &SessionSummary) -> Result<(), Problem> {
+    let turns = &original.settings.turns;
+    let mut patch = SessionPatch::default();
+    patch.model = turns.model.clone().map(Some);
+    patch.effort = turns.effort.map(Some);
+    patch.instructions = turns.instructions.as_deref().map(|text| Some(text.to_owned()));
+    patch.folder = original.settings.folder.clone().map(Some);
+    if !patch.is_empty() {
+        chat.transcripts.patch(fork, &patch, Expected::Anything).await?;
+    }
+    Ok(())
+}

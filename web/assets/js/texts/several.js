@@ -1,0 +1,24 @@
+// The words for doing something with several conversations at once.
+
+export const selectionWords = {
+  begin: "Select several",
+  bar: "Selected conversations",
+  /** @param {number} count */
+  count: (count) => `${count} selected`,
+  /** @param {string} title */
+  select: (title) => `Select ${title}`,
+  archive: "Archive the selected conversations",
+  move: "Move the selected conversations to a folder",
+  remove: "Delete the selected conversations",
+  done: "Done",
+  /** @param {number} count */
+  archived: (count) => (count === 1 ? "One conversation is archived." : `${count} conversations are archived.`),
+  /** @param {number} count */
+  removeTitle: (count) => (count === 1 ? "Delete this conversation?" : `Delete ${count} conversations?`),
+  removeBody: "Their messages are removed for good.",
+  removeAction: "Delete",
+  /** @param {number} count */
+  removed: (count) => (count === 1 ? "One conversation was deleted." : `${count} conversations were deleted.`),
+  /** @param {number} count @param {string} why */
+  someFailed: (count, why) => `${count === 1 ? "One conversation" : `${count} conversations`} could not be changed. ${why}`,
+};
