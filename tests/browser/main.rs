@@ -53,6 +53,7 @@ mod readme_pictures;
 mod recovery;
 mod restart;
 mod screenshots;
+mod several;
 mod sign_in;
 mod signed_out;
 mod slash_menu;

@@ -4,6 +4,8 @@ mod backup;
 mod chat;
 mod config;
 mod init;
+mod kept;
+mod messengers;
 mod service;
 mod storage;
 mod workflows;
@@ -13,7 +15,7 @@ use std::path::PathBuf;
 use aethon::LogFormat;
 use aethon::core::model::Effort;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, Parser, Subcommand};
 
 use crate::completion;
 
@@ -21,6 +23,8 @@ pub(crate) use self::backup::{BackupArgs, RestoreArgs, UpgradeArgs};
 pub(crate) use self::chat::{ChatArgs, with_chat};
 pub(crate) use self::config::{ConfigCommand, with_bare_set};
 pub(crate) use self::init::InitArgs;
+pub(crate) use self::kept::{ExportForm, MemoryCommand, RecordingsCommand, SessionsCommand};
+pub(crate) use self::messengers::{ChannelsCommand, OutboxCommand};
 pub(crate) use self::service::ServiceCommand;
 pub(crate) use self::storage::StorageCommand;
 pub(crate) use self::workflows::{JobArgs, JobsCommand, SopCommand, TasksCommand};
@@ -78,7 +82,7 @@ pub(crate) enum Command {
         #[arg(long, short, add = completion::sessions())]
         session: Option<String>,
         /// How much the model thinks first: none, low, medium or high [default: model.effort].
-        #[arg(long, value_name = "LEVEL", value_parser = effort, add = completion::words(["none", "low", "medium", "high"]))]
+        #[arg(long, value_name = "LEVEL", value_parser = effort, add = completion::words(Effort::ALL.map(Effort::as_str)))]
         effort: Option<Effort>,
         /// The model that answers: a name under [model.named], or a model id [default: model.model_id].
         #[arg(long, value_name = "NAME")]
@@ -281,272 +285,7 @@ pub(crate) enum SecretsCommand {
     },
 }
 
-#[derive(Debug, Clone, Subcommand)]
-pub(crate) enum SessionsCommand {
-    /// List sessions, newest first.
-    List {
-        /// List only sessions that contain these words.
-        #[arg(long, short)]
-        query: Option<String>,
-        /// The number of sessions to list.
-        #[arg(long, default_value_t = 20)]
-        limit: usize,
-        /// Print JSON.
-        #[arg(long)]
-        json: bool,
-    },
-    /// Find messages that contain all the words, newest first.
-    Search {
-        /// The words; each may be the beginning of a word.
-        #[arg(required = true)]
-        words: Vec<String>,
-        /// Only in this session.
-        #[arg(long, short, add = completion::sessions())]
-        session: Option<String>,
-        /// The number of messages to list.
-        #[arg(long, default_value_t = 20)]
-        limit: usize,
-        /// Print JSON.
-        #[arg(long)]
-        json: bool,
-    },
-    /// Print a session's messages.
-    Show {
-        /// Its id, such as webchat:default.
-        #[arg(add = completion::sessions())]
-        id: String,
-        /// The number of messages to print, counted from the newest.
-        #[arg(long, default_value_t = 50)]
-        limit: usize,
-        /// Print JSON.
-        #[arg(long)]
-        json: bool,
-    },
-    /// Print a whole session.
-    Export {
-        /// Its id.
-        #[arg(add = completion::sessions())]
-        id: String,
-        /// The format of the export.
-        #[arg(long, default_value = "markdown")]
-        format: ExportForm,
-    },
-    /// Remove a session and its messages.
-    Rm {
-        /// Its id.
-        #[arg(add = completion::sessions())]
-        id: String,
-        /// Do not ask for confirmation.
-        #[arg(long)]
-        yes: bool,
-    },
-}
-
-#[derive(Debug, Clone, Subcommand)]
-pub(crate) enum MemoryCommand {
-    /// List memories, the ones that were changed last first.
-    List {
-        /// List only memories that contain these words.
-        #[arg(long, short)]
-        query: Option<String>,
-        /// List only memories of this category.
-        #[arg(long, short)]
-        category: Option<String>,
-        /// List only memories of this person: `owner`, `shared` or a name of the household.
-        #[arg(long)]
-        scope: Option<String>,
-        /// The number of memories to list.
-        #[arg(long, default_value_t = 50)]
-        limit: usize,
-        /// Print JSON.
-        #[arg(long)]
-        json: bool,
-    },
-    /// Find the memories that fit a question, the best match first.
-    Search {
-        /// The question, or words.
-        query: String,
-        /// The number of memories to show.
-        #[arg(long, default_value_t = 10)]
-        top_k: usize,
-        /// Print JSON.
-        #[arg(long)]
-        json: bool,
-    },
-    /// Show a memory and its earlier versions.
-    Show {
-        /// Its id.
-        id: String,
-        /// Print JSON.
-        #[arg(long)]
-        json: bool,
-    },
-    /// Remember something. What says the same already is not added again.
-    Add {
-        /// The text to remember; `-` reads it from standard input.
-        text: String,
-        /// The category to file it under [default: general].
-        #[arg(long, short)]
-        category: Option<String>,
-        /// Whose memory it is: `owner`, `shared` or a name of the household [default: owner].
-        #[arg(long)]
-        scope: Option<String>,
-        /// Print JSON.
-        #[arg(long)]
-        json: bool,
-    },
-    /// Remove a memory and its history.
-    Rm {
-        /// Its id.
-        id: String,
-        /// Do not ask for confirmation.
-        #[arg(long)]
-        yes: bool,
-    },
-}
-
-#[derive(Debug, Clone, Subcommand)]
-pub(crate) enum RecordingsCommand {
-    /// List the recordings, newest first.
-    List {
-        /// Print JSON.
-        #[arg(long)]
-        json: bool,
-    },
-    /// Show a recording: its session, its snapshots and its events.
-    Show {
-        /// Its name.
-        #[arg(add = completion::recordings())]
-        name: String,
-        /// Show the state at this snapshot instead.
-        #[arg(long, short, value_name = "N")]
-        snapshot: Option<u64>,
-        /// The number of events to show.
-        #[arg(long, default_value_t = 50)]
-        limit: usize,
-        /// Print JSON.
-        #[arg(long)]
-        json: bool,
-    },
-    /// Check a recording: every sum, every event, every snapshot. The exit status is 1 if it is refused.
-    Verify {
-        /// Its name.
-        #[arg(add = completion::recordings())]
-        name: String,
-        /// Print JSON.
-        #[arg(long)]
-        json: bool,
-    },
-    /// Make a new session that holds the conversation as it was at a snapshot.
-    Resume {
-        /// The name of the recording.
-        #[arg(add = completion::recordings())]
-        name: String,
-        /// The number of the snapshot [default: the last one].
-        snapshot: Option<u64>,
-        /// Print JSON.
-        #[arg(long)]
-        json: bool,
-    },
-}
-
-#[derive(Debug, Clone, Subcommand)]
-pub(crate) enum OutboxCommand {
-    /// List the messages that have not arrived, newest first.
-    List {
-        /// List only those that are waiting, or only those that failed.
-        #[arg(long, value_parser = ["waiting", "failed"])]
-        state: Option<String>,
-        /// Print JSON.
-        #[arg(long)]
-        json: bool,
-    },
-    /// Send a message again, now.
-    Retry {
-        /// Its id, as `outbox list` shows it.
-        id: String,
-        /// Print JSON.
-        #[arg(long)]
-        json: bool,
-    },
-    /// Remove a message that has not arrived.
-    Rm {
-        /// Its id.
-        id: String,
-        /// Do not ask for confirmation.
-        #[arg(long)]
-        yes: bool,
-        /// Print JSON.
-        #[arg(long)]
-        json: bool,
-    },
-}
-
-#[derive(Debug, Subcommand)]
-pub(crate) enum ChannelsCommand {
-    /// List the channels and how they are doing.
-    List {
-        /// Print JSON.
-        #[arg(long)]
-        json: bool,
-    },
-    /// Check whether a messenger accepts the configured account. Nothing is sent or received.
-    ///
-    /// The exit status is 0 if all is well, 1 if something is wrong, and 2 if there is no such channel.
-    Test {
-        /// Its name, such as telegram.
-        #[arg(add = completion::channels())]
-        name: String,
-        /// Print JSON.
-        #[arg(long)]
-        json: bool,
-    },
-    /// Make a code that lets a person write to the assistant: sent once, within ten minutes.
-    Pair {
-        /// The channel, such as telegram.
-        #[arg(add = completion::channels())]
-        name: String,
-        /// Print JSON.
-        #[arg(long)]
-        json: bool,
-    },
-    /// List who was paired.
-    Pairings {
-        /// Print JSON.
-        #[arg(long)]
-        json: bool,
-    },
-    /// Confirm a request to be allowed to write.
-    Approve {
-        /// The code that they were given.
-        code: String,
-        /// Print JSON.
-        #[arg(long)]
-        json: bool,
-    },
-    /// Revoke a pairing.
-    Revoke {
-        /// The channel, such as telegram.
-        #[arg(add = completion::channels())]
-        name: String,
-        /// The id of the sender, as `pairings` lists it.
-        sender: String,
-        /// Print JSON.
-        #[arg(long)]
-        json: bool,
-    },
-}
-
 /// Parses an effort.
 fn effort(word: &str) -> Result<Effort, String> {
     Effort::parse(word).ok_or_else(|| "use none, low, medium or high".to_owned())
-}
-
-/// The forms of an export.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum ExportForm {
-    /// For people.
-    Markdown,
-    /// For programs.
-    Json,
 }

@@ -9,7 +9,7 @@ use aethon_core::secret::Secret;
 use url::Url;
 
 use crate::path::KeyPath;
-use crate::schema::{Channels, Config, Email, Model};
+use crate::schema::{Channels, Config, Email, MESSENGERS, McpServer, Messenger, Model};
 
 /// An address, and the keys that are sent there.
 #[derive(Clone, Debug, PartialEq)]
@@ -54,27 +54,22 @@ impl AddressedKeys {
     }
 }
 
-/// The secrets that a change may name, as `${credential:NAME}`, for an address that it sets.
-const NAMEABLE: [&str; 14] = [
+/// The secrets besides those of messengers that a change may name, as `${credential:NAME}`, for an address that it sets.
+const NAMEABLE: [&str; 5] = [
     "model.api_key",
     "memory.embedding.api_key",
     "transcription.api_key",
     "tools.web_search.api_key",
     "tools.github.token",
-    "channels.telegram.token",
-    "channels.discord.token",
-    "channels.slack.bot_token",
-    "channels.slack.app_token",
-    "channels.whatsapp.token",
-    "channels.whatsapp.secret",
-    "channels.matrix.token",
-    "channels.email.password",
-    "channels.email.oauth_token",
 ];
 
 /// Returns whether a change may name this secret by its credential.
 pub(crate) fn is_nameable(key: &KeyPath) -> bool {
-    NAMEABLE.contains(&key.to_string().as_str())
+    let of_messenger = |messenger: &Messenger| {
+        let mut nameable = messenger.secrets.iter().filter(|secret| secret.is_nameable);
+        nameable.any(|secret| *key == KeyPath::of(["channels", messenger.name, secret.key]))
+    };
+    NAMEABLE.contains(&key.to_string().as_str()) || MESSENGERS.iter().any(of_messenger)
 }
 
 /// Returns the headers of a model, each apart from the key and the others, because a change may name one and not the other.
@@ -89,20 +84,41 @@ fn headers_of(section: &KeyPath, model: &Model, keyed: &AddressedKeys) -> Vec<Ad
 
 /// Returns every address of the configuration that keys may be sent to.
 pub(crate) fn addressed_keys(config: &Config) -> Vec<AddressedKeys> {
-    let (channels, tools, telemetry) = (&config.channels, &config.tools, &config.telemetry);
-    let (model, embedding, spoken) = (&config.model, &config.memory.embedding, &config.transcription);
-    let (search, github) = (&tools.web_search, &tools.github);
+    let telemetry = &config.telemetry;
+    let mut all = of_main_model(&config.model);
+    all.extend(of_services(config));
+    all.push(of_mail(&config.channels.email));
+    all.push(AddressedKeys {
+        address_key: "telemetry.otlp_endpoint".to_owned(),
+        address: origin(&telemetry.otlp_endpoint),
+        keys: vec![KeyPath::of(["telemetry", "otlp_headers"])],
+        is_keyed: telemetry.otlp_headers.values().any(|secret| !secret.is_empty()),
+    });
+    all.extend(of_other_models(&config.model));
+    all.extend(of_messengers(&config.channels));
+    all.extend(config.mcp.servers.iter().flat_map(|(name, server)| of_mcp_server(name, server)));
+    all
+}
+
+/// The address of the main model, which its key and its headers are sent to.
+fn of_main_model(model: &Model) -> Vec<AddressedKeys> {
     let region = model.region.as_deref().unwrap_or_default();
-    let name = |provider: Option<Provider>| provider.map_or("", |provider| provider.name());
-    let keyed_model = AddressedKeys::of_service(
+    let keyed = AddressedKeys::of_service(
         KeyPath::of(["model"]),
         &format!("{} {region}", model.provider.name()),
         &model.host,
         has_key(&model.host, &model.api_key, &model.environment_key),
     );
-    let headers = headers_of(&KeyPath::of(["model"]), model, &keyed_model);
-    let mut all = vec![
-        keyed_model,
+    let headers = headers_of(&KeyPath::of(["model"]), model, &keyed);
+    std::iter::once(keyed).chain(headers).collect()
+}
+
+/// The addresses of the other services: memories, voice messages, searches and GitHub.
+fn of_services(config: &Config) -> [AddressedKeys; 4] {
+    let (embedding, spoken) = (&config.memory.embedding, &config.transcription);
+    let (search, github) = (&config.tools.web_search, &config.tools.github);
+    let name = |provider: Option<Provider>| provider.map_or("", |provider| provider.name());
+    [
         AddressedKeys::of_service(
             KeyPath::of(["memory", "embedding"]),
             name(embedding.provider),
@@ -122,15 +138,12 @@ pub(crate) fn addressed_keys(config: &Config) -> Vec<AddressedKeys> {
             !search.api_key.is_empty(),
         ),
         AddressedKeys::of_base(&["tools", "github"], &github.api_base, &[("token", &github.token)]),
-        of_mail(&channels.email),
-        AddressedKeys {
-            address_key: "telemetry.otlp_endpoint".to_owned(),
-            address: origin(&telemetry.otlp_endpoint),
-            keys: vec![KeyPath::of(["telemetry", "otlp_headers"])],
-            is_keyed: telemetry.otlp_headers.values().any(|secret| !secret.is_empty()),
-        },
-    ];
-    all.extend(headers);
+    ]
+}
+
+/// The addresses of fallbacks and named models, as far as they have keys or headers of their own.
+fn of_other_models(model: &Model) -> Vec<AddressedKeys> {
+    let mut all = Vec::new();
     for (section, table) in model.tables() {
         // Values inherited from the main model are judged with the main model.
         let keyed = AddressedKeys::of_service(
@@ -140,46 +153,34 @@ pub(crate) fn addressed_keys(config: &Config) -> Vec<AddressedKeys> {
             !table.api_key.is_empty() && table.api_key.expose() != model.api_key.expose(),
         );
         let own = headers_of(&section, table, &keyed);
-        let is_own = |keys: &AddressedKeys| keys.is_keyed;
         all.extend(own.into_iter().filter(|_| table.headers != model.headers));
-        all.extend(Some(keyed).filter(is_own));
+        all.extend(Some(keyed).filter(|keys| keys.is_keyed));
     }
-    all.extend(of_messengers(channels));
-    all.extend(config.mcp.servers.iter().flat_map(|(name, server)| {
-        let section = KeyPath::of(["mcp", "servers", name]);
-        let keyed = |key: KeyPath, is_keyed: bool| AddressedKeys {
-            address_key: section.key("url").to_string(),
-            address: origin(server.url.as_deref().unwrap_or_default()),
-            keys: vec![key],
-            is_keyed,
-        };
-        let has_headers = server.headers.values().any(|secret| !secret.is_empty());
-        // The server says where the secret is sent.
-        let has_secret = !server.oauth.client_secret.is_empty();
-        [
-            keyed(section.key("headers"), has_headers),
-            keyed(section.key("oauth").key("client_secret"), has_secret),
-        ]
-    }));
     all
 }
 
-fn of_messengers(channels: &Channels) -> [AddressedKeys; 5] {
-    let (telegram, discord, slack) = (&channels.telegram, &channels.discord, &channels.slack);
-    let (whatsapp, matrix) = (&channels.whatsapp, &channels.matrix);
-    let messenger =
-        |name, base, keys: &[(&str, &Secret)]| AddressedKeys::of_base(&["channels", name], base, keys);
-    [
-        messenger("telegram", &telegram.api_base, &[("token", &telegram.token)]),
-        messenger("discord", &discord.api_base, &[("token", &discord.token)]),
-        messenger(
-            "slack",
-            &slack.api_base,
-            &[("bot_token", &slack.bot_token), ("app_token", &slack.app_token)],
-        ),
-        messenger("whatsapp", &whatsapp.api_base, &[("token", &whatsapp.token)]),
-        messenger("matrix", &matrix.api_base, &[("token", &matrix.token)]),
-    ]
+/// The address of an MCP server, for its headers and for the secret of its sign-in.
+fn of_mcp_server(name: &str, server: &McpServer) -> [AddressedKeys; 2] {
+    let section = KeyPath::of(["mcp", "servers", name]);
+    let keyed = |key: KeyPath, is_keyed: bool| AddressedKeys {
+        address_key: section.key("url").to_string(),
+        address: origin(server.url.as_deref().unwrap_or_default()),
+        keys: vec![key],
+        is_keyed,
+    };
+    let has_headers = server.headers.values().any(|secret| !secret.is_empty());
+    // The server says where the secret is sent.
+    let has_secret = !server.oauth.client_secret.is_empty();
+    [keyed(section.key("headers"), has_headers), keyed(section.key("oauth").key("client_secret"), has_secret)]
+}
+
+fn of_messengers(channels: &Channels) -> impl Iterator<Item = AddressedKeys> + '_ {
+    MESSENGERS.iter().filter(|messenger| messenger.has_api).map(|messenger| {
+        let sent = messenger.secrets(channels).into_iter().filter(|(known, _)| known.is_sent);
+        let keys: Vec<(&str, &Secret)> = sent.map(|(known, secret)| (known.key, secret)).collect();
+        let base = (messenger.section)(channels).shared().api_base;
+        AddressedKeys::of_base(&["channels", messenger.name], base, &keys)
+    })
 }
 
 fn of_mail(email: &Email) -> AddressedKeys {

@@ -8,7 +8,7 @@ use aethon_core::provider::Provider;
 use aethon_core::secret::Secret;
 
 use crate::path::{KeyPath, Step};
-use crate::schema::{Config, Fallback, Model};
+use crate::schema::{Config, Fallback, MESSENGERS, Model};
 
 /// How the name of a header contains that its value is a credential.
 const CREDENTIALS: [&str; 8] =
@@ -113,22 +113,21 @@ impl Config {
     }
 
     fn clean_tokens(&mut self, found: &mut Vec<OddValue>) {
-        let (channels, tools) = (&mut self.channels, &mut self.tools);
+        for messenger in MESSENGERS {
+            let tokens = (messenger.section_mut)(&mut self.channels).secrets_mut();
+            for (known, token) in messenger.secrets.iter().zip(tokens).filter(|(known, _)| known.is_sent) {
+                let key = KeyPath::of(["channels", messenger.name, known.key]);
+                found.extend(clean(token).map(|message| OddValue { key, variable: None, message }));
+            }
+        }
+        let tools = &mut self.tools;
         let tokens = [
-            (["channels", "telegram", "token"], &mut channels.telegram.token),
-            (["channels", "discord", "token"], &mut channels.discord.token),
-            (["channels", "slack", "bot_token"], &mut channels.slack.bot_token),
-            (["channels", "slack", "app_token"], &mut channels.slack.app_token),
-            (["channels", "whatsapp", "token"], &mut channels.whatsapp.token),
-            (["channels", "matrix", "token"], &mut channels.matrix.token),
-            (["channels", "email", "oauth_token"], &mut channels.email.oauth_token),
             (["tools", "web_search", "api_key"], &mut tools.web_search.api_key),
             (["tools", "github", "token"], &mut tools.github.token),
         ];
-        for ([first, second, name], token) in tokens {
-            if let Some(message) = clean(token) {
-                found.push(OddValue { key: KeyPath::of([first, second, name]), variable: None, message });
-            }
+        for (key, token) in tokens {
+            let key = KeyPath::of(key);
+            found.extend(clean(token).map(|message| OddValue { key, variable: None, message }));
         }
     }
 

@@ -3,7 +3,7 @@
 use aethon_core::secret::Secret;
 
 use crate::path::KeyPath;
-use crate::schema::Config;
+use crate::schema::{Config, MESSENGERS};
 
 impl Config {
     /// Every secret that is set, wherever it is.
@@ -22,20 +22,9 @@ impl Config {
 
     /// The secrets with a key of their own, set or not. A model's secret is the effective one, whatever its source.
     pub(crate) fn named_secrets(&self) -> Vec<(String, &Secret)> {
-        let channels = &self.channels;
         let fixed = [
             ("dashboard.auth_token", &self.dashboard.auth_token),
             ("webhook.secret", &self.webhook.secret),
-            ("channels.telegram.token", &channels.telegram.token),
-            ("channels.discord.token", &channels.discord.token),
-            ("channels.slack.bot_token", &channels.slack.bot_token),
-            ("channels.slack.app_token", &channels.slack.app_token),
-            ("channels.whatsapp.token", &channels.whatsapp.token),
-            ("channels.whatsapp.secret", &channels.whatsapp.secret),
-            ("channels.whatsapp.verify_token", &channels.whatsapp.verify_token),
-            ("channels.matrix.token", &channels.matrix.token),
-            ("channels.email.password", &channels.email.password),
-            ("channels.email.oauth_token", &channels.email.oauth_token),
             ("memory.embedding.api_key", self.memory.embedding.key()),
             ("transcription.api_key", self.transcription.key()),
             ("model.api_key", self.model.key()),
@@ -44,6 +33,11 @@ impl Config {
             ("storage.url", &self.storage.url),
         ];
         let mut all: Vec<_> = fixed.into_iter().map(|(name, secret)| (name.to_owned(), secret)).collect();
+        for messenger in MESSENGERS {
+            let section = KeyPath::of(["channels", messenger.name]);
+            let secrets = messenger.secrets(&self.channels).into_iter();
+            all.extend(secrets.map(|(known, secret)| (section.key(known.key).to_string(), secret)));
+        }
         for (section, model) in self.model.tables() {
             all.push((section.key("api_key").to_string(), model.key()));
         }

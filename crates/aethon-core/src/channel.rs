@@ -24,7 +24,7 @@ mod callback;
 mod records;
 mod status;
 
-pub use callback::{CallbackOutcome, PlatformCalls};
+pub use callback::{CallTerms, CallbackOutcome, PlatformCalls};
 pub use records::{ChannelRecords, DELIVERY_RECORDS};
 pub use status::{ChannelHealth, ChannelState, ChannelStatus};
 

@@ -145,6 +145,8 @@ pub struct Setup {
     pub first_model: Option<Arc<dyn ModelSetup>>,
     /// The running channels, including `webchat`.
     pub channels: Channels,
+    /// The names of the messengers that the configuration knows, running or not.
+    pub messengers: &'static [&'static str],
     /// People admitted to messengers by a code.
     pub pairings: Arc<dyn Pairings>,
     /// The assistant's reach: one sentence for each thing that it can read or run.

@@ -7,9 +7,9 @@
 
 use std::sync::Arc;
 
-use aethon_core::channel::{CallbackOutcome, PlatformCalls};
+use aethon_core::channel::{CallTerms, CallbackOutcome, PlatformCalls};
 use http::StatusCode;
-use http::header::{CONTENT_TYPE, HeaderName, HeaderValue};
+use http::header::{CONTENT_TYPE, HeaderValue};
 
 use crate::app::App;
 use crate::body::Response;
@@ -18,11 +18,8 @@ use crate::error::Problem;
 use crate::request::Request;
 use crate::response::{self, HandlerResult};
 
-/// The path that Meta calls.
-pub(crate) const WHATSAPP: &str = "/webhook/whatsapp";
-/// The channel behind it.
-const CHANNEL: &str = "whatsapp";
-const SIGNATURE: HeaderName = HeaderName::from_static("x-hub-signature-256");
+/// Below which path platforms call.
+const BELOW: &str = "/webhook/";
 const PLAIN: HeaderValue = HeaderValue::from_static("text/plain; charset=utf-8");
 /// The longest challenge that is echoed, in bytes.
 const MAX_CHALLENGE: usize = 256;
@@ -31,55 +28,61 @@ const RETRY_SECONDS: u64 = 30;
 
 /// Returns whether a platform calls this path.
 pub(crate) fn is_on(app: &App, path: &str) -> bool {
-    path == WHATSAPP && calls(&app.part()).is_some()
+    path.starts_with(BELOW) && calls(&app.part(), path).is_some()
+}
+
+/// Refuses a call that bears no signature, before its body is read.
+pub(crate) fn check_signed(app: &App, request: &Request) -> Result<(), Problem> {
+    let Some(calls) = calls(&app.part(), request.head.uri.path()) else { return Ok(()) };
+    let terms = calls.terms();
+    signature(request, &terms).map(drop).ok_or_else(|| refusal(&terms))
 }
 
 /// Returns the signature of a request, unless it is missing or repeated.
-pub(crate) fn signature(request: &Request) -> Option<&str> {
-    let mut signatures = request.head.headers.get_all(SIGNATURE).iter();
+fn signature<'r>(request: &'r Request, terms: &CallTerms) -> Option<&'r str> {
+    let mut signatures = request.head.headers.get_all(terms.signature_header).iter();
     let first = signatures.next()?.to_str().ok()?;
     signatures.next().is_none().then_some(first)
 }
 
 /// Returns the response to a call without a valid signature.
-pub(crate) fn refusal() -> Problem {
-    Problem::new(
-        StatusCode::FORBIDDEN,
-        "bad_signature",
-        "X-Hub-Signature-256 is missing or wrong; it must be that of the raw body under `channels.whatsapp.secret`",
-    )
+fn refusal(terms: &CallTerms) -> Problem {
+    Problem::new(StatusCode::FORBIDDEN, "bad_signature", terms.bad_signature)
 }
 
-/// `GET /webhook/whatsapp`: echoes the challenge to a caller that knows the verify token.
+/// The response at an address whose channel has just ended.
+fn no_channel() -> Problem {
+    Problem::not_found("there is nothing at this address")
+}
+
+/// `GET`: echoes the challenge to a caller that proves who it is.
 pub(crate) fn challenge(setup: Setup, request: &Request) -> HandlerResult {
     let query = request.head.uri.query().unwrap_or_default();
     let parameters: Vec<(String, String)> =
         url::form_urlencoded::parse(query.as_bytes()).into_owned().collect();
-    let challenge = calls(&setup).and_then(|calls| calls.challenge(&parameters));
+    let calls = calls(&setup, request.head.uri.path()).ok_or_else(no_channel)?;
     let is_plain =
         |text: &String| text.len() <= MAX_CHALLENGE && text.bytes().all(|byte| byte.is_ascii_graphic());
-    match challenge.filter(is_plain) {
+    match calls.challenge(&parameters).filter(is_plain) {
         Some(challenge) => Ok(plain(challenge)),
-        None => Err(Problem::new(
-            StatusCode::FORBIDDEN,
-            "bad_verify_token",
-            "hub.verify_token is not `channels.whatsapp.verify_token`",
-        )),
+        None => Err(Problem::new(StatusCode::FORBIDDEN, "bad_verify_token", calls.terms().bad_challenge)),
     }
 }
 
-/// `POST /webhook/whatsapp`: stores what Meta sends.
+/// `POST`: stores what the platform sends.
 pub(crate) async fn take(setup: Setup, mut request: Request) -> HandlerResult {
     let room = request.reserve().await?;
     let body = request.read_raw().await?;
-    let (Some(calls), Some(signature)) = (calls(&setup), signature(&request)) else { return Err(refusal()) };
+    let calls = calls(&setup, request.head.uri.path()).ok_or_else(no_channel)?;
+    let terms = calls.terms();
+    let Some(signature) = signature(&request, &terms) else { return Err(refusal(&terms)) };
     match calls.take(signature, &body).await? {
         CallbackOutcome::Stored => Ok(plain("stored".to_owned())),
         CallbackOutcome::Forged => {
             if let Some(room) = room {
                 room.penalise();
             }
-            Err(refusal())
+            Err(refusal(&terms))
         }
         CallbackOutcome::Malformed => {
             Err(Problem::bad_request("bad_json", "the body is not what the platform sends"))
@@ -93,8 +96,10 @@ pub(crate) async fn take(setup: Setup, mut request: Request) -> HandlerResult {
     }
 }
 
-fn calls(setup: &Setup) -> Option<Arc<dyn PlatformCalls>> {
-    setup.channels.get(CHANNEL).ok()?.calls()
+/// Returns the channel that is called at this path, if it runs.
+fn calls(setup: &Setup, path: &str) -> Option<Arc<dyn PlatformCalls>> {
+    let mut called = setup.channels.names().filter_map(|name| setup.channels.get(name).ok()?.calls());
+    called.find(|calls| calls.terms().path == path)
 }
 
 fn plain(text: String) -> Response {
@@ -116,12 +121,23 @@ mod tests {
     use crate::options::Options;
     use crate::service::tests::TestApp;
 
+    const WHATSAPP: &str = "/webhook/whatsapp";
+
     /// A channel that accepts the word `right` as its platform's signature.
     #[derive(Default)]
     struct Called(Mutex<Vec<String>>);
 
     #[async_trait]
     impl PlatformCalls for Called {
+        fn terms(&self) -> CallTerms {
+            CallTerms {
+                path: WHATSAPP,
+                signature_header: "x-hub-signature-256",
+                bad_signature: "it bears no valid signature",
+                bad_challenge: "that is not the word",
+            }
+        }
+
         fn challenge(&self, parameters: &[(String, String)]) -> Option<String> {
             let value = |name: &str| {
                 parameters.iter().find(|(known, _)| known == name).map(|(_, value)| value.clone())
@@ -149,7 +165,7 @@ mod tests {
     #[async_trait]
     impl Channel for Messenger {
         fn name(&self) -> &str {
-            CHANNEL
+            "whatsapp"
         }
 
         async fn send(&self, _delivery: &Delivery) -> Result<(), DeliveryError> {

@@ -270,8 +270,8 @@ fn admit(app: &App, rules: &Rules, request: &mut Request) -> Result<Next, Proble
         if route.needs == Needs::Webhooks && !rules.webhooks.signatures.is_signed(&request.head.headers) {
             return Err(Refusal::Signature.problem());
         }
-        if route.needs == Needs::PlatformCalls && platform_calls::signature(request).is_none() {
-            return Err(platform_calls::refusal());
+        if route.needs == Needs::PlatformCalls {
+            platform_calls::check_signed(app, request)?;
         }
         match route.takes {
             Takes::File => request.check_file_type()?,

@@ -41,6 +41,7 @@ mod capabilities;
 mod catalog;
 mod classify;
 mod counted;
+mod dialect;
 mod echo;
 mod embed;
 mod endpoint;
@@ -53,6 +54,7 @@ mod learned;
 mod listing;
 #[cfg(feature = "litellm")]
 mod litellm;
+mod media_type;
 #[cfg(feature = "mistral")]
 mod mistral;
 #[cfg(feature = "ollama")]

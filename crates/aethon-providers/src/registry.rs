@@ -6,12 +6,13 @@ use std::sync::Arc;
 use aethon_core::model::{Capabilities, ModelErrorKind, ModelProvider};
 
 use crate::bedrock;
+use crate::dialect::Dialect;
 use crate::echo::Echo;
 use crate::endpoint::Endpoint;
 use crate::fake::Fake;
 use crate::learned::{LearnedCapabilities, OwnerSizes};
 use crate::options::{Options, Provider};
-use crate::remote::{Dialect, Discovery, Remote};
+use crate::remote::{Discovery, Remote};
 use crate::section::{self, InSection};
 use crate::service::Service;
 use crate::unavailable::Unavailable;

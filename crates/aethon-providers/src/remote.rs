@@ -18,16 +18,16 @@ use async_trait::async_trait;
 use futures_util::{StreamExt, stream};
 use serde_json::Value;
 use tokio::time::timeout;
-use ureq::http::HeaderMap;
-use ureq::http::header::CONTENT_TYPE;
 
 use crate::answer_format;
 use crate::classify;
 use crate::classify::tool_refusal::{self, ToolRefusal};
+use crate::dialect::Dialect;
 use crate::failure_watch::FailureWatch;
 use crate::headers;
 use crate::learned::{Description, LearnedCapabilities};
 use crate::listing;
+use crate::media_type::{Media, media_type};
 use crate::options::Options;
 use crate::policy::RequestPolicy;
 use crate::request_id;
@@ -35,7 +35,7 @@ use crate::response_stream::ResponseStream;
 use crate::restrictions::{LearnedRestriction, LearnedRestrictions, RestrictionStore};
 use crate::service::Service;
 use crate::settings::Settings;
-use crate::stream::{Decoder, Decoding, Framing};
+use crate::stream::{Decoding, Framing};
 use crate::text_calls::{self, Reading, ThoughtHabit};
 use crate::tool_schema::{FittedTools, ServiceTools};
 use crate::transport::{Body, Client, Incoming, Outgoing};
@@ -51,51 +51,6 @@ const MAX_SET_ASIDE: usize = 24;
 const PROBE_BYTES: usize = 4 * 1024 * 1024;
 /// How long a service has to describe its model.
 const DESCRIBE_WAIT: Duration = Duration::from_secs(2);
-/// Writes and reads one wire format.
-#[async_trait]
-pub(crate) trait Dialect: Send + Sync {
-    /// Returns how a response is cut into frames.
-    fn framing(&self) -> Framing;
-
-    /// Builds the request for a response under this policy.
-    fn build_request(&self, request: &ModelRequest, policy: &RequestPolicy) -> Outgoing;
-
-    /// Adds authorization, if it is not in the headers from the start.
-    async fn authorize(&self, outgoing: Outgoing) -> Result<Outgoing, ModelError> {
-        Ok(outgoing)
-    }
-
-    /// Returns the decoder for the response to a request under this policy. `input_tokens` is used if the service counts
-    /// none.
-    fn decoder(&self, input_tokens: u64, policy: &RequestPolicy) -> Box<dyn Decoder>;
-
-    /// Returns how to find out, without spending tokens, whether the service is there and accepts the key.
-    fn probe(&self) -> Probe;
-
-    /// Describes the response to the probe for a person.
-    fn read_probe(&self, answer: &Value) -> Result<String, ModelError>;
-
-    /// Interprets a failure of the probe, which may be good news.
-    fn read_probe_failure(&self, error: ModelError) -> Result<String, ModelError> {
-        Err(error)
-    }
-}
-
-/// Finds out whether a service is there.
-pub(crate) struct Probe {
-    /// A request that every service of this kind should answer, usually for its list of models.
-    pub(crate) request: Outgoing,
-    /// Sent if nothing exists at that request's address, which says little about a working service: an empty
-    /// conversation, which is refused before it costs anything.
-    pub(crate) fallback_probe: Option<Outgoing>,
-}
-
-impl Probe {
-    /// Creates a probe without a fallback.
-    pub(crate) fn of(request: Outgoing) -> Self {
-        Self { request, fallback_probe: None }
-    }
-}
 
 /// Asks a service about its model.
 #[async_trait]
@@ -526,20 +481,5 @@ fn with_own_names(event: ModelEvent, tools: &FittedTools) -> ModelEvent {
     match event {
         ModelEvent::ToolCall(call) => ModelEvent::ToolCall(tools.back(call)),
         event => event,
-    }
-}
-
-enum Media {
-    Page,
-    Json,
-    Other,
-}
-
-fn media_type(headers: &HeaderMap) -> Media {
-    let value = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    match value.split(';').next().unwrap_or_default().trim().to_ascii_lowercase().as_str() {
-        "text/html" | "application/xhtml+xml" => Media::Page,
-        "application/json" => Media::Json,
-        _ => Media::Other,
     }
 }

@@ -8,9 +8,9 @@
 use aethon_core::model::ModelEvent;
 use serde_json::{Value, json};
 
+use crate::dialect::Dialect;
 use crate::options::{OpenAiApi, Options, Provider};
 use crate::registry;
-use crate::remote::Dialect;
 use crate::stream::Framing;
 use crate::stream::binary::writing;
 use crate::stream::replay::{Outcome, play};

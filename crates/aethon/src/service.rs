@@ -304,6 +304,7 @@ fn setup(
         first_model,
         provider: aethon.models.provider.clone(),
         channels,
+        messengers: &wiring::messengers::NAMES,
         pairings: aethon.pairings(),
         reach: aethon.reach.clone(),
         features: aethon.shared.features.clone(),

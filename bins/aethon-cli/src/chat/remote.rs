@@ -16,14 +16,15 @@ use serde_json::{Value, json};
 use tokio::time::{Instant, sleep_until, timeout};
 
 use super::attach::NamedFile;
-use super::backend::{Backend, Earlier, Listing, LookUp, OutgoingMessage, Overview, Request};
+use super::backend::{Backend, Earlier, OutgoingMessage, Request};
+use super::catch_up::{Away, MISSED, Missed, catch_up};
 use super::event::{BackendEvent, ChatEvent, OthersTurn, Outcome};
 use super::reconnect::Reconnect;
 use super::shown_turns::ShownTurns;
 use super::socket::{Broken, Socket};
 use super::transcript::{Transcript, Turn, Wanted};
 use super::unsent::{AckOutcome, Unsent};
-use crate::daemon::{Daemon, Finder, encoded};
+use crate::daemon::{Daemon, Finder};
 
 /// How long connecting and catching up may take.
 const ATTACHING: Duration = Duration::from_secs(30);
@@ -34,9 +35,8 @@ const LOOKING: Duration = Duration::from_secs(10);
 const MORE: &str =
     "some messages of this conversation are not shown here; the chat in a browser has all of them";
 
-/// How many messages are read to learn what happened, and for a single turn.
-const MISSED: usize = 100;
-const ONE_TURN: usize = 20;
+/// How many messages are read for a single turn.
+pub(super) const ONE_TURN: usize = 20;
 
 /// How long no frame arrives while an own turn is open before the transcript is read. Another program that took the turn
 /// over after a crash sends no frame here at its end.
@@ -57,9 +57,9 @@ pub(crate) enum Audience {
 /// A chat with the running daemon.
 pub(super) struct Remote {
     finder: Finder,
-    daemon: Daemon,
+    pub(super) daemon: Daemon,
     model: String,
-    session: String,
+    pub(super) session: String,
     socket: Option<Socket>,
     audience: Audience,
     reconnect: Reconnect,
@@ -122,7 +122,16 @@ impl Remote {
     async fn attach(&mut self) -> Result<(), Broken> {
         let daemon = self.finder.find().map_err(Broken::lost)?;
         self.daemon = daemon.ok_or_else(|| Broken::lost("no aethon-server runs on this home"))?;
-        let Missed { socket, acknowledged, transcript, frames } = within(ATTACHING, self.catch_up()).await?;
+        let Missed { socket, acknowledged, transcript, frames } = {
+            let away = Away {
+                daemon: &self.daemon,
+                session: &self.session,
+                unsent: &self.unsent,
+                own: &self.own,
+                behind: self.behind(),
+            };
+            within(ATTACHING, catch_up(away)).await?
+        };
         for frame in &acknowledged {
             self.hear(frame);
         }
@@ -145,44 +154,6 @@ impl Remote {
             self.send(&stop(&turn, &self.session.clone())).await;
         }
         Ok(())
-    }
-
-    /// Opens a connection and returns everything that was missed. A failure leaves the state of the chat unchanged.
-    async fn catch_up(&self) -> Result<Missed, Broken> {
-        let mut socket = Socket::open(&self.daemon, &self.session).await?;
-        let (mut acknowledged, mut frames) = (Vec::new(), Vec::new());
-        let mut unanswered = 0;
-        for frame in self.unsent.frames() {
-            socket.send(frame).await?;
-            unanswered += 1;
-        }
-        while acknowledged.len() < unanswered {
-            let frame = socket.next().await?;
-            if self.unsent.concerns(&frame) { acknowledged.push(frame) } else { frames.push(frame) }
-        }
-        let own: Vec<String> =
-            self.own.iter().cloned().chain(acknowledged.iter().filter_map(acknowledged_turn)).collect();
-        let wanted = Wanted { turns: &own, behind: self.behind() };
-        let transcript = Transcript::fetch_with(&self.daemon, &self.session, MISSED, wanted);
-        let transcript = transcript.await.map_err(Broken::lost)?;
-        let after = transcript.as_ref().map_or(0, |transcript| transcript.seq);
-        socket.send(&json!({"type": "resume", "session": self.session, "after": after})).await?;
-        // Live frames may have overtaken the replay, so they are sorted once it is complete.
-        loop {
-            let frame = socket.next().await?;
-            if frame["type"] == "resumed" {
-                break;
-            }
-            if frame["code"] == "resume_gap" {
-                return Err(Broken::lost("the conversation moved on too fast"));
-            }
-            frames.push(frame);
-        }
-        let seq = |frame: &Value| frame["seq"].as_u64().unwrap_or(0);
-        frames.retain(|frame| seq(frame) > after);
-        frames.sort_by_key(seq);
-        frames.dedup_by_key(|frame| seq(frame));
-        Ok(Missed { socket, acknowledged, transcript, frames })
     }
 
     /// Reports the stored turns that were not reported yet.
@@ -417,69 +388,12 @@ impl Remote {
     }
 }
 
-/// Returns the turn of a message that was acknowledged.
-fn acknowledged_turn(frame: &Value) -> Option<String> {
-    frame["turn"].as_str().filter(|_| frame["type"] == "ack").map(str::to_owned)
-}
-
-/// Everything that a new connection has to report.
-struct Missed {
-    socket: Socket,
-    /// The answers to the messages that were sent again.
-    acknowledged: Vec<Value>,
-    transcript: Option<Transcript>,
-    /// The frames after the transcript, in order.
-    frames: Vec<Value>,
-}
-
 async fn within<T>(limit: Duration, work: impl Future<Output = Result<T, Broken>>) -> Result<T, Broken> {
     timeout(limit, work).await.unwrap_or_else(|_| Err(Broken::lost("aethon-server does not answer")))
 }
 
 fn stop(turn: &str, session: &str) -> Value {
     json!({"type": "stop", "turn": turn, "session": session})
-}
-
-#[async_trait]
-impl Overview for Remote {
-    async fn list(&mut self, what: Listing) -> Result<Vec<(String, String)>> {
-        let (path, list, name) = match what {
-            Listing::Sessions => ("/api/sessions?limit=20", "sessions", "session_id"),
-            Listing::Sops => ("/api/sops", "sops", "name"),
-            Listing::Models => ("/api/models", "models", "id"),
-        };
-        let answer = self.daemon.get(path.into()).await?;
-        let items =
-            answer[list].as_array().with_context(|| format!("aethon-server sent no list of {list}"))?;
-        let text = |item: &Value, key: &str| item[key].as_str().unwrap_or_default().to_owned();
-        let title = if what == Listing::Models { "name" } else { "title" };
-        Ok(items.iter().map(|item| (text(item, name), text(item, title))).collect())
-    }
-
-    async fn reach(&mut self) -> Result<Vec<String>> {
-        let answer = self.daemon.get("/api/status".into()).await?;
-        let reach = answer["reach"].as_array().context("aethon-server did not report what it can reach")?;
-        Ok(reach.iter().filter_map(Value::as_str).map(str::to_owned).collect())
-    }
-
-    async fn look_up(&mut self, what: LookUp) -> Result<Value> {
-        let session = format!("/api/sessions/{}", encoded(&format!("webchat:{}", self.session)));
-        Ok(match what {
-            LookUp::Conversation => {
-                let path = format!("{session}?limit={ONE_TURN}");
-                self.daemon.find_json(path).await?.unwrap_or_default()
-            }
-            LookUp::Export { as_json } => {
-                let word = if as_json { "json" } else { "markdown" };
-                let path = format!("{session}/export?format={word}");
-                self.daemon.find_text(path).await?.map(Value::from).unwrap_or_default()
-            }
-            LookUp::Messages(words) => {
-                self.daemon.get(format!("/api/search?limit={ONE_TURN}&q={}", encoded(&words))).await?
-            }
-            LookUp::Usage => self.daemon.get("/api/usage?days=1".into()).await?,
-        })
-    }
 }
 
 #[async_trait]

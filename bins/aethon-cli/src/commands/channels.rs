@@ -51,23 +51,7 @@ async fn list(prepared: &aethon::Prepared, common: &Common, as_json: bool) -> Re
 async fn change(aethon: &aethon::Aethon, command: ChannelsCommand) -> Result<ExitCode> {
     match command {
         ChannelsCommand::List { .. } => {}
-        ChannelsCommand::Test { name, json } => {
-            let Some(test) = aethon.test_channel(&name).await else {
-                eprintln!("aethon-cli: there is no channel {name:?} to test");
-                return Ok(ExitCode::from(UNKNOWN));
-            };
-            let mark = |ok| if ok { "ok " } else { "bad" };
-            let lines = test
-                .checks
-                .iter()
-                .map(|check| format!("{} {}: {}\n", mark(check.ok), check.id, readable(&check.detail)));
-            if json {
-                print_json(&json!(test))?
-            } else {
-                print(&lines.collect::<String>())?
-            }
-            return Ok(if test.ok { ExitCode::SUCCESS } else { ExitCode::FAILURE });
-        }
+        ChannelsCommand::Test { name, json } => return test(aethon, &name, json).await,
         ChannelsCommand::Pair { name, json } => {
             let code = aethon.pair(&name).await?;
             told(aethon.note(AuditAction::Pairing, &name, "code_made").await);
@@ -94,37 +78,56 @@ async fn change(aethon: &aethon::Aethon, command: ChannelsCommand) -> Result<Exi
                 (false, false) => print(&lines.collect::<String>())?,
             }
         }
-        ChannelsCommand::Approve { code, json } => match aethon.pairings().approve(&code).await? {
-            Some(paired) => {
-                let who = format!("{}/{}", paired.channel, paired.sender);
-                told(aethon.note(AuditAction::Pairing, &who, "paired").await);
-                match json {
-                    true => print_json(&json!(paired))?,
-                    false => {
-                        print(&format!("{} may write on {}\n", readable(&paired.sender), paired.channel))?
-                    }
-                }
-            }
-            None => {
-                eprintln!("aethon-cli: unknown code; a code works once, for ten minutes");
-                return Ok(ExitCode::FAILURE);
-            }
-        },
-        ChannelsCommand::Revoke { name, sender, json } => {
-            let revoked = aethon.revoke_pairing(&name, &sender).await?;
-            if revoked {
-                let who = format!("pairings/{name}/{sender}");
-                told(aethon.note(AuditAction::Deletion, &who, "done").await);
-            }
-            if json {
-                print_json(&json!({"revoked": revoked}))?;
-            } else if !revoked {
-                eprintln!(
-                    "aethon-cli: {sender:?} is not paired with {name}; `channels pairings` lists who is. Those of security.allowed_senders.{name} are in the configuration"
-                );
-            }
-            return Ok(if revoked { ExitCode::SUCCESS } else { ExitCode::FAILURE });
-        }
+        ChannelsCommand::Approve { code, json } => return approve(aethon, &code, json).await,
+        ChannelsCommand::Revoke { name, sender, json } => return revoke(aethon, &name, &sender, json).await,
     }
     Ok(ExitCode::SUCCESS)
+}
+
+async fn test(aethon: &aethon::Aethon, name: &str, json: bool) -> Result<ExitCode> {
+    let Some(test) = aethon.test_channel(name).await else {
+        eprintln!("aethon-cli: there is no channel {name:?} to test");
+        return Ok(ExitCode::from(UNKNOWN));
+    };
+    let mark = |ok| if ok { "ok " } else { "bad" };
+    let lines = test
+        .checks
+        .iter()
+        .map(|check| format!("{} {}: {}\n", mark(check.ok), check.id, readable(&check.detail)));
+    if json {
+        print_json(&json!(test))?
+    } else {
+        print(&lines.collect::<String>())?
+    }
+    Ok(if test.ok { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+async fn approve(aethon: &aethon::Aethon, code: &str, json: bool) -> Result<ExitCode> {
+    let Some(paired) = aethon.pairings().approve(code).await? else {
+        eprintln!("aethon-cli: unknown code; a code works once, for ten minutes");
+        return Ok(ExitCode::FAILURE);
+    };
+    let who = format!("{}/{}", paired.channel, paired.sender);
+    told(aethon.note(AuditAction::Pairing, &who, "paired").await);
+    match json {
+        true => print_json(&json!(paired))?,
+        false => print(&format!("{} may write on {}\n", readable(&paired.sender), paired.channel))?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+async fn revoke(aethon: &aethon::Aethon, name: &str, sender: &str, json: bool) -> Result<ExitCode> {
+    let revoked = aethon.revoke_pairing(name, sender).await?;
+    if revoked {
+        let who = format!("pairings/{name}/{sender}");
+        told(aethon.note(AuditAction::Deletion, &who, "done").await);
+    }
+    if json {
+        print_json(&json!({"revoked": revoked}))?;
+    } else if !revoked {
+        eprintln!(
+            "aethon-cli: {sender:?} is not paired with {name}; `channels pairings` lists who is. Those of security.allowed_senders.{name} are in the configuration"
+        );
+    }
+    Ok(if revoked { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

@@ -75,20 +75,28 @@ pub(super) async fn completed(
     let is_command = arrival.text.starts_with(['/', '!']);
     let is_unknown = last.is_none() || (is_named && !arrival.is_private);
     if is_unknown && !is_command && last.is_none_or(|last| is_later(ts, last)) {
-        let place = (channel, root, ts);
-        add_before(slack, (us, last.unwrap_or_default()), place, &mut arrival).await;
+        let last = last.unwrap_or_default();
+        add_before(slack, &Stretch { us, channel, root, last, ts }, &mut arrival).await;
     }
     Ok((arrival, Some(thread(root, is_begun))))
 }
 
-/// Adds the messages of a thread after `last` and before this one: the beginning of the thread as the answered message,
-/// and the others as earlier ones.
-async fn add_before(
-    slack: &Slack,
-    (us, last): (&str, &str),
-    (channel, root, ts): (&str, &str, &str),
-    arrival: &mut Arrival,
-) {
+/// The part of a thread that a conversation lacks.
+struct Stretch<'a> {
+    us: &'a str,
+    channel: &'a str,
+    /// The first message of the thread.
+    root: &'a str,
+    /// The last message that the conversation has; empty for none.
+    last: &'a str,
+    /// The message before which it ends.
+    ts: &'a str,
+}
+
+/// Adds the messages of a thread that the conversation lacks: the beginning of the thread as the answered message, and the
+/// others as earlier ones.
+async fn add_before(slack: &Slack, stretch: &Stretch<'_>, arrival: &mut Arrival) {
+    let Stretch { us, channel, root, last, ts } = *stretch;
     let messages = match replies(slack, (channel, root, ts)).await {
         Ok(messages) => messages,
         Err(fault) => {

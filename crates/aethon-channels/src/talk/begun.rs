@@ -13,9 +13,9 @@ use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use super::act::{Act, content_digest};
+use super::growing_reply::record_of;
 use super::outlet::RateLimitedSender;
 use super::platform::Arrival;
-use super::stream::record_of;
 
 /// How long messages are recognised that come again.
 pub(super) const SEEN_FOR: SignedDuration = SignedDuration::from_hours(7 * 24);

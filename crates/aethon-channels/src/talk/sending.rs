@@ -14,26 +14,24 @@
 //! While the platform cannot be reached or does not accept us, deliveries wait without an attempt. Only the platform's own word
 //! about the recipient or the content is final; a refusal without one is tried again some times.
 
-use std::borrow::Cow;
 use std::time::Duration;
 
 use aethon_core::channel::{DELIVERY_RECORDS, Delivery, DeliveryError};
 use aethon_core::error::Error;
-use aethon_core::message::Attachment;
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 use tokio::time::{Instant, sleep};
 
 use super::act::Act;
 use super::begun;
-use super::growth::{AppendOnlyMessages, head};
+use super::growing_reply::{BEING_SENT, key_of, record_of};
 use super::outlet::RateLimitedSender;
-use super::place::HOUSEHOLD;
+use super::parts::{bundles, grown_parts, parts_of, text_of};
 use super::platform::{Content, Fault};
 use super::reply_gates::{ReplyTerms, terms_record_of, withdrawal_of};
-use super::stream::{BEING_SENT, Streams, key_of, record_of};
+use super::stream::Streams;
 use super::waiting;
-use crate::text::{Styled, rich, split, styled};
+use crate::text::{Styled, rich};
 
 /// How long a delivery waits for the rate budget before it is postponed.
 const MAX_WAIT: Duration = Duration::from_secs(3);
@@ -387,20 +385,6 @@ impl<'a> Attempt<'a> {
     }
 }
 
-/// Returns the text to deliver. A reply in its own conversation appears below the question; a delivery from elsewhere
-/// states its origin.
-fn text_of<'d>(delivery: &'d Delivery, notes: &[String]) -> Cow<'d, str> {
-    let is_here = [delivery.content.channel.as_str(), HOUSEHOLD].contains(&delivery.session.channel());
-    let text = match delivery.content.is_reply && is_here {
-        true => delivery.content.text.as_str().into(),
-        false => delivery.content.labelled_text(),
-    };
-    match notes {
-        [] => text,
-        notes => format!("{}\n\n{text}", notes.join("\n")).into(),
-    }
-}
-
 /// Waits until a reply may be shown, and records that it is. Returns `false` if it never may.
 async fn may_be_shown(
     outlet: &RateLimitedSender,
@@ -449,38 +433,6 @@ async fn terms_of(
     Ok(stored.and_then(|terms| serde_json::from_str(&terms).ok()).unwrap_or_default())
 }
 
-fn parts_of(outlet: &RateLimitedSender, text: &str) -> Vec<Styled> {
-    split(&styled(text), outlet.platform.dialect().fit)
-}
-
-/// Splits a text into parts, the first of which is for a growing message.
-fn grown_parts(
-    outlet: &RateLimitedSender,
-    growth: &dyn AppendOnlyMessages,
-    text: &str,
-) -> Option<Vec<Styled>> {
-    let (head, rest) = head(text, growth.most()).filter(|(head, _)| !head.is_empty())?;
-    let mut parts = vec![Styled::plain(head)];
-    parts.extend(parts_of(outlet, rest));
-    Some(parts)
-}
-
-/// Groups files in order, as many together as fit. An oversized one is alone in its group.
-fn bundles(files: &[Attachment], most: usize) -> Vec<&[Attachment]> {
-    let (mut bundles, mut begin, mut size) = (Vec::new(), 0, 0_usize);
-    for (at, file) in files.iter().enumerate() {
-        if at > begin && size.saturating_add(file.data.len()) > most {
-            bundles.push(&files[begin..at]);
-            (begin, size) = (at, 0);
-        }
-        size = size.saturating_add(file.data.len());
-    }
-    if begin < files.len() {
-        bundles.push(&files[begin..]);
-    }
-    bundles
-}
-
 /// Handles a message that failed after it was accepted: its delivery is given up, and would restart with that part if
 /// the owner retries it.
 pub(super) async fn returned(outlet: &RateLimitedSender, key: &str, why: &str) -> Result<(), Error> {
@@ -511,24 +463,4 @@ fn name(delivery: &Delivery) -> String {
 
 fn unstored(error: Error) -> DeliveryError {
     DeliveryError::passing(format!("the arrival of a part could not be stored: {error}"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn files_go_together_as_far_as_they_fit() {
-        let check = |sizes: &[usize], expected: &[usize]| {
-            let file = |size: &usize| Attachment::new("a", "text/plain", "x".repeat(*size));
-            let files: Vec<Attachment> = sizes.iter().map(file).collect();
-            let counts: Vec<usize> = bundles(&files, 10).iter().map(|bundle| bundle.len()).collect();
-            assert_eq!(counts, expected, "{sizes:?}");
-        };
-        check(&[], &[]);
-        check(&[4, 4], &[2]);
-        check(&[4, 4, 4], &[2, 1]);
-        check(&[20, 1, 20], &[1, 1, 1]);
-        check(&[5, 5], &[2]);
-    }
 }

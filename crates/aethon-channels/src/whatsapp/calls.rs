@@ -7,7 +7,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
-use aethon_core::channel::{CallbackOutcome, ChannelRecords, PlatformCalls};
+use aethon_core::channel::{CallTerms, CallbackOutcome, ChannelRecords, PlatformCalls};
 use aethon_core::clock::Clock;
 use aethon_core::error::Result;
 use aethon_core::secret::Secret;
@@ -21,6 +21,13 @@ use super::Options;
 use super::inbound;
 use crate::options::ChannelServices;
 
+/// How Meta calls.
+const TERMS: CallTerms = CallTerms {
+    path: "/webhook/whatsapp",
+    signature_header: "x-hub-signature-256",
+    bad_signature: "X-Hub-Signature-256 is missing or wrong; it must be that of the raw body under `channels.whatsapp.secret`",
+    bad_challenge: "hub.verify_token is not `channels.whatsapp.verify_token`",
+};
 /// Where incoming messages are stored until they are processed.
 pub(super) const WAITING: &str = "inbox:";
 /// How many may wait.
@@ -75,6 +82,10 @@ impl Calls {
 
 #[async_trait]
 impl PlatformCalls for Calls {
+    fn terms(&self) -> CallTerms {
+        TERMS
+    }
+
     fn challenge(&self, parameters: &[(String, String)]) -> Option<String> {
         let value =
             |name: &str| parameters.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str());

@@ -1,353 +1,190 @@
-//! `[channels.telegram]` and its siblings. Each has `api_base`, so that it can be pointed at another server.
+//! `[channels]`: the browser chat, a section for each messenger, and the table that says what the rest of the program asks
+//! about them. Each messenger has `api_base`, so that it can be pointed at another server.
+//!
+//! A messenger is a section, a field of [`Channels`] and a row of [`MESSENGERS`]; checks, secrets and guards follow the row.
 
-use aethon_core::messenger::{Acknowledge, GroupMode, Pairing, Streaming, UnknownSenderPolicy};
+use aethon_core::messenger::Streaming;
 use aethon_core::secret::Secret;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Telegram's limit for bots without paid broadcasts.
-const MESSAGES_A_SECOND: u32 = 30;
-/// The largest file that is downloaded, in MB. Larger ones are reported.
-const MAX_FILE_MB: u32 = 20;
-/// The age in minutes from which a message is reported instead of answered.
-const STALE_MINUTES: u32 = 1440;
+use super::discord::Discord;
+use super::email::Email;
+use super::matrix::Matrix;
+use super::messenger_section::MessengerSection;
+use super::slack::Slack;
+use super::telegram::Telegram;
+use super::webchat::WebChat;
+use super::whatsapp::WhatsApp;
 
-/// `[channels.telegram]`: a bot by long polling.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+/// Every messenger that this version supports.
+pub const MESSENGERS: &[Messenger] = &[
+    Messenger {
+        name: "telegram",
+        section: |channels| &channels.telegram,
+        section_mut: |channels| &mut channels.telegram,
+        secrets: &[SecretKey::token("token")],
+        streaming: Some(&[Streaming::Draft]),
+        has_api: true,
+    },
+    Messenger {
+        name: "discord",
+        section: |channels| &channels.discord,
+        section_mut: |channels| &mut channels.discord,
+        secrets: &[SecretKey::token("token")],
+        streaming: Some(&[]),
+        has_api: true,
+    },
+    Messenger {
+        name: "slack",
+        section: |channels| &channels.slack,
+        section_mut: |channels| &mut channels.slack,
+        secrets: &[SecretKey::token("bot_token"), SecretKey::token("app_token")],
+        streaming: Some(&[Streaming::Native]),
+        has_api: true,
+    },
+    Messenger {
+        name: "whatsapp",
+        section: |channels| &channels.whatsapp,
+        section_mut: |channels| &mut channels.whatsapp,
+        secrets: &[
+            SecretKey::token("token"),
+            SecretKey { is_sent: false, ..SecretKey::token("secret") },
+            SecretKey { key: "verify_token", is_needed: false, is_sent: false, is_nameable: false },
+        ],
+        streaming: None,
+        has_api: true,
+    },
+    Messenger {
+        name: "matrix",
+        section: |channels| &channels.matrix,
+        section_mut: |channels| &mut channels.matrix,
+        secrets: &[SecretKey::token("token")],
+        streaming: Some(&[]),
+        has_api: true,
+    },
+    Messenger {
+        name: "email",
+        section: |channels| &channels.email,
+        section_mut: |channels| &mut channels.email,
+        secrets: &[
+            // It travels inside the sign-in of IMAP and SMTP, where any character may stand.
+            SecretKey { is_sent: false, ..SecretKey::token("password") },
+            SecretKey { is_needed: false, ..SecretKey::token("oauth_token") },
+        ],
+        streaming: None,
+        has_api: false,
+    },
+];
+
+/// The names of the messengers, in the order of the table.
+pub const MESSENGER_NAMES: [&str; MESSENGERS.len()] = {
+    let mut names = [""; MESSENGERS.len()];
+    let mut at = 0;
+    while at < names.len() {
+        names[at] = MESSENGERS[at].name;
+        at += 1;
+    }
+    names
+};
+
+/// Where people talk to the assistant.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
-pub struct Telegram {
-    /// Whether the bot runs.
-    pub enabled: bool,
-    /// The Bot API's address.
-    pub api_base: String,
-    /// The bot's token, from BotFather.
-    #[schemars(schema_with = "crate::json_schema::secret")]
-    pub token: Secret,
-    /// Whether a reply is shown while it is written.
-    pub streaming: Streaming,
-    /// Whether a reply with headings or tables is a rich message, which Telegram Web, macOS and other apps show blank.
-    pub rich: bool,
-    /// How many messages and edits a second Telegram accepts from the bot, over all chats. 0: no limit.
-    pub messages_a_second: u32,
-    /// Which messages of a group are answered.
-    pub group_mode: GroupMode,
-    /// Whether a message gets a reaction while its answer is on its way.
-    pub acknowledge: Acknowledge,
-    /// How an unknown sender can get access.
-    pub pairing: Pairing,
-    /// The reply to unknown senders.
-    pub strangers: UnknownSenderPolicy,
-    /// The recipient of deliveries that name none. Empty: none.
-    pub home: String,
-    /// The largest file that is downloaded, in MB. Larger ones are reported.
-    pub max_file_mb: u32,
-    /// The age in minutes above which a message is not answered.
-    pub stale_minutes: u32,
+pub struct Channels {
+    /// The browser chat, and with it the HTTP application.
+    pub webchat: WebChat,
+    /// Telegram.
+    pub telegram: Telegram,
+    /// Discord.
+    pub discord: Discord,
+    /// Slack.
+    pub slack: Slack,
+    /// WhatsApp.
+    pub whatsapp: WhatsApp,
+    /// Matrix.
+    pub matrix: Matrix,
+    /// Mail.
+    pub email: Email,
 }
 
-impl Default for Telegram {
-    fn default() -> Self {
-        Self {
-            enabled: false,
-            api_base: "https://api.telegram.org".to_owned(),
-            token: Secret::default(),
-            streaming: Streaming::default(),
-            rich: false,
-            messages_a_second: MESSAGES_A_SECOND,
-            group_mode: GroupMode::default(),
-            acknowledge: Acknowledge::default(),
-            pairing: Pairing::default(),
-            strangers: UnknownSenderPolicy::default(),
-            home: String::new(),
-            max_file_mb: MAX_FILE_MB,
-            stale_minutes: STALE_MINUTES,
-        }
+/// A messenger as the configuration knows it.
+pub struct Messenger {
+    /// Its name: that of its section, its channel and its senders.
+    pub name: &'static str,
+    /// Its section.
+    pub section: fn(&Channels) -> &dyn MessengerSection,
+    /// The same, to be changed.
+    pub(crate) section_mut: fn(&mut Channels) -> &mut dyn MessengerSection,
+    /// Its secrets, in the order of [`MessengerSection::secrets`].
+    pub(crate) secrets: &'static [SecretKey],
+    /// The ways of showing a growing reply that it has besides those that all have; `None` if it shows none.
+    pub(crate) streaming: Option<&'static [Streaming]>,
+    /// Whether `api_base` is the address of the service that its secrets are sent to.
+    pub(crate) has_api: bool,
+}
+
+impl Messenger {
+    /// Whether the owner enabled it.
+    pub fn is_enabled(&self, channels: &Channels) -> bool {
+        (self.section)(channels).shared().enabled
+    }
+
+    /// Its secrets, with what is known about each.
+    pub(crate) fn secrets<'c>(&self, channels: &'c Channels) -> Vec<(&'static SecretKey, &'c Secret)> {
+        self.secrets.iter().zip((self.section)(channels).secrets()).collect()
     }
 }
 
-/// `[channels.discord]`: a bot over the gateway.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
-#[serde(default)]
-pub struct Discord {
-    /// Whether the bot runs.
-    pub enabled: bool,
-    /// The address of the REST API, which also supplies the gateway's.
-    pub api_base: String,
-    /// The bot's token.
-    #[schemars(schema_with = "crate::json_schema::secret")]
-    pub token: Secret,
-    /// Whether to ask Discord for the content of messages that are not for the assistant: the privileged message content
-    /// intent, which `group_mode = "all"` needs and nothing else does.
-    pub message_content: bool,
-    /// Whether a reply is shown while it is written.
-    pub streaming: Streaming,
-    /// Which messages of a group are answered.
-    pub group_mode: GroupMode,
-    /// Whether a message gets a reaction while its answer is on its way.
-    pub acknowledge: Acknowledge,
-    /// How an unknown sender can get access.
-    pub pairing: Pairing,
-    /// The reply to unknown senders.
-    pub strangers: UnknownSenderPolicy,
-    /// The recipient of deliveries that name none. Empty: none.
-    pub home: String,
-    /// The largest file that is downloaded, in MB. Larger ones are reported.
-    pub max_file_mb: u32,
-    /// The age in minutes above which a message is not answered.
-    pub stale_minutes: u32,
+/// A secret of a messenger.
+pub(crate) struct SecretKey {
+    /// Its key in the section.
+    pub(crate) key: &'static str,
+    /// Whether the messenger cannot run without it.
+    pub(crate) is_needed: bool,
+    /// Whether requests carry it as it is, so that nothing but plain characters may stand in it.
+    pub(crate) is_sent: bool,
+    /// Whether a change through the API may name a stored credential for it.
+    pub(crate) is_nameable: bool,
 }
 
-impl Default for Discord {
-    fn default() -> Self {
-        Self {
-            enabled: false,
-            api_base: "https://discord.com/api/v10".to_owned(),
-            token: Secret::default(),
-            message_content: false,
-            streaming: Streaming::default(),
-            group_mode: GroupMode::default(),
-            acknowledge: Acknowledge::default(),
-            pairing: Pairing::default(),
-            strangers: UnknownSenderPolicy::default(),
-            home: String::new(),
-            max_file_mb: MAX_FILE_MB,
-            stale_minutes: STALE_MINUTES,
-        }
+impl SecretKey {
+    /// A token that every request carries.
+    pub(crate) const fn token(key: &'static str) -> Self {
+        Self { key, is_needed: true, is_sent: true, is_nameable: true }
     }
 }
 
-/// Slack, over Socket Mode.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
-#[serde(default)]
-pub struct Slack {
-    /// Whether the bot runs.
-    pub enabled: bool,
-    /// The Web API's address.
-    pub api_base: String,
-    /// The bot's token, `xoxb-...`.
-    #[schemars(schema_with = "crate::json_schema::secret")]
-    pub bot_token: Secret,
-    /// The app-level token that opens the socket, `xapp-...`.
-    #[schemars(schema_with = "crate::json_schema::secret")]
-    pub app_token: Secret,
-    /// Whether a reply is shown while it is written.
-    pub streaming: Streaming,
-    /// Which messages of a group are answered.
-    pub group_mode: GroupMode,
-    /// Whether a message gets a reaction while its answer is on its way.
-    pub acknowledge: Acknowledge,
-    /// How an unknown sender can get access.
-    pub pairing: Pairing,
-    /// The reply to unknown senders.
-    pub strangers: UnknownSenderPolicy,
-    /// The recipient of deliveries that name none. Empty: none.
-    pub home: String,
-    /// The largest file that is downloaded, in MB. Larger ones are reported.
-    pub max_file_mb: u32,
-    /// The age in minutes above which a message is not answered.
-    pub stale_minutes: u32,
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mask;
+    use crate::schema::Config;
 
-impl Default for Slack {
-    fn default() -> Self {
-        Self {
-            enabled: false,
-            api_base: "https://slack.com/api".to_owned(),
-            bot_token: Secret::default(),
-            app_token: Secret::default(),
-            streaming: Streaming::default(),
-            group_mode: GroupMode::default(),
-            acknowledge: Acknowledge::default(),
-            pairing: Pairing::default(),
-            strangers: UnknownSenderPolicy::default(),
-            home: String::new(),
-            max_file_mb: MAX_FILE_MB,
-            stale_minutes: STALE_MINUTES,
+    #[test]
+    fn every_row_names_the_secrets_of_its_section_in_their_order() {
+        let before = mask::to_value(&Config::default());
+        for messenger in MESSENGERS {
+            let name = messenger.name;
+            for (at, known) in messenger.secrets.iter().enumerate() {
+                let mut config = Config::default();
+                let mut secrets = (messenger.section_mut)(&mut config.channels).secrets_mut();
+                assert_eq!(secrets.len(), messenger.secrets.len(), "{name}");
+                *secrets[at] = Secret::new("s3cret");
+                let (_, secret) = messenger.secrets(&config.channels)[at];
+                assert_eq!(secret.expose(), "s3cret", "{name}.{}", known.key);
+                let after = mask::to_value(&config);
+                let (before, after) = (&before["channels"][name], &after["channels"][name]);
+                let changed =
+                    before.as_object().unwrap().iter().filter(|(key, value)| after[*key] != **value);
+                assert_eq!(changed.map(|(key, _)| key.as_str()).collect::<Vec<_>>(), [known.key], "{name}");
+            }
         }
-    }
-}
-
-/// WhatsApp, over the Cloud API.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
-#[serde(default)]
-pub struct WhatsApp {
-    /// Whether the bot runs.
-    pub enabled: bool,
-    /// The Graph API's address.
-    pub api_base: String,
-    /// The Graph API's version, which stands before every path. Empty where `api_base` has one.
-    pub api_version: String,
-    /// The number that sends.
-    pub phone_number_id: String,
-    /// The access token.
-    #[schemars(schema_with = "crate::json_schema::secret")]
-    pub token: Secret,
-    /// The app's secret, with which inbound calls are signed.
-    #[schemars(schema_with = "crate::json_schema::secret")]
-    pub secret: Secret,
-    /// The word that Meta repeats when the webhook is registered.
-    #[schemars(schema_with = "crate::json_schema::secret")]
-    pub verify_token: Secret,
-    /// Whether a message gets a reaction while its answer is on its way.
-    pub acknowledge: Acknowledge,
-    /// How an unknown sender can get access.
-    pub pairing: Pairing,
-    /// The reply to unknown senders.
-    pub strangers: UnknownSenderPolicy,
-    /// The recipient of deliveries that name none. Empty: none.
-    pub home: String,
-    /// The largest file that is downloaded, in MB. Larger ones are reported.
-    pub max_file_mb: u32,
-    /// The age in minutes above which a message is not answered.
-    pub stale_minutes: u32,
-}
-
-impl Default for WhatsApp {
-    fn default() -> Self {
-        Self {
-            enabled: false,
-            api_base: "https://graph.facebook.com".to_owned(),
-            api_version: "v26.0".to_owned(),
-            phone_number_id: String::new(),
-            token: Secret::default(),
-            secret: Secret::default(),
-            verify_token: Secret::default(),
-            acknowledge: Acknowledge::default(),
-            pairing: Pairing::default(),
-            strangers: UnknownSenderPolicy::default(),
-            home: String::new(),
-            max_file_mb: MAX_FILE_MB,
-            stale_minutes: STALE_MINUTES,
-        }
-    }
-}
-
-/// `[channels.matrix]`: an account on a homeserver.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
-#[serde(default)]
-pub struct Matrix {
-    /// Whether the bot runs.
-    pub enabled: bool,
-    /// The homeserver's address.
-    pub api_base: String,
-    /// The bot's user, such as `@aethon:example.org`. When set, a token of another account is refused.
-    pub user_id: String,
-    /// The bot's access token.
-    #[schemars(schema_with = "crate::json_schema::secret")]
-    pub token: Secret,
-    /// Whether a reply is shown while it is written.
-    pub streaming: Streaming,
-    /// Which messages of a group are answered.
-    pub group_mode: GroupMode,
-    /// Whether a message gets a reaction while its answer is on its way.
-    pub acknowledge: Acknowledge,
-    /// How an unknown sender can get access.
-    pub pairing: Pairing,
-    /// The reply to unknown senders.
-    pub strangers: UnknownSenderPolicy,
-    /// The recipient of deliveries that name none. Empty: none.
-    pub home: String,
-    /// The largest file that is downloaded, in MB. Larger ones are reported.
-    pub max_file_mb: u32,
-    /// The age in minutes above which a message is not answered.
-    pub stale_minutes: u32,
-}
-
-impl Default for Matrix {
-    fn default() -> Self {
-        Self {
-            enabled: false,
-            api_base: "https://matrix.org".to_owned(),
-            user_id: String::new(),
-            token: Secret::default(),
-            streaming: Streaming::default(),
-            group_mode: GroupMode::default(),
-            acknowledge: Acknowledge::default(),
-            pairing: Pairing::default(),
-            strangers: UnknownSenderPolicy::default(),
-            home: String::new(),
-            max_file_mb: MAX_FILE_MB,
-            stale_minutes: STALE_MINUTES,
-        }
-    }
-}
-
-/// Mail: IMAP in, SMTP out.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
-#[serde(default)]
-pub struct Email {
-    /// Whether mail is read and answered.
-    pub enabled: bool,
-    /// The mail server's name, when IMAP and SMTP are the same machine.
-    pub api_base: String,
-    /// The IMAP server's name. Empty: `api_base`.
-    pub imap_host: String,
-    /// The IMAP port.
-    pub imap_port: u16,
-    /// The SMTP server's name. Empty: `api_base`.
-    pub smtp_host: String,
-    /// The SMTP port.
-    pub smtp_port: u16,
-    /// Whether connections are encrypted. Off only for a server on this machine.
-    pub tls: bool,
-    /// The account's name.
-    pub username: String,
-    /// The account's password.
-    #[schemars(schema_with = "crate::json_schema::secret")]
-    pub password: Secret,
-    /// A program and its arguments that print an access token for mail: the account signs in by it (XOAUTH2) in place of the
-    /// password. It runs again when a token may have expired.
-    pub oauth_command: Vec<String>,
-    /// The access token itself, while it is valid; `oauth_command` takes precedence.
-    #[schemars(schema_with = "crate::json_schema::secret")]
-    pub oauth_token: Secret,
-    /// The sender of replies. Empty: `username`.
-    pub from: String,
-    /// The name at the beginning of your own mail server's `Authentication-Results`, which prove who sent a mail. Empty: no
-    /// mail is accepted.
-    pub authserv_id: String,
-    /// Whether `From` is believed without proof. Anybody can write any name there.
-    pub trust_from: bool,
-    /// How often to look for new mail, in seconds, if the server does not announce it.
-    pub poll_seconds: u64,
-    /// The folder that is read.
-    pub folder: String,
-    /// How an unknown sender can get access.
-    pub pairing: Pairing,
-    /// The reply to unknown senders.
-    pub strangers: UnknownSenderPolicy,
-    /// The recipient of deliveries that name none. Empty: none.
-    pub home: String,
-    /// The largest file that is downloaded, in MB. Larger ones are reported.
-    pub max_file_mb: u32,
-    /// The age in minutes above which a mail is not answered.
-    pub stale_minutes: u32,
-}
-
-impl Default for Email {
-    fn default() -> Self {
-        Self {
-            enabled: false,
-            api_base: String::new(),
-            imap_host: String::new(),
-            imap_port: 993,
-            smtp_host: String::new(),
-            smtp_port: 465,
-            tls: true,
-            username: String::new(),
-            password: Secret::default(),
-            oauth_command: Vec::new(),
-            oauth_token: Secret::default(),
-            from: String::new(),
-            authserv_id: String::new(),
-            trust_from: false,
-            poll_seconds: 60,
-            folder: "INBOX".to_owned(),
-            pairing: Pairing::default(),
-            strangers: UnknownSenderPolicy::default(),
-            home: String::new(),
-            max_file_mb: MAX_FILE_MB,
-            stale_minutes: STALE_MINUTES,
-        }
+        let sections = before["channels"].as_object().unwrap().keys().filter(|key| *key != "webchat");
+        let mut names = MESSENGER_NAMES.to_vec();
+        names.sort_unstable();
+        let mut known: Vec<&str> = sections.map(String::as_str).collect();
+        known.sort_unstable();
+        assert_eq!(known, names, "every section has its row");
     }
 }

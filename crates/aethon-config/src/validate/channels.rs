@@ -1,13 +1,12 @@
 //! Checks the channels: what to bind, whom to trust, and what a messenger needs to run.
 
 use aethon_core::messenger::Streaming;
-use aethon_core::secret::Secret;
 
 use super::{address, household};
 use crate::echo::quoted;
 use crate::path::{KeyPath, Step};
 use crate::remark::Remarks;
-use crate::schema::{Config, Email, WhatsApp};
+use crate::schema::{Channels, Config, Email, MESSENGERS, Messenger, SecretKey, WhatsApp};
 
 pub(super) fn check(config: &Config, remarks: &mut Remarks) {
     let webchat = &config.channels.webchat;
@@ -55,7 +54,7 @@ fn owners(owners: &[String], remarks: &mut Remarks) {
         // Ids are compared exactly.
         if household::split(owner).is_none_or(|(_, id)| id.trim() != id) {
             let key = KeyPath::of(["security", "owners"]).join(Step::Index(index));
-            remarks.problem(key, quoted(owner), household::SENDER);
+            remarks.problem(key, quoted(owner), household::sender_form());
         }
     }
 }
@@ -69,29 +68,22 @@ fn each(key: &KeyPath, items: &[String], remarks: &mut Remarks, is_right: fn(&st
 }
 
 fn messengers(config: &Config, remarks: &mut Remarks) {
-    let all = &config.channels;
-    let (telegram, discord, slack) = (&all.telegram, &all.discord, &all.slack);
-    let (whatsapp, matrix, email) = (&all.whatsapp, &all.matrix, &all.email);
-    bot("telegram", &telegram.api_base, remarks);
-    bot("discord", &discord.api_base, remarks);
-    bot("slack", &slack.api_base, remarks);
-    bot("whatsapp", &whatsapp.api_base, remarks);
-    bot("matrix", &matrix.api_base, remarks);
-    streams("telegram", telegram.streaming, &[Streaming::Draft], remarks);
-    streams("discord", discord.streaming, &[], remarks);
-    streams("slack", slack.streaming, &[Streaming::Native], remarks);
-    streams("matrix", matrix.streaming, &[], remarks);
-    required("telegram", "token", telegram.enabled, &telegram.token, remarks);
-    required("discord", "token", discord.enabled, &discord.token, remarks);
-    required("slack", "bot_token", slack.enabled, &slack.bot_token, remarks);
-    required("slack", "app_token", slack.enabled, &slack.app_token, remarks);
-    required("whatsapp", "token", whatsapp.enabled, &whatsapp.token, remarks);
-    required("whatsapp", "secret", whatsapp.enabled, &whatsapp.secret, remarks);
-    required("matrix", "token", matrix.enabled, &matrix.token, remarks);
-    let has_tokens = !email.oauth_command.is_empty() || !email.oauth_token.is_empty();
-    required("email", "password", email.enabled && !has_tokens, &email.password, remarks);
-    self::whatsapp(whatsapp, remarks);
-    self::email(email, remarks);
+    let channels = &config.channels;
+    for messenger in MESSENGERS.iter().filter(|messenger| messenger.has_api) {
+        let key = KeyPath::of(["channels", messenger.name, "api_base"]);
+        address::service(key, (messenger.section)(channels).shared().api_base, remarks);
+    }
+    for messenger in MESSENGERS {
+        let streaming = (messenger.section)(channels).shared().streaming;
+        if let (Some(streaming), Some(own)) = (streaming, messenger.streaming) {
+            streams(messenger.name, streaming, own, remarks);
+        }
+    }
+    for messenger in MESSENGERS.iter().filter(|messenger| messenger.is_enabled(channels)) {
+        needed(messenger, channels, remarks);
+    }
+    whatsapp(&channels.whatsapp, remarks);
+    email(&channels.email, remarks);
 }
 
 fn whatsapp(whatsapp: &WhatsApp, remarks: &mut Remarks) {
@@ -159,10 +151,6 @@ fn email(email: &Email, remarks: &mut Remarks) {
     }
 }
 
-fn bot(name: &str, api_base: &str, remarks: &mut Remarks) {
-    address::service(KeyPath::of(["channels", name, "api_base"]), api_base, remarks);
-}
-
 /// Rejects streaming modes that only other messengers support; `own` are the extra ones of this messenger.
 fn streams(name: &str, streaming: Streaming, own: &[Streaming], remarks: &mut Remarks) {
     let everywhere = [Streaming::Edit, Streaming::Off];
@@ -175,10 +163,14 @@ fn streams(name: &str, streaming: Streaming, own: &[Streaming], remarks: &mut Re
     remarks.problem(key, quoted(&word(&streaming)), format!("one of {}", allowed.join(", ")));
 }
 
-/// Warns of a missing token. Like a missing model key it does not stop the service: the channel says what to set.
-fn required(name: &str, key: &str, is_enabled: bool, secret: &Secret, remarks: &mut Remarks) {
-    if is_enabled && secret.is_empty() {
-        let key = KeyPath::of(["channels", name, key]);
-        remarks.warning(key, "empty: the channel is enabled and cannot run without it");
+/// Warns of missing secrets. Like a missing model key they do not stop the service: the channel says what to set.
+fn needed(messenger: &Messenger, channels: &Channels, remarks: &mut Remarks) {
+    let section = (messenger.section)(channels);
+    let needed = |known: &SecretKey| known.is_needed && section.needs(known.key);
+    for (known, secret) in messenger.secrets(channels) {
+        if needed(known) && secret.is_empty() {
+            let key = KeyPath::of(["channels", messenger.name, known.key]);
+            remarks.warning(key, "empty: the channel is enabled and cannot run without it");
+        }
     }
 }

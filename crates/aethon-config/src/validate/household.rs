@@ -8,12 +8,13 @@ use aethon_core::person::Person;
 use crate::echo::{quoted, shown};
 use crate::path::{KeyPath, Step};
 use crate::remark::Remarks;
-use crate::schema::Config;
+use crate::schema::{Config, MESSENGER_NAMES, MESSENGERS};
 
-/// The channels that distinguish senders.
-const CHANNELS: [&str; 6] = ["telegram", "matrix", "discord", "slack", "whatsapp", "email"];
-
-pub(super) const SENDER: &str = "CHANNEL:SENDER, where the channel is telegram, matrix, discord, slack, whatsapp or email: telegram:123456789";
+/// How a sender is written.
+pub(super) fn sender_form() -> String {
+    let [first @ .., last] = &MESSENGER_NAMES;
+    format!("CHANNEL:SENDER, where the channel is {} or {last}: telegram:123456789", first.join(", "))
+}
 
 /// The maximum length of a conversation's name, in characters.
 const MAX_LEN: usize = 64;
@@ -32,7 +33,7 @@ pub(super) fn check(config: &Config, remarks: &mut Remarks) {
         for (index, sender) in person.senders.iter().enumerate() {
             let key = key.key("senders").join(Step::Index(index));
             let Some((channel, _)) = split(sender) else {
-                remarks.problem(key, quoted(sender), SENDER);
+                remarks.problem(key, quoted(sender), sender_form());
                 continue;
             };
             if let Some(other) = known.insert(same(sender), name) {
@@ -67,7 +68,7 @@ fn guests(config: &Config, known: &BTreeMap<String, &str>, remarks: &mut Remarks
             let is_somebody =
                 known.contains_key(&named) || security.owners.iter().any(|owner| same(owner) == named);
             // A group is not a sender.
-            if CHANNELS.contains(&channel.as_str()) && !is_somebody && !sender.starts_with('-') {
+            if MESSENGER_NAMES.contains(&channel.as_str()) && !is_somebody && !sender.starts_with('-') {
                 let key = KeyPath::of(["security", "allowed_senders", channel]).join(Step::Index(index));
                 remarks.warning(
                     key,
@@ -81,7 +82,7 @@ fn guests(config: &Config, known: &BTreeMap<String, &str>, remarks: &mut Remarks
 /// Splits into the channel and the sender's id there.
 pub(super) fn split(sender: &str) -> Option<(&str, &str)> {
     let (channel, id) = sender.split_once(':')?;
-    (CHANNELS.contains(&channel) && !id.trim().is_empty()).then_some((channel, id))
+    (MESSENGER_NAMES.contains(&channel) && !id.trim().is_empty()).then_some((channel, id))
 }
 
 /// Normalises a sender so that two spellings compare equal: addresses and names are case-insensitive.
@@ -95,15 +96,7 @@ fn same(sender: &str) -> String {
 }
 
 fn is_enabled(config: &Config, channel: &str) -> bool {
-    let channels = &config.channels;
-    match channel {
-        "telegram" => channels.telegram.enabled,
-        "matrix" => channels.matrix.enabled,
-        "discord" => channels.discord.enabled,
-        "slack" => channels.slack.enabled,
-        "whatsapp" => channels.whatsapp.enabled,
-        _ => channels.email.enabled,
-    }
+    MESSENGERS.iter().any(|messenger| messenger.name == channel && messenger.is_enabled(&config.channels))
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! HTTP callbacks: calls that a platform makes when something happens there, as opposed to being polled.
 //!
-//! The HTTP application knows the URL and reads the bytes; only the channel knows their meaning and whether they come
-//! from the platform.
+//! The HTTP application reads the bytes; only the channel knows at which path its platform calls, what the bytes mean and
+//! whether they come from the platform.
 
 use async_trait::async_trait;
 
@@ -20,9 +20,25 @@ pub enum CallbackOutcome {
     Busy,
 }
 
+/// How a platform calls: its protocol, as far as the HTTP application has to follow it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CallTerms {
+    /// The path that it calls, below `/webhook/`.
+    pub path: &'static str,
+    /// The header that carries its signature, in lower case.
+    pub signature_header: &'static str,
+    /// The answer to a call without a valid signature.
+    pub bad_signature: &'static str,
+    /// The answer to a question whether the URL is ours that does not prove who asks.
+    pub bad_challenge: &'static str,
+}
+
 /// Handles the calls of a platform.
 #[async_trait]
 pub trait PlatformCalls: Send + Sync {
+    /// How the platform calls.
+    fn terms(&self) -> CallTerms;
+
     /// Answers the platform's question whether the URL is ours, with these parameters. `None` if the platform has to
     /// prove its identity and does not.
     fn challenge(&self, parameters: &[(String, String)]) -> Option<String>;

@@ -27,6 +27,7 @@ mod paths;
 mod patterns;
 mod programs;
 mod reader;
+mod redirects;
 mod refusal;
 mod rules;
 mod run;

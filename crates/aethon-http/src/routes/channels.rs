@@ -10,8 +10,8 @@ use crate::deps::{Activity, Setup};
 use crate::request::Request;
 use crate::response::{self, HandlerResult};
 
-/// Every channel in the configuration. One that runs and is not listed here belongs to an embedder.
-const KNOWN: [&str; 7] = ["webchat", "telegram", "discord", "slack", "whatsapp", "matrix", "email"];
+/// The channel of the pages.
+const WEBCHAT: &str = "webchat";
 
 /// How many waiting deliveries are counted by channel.
 const MAX_COUNTED: usize = 1000;
@@ -40,9 +40,12 @@ pub(super) async fn list((setup, activity): (Setup, Activity), _request: Request
     for record in &waiting.deliveries {
         *pending.entry(&record.delivery.content.channel).or_default() += 1;
     }
-    let known = KNOWN.into_iter();
-    let others = setup.channels.names().filter(|name| !KNOWN.contains(name));
+    let known: Vec<&str> = std::iter::once(WEBCHAT).chain(setup.messengers.iter().copied()).collect();
+    // One that runs and is not in the configuration belongs to an embedder.
+    let others = setup.channels.names().filter(|name| !known.contains(name));
     let channels = known
+        .iter()
+        .copied()
         .chain(others)
         .map(|name| {
             let health = setup.channels.health(name);

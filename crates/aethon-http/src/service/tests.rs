@@ -98,6 +98,7 @@ impl TestApp {
                 first_model: None,
                 config: Arc::new(FakeConfig),
                 provider: Arc::new(FakeProvider::default()),
+                messengers: &["telegram", "email"],
                 pairings: Arc::new(aethon_core::pairing::NoPairings),
                 reach: Default::default(),
                 features: features.clone(),

@@ -71,6 +71,7 @@ pub(crate) fn deps(assistant: &Arc<FakeAssistant>, shutdown: aethon_core::shutdo
             first_model: None,
             config: Arc::new(FakeConfig),
             provider: Arc::new(FakeProvider::default()),
+            messengers: &["telegram", "email"],
             pairings: Arc::new(aethon_core::pairing::NoPairings),
             reach: Default::default(),
             features: Default::default(),

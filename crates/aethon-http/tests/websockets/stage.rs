@@ -90,6 +90,7 @@ impl Stage {
                 first_model: None,
                 config: Arc::new(Nothing),
                 provider: Arc::new(Nothing),
+                messengers: &["telegram", "email"],
                 pairings: Arc::new(aethon_core::pairing::NoPairings),
                 reach: Default::default(),
                 features: Default::default(),

@@ -7,10 +7,10 @@ use serde_json::Value;
 use ureq::http::{HeaderName, HeaderValue};
 
 use super::{stream, wire};
+use crate::dialect::{Dialect, Probe};
 use crate::headers;
 use crate::options::AnthropicVersion;
 use crate::policy::RequestPolicy;
-use crate::remote::{Dialect, Probe};
 use crate::service::Service;
 use crate::stream::{Decoder, Framing};
 use crate::transport::{Method, Outgoing};

@@ -8,9 +8,9 @@ use serde_json::{Value, json};
 
 use super::signer::Signer;
 use super::{sigv4, stream, wire};
+use crate::dialect::{Dialect, Probe};
 use crate::headers;
 use crate::policy::RequestPolicy;
-use crate::remote::{Dialect, Probe};
 use crate::rules::bare_name;
 use crate::service::Service;
 use crate::stream::{Decoder, Framing};

@@ -6,9 +6,9 @@ use aethon_core::model::{ModelError, ModelRequest};
 use serde_json::Value;
 
 use super::{stream, wire};
+use crate::dialect::{Dialect, Probe};
 use crate::headers;
 use crate::policy::RequestPolicy;
-use crate::remote::{Dialect, Probe};
 use crate::service::Service;
 use crate::stream::{Decoder, Framing};
 use crate::transport::{Method, Outgoing};

@@ -7,10 +7,11 @@ use async_trait::async_trait;
 use serde_json::{Value, json};
 
 use super::{describe, stream, wire};
+use crate::dialect::{Dialect, Probe};
 use crate::headers;
 use crate::learned::Description;
 use crate::policy::RequestPolicy;
-use crate::remote::{Dialect, Discovery, Probe, Query};
+use crate::remote::{Discovery, Query};
 use crate::service::Service;
 use crate::stream::{Decoder, Framing};
 use crate::transport::{Method, Outgoing};

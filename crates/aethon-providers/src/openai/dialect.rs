@@ -8,11 +8,12 @@ use serde_json::Value;
 
 use super::profile::Profile;
 use super::{describe, pricing, stream, wire};
+use crate::dialect::{Dialect, Probe};
 use crate::headers;
 use crate::learned::Description;
 use crate::options::Provider;
 use crate::policy::RequestPolicy;
-use crate::remote::{Dialect, Discovery, Probe, Query};
+use crate::remote::{Discovery, Query};
 use crate::service::Service;
 use crate::stream::{Decoder, Framing};
 use crate::transport::{Method, Outgoing};

@@ -6,11 +6,11 @@ use serde_json::{Value, json};
 
 use super::profile::{CallIdForm, OPENAI, Profile};
 use super::{OpenAi, stream, thoughts, wire};
+use crate::dialect::Dialect;
 use crate::mistral;
 use crate::options::{Options, Provider};
 use crate::policy::RequestPolicy;
 use crate::prompt;
-use crate::remote::Dialect;
 use crate::restrictions::LearnedRestriction;
 use crate::stream::replay::{self, Outcome, decoder_survives, replay, survive_damage, tool_call};
 use crate::stream::{CallIds, Decoder, Framing};

@@ -10,9 +10,9 @@ use aethon_core::model::{ModelError, ModelRequest};
 use serde_json::Value;
 
 use super::Responses;
+use crate::dialect::{Dialect, Probe};
 use crate::openai::{OpenAi, Profile};
 use crate::policy::RequestPolicy;
-use crate::remote::{Dialect, Probe};
 use crate::restrictions::LearnedRestriction;
 use crate::service::Service;
 use crate::stream::{Decoder, Framing};

@@ -9,12 +9,12 @@ use std::sync::Arc;
 use aethon_core::message::{Opaque, ToolCall};
 use aethon_core::model::{ModelError, ModelEvent, StopReason, Usage};
 use aethon_core::web_search::{Source, WebSearch};
-use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::DIALECT;
+use super::events::{Event, Item, Part, Response, UsageWire, parts, piece};
 use crate::classify::{self, Report};
-use crate::counted::{self, beyond, within};
+use crate::counted::{beyond, within};
 use crate::estimate;
 use crate::service::Service;
 use crate::stream::{CallIds, Decoder, Ending, Events, Progress, arguments, loose, tool_name};
@@ -48,128 +48,6 @@ struct Call {
     id: String,
     name: String,
     arguments: String,
-}
-
-#[derive(Deserialize, Default)]
-#[serde(default)]
-struct Event {
-    #[serde(rename = "type", deserialize_with = "loose::text")]
-    kind: Option<String>,
-    #[serde(deserialize_with = "loose::index")]
-    output_index: Option<i64>,
-    delta: Option<Value>,
-    annotation: Option<Value>,
-    arguments: Option<Value>,
-    #[serde(deserialize_with = "loose::maybe")]
-    item: Option<Item>,
-    #[serde(deserialize_with = "loose::maybe")]
-    response: Option<Response>,
-}
-
-#[derive(Deserialize, Default)]
-#[serde(default)]
-struct Item {
-    #[serde(rename = "type", deserialize_with = "loose::text")]
-    kind: Option<String>,
-    #[serde(deserialize_with = "loose::text")]
-    id: Option<String>,
-    #[serde(deserialize_with = "loose::text")]
-    call_id: Option<String>,
-    #[serde(deserialize_with = "loose::text")]
-    name: Option<String>,
-    arguments: Option<Value>,
-    content: Option<Value>,
-    #[serde(deserialize_with = "loose::list")]
-    summary: Vec<Part>,
-    #[serde(deserialize_with = "loose::text")]
-    encrypted_content: Option<String>,
-    /// A picture that a tool of the service made, in base64.
-    result: Option<Value>,
-    #[serde(deserialize_with = "loose::text")]
-    output_format: Option<String>,
-    /// What a search did.
-    action: Option<Value>,
-    #[serde(deserialize_with = "loose::text")]
-    status: Option<String>,
-}
-
-#[derive(Deserialize, Default)]
-#[serde(default)]
-struct Part {
-    #[serde(deserialize_with = "loose::text")]
-    text: Option<String>,
-    #[serde(deserialize_with = "loose::text")]
-    refusal: Option<String>,
-    #[serde(deserialize_with = "loose::list")]
-    annotations: Vec<Value>,
-}
-
-#[derive(Deserialize, Default)]
-#[serde(default)]
-struct Response {
-    #[serde(deserialize_with = "loose::text")]
-    model: Option<String>,
-    #[serde(deserialize_with = "loose::text")]
-    status: Option<String>,
-    #[serde(deserialize_with = "loose::list")]
-    output: Vec<Item>,
-    #[serde(deserialize_with = "counted::counts")]
-    usage: Option<UsageWire>,
-    #[serde(deserialize_with = "loose::maybe")]
-    incomplete_details: Option<Incomplete>,
-    error: Option<Value>,
-}
-
-#[derive(Deserialize, Default)]
-#[serde(default)]
-struct Incomplete {
-    #[serde(deserialize_with = "loose::text")]
-    reason: Option<String>,
-}
-
-#[derive(Deserialize, Default, Clone, Copy)]
-#[serde(default)]
-struct UsageWire {
-    #[serde(alias = "prompt_tokens")]
-    input_tokens: Option<u64>,
-    #[serde(alias = "completion_tokens")]
-    output_tokens: Option<u64>,
-    total_tokens: Option<u64>,
-    #[serde(alias = "prompt_tokens_details")]
-    input_tokens_details: Option<InputDetails>,
-    cached_tokens: Option<u64>,
-}
-
-#[derive(Deserialize, Default, Clone, Copy)]
-#[serde(default)]
-struct InputDetails {
-    cached_tokens: Option<u64>,
-}
-
-/// Returns the parts of a content of any form.
-fn parts(content: Option<Value>) -> Vec<Part> {
-    match content {
-        Some(Value::Array(parts)) => parts
-            .into_iter()
-            .filter_map(|part| match part {
-                Value::String(text) => Some(Part { text: Some(text), ..Part::default() }),
-                part => serde_json::from_value(part).ok(),
-            })
-            .collect(),
-        content => {
-            let text = content.and_then(loose::text_of);
-            text.map(|text| Part { text: Some(text), ..Part::default() }).into_iter().collect()
-        }
-    }
-}
-
-/// Returns a piece of arguments as text.
-fn piece(arguments: Option<Value>) -> String {
-    match arguments {
-        None | Some(Value::Null) => String::new(),
-        Some(Value::String(text)) => text,
-        Some(whole) => whole.to_string(),
-    }
 }
 
 impl ResponsesDecoder {

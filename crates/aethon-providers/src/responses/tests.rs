@@ -6,10 +6,10 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::{DIALECT, stream, wire};
+use crate::dialect::Dialect;
 use crate::options::{Options, Provider};
 use crate::policy::RequestPolicy;
 use crate::prompt;
-use crate::remote::Dialect;
 use crate::restrictions::LearnedRestriction;
 use crate::stream::replay::{self, Outcome, decoder_survives, replay, survive, survive_damage, tool_call};
 use crate::stream::{CallIds, Decoder, Framing};

@@ -6,10 +6,9 @@ use aethon_channels::email::{self, Options, Server, TokenSource};
 use aethon_channels::{ChannelServices, Messenger, Rules};
 use aethon_config::Config;
 use aethon_config::schema::Email;
-use aethon_core::messenger::{Acknowledge, GroupMode, Streaming};
 use aethon_core::program::Program;
 
-use super::messenger_parts::{EMAIL, MessengerDeps, common};
+use super::messenger_parts::{EMAIL, MessengerDeps, rules};
 
 pub(super) fn channel(config: &Config, deps: &MessengerDeps) -> Option<Messenger> {
     let section = &config.channels.email;
@@ -27,9 +26,7 @@ pub(super) fn channel(config: &Config, deps: &MessengerDeps) -> Option<Messenger
         poll: Duration::from_secs(section.poll_seconds),
         folder: section.folder.clone(),
     };
-    // A mail cannot be edited, so the reply is sent when it is complete.
-    let common = common!(section, GroupMode::Off, Streaming::Off, Acknowledge::Off);
-    let rules = common.rules(EMAIL, config, deps);
+    let rules = rules(EMAIL, section, config, deps);
     let rules = Rules {
         owners: rules.owners.map(|list| list.iter().map(|owner| email::canonical(owner)).collect()),
         ..rules

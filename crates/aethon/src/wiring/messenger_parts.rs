@@ -6,9 +6,10 @@ use std::time::Duration;
 
 use aethon_channels::{ChannelServices, Rules};
 use aethon_config::Config;
+use aethon_config::schema::MessengerSection;
 use aethon_core::exchange::Exchange;
 use aethon_core::live::Live;
-use aethon_core::messenger::{Acknowledge, GroupMode, Pairing, Streaming, UnknownSenderPolicy};
+use aethon_core::messenger::{Acknowledge, GroupMode, Streaming};
 
 use super::mail_address;
 
@@ -18,31 +19,6 @@ pub(super) const EMAIL: &str = "email";
 pub(super) const SILENCE: Duration = Duration::from_secs(30);
 /// A megabyte.
 const MB: u64 = 1 << 20;
-
-/// Extracts the keys that the sections of all messengers have.
-macro_rules! common {
-    ($section:expr) => {
-        $crate::wiring::messenger_parts::common!(
-            $section,
-            $section.group_mode,
-            $section.streaming,
-            $section.acknowledge
-        )
-    };
-    ($section:expr, $groups:expr, $streaming:expr, $acknowledge:expr) => {
-        $crate::wiring::messenger_parts::Common {
-            groups: $groups,
-            streaming: $streaming,
-            acknowledge: $acknowledge,
-            pairing: $section.pairing,
-            strangers: $section.strangers,
-            home: &$section.home,
-            max_file_mb: $section.max_file_mb,
-            stale_minutes: $section.stale_minutes,
-        }
-    };
-}
-pub(super) use common;
 
 /// The parts of the program that messengers use.
 pub(crate) struct MessengerDeps {
@@ -88,36 +64,29 @@ pub(super) fn exchange(channel: &str, address: &str, silence: Duration) -> Optio
     }
 }
 
-/// The settings that all messengers share.
-pub(super) struct Common<'c> {
-    pub(super) groups: GroupMode,
-    pub(super) streaming: Streaming,
-    pub(super) acknowledge: Acknowledge,
-    pub(super) pairing: Pairing,
-    pub(super) strangers: UnknownSenderPolicy,
-    pub(super) home: &'c str,
-    pub(super) max_file_mb: u32,
-    pub(super) stale_minutes: u32,
-}
-
-impl Common<'_> {
-    pub(super) fn rules(&self, channel: &'static str, config: &Config, deps: &MessengerDeps) -> Rules {
-        let security = &config.security;
-        Rules {
-            channel,
-            allowed: deps.allowed.of(channel, config),
-            owners: super::household::owners(config, channel),
-            people: super::household::members(config, channel),
-            groups: self.groups,
-            pairing: self.pairing,
-            strangers: self.strangers,
-            streams: self.streaming != Streaming::Off,
-            acknowledges: self.acknowledge != Acknowledge::Off,
-            home: Some(self.home.trim().to_owned()).filter(|home| !home.is_empty()),
-            max_file_bytes: u64::from(self.max_file_mb) * MB,
-            stale_after: Duration::from_secs(u64::from(self.stale_minutes) * 60),
-            marks_others: security.mark_untrusted_content && !security.owners.is_empty(),
-        }
+/// The owner's settings for a messenger, from the keys that its section shares with others. Where a platform lacks something,
+/// such as groups, its section has no key for it, and it is off.
+pub(super) fn rules(
+    channel: &'static str,
+    section: &dyn MessengerSection,
+    config: &Config,
+    deps: &MessengerDeps,
+) -> Rules {
+    let (keys, security) = (section.shared(), &config.security);
+    Rules {
+        channel,
+        allowed: deps.allowed.of(channel, config),
+        owners: super::household::owners(config, channel),
+        people: super::household::members(config, channel),
+        groups: keys.group_mode.unwrap_or(GroupMode::Off),
+        pairing: keys.pairing,
+        strangers: keys.strangers,
+        streams: keys.streaming.is_some_and(|streaming| streaming != Streaming::Off),
+        acknowledges: keys.acknowledge.is_some_and(|acknowledge| acknowledge != Acknowledge::Off),
+        home: Some(keys.home.trim().to_owned()).filter(|home| !home.is_empty()),
+        max_file_bytes: u64::from(keys.max_file_mb) * MB,
+        stale_after: Duration::from_secs(u64::from(keys.stale_minutes) * 60),
+        marks_others: security.mark_untrusted_content && !security.owners.is_empty(),
     }
 }
 

@@ -7,16 +7,31 @@ use std::time::Duration;
 use aethon_channels::socket::{Dial, Network};
 use aethon_channels::{Messenger, matrix, telegram};
 use aethon_config::Config;
+pub(crate) use aethon_config::schema::MESSENGER_NAMES as NAMES;
+use aethon_config::schema::{MESSENGERS, SharedKeys};
 use aethon_core::channel::Channel;
 use aethon_core::messenger::{Pairing, Streaming};
 
 pub(crate) use super::messenger_parts::MessengerDeps;
-use super::messenger_parts::{SILENCE, common, exchange};
+use super::messenger_parts::{SILENCE, exchange, rules};
 
 /// The extra time for a service that holds a request until something happens (long polling).
 const POLL_SLACK: Duration = Duration::from_secs(15);
-/// Every messenger that this version supports.
-pub(crate) const NAMES: [&str; 6] = ["telegram", "matrix", "discord", "slack", "whatsapp", "email"];
+/// Builds a messenger from its section. `None` if its address is invalid.
+type Build = fn(&Config, &MessengerDeps) -> Option<Messenger>;
+
+/// How each messenger of this program is built. A test compares it with the sections.
+const BUILDERS: &[(&str, Build)] = &[
+    ("telegram", telegram),
+    #[cfg(feature = "discord")]
+    ("discord", discord),
+    #[cfg(feature = "slack")]
+    ("slack", slack),
+    ("whatsapp", super::whatsapp::channel),
+    ("matrix", matrix),
+    #[cfg(feature = "email")]
+    ("email", super::mail::channel),
+];
 
 /// The enabled messengers as channels.
 fn channels(config: &Config, deps: &MessengerDeps) -> Vec<Arc<dyn Channel>> {
@@ -35,17 +50,12 @@ pub(crate) fn with_brought(
 
 /// Returns whether the owner enabled it.
 pub(crate) fn is_enabled(config: &Config, name: &str) -> bool {
-    switches(config, name).is_some_and(|switches| switches.is_enabled)
+    shared(config, name).is_some_and(|keys| keys.enabled)
 }
 
 /// Returns whether this program was built with it.
 pub(crate) fn is_built(name: &str) -> bool {
-    match name {
-        "discord" => cfg!(feature = "discord"),
-        "email" => cfg!(feature = "email"),
-        "slack" => cfg!(feature = "slack"),
-        _ => true,
-    }
+    BUILDERS.iter().any(|(built, _)| *built == name)
 }
 
 /// The names of the messengers that the owner enabled.
@@ -55,55 +65,25 @@ pub(crate) fn enabled(config: &Config) -> impl Iterator<Item = &'static str> + '
 
 /// How senders who are not listed can be admitted.
 pub(crate) fn pairing(config: &Config, name: &str) -> Option<Pairing> {
-    switches(config, name).map(|switches| switches.pairing)
+    shared(config, name).map(|keys| keys.pairing)
 }
 
 /// The recipient of deliveries that name none; may be empty.
 pub(crate) fn home<'c>(config: &'c Config, name: &str) -> &'c str {
-    switches(config, name).map_or("", |switches| switches.home)
+    shared(config, name).map_or("", |keys| keys.home)
 }
 
-/// The settings of a messenger that the rest of the program needs without building it.
-struct Switches<'c> {
-    is_enabled: bool,
-    pairing: Pairing,
-    home: &'c str,
-}
-
-/// Returns those of a messenger; `None` if there is none of this name.
-fn switches<'c>(config: &'c Config, name: &str) -> Option<Switches<'c>> {
-    macro_rules! of {
-        ($section:ident) => {{
-            let section = &config.channels.$section;
-            Some(Switches { is_enabled: section.enabled, pairing: section.pairing, home: &section.home })
-        }};
-    }
-    match name {
-        "telegram" => of!(telegram),
-        "matrix" => of!(matrix),
-        "discord" => of!(discord),
-        "slack" => of!(slack),
-        "whatsapp" => of!(whatsapp),
-        "email" => of!(email),
-        _ => None,
-    }
+/// The keys that a messenger shares with others; `None` if there is none of this name.
+fn shared<'c>(config: &'c Config, name: &str) -> Option<SharedKeys<'c>> {
+    let messenger = MESSENGERS.iter().find(|messenger| messenger.name == name)?;
+    Some((messenger.section)(&config.channels).shared())
 }
 
 /// Builds a messenger, enabled or not. `None` if there is none of this name in this program or its address is
 /// invalid.
 pub(crate) fn messenger(config: &Config, name: &str, deps: &MessengerDeps) -> Option<Messenger> {
-    match name {
-        "telegram" => telegram(config, deps),
-        "matrix" => matrix(config, deps),
-        #[cfg(feature = "discord")]
-        "discord" => discord(config, deps),
-        #[cfg(feature = "slack")]
-        "slack" => slack(config, deps),
-        "whatsapp" => super::whatsapp::channel(config, deps),
-        #[cfg(feature = "email")]
-        "email" => super::mail::channel(config, deps),
-        _ => None,
-    }
+    let (_, build) = BUILDERS.iter().find(|(known, _)| *known == name)?;
+    build(config, deps)
 }
 
 fn telegram(config: &Config, deps: &MessengerDeps) -> Option<Messenger> {
@@ -117,7 +97,7 @@ fn telegram(config: &Config, deps: &MessengerDeps) -> Option<Messenger> {
         exchange: exchange("telegram", &section.api_base, SILENCE)?,
         polling: exchange("telegram", &section.api_base, telegram::POLL + POLL_SLACK)?,
     };
-    Some(telegram::channel(options, common!(section).rules("telegram", config, deps), deps.services.clone()))
+    Some(telegram::channel(options, rules("telegram", section, config, deps), deps.services.clone()))
 }
 
 fn matrix(config: &Config, deps: &MessengerDeps) -> Option<Messenger> {
@@ -129,7 +109,7 @@ fn matrix(config: &Config, deps: &MessengerDeps) -> Option<Messenger> {
         exchange: exchange("matrix", &section.api_base, SILENCE)?,
         polling: exchange("matrix", &section.api_base, matrix::POLL + POLL_SLACK)?,
     };
-    Some(matrix::channel(options, common!(section).rules("matrix", config, deps), deps.services.clone()))
+    Some(matrix::channel(options, rules("matrix", section, config, deps), deps.services.clone()))
 }
 
 #[cfg(feature = "discord")]
@@ -144,7 +124,7 @@ fn discord(config: &Config, deps: &MessengerDeps) -> Option<Messenger> {
     };
     Some(aethon_channels::discord::channel(
         options,
-        common!(section).rules("discord", config, deps),
+        rules("discord", section, config, deps),
         deps.services.clone(),
     ))
 }
@@ -162,7 +142,7 @@ fn slack(config: &Config, deps: &MessengerDeps) -> Option<Messenger> {
     };
     Some(aethon_channels::slack::channel(
         options,
-        common!(section).rules("slack", config, deps),
+        rules("slack", section, config, deps),
         deps.services.clone(),
     ))
 }
@@ -171,4 +151,16 @@ fn slack(config: &Config, deps: &MessengerDeps) -> Option<Messenger> {
 #[cfg(any(feature = "discord", feature = "slack"))]
 fn network() -> Arc<dyn Dial> {
     Arc::new(Network)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    #[cfg(all(feature = "discord", feature = "slack", feature = "email"))]
+    fn every_section_is_built_and_nothing_else() {
+        let built: Vec<&str> = BUILDERS.iter().map(|(name, _)| *name).collect();
+        assert_eq!(built, NAMES);
+    }
 }

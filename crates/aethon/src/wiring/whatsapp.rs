@@ -3,9 +3,8 @@
 use aethon_channels::Messenger;
 use aethon_channels::whatsapp::{self, Options};
 use aethon_config::Config;
-use aethon_core::messenger::{GroupMode, Streaming};
 
-use super::messenger_parts::{MessengerDeps, SILENCE, common, exchange};
+use super::messenger_parts::{MessengerDeps, SILENCE, exchange, rules};
 
 pub(super) fn channel(config: &Config, deps: &MessengerDeps) -> Option<Messenger> {
     let section = &config.channels.whatsapp;
@@ -18,7 +17,5 @@ pub(super) fn channel(config: &Config, deps: &MessengerDeps) -> Option<Messenger
         verify_token: section.verify_token.clone(),
         exchange: exchange("whatsapp", &section.api_base, SILENCE)?,
     };
-    // A message cannot be edited, so the reply is sent when it is complete.
-    let common = common!(section, GroupMode::Off, Streaming::Off, section.acknowledge);
-    Some(whatsapp::channel(options, common.rules("whatsapp", config, deps), deps.services.clone()))
+    Some(whatsapp::channel(options, rules("whatsapp", section, config, deps), deps.services.clone()))
 }

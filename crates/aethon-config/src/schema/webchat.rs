@@ -1,29 +1,7 @@
-//! `[channels]`: the browser chat, and a section for each messenger.
+//! `[channels.webchat]`: the browser chat, and where the HTTP application listens.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-
-use super::messengers::{Discord, Email, Matrix, Slack, Telegram, WhatsApp};
-
-/// Where people talk to the assistant.
-#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(default)]
-pub struct Channels {
-    /// The browser chat, and with it the HTTP application.
-    pub webchat: WebChat,
-    /// Telegram.
-    pub telegram: Telegram,
-    /// Discord.
-    pub discord: Discord,
-    /// Slack.
-    pub slack: Slack,
-    /// WhatsApp.
-    pub whatsapp: WhatsApp,
-    /// Matrix.
-    pub matrix: Matrix,
-    /// Mail.
-    pub email: Email,
-}
 
 /// The browser chat and the address of the HTTP application.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
