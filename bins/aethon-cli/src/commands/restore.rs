@@ -79,9 +79,9 @@ fn put_back_rows(common: &Common, rows: &Path, (home, json): (&Home, bool)) -> R
         };
         let request = Request { from: Place::Lines(rows.to_owned()), to, verify: true };
         let mut line = ProgressLine::new();
-        let copying =
-            rows::copy(&request, &mut |what: &str, done, total: u64| line.show(what, done, total.max(1)));
-        Ok(crate::setup::finish(async { Ok(copying.await?) })?)
+        let mut show = |what: &str, done, total: u64| line.show(what, done, total.max(1));
+        let copying = rows::copy(&request, &mut show);
+        crate::setup::finish(async { Ok(copying.await?) })
     });
     match copied {
         Ok(copied) => {
