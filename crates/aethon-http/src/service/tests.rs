@@ -1,11 +1,11 @@
 //! The service without a socket: a request goes in as a value, a response comes out.
 
-use aethon_core::approval::{ApprovalRequest, PendingApprovals};
+use aethon_core::approval::PendingApprovals;
 use aethon_core::audit::{AuditTrail, NoAudit};
 use aethon_core::channel::{Channel, Channels};
 use aethon_core::clock::{Clock as _, SystemClock};
 use aethon_core::feature::Features;
-use aethon_core::ids::{SessionId, TurnId};
+use aethon_core::ids::SessionId;
 use aethon_core::ledger::{Claim, LedgerEntry, WorkKind};
 use aethon_core::memory::Memory;
 use aethon_core::message::{Destination, Role};
@@ -16,9 +16,9 @@ use aethon_core::testkit::{MemoryLedger, MemoryStore, NoWorkflows};
 use aethon_core::usage::{Budget, day_of};
 use bytes::Bytes;
 use http_body_util::BodyExt as _;
-use jiff::Timestamp;
 use ring::hmac;
 use serde_json::{Value, json};
+mod approvals;
 mod assets;
 mod captured;
 mod read_response;
@@ -553,38 +553,6 @@ async fn usage_is_grouped_by_day_model_and_kind_with_the_ceiling() {
     assert_eq!(usage["today"]["cost_usd"], 0.5);
     let budget = json!({"daily_usd": 1.0, "spent_usd": 0.5, "reserved_usd": 0.25, "state": "warn"});
     assert_eq!(usage["budget"], budget);
-}
-
-#[tokio::test]
-async fn an_approval_is_answered_once() {
-    let app = TestApp::new(Options::default());
-    let request = ApprovalRequest {
-        id: "a1".into(),
-        tool: "shell".into(),
-        input: json!({"command": "ls"}),
-        summary: "run ls".into(),
-        preview: None,
-        reason: String::new(),
-        session_scope: String::new(),
-        session_id: SessionId::parse("webchat:a").unwrap(),
-        turn: TurnId::fresh(),
-        created_at: Timestamp::UNIX_EPOCH,
-        expires_at: Timestamp::UNIX_EPOCH,
-    };
-    let mut ticket = app.app.deps.chat.approvals.open(request);
-    assert_eq!(app.get("/api/approvals", &[]).await.json()["approvals"][0]["input"]["command"], "ls");
-    for body in [
-        r#"{"decision": "perhaps"}"#,
-        r#"{"decision": "approve", "scope": "for ever"}"#,
-        r#"{"decision": "approve", "input": "ls"}"#,
-        r#"{"decision": "deny", "scope": "session"}"#,
-        r#"{"decision": "deny", "input": {}}"#,
-    ] {
-        assert_eq!(app.post("/api/approvals/a1", body).await.status, 422, "{body}");
-    }
-    assert_eq!(app.post("/api/approvals/a1", r#"{"decision": "approve"}"#).await.status, 200);
-    assert_eq!(ticket.answer().await.answer.decision, aethon_core::approval::Decision::Approve);
-    assert_eq!(app.post("/api/approvals/a1", r#"{"decision": "deny"}"#).await.code(), "not_found");
 }
 
 #[tokio::test]
