@@ -36,7 +36,7 @@ fn spelled(steps: &[&str], unknown: &KeyPath) -> KeyPath {
 }
 
 /// The edit distance between them. A key that only lacks its section counts as one edit; so does a section where there is
-/// none, and what is missing between a section and the last name.
+/// none. What is missing between a section and the last name counts as two.
 fn distance_to(wanted: &str, candidate: &str) -> usize {
     let lacks_section = candidate.strip_suffix(wanted).is_some_and(|section| section.ends_with('.'));
     let has_section = wanted.strip_suffix(candidate).is_some_and(|section| section.ends_with('.'));
@@ -46,7 +46,13 @@ fn distance_to(wanted: &str, candidate: &str) -> usize {
         }
         _ => false,
     };
-    if lacks_section || has_section || lacks_middle { 1 } else { osa_distance(wanted, candidate) }
+    if lacks_section || has_section {
+        1
+    } else if lacks_middle {
+        2
+    } else {
+        osa_distance(wanted, candidate)
+    }
 }
 
 #[cfg(test)]

@@ -186,7 +186,7 @@ mod tests {
             let html = shown(document.name, "");
             assert!(!html.contains("[[") || !html.contains("]]</"), "{}: an unfilled place", document.name);
             assert_eq!(html.matches("<h1").count(), 1, "{} has one title", document.name);
-            assert!(!html.contains("not run:"), "{} shows a comment", document.name);
+            assert!(!html.contains("!-- not run:"), "{} shows a comment", document.name);
             for target in html.split("href=\"/docs/").skip(1).filter_map(|rest| rest.split(['"', '#']).next())
             {
                 let name = match target.strip_prefix("reference/") {

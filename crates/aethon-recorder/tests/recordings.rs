@@ -258,7 +258,8 @@ async fn a_thousand_short_turns_stay_small_and_each_is_there() {
     stage.close().await;
     let took = started.elapsed();
     eprintln!("the stop after 1,000 turns took {took:?}");
-    assert!(took < std::time::Duration::from_secs(1), "{took:?}");
+    // A stop that writes all turns again takes minutes; a loaded machine takes seconds for what is left.
+    assert!(took < std::time::Duration::from_secs(15), "{took:?}");
     let listed = stage.only().await;
     assert!(listed.size < 5 << 20, "{} bytes", listed.size);
     let (library, name) = (stage.library(), listed.name);

@@ -36,7 +36,7 @@ fn assistant_runs_on_a_server_and_keeps_its_data_over_a_restart() {
     server.chat("other").say("m1", "!say two");
     let memory = json!({"content": "The rent is paid on the 5th.", "category": "money"});
     assert_eq!(server.post("/api/memory", &memory).status, 201);
-    let job = json!({"name": "tea", "cron": "0 8 * * *", "prompt": "!say tea", "channel": "webchat", "recipient": "default"});
+    let job = json!({"job_id": "tea", "cron": "0 8 * * *", "prompt": "!say tea", "channel": "webchat", "recipient": "default"});
     let made = server.post("/api/scheduler/jobs", &job);
     assert_eq!(made.status, 201, "{}", made.text());
     // A command beside the daemon sees the same.
@@ -202,7 +202,7 @@ fn data_moves_to_a_server_and_back_by_one_command() {
 fn backup_of_a_home_on_a_server_holds_its_rows_and_a_restore_puts_them_back() {
     let url = testkit::database_blocking();
     let home = self::home();
-    configure(&home, "env:DATABASE");
+    configure(&home, "${DATABASE}");
     let mut command = server_command(home.path(), &[]);
     command.env("DATABASE", &url);
     let server = Server::start_command(home.clone(), command);

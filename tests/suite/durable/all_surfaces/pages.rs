@@ -64,7 +64,8 @@ fn await_answer(browser: &Browser, number: usize) -> bool {
             .flatMap((turn) => [...turn.querySelectorAll('button')]).find((button) => button.textContent.trim() === 'Send again');
         const isSent = !(sessionStorage.getItem('aethon.outbox') ?? '').includes(arguments[0]);
         if (refused) {{ refused.click(); return 'again'; }}
-        if (found.length === 0 && isSent) view.scrollTop = 0;
+        // What is far from the view is not drawn: it is looked for at both ends.
+        if (found.length === 0 && isSent) view.scrollTop = Math.floor(performance.now() / 700) % 2 ? 0 : view.scrollHeight;
         else if (found.some(([, told]) => told !== null)) view.scrollTop = view.scrollHeight;
         return found;"
     );
@@ -97,6 +98,8 @@ fn await_answer(browser: &Browser, number: usize) -> bool {
 /// a reload.
 pub(super) fn compare(browser: &Browser, turns: &[(String, String)]) {
     let wanted: Vec<Value> = turns.iter().map(|(said, told)| json!([said, told])).collect();
+    // As for printing, all that was loaded is drawn, however far it is from the view.
+    browser.run("dispatchEvent(new Event('beforeprint')); one('.transcript').scrollTop = 1e9;", &[]);
     shows_the_end(browser, &wanted);
     let scroll = format!(
         "{TURNS}
