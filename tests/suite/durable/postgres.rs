@@ -123,7 +123,7 @@ fn two_instances_serve_one_assistant_and_a_kill_leaves_everything_to_the_other()
         );
     }
     // A job that the second one is asked for is run by the first, which holds them.
-    let job = json!({"name": "tea", "cron": "0 8 1 1 *", "prompt": "!say tea", "channel": "webchat", "recipient": "tea"});
+    let job = json!({"job_id": "tea", "cron": "0 8 1 1 *", "prompt": "!say tea", "channel": "webchat", "recipient": "tea"});
     let made = two.post("/api/scheduler/jobs", &job);
     assert_eq!(made.status, 201, "{}", made.text());
     let ended = |server: &Server| {

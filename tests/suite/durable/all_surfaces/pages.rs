@@ -64,8 +64,11 @@ fn await_answer(browser: &Browser, number: usize) -> bool {
             .flatMap((turn) => [...turn.querySelectorAll('button')]).find((button) => button.textContent.trim() === 'Send again');
         const isSent = !(sessionStorage.getItem('aethon.outbox') ?? '').includes(arguments[0]);
         if (refused) {{ refused.click(); return 'again'; }}
-        // What is far from the view is not drawn: it is looked for at both ends.
-        if (found.length === 0 && isSent) view.scrollTop = Math.floor(performance.now() / 700) % 2 ? 0 : view.scrollHeight;
+        if (found.length === 0 && isSent) {{
+            // What is far from the view is drawn as for printing.
+            dispatchEvent(new Event('beforeprint'));
+            view.scrollTop = 0;
+        }}
         else if (found.some(([, told]) => told !== null)) view.scrollTop = view.scrollHeight;
         return found;"
     );
