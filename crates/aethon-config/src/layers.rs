@@ -370,8 +370,7 @@ fn doubled_key(text: &str, place: std::ops::Range<usize>) -> Option<String> {
         let rest = line.trim_start().trim_start_matches('[').strip_prefix(name);
         rest.is_some_and(|rest| rest.trim_start().starts_with(['=', '.', ']']))
     };
-    let before = text.get(..place.start)?;
-    let own_line = before.lines().count().max(1) - usize::from(!before.ends_with('\n'));
+    let own_line = line_at(text, place.start) - 1;
     let is_header = |line: &str| line.trim_start().starts_with('[');
     // A key of a table is set twice in that table; the name of a table may stand anywhere above.
     let is_key = text.lines().nth(own_line).is_some_and(|line| !is_header(line));

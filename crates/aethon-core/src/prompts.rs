@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::Result;
 use crate::version::{Expected, Version};
-use crate::words::parsed_text;
+use crate::words::{is_slash_name, parsed_text};
 
 /// The name of a saved prompt: 1 to 64 lower-case letters, digits and `-`, so that it can be typed after a slash.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -26,12 +26,7 @@ impl PromptName {
     ///
     /// It has other characters, or too many.
     pub fn parse(name: &str) -> Result<Self, InvalidPromptName> {
-        let is_plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
-        if (1..=64).contains(&name.len()) && name.bytes().all(is_plain) {
-            Ok(Self(name.into()))
-        } else {
-            Err(InvalidPromptName)
-        }
+        if is_slash_name(name) { Ok(Self(name.into())) } else { Err(InvalidPromptName) }
     }
 
     /// Returns the name as text.

@@ -32,6 +32,12 @@ macro_rules! words {
     };
 }
 
+/// Returns whether a name can be typed after a slash: 1 to 64 lower-case letters, digits and hyphens.
+pub(crate) fn is_slash_name(name: &str) -> bool {
+    let is_plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+    (1..=64).contains(&name.len()) && name.bytes().all(is_plain)
+}
+
 /// Lets a validated text be read from any text, and be written as one again. `parse` of the type validates.
 macro_rules! parsed_text {
     ($name:ident, $invalid:ident) => {

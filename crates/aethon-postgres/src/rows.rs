@@ -9,9 +9,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use aethon_core::error::Result as CoreResult;
-use aethon_core::storage::rows::{
-    BATCH_BYTES, BATCH_ROWS, Batch, Batches, Begun, Cell, Extent, Row, RowStorage, Table,
-};
+use aethon_core::storage::rows::{Batch, Batches, Begun, Cell, Extent, Gathering, Row, RowStorage, Table};
 use async_trait::async_trait;
 use futures_util::TryStreamExt as _;
 use tokio::sync::mpsc;
@@ -221,24 +219,16 @@ async fn send_all(
         let typed: Vec<_> = values.iter().map(|value| (value, value.kind())).collect();
         let statement = described.read(key.is_some());
         let mut rows = pin!(client.query_typed_raw(&statement, typed).await?);
-        let (mut batch, mut size) = (Vec::new(), 0);
+        let mut gathering = Gathering::of(&described.table.name);
         loop {
             let next = tokio::time::timeout(ROW_WAIT, rows.try_next()).await;
             let Some(row) = next.map_err(|_| Error::lost("it did not answer for a minute"))?? else { break };
-            let row = described.cells(&row)?;
-            size += row.iter().map(Cell::size).sum::<usize>();
-            batch.push(row);
-            if batch.len() >= BATCH_ROWS || size >= BATCH_BYTES {
-                size = 0;
-                let full = Batch { table: described.table.name.clone(), rows: std::mem::take(&mut batch) };
-                if send.send(Ok(full)).await.is_err() {
-                    return Err(Error::closed());
-                }
+            if let Some(full) = gathering.add(described.cells(&row)?) {
+                send.send(Ok(full)).await.map_err(|_| Error::closed())?;
             }
         }
-        let rest = Batch { table: described.table.name.clone(), rows: batch };
-        if !rest.rows.is_empty() && send.send(Ok(rest)).await.is_err() {
-            return Err(Error::closed());
+        if let Some(rest) = gathering.rest() {
+            send.send(Ok(rest)).await.map_err(|_| Error::closed())?;
         }
     }
     db::end_reading(connection).await

@@ -10,9 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use aethon_core::error::{Error as CoreError, Result as CoreResult};
-use aethon_core::storage::rows::{
-    BATCH_BYTES, BATCH_ROWS, Batch, Batches, Begun, Cell, Extent, Row, RowStorage, Table,
-};
+use aethon_core::storage::rows::{Batch, Batches, Begun, Extent, Gathering, Row, RowStorage, Table};
 use async_trait::async_trait;
 use rusqlite::{Connection, OpenFlags, params_from_iter};
 use tokio::sync::mpsc;
@@ -266,23 +264,12 @@ fn send_all(
         let mut query =
             snapshot.prepare(&format!("SELECT {columns} FROM \"{}\"{after} ORDER BY {key}", table.name))?;
         let mut rows = query.query(params_from_iter(last.into_iter().flatten().map(bound)))?;
-        let (mut batch, mut size) = (Vec::new(), 0);
-        let pass_on = |rows: Vec<Row>| {
-            let full = Batch { table: table.name.clone(), rows };
-            send.blocking_send(Ok(full)).map_err(|_| Error::closed())
-        };
+        let mut gathering = Gathering::of(&table.name);
+        let pass_on = |batch: Batch| send.blocking_send(Ok(batch)).map_err(|_| Error::closed());
         while let Some(row) = rows.next()? {
-            let row = cells(row, table.columns.len())?;
-            size += row.iter().map(Cell::size).sum::<usize>();
-            batch.push(row);
-            if batch.len() >= BATCH_ROWS || size >= BATCH_BYTES {
-                size = 0;
-                pass_on(std::mem::take(&mut batch))?;
-            }
+            gathering.add(cells(row, table.columns.len())?).map_or(Ok(()), pass_on)?;
         }
-        if !batch.is_empty() {
-            pass_on(batch)?;
-        }
+        gathering.rest().map_or(Ok(()), pass_on)?;
     }
     Ok(())
 }

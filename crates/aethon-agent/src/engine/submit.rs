@@ -86,7 +86,7 @@ impl Claimed {
     /// Stores the message, acknowledges it, and runs its turn.
     async fn accept(mut self) {
         if let Err(error) = self.read_documents().await {
-            return self.give_up(Err(error)).await;
+            return self.give_up(error).await;
         }
         let is_first = self.position == Position::First;
         if is_first {
@@ -101,7 +101,7 @@ impl Claimed {
             Ok(Err(error)) => error,
             Err(panic) => Error::internal("the storage failed").because(panic),
         };
-        self.give_up(Err(why)).await;
+        self.give_up(why).await;
     }
 
     async fn run(self, begun: Option<Begun>) {
@@ -128,10 +128,10 @@ impl Claimed {
         }
     }
 
-    /// Gives the place up, with this answer to the sender.
-    async fn give_up(self, answer: Result<Submitted>) {
+    /// Gives the place up, and tells the sender why.
+    async fn give_up(self, why: Error) {
         let next = self.shared.queues.release_claim(self.job.session(), &self.job.turn);
-        let _ = self.answer.send(answer);
+        let _ = self.answer.send(Err(why));
         if let Some(next) = next {
             self.shared.run_queue(next).await;
         }

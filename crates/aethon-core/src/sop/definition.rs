@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::answer_schema::AnswerSchema;
 use crate::version::Version;
-use crate::words::parsed_text;
+use crate::words::{is_slash_name, parsed_text};
 
 /// The name of a SOP: 1 to 64 lower-case letters, digits and `-`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -22,8 +22,7 @@ pub struct InvalidSopName(String);
 impl SopName {
     /// Validates a name.
     pub fn parse(name: &str) -> Result<Self, InvalidSopName> {
-        let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
-        if (1..=64).contains(&name.len()) && name.bytes().all(plain) {
+        if is_slash_name(name) {
             Ok(Self(name.into()))
         } else {
             Err(InvalidSopName(name.chars().take(80).collect()))

@@ -12,10 +12,10 @@ use tokio::sync::mpsc;
 use crate::error::Result;
 
 /// How many rows are read or added at a time.
-pub const BATCH_ROWS: usize = 500;
+const BATCH_ROWS: usize = 500;
 
 /// How many bytes of texts are read at a time; a single row may be larger.
-pub const BATCH_BYTES: usize = 1 << 20;
+const BATCH_BYTES: usize = 1 << 20;
 
 /// A value. Truth is 0 or 1.
 #[derive(Debug, Clone, PartialEq)]
@@ -99,6 +99,36 @@ pub struct Batch {
     pub rows: Vec<Row>,
 }
 
+/// Gathers the rows of one table into batches.
+#[derive(Debug)]
+pub struct Gathering {
+    batch: Batch,
+    size: usize,
+}
+
+impl Gathering {
+    /// Begins with a table of this name.
+    pub fn of(table: &str) -> Self {
+        Self { batch: Batch { table: table.to_owned(), rows: Vec::new() }, size: 0 }
+    }
+
+    /// Adds a row. Returns the batch once it is full.
+    pub fn add(&mut self, row: Row) -> Option<Batch> {
+        self.size += row.iter().map(Cell::size).sum::<usize>();
+        self.batch.rows.push(row);
+        if self.batch.rows.len() < BATCH_ROWS && self.size < BATCH_BYTES {
+            return None;
+        }
+        let next = Self::of(&self.batch.table);
+        std::mem::replace(self, next).rest()
+    }
+
+    /// Returns the rows that are left, if there are any.
+    pub fn rest(self) -> Option<Batch> {
+        (!self.batch.rows.is_empty()).then_some(self.batch)
+    }
+}
+
 /// Rows as they are read, table by table, in the order of [`RowStorage::tables`]. An error is the last thing that comes.
 pub type Batches = mpsc::Receiver<Result<Batch>>;
 
@@ -135,6 +165,23 @@ pub trait RowStorage: Send + Sync {
 
     /// Completes what follows from the rows. From here on the storage can be used.
     async fn finish(&self, counters: Vec<(String, i64)>) -> Result<()>;
+}
+
+#[cfg(test)]
+#[test]
+fn batches_are_full_by_rows_or_by_bytes() {
+    let mut gathering = Gathering::of("a");
+    for number in 1..BATCH_ROWS {
+        assert_eq!(gathering.add(vec![Cell::Null]), None, "{number}");
+    }
+    assert_eq!(gathering.add(vec![Cell::Null]).map(|batch| batch.rows.len()), Some(BATCH_ROWS));
+    let large = || vec![Cell::Text("x".repeat(BATCH_BYTES / 2))];
+    assert_eq!(gathering.add(large()), None);
+    assert_eq!(gathering.add(large()).map(|batch| batch.rows.len()), Some(2));
+    assert_eq!(gathering.add(vec![Cell::Null]), None);
+    let rest = gathering.rest().map(|batch| (batch.table, batch.rows.len()));
+    assert_eq!(rest, Some(("a".to_owned(), 1)));
+    assert_eq!(Gathering::of("a").rest(), None);
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use std::io::{BufRead, BufReader, BufWriter, Read as _, Write};
 use std::path::{Path, PathBuf};
 
 use aethon_core::error::{Error as CoreError, Result as CoreResult};
-use aethon_core::storage::rows::{BATCH_ROWS, Batch, Batches, Begun, Cell, Extent, Row, RowStorage, Table};
+use aethon_core::storage::rows::{Batch, Batches, Begun, Cell, Extent, Gathering, Row, RowStorage, Table};
 use async_trait::async_trait;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -236,30 +236,24 @@ fn send_all(
     let mut lines = Lines::open(path)?;
     let tables = lines.tables.clone();
     let mut waits: Vec<Option<&Row>> = tables.iter().map(|table| behind.get(&table.name)).collect();
-    let (mut current, mut rows) = (0, Vec::new());
-    let pass_on = |table: usize, rows: &mut Vec<Row>| {
-        let batch = Batch { table: tables[table].name.clone(), rows: std::mem::take(rows) };
-        if batch.rows.is_empty() {
-            Ok(())
-        } else {
-            send.blocking_send(Ok(batch)).map_err(|_| "it was stopped".to_owned())
-        }
-    };
+    let (mut current, mut gathering) = (None, Gathering::of(""));
+    let pass_on = |batch: Batch| send.blocking_send(Ok(batch)).map_err(|_| "it was stopped".to_owned());
     loop {
         match lines.next()? {
             Line::Row(table, row) => {
-                if table != current || rows.len() >= BATCH_ROWS {
-                    pass_on(current, &mut rows)?;
-                    current = table;
+                if current != Some(table) {
+                    let before = std::mem::replace(&mut gathering, Gathering::of(&tables[table].name));
+                    before.rest().map_or(Ok(()), pass_on)?;
+                    current = Some(table);
                 }
                 match waits[table] {
                     // The last one that is there already.
                     Some(last) if *last == tables[table].key_of(&row) => waits[table] = None,
                     Some(_) => {}
-                    None => rows.push(row),
+                    None => gathering.add(row).map_or(Ok(()), pass_on)?,
                 }
             }
-            Line::End(_) => return pass_on(current, &mut rows),
+            Line::End(_) => return gathering.rest().map_or(Ok(()), pass_on),
         }
     }
 }
