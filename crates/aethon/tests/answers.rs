@@ -112,7 +112,14 @@ async fn a_service_hands_out_its_assistant_and_address() {
     let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
     let running = tokio::spawn(service.run(async { drop(stopped.await) }));
     assert_eq!(aethon.ask("embed:one", "!say hello").await.unwrap().text, "hello");
-    assert!(assistant.activity().is_empty());
+    // The end of a turn is announced before its agent is handed back.
+    tokio::time::timeout(Duration::from_secs(30), async {
+        while !assistant.activity().is_empty() {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    })
+    .await
+    .unwrap();
     stop.send(()).unwrap();
     running.await.unwrap().unwrap();
     let late = aethon.ask("embed:one", "!say late").await.unwrap_err();
