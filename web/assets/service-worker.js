@@ -64,7 +64,7 @@ const spoken = {
   },
 };
 /** The language of the page that registered this worker. */
-const language = asked.get("lang") === "de" ? "de" : "en";
+const language = /** @type {keyof typeof spoken} */ (Object.keys(spoken).find((one) => one === asked.get("lang")) ?? "en");
 const words = spoken[language];
 
 /** @param {any} data */

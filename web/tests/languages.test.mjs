@@ -5,6 +5,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
+import vm from "node:vm";
 
 const web = fileURLToPath(new URL("..", import.meta.url));
 const js = join(web, "assets/js");
@@ -104,14 +105,14 @@ test("every language says what English says, with the same values, and nothing m
     for (const name of catalogues) {
       const here = inLanguage(language, name);
       if (!modules.includes(here)) {
-        faults.push(`${here} is missing`);
+        faults.push(`${here} is missing: translate ${name}, and add it to the page-*.js of the pages that use it`);
         continue;
       }
       const [english, other] = [await import(join(js, name)), await import(join(js, here))];
       for (const [own] of exported(name)) faults.push(...differences(english[own], other[own], `${here}: ${own}`));
     }
   }
-  assert.deepEqual(faults, [], `translate these, or take them out:\n${faults.join("\n")}`);
+  assert.deepEqual(faults, [], `translate these in web/assets/js/texts/LANGUAGE (docs/pages.md, Languages), or take them out:\n${faults.join("\n")}`);
 });
 
 test("the comparison finds what is missing, of another kind, or says less", () => {
@@ -119,6 +120,20 @@ test("the comparison finds what is missing, of another kind, or says less", () =
   const faults = differences(english, { b: () => "B", c: [["y", "X"]], d: { icon: "j", label: "L", more: "M" } }, "t");
   assert.deepEqual(faults.sort(), ["t.a is missing", "t.b takes 0 values in place of 1", "t.c.0 is another choice", "t.d.icon is not a text", "t.d.more is not in English"]);
   assert.deepEqual(differences(english.b, (/** @type {string} */ one) => `B${one.length}`, "b"), ["b leaves out value0"]);
+});
+
+test("the installed page speaks every language", () => {
+  const source = readFileSync(join(web, "assets/service-worker.js"), "utf8");
+  const scope = {
+    location: new URL("https://host.example/dashboard/static/service-worker.js?tree=abc"),
+    registration: { scope: "https://host.example/" },
+    addEventListener: () => {},
+    URL,
+  };
+  vm.runInNewContext(`${source}\nglobalThis.spoken = spoken;`, scope);
+  const { spoken } = /** @type {any} */ (scope);
+  assert.deepEqual(Object.keys(spoken).sort(), ["en", ...languages].sort());
+  for (const language of languages) assert.deepEqual(differences(spoken.en, spoken[language], language), []);
 });
 
 test("the file of a page has the words of all catalogues that the page uses", async () => {

@@ -18,7 +18,7 @@ export const cronWords = {
   sentence: ({ time, days, months, weekdays, isOften }) => {
     const on = [days && `am ${days}`, weekdays].filter(Boolean).join(" oder ");
     const when = [on, months && `im ${months}`].filter(Boolean).join(" ");
-    if (isOften) return [time, when].filter(Boolean).join(" ");
+    if (isOften) return [time, when].filter(Boolean).join(weekdays && !days ? ", " : " ");
     if (!on) return [months ? `Täglich im ${months}` : "Täglich", time].join(" ");
     return [days ? `A${when.slice(1)}` : when, time].join(" ");
   },

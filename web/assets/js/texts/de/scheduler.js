@@ -25,7 +25,7 @@ export const schedulerWords = {
   noMatchTitle: "Kein Job passt dazu",
   noMatch: "Gesucht wird nach Name, Aufgabe, Zeit, Kanal und Ergebnis.",
   none: "Keiner",
-  never: "Noch nicht gelaufen",
+  never: "Noch nie",
   once: "Einmal",
   sop: (name) => `SOP ${name}`,
   statuses: {

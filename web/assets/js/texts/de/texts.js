@@ -14,7 +14,7 @@ export const texts = {
   sidebar: {
     label: "Unterhaltungen",
     newChat: "Neue Unterhaltung",
-    search: "Unterhaltungen durchsuchen",
+    search: "Unterhaltung suchen",
     open: "Unterhaltungen anzeigen",
     close: "Unterhaltungen schließen",
     pinned: "Angeheftet",

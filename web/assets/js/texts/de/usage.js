@@ -45,7 +45,7 @@ export const usage = {
     model: "Modell",
     kind: "Für",
     calls: "Aufrufe",
-    failed: "Fehlgeschlagen",
+    failed: "Fehler",
     sent: "Gesendet",
     cached: "Zwischenspeicher",
     received: "Empfangen",
