@@ -15,7 +15,7 @@ use serde_json::{Map, Value, json};
 
 pub(crate) use self::described::{Content, Described, told};
 pub(crate) use self::headers::{IfNoneMatch, Signed};
-use crate::schema::{Form, Schemas};
+use crate::schema::{Form, Schemas, without_null};
 
 /// A row of the table of routes, reduced to the columns that the document needs.
 #[derive(Debug, Clone, Copy)]
@@ -249,36 +249,6 @@ impl Writer {
         }
         response
     }
-}
-
-/// Returns the schema of a parameter, which is left out rather than null.
-fn without_null(mut field: Value) -> Value {
-    if let Some(choices) = field["anyOf"].as_array_mut() {
-        choices.retain(|choice| choice["type"] != "null");
-        if let [Value::Object(only)] = choices.as_mut_slice() {
-            let only = std::mem::take(only);
-            if let Some(field) = field.as_object_mut() {
-                field.remove("anyOf");
-                for (key, value) in only {
-                    field.entry(key).or_insert(value);
-                }
-            }
-        }
-    }
-    if let Some(kinds) = field["type"].as_array_mut() {
-        kinds.retain(|kind| kind != "null");
-        if let [only] = kinds.as_slice() {
-            field["type"] = only.clone();
-        }
-    }
-    if let Some(words) = field["enum"].as_array_mut() {
-        words.retain(|word| !word.is_null());
-    }
-    // Indexing above leaves no null behind where there was nothing.
-    if let Some(field) = field.as_object_mut() {
-        field.retain(|_, value| !value.is_null());
-    }
-    field
 }
 
 /// Adds the parts that all resources with versions share: answers carry the `ETag`, changes take `If-Match`.

@@ -47,8 +47,56 @@ impl Schemas {
 
     /// Returns the components that the schemas refer to.
     pub(crate) fn components(mut self) -> Map<String, Value> {
-        self.0.take_definitions(false).into_iter().map(|(name, schema)| (name, plain(schema))).collect()
+        let is_answered = matches!(self.0.contract(), Contract::Serialize);
+        let defined = self.0.take_definitions(false).into_iter();
+        let shown = |schema| if is_answered { answered(plain(schema)) } else { plain(schema) };
+        defined.map(|(name, schema)| (name, shown(schema))).collect()
     }
+}
+
+/// Returns the schema of an answered object: a field that may be missing is left out, and never null.
+fn answered(mut schema: Value) -> Value {
+    let required = schema["required"].as_array().cloned().unwrap_or_default();
+    let fields = schema.get_mut("properties").and_then(Value::as_object_mut);
+    for (name, field) in fields.into_iter().flatten() {
+        if !required.contains(&json!(name)) {
+            *field = without_null(field.take());
+        }
+    }
+    if let Some(Value::Array(choices)) = schema.get_mut("oneOf") {
+        choices.iter_mut().for_each(|choice| *choice = answered(choice.take()));
+    }
+    schema
+}
+
+/// Returns the schema of something that is left out rather than null.
+pub(crate) fn without_null(mut field: Value) -> Value {
+    if let Some(choices) = field["anyOf"].as_array_mut() {
+        choices.retain(|choice| choice["type"] != "null");
+        if let [Value::Object(only)] = choices.as_mut_slice() {
+            let only = std::mem::take(only);
+            if let Some(field) = field.as_object_mut() {
+                field.remove("anyOf");
+                for (key, value) in only {
+                    field.entry(key).or_insert(value);
+                }
+            }
+        }
+    }
+    if let Some(kinds) = field["type"].as_array_mut() {
+        kinds.retain(|kind| kind != "null");
+        if let [only] = kinds.as_slice() {
+            field["type"] = only.clone();
+        }
+    }
+    if let Some(words) = field["enum"].as_array_mut() {
+        words.retain(|word| !word.is_null());
+    }
+    // Indexing above leaves no null behind where there was nothing.
+    if let Some(field) = field.as_object_mut() {
+        field.retain(|_, value| !value.is_null());
+    }
+    field
 }
 
 fn settings(contract: Contract) -> SchemaSettings {

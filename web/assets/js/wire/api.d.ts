@@ -70,7 +70,7 @@ export interface Approval {
   expires_at: string;
   id: string;
   input: unknown;
-  preview?: string | null;
+  preview?: string;
   reason?: string;
   session_id: string;
   session_scope?: string;
@@ -128,13 +128,13 @@ export interface Block {
   data?: string;
   denied?: boolean;
   from?: string;
-  html?: string[] | null;
+  html?: string[];
   id?: string;
   input?: unknown;
   is_error?: boolean;
   messages?: number;
   mime?: string;
-  ms?: number | null;
+  ms?: number;
   name?: string;
   output?: string;
   query?: string;
@@ -353,7 +353,7 @@ export interface Job {
   last_error: string | null;
   last_run: string | null;
   last_status: "running" | "ok" | "error" | "skipped" | "missed" | null;
-  made_by?: string | null;
+  made_by?: string;
   missed: "skip" | "run_once";
   model: string | null;
   next_run: string | null;
@@ -366,7 +366,7 @@ export interface Job {
   sop_name: string | null;
   timezone: string | null;
   untrusted: boolean;
-  warning?: string | null;
+  warning?: string;
 }
 
 export interface JobList {
@@ -641,12 +641,12 @@ export interface PendingTurn {
 }
 
 export interface Price {
-  cache_write?: number | null;
+  cache_write?: number;
   cached_input: number | null;
   input: number;
-  long?: LongPrice | null;
+  long?: LongPrice;
   output: number;
-  search?: number | null;
+  search?: number;
 }
 
 export interface Problem {
@@ -887,10 +887,10 @@ export interface SnippetPart {
 }
 
 export interface Sop {
-  content?: string | null;
+  content?: string;
   description: string;
   faults?: LineFault[];
-  html?: string[] | null;
+  html?: string[];
   name: string;
   parameters: SopParameter[];
   path: string | null;
@@ -1107,11 +1107,11 @@ export interface TurnVersions {
 }
 
 export interface UnconfirmedProblem {
-  change?: ConfigEdited | null;
+  change?: ConfigEdited;
   code: string;
   detail: string;
   errors?: FieldFault[];
-  keys?: string[] | null;
+  keys?: string[];
   status: number;
   title: string;
   type: string;
@@ -1187,7 +1187,7 @@ export interface Work {
   session_id: string;
   state: "queued" | "running" | "paused" | "done" | "failed" | "stopped";
   tasks: WorkTask[];
-  tell_to?: Destination | null;
+  tell_to?: Destination;
   untrusted?: boolean;
   updated_at: string;
   wish: "stop" | "pause" | "resume" | null;
