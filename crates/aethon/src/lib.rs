@@ -26,6 +26,7 @@ mod channel_admin;
 mod channels;
 mod check;
 mod containers;
+mod disk_finding;
 pub mod doctor;
 mod documents;
 mod embedding;
