@@ -13,6 +13,7 @@ use crate::error::Error;
 use crate::growth::Growth;
 use crate::marks;
 use crate::memory::Sketches;
+use crate::peers::Link;
 use crate::owner::{About, LeaseClock, Owner, SuspiciousLeases};
 use crate::time::{day_number, to_millis};
 
@@ -107,6 +108,8 @@ pub(crate) struct StoreInner {
     pub(crate) sketches: Sketches,
     /// How much the one-shot sessions have grown, if that is limited.
     pub(crate) oneshots: Option<Growth>,
+    /// The way to the other daemons, for a daemon.
+    pub(crate) link: Option<Arc<Link>>,
 }
 
 /// Who has opened the store.
