@@ -13,8 +13,8 @@ use crate::error::Error;
 use crate::growth::Growth;
 use crate::marks;
 use crate::memory::Sketches;
-use crate::peers::Link;
 use crate::owner::{About, LeaseClock, Owner, SuspiciousLeases};
+use crate::peers::Link;
 use crate::time::{day_number, to_millis};
 
 /// How often a server that fails is tried.

@@ -51,6 +51,7 @@ pub mod model_test;
 pub mod models;
 mod opening;
 mod other_accounts;
+mod peers;
 mod places;
 mod preflight;
 mod prepared;

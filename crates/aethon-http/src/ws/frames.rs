@@ -559,7 +559,10 @@ mod tests {
         let frame = of_turn(7, &TurnId::existing("t"), &Body::Delta { text: "a" });
         assert_eq!(frame.as_str(), r#"{"type":"delta","text":"a","seq":7,"turn":"t"}"#);
         assert_eq!(without_number(&frame), r#"{"type":"delta","text":"a""#);
-        assert_eq!(numbered(without_number(&frame), 9, &TurnId::existing("t")).as_str(), frame.replace('7', "9"));
+        assert_eq!(
+            numbered(without_number(&frame), 9, &TurnId::existing("t")).as_str(),
+            frame.replace('7', "9")
+        );
         let usage =
             Usage { input_tokens: 1, output_tokens: 2, cached_tokens: 0, cost_usd: 0.5, ..Usage::default() };
         let frame = of_turn(8, &TurnId::existing("t"), &Body::Usage(usage));

@@ -100,8 +100,7 @@ impl Pool {
     pub(crate) async fn listen(&self) -> Result<(Client, mpsc::Receiver<String>), Error> {
         let signed_in =
             tokio::time::timeout(SIGN_IN_WAIT, self.0.address.config().connect(self.0.tls.clone())).await;
-        let (client, mut connection) =
-            signed_in.map_err(|_| Error::lost("it does not let anybody in"))??;
+        let (client, mut connection) = signed_in.map_err(|_| Error::lost("it does not let anybody in"))??;
         let (sender, payloads) = mpsc::channel(NOTIFICATIONS);
         tokio::spawn(async move {
             let mut next = std::pin::pin!(poll_fn(|context| connection.poll_message(context)));

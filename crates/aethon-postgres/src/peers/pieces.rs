@@ -110,7 +110,8 @@ mod tests {
 
     #[test]
     fn cut_batches_fit_a_notification_and_are_joined_again() {
-        for text in ["", "a", &"ü€😀".repeat(5000), &"x".repeat(MAX_PIECE), &"y".repeat(MAX_PIECE * 3 + 1)] {
+        for text in ["", "a", &"ü€😀".repeat(5000), &"x".repeat(MAX_PIECE), &"y".repeat(MAX_PIECE * 3 + 1)]
+        {
             let pieces = cut(ONE, 7, text);
             assert!(pieces.iter().all(|piece| piece.len() < 7900), "{}", text.len());
             let mut joiner = Joiner::default();

@@ -24,8 +24,9 @@ const ANSWER: Duration = Duration::from_secs(10);
 /// The topic of a note to oneself, which shows that notes arrive.
 const ECHO: &str = "echo";
 
-/// How long such a note may take.
+/// How long such a note may take, and when it is tried again.
 const ECHO_WAIT: Duration = Duration::from_secs(10);
+const DEAF_PAUSE: Duration = Duration::from_secs(60);
 
 impl Store {
     /// Connects the link of a daemon with the others, for as long as the store is open.
@@ -37,7 +38,7 @@ impl Store {
 }
 
 async fn receive(store: Weak<StoreInner>, link: Arc<Link>) {
-    let mut ear = Ear { link, joiner: Joiner::default(), is_proved: false, has_warned: false };
+    let mut ear = Ear { link, joiner: Joiner::default(), is_proved: false, is_deaf: false };
     let mut pause = PAUSE.0;
     loop {
         let Some(inner) = store.upgrade().filter(|inner| !inner.pool.is_closed()) else { return };
@@ -52,7 +53,7 @@ async fn receive(store: Weak<StoreInner>, link: Arc<Link>) {
             tracing::debug!(%error, "the other instances cannot be heard; trying again");
         }
         pause = if begun.elapsed() > PAUSE.1 { PAUSE.0 } else { (pause * 2).min(PAUSE.1) };
-        sleep(pause).await;
+        sleep(if ear.is_deaf { DEAF_PAUSE } else { pause }).await;
     }
 }
 
@@ -61,7 +62,8 @@ struct Ear {
     joiner: Joiner,
     /// Whether a note of this daemon itself has come back.
     is_proved: bool,
-    has_warned: bool,
+    /// Whether none came back the last time.
+    is_deaf: bool,
 }
 
 impl Ear {
@@ -72,11 +74,26 @@ impl Ear {
         client: &Client,
         mut payloads: mpsc::Receiver<String>,
     ) -> Result<(), Error> {
-        let name: String = ask(client.query_typed_one(&format!("SELECT {CHANNEL}"), &[])).await?.try_get(0)?;
+        let name: String =
+            ask(client.query_typed_one(&format!("SELECT {CHANNEL}"), &[])).await?.try_get(0)?;
         ask(client.batch_execute(&format!("LISTEN {name}"))).await?;
         self.is_proved = false;
         self.link.tell(Some(self.link.id()), ECHO, String::new());
-        let listening = Instant::now();
+        // Nothing is asked on this connection meanwhile: through a pooler, that would bring some of the notifications.
+        let proved = timeout(ECHO_WAIT, async {
+            while !self.is_proved
+                && let Some(payload) = payloads.recv().await
+            {
+                self.note(&payload);
+            }
+        });
+        if proved.await.is_err() {
+            self.warn();
+            return Ok(());
+        }
+        if std::mem::take(&mut self.is_deaf) {
+            tracing::info!("the other instances are heard now");
+        }
         self.link.pass_on(Heard::Lost(None));
         loop {
             match timeout(TRIED, payloads.recv()).await {
@@ -89,9 +106,6 @@ impl Ear {
                     // A connection may be open with nothing at its other end.
                     ask(client.batch_execute("")).await?;
                 }
-            }
-            if !self.is_proved && listening.elapsed() > ECHO_WAIT {
-                self.warn();
             }
         }
     }
@@ -120,7 +134,7 @@ impl Ear {
 
     /// Says what is missing, once.
     fn warn(&mut self) {
-        if !std::mem::replace(&mut self.has_warned, true) {
+        if !std::mem::replace(&mut self.is_deaf, true) {
             tracing::warn!(
                 "notifications of the PostgreSQL server do not arrive, as behind a pooler in transaction mode: \
                  each instance shows what runs on another only once it is stored, and cannot stop it. Let \
