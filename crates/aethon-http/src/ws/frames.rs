@@ -182,9 +182,6 @@ pub fn frames_of(event: &TurnEvent) -> Vec<Value> {
     }
 }
 
-/// What stands before the number of a frame.
-const NUMBER: &str = ",\"seq\":";
-
 /// Builds a frame of a turn.
 pub(super) fn of_turn(seq: u64, turn: &TurnId, body: &Body<'_>) -> Utf8Bytes {
     #[derive(Serialize)]
@@ -195,18 +192,6 @@ pub(super) fn of_turn(seq: u64, turn: &TurnId, body: &Body<'_>) -> Utf8Bytes {
         turn: &'a TurnId,
     }
     json(&Frame { body, seq, turn })
-}
-
-/// Returns a frame of a turn without its number and turn.
-pub(super) fn without_number(frame: &str) -> &str {
-    frame.rfind(NUMBER).map_or(frame, |end| &frame[..end])
-}
-
-/// Builds a frame of a turn of what [`without_number`] has left.
-pub(super) fn numbered(body: &str, seq: u64, turn: &TurnId) -> Utf8Bytes {
-    let mut text = format!("{body}{NUMBER}{seq},\"turn\":{}}}", written(turn));
-    text.shrink_to_fit();
-    text.into()
 }
 
 /// Builds the first frame of a connection.
@@ -558,11 +543,6 @@ mod tests {
     fn a_turn_frame_carries_seq_and_turn() {
         let frame = of_turn(7, &TurnId::existing("t"), &Body::Delta { text: "a" });
         assert_eq!(frame.as_str(), r#"{"type":"delta","text":"a","seq":7,"turn":"t"}"#);
-        assert_eq!(without_number(&frame), r#"{"type":"delta","text":"a""#);
-        assert_eq!(
-            numbered(without_number(&frame), 9, &TurnId::existing("t")).as_str(),
-            frame.replace('7', "9")
-        );
         let usage =
             Usage { input_tokens: 1, output_tokens: 2, cached_tokens: 0, cost_usd: 0.5, ..Usage::default() };
         let frame = of_turn(8, &TurnId::existing("t"), &Body::Usage(usage));

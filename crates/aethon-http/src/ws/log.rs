@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use tokio_tungstenite::tungstenite::Utf8Bytes;
 
 use super::frames::{self, Body};
-use super::numbers::Numbers;
+use super::numbers::{Numbers, numbered, without_number};
 
 /// How many frames a log holds.
 const MAX_FRAMES: usize = 16_384;
@@ -170,7 +170,7 @@ impl Log {
     pub(super) fn push_relayed(&mut self, frame: &RelayedFrame) -> u64 {
         self.number_from(frame.seq);
         self.newest += 1;
-        let text = frames::numbered(&frame.body, self.newest, &frame.turn);
+        let text = numbered(&frame.body, self.newest, &frame.turn);
         self.add(frame.turn.clone(), frame.kind, text, Some(frame.seq))
     }
 
@@ -188,7 +188,7 @@ impl Log {
             }
             reached = entry.seq;
             if entry.origin.is_none() {
-                let body = frames::without_number(&entry.text).to_owned();
+                let body = without_number(&entry.text).to_owned();
                 taken += body.len();
                 let (seq, turn, kind) = (entry.seq, entry.turn.clone(), entry.kind);
                 frames.push(RelayedFrame { seq, turn, kind, body });
@@ -425,6 +425,44 @@ mod tests {
         assert_eq!(seqs(1003), [0; 0]);
         assert_eq!(seqs(9999), [0; 0]);
         assert!(read(&log, 999).is_none(), "from before this log began");
+    }
+
+    #[test]
+    fn frames_of_another_log_keep_their_numbers_and_places_are_certain_or_unknown() {
+        let (mut here, mut there) = (Log::new(1000), Log::new(2000));
+        here.remember_numbers();
+        there.remember_numbers();
+        for (at, text) in [(3000, "a"), (3001, "b"), (5000, "c")] {
+            here.number_from(at);
+            here.push(&turn("t"), &Body::Delta { text });
+        }
+        let (frames, reached) = here.own_after(1000, usize::MAX).unwrap();
+        assert_eq!((frames.len(), reached), (3, 5000));
+        // One came of the other instance itself meanwhile.
+        there.push_relayed(&frames[0]);
+        there.number_from(4000);
+        there.push(&turn("u"), &Body::Delta { text: "x" });
+        there.push_relayed(&frames[1]);
+        there.push_relayed(&frames[2]);
+        let read: Vec<_> = read(&there, 2000).unwrap();
+        let shown: Vec<_> =
+            read.iter().map(|frame| (frame["seq"].as_u64().unwrap(), frame["text"].clone())).collect();
+        let frame = |seq: u64, text: &str| (seq, serde_json::json!(text));
+        assert_eq!(shown, [frame(3000, "a"), frame(4000, "x"), frame(4001, "b"), frame(5000, "c")]);
+        // What came from elsewhere is not told again.
+        let told = there.own_after(2000, usize::MAX).unwrap().0;
+        assert_eq!(told.iter().map(|frame| frame.seq).collect::<Vec<_>>(), [4000]);
+        for (number, is_known) in
+            [(2000, true), (3000, true), (3001, false), (3500, false), (5000, true), (6000, false)]
+        {
+            assert_eq!(there.knows(number), is_known, "{number}");
+        }
+        assert!(!there.rewind(3001), "that would lose a frame of its own");
+        there.forget_through(4000);
+        assert!(!there.knows(3000) && there.knows(4001) && there.own_after(3000, 1).is_none());
+        assert!(there.rewind(3001));
+        there.push_relayed(&frames[2]);
+        assert_eq!((there.knows(3001), there.knows(5000), there.floor()), (true, true, 3001));
     }
 
     #[test]
