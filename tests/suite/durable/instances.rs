@@ -271,3 +271,29 @@ fn reader_at_another_instance_sees_the_end_of_a_turn_whose_instance_was_killed()
     assert_eq!((said.len(), said[1].ends_with("token60")), (2, true), "{said:?}");
     assert_eq!(two.get("/api/sessions/webchat:killed").json()["busy"], false);
 }
+
+#[test]
+fn sign_in_is_good_at_every_instance_and_ends_at_all() {
+    const TOKEN: &str = "a token of thirty characters or so";
+    let url = testkit::database_blocking();
+    let setting = format!("dashboard.auth_token={TOKEN}");
+    let (one, two) =
+        (Server::start_in(home_on(&url), &[&setting]), Server::start_in(home_on(&url), &[&setting]));
+    let signed_in = one.get(&format!("/dashboard?token={}", TOKEN.replace(' ', "%20")));
+    let cookie =
+        signed_in.header("set-cookie").and_then(|cookie| cookie.split(';').next()).expect("a cookie");
+    let sessions =
+        |server: &Server| server.send(&Request::get("/api/sessions").header("Cookie", cookie)).status;
+    assert_eq!(sessions(&one), 200);
+    eventually("the other one admits it", || (sessions(&two) == 200).then_some(()));
+    // It knows it after a restart as well.
+    let home = two.home();
+    assert!(two.terminate().success());
+    let two = Server::start_in(home, &[&setting]);
+    assert_eq!(sessions(&two), 200);
+    let out = Request::post("/api/sign-out", &json!({})).header("Cookie", cookie);
+    let out = out.header("Origin", &format!("http://{}", two.address));
+    assert_eq!(two.send(&out).status, 200);
+    assert_eq!(sessions(&two), 401);
+    eventually("it is over there as well", || (sessions(&one) == 401).then_some(()));
+}

@@ -15,10 +15,10 @@ use crate::store::StoreInner;
 const GATHERED: Duration = Duration::from_millis(15);
 
 /// How long a batch is tried to be sent. What is older is asked for again by those who miss it.
-const PATIENCE: Duration = Duration::from_secs(5);
+const SEND_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// How long the server may take for one.
-const WAIT: Duration = Duration::from_secs(10);
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The name on which the daemons of this schema listen.
 pub(super) const CHANNEL: &str = "'aethon_' || md5(current_schema())";
@@ -52,11 +52,12 @@ async fn notify(pool: &Pool, pieces: &[String]) -> Result<(), Error> {
     let notify = format!(
         "SELECT pg_notify({CHANNEL}, piece), set_config('synchronous_commit', 'off', true) FROM unnest($1) AS piece"
     );
-    let until = Instant::now() + PATIENCE;
+    let until = Instant::now() + SEND_TIMEOUT;
     loop {
         let connection = pool.take_patiently(until).await?;
         let values: [(&(dyn ToSql + Sync), Type); 1] = [(&pieces, Type::TEXT_ARRAY)];
-        let sent = tokio::time::timeout(WAIT, connection.client().query_typed(&notify, &values)).await;
+        let sent =
+            tokio::time::timeout(ANSWER_TIMEOUT, connection.client().query_typed(&notify, &values)).await;
         match sent.map_err(|_| Error::lost("no answer"))?.map_err(Error::from) {
             Ok(_) => {
                 pool.give(connection);

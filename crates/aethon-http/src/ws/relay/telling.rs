@@ -21,6 +21,13 @@ const MAX_FOLLOWED: usize = 4096;
 const TOGETHER: usize = 256 << 10;
 const MISSED: usize = 8 << 20;
 
+/// The start of the answer to a request.
+struct Answered {
+    why: Why,
+    after: u64,
+    is_exact: bool,
+}
+
 /// The sessions that others follow.
 pub(super) struct Telling {
     hub: Arc<Hub>,
@@ -86,8 +93,8 @@ impl Telling {
             Why::Read | Why::News if !is_new => return,
             Why::Read | Why::News => {}
         }
-        let (why, after) = (follow.why, follow.after);
-        tell_next(&*self.peers, from, told, MISSED, Some((why, after, is_exact)));
+        let answered = Answered { why: follow.why, after: follow.after, is_exact };
+        tell_next(&*self.peers, from, told, Some(answered));
     }
 
     /// Notes that a session has a room now.
@@ -103,7 +110,7 @@ impl Telling {
     pub(super) fn tell_new(&mut self) {
         for ((_, peer), follower) in &mut self.followers {
             let Some(told) = &mut follower.room else { continue };
-            while tell_next(&*self.peers, *peer, told, TOGETHER, None) {}
+            while tell_next(&*self.peers, *peer, told, None) {}
         }
     }
 
@@ -115,29 +122,22 @@ impl Telling {
 }
 
 /// Tells the next frames, and in any case what was asked for. Returns whether there may be more.
-fn tell_next(
-    peers: &dyn Peers,
-    to: PeerId,
-    told: &mut Told,
-    bytes: usize,
-    asked: Option<(Why, u64, bool)>,
-) -> bool {
-    let after = told.reached;
-    let (mut why, mut from, mut is_exact) = asked.unwrap_or((Why::News, after, true));
-    let (frames, reached) = told.room.own_after(after, bytes).unwrap_or_else(|| {
+fn tell_next(peers: &dyn Peers, to: PeerId, told: &mut Told, answered: Option<Answered>) -> bool {
+    let (before, bytes) = (told.reached, if answered.is_some() { MISSED } else { TOGETHER });
+    let mut start = answered.unwrap_or(Answered { why: Why::News, after: before, is_exact: true });
+    let (frames, reached) = told.room.own_after(before, bytes).unwrap_or_else(|| {
         // The log was too short for how slowly it is told.
-        (why, from, is_exact) = (Why::Missed, after, false);
+        start = Answered { why: Why::Missed, after: before, is_exact: false };
         let stored = told.room.stored_seq();
         told.room.own_after(stored, MISSED).unwrap_or((Vec::new(), stored))
     });
     told.reached = reached;
-    let is_empty = frames.is_empty();
-    if !is_empty || why != Why::News {
-        let session = told.room.session().clone();
-        let frames = Frames { session, why, after: from, is_exact, frames };
+    if !frames.is_empty() || start.why != Why::News {
+        let (session, Answered { why, after, is_exact }) = (told.room.session().clone(), start);
+        let frames = Frames { session, why, after, is_exact, frames };
         if let Ok(body) = serde_json::to_string(&frames) {
             peers.tell(Some(to), FRAMES, body);
         }
     }
-    reached != after
+    reached != before
 }
