@@ -105,8 +105,8 @@ fn reader_who_comes_later_sees_the_running_turn_from_its_start() {
     let mut far = two.chat("late");
     far.send_json(&json!({"type": "read"}));
     let there = far.until("done");
-    assert!(spoken(&there).ends_with(&words(100)) && rendered(&there).contains("token100"), "{there:?}");
-    assert!(spoken(&there).starts_with("token1 "), "{there:?}");
+    assert_eq!(spoken(&there).trim_end(), words(100));
+    assert!(rendered(&there).contains("token100"), "{there:?}");
     near.until("done");
 }
 
@@ -115,13 +115,13 @@ fn large_frames_cross_and_keep_their_order() {
     let (one, two) = two(&[]);
     let (mut near, mut far) = (one.chat("large"), two.chat("large"));
     far.settle();
-    let long = format!("# Title\n\n{}", "ünïcödé words and more of them 😀 ".repeat(12_000));
+    let long = format!("# Title\n\n{}", "ünïcödé words and more of them 😀 ".repeat(2_000));
     near.send_json(
         &json!({"type": "message", "id": "m1", "text": format!("!say {}", long.replace('\n', " "))}),
     );
     let (here, there) = (near.until("done"), far.until("done"));
     let text = |frames: &[Value]| of_type(frames, "done")[0]["text"].as_str().unwrap_or_default().to_owned();
-    assert!(text(&here).len() > 300_000, "{}", text(&here).len());
+    assert!(text(&here).len() > 60_000, "{}", text(&here).len());
     assert!(text(&there) == text(&here), "{} {}", text(&there).len(), text(&here).len());
 }
 
@@ -142,7 +142,7 @@ fn client_resumes_at_another_instance_without_a_gap() {
     assert!(of_type(&rest, "error").is_empty(), "{rest:?}");
     assert!(seqs(&rest).iter().all(|seq| *seq > after), "{rest:?}");
     seen.extend(rest);
-    assert_eq!(spoken(&seen), words(120), "nothing twice, and nothing missing");
+    assert_eq!(spoken(&seen).trim_end(), words(120), "nothing twice, and nothing missing");
     // A number that nobody knows is a gap there as well.
     far.send_json(&json!({"type": "resume", "session": "moving", "after": after - 1_000_000_000}));
     assert_eq!(far.until("error").pop().map(|error| error["code"].clone()), Some(json!("resume_gap")));
@@ -266,9 +266,9 @@ fn reader_at_another_instance_sees_the_end_of_a_turn_whose_instance_was_killed()
     let rest = far.until("done");
     assert!(killed.elapsed() < Duration::from_secs(20 + 6), "{:?}", killed.elapsed());
     let done = rest.last().expect("an end");
-    assert!(done["text"].as_str().is_some_and(|text| text.ends_with("token60")), "{done}");
+    assert_eq!(done["text"].as_str().map(str::trim_end), Some(words(60).as_str()), "{done}");
     let said = said(&two, "webchat:killed");
-    assert_eq!((said.len(), said[1].ends_with("token60")), (2, true), "{said:?}");
+    assert_eq!((said.len(), said[1].trim_end()), (2, words(60).as_str()), "{said:?}");
     assert_eq!(two.get("/api/sessions/webchat:killed").json()["busy"], false);
 }
 
