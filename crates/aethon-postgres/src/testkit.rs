@@ -114,7 +114,7 @@ impl OwnServer {
     /// Cuts up to so many connections of aethon, any of them.
     pub fn cut(&self, count: i64) {
         const CUT: &str = "SELECT pg_terminate_backend(pid) FROM (SELECT pid FROM pg_stat_activity
-            WHERE application_name = 'aethon' ORDER BY random() LIMIT $1) AS some";
+            WHERE application_name = 'aethon' ORDER BY random() LIMIT $1) AS chosen";
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
         runtime.block_on(async {
             let (client, connection) =
