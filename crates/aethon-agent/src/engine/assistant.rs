@@ -111,7 +111,7 @@ impl Engine {
     pub fn forget(&self, session: &SessionId) {
         self.0.caches.ahead.cancel(session);
         self.0.windows.forget(session);
-        self.0.services.questions.pending.grants().forget(session);
+        self.0.services.open_approvals.pending.grants().forget(session);
     }
 
     /// Asks in the background for the limits of the models that are asked before a first request anyway, so that the first
