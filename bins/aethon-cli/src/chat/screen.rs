@@ -78,13 +78,12 @@ pub(crate) fn style() -> Style {
 
 /// Lists sentences: wrapped between words on a terminal, a line each for programs.
 pub(super) fn listed(sentences: &[String]) -> String {
-    let lines = |begin: &str, clean: fn(&str) -> String| {
-        sentences.iter().map(|sentence| format!("{begin}{}\n", clean(sentence))).collect::<String>()
+    let line = |sentence: &String| match std::io::stdout().is_terminal() {
+        true => format!("- {sentence}\n"),
+        false => format!("- {}\n", readable(sentence)),
     };
-    match std::io::stdout().is_terminal() {
-        true => markdown(&lines("- ", str::to_owned), style()),
-        false => lines("- ", |sentence| readable(sentence)),
-    }
+    let lines: String = sentences.iter().map(line).collect();
+    if std::io::stdout().is_terminal() { markdown(&lines, style()) } else { lines }
 }
 
 /// Returns whether standard output is a terminal that can move its cursor.
