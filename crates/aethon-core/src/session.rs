@@ -12,8 +12,9 @@ use serde::Serialize;
 use crate::error::Result;
 use crate::ids::{MessageId, SessionId, TurnId};
 use crate::import::SessionImport;
-use crate::message::{Inbound, Message, Reply};
-pub use crate::session_keeping::SessionKeeping;
+use crate::message::{Inbound, Message, Reply, TurnEnd};
+use crate::model::Usage;
+pub use crate::session_keeping::{BinId, BinPage, BinQuery, Binned, BinnedSession, Discard, SessionKeeping};
 pub use crate::session_settings::{SessionPatch, SessionSettings, TurnDefaults, no_such_model};
 use crate::version::{Expected, Version};
 use crate::words::setters;
@@ -147,6 +148,23 @@ impl TurnRecord {
         /// Sets the outcome.
         pub fn with_reply(reply: Option<Reply>);
     }
+
+    /// Returns what is known of a turn whose session was removed: that it is over, and nothing of what was said.
+    #[must_use]
+    pub fn emptied(self) -> Self {
+        let Self { turn, mut inbound, accepted_at, attempts, .. } = self;
+        (inbound.text, inbound.attachments) = (String::new(), Vec::new());
+        let reply = Reply {
+            turn: turn.clone(),
+            session: inbound.session.clone(),
+            text: String::new(),
+            end: TurnEnd::Stopped,
+            model: String::new(),
+            usage: Usage::default(),
+            failure: None,
+        };
+        Self { turn, inbound, phase: TurnPhase::Done, accepted_at, attempts, reply: Some(reply) }
+    }
 }
 
 /// The phase of a turn.
@@ -204,6 +222,9 @@ pub enum Clear {
     Delete,
     /// The same, if the session is as expected.
     DeleteIf(Expected),
+    /// The session, as with [`Delete`](Self::Delete), if it is as expected; but it can come back from the
+    /// [bin](SessionKeeping).
+    Bin(Expected),
 }
 
 impl Clear {
@@ -215,7 +236,7 @@ impl Clear {
     /// Refuses unless the session is as expected.
     pub fn check(&self, present: impl FnOnce() -> Option<Version>) -> Result<()> {
         match self {
-            Self::DeleteIf(expected) => expected.check(present),
+            Self::DeleteIf(expected) | Self::Bin(expected) => expected.check(present),
             Self::Reset | Self::Delete => Ok(()),
         }
     }

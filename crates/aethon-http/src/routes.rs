@@ -15,6 +15,7 @@ mod agents;
 mod approvals;
 mod audit;
 mod backups;
+mod bin;
 mod channels;
 mod config;
 mod export;
@@ -293,10 +294,20 @@ pub(crate) static ROUTES: &[Route] = &[
         r#"["Recordings", "A preview of a resume from a snapshot; changes nothing.", {"200": "SnapshotState"}]"#),
     api(Method::POST, "/api/sessions/recordings/{name}/resume/{n}", Takes::Nothing, async_handler!(recordings::resume),
         r#"["Recordings", "Creates a session with the state of a snapshot.", {"201": {"SessionNamed": {"session_id": "string"}}}]"#),
+    api(Method::GET, "/api/sessions/bin", Takes::Nothing, async_handler!(bin::list),
+        r#"["Sessions", "Deleted conversations that can still be restored, last deleted first.", {"200": "Bin"}, {"limit": "1-500", "cursor": "string"}]"#),
+    api(Method::DELETE, "/api/sessions/bin", Takes::Nothing, async_handler!(bin::empty),
+        r#"["Sessions", "Deletes everything in the bin for good.", {"200": {"BinEmptied": {"status": "string", "removed": "integer"}}}]"#),
+    api(Method::DELETE, "/api/sessions/bin/{bin_id}", Takes::Nothing, async_handler!(bin::remove),
+        r#"["Sessions", "Deletes a conversation of the bin for good.", {"204": ""}]"#),
+    api(Method::POST, "/api/sessions/bin/{bin_id}/restore", Takes::Nothing, async_handler!(bin::restore),
+        r#"["Sessions", "Takes a conversation out of the bin.", {"200": "SessionDone"}]"#),
     api(Method::GET, "/api/sessions/{id}", Takes::Nothing, async_handler!(sessions::show),
         r#"["Sessions", "A conversation with its newest messages, or those before, after or around one.", {"200": "Conversation", "204": ""}, {"limit": "1-1000", "before": "string", "after": "string", "around": "string", "optional": "true|false"}]"#),
     api(Method::DELETE, "/api/sessions/{id}", Takes::Nothing, async_handler!(sessions::delete),
-        r#"["Sessions", "Removes a conversation.", {"200": "SessionDone", "412": "ChangedProblem"}]"#),
+        r#"["Sessions", "Moves a conversation to the bin; with `now=true`, or if `session.bin_days` is 0, deletes it for good.", {"200": "SessionDone", "412": "ChangedProblem"}, {"now": "true|false"}]"#),
+    api(Method::POST, "/api/sessions/{id}/restore", Takes::Nothing, async_handler!(bin::restore_last),
+        r#"["Sessions", "Takes the last deleted conversation of this id out of the bin. If another has the id by now, it gets a number behind it.", {"200": "SessionDone"}]"#),
     api(Method::PATCH, "/api/sessions/{id}", Json, async_handler!(sessions::patch),
         r#"["Sessions", "Changes the title and the settings of a conversation. Absent fields stay unchanged, null unsets one.", {"200": "Session", "412": "ChangedProblem"}, {}, {"SessionPatch": {"title?": "string", "model?": "string?", "effort?": "string?", "instructions?": "string?", "pinned?": "boolean", "archived?": "boolean", "folder?": "string?"}}]"#),
     api(Method::GET, "/api/search", Takes::Nothing, async_handler!(search::search),

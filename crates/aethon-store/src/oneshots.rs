@@ -9,7 +9,7 @@ use aethon_core::storage::OneshotLimit;
 
 use crate::db::{Sql, free_pages, used_bytes};
 use crate::error::Error;
-use crate::purge;
+use crate::{bin, purge};
 
 /// Steps of removal for one message that finds no room. A step is a session, or a few messages of one.
 const MAX_STEPS: usize = 256;
@@ -84,8 +84,8 @@ fn remove_until(
         if is_enough(sql)? {
             return Ok(true);
         }
-        // First the removed rows that still take up space.
-        if !purge::purge_some(sql)? && !remove_first(sql, now)? {
+        // First the removed rows that still take up space, then what its owner has deleted.
+        if !purge::purge_some(sql)? && !bin::discard_oldest(sql, now)? && !remove_first(sql, now)? {
             return Ok(false);
         }
     }

@@ -150,6 +150,20 @@ pub(crate) fn mark_read(sql: &Sql<'_>, key: i64) -> Result<bool, Error> {
     Ok(sql.execute(READ, [key, newest])? == 1)
 }
 
+/// Moves the row of a session into the bin.
+pub(crate) fn move_to_bin(sql: &Sql<'_>, key: i64, now: i64) -> Result<(), Error> {
+    const COPY: &str = "INSERT INTO binned_sessions (session_key, id, channel, sender, title, title_source, agent_name,
+        is_oneshot, created_at, updated_at, message_count, model, effort, instructions, folder, pinned, archived,
+        read_through, deleted_at)
+        SELECT session_key, id, channel, sender, title, title_source, agent_name, is_oneshot, created_at, updated_at,
+        message_count, model, effort, instructions, folder, pinned, archived, read_through, ?2
+        FROM sessions WHERE session_key = ?1";
+    const DELETE: &str = "DELETE FROM sessions WHERE session_key = ?1";
+    sql.execute(COPY, [key, now])?;
+    sql.execute(DELETE, [key])?;
+    Ok(())
+}
+
 /// Gives the session's row a new key and empties it, so that the old contents no longer belong to it.
 pub(crate) fn renumber(sql: &Sql<'_>, key: i64, now: i64) -> Result<(), Error> {
     // The title is final from now on: the message that it was taken from is gone.

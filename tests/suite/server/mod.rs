@@ -3,6 +3,7 @@
 mod api;
 mod attachments;
 mod base_path;
+mod bin;
 mod branch;
 mod chat;
 mod compression;

@@ -220,6 +220,7 @@ pub(super) const RULES: &[(&str, Rule)] = &[
     ("session.max_context_share", Free),
     ("session.keep_recent", Free),
     // Keeping less removes stored data.
+    ("session.bin_days", Lowered),
     ("session.oneshot_keep_days", Lowered),
     ("session.oneshot_keep", Lowered),
     ("session.oneshot_max_mb", Lowered),

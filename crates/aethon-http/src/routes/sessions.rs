@@ -5,7 +5,7 @@ use aethon_core::error::Error;
 use aethon_core::event::{Event, SessionChange};
 use aethon_core::ids::{SessionId, TurnId};
 use aethon_core::model::Effort;
-use aethon_core::session::{Clear, SessionPatch, SessionQuery};
+use aethon_core::session::{Clear, Discard, SessionPatch, SessionQuery};
 use aethon_core::version::Expected;
 use http::StatusCode;
 use serde::Serialize;
@@ -19,9 +19,9 @@ use crate::request::Request;
 use crate::response::{self, HandlerResult};
 
 #[derive(Serialize)]
-struct Done<'a> {
-    status: &'static str,
-    session_id: &'a SessionId,
+pub(super) struct Done<'a> {
+    pub(super) status: &'static str,
+    pub(super) session_id: &'a SessionId,
 }
 
 #[derive(Serialize)]
@@ -82,13 +82,30 @@ fn place(request: &Request) -> Result<Place, Problem> {
     }
 }
 
-/// `DELETE /api/sessions/{id}`: removes the whole session.
+/// `DELETE /api/sessions/{id}?now`: removes the whole session. It goes to the bin; with `now=true`, or without a bin, it is deleted
+/// for good, together with what had its id and lies in the bin.
 pub(super) async fn delete(chat: Chat, request: Request) -> HandlerResult {
+    let is_final = request.flag("now")?;
     let how = match precondition::expected(&request.head.headers) {
+        expected if !is_final && chat.bin_days > 0 => Clear::Bin(expected),
         Expected::Anything => Clear::Delete,
         expected => Clear::DeleteIf(expected),
     };
+    if is_final && let Some(id) = request.params.get("id") {
+        let is_binned = chat.transcripts.discard(Discard::Named(id)).await? > 0;
+        if is_binned && matches!(how, Clear::Delete) {
+            return clear_if_there(&chat, &request, how).await;
+        }
+    }
     clear(&chat, &request, how).await
+}
+
+/// Deletes a session whose id others in the bin had, which were deleted: it need not exist.
+async fn clear_if_there(chat: &Chat, request: &Request, how: Clear) -> HandlerResult {
+    let id = session_id(request)?;
+    chat.assistant.clear(&id, how).await?;
+    tracing::info!(session = %id, address = request.client.shown(), "a session was deleted for good");
+    response::json(&Done { status: "ok", session_id: &id })
 }
 
 /// `POST /api/sessions/{id}/reset`: removes its messages.

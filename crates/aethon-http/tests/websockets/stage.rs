@@ -66,6 +66,7 @@ impl Stage {
                 approvals: desk,
                 choices: Arc::new(aethon_core::model_choice::NoChoices),
                 hub: Arc::clone(&hub),
+                bin_days: 7,
             },
             activity: Activity {
                 bus: bus.clone(),

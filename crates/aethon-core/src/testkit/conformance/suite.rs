@@ -80,6 +80,12 @@ list! { $
         a_reset_session_keeps_its_name_and_loses_its_messages,
         a_message_of_a_removed_session_is_not_run_again,
     }
+    keeping {
+        a_session_in_the_bin_is_gone_and_comes_back_whole,
+        a_new_session_has_the_name_of_one_in_the_bin_to_itself,
+        the_bin_is_paged_and_emptied,
+        what_lies_in_the_bin_has_its_time,
+    }
     deliveries {
         a_delivery_is_there_when_its_turn_has_ended,
         a_delivery_of_a_running_turn_is_there_at_once,
