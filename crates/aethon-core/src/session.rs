@@ -328,7 +328,8 @@ pub fn title_of(message: &Message) -> String {
     title_of_text(&message.text())
 }
 
-fn title_of_text(text: &str) -> String {
+/// Returns the title that a text suggests, like [`title_of`].
+pub fn title_of_text(text: &str) -> String {
     let mut lines = text.lines().map(|line| (line, without_marks(line)));
     let Some(line) =
         lines.find(|(_, plain)| plain.chars().any(char::is_alphanumeric)).map(|(_, plain)| plain)
@@ -340,7 +341,7 @@ fn title_of_text(text: &str) -> String {
             .map(|word| word.chars().take(TITLE).collect())
             .unwrap_or_default();
     };
-    let line = line.chars().take(4 * TITLE).collect::<String>();
+    let line = without_call(&line.chars().take(4 * TITLE).collect::<String>());
     let line = line.split(|c: char| c.is_whitespace() || c.is_control()).filter(|word| !word.is_empty());
     let line = line.collect::<Vec<_>>().join(" ");
     let Some((cut, _)) = line.char_indices().nth(TITLE) else { return line };
@@ -348,6 +349,35 @@ fn title_of_text(text: &str) -> String {
     let end = line[..cut].char_indices().next_back().map_or(0, |(at, _)| at);
     let end = line[..cut].rfind(' ').filter(|&space| space > 0).unwrap_or(end);
     format!("{}…", line[..end].trim_end())
+}
+
+/// Returns a line without the signs of a call: `/trip from="Lyon" to="Rome"` is about a trip, Lyon and Rome.
+fn without_call(line: &str) -> String {
+    let is_name = |name: &str| {
+        !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || matches!(c, '-' | '_'))
+    };
+    let mut words = Vec::new();
+    let mut rest = line;
+    if let Some(after) = line.strip_prefix('/') {
+        let (name, arguments) = after.split_once(' ').unwrap_or((after, ""));
+        if is_name(name) {
+            words.push(if arguments.trim().is_empty() { name.to_owned() } else { format!("{name}:") });
+            rest = arguments;
+        }
+    }
+    // What stands in quotation marks behind a name is the value of an argument.
+    while let Some((before, value)) = rest.split_once("=\"")
+        && let Some((value, after)) = value.split_once('"')
+        && let name = before.rsplit(' ').next().unwrap_or_default()
+        && is_name(name)
+    {
+        words.push(before[..before.len() - name.len()].to_owned());
+        words.push(value.to_owned());
+        rest = after;
+    }
+    words.push(rest.to_owned());
+    let plain = words.join(" ");
+    if plain.chars().any(char::is_alphanumeric) { plain } else { line.to_owned() }
 }
 
 /// Returns a line without the marks that make it a heading, a quotation, an item, or emphasised as a whole. A line that opens a
@@ -383,6 +413,13 @@ mod tests {
         check("**bold** and **more**", "**bold** and **more**");
         check("#tag and 2**3", "#tag and 2**3");
         check("---\n\nafter the line", "after the line");
+        check("/trip from=\"Lyon\" to=\"Rome\"", "trip: Lyon Rome");
+        check("additional_context=\"The garden is dry\"", "The garden is dry");
+        check("/etc/hosts is broken", "/etc/hosts is broken");
+        check("/new", "new");
+        check("set a=\"b\" in the file", "set b in the file");
+        check("topic=\"\"", "topic=\"\"");
+        check("a=\"unfinished", "a=\"unfinished");
         check("- ", "-");
         check("???", "???");
         check("!say one", "!say one");

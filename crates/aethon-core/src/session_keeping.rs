@@ -21,6 +21,12 @@ pub trait SessionKeeping: Send + Sync {
     /// such session.
     async fn mark_read(&self, id: &SessionId) -> Result<bool>;
 
+    /// Gives a session a title that stays until a person gives another. `false` if its title is not the one that its first
+    /// message suggested, or if there is no such session.
+    async fn suggest_title(&self, _id: &SessionId, _title: &str) -> Result<bool> {
+        Ok(false)
+    }
+
     /// Returns what lies in the bin, last deleted first.
     async fn binned(&self, _query: BinQuery) -> Result<BinPage> {
         Ok(BinPage::default())

@@ -15,6 +15,7 @@ mod agents;
 mod approvals;
 mod audit;
 mod backups;
+mod begin;
 mod bin;
 mod channels;
 mod config;
@@ -272,6 +273,8 @@ pub(crate) static ROUTES: &[Route] = &[
         r#"["Service", "Ends a sign-in remotely.", {"204": ""}]"#),
     api(Method::GET, "/api/sessions", Takes::Nothing, async_handler!(sessions::list),
         r#"["Sessions", "Conversations, newest first.", {"200": "SessionList"}, {"limit": "1-1000", "cursor": "string", "q": "string"}]"#),
+    api(Method::POST, "/api/sessions", Json, async_handler!(begin::begin),
+        r#"["Sessions", "Begins a conversation without a message, with a title and settings.", {"201": "Session", "409": "Problem"}, {}, {"NewSession": {"name?": "string", "title?": "string", "model?": "string?", "effort?": "string?", "instructions?": "string?", "pinned?": "boolean", "archived?": "boolean", "folder?": "string?"}}]"#),
     api(Method::GET, "/api/sessions/recordings", Takes::Nothing, async_handler!(recordings::list),
         r#"["Recordings", "The recordings of sessions, newest first.", {"200": "RecordingList"}, {"limit": "1-1000", "cursor": "string"}]"#),
     api(Method::GET, "/api/sessions/recordings/{name}", Takes::Nothing, async_handler!(recordings::show),
@@ -331,7 +334,7 @@ pub(crate) static ROUTES: &[Route] = &[
     api(Method::POST, "/api/sessions/{id}/stop", Takes::Nothing, async_handler!(sessions::stop),
         r#"["Sessions", "Stops the turns of a conversation.", {"200": {"SessionStopped": {"status": "string", "session_id": "string", "stopped": "integer"}}}]"#),
     api(Method::GET, "/api/sessions/{id}/export", Takes::Nothing, async_handler!(export::export),
-        r#"["Sessions", "A whole conversation as a file.", {"200": "*/*"}, {"format": "json|markdown"}]"#),
+        r#"["Sessions", "A whole conversation as a file.", {"200": "*/*"}, {"format": "json|markdown", "versions": "live|all"}]"#),
     api(Method::GET, "/api/config", Takes::Nothing, async_handler!(config::dump),
         r#"["Configuration", "The configuration in force, with every secret masked.", {"200": "Object"}]"#),
     api(Method::PATCH, "/api/config", Json, async_handler!(config::edit),

@@ -109,6 +109,13 @@ pub(crate) fn suggest_title(sql: &Sql<'_>, key: i64, title: &str) -> Result<(), 
     Ok(())
 }
 
+/// Sets a title made from the first exchange, which later messages do not change. Returns whether it took the place of the one
+/// that the first message suggested.
+pub(crate) fn name(sql: &Sql<'_>, id: &str, title: &str) -> Result<bool, Error> {
+    const NAME: &str = "UPDATE sessions SET title = $2, title_source = 3 WHERE id = $1 AND title_source = 1";
+    Ok(sql.execute(NAME, [id, title])? == 1)
+}
+
 /// Sets the title for good.
 pub(crate) fn rename(sql: &Sql<'_>, id: &str, title: &str) -> Result<(), Error> {
     const RENAME: &str = "UPDATE sessions SET title = $2, title_source = 2 WHERE id = $1";

@@ -218,6 +218,10 @@ impl SessionKeeping for WatchedTranscripts {
         self.transcripts.mark_read(id).await
     }
 
+    async fn suggest_title(&self, id: &SessionId, title: &str) -> Result<bool> {
+        self.transcripts.suggest_title(id, title).await
+    }
+
     async fn binned(&self, query: BinQuery) -> Result<BinPage> {
         self.transcripts.binned(query).await
     }

@@ -32,6 +32,11 @@ impl SessionKeeping for Store {
         Ok(self.write(mark).await?)
     }
 
+    async fn suggest_title(&self, id: &SessionId, title: &str) -> CoreResult<bool> {
+        let (id, title) = (id.clone(), title.to_owned());
+        Ok(self.write(move |sql| sessions::name(sql, id.as_str(), &title)).await?)
+    }
+
     async fn binned(&self, query: BinQuery) -> CoreResult<BinPage> {
         Ok(self.read(move |sql| page(sql, query)).await?)
     }

@@ -11,6 +11,8 @@ pub struct Session {
     pub max_context_share: f64,
     /// The number of newest messages that are never summarised.
     pub keep_recent: usize,
+    /// Whether `model.small` names a conversation after its first exchange. Without such a model, the first words are the title.
+    pub generate_titles: bool,
     /// Days that a deleted conversation stays in the bin, from which it can be restored; 0 deletes at once.
     pub bin_days: u32,
     /// Days after which one-shot sessions, those of single webhook calls, are removed.
@@ -27,6 +29,7 @@ impl Default for Session {
         Self {
             max_context_share: 0.8,
             keep_recent: 10,
+            generate_titles: true,
             bin_days: 7,
             oneshot_keep_days: 30,
             oneshot_keep: 10_000,

@@ -149,11 +149,12 @@ pub async fn replay(recordings: &dyn Recordings, (name, number): (&RecordingName
     let mut document = snapshot(recordings, (name, number)).await?;
     if let Some(fields) = document.as_object_mut() {
         let session = &recording.manifest.session_id;
+        let title = resumed_title(&recordings.snapshot(name, number).await?.messages, session, number);
         fields.insert("session_id".into(), json!(session));
         fields.insert("preview".into(), json!(true));
         fields.insert(
             "would_make".into(),
-            json!({ "channel": "webchat", "title": resumed_title(session, number) }),
+            json!({ "channel": "webchat", "title": title }),
         );
     }
     Ok(document)

@@ -1,4 +1,4 @@
-//! `GET /api/sessions/{id}/export?format=json|markdown`: a whole conversation as a file.
+//! `GET /api/sessions/{id}/export?format=json|markdown&versions=live|all`: a whole conversation as a file.
 
 use bytes::Bytes;
 use http::StatusCode;
@@ -21,7 +21,13 @@ pub(super) async fn export(chat: Chat, request: Request) -> HandlerResult {
     let format = request.query("format").unwrap_or_else(|| "json".into());
     let format =
         Format::parse(&format).ok_or_else(|| Problem::invalid("format", "must be json or markdown"))?;
+    let has_versions = match request.query("versions").as_deref() {
+        None | Some("live") => false,
+        Some("all") => true,
+        Some(_) => return Err(Problem::invalid("versions", "must be live or all")),
+    };
     let export = Export::open(chat.transcripts, &id, format).await?.ok_or_else(no_such_session)?;
+    let export = if has_versions { export.with_versions(chat.history) } else { export };
     let (content_type, extension) = match format {
         Format::Json => ("application/json", "json"),
         Format::Markdown => ("text/markdown; charset=utf-8", "md"),

@@ -163,7 +163,16 @@ pub(super) async fn patch((chat, activity): (Chat, Activity), mut request: Reque
     precondition::json(&Listed::new(&chat, summary), &version)
 }
 
-fn read_patch(mut fields: Fields) -> Result<SessionPatch, Problem> {
+fn read_patch(fields: Fields) -> Result<SessionPatch, Problem> {
+    let patch = read_settings(fields)?;
+    if patch.is_empty() {
+        return Err(Problem::invalid("title", "is required, or another setting to change"));
+    }
+    Ok(patch)
+}
+
+/// Reads the settings of a session, all of which may be left out.
+pub(super) fn read_settings(mut fields: Fields) -> Result<SessionPatch, Problem> {
     let mut patch = SessionPatch::default();
     patch.title = fields.text("title")?;
     patch.model = fields.nullable_text("model")?;
@@ -178,9 +187,6 @@ fn read_patch(mut fields: Fields) -> Result<SessionPatch, Problem> {
     patch.pinned = fields.flag("pinned")?;
     patch.archived = fields.flag("archived")?;
     patch.folder = fields.nullable_text("folder")?;
-    if patch.is_empty() {
-        return Err(Problem::invalid("title", "is required, or another setting to change"));
-    }
     patch.checked().map_err(|(field, why)| Problem::invalid(field, why))
 }
 

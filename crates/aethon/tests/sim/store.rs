@@ -164,6 +164,10 @@ impl SessionKeeping for FaultyStore {
         self.write("mark_read", self.base.mark_read(id)).await
     }
 
+    async fn suggest_title(&self, id: &SessionId, title: &str) -> Result<bool> {
+        self.write("suggest_title", self.base.suggest_title(id, title)).await
+    }
+
     async fn binned(&self, query: BinQuery) -> Result<BinPage> {
         self.read("binned", self.base.binned(query)).await
     }

@@ -1,4 +1,4 @@
-// The words for the bin: deleting with a way back, and what lies there.
+// The words for keeping conversations: the bin, and files with all versions.
 
 const days = (/** @type {number} */ n) => (n === 1 ? "a day" : `${n} days`);
 const conversations = (/** @type {number} */ n) => (n === 1 ? "One conversation" : `${n} conversations`);
@@ -33,4 +33,8 @@ export const binWords = {
   close: "Close",
   untitled: "Conversation without a title",
   failed: (/** @type {string} */ why) => `That did not work. ${why}`,
+};
+
+export const exportWords = {
+  allVersions: "Save with all versions",
 };

@@ -119,6 +119,39 @@ export interface BackupStarted {
   status: string;
 }
 
+export interface Bin {
+  count: number;
+  keep_days: number;
+  next_cursor: string | null;
+  sessions: BinnedSession[];
+}
+
+export interface BinEmptied {
+  removed: number;
+  status: string;
+}
+
+export interface BinnedSession {
+  agent_name: string;
+  archived: boolean;
+  bin_id: string;
+  channel: string;
+  created_at: string;
+  deleted_at: string;
+  effort: string | null;
+  expires_at: string;
+  folder: string | null;
+  instructions: string | null;
+  message_count: number;
+  model: string | null;
+  pinned: boolean;
+  sender: string;
+  session_id: string;
+  title: string;
+  unread: boolean;
+  updated_at: string;
+}
+
 export interface Block {
   blocks?: OutputBlock[];
   call?: string;

@@ -160,3 +160,21 @@ pub async fn what_lies_in_the_bin_has_its_time(stage: Stage) {
     assert_eq!(bin(&stage).await, ["webchat:b"]);
     assert_eq!(stage.storage.upkeep.maintain(retention.with_bin(0)).await.unwrap().binned, 1);
 }
+
+pub async fn a_made_title_takes_the_place_of_first_words_only(stage: Stage) {
+    let (transcripts, id) = (&stage.storage.transcripts, session(S));
+    let title = async || transcripts.session(&id).await.unwrap().unwrap().title;
+    assert!(!transcripts.suggest_title(&id, "Nothing").await.unwrap(), "there is no such session");
+    let turn = stage.turn(S, "how do I grow plums", "1").await;
+    assert!(transcripts.suggest_title(&id, "Growing plums").await.unwrap());
+    assert_eq!(title().await, "Growing plums");
+    let edit = TurnId::fresh();
+    stage.storage.turns.accept(&edit, &say(S, "and pears"), Some(replacing("and pears", &turn))).await.unwrap();
+    stage.storage.turns.finish(finish(&edit, S, "2")).await.unwrap();
+    assert_eq!(title().await, "Growing plums", "it stays");
+    assert!(!transcripts.suggest_title(&id, "Once more").await.unwrap());
+    let patch = crate::session::SessionPatch::title("Mine");
+    transcripts.patch(&id, &patch, Expected::Anything).await.unwrap();
+    assert!(!transcripts.suggest_title(&id, "Theirs").await.unwrap());
+    assert_eq!(title().await, "Mine");
+}

@@ -20,6 +20,15 @@ impl SessionKeeping for MemoryStore {
         Ok(was_unread)
     }
 
+    async fn suggest_title(&self, id: &SessionId, title: &str) -> Result<bool> {
+        let mut tables = self.enter("suggest_title")?;
+        let session = tables.sessions.get_mut(id).filter(|session| !session.is_title_given);
+        let Some(session) = session.filter(|session| !session.title.is_empty()) else { return Ok(false) };
+        title.clone_into(&mut session.title);
+        session.is_title_given = true;
+        Ok(true)
+    }
+
     async fn binned(&self, query: BinQuery) -> Result<BinPage> {
         let tables = self.enter("binned")?;
         let mut rows: Vec<&BinRow> = tables.bin.iter().collect();
