@@ -353,9 +353,8 @@ pub fn title_of_text(text: &str) -> String {
 
 /// Returns a line without the signs of a call: `/trip from="Lyon" to="Rome"` is about a trip, Lyon and Rome.
 fn without_call(line: &str) -> String {
-    let is_name = |name: &str| {
-        !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || matches!(c, '-' | '_'))
-    };
+    let is_name =
+        |name: &str| !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || matches!(c, '-' | '_'));
     let mut words = Vec::new();
     let mut rest = line;
     if let Some(after) = line.strip_prefix('/') {

@@ -13,6 +13,7 @@ mod contract;
 mod dashboard_socket;
 mod handbook;
 mod host;
+mod keeping;
 mod operation;
 mod plain_chat;
 mod prompts;

@@ -123,7 +123,8 @@ impl Naming<'_> {
     }
 
     fn request(&self, question: &str, answer: &str) -> ModelRequest {
-        let text = format!("The person wrote:\n{}\nThe assistant answered:\n{}", quoted(question), quoted(answer));
+        let text =
+            format!("The person wrote:\n{}\nThe assistant answered:\n{}", quoted(question), quoted(answer));
         let mut message = Message::new(Role::User, vec![Block::text(text)], self.shared.services.clock.now());
         message.turn = Some(self.context.turn.clone());
         let (session, turn) = (self.context.session.clone(), self.context.turn.clone());

@@ -152,10 +152,7 @@ pub async fn replay(recordings: &dyn Recordings, (name, number): (&RecordingName
         let title = resumed_title(&recordings.snapshot(name, number).await?.messages, session, number);
         fields.insert("session_id".into(), json!(session));
         fields.insert("preview".into(), json!(true));
-        fields.insert(
-            "would_make".into(),
-            json!({ "channel": "webchat", "title": title }),
-        );
+        fields.insert("would_make".into(), json!({ "channel": "webchat", "title": title }));
     }
     Ok(document)
 }

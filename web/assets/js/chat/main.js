@@ -18,7 +18,6 @@ import { texts } from "../texts.js";
 import { findingWords } from "../texts/finding.js";
 import { forkWords } from "../texts/forks.js";
 import { modelWords } from "../texts/models.js";
-import { newsWords } from "../texts/news.js";
 import { Announcer } from "./announcer.js";
 import { countAfter } from "./branch.js";
 import { showUnread } from "./app-badge.js";

@@ -566,6 +566,17 @@ export interface NewMemory {
   scope?: string | null;
 }
 
+export interface NewSession {
+  archived?: boolean;
+  effort?: string | null;
+  folder?: string | null;
+  instructions?: string | null;
+  model?: string | null;
+  name?: string;
+  pinned?: boolean;
+  title?: string;
+}
+
 export interface NewTask {
   acceptance?: string[];
   depends_on?: number[];

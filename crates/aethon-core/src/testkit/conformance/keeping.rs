@@ -169,7 +169,12 @@ pub async fn a_made_title_takes_the_place_of_first_words_only(stage: Stage) {
     assert!(transcripts.suggest_title(&id, "Growing plums").await.unwrap());
     assert_eq!(title().await, "Growing plums");
     let edit = TurnId::fresh();
-    stage.storage.turns.accept(&edit, &say(S, "and pears"), Some(replacing("and pears", &turn))).await.unwrap();
+    stage
+        .storage
+        .turns
+        .accept(&edit, &say(S, "and pears"), Some(replacing("and pears", &turn)))
+        .await
+        .unwrap();
     stage.storage.turns.finish(finish(&edit, S, "2")).await.unwrap();
     assert_eq!(title().await, "Growing plums", "it stays");
     assert!(!transcripts.suggest_title(&id, "Once more").await.unwrap());

@@ -126,7 +126,8 @@ pub async fn what_was_put_aside_is_read_branch_by_branch(stage: Stage) {
     let pairs = |all: &[(bool, &str)]| -> Vec<(bool, String)> {
         all.iter().map(|(heads, text)| (*heads, (*text).to_owned())).collect()
     };
-    let aside = [(true, "one"), (false, "1"), (false, "after one"), (false, "1a"), (true, "two"), (false, "2")];
+    let aside =
+        [(true, "one"), (false, "1"), (false, "after one"), (false, "1a"), (true, "two"), (false, "2")];
     assert_eq!(read().await, pairs(&aside));
     storage.history.switch(&session(S), &first).await.unwrap();
     assert_eq!(read().await, pairs(&[(true, "two"), (false, "2"), (true, "three"), (false, "3")]));

@@ -83,12 +83,7 @@ impl History for MemoryStore {
         Ok(self.enter("versions")?.versions(session))
     }
 
-    async fn aside(
-        &self,
-        session: &SessionId,
-        after: Option<MessageId>,
-        limit: usize,
-    ) -> Result<Vec<Aside>> {
+    async fn aside(&self, session: &SessionId, after: Option<MessageId>, limit: usize) -> Result<Vec<Aside>> {
         let tables = self.enter("aside")?;
         let branches = tables.sessions.get(session).map(|session| session.versions.aside.iter());
         let all = branches.into_iter().flatten().flat_map(|(branch, messages)| {
