@@ -6,6 +6,7 @@
 
 use std::sync::Arc;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 use tokio::sync::broadcast;
@@ -96,7 +97,8 @@ pub enum Event {
 }
 
 /// The changes in a configuration file; keys only, no values.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(rename = "ConfigReloaded")]
 pub struct ConfigNews {
     /// Keys whose new values are in force.
     pub taken_over: Vec<String>,

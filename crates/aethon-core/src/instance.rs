@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use jiff::Timestamp;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::error::Result;
@@ -17,7 +18,7 @@ use crate::error::Result;
 pub const MAX_INSTANCES: usize = 100;
 
 /// A running daemon.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Instance {
     /// Its name: the machine and the home.
     pub name: String,

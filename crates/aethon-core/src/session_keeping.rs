@@ -5,6 +5,7 @@
 
 use async_trait::async_trait;
 use jiff::Timestamp;
+use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 
 use crate::error::Result;
@@ -95,9 +96,11 @@ pub struct BinPage {
 }
 
 /// A session in the bin.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[schemars(rename = "StoredBinnedSession")]
 pub struct BinnedSession {
     /// Its place.
+    #[schemars(with = "String")]
     pub bin_id: BinId,
     /// When it was deleted.
     #[serde(serialize_with = "crate::time::serialize")]

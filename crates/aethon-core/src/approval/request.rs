@@ -2,11 +2,13 @@
 
 use crate::ids::{SessionId, TurnId};
 use jiff::Timestamp;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// A decision to be made by a person.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[schemars(rename = "Approval")]
 pub struct ApprovalRequest {
     /// Its id.
     pub id: String,
@@ -38,8 +40,9 @@ pub struct ApprovalRequest {
 }
 
 /// A person's answer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
+#[schemars(inline)]
 pub enum Decision {
     /// Run it once, with these arguments.
     Approve,
@@ -62,7 +65,7 @@ pub struct Resolution {
 pub enum ResolutionReason {
     /// A person.
     User,
-    /// Time ran out.
+    /// Time ran out, or there was no one who could have been asked in time: no person, or too many open requests.
     Timeout,
     /// The turn was stopped first.
     Stopped,
@@ -84,8 +87,9 @@ pub struct Answer {
 }
 
 /// How long an approval is valid.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
+#[schemars(inline)]
 pub enum Scope {
     /// For this call.
     #[default]

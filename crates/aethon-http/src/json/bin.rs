@@ -3,12 +3,13 @@
 use aethon_core::error::{Error, Result};
 use aethon_core::session::{BinId, BinQuery, BinnedSession};
 use jiff::{SignedDuration, Timestamp};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::deps::Chat;
 
 /// A page of the bin.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct Bin {
     /// The sessions, last deleted first.
     pub sessions: Vec<InBin>,
@@ -21,7 +22,8 @@ pub struct Bin {
 }
 
 /// A session in the bin.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "BinnedSession")]
 pub struct InBin {
     /// When it is deleted for good, at the earliest.
     #[serde(serialize_with = "aethon_core::time::serialize")]

@@ -3,26 +3,41 @@
 use aethon_core::event::{Event, SessionChange};
 use aethon_core::ids::{SessionId, unique};
 use aethon_core::import::NewSession;
+use aethon_core::session::SessionPatch;
 use aethon_core::version::Expected;
 use http::StatusCode;
+use schemars::JsonSchema;
+use serde::Deserialize;
 
-use super::sessions::{no_such_session, read_settings};
+use super::sessions::{checked_settings, no_such_session};
 use crate::deps::{Activity, Chat, Knowledge};
 use crate::error::Problem;
-use crate::fields::Fields;
 use crate::json::Listed;
 use crate::request::Request;
 use crate::response::{self, HandlerResult};
+
+/// A new conversation.
+#[derive(Default, Deserialize, JsonSchema)]
+#[serde(default)]
+#[schemars(rename = "NewSession")]
+pub(super) struct New {
+    /// Its name; one is made up without it.
+    name: Option<String>,
+    /// Its title and settings.
+    #[serde(flatten)]
+    settings: SessionPatch,
+}
 
 /// `POST /api/sessions {name?, title?, model?, effort?, instructions?, pinned?, archived?, folder?}`.
 pub(super) async fn begin(
     (chat, knowledge, activity): (Chat, Knowledge, Activity),
     mut request: Request,
 ) -> HandlerResult {
-    let mut fields = Fields::parse(&request.read().await?)?;
-    let name = fields.optional_text("name")?.unwrap_or_else(|| format!("new-{}", &unique()[20..]));
+    let New { name, settings } = request.sent().await?;
+    let name = name.filter(|name| !name.trim().is_empty());
+    let name = name.unwrap_or_else(|| format!("new-{}", &unique()[20..]));
     let id = SessionId::of("webchat", &name).map_err(|error| Problem::invalid("name", error.to_string()))?;
-    let settings = read_settings(fields)?;
+    let settings = checked_settings(settings)?;
     if let Some(Some(model)) = &settings.model {
         chat.choices.check(model).await.map_err(|error| Problem::invalid("model", error.to_string()))?;
     }

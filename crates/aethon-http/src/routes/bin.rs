@@ -3,7 +3,8 @@
 use aethon_core::event::{Event, SessionChange};
 use aethon_core::ids::SessionId;
 use aethon_core::session::{BinId, BinQuery, Binned, Discard};
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use super::sessions::{Done, session_id};
 use crate::deps::{Activity, Chat};
@@ -11,17 +12,31 @@ use crate::error::Problem;
 use crate::json;
 use crate::request::Request;
 use crate::response::{self, HandlerResult};
+use crate::typed::Limit;
 
-#[derive(Serialize)]
-struct Emptied {
+/// The bin was emptied.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "BinEmptied")]
+pub(super) struct Emptied {
     status: &'static str,
+    /// How many conversations were deleted.
     removed: u64,
+}
+
+/// Which conversations are listed.
+#[derive(Default, Deserialize, JsonSchema)]
+#[serde(default)]
+pub(super) struct Listing {
+    limit: Limit<50, 500>,
+    /// The `next_cursor` of the page before.
+    cursor: Option<String>,
 }
 
 /// `GET /api/sessions/bin?limit&cursor`: last deleted first.
 pub(super) async fn list(chat: Chat, request: Request) -> HandlerResult {
-    let limit = request.number("limit", 50, 1..=500)?;
-    let before = request.query("cursor").map(|cursor| json::bin_cursor(&cursor)).transpose();
+    let Listing { limit, cursor } = request.queried()?;
+    let limit = limit.get();
+    let before = cursor.map(|cursor| json::bin_cursor(&cursor)).transpose();
     let before = before.map_err(|_| Problem::invalid("cursor", "is not one that this listing gave out"))?;
     response::json(&json::bin(&chat, BinQuery { limit, before }).await?)
 }

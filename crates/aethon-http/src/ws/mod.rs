@@ -31,5 +31,5 @@ pub(crate) use hub::SWEEP;
 pub use webchat::WebChat;
 
 pub(crate) use feed::Feed;
-pub(crate) use handshake::{SocketKind, upgrade};
+pub(crate) use handshake::{Asked, SocketKind, upgrade};
 pub(crate) use watchlist::Watchlist;

@@ -80,7 +80,7 @@ export class Keeping {
       what: many.what(sessions.length),
       noWayBack: many.removeBody,
     });
-    if (how === "no") return false;
+    if (how === "") return false;
     const [gone, failed] = await settle(sessions, (session) => request(pathOf(session) + queryOf(how), { method: "DELETE" }));
     if (failed) toast(many.someFailed(sessions.length - gone.length, failed));
     if (gone.length > 0) this.#gone(gone, how);
@@ -212,7 +212,7 @@ export class Keeping {
     });
     if (!item) return;
     const how = await askToDelete({ title: texts.session.removeTitle, what: `“${titleOf(session)}”` });
-    if (how === "no") return;
+    if (how === "") return;
     try {
       const { title } = item.value;
       const isSame = (/** @type {any} */ present) => present.title === title;

@@ -8,6 +8,7 @@ import { openBin } from "../shared/bin.js";
 import { button, iconButton, skeleton, themeSwitch } from "../shared/controls.js";
 import { arrange, fill, make } from "../shared/dom.js";
 import { icon } from "../shared/icons.js";
+import { languageChoice } from "../shared/language-choice.js";
 import { rowMenu } from "../shared/menu.js";
 import { timeElement } from "../shared/time.js";
 import { toast } from "../shared/toast.js";
@@ -161,6 +162,7 @@ export class Sidebar {
         this.#dashboard,
         notifySwitch(),
         this.#bin,
+        languageChoice(),
         iconButton({ label: words.help, icon: "keyboard", press: actions.help }),
       ),
     );

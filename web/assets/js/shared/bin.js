@@ -33,13 +33,13 @@ async function keepDays() {
 /**
  * Asks whether to delete something.
  * @param {{title: string, what: string, noWayBack?: string}} options `what`: the titles, or how many there are
- * @returns {Promise<"no" | "bin" | "now">} "now": for good
+ * @returns {Promise<"" | "bin" | "now">} "now": for good
  */
 export async function askToDelete({ title, what, noWayBack = words.noWayBack(what) }) {
   const days = await keepDays();
-  if (days === 0) return (await confirmDialog({ title, text: noWayBack, action: words.remove })) ? "now" : "no";
+  if (days === 0) return (await confirmDialog({ title, text: noWayBack, action: words.remove })) ? "now" : "";
   return new Promise((resolve) => {
-    let answer = /** @type {"no" | "bin" | "now"} */ ("no");
+    let answer = /** @type {"" | "bin" | "now"} */ ("");
     const choose = (/** @type {"bin" | "now"} */ chosen) => () => {
       answer = chosen;
       dialog.close();

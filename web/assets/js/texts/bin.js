@@ -1,9 +1,11 @@
 // The words for keeping conversations: the bin, and files with all versions.
 
+import { translated } from "../shared/language.js";
+
 const days = (/** @type {number} */ n) => (n === 1 ? "a day" : `${n} days`);
 const conversations = (/** @type {number} */ n) => (n === 1 ? "One conversation" : `${n} conversations`);
 
-export const binWords = {
+export const binWords = translated("bin.binWords", {
   title: "Bin",
   open: "Bin",
   lead: (/** @type {number} */ n) =>
@@ -20,7 +22,6 @@ export const binWords = {
   removedNow: (/** @type {number} */ n) => `${conversations(n)} ${n === 1 ? "was" : "were"} deleted for good.`,
   undo: "Undo",
   restored: (/** @type {number} */ n) => `${conversations(n)} ${n === 1 ? "is" : "are"} back.`,
-  restore: "Restore",
   restoreOne: (/** @type {string} */ title) => `Restore ${title}`,
   removeOne: (/** @type {string} */ title) => `Delete ${title} for good`,
   loading: "The bin is being read.",
@@ -33,8 +34,8 @@ export const binWords = {
   close: "Close",
   untitled: "Conversation without a title",
   failed: (/** @type {string} */ why) => `That did not work. ${why}`,
-};
+});
 
-export const exportWords = {
+export const exportWords = translated("bin.exportWords", {
   allVersions: "Save with all versions",
-};
+});

@@ -1,6 +1,8 @@
 // The words for doing something with several conversations at once.
 
-export const selectionWords = {
+import { translated } from "../shared/language.js";
+
+export const selectionWords = translated("several", {
   begin: "Select several",
   bar: "Selected conversations",
   /** @param {number} count */
@@ -20,4 +22,4 @@ export const selectionWords = {
   what: (count) => (count === 1 ? "One conversation" : `Each of the ${count} conversations`),
   /** @param {number} count @param {string} why */
   someFailed: (count, why) => `${count === 1 ? "One conversation" : `${count} conversations`} could not be changed. ${why}`,
-};
+});

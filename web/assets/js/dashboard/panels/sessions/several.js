@@ -43,7 +43,7 @@ export function severalSessions(context, changed) {
       what,
       noWayBack: words.sessions.removeBody(what),
     });
-    if (how === "no") return [];
+    if (how === "") return [];
     const query = how === "now" ? "?now=true" : "";
     const outcome = await oneByOne(rows, (row) =>
       context.request(pathOf(row.session_id) + query, { method: "DELETE" }).catch(unlessGone),
