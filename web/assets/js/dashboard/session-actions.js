@@ -72,7 +72,7 @@ export function sessionMenu(context, session, { changed, gone }) {
   const remove = async () => {
     const item = await read();
     const how = item && (await askToDelete({ title: words.removeTitle, what: `“${title}”` }));
-    if (!item || !how || how === "") return;
+    if (!item || !how) return;
     const query = how === "now" ? "?now=true" : "";
     await runAction(() => removeShared(item, { name: `“${title}”`, isSame, query }), "", () => {
       sayDeleted([session.session_id], how, changed);
