@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tokio::sync::broadcast;
 
@@ -94,6 +94,8 @@ pub enum Event {
     Recording(Arc<RecordingNews>),
     /// The configuration was read again while the program runs.
     Config(Arc<ConfigNews>),
+    /// Something happened at another instance of the same storage. It is shown here, and acted on there.
+    Elsewhere(Arc<Event>),
 }
 
 /// The changes in a configuration file; keys only, no values.
@@ -146,7 +148,8 @@ pub enum RecordingChange {
 }
 
 /// What happened to a session.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum SessionChange {
     /// Its first message arrived.
     Created,

@@ -13,6 +13,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::error::Result;
+use crate::peers::Peers;
 
 /// The most instances that are listed.
 pub const MAX_INSTANCES: usize = 100;
@@ -50,6 +51,11 @@ pub trait Instances: Send + Sync {
     /// Takes these roles for this owner, or keeps them, for the length of a lease. Returns those that it holds now.
     async fn hold(&self, roles: &[String]) -> Result<Vec<String>> {
         Ok(roles.to_vec())
+    }
+
+    /// The other instances, for telling them what happens here; `None` where there can be none.
+    fn peers(&self) -> Option<Arc<dyn Peers>> {
+        None
     }
 
     /// Gives up all roles, so that another instance need not wait for the end of the lease.

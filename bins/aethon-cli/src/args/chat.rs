@@ -29,6 +29,14 @@ impl Default for ChatArgs {
 /// Options of every command that take a value.
 const WITH_VALUE: [&str; 6] = ["--home", "--config", "--set", "--log-level", "--log-format", "--connect"];
 
+/// Leaves out what asks for the help of `help` itself, which clap takes for a command: `aethon-cli help --help`.
+pub(crate) fn without_help_of_help(mut arguments: Vec<OsString>) -> Vec<OsString> {
+    if arguments.get(1).is_some_and(|word| word == "help") {
+        arguments.retain(|word| word != "--help" && word != "-h");
+    }
+    arguments
+}
+
 /// Adds the command where a line has only the chat's own flags: `aethon-cli -s garden`.
 pub(crate) fn with_chat(mut arguments: Vec<OsString>) -> Vec<OsString> {
     let mut at = 1;
@@ -52,6 +60,19 @@ pub(crate) fn with_chat(mut arguments: Vec<OsString>) -> Vec<OsString> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_help_of_help_is_the_help() {
+        let check = |line: &str, expected: &str| {
+            let words = line.split(' ').map(OsString::from).collect();
+            let found = without_help_of_help(words);
+            let found: Vec<&str> = found.iter().map(|word| word.to_str().unwrap()).collect();
+            assert_eq!(found.join(" "), expected);
+        };
+        check("aethon-cli help --help", "aethon-cli help");
+        check("aethon-cli help config -h", "aethon-cli help config");
+        check("aethon-cli config --help", "aethon-cli config --help");
+    }
 
     #[test]
     fn flags_of_the_chat_need_no_command() {

@@ -69,7 +69,22 @@ pub(super) struct Screen {
 /// Returns the style of standard output, at the window's current width.
 pub(crate) fn style() -> Style {
     let colour = is_live() && !crate::environment::no_color();
-    Style { colour, width: window().0.clamp(20, MAX_WIDTH) }
+    Style {
+        colour,
+        links: colour && crate::environment::shows_links(),
+        width: window().0.clamp(20, MAX_WIDTH),
+    }
+}
+
+/// Lists sentences: wrapped between words on a terminal, a line each for programs.
+pub(super) fn listed(sentences: &[String]) -> String {
+    let lines = |begin: &str, clean: fn(&str) -> String| {
+        sentences.iter().map(|sentence| format!("{begin}{}\n", clean(sentence))).collect::<String>()
+    };
+    match std::io::stdout().is_terminal() {
+        true => markdown(&lines("- ", str::to_owned), style()),
+        false => lines("- ", |sentence| readable(sentence)),
+    }
 }
 
 /// Returns whether standard output is a terminal that can move its cursor.

@@ -202,6 +202,7 @@ impl Follower {
     /// Notes which conversation an event changes.
     fn note(&mut self, event: &Event) {
         let session = match event {
+            Event::Elsewhere(event) => return self.note(event),
             Event::Session { session, .. }
             | Event::TurnStarted { session, .. }
             | Event::TurnEnded { session, .. } => Some(session.clone()),
