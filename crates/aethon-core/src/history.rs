@@ -36,6 +36,18 @@ pub trait History: Send + Sync {
     /// Returns the turns of the live branch that have several versions, oldest first. A retry or an edit makes one.
     async fn versions(&self, session: &SessionId) -> Result<Vec<TurnVersions>>;
 
+    /// Returns messages of the branches that retries and edits have put aside: branch by branch, each oldest first, from behind
+    /// this one on, and within the same limits as [`messages`](crate::session::Transcripts::messages). A storage without versions
+    /// has none.
+    async fn aside(
+        &self,
+        _session: &SessionId,
+        _after: Option<MessageId>,
+        _limit: usize,
+    ) -> Result<Vec<Aside>> {
+        Ok(Vec::new())
+    }
+
     /// Makes the branch of a version the live one; the one that was live is put aside as it is. Fails as not found if there is
     /// no such turn in the session or none of its versions is in the live branch, and as busy while a turn runs or waits.
     async fn switch(&self, session: &SessionId, turn: &TurnId) -> Result<()>;
@@ -48,6 +60,15 @@ pub struct TurnVersions {
     pub turn: TurnId,
     /// All of them, oldest first.
     pub turns: Vec<TurnId>,
+}
+
+/// A message of a branch that is not live.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Aside {
+    /// The first message of the branch.
+    pub branch: MessageId,
+    /// The message.
+    pub message: Message,
 }
 
 /// A history in which nothing is found, for a program that stores no conversations.

@@ -48,6 +48,17 @@ impl SessionId {
         self.0.split_once(':').map_or("", |(channel, _)| channel)
     }
 
+    /// Returns the id with a number behind it, shortened if it would be too long.
+    #[must_use]
+    pub fn numbered(&self, number: u32) -> Self {
+        let suffix = format!("-{number}");
+        let mut end = self.0.len().min(MAX_SESSION_ID - suffix.len());
+        while !self.0.is_char_boundary(end) {
+            end -= 1;
+        }
+        Self(format!("{}{suffix}", &self.0[..end]).into())
+    }
+
     /// Returns the part after the first colon.
     pub fn name(&self) -> &str {
         self.0.split_once(':').map_or("", |(_, name)| name)

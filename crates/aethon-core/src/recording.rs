@@ -15,7 +15,8 @@ use serde_json::Value;
 use crate::error::{Error, Result};
 use crate::ids::{SessionId, unique};
 use crate::import::{NewSession, SessionImport};
-use crate::message::{Block, Message};
+use crate::message::{Block, Message, Role};
+use crate::session::title_of;
 use crate::untrusted;
 use crate::words::words;
 
@@ -273,7 +274,7 @@ pub async fn resume(
     if !state.is_own {
         state.messages.iter_mut().for_each(mark_foreign);
     }
-    let title = resumed_title(&recording.manifest.session_id, number);
+    let title = resumed_title(&state.messages, &recording.manifest.session_id, number);
     // The end of the id is random, so a clash with an existing session is a chance of one in millions.
     for _ in 0..3 {
         let id = SessionId::of("webchat", &format!("resumed-{}", &unique()[20..]))
@@ -313,15 +314,17 @@ fn mark_foreign(message: &mut Message) {
 /// The source of context that a recording from elsewhere brings.
 const FOREIGN: &str = "a recording from elsewhere";
 
-/// The title of a session that continues from a snapshot.
-pub fn resumed_title(session: &str, number: u64) -> String {
-    format!("{} from turn {number}", session.chars().take(60).collect::<String>())
+/// The title of a session that continues from a snapshot: what its conversation began with, else the recorded session.
+pub fn resumed_title(messages: &[Message], session: &str, number: u64) -> String {
+    let asked = messages.iter().find(|message| message.role == Role::User).map(title_of);
+    let title = asked.filter(|title| !title.is_empty()).unwrap_or_else(|| session.to_owned());
+    format!("{} (from turn {number})", title.chars().take(60).collect::<String>().trim_end())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::message::{Role, ToolCall, ToolResult};
+    use crate::message::{ToolCall, ToolResult};
 
     #[test]
     fn everything_in_a_recording_from_elsewhere_comes_from_outside() {

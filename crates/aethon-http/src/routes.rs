@@ -24,6 +24,8 @@ mod agents;
 mod approvals;
 mod audit;
 mod backups;
+mod begin;
+mod bin;
 mod channels;
 mod config;
 mod export;
@@ -135,6 +137,9 @@ pub(crate) static ROUTES: &[Route] = &[
         told("Service", "Ends a sign-in remotely.").empty(204)),
     api(Method::GET, "/api/sessions", Takes::Nothing, async_handler!(sessions::list),
         told("Sessions", "Conversations, newest first.").ok::<json::Page>().query::<sessions::Listing>()),
+    api(Method::POST, "/api/sessions", Json, async_handler!(begin::begin),
+        told("Sessions", "Begins a conversation without a message, with a title and settings.")
+            .json::<json::Listed>(201).fails(&[409]).body::<begin::New>()),
     api(Method::GET, "/api/sessions/recordings", Takes::Nothing, async_handler!(recordings::list),
         told("Recordings", "The recordings of sessions, newest first.").ok::<json::RecordingList>()
             .query::<recordings::Listing>()),
@@ -161,11 +166,24 @@ pub(crate) static ROUTES: &[Route] = &[
             .ok::<json::SnapshotState>()),
     api(Method::POST, "/api/sessions/recordings/{name}/resume/{n}", Takes::Nothing, async_handler!(recordings::resume),
         told("Recordings", "Creates a session with the state of a snapshot.").json::<recordings::Resumed>(201)),
+    api(Method::GET, "/api/sessions/bin", Takes::Nothing, async_handler!(bin::list),
+        told("Sessions", "Deleted conversations that can still be restored, last deleted first.").ok::<json::Bin>()
+            .query::<bin::Listing>()),
+    api(Method::DELETE, "/api/sessions/bin", Takes::Nothing, async_handler!(bin::empty),
+        told("Sessions", "Deletes everything in the bin for good.").ok::<bin::Emptied>()),
+    api(Method::DELETE, "/api/sessions/bin/{bin_id}", Takes::Nothing, async_handler!(bin::remove),
+        told("Sessions", "Deletes a conversation of the bin for good.").empty(204)),
+    api(Method::POST, "/api/sessions/bin/{bin_id}/restore", Takes::Nothing, async_handler!(bin::restore),
+        told("Sessions", "Takes a conversation out of the bin.").ok::<sessions::Done<'static>>()),
     api(Method::GET, "/api/sessions/{id}", Takes::Nothing, async_handler!(sessions::show),
         told("Sessions", "A conversation with its newest messages, or those before, after or around one.")
             .ok::<json::Conversation>().empty(204).query::<sessions::Window>()),
     api(Method::DELETE, "/api/sessions/{id}", Takes::Nothing, async_handler!(sessions::delete),
-        told("Sessions", "Removes a conversation.").ok::<sessions::Done<'static>>().versioned()),
+        told("Sessions", "Moves a conversation to the bin; with `now=true`, or if `session.bin_days` is 0, deletes it for good.")
+            .ok::<sessions::Done<'static>>().versioned().query::<sessions::Deleting>()),
+    api(Method::POST, "/api/sessions/{id}/restore", Takes::Nothing, async_handler!(bin::restore_last),
+        told("Sessions", "Takes the last deleted conversation of this id out of the bin. If another has the id by now, it gets a number behind it.")
+            .ok::<sessions::Done<'static>>()),
     api(Method::PATCH, "/api/sessions/{id}", Json, async_handler!(sessions::patch),
         told("Sessions", "Changes the title and the settings of a conversation. Absent fields stay unchanged, null unsets one.")
             .ok::<json::Listed>().versioned().body::<SessionPatch>()),

@@ -15,6 +15,7 @@
 
 mod agent_runs;
 mod audit;
+mod bin;
 mod channel_records;
 mod clock_jumps;
 mod db;

@@ -292,7 +292,8 @@ pub async fn replay(
     let recording = recordings.show(name).await?;
     let state = snapshot(recordings, (name, number)).await?;
     let session_id = recording.manifest.session_id;
-    let would_make = WouldMake { channel: "webchat", title: resumed_title(&session_id, number) };
+    let messages = recordings.snapshot(name, number).await?.messages;
+    let would_make = WouldMake { channel: "webchat", title: resumed_title(&messages, &session_id, number) };
     Ok(SnapshotState { preview: Some(Preview { session_id, preview: true, would_make }), ..state })
 }
 

@@ -1,4 +1,4 @@
-//! `GET /api/sessions/{id}/export?format=json|markdown`: a whole conversation as a file.
+//! `GET /api/sessions/{id}/export?format=json|markdown&versions=live|all`: a whole conversation as a file.
 
 use bytes::Bytes;
 use http::StatusCode;
@@ -23,13 +23,28 @@ const PART: usize = 256 << 10;
 pub(super) struct Writing {
     /// As data, or as a text to read.
     format: Format,
+    /// Which versions of answers and questions are in it.
+    versions: Versions,
+}
+
+/// Which versions are exported.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[schemars(inline)]
+enum Versions {
+    /// Those of the conversation as it is.
+    #[default]
+    Live,
+    /// Those that were put aside, too.
+    All,
 }
 
 /// Streams the conversation as it is read.
 pub(super) async fn export(chat: Chat, request: Request) -> HandlerResult {
     let id = session_id(&request)?;
-    let Writing { format } = request.queried()?;
+    let Writing { format, versions } = request.queried()?;
     let export = Export::open(chat.transcripts, &id, format).await?.ok_or_else(no_such_session)?;
+    let export = if versions == Versions::All { export.with_versions(chat.history) } else { export };
     let (content_type, extension) = match format {
         Format::Json => ("application/json", "json"),
         Format::Markdown => ("text/markdown; charset=utf-8", "md"),

@@ -4,7 +4,7 @@
 use aethon_core::error::Error;
 use aethon_core::event::{Event, SessionChange};
 use aethon_core::ids::{SessionId, TurnId};
-use aethon_core::session::{Clear, SessionPatch, SessionQuery};
+use aethon_core::session::{Clear, Discard, SessionPatch, SessionQuery};
 use aethon_core::version::Expected;
 use http::StatusCode;
 use schemars::JsonSchema;
@@ -22,8 +22,8 @@ use crate::typed::Limit;
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "SessionDone")]
 pub(super) struct Done<'a> {
-    status: &'static str,
-    session_id: &'a SessionId,
+    pub(super) status: &'static str,
+    pub(super) session_id: &'a SessionId,
 }
 
 /// Its turns were stopped.
@@ -64,6 +64,14 @@ pub(super) struct Window {
     around: Option<String>,
     /// Whether a conversation that does not exist is 204 instead of 404.
     optional: bool,
+}
+
+/// How a conversation is deleted.
+#[derive(Default, Deserialize, JsonSchema)]
+#[serde(default)]
+pub(super) struct Deleting {
+    /// Whether for good, without the bin.
+    now: bool,
 }
 
 /// The version that is chosen.
@@ -123,13 +131,30 @@ fn place(Window { before, after, around, .. }: Window) -> Result<Place, Problem>
     }
 }
 
-/// `DELETE /api/sessions/{id}`: removes the whole session.
+/// `DELETE /api/sessions/{id}?now`: removes the whole session. It goes to the bin; with `now=true`, or without a bin, it is deleted
+/// for good, together with what had its id and lies in the bin.
 pub(super) async fn delete(chat: Chat, request: Request) -> HandlerResult {
+    let Deleting { now: is_final } = request.queried()?;
     let how = match precondition::expected(&request.head.headers) {
+        expected if !is_final && chat.bin_days > 0 => Clear::Bin(expected),
         Expected::Anything => Clear::Delete,
         expected => Clear::DeleteIf(expected),
     };
+    if is_final && let Some(id) = request.params.get("id") {
+        let is_binned = chat.transcripts.discard(Discard::Named(id)).await? > 0;
+        if is_binned && matches!(how, Clear::Delete) {
+            return clear_if_there(&chat, &request, how).await;
+        }
+    }
     clear(&chat, &request, how).await
+}
+
+/// Deletes a session whose id others in the bin had, which were deleted: it need not exist.
+async fn clear_if_there(chat: &Chat, request: &Request, how: Clear) -> HandlerResult {
+    let id = session_id(request)?;
+    chat.assistant.clear(&id, how).await?;
+    tracing::info!(session = %id, address = request.client.shown(), "a session was deleted for good");
+    response::json(&Done { status: "ok", session_id: &id })
 }
 
 /// `POST /api/sessions/{id}/reset`: removes its messages.
@@ -192,6 +217,11 @@ fn checked(patch: SessionPatch) -> Result<SessionPatch, Problem> {
     if patch.is_empty() {
         return Err(Problem::invalid("title", "is required, or another setting to change"));
     }
+    checked_settings(patch)
+}
+
+/// Checks the settings of a session, all of which may be left out.
+pub(super) fn checked_settings(patch: SessionPatch) -> Result<SessionPatch, Problem> {
     patch.checked().map_err(|(field, why)| Problem::invalid(field, why))
 }
 

@@ -121,6 +121,39 @@ export interface BackupStarted {
   status: string;
 }
 
+export interface Bin {
+  count: number;
+  keep_days: number;
+  next_cursor: string | null;
+  sessions: BinnedSession[];
+}
+
+export interface BinEmptied {
+  removed: number;
+  status: string;
+}
+
+export interface BinnedSession {
+  agent_name: string;
+  archived: boolean;
+  bin_id: string;
+  channel: string;
+  created_at: string;
+  deleted_at: string;
+  effort: string | null;
+  expires_at: string;
+  folder: string | null;
+  instructions: string | null;
+  message_count: number;
+  model: string | null;
+  pinned: boolean;
+  sender: string;
+  session_id: string;
+  title: string;
+  unread: boolean;
+  updated_at: string;
+}
+
 export interface Block {
   blocks?: OutputBlock[];
   call?: string;
@@ -572,6 +605,17 @@ export interface NewMemory {
   category?: string | null;
   content: string;
   scope?: string | null;
+}
+
+export interface NewSession {
+  archived?: boolean;
+  effort?: string | null;
+  folder?: string | null;
+  instructions?: string | null;
+  model?: string | null;
+  name?: string;
+  pinned?: boolean;
+  title?: string;
 }
 
 export interface NewTask {
