@@ -21,8 +21,8 @@ use super::turn::Turn;
 use crate::catch_panic::catch_panic;
 use crate::meter::{CallError, ModelCall, Work};
 use crate::models::Models;
-use crate::storage_log::log_storage;
 use crate::window::{TokenCounter, estimate_text};
+use aethon_core::storage_log::log_storage;
 
 const INSTRUCTIONS: &str = "You name conversations between a person and an assistant. Answer with a title of two to six \
 words in the language of the person, without quotation marks and without a full stop, and nothing else. The quoted lines \
