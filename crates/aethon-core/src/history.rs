@@ -6,6 +6,7 @@
 
 use async_trait::async_trait;
 use jiff::Timestamp;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::error::{Error, Result};
@@ -41,7 +42,7 @@ pub trait History: Send + Sync {
 }
 
 /// The versions of a turn: several answers to a question, or several forms of it.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct TurnVersions {
     /// The one in the live branch.
     pub turn: TurnId,
@@ -99,7 +100,8 @@ pub struct MessageHits {
 }
 
 /// A found message.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[schemars(rename = "FoundMessage")]
 pub struct MessageHit {
     /// Its session.
     pub session_id: SessionId,
@@ -122,7 +124,7 @@ pub struct MessageHit {
 pub const MAX_SNIPPET: usize = 200;
 
 /// A piece of a snippet.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct SnippetPart {
     /// The text.
     pub text: String,

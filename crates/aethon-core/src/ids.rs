@@ -7,6 +7,7 @@ use std::borrow::Borrow;
 use std::fmt;
 use std::sync::Arc;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::words::parsed_text;
@@ -15,8 +16,9 @@ use crate::words::parsed_text;
 pub const MAX_SESSION_ID: usize = 200;
 
 /// A session's id, `channel:name`, such as `webchat:default` or `webhook:trigger:0198…`.
-#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "String", into = "String")]
+#[schemars(inline, extend("minLength" = 3, "maxLength" = 200))]
 pub struct SessionId(Arc<str>);
 
 impl SessionId {
@@ -66,8 +68,9 @@ fn is_channel_name(name: &str) -> bool {
 const MAIN_AGENT: &str = "main";
 
 /// The name of an agent: 1 to 64 lower-case letters, digits, `-` and `_`.
-#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "String", into = "String")]
+#[schemars(inline)]
 pub struct AgentName(Arc<str>);
 
 impl AgentName {
@@ -106,8 +109,9 @@ pub struct InvalidAgentName(String);
 
 /// The id of a turn: a message of a person (or a webhook, a job), and everything done to answer it. Ids grow with time
 /// (UUID v7).
-#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
+#[schemars(inline)]
 pub struct TurnId(Arc<str>);
 
 impl TurnId {
@@ -128,8 +132,9 @@ impl TurnId {
 }
 
 /// The number of a stored message within the database, which grows with time. A string on the wire.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct MessageId(pub i64);
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, JsonSchema)]
+#[schemars(inline, extend("pattern" = "^[0-9]+$"))]
+pub struct MessageId(#[schemars(with = "String")] pub i64);
 
 impl Serialize for MessageId {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

@@ -52,6 +52,7 @@ mod opaque;
 pub mod owner;
 pub mod pairing;
 pub mod patience;
+pub mod peers;
 pub mod person;
 pub mod program;
 pub mod prompts;

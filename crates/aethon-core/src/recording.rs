@@ -8,6 +8,7 @@ use std::io::Read;
 
 use async_trait::async_trait;
 use jiff::Timestamp;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -47,8 +48,9 @@ pub trait Recordings: Send + Sync {
 pub const MAX_RECORDING_NAME: usize = 240;
 
 /// The name of a recording: that of its file, without `.zip`.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(transparent)]
+#[schemars(inline)]
 pub struct RecordingName(String);
 
 impl RecordingName {
@@ -82,7 +84,7 @@ pub struct Listing {
 }
 
 /// A recording that is being written. It can be opened under its name once it has ended.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct RunningRecording {
     /// The name that it will have.
     pub name: RecordingName,
@@ -119,7 +121,8 @@ pub struct Recording {
 }
 
 /// The manifest of a recording.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[schemars(rename = "RecordingManifest")]
 pub struct Manifest {
     /// The version of the format.
     pub format_version: u32,
@@ -147,7 +150,7 @@ impl Manifest {
 }
 
 /// An entry of a recording.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct RecordingEntry {
     /// Its name.
     pub name: String,
@@ -170,7 +173,7 @@ words! {
 }
 
 /// Something that happened in a recorded session.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RecordedEvent {
     /// When, RFC 3339.
     pub ts: String,
@@ -211,7 +214,8 @@ pub struct EventPage {
 }
 
 /// A snapshot without its content.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(rename = "Snapshot")]
 pub struct SnapshotSummary {
     /// Its number, from 1.
     pub n: u64,

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use jiff::Timestamp;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::error::Result;
@@ -150,8 +151,9 @@ impl TurnRecord {
 }
 
 /// The phase of a turn.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
+#[schemars(inline)]
 pub enum TurnPhase {
     /// Accepted, waiting for its turn in the session.
     Queued,
@@ -263,7 +265,7 @@ pub struct SessionPage {
 }
 
 /// A session without its messages.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct SessionSummary {
     /// Its id.
     pub session_id: SessionId,

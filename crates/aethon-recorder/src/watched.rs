@@ -14,6 +14,7 @@ use aethon_core::import::{NewSession, SessionImport};
 use aethon_core::instance::{Instance, Instances};
 use aethon_core::message::{Inbound, Message};
 use aethon_core::owner::{EndedElsewhere, Owners};
+use aethon_core::peers::Peers;
 use aethon_core::session::{
     Accepted, Begin, Begun, Clear, Finish, Finished, SessionKeeping, SessionPage, SessionPatch, SessionQuery,
     SessionSummary, Transcripts, TurnLog, TurnLookup, TurnRecord,
@@ -79,6 +80,10 @@ impl Instances for WatchedOwners {
 
     async fn hold(&self, roles: &[String]) -> Result<Vec<String>> {
         self.owners.hold(roles).await
+    }
+
+    fn peers(&self) -> Option<Arc<dyn Peers>> {
+        self.owners.peers()
     }
 
     async fn let_go(&self) -> Result<()> {

@@ -53,6 +53,7 @@ pub mod model_test;
 pub mod models;
 mod opening;
 mod other_accounts;
+mod peers;
 mod places;
 mod preflight;
 mod prepared;

@@ -5,6 +5,8 @@ use std::sync::Arc;
 use aethon_core::error::{Error, Result};
 use aethon_core::ids::{MessageId, SessionId};
 use aethon_core::session::{SessionSummary, Transcripts};
+use schemars::JsonSchema;
+use serde::Deserialize;
 
 use super::markdown;
 use super::message::{Message, Rendering};
@@ -13,9 +15,12 @@ use super::message::{Message, Rendering};
 const STEP: usize = 50;
 
 /// The format of the file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[schemars(inline)]
 pub enum Format {
     /// The session and its messages as in `GET /api/sessions/{id}`, without HTML.
+    #[default]
     Json,
     /// Markdown for people to read.
     Markdown,

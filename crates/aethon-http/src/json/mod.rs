@@ -23,7 +23,9 @@ pub use markdown::{Transcript, transcript};
 pub use memory::{MemoryList, MemoryNumbers, MemoryResults, memories, memory_numbers, memory_results};
 pub use message::{Block, Message, Rendering};
 pub use recordings::{
-    BAD_RECORDING, ListedDocument, RecordingList, difference, recorded_events, recording, recordings, replay,
+    BAD_RECORDING, ListedDocument, RecordedEvents, RecordingList, ShownRecording, SnapshotDifference,
+    SnapshotState, Snapshots, VerifiedRecording, difference, recorded_events, recording, recordings, replay,
     snapshot, snapshots, verified,
 };
+pub(crate) use sops::LineFault;
 pub use sops::{ListedSop, Sops};

@@ -5,9 +5,11 @@ use http::StatusCode;
 use http::header::{CONTENT_DISPOSITION, CONTENT_TYPE, HeaderValue};
 
 use super::sessions::{no_such_session, session_id};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
 use crate::body::{Body, BodyWriter, ClientGone};
 use crate::deps::Chat;
-use crate::error::Problem;
 use crate::json::{Export, Format};
 use crate::request::Request;
 use crate::response::{self, HandlerResult};
@@ -15,12 +17,18 @@ use crate::response::{self, HandlerResult};
 /// How many bytes are sent at a time.
 const PART: usize = 256 << 10;
 
+/// How a conversation is written.
+#[derive(Default, Deserialize, JsonSchema)]
+#[serde(default)]
+pub(super) struct Writing {
+    /// As data, or as a text to read.
+    format: Format,
+}
+
 /// Streams the conversation as it is read.
 pub(super) async fn export(chat: Chat, request: Request) -> HandlerResult {
     let id = session_id(&request)?;
-    let format = request.query("format").unwrap_or_else(|| "json".into());
-    let format =
-        Format::parse(&format).ok_or_else(|| Problem::invalid("format", "must be json or markdown"))?;
+    let Writing { format } = request.queried()?;
     let export = Export::open(chat.transcripts, &id, format).await?.ok_or_else(no_such_session)?;
     let (content_type, extension) = match format {
         Format::Json => ("application/json", "json"),

@@ -5,11 +5,13 @@
 
 use aethon_core::answer_schema::{AnswerSchema, BadSchema};
 use aethon_core::approval::{ApprovalRequest, Decision, Resolution, Scope};
-use aethon_core::ids::TurnId;
+use aethon_core::ids::{SessionId, TurnId};
 use aethon_core::message::{Attachment, Reply};
 use aethon_core::model::{Effort, Usage};
 use aethon_core::surface::{ToolPhase, ToolState, TurnEvent};
 use aethon_core::tool::OutputBlock;
+use jiff::Timestamp;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tokio_tungstenite::tungstenite::Utf8Bytes;
@@ -20,7 +22,7 @@ use crate::error::STORAGE_UNAVAILABLE;
 pub(super) const PROTOCOL: &str = "aethon.chat.v1";
 
 /// The content of a turn's frame.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub(super) enum Body<'a> {
     /// The message is stored.
@@ -93,7 +95,8 @@ impl<'a> Body<'a> {
 }
 
 /// A tool call.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "ToolFrame")]
 pub(super) struct Tool<'a> {
     call: &'a str,
     name: &'a str,
@@ -135,7 +138,8 @@ impl<'a> From<&'a ToolState> for Tool<'a> {
 }
 
 /// An approval prompt.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "ApprovalFrame")]
 pub(super) struct Approval<'a> {
     id: &'a str,
     tool: &'a str,
@@ -182,43 +186,75 @@ pub fn frames_of(event: &TurnEvent) -> Vec<Value> {
     }
 }
 
+/// A frame of a turn, with its number.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct TurnFrame<'a> {
+    #[serde(flatten)]
+    body: &'a Body<'a>,
+    seq: u64,
+    turn: &'a TurnId,
+}
+
+/// A frame that belongs to no turn.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub(super) enum Frame<'a> {
+    /// The first one of a connection.
+    Ready { session: &'a str, version: &'a str },
+    /// All frames up to `seq` were sent; what follows is live.
+    Resumed { session: &'a str, seq: u64 },
+    /// A conversation that changed.
+    Session(SessionFrame<'a>),
+    /// A conversation that is gone.
+    #[serde(rename = "session")]
+    SessionRemoved { session_id: &'a SessionId, removed: bool },
+    /// A notice for the person.
+    Notice { code: &'a str, message: &'a str },
+    /// Why a frame of the client was refused; `id` is that of its message.
+    Error {
+        code: &'a str,
+        message: &'a str,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        id: Option<&'a str>,
+    },
+}
+
+/// The state of a conversation, as its watchers see it.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct SessionFrame<'a> {
+    pub(super) session_id: &'a SessionId,
+    pub(super) title: &'a str,
+    pub(super) busy: bool,
+    /// How many approvals wait.
+    pub(super) waiting: usize,
+    pub(super) unread: bool,
+    #[serde(serialize_with = "aethon_core::time::serialize")]
+    pub(super) updated_at: Timestamp,
+    pub(super) model: Option<&'a str>,
+    pub(super) effort: Option<Effort>,
+    pub(super) pinned: bool,
+    pub(super) archived: bool,
+    pub(super) folder: Option<&'a str>,
+}
+
 /// Builds a frame of a turn.
 pub(super) fn of_turn(seq: u64, turn: &TurnId, body: &Body<'_>) -> Utf8Bytes {
-    #[derive(Serialize)]
-    struct Frame<'a> {
-        #[serde(flatten)]
-        body: &'a Body<'a>,
-        seq: u64,
-        turn: &'a TurnId,
-    }
-    json(&Frame { body, seq, turn })
+    json(&TurnFrame { body, seq, turn })
 }
 
 /// Builds the first frame of a connection.
 pub(super) fn ready(session: &str, version: &str) -> Utf8Bytes {
-    #[derive(Serialize)]
-    struct Ready<'a> {
-        r#type: &'a str,
-        session: &'a str,
-        version: &'a str,
-    }
-    json(&Ready { r#type: "ready", session, version })
+    json(&Frame::Ready { session, version })
 }
 
 /// Builds the frame that ends a replay: all frames up to `seq` were sent.
 pub(super) fn resumed(session: &str, seq: u64) -> Utf8Bytes {
-    #[derive(Serialize)]
-    struct Resumed<'a> {
-        r#type: &'a str,
-        session: &'a str,
-        seq: u64,
-    }
-    json(&Resumed { r#type: "resumed", session, seq })
+    json(&Frame::Resumed { session, seq })
 }
 
 /// Builds a notice outside a turn.
 pub(super) fn notice(code: &str, message: &str) -> Utf8Bytes {
-    json(&Body::Notice { code, message })
+    json(&Frame::Notice { code, message })
 }
 
 /// Serialises any value.
@@ -279,15 +315,7 @@ impl Refusal {
 
     /// Builds the frame.
     pub(super) fn frame(&self) -> Utf8Bytes {
-        #[derive(Serialize)]
-        struct Error<'a> {
-            r#type: &'a str,
-            code: &'a str,
-            message: &'a str,
-            #[serde(skip_serializing_if = "Option::is_none")]
-            id: Option<&'a str>,
-        }
-        json(&Error { r#type: "error", code: self.code, message: &self.message, id: self.id.as_deref() })
+        json(&Frame::Error { code: self.code, message: &self.message, id: self.id.as_deref() })
     }
 
     #[cfg(test)]

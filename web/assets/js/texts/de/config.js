@@ -4,7 +4,7 @@ import { counted, plural } from "./count.js";
 
 /** @type {typeof import("../config.js").configWords} */
 export const configWords = {
-  search: "Schlüssel und ihre Bedeutung durchsuchen",
+  search: "Schlüssel und Erklärungen suchen",
   changedOnly: "Nur selbst gesetzte",
   tree: "Konfiguration",
   failed: "Die Konfiguration konnte nicht geladen werden",
