@@ -140,7 +140,7 @@ export interface BinnedSession {
   channel: string;
   created_at: string;
   deleted_at: string;
-  effort: string | null;
+  effort: "none" | "low" | "medium" | "high" | null;
   expires_at: string;
   folder: string | null;
   instructions: string | null;
@@ -608,14 +608,14 @@ export interface NewMemory {
 }
 
 export interface NewSession {
-  archived?: boolean;
-  effort?: string | null;
+  archived?: boolean | null;
+  effort?: "none" | "low" | "medium" | "high" | null;
   folder?: string | null;
   instructions?: string | null;
   model?: string | null;
-  name?: string;
-  pinned?: boolean;
-  title?: string;
+  name?: string | null;
+  pinned?: boolean | null;
+  title?: string | null;
 }
 
 export interface NewTask {
