@@ -67,6 +67,7 @@ pub mod service;
 pub mod session;
 mod session_keeping;
 mod session_settings;
+mod session_summary;
 pub mod shaping;
 pub mod share;
 pub mod shutdown;

@@ -17,6 +17,7 @@ use crate::message::{Inbound, Message, Reply, TurnEnd};
 use crate::model::Usage;
 pub use crate::session_keeping::{BinId, BinPage, BinQuery, Binned, BinnedSession, Discard, SessionKeeping};
 pub use crate::session_settings::{SessionPatch, SessionSettings, TurnDefaults, no_such_model};
+pub use crate::session_summary::SessionSummary;
 use crate::version::{Expected, Version};
 use crate::words::setters;
 
@@ -283,42 +284,6 @@ pub struct SessionPage {
     pub count: u64,
     /// Where the next page begins, if there is one.
     pub next_cursor: Option<String>,
-}
-
-/// A session without its messages.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-pub struct SessionSummary {
-    /// Its id.
-    pub session_id: SessionId,
-    /// The channel that it belongs to.
-    pub channel: String,
-    /// Who started it.
-    pub sender: String,
-    /// Its title: set by a person, or taken from the first message.
-    pub title: String,
-    /// The agent that answers in it.
-    pub agent_name: String,
-    /// When it began.
-    #[serde(serialize_with = "crate::time::serialize")]
-    pub created_at: Timestamp,
-    /// When it last changed.
-    #[serde(serialize_with = "crate::time::serialize")]
-    pub updated_at: Timestamp,
-    /// Messages of the live branch.
-    pub message_count: u64,
-    /// Whether the assistant has said something that no client has [shown](SessionKeeping::mark_read).
-    pub unread: bool,
-    /// What a person has set for it.
-    #[serde(flatten)]
-    pub settings: SessionSettings,
-}
-
-impl SessionSummary {
-    /// Returns its version, which its messages do not change.
-    pub fn version(&self) -> Version {
-        let settings = serde_json::to_string(&self.settings).unwrap_or_default();
-        Version::of([self.session_id.as_str(), &*self.title, &*self.created_at.to_string(), &*settings])
-    }
 }
 
 /// The longest title that is derived from a message, in characters.

@@ -10,7 +10,7 @@ use serde::{Serialize, Serializer};
 
 use crate::error::Result;
 use crate::ids::SessionId;
-use crate::session::SessionSummary;
+use crate::session_summary::SessionSummary;
 
 /// Keeps what people do with whole conversations.
 ///

@@ -121,7 +121,7 @@ fn matches(sql: &Sql<'_>, session: i64, query: &Query, except: Option<&TurnId>) 
     const SOME: &str = "SELECT id, role, content FROM messages
         WHERE session_key = $1 AND superseded_by IS NULL AND (turn IS NULL OR turn <> $2)
         AND ($3 = '' OR EXISTS (SELECT FROM unnest(string_to_array($3, chr(10))) AS needle
-            WHERE position(needle COLLATE \"C\" IN lower(content COLLATE \"C\")) > 0)) ORDER BY id";
+            WHERE strpos(lower(content COLLATE \"C\"), needle COLLATE \"C\") > 0)) ORDER BY id";
     let needles = query.needles().unwrap_or_default().join("\n");
     let except = except.map_or("", TurnId::as_str);
     // Row by row, so that a long conversation is never in memory as a whole.

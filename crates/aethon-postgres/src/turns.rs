@@ -153,7 +153,7 @@ fn find_by_dedupe_id(
 }
 
 fn by_key(sql: &Sql<'_>, key: i64) -> Result<Option<TurnRecord>, Error> {
-    const IS_BINNED: &str = "SELECT EXISTS (SELECT 1 FROM turns CROSS JOIN binned_sessions
+    const IS_BINNED: &str = "SELECT EXISTS (SELECT 1 FROM turns JOIN binned_sessions
         ON binned_sessions.session_key = turns.session_key WHERE turn_key = $1)";
     let record = sql.first(BY_KEY, [key], read)?.map(|row| row.into_record(sql)).transpose()?;
     let Some(record) = record else { return Ok(None) };

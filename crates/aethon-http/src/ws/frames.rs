@@ -469,10 +469,8 @@ impl Request {
             id: Option<Value>,
         }
         let malformed = || {
-            Refusal::new(
-                "bad_json",
-                "That frame is not a JSON object. Send one with a `type` in each text frame.",
-            )
+            let words = "That frame is not a JSON object. Send one with a `type` in each text frame.";
+            Refusal::new("bad_json", words)
         };
         let text = text.trim_start_matches('\u{feff}');
         // Derived deserialisers accept an array for a struct; the protocol does not.
@@ -492,10 +490,8 @@ impl Request {
             Some("edit") => serde_json::from_str(text).map(Self::Edit),
             Some(_) => {
                 let known = "message, stop, approval, resume, watch, read, visible, retry and edit";
-                return Err(Refusal::new(
-                    "unknown_type",
-                    format!("That type is not known. Known are {known}."),
-                ));
+                let words = format!("That type is not known. Known are {known}.");
+                return Err(Refusal::new("unknown_type", words));
             }
             None => return Err(Refusal::new("bad_frame", "The frame has no `type`.")),
         };
