@@ -137,7 +137,7 @@ pub(crate) static ROUTES: &[Route] = &[
         told("Service", "Ends a sign-in remotely.").empty(204)),
     api(Method::GET, "/api/sessions", Takes::Nothing, async_handler!(sessions::list),
         told("Sessions", "Conversations, newest first.").ok::<json::Page>().query::<sessions::Listing>()),
-    api(Method::POST, "/api/sessions", Json, async_handler!(begin::begin),
+    api(Method::POST, "/api/sessions/new", Json, async_handler!(begin::begin),
         told("Sessions", "Begins a conversation without a message, with a title and settings.")
             .json::<json::Listed>(201).fails(&[409]).body::<begin::New>()),
     api(Method::GET, "/api/sessions/recordings", Takes::Nothing, async_handler!(recordings::list),

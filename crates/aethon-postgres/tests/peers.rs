@@ -23,7 +23,7 @@ async fn daemon(url: &str, name: &str) -> (Store, Arc<dyn Peers>) {
 }
 
 async fn next(ear: &mut Receiver<Heard>) -> Heard {
-    timeout(Duration::from_secs(30), ear.recv()).await.expect("something is heard").unwrap()
+    timeout(Duration::from_secs(30), ear.recv()).await.unwrap().unwrap()
 }
 
 /// Tells until the other hears it, so that both are known to listen.

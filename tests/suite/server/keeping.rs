@@ -12,7 +12,7 @@ fn title(server: &Server, session: &str) -> String {
 fn a_conversation_has_instructions_before_its_first_message() {
     let server = Server::start(&["model.provider=echo"]);
     let begun = json!({"name": "plans", "instructions": "Be brief.", "pinned": true});
-    let answer = server.post("/api/sessions", &begun);
+    let answer = server.post("/api/sessions/new", &begun);
     let session = answer.json();
     assert_eq!(answer.status, 201, "{session}");
     assert_eq!(
@@ -23,16 +23,16 @@ fn a_conversation_has_instructions_before_its_first_message() {
         (&session["message_count"], &session["title"], &session["pinned"]),
         (&json!(0), &json!(""), &json!(true))
     );
-    let again = server.post("/api/sessions", &begun);
+    let again = server.post("/api/sessions/new", &begun);
     assert_eq!((again.status, &again.json()["code"]), (409, &json!("session_exists")));
     server.chat("plans").say("m1", "how do plums grow");
     let after = server.get("/api/sessions/webchat:plans").json();
     assert_eq!((&after["instructions"], &after["title"]), (&json!("Be brief."), &json!("how do plums grow")));
 
-    let named = server.post("/api/sessions", &json!({}));
+    let named = server.post("/api/sessions/new", &json!({}));
     assert_eq!(named.status, 201);
     assert!(named.json()["session_id"].as_str().unwrap().starts_with("webchat:new-"));
-    let bad = server.post("/api/sessions", &json!({"name": "a\u{7}b"}));
+    let bad = server.post("/api/sessions/new", &json!({"name": "a\u{7}b"}));
     assert_eq!(bad.status, 422, "{:?}", bad.json());
 }
 
@@ -147,7 +147,7 @@ fn nothing_is_asked_for_a_title_without_a_small_model_or_by_setting() {
 fn a_conversation_that_has_a_title_is_not_named() {
     let service = service();
     let server = start(&service, &["model.small=\"small-1\""]);
-    assert_eq!(server.post("/api/sessions", &json!({"name": "plums", "title": "Mine"})).status, 201);
+    assert_eq!(server.post("/api/sessions/new", &json!({"name": "plums", "title": "Mine"})).status, 201);
     server.chat("plums").say("m1", "how do plums grow");
     server.chat("plums").say("m2", "and pears?");
     assert_eq!((asked(&service), title(&server, "webchat:plums")), ((2, 0), "Mine".to_owned()));

@@ -1,4 +1,4 @@
-//! `POST /api/sessions`: a conversation that has settings before anything was said in it.
+//! `POST /api/sessions/new`: a conversation that has settings before anything was said in it.
 
 use aethon_core::event::{Event, SessionChange};
 use aethon_core::ids::{SessionId, unique};
@@ -28,7 +28,7 @@ pub(super) struct New {
     settings: SessionPatch,
 }
 
-/// `POST /api/sessions {name?, title?, model?, effort?, instructions?, pinned?, archived?, folder?}`.
+/// `POST /api/sessions/new {name?, title?, model?, effort?, instructions?, pinned?, archived?, folder?}`.
 pub(super) async fn begin(
     (chat, knowledge, activity): (Chat, Knowledge, Activity),
     mut request: Request,

@@ -230,7 +230,7 @@ async fn without_a_token_unknown_is_404_and_a_wrong_method_405() {
     assert_eq!(app.get("/nothing", &[]).await.code(), "not_found");
     for (method, target, allow) in [
         ("POST", "/health", "GET, HEAD"),
-        ("OPTIONS", "/api/sessions", "GET, HEAD, POST"),
+        ("OPTIONS", "/api/sessions", "GET, HEAD"),
         ("GET", "/webhook/trigger", "POST"),
         ("PUT", "/api/sessions/webchat:a", "GET, HEAD, DELETE, PATCH"),
         ("POST", "/dashboard/static/x", "GET, HEAD"),

@@ -94,7 +94,7 @@ export async function openInstructions(name) {
 async function begin(name, instructions) {
   if (!instructions) return true;
   try {
-    await request("/api/sessions", { method: "POST", body: { name, instructions } });
+    await request("/api/sessions/new", { method: "POST", body: { name, instructions } });
     return true;
   } catch (problem) {
     if (problem instanceof Problem && problem.code === "session_exists") return false;
