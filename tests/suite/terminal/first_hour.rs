@@ -233,7 +233,7 @@ fn slips_at_the_command_line_are_answered_with_the_remedy() {
     };
     check(&["jobs", "add"], 2, &["--cron <CRON>|--run-at <TIME>", "--sop <NAME>", "--prompt <TEXT>"]);
     check(&["config", "set", "agent.loop_limit", "-1"], 2, &["agent.loop_limit", "-1"]);
-    check(&["config", "set", "agent.model", "x"], 2, &["the nearest is model:"]);
+    check(&["config", "set", "agent.model", "x"], 2, &["the nearest is model.model_id"]);
     check(&["config", "set", "scheduler.timezone", "x"], 2, &["scheduler.jobs.NAME.timezone"]);
     let set = ["config", "set", "model.api_key", "sk-a"];
     check(&set, 0, &["in plain text", "aethon-cli secrets set API_KEY", "${credential:API_KEY}"]);

@@ -31,14 +31,14 @@ const WITH_VALUE: [&str; 6] = ["--home", "--config", "--set", "--log-level", "--
 
 /// Leaves out what asks for the help of `help` itself, which clap takes for a command: `aethon-cli help --help`.
 pub(crate) fn without_help_of_help(mut arguments: Vec<OsString>) -> Vec<OsString> {
-    if arguments.get(1).is_some_and(|word| word == "help") {
+    if arguments.get(command_place(&arguments)).is_some_and(|word| word == "help") {
         arguments.retain(|word| word != "--help" && word != "-h");
     }
     arguments
 }
 
-/// Adds the command where a line has only the chat's own flags: `aethon-cli -s garden`.
-pub(crate) fn with_chat(mut arguments: Vec<OsString>) -> Vec<OsString> {
+/// Returns where the first word is that is no option of every command, nor the value of one.
+fn command_place(arguments: &[OsString]) -> usize {
     let mut at = 1;
     while let Some(word) = arguments.get(at).and_then(|word| word.to_str()) {
         if WITH_VALUE.contains(&word) {
@@ -46,12 +46,20 @@ pub(crate) fn with_chat(mut arguments: Vec<OsString>) -> Vec<OsString> {
         } else if WITH_VALUE.iter().any(|option| word.starts_with(&format!("{option}="))) {
             at += 1;
         } else {
-            let name = word.split('=').next().unwrap_or_default();
-            let is_short = word.starts_with("-s") && !word.starts_with("--");
-            if is_short || ["--session", "-c", "--continue", "--vi"].contains(&name) {
-                arguments.insert(at, "chat".into());
-            }
             break;
+        }
+    }
+    at
+}
+
+/// Adds the command where a line has only the chat's own flags: `aethon-cli -s garden`.
+pub(crate) fn with_chat(mut arguments: Vec<OsString>) -> Vec<OsString> {
+    let at = command_place(&arguments);
+    if let Some(word) = arguments.get(at).and_then(|word| word.to_str()) {
+        let name = word.split('=').next().unwrap_or_default();
+        let is_short = word.starts_with("-s") && !word.starts_with("--");
+        if is_short || ["--session", "-c", "--continue", "--vi"].contains(&name) {
+            arguments.insert(at, "chat".into());
         }
     }
     arguments
@@ -70,6 +78,7 @@ mod tests {
             assert_eq!(found.join(" "), expected);
         };
         check("aethon-cli help --help", "aethon-cli help");
+        check("aethon-cli --home /h help --help", "aethon-cli --home /h help");
         check("aethon-cli help config -h", "aethon-cli help config");
         check("aethon-cli config --help", "aethon-cli config --help");
     }
