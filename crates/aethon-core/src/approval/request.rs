@@ -51,7 +51,7 @@ pub enum Decision {
 }
 
 /// How a request was settled.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Resolution {
     /// The outcome.
     pub decision: Decision,
@@ -60,7 +60,7 @@ pub struct Resolution {
 }
 
 /// Who or what settled a request.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ResolutionReason {
     /// A person.

@@ -11,7 +11,6 @@ use aethon_core::model::{Effort, Usage};
 use aethon_core::surface::{ToolPhase, ToolState, TurnEvent};
 use aethon_core::tool::OutputBlock;
 use jiff::Timestamp;
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tokio_tungstenite::tungstenite::Utf8Bytes;
@@ -22,7 +21,7 @@ use crate::error::STORAGE_UNAVAILABLE;
 pub(super) const PROTOCOL: &str = "aethon.chat.v1";
 
 /// The content of a turn's frame.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub(super) enum Body<'a> {
     /// The message is stored.
@@ -95,8 +94,7 @@ impl<'a> Body<'a> {
 }
 
 /// A tool call.
-#[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "ToolFrame")]
+#[derive(Debug, Serialize)]
 pub(super) struct Tool<'a> {
     call: &'a str,
     name: &'a str,
@@ -138,8 +136,7 @@ impl<'a> From<&'a ToolState> for Tool<'a> {
 }
 
 /// An approval prompt.
-#[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "ApprovalFrame")]
+#[derive(Debug, Serialize)]
 pub(super) struct Approval<'a> {
     id: &'a str,
     tool: &'a str,
@@ -186,17 +183,8 @@ pub fn frames_of(event: &TurnEvent) -> Vec<Value> {
     }
 }
 
-/// A frame of a turn, with its number.
-#[derive(Serialize, JsonSchema)]
-pub(super) struct TurnFrame<'a> {
-    #[serde(flatten)]
-    body: &'a Body<'a>,
-    seq: u64,
-    turn: &'a TurnId,
-}
-
 /// A frame that belongs to no turn.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub(super) enum Frame<'a> {
     /// The first one of a connection.
@@ -220,7 +208,7 @@ pub(super) enum Frame<'a> {
 }
 
 /// The state of a conversation, as its watchers see it.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize)]
 pub(super) struct SessionFrame<'a> {
     pub(super) session_id: &'a SessionId,
     pub(super) title: &'a str,
@@ -239,7 +227,14 @@ pub(super) struct SessionFrame<'a> {
 
 /// Builds a frame of a turn.
 pub(super) fn of_turn(seq: u64, turn: &TurnId, body: &Body<'_>) -> Utf8Bytes {
-    json(&TurnFrame { body, seq, turn })
+    #[derive(Serialize)]
+    struct Numbered<'a> {
+        #[serde(flatten)]
+        body: &'a Body<'a>,
+        seq: u64,
+        turn: &'a TurnId,
+    }
+    json(&Numbered { body, seq, turn })
 }
 
 /// Builds the first frame of a connection.
