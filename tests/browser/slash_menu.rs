@@ -42,8 +42,12 @@ fn slash_offers_commands_and_sops_with_their_parameters_and_keys_choose() {
     browser.chord(&[DOWN]);
     assert_eq!(browser.text(&format!("{active}.querySelector('.option-label').textContent")), "/model");
 
+    // What begins with it comes before what contains it, as /instructions does.
     browser.type_keys("tr");
-    page.until("it is narrowed", "all('.slash-menu .option').length === 1");
+    page.until("it is narrowed", "all('.slash-menu .option').length === 2");
+    assert!(offered(&page).starts_with("/trip"), "{}", offered(&page));
+    browser.type_keys("i");
+    page.until("one is left", "all('.slash-menu .option').length === 1");
     assert!(
         browser.text("one('.slash-menu .option-detail').textContent").contains("from, to, by (optional)")
     );
