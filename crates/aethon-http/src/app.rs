@@ -3,7 +3,7 @@
 //! All connections share one [`App`]. A handler does not receive all of it: the type of its first parameter names the
 //! parts it works with, and `App::part` supplies them.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::{Instant, SystemTime};
 
@@ -81,8 +81,8 @@ impl App {
             sign_ins,
             setup: Live::new(deps.setup.clone()),
             is_loopback,
-            used_signatures: Arc::default(),
-            attempts: Arc::default(),
+            used_signatures: Arc::new(UsedSignatures::new(&options.sign_ins)),
+            attempts: Arc::new(Attempts::new(&options.sign_ins)),
             intake: Arc::default(),
             waiting_strangers: Shares::of(Share::of_count(options.limits.max_connections)),
             traffic: Arc::default(),
@@ -104,9 +104,14 @@ impl App {
         self.sign_ins.look_again();
     }
 
-    /// Takes in a line of the [journal](crate::options::SignInJournal) that another instance has written.
+    /// Takes in a line of the [journal](crate::options::AccessJournal) that another instance has written.
     pub fn take_in_sign_in(&self, line: &str) {
         self.sign_ins.take_in(line);
+    }
+
+    /// Counts a wrong token that came from this address to another instance.
+    pub fn take_in_wrong_token(&self, address: IpAddr) {
+        self.attempts.count_elsewhere(address, Instant::now());
     }
 
     /// Returns whether anyone who connects has access: no token is set, and the listener is on loopback.

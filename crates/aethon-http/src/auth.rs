@@ -16,6 +16,7 @@ mod tests;
 use std::net::IpAddr;
 use std::sync::Arc;
 
+use aethon_core::error::Result;
 use aethon_core::secret::Secret;
 use http::header::{HeaderMap, HeaderValue};
 use percent_encoding::{percent_decode, percent_decode_str};
@@ -153,10 +154,15 @@ impl TokenAuth {
     /// Like [`TokenAuth::check`], but for opening the dashboard: a right token in the query suffices, so that a stale
     /// cookie does not lock the owner out.
     ///
-    /// A code that counts once is judged here, and no longer counts afterwards.
-    pub(crate) fn check_entrance(&self, headers: &HeaderMap, query: Option<&str>) -> TokenCheck {
-        if let (Some(keys), Some(code)) = (&self.keys, headers.get(CODE)) {
-            let is_right = self.sign_ins.redeem(&keys.cookies, code.as_bytes());
+    /// Where the request shows a code, only that counts: `is_code_right` is what [`TokenAuth::redeem`] said of it.
+    pub(crate) fn check_entrance(
+        &self,
+        headers: &HeaderMap,
+        query: Option<&str>,
+        is_code_right: Option<bool>,
+    ) -> TokenCheck {
+        if self.is_code_shown(headers) {
+            let is_right = is_code_right == Some(true);
             return if is_right { TokenCheck::Granted(Carrier::Bearer) } else { TokenCheck::Wrong };
         }
         if let Some(keys) = &self.keys
@@ -166,6 +172,19 @@ impl TokenAuth {
             return TokenCheck::Granted(Carrier::Query);
         }
         self.check(headers, query)
+    }
+
+    /// Returns whether the request shows a code for one sign-in.
+    pub(crate) fn is_code_shown(&self, headers: &HeaderMap) -> bool {
+        self.keys.is_some() && headers.contains_key(CODE)
+    }
+
+    /// Returns whether the code that a request shows counts. Afterwards it does not.
+    pub(crate) async fn redeem(&self, headers: &HeaderMap) -> bool {
+        match (&self.keys, headers.get(CODE)) {
+            (Some(keys), Some(code)) => self.sign_ins.redeem(&keys.cookies, code.as_bytes()).await,
+            _ => false,
+        }
     }
 
     /// Returns whether the request could be a guess: it carries a credential, but no valid sign-in cookie, or sends a
@@ -267,8 +286,11 @@ impl TokenAuth {
 
     /// Makes a code with which another device signs in once, and returns it with the second at which it ends. `None` if no token
     /// is configured, or if the system has no randomness.
-    pub(crate) fn issue_code(&self) -> Option<(Secret, i64)> {
-        self.keys.as_ref().and_then(|keys| self.sign_ins.issue_code(&keys.cookies))
+    pub(crate) async fn issue_code(&self) -> Result<Option<(Secret, i64)>> {
+        match &self.keys {
+            Some(keys) => self.sign_ins.issue_code(&keys.cookies).await,
+            None => Ok(None),
+        }
     }
 
     /// Returns the active sign-ins, newest first.

@@ -1,6 +1,6 @@
 //! Limits how often one address may send a wrong token.
 //!
-//! The limit is sixty a minute. Beyond it, any request that may be a guess waits a second before it is checked. At
+//! The limit is sixty a minute, over all instances that share their sign-ins. Beyond it, any request that may be a guess waits a second before it is checked. At
 //! most sixteen requests of an address wait at a time, and others are refused unchecked. So the number of guesses is
 //! bounded, the right token works even if someone else guesses from the same address, and a signed-in browser never
 //! notices. Memory is bounded too: when the table is full, the oldest entries are dropped.
@@ -9,6 +9,8 @@ use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
+
+use crate::options::{AccessJournal, SignInOptions};
 
 const PER_WINDOW: u32 = 60;
 const WINDOW: Duration = Duration::from_secs(60);
@@ -21,10 +23,12 @@ const MAX_WAITING: usize = 16;
 const MAX_WAITING_OF_ALL: usize = 512;
 
 /// Counts wrong tokens by address.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(crate) struct Attempts {
     windows: Mutex<HashMap<IpAddr, Window>>,
     waiting: Mutex<Vec<IpAddr>>,
+    /// Tells other instances, which count them as well.
+    journal: Option<Arc<dyn AccessJournal>>,
 }
 
 /// The rank of a wrong token among those of its address in this minute.
@@ -39,7 +43,6 @@ pub(crate) enum Strike {
 }
 
 /// A place in the queue of requests that wait to be checked.
-#[derive(Debug)]
 pub(crate) struct Waiting {
     attempts: Arc<Attempts>,
     address: IpAddr,
@@ -61,6 +64,12 @@ struct Window {
 }
 
 impl Attempts {
+    /// Counts those of this process, and those that other instances [tell](Attempts::count_elsewhere).
+    pub(crate) fn new(options: &SignInOptions) -> Self {
+        let journal = options.journal.as_ref().map(|shared| shared.journal.clone());
+        Self { journal, ..Self::default() }
+    }
+
     /// Returns whether this address is over the limit, so that its possible guesses must wait.
     pub(crate) fn is_over(&self, address: IpAddr, now: Instant) -> bool {
         let windows = self.windows.lock().unwrap_or_else(PoisonError::into_inner);
@@ -80,8 +89,22 @@ impl Attempts {
         Some(Waiting { attempts: Arc::clone(self), address })
     }
 
-    /// Counts a wrong token. Returns an error with the seconds to wait if there were too many.
+    /// Counts a wrong token, here and at other instances. Returns an error with the seconds to wait if there were too many.
     pub(crate) fn count(&self, address: IpAddr, now: Instant) -> Result<Strike, u64> {
+        let strike = self.add(address, now)?;
+        if let Some(journal) = &self.journal {
+            journal.wrong_token(address);
+        }
+        Ok(strike)
+    }
+
+    /// Counts a wrong token that another instance has refused.
+    pub(crate) fn count_elsewhere(&self, address: IpAddr, now: Instant) {
+        // Who is over the limit already is told so at the next attempt here.
+        let _ = self.add(address, now);
+    }
+
+    fn add(&self, address: IpAddr, now: Instant) -> Result<Strike, u64> {
         let mut windows = self.windows.lock().unwrap_or_else(PoisonError::into_inner);
         let address = neighbourhood(address);
         if windows.len() >= MAX_ADDRESSES && !windows.contains_key(&address) {
@@ -153,6 +176,9 @@ mod tests {
         assert_eq!(attempts.count("::ffff:192.0.2.1".parse().unwrap(), start), Err(60));
         assert_eq!(attempts.count("192.0.2.2".parse().unwrap(), start), Ok(Strike::First));
         assert_eq!(attempts.count(address, start + WINDOW), Ok(Strike::First));
+        let later = start + WINDOW * 2;
+        (0..60).for_each(|_| attempts.count_elsewhere(address, later));
+        assert!(attempts.is_over(address, later) && attempts.count(address, later).is_err());
     }
 
     #[test]

@@ -82,7 +82,7 @@ impl Default for SignInOptions {
 #[derive(Clone)]
 pub struct SharedSignIns {
     /// Where those of this instance are written.
-    pub journal: Arc<dyn SignInJournal>,
+    pub journal: Arc<dyn AccessJournal>,
     /// The lines of all, as far as they were written.
     pub lines: Vec<String>,
 }
@@ -93,11 +93,27 @@ impl fmt::Debug for SharedSignIns {
     }
 }
 
-/// Keeps sign-ins and revocations where all instances find them.
+/// Keeps sign-ins and revocations where all instances find them, and what else decides who gets in.
 #[async_trait]
-pub trait SignInJournal: Send + Sync {
+pub trait AccessJournal: Send + Sync {
     /// Stores a line until it does not matter any more, and tells other instances. `name` is the line's own.
     async fn add(&self, name: &str, line: &str, until: Timestamp) -> Result<()>;
+
+    /// Stores what is known of a code with which a device may sign in once, at any instance.
+    async fn offer_code(&self, name: &str, known: &str, until: Timestamp) -> Result<()>;
+
+    /// Takes away what was stored of a code. Of several callers, on any instance, one gets it.
+    async fn take_code(&self, name: &str) -> Result<Option<String>>;
+
+    /// Tells other instances that a wrong token came from this address.
+    fn wrong_token(&self, address: IpAddr);
+
+    /// Claims a webhook's signature for a request, until its time no longer counts. Returns the request for which it was claimed
+    /// before, at any instance.
+    async fn claim_signature(&self, name: &str, request: &str, until: Timestamp) -> Result<Option<String>>;
+
+    /// Gives a claimed signature back.
+    async fn release_signature(&self, name: &str) -> Result<()>;
 }
 
 /// Where the application listens: on a port, on a Unix socket, or on both.

@@ -40,6 +40,8 @@ pub(crate) struct Request {
     pub(crate) client: Client,
     /// The result of the token check, if a token was needed.
     pub(crate) token: crate::auth::TokenCheck,
+    /// Whether the code that it shows for a sign-in counts, once that is known.
+    pub(crate) is_code_right: Option<bool>,
     /// The body, not read yet.
     pub(crate) body: RequestBody,
     /// Limits on its body.

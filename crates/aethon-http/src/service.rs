@@ -82,8 +82,8 @@ pub(crate) fn call(
     let packing = Packing::of(&head);
     let client = Client::of(peer, &head.headers, &rules.trusted_proxies);
     let limits = BodyLimits::of(&app.options.limits);
-    let (params, token, intake) = (Params::default(), TokenCheck::Missing, None);
-    let request = Request { head, params, client, token, body, limits, intake };
+    let (params, token, is_code_right, intake) = (Params::default(), TokenCheck::Missing, None, None);
+    let request = Request { head, params, client, token, is_code_right, body, limits, intake };
     tracing::debug!(method = %request.head.method, path = request.head.uri.path(), id = ?id, "request");
     let step = catch_unwind(AssertUnwindSafe(|| unless_guessed(app, &rules, request)));
     match step.unwrap_or_else(|panic| Step::Done(Err(panicked(&*panic, &id)))) {
@@ -143,19 +143,30 @@ fn unless_guessed(app: &Arc<App>, rules: &Rules, request: Request) -> Step {
     Step::Pending(Box::pin(async move {
         tokio::time::sleep(limits::WAIT).await;
         drop(place);
-        // The token may have changed meanwhile.
-        let rules = app.rules.get();
-        match dispatch(&app, &rules, request) {
-            Step::Done(answer) => answer,
-            Step::Pending(answer) => answer.await,
-        }
+        dispatch_later(&app, request).await
     }))
+}
+
+/// Dispatches a request that had to wait: the token may have changed meanwhile.
+async fn dispatch_later(app: &Arc<App>, request: Request) -> HandlerResult {
+    let rules = app.rules.get();
+    match dispatch(app, &rules, request) {
+        Step::Done(answer) => answer,
+        Step::Pending(answer) => answer.await,
+    }
 }
 
 fn dispatch(app: &Arc<App>, rules: &Rules, mut request: Request) -> Step {
     let (route, params) = match admit(app, rules, &mut request) {
         Err(problem) => return Step::Done(Err(problem)),
         Ok(Next::Answered(answer)) => return Step::Done(Ok(answer)),
+        Ok(Next::Code) => {
+            let (app, auth) = (Arc::clone(app), rules.token_auth.clone());
+            return Step::Pending(Box::pin(async move {
+                request.is_code_right = Some(auth.redeem(&request.head.headers).await);
+                dispatch_later(&app, request).await
+            }));
+        }
         Ok(Next::Handler(route, params)) => (route, params),
         Ok(Next::Socket { socket, is_admitted }) => {
             let lease = is_admitted.then(|| access_lease(app, rules, &request));
@@ -230,6 +241,8 @@ enum Next {
     Handler(&'static Route, Params),
     /// To a socket, possibly only to be refused there.
     Socket { socket: SocketKind, is_admitted: bool },
+    /// Back here, once it is known whether the code that it shows counts.
+    Code,
     /// Nowhere: it is already answered.
     Answered(Response),
 }
@@ -256,6 +269,11 @@ fn admit(app: &App, rules: &Rules, request: &mut Request) -> Result<Next, Proble
         return Ok(Next::Socket { socket, is_admitted: is_own && request.token.is_granted() });
     }
     if router::access(path) == Access::Gated {
+        let is_unknown =
+            request.is_code_right.is_none() && rules.token_auth.is_code_shown(&request.head.headers);
+        if is_unknown && is_entrance(request) {
+            return Ok(Next::Code);
+        }
         request.token = token(rules, request);
         if !request.token.is_granted() && !is_probe(rules, request) {
             return refused(app, rules, request).map(Next::Answered);
@@ -305,7 +323,7 @@ fn is_entrance(request: &Request) -> bool {
 fn token(rules: &Rules, request: &Request) -> TokenCheck {
     let query = request.head.uri.query();
     if is_entrance(request) {
-        rules.token_auth.check_entrance(&request.head.headers, query)
+        rules.token_auth.check_entrance(&request.head.headers, query, request.is_code_right)
     } else {
         rules.token_auth.check(&request.head.headers, query)
     }

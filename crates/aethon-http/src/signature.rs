@@ -13,7 +13,7 @@ use jiff::Timestamp;
 use ring::hmac;
 
 use crate::error::Problem;
-use crate::hex::unhex;
+use crate::hex::{hex, unhex};
 
 /// The header with the signature.
 const SIGNATURE: HeaderName = HeaderName::from_static("x-aethon-signature");
@@ -48,6 +48,13 @@ pub(crate) struct Signed {
     pub(crate) time: i64,
     /// The signature.
     pub(crate) signature: [u8; 32],
+}
+
+impl Signed {
+    /// Returns its name among all signatures.
+    pub(crate) fn name(&self) -> String {
+        format!("{} {}", self.time, hex(&self.signature))
+    }
 }
 
 impl Verifier {
@@ -148,7 +155,6 @@ mod tests {
     use http::header::HeaderValue;
 
     use super::*;
-    use crate::hex::hex;
 
     #[test]
     fn a_signature_of_other_bytes_is_refused() {

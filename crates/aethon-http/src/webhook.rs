@@ -38,7 +38,7 @@ use crate::replay::UsedSignatures;
 use crate::request::Request;
 use crate::response::{self, HandlerResult};
 use crate::rules::WebhookRules;
-use crate::signature::{IDEMPOTENCY_KEY, Refusal, Signed};
+use crate::signature::{IDEMPOTENCY_KEY, Signed};
 use crate::typed;
 
 /// The channel that webhook sessions belong to.
@@ -183,12 +183,13 @@ impl WebhookContext {
             place.copy_from_slice(digest::digest(&digest::SHA256, dedupe.id.as_bytes()).as_ref());
             place
         });
-        let taken =
-            signed.map(|signed| self.used_signatures.take(signed, place, self.clock.now())).transpose();
-        let is_new = taken.map_err(Refusal::problem)?.unwrap_or(false);
+        let is_new = match signed {
+            Some(signed) => self.used_signatures.take(signed, place, self.clock.now()).await?,
+            None => false,
+        };
         let submitted = chat.assistant.submit(inbound, Arc::new(Unattended)).await;
         if let (Some(signed), Err(_), true) = (&signed, &submitted, is_new) {
-            self.used_signatures.give_back(signed);
+            self.used_signatures.give_back(signed).await;
         }
         // From here on the turn accounts for the memory of the text.
         drop(room);

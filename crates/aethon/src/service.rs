@@ -104,6 +104,9 @@ impl Service {
         aethon.engine.look_at_models();
         let config = Live::new(aethon.config.clone());
         let (reload, reloads) = crate::view::reload_requests();
+        if let Some(peers) = &peers {
+            peers.reload_by(reload.clone());
+        }
         let backups = backups(&aethon, &config);
         let shared_backups = backups.clone().map(|backups| Arc::new(backups) as Arc<dyn Backups>);
         let setup = Setup {
@@ -126,7 +129,7 @@ impl Service {
         let reloading = crate::view::grant(reloads, Reload::new(&aethon, config.clone(), application));
         let push = push.zip(front.app()).map(|(push, app)| {
             let bus = aethon.shared.bus.clone();
-            let is_in_sight = Box::new(move || hub.is_in_sight());
+            let is_in_sight = in_sight(hub, peers.as_ref());
             let watched = Watched { bus, events: noted, is_in_sight, sign_ins: app };
             push.start(aethon.clock.clone(), watched, shutdown.clone())
         });
@@ -240,6 +243,12 @@ impl Drop for Reloading {
     fn drop(&mut self) {
         self.0.abort();
     }
+}
+
+/// Returns what tells whether a page of the owner is in sight, at this instance or another.
+fn in_sight(hub: Arc<Hub>, peers: Option<&Joined>) -> Box<dyn Fn() -> bool + Send + Sync> {
+    let elsewhere = peers.map(Joined::sight);
+    Box::new(move || hub.is_in_sight() || elsewhere.as_ref().is_some_and(|is_in_sight| is_in_sight()))
 }
 
 /// Logs the warnings about a configuration.

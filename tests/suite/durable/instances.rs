@@ -297,3 +297,110 @@ fn sign_in_is_good_at_every_instance_and_ends_at_all() {
     assert_eq!(sessions(&two), 401);
     eventually("it is over there as well", || (sessions(&one) == 401).then_some(()));
 }
+
+#[test]
+fn allowance_for_a_conversation_counts_and_is_taken_back_everywhere() {
+    let (one, two) = two(&ASKING);
+    let granted = |server: &Server| server.get("/api/approvals").json()["granted"].clone();
+    let mut near = one.chat("allowed");
+    near.send_json(&json!({"type": "message", "id": "m1", "text": READ}));
+    let question = near.until("approval").pop().expect("a question");
+    let target = format!("/api/approvals/{}", question["id"].as_str().unwrap_or_default());
+    let decided = two.post(&target, &json!({"decision": "approve", "scope": "session"}));
+    assert_eq!(decided.status, 200, "{}", decided.text());
+    near.until("done");
+    eventually("it is known there", || (granted(&two) == granted(&one)).then_some(()));
+    assert_eq!(granted(&two)[0]["session_id"], "webchat:allowed");
+    let frames = two.chat("allowed").say("m2", READ);
+    assert!(of_type(&frames, "approval").is_empty(), "nothing is asked at the other one: {frames:?}");
+    // It is taken back where it was not given, and is gone when the answer comes.
+    let id = granted(&two)[0]["id"].as_str().unwrap_or_default().to_owned();
+    let taken_back = two.send(&Request::new("DELETE", &format!("/api/approvals/granted/{id}")));
+    assert_eq!(taken_back.status, 204, "{}", taken_back.text());
+    assert_eq!((granted(&one), granted(&two)), (json!([]), json!([])));
+    near.send_json(&json!({"type": "message", "id": "m3", "text": READ}));
+    let question = near.until("approval").pop().expect("a question");
+    let target = format!("/api/approvals/{}", question["id"].as_str().unwrap_or_default());
+    // An instance that comes later learns of it; when the one that gave it is gone, it ends.
+    assert_eq!(one.post(&target, &json!({"decision": "approve", "scope": "session"})).status, 200);
+    near.until("done");
+    let home = two.home();
+    assert!(two.terminate().success());
+    let two = Server::start_in(home, &ASKING);
+    eventually("it is known after a start", || (granted(&two) == granted(&one)).then_some(()));
+    one.kill();
+    eventually("it has ended", || (granted(&two) == json!([])).then_some(()));
+}
+
+#[test]
+fn wrong_tokens_count_at_every_instance_and_a_code_signs_in_at_one() {
+    const TOKEN: &str = "t0ken-of-the-owner";
+    let url = testkit::database_blocking();
+    let setting = format!("dashboard.auth_token={TOKEN}");
+    let (one, two) =
+        (Server::start_in(home_on(&url), &[&setting]), Server::start_in(home_on(&url), &[&setting]));
+    let code = || {
+        let wanted = Request::post("/api/sign-in-codes", &json!({"address": "https://home.example/"}));
+        let made = one.send(&wanted.bearer(TOKEN)).json();
+        made["url"].as_str().and_then(|url| url.split_once("#sign-in=")).expect("a code").1.to_owned()
+    };
+    let show = |server: &Server, code: &str| {
+        server.send(&Request::get("/dashboard").header("X-Aethon-Code", code)).status
+    };
+    for _ in 0..5 {
+        let code = code();
+        let signed_in: usize = std::thread::scope(|scope| {
+            let servers = [&one, &two, &one, &two];
+            let racers = servers.map(|server| {
+                let code = &code;
+                scope.spawn(move || usize::from(show(server, code) == 200))
+            });
+            racers.into_iter().map(|racer| racer.join().expect("an answer")).sum()
+        });
+        assert_eq!(signed_in, 1, "once, wherever it is shown");
+    }
+    let guess = |server: &Server| server.send(&Request::get("/api/status").bearer("wrong")).status;
+    eventually("they hear each other, and the other one has counted", || {
+        for _ in 0..12 {
+            guess(&one);
+        }
+        (guess(&two) == 429).then_some(())
+    });
+    assert_eq!(two.send(&Request::get("/api/status").bearer(TOKEN)).status, 200, "the right one works");
+}
+
+#[test]
+fn signed_webhook_is_accepted_by_one_instance() {
+    let url = testkit::database_blocking();
+    let settings = ["webhook.enabled=true", "webhook.secret=of-webhooks"];
+    let (one, two) = (Server::start_in(home_on(&url), &settings), Server::start_in(home_on(&url), &settings));
+    let body = json!({"text": "!say once", "session": "replayed"}).to_string();
+    let time = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).expect("after 1970");
+    let time = time.as_secs().to_string();
+    let signed = format!("v2\n{time}\n\n{body}");
+    let signature = format!("v2={}", aethon_tests::signature("of-webhooks", signed.as_bytes()));
+    let send = |server: &Server| {
+        let request = Request::new("POST", "/webhook/trigger").header("Content-Type", "application/json");
+        let request = request.header("X-Aethon-Timestamp", &time).header("X-Aethon-Signature", &signature);
+        server.send(&request.body(body.clone()))
+    };
+    let first = send(&one);
+    assert_eq!(first.status, 200, "{}", first.text());
+    let replayed = send(&two);
+    assert_eq!(replayed.status, 401, "{}", replayed.text());
+    assert_eq!(said(&two, "webhook:replayed").len(), 2);
+}
+
+#[test]
+fn new_settings_at_one_instance_have_the_others_read_their_files() {
+    let (one, two) = two(&[]);
+    let file = two.home().path().join("config.toml");
+    let text = std::fs::read_to_string(&file).expect("its configuration");
+    std::fs::write(&file, format!("{text}[logging]\nlevel = \"warn\"\n")).expect("it is written");
+    let level = || two.get("/api/config").json()["logging"]["level"].clone();
+    assert_ne!(level(), "warn");
+    let edit = Request::new("PATCH", "/api/config").header("Content-Type", "application/json");
+    let edited = one.send(&edit.body(json!({"logging.level": "debug"}).to_string()));
+    assert_eq!(edited.status, 200, "{}", edited.text());
+    eventually("it has read its file", || (level() == "warn").then_some(()));
+}

@@ -20,6 +20,9 @@ const MAX_KNOWN: usize = 1024;
 pub trait AnswerElsewhere: Send + Sync {
     /// Answers a request there, and waits until it is known whether the answer counts.
     async fn answer(&self, at: PeerId, id: &str, answer: Answer) -> Result<(), AnswerError>;
+
+    /// Revokes a grant at all other instances. `false` if one of them did not say that it has.
+    async fn take_back(&self, id: &str) -> bool;
 }
 
 /// The open requests of other instances. Cheap to clone; clones share them.
@@ -74,6 +77,11 @@ impl RequestsElsewhere {
     pub(super) fn door(&self, id: &str) -> Option<(PeerId, Arc<dyn AnswerElsewhere>)> {
         let at = self.lock().get(id).map(|(at, _)| *at)?;
         Some((at, self.0.door.get()?.clone()))
+    }
+
+    /// Returns the way to all other instances, if there can be some.
+    pub(super) fn doors(&self) -> Option<Arc<dyn AnswerElsewhere>> {
+        self.0.door.get().cloned()
     }
 
     fn lock(&self) -> MutexGuard<'_, BTreeMap<String, (PeerId, ApprovalRequest)>> {

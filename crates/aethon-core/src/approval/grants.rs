@@ -1,18 +1,20 @@
 //! What a person has allowed for the rest of a conversation: this tool, with arguments matching this pattern, for this
 //! reason.
 //!
-//! Kept in memory, because a grant is for the conversation in front of the person: a restart or a reset forgets it. A
+//! Kept in memory, because a grant is for the conversation in front of the person: a restart or a reset forgets it. Several
+//! instances tell each other of their grants, and each keeps those of another one as long as that runs. A
 //! pattern fixes every argument exactly, except text that a tool writes to a fixed place; it is described in words
 //! before anybody agrees to it.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use tokio::sync::broadcast::{Receiver, Sender, channel};
 
 use crate::ids::{SessionId, unique};
+use crate::peers::PeerId;
 use crate::tool::{ArgumentRole, ToolSpec};
 use crate::visible;
 
@@ -20,9 +22,11 @@ use crate::visible;
 const MAX_COUNT: usize = 256;
 /// How much of an argument is shown.
 const MAX_TOLD: usize = 120;
+/// How many grants a reader may lag behind.
+const MAX_BEHIND: usize = 64;
 
 /// A tool, and what its arguments must be.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Pattern {
     tool: String,
     /// The arguments that must match exactly; there may be no others besides the free ones.
@@ -66,7 +70,7 @@ impl Pattern {
 }
 
 /// Something that was allowed for the rest of a conversation.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Grant {
     /// Its id.
     pub id: String,
@@ -74,16 +78,26 @@ pub struct Grant {
     pub session_id: SessionId,
     /// What it allows, in words.
     pub allows: String,
-    #[serde(skip)]
     pattern: Pattern,
     /// Why approval was needed. A different reason asks again.
-    #[serde(skip)]
     reason: String,
+    /// The other instance at which it was allowed, if not at this one.
+    #[serde(skip)]
+    at: Option<PeerId>,
 }
 
 /// All grants. Cheap to clone; clones share them.
-#[derive(Debug, Clone, Default)]
-pub struct Grants(Arc<Mutex<VecDeque<Grant>>>);
+#[derive(Debug, Clone)]
+pub struct Grants {
+    known: Arc<Mutex<VecDeque<Grant>>>,
+    news: Sender<Arc<Grant>>,
+}
+
+impl Default for Grants {
+    fn default() -> Self {
+        Self { known: Arc::default(), news: channel(MAX_BEHIND).0 }
+    }
+}
 
 impl Grants {
     /// Allows calls of this pattern from now on, if approval is needed for this reason.
@@ -93,8 +107,22 @@ impl Grants {
         }
         let allows = pattern.describe();
         let (id, session_id, reason) = (unique(), session.clone(), reason.to_owned());
+        let grant = Grant { id, session_id, allows, pattern, reason, at: None };
+        self.add(grant.clone());
+        // An error means that there are no other instances.
+        let _ = self.news.send(Arc::new(grant));
+    }
+
+    /// Takes in a grant of another instance.
+    pub fn allowed_at(&self, at: PeerId, grant: Grant) {
+        if !self.lock().iter().any(|known| known.id == grant.id) {
+            self.add(Grant { at: Some(at), ..grant });
+        }
+    }
+
+    fn add(&self, grant: Grant) {
         let mut grants = self.lock();
-        grants.push_back(Grant { id, session_id, allows, pattern, reason });
+        grants.push_back(grant);
         if grants.len() > MAX_COUNT {
             grants.pop_front();
         }
@@ -116,12 +144,27 @@ impl Grants {
         self.lock().iter().cloned().collect()
     }
 
-    /// Revokes a grant. `false` if there is none with this id.
+    /// Returns the grants of this instance, oldest first.
+    pub fn here(&self) -> Vec<Grant> {
+        self.lock().iter().filter(|grant| grant.at.is_none()).cloned().collect()
+    }
+
+    /// Revokes a grant at this instance. `false` if there is none with this id.
     pub fn take_back(&self, id: &str) -> bool {
         let mut grants = self.lock();
         let before = grants.len();
         grants.retain(|grant| grant.id != id);
         grants.len() < before
+    }
+
+    /// Forgets the grants of an instance: it is gone, or has told anew which there are.
+    pub fn forget_of(&self, at: PeerId) {
+        self.lock().retain(|grant| grant.at != Some(at));
+    }
+
+    /// Returns the grants that are added at this instance from now on.
+    pub fn listen(&self) -> Receiver<Arc<Grant>> {
+        self.news.subscribe()
     }
 
     /// Forgets the grants of a conversation.
@@ -130,7 +173,7 @@ impl Grants {
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, VecDeque<Grant>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -213,10 +213,33 @@ mod tests {
     struct Lines(std::sync::Mutex<std::collections::BTreeMap<String, String>>);
 
     #[async_trait::async_trait]
-    impl crate::options::SignInJournal for Lines {
+    impl crate::options::AccessJournal for Lines {
         async fn add(&self, name: &str, line: &str, _until: Timestamp) -> aethon_core::error::Result<()> {
             self.0.lock().unwrap().insert(name.to_owned(), line.to_owned());
             Ok(())
+        }
+
+        async fn offer_code(&self, _: &str, _: &str, _: Timestamp) -> aethon_core::error::Result<()> {
+            unreachable!("sign-ins are no codes")
+        }
+
+        async fn take_code(&self, _: &str) -> aethon_core::error::Result<Option<String>> {
+            unreachable!("sign-ins are no codes")
+        }
+
+        fn wrong_token(&self, _: std::net::IpAddr) {}
+
+        async fn claim_signature(
+            &self,
+            _: &str,
+            _: &str,
+            _: Timestamp,
+        ) -> aethon_core::error::Result<Option<String>> {
+            unreachable!("no webhook comes")
+        }
+
+        async fn release_signature(&self, _: &str) -> aethon_core::error::Result<()> {
+            unreachable!("no webhook comes")
         }
     }
 

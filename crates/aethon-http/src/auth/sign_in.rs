@@ -11,6 +11,7 @@ use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use aethon_core::clock::Clock;
+use aethon_core::error::Result;
 use aethon_core::secret::Secret;
 use ring::hmac;
 use ring::rand::{SecureRandom as _, SystemRandom};
@@ -114,7 +115,8 @@ impl SignIns {
         }
         let state = Mutex::new(state);
         let lifetime = i64::try_from(options.lifetime.as_secs()).unwrap_or(i64::MAX);
-        Self { key, clock, state, kept, lifetime, codes: Codes::default(), changes: watch::Sender::new(()) }
+        let codes = Codes::new(options.journal.as_ref().map(|shared| shared.journal.clone()));
+        Self { key, clock, state, kept, lifetime, codes, changes: watch::Sender::new(()) }
     }
 
     /// How long a new sign-in lasts, in seconds.
@@ -162,13 +164,16 @@ impl SignIns {
     }
 
     /// Makes a code for a sign-in under the token of these cookies.
-    pub(super) fn issue_code(&self, cookies: &hmac::Key) -> Option<(Secret, i64)> {
-        self.codes.issue(token_mark(cookies), self.now())
+    pub(super) async fn issue_code(&self, cookies: &hmac::Key) -> Result<Option<(Secret, i64)>> {
+        self.codes.issue(token_mark(cookies), self.now()).await
     }
 
     /// Returns whether a code counts, which ends it.
-    pub(super) fn redeem(&self, cookies: &hmac::Key, code: &[u8]) -> bool {
-        self.codes.redeem(code, &token_mark(cookies), self.now())
+    pub(super) async fn redeem(&self, cookies: &hmac::Key, code: &[u8]) -> bool {
+        self.codes.redeem(code, &token_mark(cookies), self.now()).await.unwrap_or_else(|error| {
+            tracing::warn!(%error, "a code for a sign-in cannot be looked up, so it is refused");
+            false
+        })
     }
 
     /// Returns the sign-in that a cookie names, if the cookie is genuine and the sign-in is active.

@@ -180,11 +180,14 @@ async fn an_unclearable_cookie_blocks_no_sign_in_and_counts_no_guess() {
 fn at_the_entrance_a_right_address_beats_a_stale_cookie() {
     let gate = auth("right");
     let stale = headers(&[(COOKIE, b"aethon_dash=stale")]);
-    assert_eq!(gate.check_entrance(&stale, Some("token=right")), TokenCheck::Granted(Carrier::Query));
-    assert_eq!(gate.check_entrance(&stale, Some("token=wrong")), TokenCheck::Wrong);
-    assert_eq!(gate.check_entrance(&stale, None), TokenCheck::Wrong);
+    assert_eq!(gate.check_entrance(&stale, Some("token=right"), None), TokenCheck::Granted(Carrier::Query));
+    assert_eq!(gate.check_entrance(&stale, Some("token=wrong"), None), TokenCheck::Wrong);
+    assert_eq!(gate.check_entrance(&stale, None, None), TokenCheck::Wrong);
     let signed_in = headers(&[(COOKIE, b"aethon_dash=right")]);
-    assert_eq!(gate.check_entrance(&signed_in, Some("token=old")), TokenCheck::Granted(Carrier::Cookie));
+    assert_eq!(
+        gate.check_entrance(&signed_in, Some("token=old"), None),
+        TokenCheck::Granted(Carrier::Cookie)
+    );
     assert_eq!(gate.check(&stale, Some("token=right")), TokenCheck::Wrong);
 }
 

@@ -1,6 +1,7 @@
 //! `/api/approvals`: pending approvals, decisions on them, and grants for the rest of a conversation.
 
 use aethon_core::approval::{Answer, AnswerError, ApprovalRequest, Decision, Grant, Scope};
+use aethon_core::ids::SessionId;
 use http::StatusCode;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -17,7 +18,25 @@ use crate::response::{self, HandlerResult};
 pub(super) struct Pending {
     approvals: Vec<ApprovalRequest>,
     /// Approvals granted for the rest of a conversation.
-    granted: Vec<Grant>,
+    granted: Vec<Granted>,
+}
+
+/// Something that was allowed for the rest of a conversation.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "Grant")]
+pub(super) struct Granted {
+    /// Its id.
+    id: String,
+    /// The conversation.
+    session_id: SessionId,
+    /// What it allows, in words.
+    allows: String,
+}
+
+impl From<Grant> for Granted {
+    fn from(Grant { id, session_id, allows, .. }: Grant) -> Self {
+        Self { id, session_id, allows }
+    }
 }
 
 /// The decision that was taken.
@@ -42,7 +61,8 @@ pub(super) struct Wanted {
 
 /// `GET /api/approvals`: oldest first.
 pub(super) fn list(chat: Chat, _request: &Request) -> HandlerResult {
-    let (approvals, granted) = (chat.approvals.pending(), chat.approvals.grants().all());
+    let granted = chat.approvals.grants().all().into_iter().map(Granted::from).collect();
+    let approvals = chat.approvals.pending();
     response::json(&Pending { approvals, granted })
 }
 
@@ -62,7 +82,7 @@ pub(super) async fn decide(chat: Chat, mut request: Request) -> HandlerResult {
 /// `DELETE /api/approvals/granted/{id}`: revokes a grant, so that approval is required again.
 pub(super) async fn take_back(chat: Chat, request: Request) -> HandlerResult {
     let id = request.params.get::<String>("id").unwrap_or_default();
-    if !chat.approvals.grants().take_back(&id) {
+    if !chat.approvals.take_back(&id).await? {
         return Err(Problem::not_found("nothing of this id is allowed; it may have been taken back already"));
     }
     Ok(response::with_body(StatusCode::NO_CONTENT, Vec::new()))

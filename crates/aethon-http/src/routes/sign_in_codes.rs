@@ -45,7 +45,7 @@ pub(super) async fn issue(
 ) -> HandlerResult {
     let Wanted { address } = request.sent().await?;
     let address = chat_address(&address)?;
-    let (code, ends) = auth.issue_code().ok_or_else(|| {
+    let (code, ends) = auth.issue_code().await?.ok_or_else(|| {
         let detail = "no access token is set (`dashboard.auth_token`), so there is nothing to sign in to";
         Problem::new(StatusCode::CONFLICT, "no_token", detail)
     })?;

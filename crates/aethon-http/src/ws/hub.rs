@@ -16,7 +16,7 @@ use aethon_core::ids::{SessionId, TurnId};
 use aethon_core::peers::PeerId;
 use aethon_core::surface::{SessionWatchers, Surface};
 use jiff::Timestamp;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::{Instant, timeout};
 
 use super::frames::Body;
@@ -159,6 +159,11 @@ impl Hub {
     /// Returns whether a page of the owner is in sight, on any device.
     pub fn is_in_sight(&self) -> bool {
         self.in_sight.is_any()
+    }
+
+    /// Returns how many pages of the owner are in sight, and how that changes.
+    pub fn pages_in_sight(&self) -> watch::Receiver<usize> {
+        self.in_sight.count()
     }
 
     /// Returns the state of a page that a socket serves.

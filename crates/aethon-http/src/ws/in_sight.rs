@@ -2,17 +2,21 @@
 //!
 //! Each socket says so for its page. What is in sight needs no notification on other devices.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use tokio::sync::watch::{Receiver, Sender};
 
 /// Counts the pages that are in sight.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct InSight(Arc<AtomicUsize>);
+pub(crate) struct InSight(Sender<usize>);
 
 impl InSight {
     /// Returns whether there is one.
     pub(crate) fn is_any(&self) -> bool {
-        self.0.load(Ordering::Relaxed) > 0
+        *self.0.borrow() > 0
+    }
+
+    /// Returns the count, and how it changes.
+    pub(crate) fn count(&self) -> Receiver<usize> {
+        self.0.subscribe()
     }
 
     /// Returns the state of a page, which is not in sight until it says so.
@@ -31,10 +35,7 @@ impl PageInSight {
     /// Notes what the page says.
     pub(super) fn set(&mut self, is_in_sight: bool) {
         if std::mem::replace(&mut self.is_in_sight, is_in_sight) != is_in_sight {
-            match is_in_sight {
-                true => self.all.0.fetch_add(1, Ordering::Relaxed),
-                false => self.all.0.fetch_sub(1, Ordering::Relaxed),
-            };
+            self.all.0.send_modify(|count| if is_in_sight { *count += 1 } else { *count -= 1 });
         }
     }
 }

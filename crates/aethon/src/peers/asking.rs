@@ -12,20 +12,25 @@ use tokio::sync::mpsc;
 use tokio::time::{Instant, timeout_at};
 
 use super::news::{ASK, Asked, Done, Question, Told};
+use super::state::Others;
 
 /// How long an answer to a request for approval may take: changed arguments are checked before they count.
 const DECISION: Duration = Duration::from_secs(10);
 
+/// How long it may take to take a grant back: an instance that lives answers at once.
+const TAKE_BACK: Duration = Duration::from_secs(3);
+
 /// Asks other instances.
 pub(super) struct Asking {
     peers: Arc<dyn Peers>,
+    others: Arc<Others>,
     next: AtomicU64,
     open: Mutex<HashMap<u64, mpsc::UnboundedSender<(PeerId, Done)>>>,
 }
 
 impl Asking {
-    pub(super) fn new(peers: Arc<dyn Peers>) -> Self {
-        Self { peers, next: AtomicU64::new(0), open: Mutex::default() }
+    pub(super) fn new(peers: Arc<dyn Peers>, others: Arc<Others>) -> Self {
+        Self { peers, others, next: AtomicU64::new(0), open: Mutex::default() }
     }
 
     /// Asks these instances and returns the answers that come in time.
@@ -91,5 +96,12 @@ impl AnswerElsewhere for Asking {
             // The instance is gone, and the question with it: where its turn goes on, it is put again.
             _ => Err(AnswerError::Unknown),
         }
+    }
+
+    async fn take_back(&self, id: &str) -> bool {
+        let others = self.others.alive();
+        let asked = others.len();
+        let answers = self.ask(others, Asked::TakeBack { id: id.to_owned() }, TAKE_BACK).await;
+        answers.iter().filter(|done| **done == Done::TakenBack).count() == asked
     }
 }

@@ -1,6 +1,6 @@
 //! What instances tell each other about conversations.
 
-use aethon_core::approval::{Answer, AnswerError, ApprovalRequest, Resolution};
+use aethon_core::approval::{Answer, AnswerError, ApprovalRequest, Grant, Resolution};
 use aethon_core::event::{Event, SessionChange};
 use aethon_core::ids::{SessionId, TurnId};
 use aethon_core::message::TurnEnd;
@@ -13,6 +13,12 @@ pub(super) const NEWS: &str = "news";
 pub(super) const HELLO: &str = "hello";
 /// The topic of that state.
 pub(super) const STATE: &str = "state";
+/// The topic of a grant.
+pub(super) const GRANT: &str = "grant";
+/// The topic of a page that is in sight, or none any more.
+pub(super) const IN_SIGHT: &str = "in_sight";
+/// The topic of a configuration that was changed.
+pub(super) const CONFIGURED: &str = "configured";
 /// The topic of a question.
 pub(super) const ASK: &str = "ask";
 /// The topic of its answer.
@@ -34,6 +40,8 @@ pub(super) enum News {
 pub(super) struct State {
     pub(super) turns: Vec<(SessionId, TurnId)>,
     pub(super) approvals: Vec<ApprovalRequest>,
+    #[serde(default)]
+    pub(super) grants: Vec<Grant>,
 }
 
 /// A question to other instances.
@@ -54,6 +62,8 @@ pub(super) enum Asked {
     Quiet { session: SessionId },
     /// To take the answer to a request for approval.
     Answer { id: String, answer: Answer },
+    /// To forget a grant.
+    TakeBack { id: String },
 }
 
 /// The answer of an instance.
@@ -73,6 +83,8 @@ pub(super) enum Done {
     Quiet(bool),
     /// The answer counts, or why it does not.
     Answered(Result<(), AnswerError>),
+    /// The grant does not count any more.
+    TakenBack,
 }
 
 impl News {
@@ -125,7 +137,7 @@ mod tests {
             assert_eq!(News::of(news.clone().event()), Some(news));
         }
         let refused = Done::Answered(Err(AnswerError::Refused("it is blocked".into())));
-        for done in [Done::Stopped(2), Done::Quiet(false), Done::Answered(Ok(())), refused] {
+        for done in [Done::Stopped(2), Done::Quiet(false), Done::Answered(Ok(())), Done::TakenBack, refused] {
             let text = serde_json::to_string(&Told { id: 7, what: done.clone() }).unwrap();
             assert_eq!(serde_json::from_str::<Told>(&text).unwrap().what, done, "{text}");
         }

@@ -1,8 +1,10 @@
 //! The sign-ins of browsers, which all instances admit.
 //!
 //! The key that signs cookies is that of the instance which was there first. It is no use without `dashboard.auth_token`, from
-//! which it makes the signatures. Sign-ins and revocations are stored one by one, and told to the others at once.
+//! which it makes the signatures. Sign-ins and revocations are stored one by one, and told to the others at once. A code for one
+//! sign-in is stored until somebody takes it. Wrong tokens are told only: they count for a minute.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use aethon_core::channel::ChannelRecords;
@@ -10,7 +12,7 @@ use aethon_core::error::Result;
 use aethon_core::peers::{Heard, Peers};
 use aethon_core::secret::Secret;
 use aethon_http::App;
-use aethon_http::options::{SharedSignIns, SignInJournal};
+use aethon_http::options::{AccessJournal, SharedSignIns};
 use async_trait::async_trait;
 use jiff::Timestamp;
 use tokio::sync::broadcast::error::RecvError;
@@ -21,8 +23,17 @@ const OWNER: &str = "sign-ins";
 /// The name of the key among them.
 const KEY: &str = "key";
 
+/// The owner of the codes, each of which is a record.
+const CODES: &str = "sign-in-codes";
+
+/// The owner of the signatures of webhooks, each of which is a record with its request.
+const SIGNATURES: &str = "webhook-signatures";
+
 /// The topic of a line.
 const SIGN_IN: &str = "sign_in";
+
+/// The topic of a wrong token: the address from which it came.
+const WRONG_TOKEN: &str = "wrong_token";
 
 /// How many lines are read.
 const MAX_LINES: usize = 8192;
@@ -59,8 +70,11 @@ impl Journal {
         let mut heard = self.peers.listen();
         loop {
             match heard.recv().await {
-                Ok(Heard::Note(note)) if note.topic == SIGN_IN => app.take_in_sign_in(&note.body),
-                Ok(Heard::Note(_)) => {}
+                Ok(Heard::Note(note)) => match note.topic.as_str() {
+                    SIGN_IN => app.take_in_sign_in(&note.body),
+                    WRONG_TOKEN => drop(note.body.parse().map(|address| app.take_in_wrong_token(address))),
+                    _ => {}
+                },
                 Ok(Heard::Lost(_)) | Err(RecvError::Lagged(_)) => match self.lines().await {
                     Ok(lines) => lines.iter().for_each(|line| app.take_in_sign_in(line)),
                     Err(error) => tracing::debug!(%error, "the sign-ins cannot be read"),
@@ -72,10 +86,34 @@ impl Journal {
 }
 
 #[async_trait]
-impl SignInJournal for Journal {
+impl AccessJournal for Journal {
     async fn add(&self, name: &str, line: &str, until: Timestamp) -> Result<()> {
         // Also where it cannot be stored now.
         self.peers.tell(None, SIGN_IN, line.to_owned());
         self.records.put(OWNER, name, line, Some(until)).await
+    }
+
+    async fn offer_code(&self, name: &str, known: &str, until: Timestamp) -> Result<()> {
+        self.records.put(CODES, name, known, Some(until)).await
+    }
+
+    async fn take_code(&self, name: &str) -> Result<Option<String>> {
+        self.records.take(CODES, name).await
+    }
+
+    fn wrong_token(&self, address: IpAddr) {
+        self.peers.tell(None, WRONG_TOKEN, address.to_string());
+    }
+
+    async fn claim_signature(&self, name: &str, request: &str, until: Timestamp) -> Result<Option<String>> {
+        if self.records.claim(SIGNATURES, name, request, Some(until)).await? {
+            return Ok(None);
+        }
+        // One that ended between the two looks has no request any more, and is refused as well.
+        Ok(Some(self.records.get(SIGNATURES, name).await?.unwrap_or_default()))
+    }
+
+    async fn release_signature(&self, name: &str) -> Result<()> {
+        self.records.take(SIGNATURES, name).await.map(drop)
     }
 }

@@ -19,6 +19,8 @@ struct Known {
     turns: HashMap<TurnId, (PeerId, SessionId)>,
     /// How many of these turns a session has.
     busy: HashMap<SessionId, usize>,
+    /// Those at which a page is in sight.
+    in_sight: BTreeSet<PeerId>,
 }
 
 impl Known {
@@ -59,8 +61,24 @@ impl Others {
     pub(super) fn live(&self, alive: BTreeSet<PeerId>) -> Vec<PeerId> {
         let mut known = self.lock();
         let gone = known.alive.difference(&alive).copied().collect();
+        known.in_sight.retain(|peer| alive.contains(peer));
         known.alive = alive;
         gone
+    }
+
+    /// Notes whether a page is in sight at an instance.
+    pub(super) fn sees(&self, at: PeerId, is_in_sight: bool) {
+        let pages = &mut self.lock().in_sight;
+        if is_in_sight {
+            pages.insert(at);
+        } else {
+            pages.remove(&at);
+        }
+    }
+
+    /// Returns whether a page is in sight at any other instance.
+    pub(super) fn is_in_sight(&self) -> bool {
+        !self.lock().in_sight.is_empty()
     }
 
     /// Returns whether a turn of another instance runs in this session.
@@ -119,8 +137,13 @@ mod tests {
         let changed = others.replace(one, vec![(session("b"), turn("b1"))]);
         assert_eq!(changed, [session("a"), session("b")].into());
         assert!(!others.is_busy(&session("a")) && others.is_busy(&session("b")));
+        others.sees(one, true);
+        others.sees(two, true);
+        others.sees(two, false);
+        assert!(others.is_in_sight());
         assert_eq!(others.live([one, two].into()), []);
         assert_eq!(others.live([two].into()), [one]);
+        assert!(!others.is_in_sight(), "its pages are gone with it");
         assert_eq!(others.replace(one, Vec::new()), [session("b")].into());
         assert!(!others.is_busy(&session("b")));
     }

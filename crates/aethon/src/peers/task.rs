@@ -1,7 +1,7 @@
 //! Tells the others what happens here, hears what happens there, and does what they ask.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use aethon_agent::Engine;
@@ -12,13 +12,17 @@ use aethon_core::event::{Event, EventBus, SessionChange};
 use aethon_core::ids::SessionId;
 use aethon_core::peers::{Heard, Note, PeerId, Peers};
 use serde::Serialize;
-use tokio::sync::Semaphore;
 use tokio::sync::broadcast::error::RecvError;
+use tokio::sync::mpsc::Sender;
+use tokio::sync::{Semaphore, oneshot};
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep};
 
 use super::asking::Asking;
-use super::news::{ANSWER, ASK, Asked, Done, HELLO, NEWS, News, Question, STATE, State, Told};
+use super::news::{
+    ANSWER, ASK, Asked, CONFIGURED, Done, GRANT, HELLO, NEWS, News, Question, STATE, State, Told,
+};
 use super::state::Others;
+use crate::view::ReloadRequest;
 
 /// How often it is looked who is alive.
 const LOOK: Duration = Duration::from_millis(2500);
@@ -39,12 +43,21 @@ pub(super) struct Desk {
     pub(super) approvals: PendingApprovals,
     pub(super) bus: EventBus,
     pub(super) deliveries: DeliveryWake,
+    /// Where the configuration is reloaded, once that is possible.
+    pub(super) reload: Arc<OnceLock<Sender<ReloadRequest>>>,
+}
+
+/// Returns whether new settings are in force here, so that others look whether they have them, too. What needs a restart counts
+/// nowhere yet, and would be found again by each look.
+fn is_new_configuration(event: &Event) -> bool {
+    matches!(event, Event::Config(news) if !news.taken_over.is_empty())
 }
 
 /// Runs for as long as it is polled.
 pub(super) async fn run(desk: Arc<Desk>) {
     let mut heard = desk.peers.listen();
     let mut events = desk.bus.subscribe();
+    let mut grants = desk.approvals.grants().listen();
     let places = Arc::new(Semaphore::new(AT_A_TIME));
     let mut look = interval(LOOK);
     look.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -53,12 +66,20 @@ pub(super) async fn run(desk: Arc<Desk>) {
         tokio::select! {
             event = events.recv() => match event {
                 Ok(event) if desk.others.is_any() => {
-                    if let Some(news) = News::of(event) {
+                    if is_new_configuration(&event) {
+                        desk.tell(None, CONFIGURED, &());
+                    } else if let Some(news) = News::of(event) {
                         desk.tell(None, NEWS, &news);
                     }
                 }
                 Ok(_) => {}
                 // What was missed, they learn from the whole.
+                Err(RecvError::Lagged(_)) => desk.tell(None, STATE, &desk.state()),
+                Err(RecvError::Closed) => return,
+            },
+            grant = grants.recv() => match grant {
+                Ok(grant) if desk.others.is_any() => desk.tell(None, GRANT, &*grant),
+                Ok(_) => {}
                 Err(RecvError::Lagged(_)) => desk.tell(None, STATE, &desk.state()),
                 Err(RecvError::Closed) => return,
             },
@@ -92,7 +113,15 @@ impl Desk {
     fn state(&self) -> State {
         let running = self.engine.activity().into_iter().filter(|turn| turn.state == "running");
         let turns = running.map(|turn| (turn.session_id, turn.turn)).collect();
-        State { turns, approvals: self.approvals.pending_here() }
+        State { turns, approvals: self.approvals.pending_here(), grants: self.approvals.grants().here() }
+    }
+
+    /// Has the configuration read again.
+    fn read_configuration(&self) {
+        if let Some(requests) = self.reload.get() {
+            // The log has the result. Where so many wait, the file is read in a moment anyway.
+            let _ = requests.try_send(oneshot::channel().0);
+        }
     }
 
     fn hear(&self, note: &Note) {
@@ -104,6 +133,12 @@ impl Desk {
             }
             NEWS => serde_json::from_str(&note.body).map(|news| self.learn(note.from, news)),
             STATE => serde_json::from_str(&note.body).map(|state| self.replace(note.from, state)),
+            GRANT => serde_json::from_str(&note.body)
+                .map(|grant| self.approvals.grants().allowed_at(note.from, grant)),
+            CONFIGURED => {
+                self.read_configuration();
+                Ok(())
+            }
             ANSWER => serde_json::from_str(&note.body).map(|told| self.asking.told(note.from, told)),
             _ => Ok(()),
         };
@@ -136,7 +171,9 @@ impl Desk {
     /// Takes in all that runs and waits at an instance.
     fn replace(&self, at: PeerId, state: State) {
         let mut changed = self.others.replace(at, state.turns);
-        let elsewhere = self.approvals.elsewhere();
+        let (elsewhere, grants) = (self.approvals.elsewhere(), self.approvals.grants());
+        grants.forget_of(at);
+        state.grants.into_iter().for_each(|grant| grants.allowed_at(at, grant));
         changed.extend(elsewhere.forget(at).into_iter().map(|request| request.session_id));
         for request in state.approvals {
             changed.insert(request.session_id.clone());
@@ -173,6 +210,10 @@ impl Desk {
             Asked::Stop { session, turn } => Done::Stopped(self.engine.stop(&session, turn.as_ref()).await),
             Asked::Quiet { session } => Done::Quiet(self.quiet(&session).await),
             Asked::Answer { id, answer } => Done::Answered(self.approvals.answer_here(&id, answer).await),
+            Asked::TakeBack { id } => {
+                self.approvals.grants().take_back(&id);
+                Done::TakenBack
+            }
         };
         self.tell(Some(note.from), ANSWER, &Told { id: question.id, what });
     }

@@ -93,7 +93,7 @@ impl Sender {
                 event = next(events) => event,
             };
             let note = match event {
-                Ok(event) => note(&event),
+                Ok(event) => note_of(&event),
                 Err(RecvError::Lagged(_)) => None,
                 Err(RecvError::Closed) => return,
             };
@@ -183,7 +183,7 @@ async fn next(events: Option<&mut Receiver<Event>>) -> Result<Event, RecvError> 
 }
 
 /// Returns the note about an event for a device, if there is one.
-fn note(event: &Event) -> Option<PushNote> {
+fn note_of(event: &Event) -> Option<PushNote> {
     let note = |kind, session: &SessionId| Some(PushNote { kind, session: session.to_string() });
     match event {
         Event::ApprovalOpened(request) => note(PushKind::Approval, &request.session_id),
@@ -192,6 +192,8 @@ fn note(event: &Event) -> Option<PushNote> {
             TurnEnd::End | TurnEnd::Limit => note(PushKind::Reply, session),
             TurnEnd::Budget | TurnEnd::Error => note(PushKind::Failure, session),
         },
+        // A device is known to the instance at which it asked, which notifies it wherever the turn runs.
+        Event::Elsewhere(event) => note_of(event),
         _ => None,
     }
 }
