@@ -35,6 +35,7 @@ mod hostile_text;
 mod installed;
 mod job_editing;
 mod keyboard;
+mod languages;
 mod layout;
 mod long_conversation;
 mod model_choice;

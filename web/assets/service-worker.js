@@ -5,8 +5,7 @@
 
 /** @type {any} */ const worker = globalThis;
 const home = new URL(worker.registration.scope).pathname;
-const asked = new URL(worker.location.href).searchParams;
-const tree = asked.get("tree") ?? "";
+const tree = new URL(worker.location.href).searchParams.get("tree") ?? "";
 const files = `${home}dashboard/static/${tree}/`;
 /** The copies of this address of the host begin with that name. */
 const prefix = `aethon ${home} `;
@@ -63,15 +62,18 @@ const spoken = {
     kept: "Was Sie im Chat schreiben, bleibt auf diesem Gerät, bis der Server wieder da ist.",
   },
 };
-/** The language of the page that registered this worker. */
-const language = /** @type {keyof typeof spoken} */ (Object.keys(spoken).find((one) => one === asked.get("lang")) ?? "en");
-const words = spoken[language];
+/** The language that the page has left with the copies (`shared/installed.js`). @returns {Promise<keyof typeof spoken>} */
+async function language() {
+  const kept = await (await (await caches.open(name)).match(`${home}language`))?.text();
+  return /** @type {keyof typeof spoken} */ (Object.keys(spoken).find((one) => one === kept) ?? "en");
+}
 
 /** @param {any} data */
 async function tell(data) {
   const { kind, session = "" } = data?.json() ?? {};
   const windows = await worker.clients.matchAll({ type: "window", includeUncontrolled: true });
   if (windows.some((/** @type {any} */ one) => one.visibilityState === "visible")) return;
+  const words = spoken[await language()];
   await worker.registration.showNotification("Aethon", {
     body: words.news[/** @type {keyof typeof words.news} */ (kind)] ?? words.news.reply,
     tag: String(session),
@@ -116,8 +118,7 @@ async function copy() {
   const named = [...text.matchAll(/(?:src|href)="([^"]+)"/g)].map((match) => match[1]).filter((it) => it.startsWith(files));
   if (!page.ok || !named.length) throw new Error("the page of another version");
   const cache = await caches.open(name);
-  const foreign = language === "en" ? [] : [`${files}js/texts/${language}/page-chat.js`];
-  await cache.addAll([...new Set([...named, ...foreign, `${files}css/page-sign-in.css`, `${files}js/early/away.js`])]);
+  await cache.addAll([...new Set([...named, `${files}css/page-sign-in.css`, `${files}js/early/away.js`])]);
   await cache.put(home, page);
   await worker.skipWaiting();
 }
@@ -136,7 +137,7 @@ async function page(request, isChat) {
   const kept = await (await caches.open(name)).match(home);
   if (!kept) return answer ?? Response.error();
   if (isChat) return kept;
-  return new Response(notice(), { status: 503, headers: [...kept.headers].filter(([field]) => !/^(etag|content-(length|encoding))$/i.test(field)) });
+  return new Response(notice(await language()), { status: 503, headers: [...kept.headers].filter(([field]) => !/^(etag|content-(length|encoding))$/i.test(field)) });
 }
 
 /** Files of this version never change, so the browser's own copy is as good as the server's. @param {Request} request */
@@ -144,8 +145,9 @@ async function file(request) {
   return fetch(request).catch(async () => (await (await caches.open(name)).match(request.url)) ?? Response.error());
 }
 
-/** The page in place of one that only the server can show. */
-function notice() {
+/** The page in place of one that only the server can show. @param {keyof typeof spoken} language */
+function notice(language) {
+  const words = spoken[language];
   return `<!doctype html><html lang="${language}"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
 <title>${words.title}</title><link rel="stylesheet" href="${files}css/page-sign-in.css">
 <script src="${files}js/early/theme.js"></script><script src="${files}js/early/away.js"></script></head><body><main class="gate"><div class="gate-card">

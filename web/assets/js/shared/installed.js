@@ -13,8 +13,21 @@ const workers = () => globalThis.navigator?.serviceWorker;
 /** Registers the worker of this version. Called once the reader is signed in. @returns {Promise<ServiceWorkerRegistration | null>} */
 export async function install() {
   if (!workers() || !tree) return null;
-  const address = at(`/dashboard/static/service-worker.js?tree=${tree}${language === "en" ? "" : `&lang=${language}`}`);
-  return workers().register(address, { scope: at("/") }).catch(() => null);
+  const address = at(`/dashboard/static/service-worker.js?tree=${tree}`);
+  const registration = await workers().register(address, { scope: at("/") }).catch(() => null);
+  if (registration) await keepLanguage().catch(() => undefined);
+  return registration;
+}
+
+/**
+ * Leaves the language and its words with the copies of the worker. An address of the worker for each language would install it anew at
+ * every choice, and a page that loads meanwhile could lose its files.
+ */
+async function keepLanguage() {
+  const copies = await caches.open(`aethon ${at("/")} ${tree}`);
+  if (language === "en") return void (await copies.delete(at("/language")));
+  await copies.add(at(`/dashboard/static/${tree}/js/texts/${language}/page-chat.js`));
+  await copies.put(at("/language"), new Response(language));
 }
 
 /** Removes the worker and its copies from this device, when the reader signs out. */
