@@ -4,7 +4,7 @@ use aethon_core::log::Level;
 use aethon_core::model::Effort;
 use aethon_core::provider::{AnthropicVersion, OpenAiApi, Provider};
 use aethon_core::sandbox::Sandbox;
-use aethon_core::storage::Synchronous;
+use aethon_core::storage::{FilePlace, Synchronous};
 use schemars::generate::SchemaSettings;
 use schemars::{Schema, SchemaGenerator, json_schema};
 use serde_json::Value;
@@ -83,6 +83,8 @@ words! {
     anthropic_version: AnthropicVersion::NAMES;
     /// The schema of the sandbox of shell commands.
     sandbox: Sandbox::NAMES;
+    /// The schema of the place of recordings and outputs.
+    file_place: FilePlace::NAMES;
     /// The schema of the database's durability.
     synchronous: Synchronous::NAMES;
     /// The schema of a log level.

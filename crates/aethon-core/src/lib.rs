@@ -27,6 +27,7 @@ pub mod event;
 pub mod exchange;
 pub mod failure;
 pub mod feature;
+pub mod file_copies;
 pub mod finding;
 pub mod header_value;
 pub mod history;

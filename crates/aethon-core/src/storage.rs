@@ -332,6 +332,22 @@ pub enum Synchronous {
     Full,
 }
 
+/// Where finished recordings and kept output lie.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum FilePlace {
+    /// In folders of the home.
+    #[default]
+    Folder,
+    /// In the database as well, from where every instance takes those that it does not have.
+    Database,
+}
+
+impl FilePlace {
+    /// Their names in the configuration.
+    pub const NAMES: [&'static str; 2] = ["folder", "database"];
+}
+
 impl Synchronous {
     /// Their names in the configuration.
     pub const NAMES: [&'static str; 2] = ["normal", "full"];

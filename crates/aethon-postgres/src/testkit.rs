@@ -111,16 +111,63 @@ impl OwnServer {
         assert!(restarted, "the server starts again: see {}", self.folder.join("log").display());
     }
 
+    /// Starts a standby that follows this server. From then on a commit here waits until it is on the standby's disk as well.
+    pub fn standby(&self) -> Self {
+        let folder = std::env::temp_dir().join(format!("aethon-postgres-{}", aethon_core::ids::unique()));
+        let data = folder.join("data");
+        fs::create_dir_all(&data).expect("a data directory");
+        for folder in [&folder, &data] {
+            fs::set_permissions(folder, fs::Permissions::from_mode(0o755)).expect("a folder of ours");
+        }
+        belongs_to_the_server(&[&data]);
+        let copied = unprivileged(&self.programs.join("pg_basebackup"))
+            .args([
+                "--write-recovery-conf",
+                "--checkpoint=fast",
+                "--wal-method=stream",
+                "--no-sync",
+                "--dbname",
+            ])
+            .arg(&self.url)
+            .arg("--pgdata")
+            .arg(&data)
+            .output()
+            .expect("pg_basebackup runs");
+        assert!(copied.status.success(), "pg_basebackup: {}", String::from_utf8_lossy(&copied.stderr));
+        let url = serve(&self.programs, &folder);
+        self.execute("ALTER SYSTEM SET synchronous_standby_names = '*'");
+        self.execute("SELECT pg_reload_conf()");
+        Self { folder, programs: self.programs.clone(), url }
+    }
+
+    /// The address of this server and another, of which the one that takes writes is used.
+    pub fn url_with(&self, other: &Self) -> String {
+        let place = |server: &Self| server.url.split(['@', '/']).nth(3).expect("a host").to_owned();
+        let (both, own) = (format!("{},{}", place(self), place(other)), place(self));
+        format!("{}?target_session_attrs=read-write", self.url.replacen(&own, &both, 1))
+    }
+
+    /// Kills all its processes at once, and has its standby take its place.
+    pub fn fail_over_to(&self, standby: &Self) {
+        assert!(self.control(&["stop", "--mode=immediate", "--silent"]), "the server stops");
+        assert!(standby.control(&["promote", "--wait", "--silent"]), "the standby takes over");
+    }
+
     /// Cuts up to so many connections of aethon, any of them.
     pub fn cut(&self, count: i64) {
-        const CUT: &str = "SELECT pg_terminate_backend(pid) FROM (SELECT pid FROM pg_stat_activity
-            WHERE application_name = 'aethon' ORDER BY random() LIMIT $1) AS chosen";
+        self.execute(&format!(
+            "SELECT pg_terminate_backend(pid) FROM (SELECT pid FROM pg_stat_activity
+             WHERE application_name = 'aethon' ORDER BY random() LIMIT {count}) AS chosen"
+        ));
+    }
+
+    fn execute(&self, statement: &str) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
         runtime.block_on(async {
             let (client, connection) =
                 tokio_postgres::connect(&self.url, NoTls).await.expect("the server takes connections");
             tokio::spawn(connection);
-            client.execute(CUT, &[&count]).await.expect("connections are cut");
+            client.batch_execute(statement).await.expect("the statement is carried out");
         });
     }
 
@@ -180,8 +227,6 @@ fn begin(programs: &Path, folder: &Path) -> String {
 
 fn begin_unwatched(programs: &Path, folder: &Path) -> String {
     let (data, password) = (folder.join("data"), folder.join("password"));
-    let port =
-        TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("a port").port();
     let (role, secret) = ROLE.split_once(':').expect("a role");
     // A server that was not shut down in order may still be on its way out.
     let until = Instant::now() + START_TIMEOUT;
@@ -190,10 +235,7 @@ fn begin_unwatched(programs: &Path, folder: &Path) -> String {
     }
     fs::create_dir(&data).expect("a data directory");
     fs::write(&password, secret).expect("a password");
-    if rustix::process::getuid().is_root() {
-        let owned = command("chown").arg("nobody").arg(&data).arg(&password).status();
-        assert!(owned.is_ok_and(|status| status.success()), "the data directory has an owner");
-    }
+    belongs_to_the_server(&[&data, &password]);
     let made = unprivileged(&programs.join("initdb"))
         .args([
             "--no-sync",
@@ -210,6 +252,22 @@ fn begin_unwatched(programs: &Path, folder: &Path) -> String {
         .output()
         .expect("initdb runs");
     assert!(made.status.success(), "initdb: {}", String::from_utf8_lossy(&made.stderr));
+    serve(programs, folder)
+}
+
+/// Gives files to the account as which the server runs.
+fn belongs_to_the_server(paths: &[&Path]) {
+    if rustix::process::getuid().is_root() {
+        let owned = command("chown").arg("nobody").args(paths).status();
+        assert!(owned.is_ok_and(|status| status.success()), "the files have an owner");
+    }
+}
+
+/// Starts a server on the data directory of this folder, on a free port, and returns its address.
+fn serve(programs: &Path, folder: &Path) -> String {
+    let port =
+        TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("a port").port();
+    let (role, secret) = ROLE.split_once(':').expect("a role");
     let log = folder.join("log");
     fs::write(&log, "").expect("a log");
     if rustix::process::getuid().is_root() {
@@ -232,7 +290,7 @@ fn begin_unwatched(programs: &Path, folder: &Path) -> String {
         .arg("--log")
         .arg(&log)
         .arg("--pgdata")
-        .arg(&data)
+        .arg(folder.join("data"))
         .stdin(Stdio::null())
         .status();
     assert!(started.is_ok_and(|status| status.success()), "the server starts: see {}", log.display());

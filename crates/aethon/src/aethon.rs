@@ -40,11 +40,13 @@ use aethon_workflows::PromptFolder;
 use aethon_workflows::schedule::{Scheduler, SchedulerParts};
 use serde_json::{Value, json};
 use tokio::runtime::Handle;
+use tokio::task::JoinSet;
 use tokio::time::timeout;
 
 use crate::answer::{Answer, Attendance};
 use crate::containers::ContainerTask;
 use crate::error::{Error, Result};
+use crate::file_copies;
 use crate::home::Home;
 use crate::memory::{GuardedMemory, VectorTask};
 use crate::opening::{self, ModelParts, Stored};
@@ -97,6 +99,8 @@ struct Background {
     telemetry: TelemetryTask,
     recorded: Recorded,
     /// Held only to keep the task alive.
+    _copying: JoinSet<()>,
+    /// Held only to keep the task alive.
     _containers: ContainerTask,
     /// Runs what ends a dropped assistant.
     runtime: Handle,
@@ -127,6 +131,8 @@ impl Background {
         Self {
             memory,
             telemetry: TelemetryTask::start(log, shared.bus.clone(), redactor, Collector::of(telemetry)),
+            // A guest ends soon, and copies nothing but what it has recorded itself.
+            _copying: if is_daemon { stored.recorded.copying(&shared.bus) } else { JoinSet::new() },
             recorded: stored.recorded.clone(),
             _containers: ContainerTask::start(shared),
             runtime,
@@ -411,12 +417,18 @@ impl Aethon {
             assistant: self.assistant(),
             transcripts: self.transcripts(),
             history: self.storage.history.clone(),
-            uploads: Arc::new(UploadFolder::new(self.home.uploads(), self.clock.clone())),
+            uploads: Arc::new(self.uploads()),
             approvals: self.approvals.clone(),
             choices: Arc::new(self.shared.choices.clone()),
             hub,
             bin_days: self.config.session.bin_days,
         }
+    }
+
+    /// The files that wait for their messages.
+    fn uploads(&self) -> UploadFolder {
+        let copies = file_copies::copies(&self.config, &self.storage, self.clock.clone(), "uploads");
+        UploadFolder::new(self.home.uploads(), self.clock.clone()).with_copies(copies)
     }
 
     /// The same, for callers without live watchers.

@@ -56,8 +56,9 @@ pub(crate) async fn storage(prepared: &Prepared, mode: OpenMode) -> Result<Store
     prepared.home.prepare()?;
     let recorded = Recorded::open(prepared).await?;
     let storage = recorded.watch(wiring::store::storage(prepared, mode).await?);
+    let recorded = recorded.sharing(prepared, &storage);
     if mode == OpenMode::Daemon {
-        wiring::tools::outputs(prepared).sweep();
+        wiring::tools::outputs(prepared, &storage).sweep();
         UploadFolder::new(prepared.home.uploads(), prepared.clock()).sweep();
     }
     let (approvals, deliveries) = (PendingApprovals::default(), Deliveries::default());

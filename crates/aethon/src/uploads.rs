@@ -12,9 +12,11 @@ use std::time::{Duration, SystemTime};
 
 use aethon_core::clock::Clock;
 use aethon_core::error::{Error, Result};
+use aethon_core::file_copies::FileCopies;
 use aethon_core::ids::unique;
 use aethon_core::upload::{MAX_UPLOAD, UPLOAD_HOURS, Upload, UploadedFile, Uploads};
 use async_trait::async_trait;
+use jiff::SignedDuration;
 use serde::{Deserialize, Serialize};
 use tokio::task::spawn_blocking;
 
@@ -32,6 +34,8 @@ const UNFINISHED: &str = ".part";
 pub(crate) struct UploadFolder {
     folder: PathBuf,
     clock: Arc<dyn Clock>,
+    /// Where other instances find them, too.
+    copies: Option<Arc<dyn FileCopies>>,
 }
 
 /// The first line of a file.
@@ -58,7 +62,20 @@ struct NoRoom;
 impl UploadFolder {
     /// Opens this folder, which is created when needed.
     pub(crate) fn new(folder: PathBuf, clock: Arc<dyn Clock>) -> Self {
-        Self { folder, clock }
+        Self { folder, clock, copies: None }
+    }
+
+    /// The same, with a copy of each file for other instances, and theirs for this one.
+    pub(crate) fn with_copies(self, copies: Option<Arc<dyn FileCopies>>) -> Self {
+        Self { copies, ..self }
+    }
+
+    async fn copy(&self, id: &str, file: Vec<u8>) {
+        let Some(copies) = &self.copies else { return };
+        let age = SignedDuration::from_hours(UPLOAD_HOURS.cast_signed());
+        if let Err(error) = copies.put(id, file, self.clock.now().checked_add(age).ok()).await {
+            tracing::warn!(%error, "an uploaded file cannot be copied for other instances");
+        }
     }
 
     /// Removes files that have waited too long. Blocks.
@@ -66,7 +83,7 @@ impl UploadFolder {
         self.files();
     }
 
-    fn store(&self, id: &str, label: &Label, bytes: &[u8]) -> io::Result<std::result::Result<(), NoRoom>> {
+    fn store(&self, id: &str, bytes: &[u8]) -> io::Result<std::result::Result<(), NoRoom>> {
         DirBuilder::new().recursive(true).mode(0o700).create(&self.folder)?;
         let mut files = self.files();
         let mut used: u64 = files.iter().map(|file| file.bytes).sum();
@@ -78,7 +95,7 @@ impl UploadFolder {
             used -= gone.bytes;
         }
         let (part, path) = (self.folder.join(format!("{id}{UNFINISHED}")), self.folder.join(id));
-        let written = write(&part, label, bytes).and_then(|()| fs::rename(&part, &path));
+        let written = write(&part, bytes).and_then(|()| fs::rename(&part, &path));
         if written.is_err() {
             // A remainder is swept with the others, too.
             let _ = fs::remove_file(&part);
@@ -103,12 +120,10 @@ impl UploadFolder {
         }
         let mut whole = Vec::new();
         file.take(MAX_UPLOAD as u64 + (64 << 10)).read_to_end(&mut whole)?;
-        let end = whole.iter().position(|byte| *byte == b'\n').ok_or(io::ErrorKind::InvalidData)?;
-        let label: Label = serde_json::from_slice(&whole[..end])?;
-        let bytes = whole.split_off(end + 1);
+        let read = unlabelled(whole)?;
         // Another message may have marked it just now.
         let _ = fs::rename(&path, &sent);
-        Ok(Some(UploadedFile { name: label.name, mime: label.mime, bytes }))
+        Ok(Some(read))
     }
 
     /// Removes old files, and returns the others.
@@ -135,11 +150,25 @@ impl UploadFolder {
     }
 }
 
-fn write(path: &Path, label: &Label, bytes: &[u8]) -> io::Result<()> {
-    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
-    file.write_all(format!("{}\n", serde_json::to_string(label)?).as_bytes())?;
-    file.write_all(bytes)?;
-    file.sync_all()
+fn write(path: &Path, file: &[u8]) -> io::Result<()> {
+    let mut written = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
+    written.write_all(file)?;
+    written.sync_all()
+}
+
+/// Puts the label before the content.
+fn labelled(label: &Label, mut bytes: Vec<u8>) -> io::Result<Vec<u8>> {
+    let line = format!("{}\n", serde_json::to_string(label)?);
+    bytes.splice(..0, line.into_bytes());
+    Ok(bytes)
+}
+
+/// Takes the label off.
+fn unlabelled(mut file: Vec<u8>) -> io::Result<UploadedFile> {
+    let end = file.iter().position(|byte| *byte == b'\n').ok_or(io::ErrorKind::InvalidData)?;
+    let label: Label = serde_json::from_slice(&file[..end])?;
+    let bytes = file.split_off(end + 1);
+    Ok(UploadedFile { name: label.name, mime: label.mime, bytes })
 }
 
 fn failed(what: &str, error: impl std::fmt::Display) -> Error {
@@ -152,9 +181,15 @@ impl Uploads for UploadFolder {
         let upload = Upload { id: unique(), name: name.into(), mime: mime.into(), size: bytes.len() };
         let label = Label { name: upload.name.clone(), mime: upload.mime.clone() };
         let (folder, id) = (self.clone(), upload.id.clone());
-        let stored = spawn_blocking(move || folder.store(&id, &label, &bytes)).await;
-        match stored.map_err(|error| failed("kept", error))?.map_err(|error| failed("kept", error))? {
-            Ok(()) => Ok(upload),
+        let stored = spawn_blocking(move || {
+            let file = labelled(&label, bytes)?;
+            folder.store(&id, &file).map(|stored| stored.map(|()| file))
+        });
+        match stored.await.map_err(|error| failed("kept", error))?.map_err(|error| failed("kept", error))? {
+            Ok(file) => {
+                self.copy(&upload.id, file).await;
+                Ok(upload)
+            }
             Err(NoRoom) => Err(Error::full(format!(
                 "too many files wait for their messages ({MAX_FILES} files or {} MB at most): send some of them; those that no \
                  message uses are removed after {UPLOAD_HOURS} hours",
@@ -164,9 +199,16 @@ impl Uploads for UploadFolder {
     }
 
     async fn file(&self, id: &str) -> Result<Option<UploadedFile>> {
-        let (folder, id) = (self.clone(), id.to_owned());
-        let read = spawn_blocking(move || folder.read(&id)).await;
-        read.map_err(|error| failed("read", error))?.map_err(|error| failed("read", error))
+        let (folder, own) = (self.clone(), id.to_owned());
+        let read = spawn_blocking(move || folder.read(&own)).await;
+        let read = read.map_err(|error| failed("read", error))?.map_err(|error| failed("read", error))?;
+        match &self.copies {
+            Some(copies) if read.is_none() => {
+                let copy = copies.get(id).await?;
+                copy.map(unlabelled).transpose().map_err(|error| failed("read", error))
+            }
+            _ => Ok(read),
+        }
     }
 }
 

@@ -306,8 +306,8 @@ fn allowance_for_a_conversation_counts_and_is_taken_back_everywhere() {
     near.send_json(&json!({"type": "message", "id": "m1", "text": READ}));
     let question = near.until("approval").pop().expect("a question");
     let target = format!("/api/approvals/{}", question["id"].as_str().unwrap_or_default());
-    let decided = two.post(&target, &json!({"decision": "approve", "scope": "session"}));
-    assert_eq!(decided.status, 200, "{}", decided.text());
+    let allow = json!({"decision": "approve", "scope": "session"});
+    eventually("the question is there", || (two.post(&target, &allow).status == 200).then_some(()));
     near.until("done");
     eventually("it is known there", || (granted(&two) == granted(&one)).then_some(()));
     assert_eq!(granted(&two)[0]["session_id"], "webchat:allowed");
@@ -403,4 +403,50 @@ fn new_settings_at_one_instance_have_the_others_read_their_files() {
     let edited = one.send(&edit.body(json!({"logging.level": "debug"}).to_string()));
     assert_eq!(edited.status, 200, "{}", edited.text());
     eventually("it has read its file", || (level() == "warn").then_some(()));
+}
+
+#[test]
+fn recordings_outputs_and_uploads_in_the_database_are_everywhere() {
+    const LONG: &str = "!tool shell {\"command\": \"seq 1 40000\"}\n!say long";
+    let settings = [
+        "storage.files=database",
+        "session_recorder.enabled=true",
+        "approval.enabled=false",
+        "tools.shell.enabled=true",
+    ];
+    let (one, two) = two(&settings);
+    let recordings = |server: &Server| -> Vec<String> {
+        let listed = server.get("/api/sessions/recordings").json();
+        let listed = listed["recordings"].as_array().cloned().unwrap_or_default();
+        listed.iter().map(|one| one["name"].as_str().unwrap_or_default().to_owned()).collect()
+    };
+    let of = |server: &Server| recordings(server).into_iter().find(|name| name.contains("recorded"));
+    // A recording ends with its session.
+    one.chat("recorded").say("m1", "!say recorded");
+    assert!(one.send(&Request::new("DELETE", "/api/sessions/webchat:recorded")).status < 300);
+    let name = eventually("it is recorded", || of(&one));
+    eventually("it is there as well", || of(&two));
+    let target = format!("/api/sessions/recordings/{name}");
+    let shown = two.get(&target);
+    assert_eq!(shown.status, 200, "{}", shown.text());
+    assert!(two.send(&Request::new("DELETE", &target)).status < 300);
+    eventually("it is gone at both", || (of(&one).or(of(&two)).is_none()).then_some(()));
+    // Long output is read by its handle at the other one.
+    let frames = one.chat("long").say("m1", LONG);
+    let output = of_type(&frames, "tool").last().expect("a call")["output"].to_string();
+    let handle = output.split_once("output:").map(|(_, rest)| &rest[..12]).expect("a handle").to_owned();
+    let read = format!("!tool file_read {{\"path\": \"output:{handle}\"}}\n!say read");
+    let frames = two.chat("long").say("m2", &read);
+    let output = of_type(&frames, "tool").last().expect("a call")["output"].to_string();
+    assert!(output.contains("1\\n2\\n3"), "{output}");
+    // A file that was uploaded at one goes with a message to the other.
+    let upload = Request::new("PUT", "/api/uploads?name=notes.txt").header("Content-Type", "text/plain");
+    let uploaded = one.send(&upload.body("remember the milk".to_owned()));
+    assert_eq!(uploaded.status, 201, "{}", uploaded.text());
+    let mut chat = two.chat("uploaded");
+    let attachments = json!([{"upload": uploaded.json()["id"]}]);
+    chat.send_json(&json!({"type": "message", "id": "m1", "text": "!echo", "attachments": attachments}));
+    let frames = chat.until("done");
+    assert!(of_type(&frames, "error").is_empty(), "{frames:?}");
+    assert!(two.get("/api/sessions/webchat:uploaded/messages").text().contains("notes.txt"));
 }

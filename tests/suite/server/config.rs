@@ -350,7 +350,7 @@ fn the_defaults_are_those_of_the_contract() {
         "logging": {"level": "info", "keep_files": 7},
         "server": {"max_body_bytes": 1_048_576, "max_connections": 4096, "header_timeout_seconds": 10,
             "body_timeout_seconds": 30, "shutdown_grace": 8, "webhook_timeout_seconds": 600, "trusted_proxies": []},
-        "storage": {"synchronous": "normal"},
+        "storage": {"files": "folder", "synchronous": "normal"},
         "backup": {"schedule": "", "dir": "", "keep": 7, "recipient": "", "with_secrets": false},
     });
     assert_holds(&dump, &expected, "");

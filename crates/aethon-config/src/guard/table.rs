@@ -239,6 +239,7 @@ pub(super) const RULES: &[(&str, Rule)] = &[
     ("logging.keep_files", Lowered),
     // It decides where everything is, and under whose control.
     ("storage.url", Any),
+    ("storage.files", Free),
     ("storage.synchronous", Free),
     ("storage.max_mb", LoweredFromZero),
     // Where copies of everything go, who can read them, and whether secrets are among them.

@@ -1,7 +1,7 @@
 //! `[storage]`: the database.
 
 use aethon_core::secret::Secret;
-use aethon_core::storage::Synchronous;
+use aethon_core::storage::{FilePlace, Synchronous};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -10,9 +10,13 @@ use serde::{Deserialize, Serialize};
 #[serde(default)]
 pub struct Storage {
     /// Where the data is: empty for `aethon.db` in the home, or the address of a PostgreSQL database,
-    /// `postgres://user:password@host/database`. Other files stay in the home.
+    /// `postgres://user:password@host/database`. Other files stay in the home, but for `files`.
     #[schemars(schema_with = "crate::json_schema::secret")]
     pub url: Secret,
+    /// Where recordings and the long output of tools lie: `folder` is the home; with `database` every instance that uses the
+    /// database has them.
+    #[schemars(schema_with = "crate::json_schema::file_place")]
+    pub files: FilePlace,
     /// How durable an acknowledged message is: `normal` survives a crash of the process, `full` a power failure.
     #[schemars(schema_with = "crate::json_schema::synchronous")]
     pub synchronous: Synchronous,
@@ -30,6 +34,11 @@ impl Storage {
 
 impl Default for Storage {
     fn default() -> Self {
-        Self { url: Secret::default(), synchronous: Synchronous::default(), max_mb: 16_384 }
+        Self {
+            url: Secret::default(),
+            files: FilePlace::default(),
+            synchronous: Synchronous::default(),
+            max_mb: 16_384,
+        }
     }
 }

@@ -103,6 +103,9 @@ impl Tool for FileRead {
         let chars = context.max_output_chars.saturating_sub(NOTE).max(NOTE);
         let (workspace, outputs, session) =
             (self.workspace.for_turn(context.trust()), self.outputs.clone(), context.session.clone());
+        if let Some(outputs) = outputs.as_ref().filter(|_| KeptOutputs::is_handle(&arguments.path)) {
+            outputs.fetch(&session, &arguments.path).await;
+        }
         let work = move || {
             let source = source(&workspace, outputs.as_ref(), &session, &arguments.path)?;
             read(source, arguments, chars)

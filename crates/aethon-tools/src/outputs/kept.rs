@@ -7,6 +7,7 @@
 //! into another session opens nothing there.
 
 use std::cmp::Reverse;
+use std::ffi::OsStr;
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
@@ -16,11 +17,14 @@ use std::time::{Duration, SystemTime};
 
 use aethon_core::clock::Clock;
 use aethon_core::error::{Error, Result};
+use aethon_core::file_copies::FileCopies;
 use aethon_core::ids::SessionId;
 use aethon_core::share::Share;
 use aethon_core::tool::OutputStore;
 use aethon_core::turn::Trust;
+use aethon_files::Directory;
 use async_trait::async_trait;
+use jiff::Timestamp;
 use rustix::fs::OFlags;
 
 /// Prefix of a handle.
@@ -44,12 +48,46 @@ const LETTERS: usize = 12;
 pub struct KeptOutputs {
     folder: PathBuf,
     clock: Arc<dyn Clock>,
+    /// Where other instances find them, too.
+    copies: Option<Arc<dyn FileCopies>>,
 }
 
 impl KeptOutputs {
     /// Opens this folder, which is created when needed.
     pub fn new(folder: impl Into<PathBuf>, clock: Arc<dyn Clock>) -> Self {
-        Self { folder: folder.into(), clock }
+        Self { folder: folder.into(), clock, copies: None }
+    }
+
+    /// The same, with a copy of each output for other instances, and theirs for this one.
+    #[must_use]
+    pub fn with_copies(self, copies: Option<Arc<dyn FileCopies>>) -> Self {
+        Self { copies, ..self }
+    }
+
+    /// Has the output behind a handle of this session in the folder, if another instance has kept it.
+    pub(crate) async fn fetch(&self, session: &SessionId, handle: &str) {
+        let Some(copies) = self.copies.clone() else { return };
+        let Some(letters) = letters(handle) else { return };
+        for ending in [OWNERS, STRANGERS] {
+            let path = self.path_of(session, letters, ending);
+            let Some(name) = path.file_name().and_then(OsStr::to_str).map(str::to_owned) else { return };
+            if fs::symlink_metadata(&path).is_ok() {
+                return;
+            }
+            let fetched = match copies.get(&name).await {
+                Ok(Some(content)) => content,
+                Ok(None) => continue,
+                Err(error) => {
+                    return tracing::warn!(%error, "output that another instance kept cannot be fetched");
+                }
+            };
+            let kept = self.clone();
+            let written = tokio::task::spawn_blocking(move || kept.take_in(&name, &fetched)).await;
+            if let Ok(Err(error)) = written {
+                tracing::warn!(%error, "output that another instance kept cannot be written");
+            }
+            return;
+        }
     }
 
     /// Returns whether a path is a handle.
@@ -59,11 +97,7 @@ impl KeptOutputs {
 
     /// Opens the output behind a handle of this session. Blocks.
     pub(crate) fn open(&self, session: &SessionId, handle: &str) -> io::Result<File> {
-        let letters = handle.strip_prefix(PREFIX).unwrap_or_default();
-        let is_plain = letters.len() == LETTERS && letters.bytes().all(|byte| byte.is_ascii_hexdigit());
-        if !is_plain {
-            return Err(io::ErrorKind::NotFound.into());
-        }
+        let letters = letters(handle).ok_or(io::ErrorKind::NotFound)?;
         let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
         let open = |ending| {
             OpenOptions::new().read(true).custom_flags(flags).open(self.path_of(session, letters, ending))
@@ -84,7 +118,8 @@ impl KeptOutputs {
         SystemTime::from(self.clock.now())
     }
 
-    fn store(&self, session: &SessionId, trust: Trust, text: &str) -> io::Result<String> {
+    /// Writes an output; returns its handle and its path.
+    fn store(&self, session: &SessionId, trust: Trust, text: &str) -> io::Result<(String, PathBuf)> {
         DirBuilder::new().recursive(true).mode(0o700).create(&self.folder)?;
         // The end of a version 7 UUID is random; its start is the time.
         let letters = uuid::Uuid::now_v7().simple().to_string().split_off(32 - LETTERS);
@@ -95,8 +130,34 @@ impl KeptOutputs {
             file.write_all(piece.as_bytes())?;
         }
         sweep(&self.folder, self.now());
-        Ok(format!("{PREFIX}{letters}"))
+        Ok((format!("{PREFIX}{letters}"), path))
     }
+
+    /// Writes an output that another instance has kept. It is found by its name at once, so it appears as a whole.
+    fn take_in(&self, name: &str, content: &[u8]) -> io::Result<()> {
+        DirBuilder::new().recursive(true).mode(0o700).create(&self.folder)?;
+        Directory::open(&self.folder)?.write(name, content)?;
+        sweep(&self.folder, self.now());
+        Ok(())
+    }
+
+    /// Stores the copy for other instances. Without it, the output is there for this one.
+    async fn copy(&self, path: PathBuf) {
+        let Some(copies) = &self.copies else { return };
+        let Some(name) = path.file_name().and_then(OsStr::to_str).map(str::to_owned) else { return };
+        let read = tokio::task::spawn_blocking(move || fs::read(path)).await;
+        let Ok(Ok(content)) = read else { return };
+        let until = Timestamp::try_from(self.now() + KEEP).ok();
+        if let Err(error) = copies.put(&name, content, until).await {
+            tracing::warn!(%error, "kept output cannot be copied for other instances");
+        }
+    }
+}
+
+/// Returns the random part of a handle.
+fn letters(handle: &str) -> Option<&str> {
+    let letters = handle.strip_prefix(PREFIX)?;
+    (letters.len() == LETTERS && letters.bytes().all(|byte| byte.is_ascii_hexdigit())).then_some(letters)
 }
 
 #[async_trait]
@@ -104,9 +165,11 @@ impl OutputStore for KeptOutputs {
     async fn keep(&self, session: &SessionId, trust: Trust, text: &str) -> Result<String> {
         let (kept, session, text) = (self.clone(), session.clone(), text.to_owned());
         let stored = tokio::task::spawn_blocking(move || kept.store(&session, trust, &text)).await;
-        stored
+        let (handle, path) = stored
             .unwrap_or_else(|_| Err(io::Error::other("the program is stopping")))
-            .map_err(|error| Error::unavailable(format!("tool output cannot be kept: {error}")))
+            .map_err(|error| Error::unavailable(format!("tool output cannot be kept: {error}")))?;
+        self.copy(path).await;
+        Ok(handle)
     }
 }
 
@@ -203,7 +266,7 @@ mod tests {
     use std::os::unix::fs::PermissionsExt;
 
     use aethon_core::testkit::ManualClock;
-    use jiff::{SignedDuration, Timestamp};
+    use jiff::SignedDuration;
 
     use super::*;
 

@@ -19,7 +19,7 @@ use aethon_core::model_choice::ModelChoices;
 use aethon_core::storage::Storage;
 use aethon_core::tool::ToolSource;
 use aethon_guard::MemoryGuard;
-use aethon_tools::VerifyEdits;
+use aethon_tools::{KeptOutputs, VerifyEdits};
 
 use super::model::AgentModels;
 use super::workflows::WorkflowParts;
@@ -62,6 +62,7 @@ pub(crate) fn engine(prepared: &Prepared, storage: &Storage, parts: EngineParts<
         memory: parts.memory,
         workflows: parts.workflows,
         recorder: parts.recorder,
+        outputs: super::tools::outputs(prepared, storage),
     };
     let (log, owners) = (storage.turns.clone(), storage.owners.clone());
     let mut services = Services::new(log, owners, storage.transcripts.clone(), parts.meter, prepared.clock());
@@ -95,6 +96,7 @@ struct HookParts<'s> {
     memory: Option<Arc<dyn Memory>>,
     workflows: &'s WorkflowParts,
     recorder: Option<Arc<dyn Hook>>,
+    outputs: KeptOutputs,
 }
 
 impl HookParts<'_> {
@@ -114,7 +116,7 @@ impl HookParts<'_> {
                 requires_approval: approval.requires_approval.clone(),
             }),
             Arc::new(RedactOutput(prepared.shared.redactor.clone())),
-            Arc::new(OutputCap::keeping(Arc::new(super::tools::outputs(prepared)))),
+            Arc::new(OutputCap::keeping(Arc::new(self.outputs))),
             self.workflows.sops.hook(),
         ];
         // Before `StripUntrustedMarkers`, which removes the markers that `Taint` looks for.

@@ -4,19 +4,26 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use aethon_config::Config;
+use aethon_core::event::EventBus;
 use aethon_core::feature::{Feature, FeatureState, Features};
 use aethon_core::hook::Hook;
 use aethon_core::live::Live;
 use aethon_core::recording::Recordings;
 use aethon_core::storage::Storage;
 use aethon_recorder::{Keep, Library, Options, Recorder, Seal};
+use tokio::task::JoinSet;
 use tokio::time::timeout;
 
 use crate::error::{Error, Result};
+use crate::file_copies;
 use crate::prepared::Prepared;
+use crate::shared_recordings::SharedRecordings;
 
 /// How long a start waits to finish interrupted recordings; the rest are finished in the background.
 const MAX_RECOVERY: Duration = Duration::from_secs(3);
+
+/// How long shutdown waits for the copies of those.
+const LAST_COPIES: Duration = Duration::from_secs(5);
 
 /// How long shutdown waits for recordings to finish.
 const LAST_RECORDINGS: Duration = Duration::from_secs(5);
@@ -26,6 +33,8 @@ const LAST_RECORDINGS: Duration = Duration::from_secs(5);
 pub(crate) struct Recorded {
     library: Library,
     recorder: Option<Recorder>,
+    /// The recordings of all instances, with `storage.files = "database"`.
+    shared: Option<SharedRecordings>,
 }
 
 impl Recorded {
@@ -40,7 +49,7 @@ impl Recorded {
         }
         let options = &prepared.config.session_recorder;
         let recorder = if options.enabled { Some(start(prepared, seal)?) } else { None };
-        Ok(Self { library, recorder })
+        Ok(Self { library, recorder, shared: None })
     }
 
     /// Wraps the storage so that the recorder sees everything that is stored.
@@ -51,6 +60,26 @@ impl Recorded {
         }
     }
 
+    /// Has the recordings of all instances of this storage, if the configuration wants that.
+    pub(crate) fn sharing(self, prepared: &Prepared, storage: &Storage) -> Self {
+        let shared = file_copies::copies(&prepared.config, storage, prepared.clock(), "recordings");
+        let shared = shared.map(|copies| SharedRecordings {
+            here: Arc::new(self.library.clone()),
+            copies,
+            folder: prepared.home.recordings(),
+        });
+        Self { shared, ..self }
+    }
+
+    /// Copies recordings for other instances as they end. The task ends when the set is dropped.
+    pub(crate) fn copying(&self, bus: &EventBus) -> JoinSet<()> {
+        let mut tasks = JoinSet::new();
+        if let Some(shared) = self.shared.clone() {
+            tasks.spawn(shared.follow(bus.clone()));
+        }
+        tasks
+    }
+
     /// The hook that records turns.
     pub(crate) fn hook(&self) -> Option<Arc<dyn Hook>> {
         self.recorder.as_ref().map(Recorder::hook)
@@ -58,7 +87,10 @@ impl Recorded {
 
     /// The finished recordings.
     pub(crate) fn library(&self) -> Arc<dyn Recordings> {
-        Arc::new(self.library.clone())
+        match &self.shared {
+            Some(shared) => Arc::new(shared.clone()),
+            None => Arc::new(self.library.clone()),
+        }
     }
 
     /// Reports the recorder's state on the board.
@@ -80,6 +112,11 @@ impl Recorded {
     pub(crate) async fn close(&self) {
         if let Some(recorder) = &self.recorder {
             recorder.close(LAST_RECORDINGS).await;
+        }
+        if let Some(shared) = &self.shared
+            && timeout(LAST_COPIES, shared.copy_missing()).await.is_err()
+        {
+            tracing::warn!("some recordings are copied to the database at the next start");
         }
     }
 }

@@ -66,7 +66,7 @@ fn sets(
     let mut needs = Needs::new(prepared.clock(), storage.history.clone(), storage.transcripts.clone());
     needs.memory = memory;
     needs.redactor = prepared.shared.redactor.clone();
-    needs.outputs = Some(outputs(prepared));
+    needs.outputs = Some(outputs(prepared, storage));
     needs.lsp = prepared.shared.lsp.clone();
     needs.documents = crate::documents::reader(&prepared.flags);
     needs.courier = Some(deliveries.courier(storage.outbox.clone()));
@@ -94,8 +94,9 @@ fn feature(set: &ToolSet) -> Feature {
 }
 
 /// The store for output too long for a model.
-pub(crate) fn outputs(prepared: &Prepared) -> KeptOutputs {
-    KeptOutputs::new(prepared.home.outputs(), prepared.clock())
+pub(crate) fn outputs(prepared: &Prepared, storage: &Storage) -> KeptOutputs {
+    let copies = crate::file_copies::copies(&prepared.config, storage, prepared.clock(), "outputs");
+    KeptOutputs::new(prepared.home.outputs(), prepared.clock()).with_copies(copies)
 }
 
 #[cfg(test)]

@@ -1,4 +1,5 @@
-//! Clients of three instances on one PostgreSQL server, through kills of instances, crashes of the server and cut connections.
+//! Clients of three instances on one PostgreSQL server, through kills of instances, crashes of the server, cut connections, and a
+//! failover to the standby.
 //!
 //! Each client connects to any of them, and to another one when its connection ends. An instance that was killed comes back at
 //! once, or only when the others have taken its turns over.
@@ -42,11 +43,14 @@ struct Blows {
     long_kills: usize,
     crashes: usize,
     cuts: usize,
+    failovers: usize,
 }
 
 fn torture(plan: &RunSize) {
-    let database = OwnServer::start();
-    let homes: Vec<_> = (0..INSTANCES).map(|_| home_on(&database.url)).collect();
+    let primary = OwnServer::start();
+    let standby = primary.standby();
+    let url = primary.url_with(&standby);
+    let homes: Vec<_> = (0..INSTANCES).map(|_| home_on(&url)).collect();
     let mut servers: Vec<Server> =
         homes.iter().map(|home| Server::start_in(home.clone(), &SETTINGS)).collect();
     let (stage, begun) = (TortureRun::new(&servers[0]), Instant::now());
@@ -68,9 +72,15 @@ fn torture(plan: &RunSize) {
             readers.push(scope.spawn(move || reader(stage)));
         }
         let (mut random, mut blows) = (Random::new(plan.seed), Blows::default());
+        let mut database = &primary;
         for blow in 1..=plan.blows {
             std::thread::sleep(Duration::from_millis(random.between(300, 1200)));
             match random.between(0, 6) {
+                _ if blow == plan.blows / 2 => {
+                    primary.fail_over_to(&standby);
+                    database = &standby;
+                    blows.failovers += 1;
+                }
                 0 => {
                     database.crash();
                     blows.crashes += 1;
@@ -169,7 +179,7 @@ fn connect(stage: &TortureRun) -> Option<WebSocket<TcpStream>> {
 }
 
 #[test]
-fn clients_of_three_instances_through_kills_crashes_and_cuts() {
+fn clients_of_three_instances_through_kills_crashes_cuts_and_a_failover() {
     torture(&RunSize { blows: 10, one_in: 8, each: 1, seed: 3 });
 }
 
