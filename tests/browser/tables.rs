@@ -76,6 +76,59 @@ fn tables_keep_their_main_column_and_whole_times_at_every_width() {
 }
 
 #[test]
+fn sorting_reaches_rows_that_are_not_loaded() {
+    let Some(page) = Page::open(&[]) else { return };
+    let (browser, server) = (&page.browser, page.server());
+    for number in 1..=104 {
+        // The title of the newest comes first in the alphabet, that of the oldest last.
+        let body = json!({"text": format!("Plan {:03}", 500 - number), "session": format!("s{number:03}")});
+        assert_eq!(server.post("/webhook/trigger", &body).status, 200);
+        let memory = json!({"content": format!("Fact {:03}", 500 - number), "category": format!("c{}", number % 3)});
+        assert_eq!(server.post("/api/memory", &memory).status, 201);
+    }
+    let first = |words: &str| {
+        page.until(
+            words,
+            &format!("/{words}/.test(one('tbody tr[data-key]')?.innerText) && one('.region').ariaBusy === 'false'"),
+        );
+    };
+    let sort = |column: &str| browser.click(&format!("//th//button[normalize-space()='{column}']"));
+    let direction = |column: &str| {
+        browser.text(&format!("all('th').find((head) => head.innerText === '{column}').ariaSort"))
+    };
+    page.go("/dashboard#/sessions");
+    first("Plan 396");
+    assert_eq!(direction("Last used"), "descending", "the usual order is marked");
+    sort("Last used");
+    first("Plan 499");
+    assert_eq!(direction("Last used"), "ascending");
+    browser.reload();
+    first("Plan 499");
+    assert_eq!(direction("Last used"), "ascending", "the order is part of the address");
+    browser.click("//button[normalize-space()='Show more']");
+    page.until("the last page goes on in this order", "all('.bar-count')[0].innerText === '104 entries'");
+    first("Plan 499");
+    sort("Conversation");
+    first("Plan 396");
+    assert_eq!((&*direction("Conversation"), &*direction("Last used")), ("ascending", "none"));
+    sort("Conversation");
+    first("Plan 499");
+
+    page.go("/dashboard#/memory");
+    first("Fact 396");
+    sort("Changed");
+    first("Fact 499");
+    browser.click("tbody .row-link");
+    page.until("it opens", "/Fact 499/.test(one('dialog')?.innerText) && /sort=updated_at/.test(location.hash)");
+    browser.run("one('dialog').close()", &[]);
+    page.until("the order stays", "!one('dialog[open]') && /sort=updated_at/.test(location.hash)");
+    first("Fact 499");
+    sort("What is remembered");
+    first("Fact 396");
+    page.assert_clean();
+}
+
+#[test]
 fn many_rows_on_a_phone_scroll_with_the_page_and_keep_their_menu() {
     let Some(page) = Page::open(&[]) else { return };
     let (browser, server) = (&page.browser, page.server());

@@ -13,6 +13,7 @@ use crate::error::Result;
 use crate::ids::{MessageId, SessionId, TurnId};
 use crate::import::SessionImport;
 use crate::message::{Inbound, Message, Reply};
+use crate::order::{Order, SessionField};
 pub use crate::session_keeping::SessionKeeping;
 pub use crate::session_settings::{SessionPatch, SessionSettings, TurnDefaults, no_such_model};
 use crate::version::{Expected, Version};
@@ -233,6 +234,8 @@ pub struct SessionQuery {
     pub search: Option<String>,
     /// Only those of this channel.
     pub channel: Option<String>,
+    /// Their order; the most recently used first if none is given.
+    pub order: Option<Order<SessionField>>,
 }
 
 impl SessionQuery {
@@ -248,6 +251,8 @@ impl SessionQuery {
         pub fn with_search(search: Option<String>);
         /// Only sessions of this channel.
         pub fn of_channel(channel: Option<String>);
+        /// In this order.
+        pub fn in_order(order: Option<Order<SessionField>>);
     }
 }
 

@@ -39,6 +39,7 @@ mod markdown;
 pub mod mount;
 mod openapi;
 pub mod options;
+mod order;
 mod origin;
 mod page_set;
 mod pages;

@@ -25,6 +25,7 @@ mod logs;
 mod memory;
 mod metrics;
 mod models;
+mod monitor;
 mod outbox;
 mod pairings;
 mod prompts;
@@ -270,9 +271,9 @@ pub(crate) static ROUTES: &[Route] = &[
     api(Method::DELETE, "/api/sign-ins/{id}", Takes::Nothing, async_handler!(sign_ins::end),
         r#"["Service", "Ends a sign-in remotely.", {"204": ""}]"#),
     api(Method::GET, "/api/sessions", Takes::Nothing, async_handler!(sessions::list),
-        r#"["Sessions", "Conversations, newest first.", {"200": "SessionList"}, {"limit": "1-1000", "cursor": "string", "q": "string"}]"#),
+        r#"["Sessions", "Conversations, newest first unless another order is wanted.", {"200": "SessionList"}, {"limit": "1-500", "cursor": "string", "q": "string", "channel": "string", "sort": "updated_at|created_at|title|channel|message_count", "order": "asc|desc"}]"#),
     api(Method::GET, "/api/sessions/recordings", Takes::Nothing, async_handler!(recordings::list),
-        r#"["Recordings", "The recordings of sessions, newest first.", {"200": "RecordingList"}, {"limit": "1-1000", "cursor": "string"}]"#),
+        r#"["Recordings", "The recordings of sessions, newest first unless another order is wanted.", {"200": "RecordingList"}, {"limit": "1-1000", "cursor": "string", "q": "string", "sort": "started_at|ended_at|duration|events_count|snapshots_count|size|session_id", "order": "asc|desc"}]"#),
     api(Method::GET, "/api/sessions/recordings/{name}", Takes::Nothing, async_handler!(recordings::show),
         r#"["Recordings", "A summary of a recording.", {"200": "Recording"}]"#),
     api(Method::DELETE, "/api/sessions/recordings/{name}", Takes::Nothing, async_handler!(recordings::remove),
@@ -336,7 +337,7 @@ pub(crate) static ROUTES: &[Route] = &[
     api(Method::POST, "/api/approvals/{id}", Json, async_handler!(approvals::decide),
         r#"["Approvals", "Answers an approval question, once.", {"200": {"Decided": {"status": "string", "id": "string", "decision": "approve|deny", "scope": "once|session"}}}, {}, {"Decision": {"decision": "approve|deny", "scope?": "once|session", "input?": "object"}}]"#),
     api(Method::GET, "/api/memory", Takes::Nothing, async_handler!(memory::list),
-        r#"["Memory", "Memories, newest first.", {"200": "MemoryList"}, {"limit": "1-1000", "cursor": "string", "q": "string", "category": "string", "scope": "string"}]"#),
+        r#"["Memory", "Memories, newest first unless another order is wanted.", {"200": "MemoryList"}, {"limit": "1-1000", "cursor": "string", "q": "string", "category": "string", "scope": "string", "sort": "updated_at|created_at|content|category|source", "order": "asc|desc"}]"#),
     api(Method::POST, "/api/memory", Json, async_handler!(memory::store),
         r#"["Memory", "Stores a memory. Secrets are refused; a duplicate returns the existing memory.", {"201": "MemoryEntry", "200": "MemoryEntry", "409": "Problem"}, {}, "NewMemory"]"#),
     api(Method::GET, "/api/memory/stats", Takes::Nothing, async_handler!(memory::stats),
@@ -375,6 +376,8 @@ pub(crate) static ROUTES: &[Route] = &[
         r#"["Service", "Says whether the service can accept messages.", {"200": {"Ready": {"ready": "boolean"}}, "503": "Problem"}]"#),
     api(Method::GET, "/api/logs", Takes::Nothing, sync!(logs::newest),
         r#"["Logs", "The newest log records.", {"200": "Logs"}, {"limit": "1-1000", "level": "trace|debug|info|warn|error", "q": "string", "target": "string"}]"#),
+    api(Method::GET, "/api/monitor", Takes::Nothing, async_handler!(monitor::show),
+        r#"["Telemetry", "What happened lately in all conversations: their newest messages with long texts cut, open approval questions, and measurements.", {"200": "Monitor"}, {"conversations": "1-100", "messages": "1-200", "session": "string"}]"#),
     api(Method::GET, "/api/telemetry", Takes::Nothing, async_handler!(telemetry::newest),
         r#"["Telemetry", "Measurements, newest first, with a summary.", {"200": "Telemetry"}, {"limit": "1-1000", "type": "tool_call|model_call|turn|denial|approval|delivery|job|channel|error", "since": "time", "cursor": "string", "days": "0-31"}]"#),
     api(Method::GET, "/api/channels", Takes::Nothing, async_handler!(channels::list),
@@ -416,7 +419,7 @@ pub(crate) static ROUTES: &[Route] = &[
     api(Method::DELETE, "/api/prompts/{name}", Takes::Nothing, async_handler!(prompts::remove),
         r#"["SOPs", "Removes a saved prompt.", {"204": "", "412": "ChangedProblem"}]"#),
     api(Method::GET, "/api/sop-runs", Takes::Nothing, async_handler!(sops::runs),
-        r#"["SOPs", "Runs of SOPs, newest first.", {"200": "SopRuns"}, {"limit": "1-500"}]"#),
+        r#"["SOPs", "Runs of SOPs, newest first unless another order is wanted.", {"200": "SopRuns"}, {"limit": "1-500", "cursor": "string", "sop": "string", "state": "asking|running|waiting|done|failed|stopped", "sort": "started_at|updated_at|sop_name|state|steps_done|cost_usd", "order": "asc|desc"}]"#),
     api(Method::POST, "/api/sop-runs/{id}/resume", Takes::Nothing, async_handler!(sops::resume),
         r#"["SOPs", "Resumes a run that was interrupted.", {"200": {"SopResumed": {"status": "string", "run_id": "string", "turn": "string"}}, "409": "Problem"}]"#),
     api(Method::GET, "/api/agents", Takes::Nothing, async_handler!(agents::all),
@@ -438,9 +441,9 @@ pub(crate) static ROUTES: &[Route] = &[
     api(Method::POST, "/api/work/{id}/resume", Takes::Nothing, async_handler!(work::resume),
         r#"["Work", "Resumes a piece of work, or `all` of it.", {"200": "Object", "409": "Problem"}]"#),
     api(Method::GET, "/api/scheduler", Takes::Nothing, async_handler!(scheduler::list),
-        r#"["Scheduler", "The scheduled jobs, by name.", {"200": "JobList"}, {"limit": "1-1000", "cursor": "string"}]"#),
+        r#"["Scheduler", "The scheduled jobs, by name unless another order is wanted.", {"200": "JobList"}, {"limit": "1-1000", "cursor": "string", "q": "string", "enabled": "true|false", "sort": "job_id|next_run|last_run|last_status|channel", "order": "asc|desc"}]"#),
     api(Method::GET, "/api/scheduler/jobs", Takes::Nothing, async_handler!(scheduler::list),
-        r#"["Scheduler", "The scheduled jobs, by name.", {"200": "JobList"}, {"limit": "1-1000", "cursor": "string"}]"#),
+        r#"["Scheduler", "The scheduled jobs, by name unless another order is wanted.", {"200": "JobList"}, {"limit": "1-1000", "cursor": "string", "q": "string", "enabled": "true|false", "sort": "job_id|next_run|last_run|last_status|channel", "order": "asc|desc"}]"#),
     api(Method::POST, "/api/scheduler/jobs", Json, async_handler!(scheduler::add),
         r#"["Scheduler", "Adds a scheduled job.", {"201": "Job", "409": "Problem"}, {}, "NewJob"]"#),
     api(Method::GET, "/api/scheduler/jobs/{id}", Takes::Nothing, async_handler!(scheduler::show),

@@ -5,6 +5,7 @@
 
 use aethon_core::finding::Words;
 use aethon_core::ids::SessionId;
+use aethon_core::order::{Order, SessionField};
 use aethon_core::session::{SessionPage, SessionQuery, SessionSettings, SessionSummary};
 use rusqlite::{Row, params};
 
@@ -14,6 +15,10 @@ use crate::lenient;
 use crate::search;
 use crate::sessions;
 use crate::time::from_millis;
+
+mod sorted;
+
+pub(crate) use sorted::bound;
 
 /// Maximum page size.
 const MAX_PAGE: usize = 500;
@@ -48,6 +53,9 @@ pub(crate) fn summary(sql: &Sql<'_>, id: &str) -> Result<Option<SessionSummary>,
 /// Returns a page of sessions.
 pub(crate) fn page(sql: &Sql<'_>, query: &SessionQuery) -> Result<SessionPage, Error> {
     let limit = query.limit.clamp(1, MAX_PAGE);
+    if let Some(order) = query.order.filter(|order| *order != Order::descending(SessionField::Updated)) {
+        return sorted::page(sql, query, order, limit);
+    }
     let from = query.cursor.as_deref().map_or(Ok(Cursor::START), Cursor::parse)?;
     let wanted = i64::try_from(limit).unwrap_or(i64::MAX).saturating_add(1);
     let channel = query.channel.as_deref();
@@ -57,8 +65,7 @@ pub(crate) fn page(sql: &Sql<'_>, query: &SessionQuery) -> Result<SessionPage, E
             sql.one(COUNT, [channel], |row| row.get(0))?,
         ),
         Some(words) => {
-            let found = serde_json::json!(search::sessions(sql, &words)?).to_string();
-            let names = words.for_names().to_string();
+            let (found, names) = found(sql, &words)?;
             (
                 sql.all(FOUND_PAGE, params![from.updated_at, from.key, channel, wanted, found, names], read)?,
                 sql.one(FOUND_COUNT, params![channel, found, names], |row| row.get(0))?,
@@ -70,6 +77,12 @@ pub(crate) fn page(sql: &Sql<'_>, query: &SessionQuery) -> Result<SessionPage, E
     let next_cursor = rows.last().filter(|_| !is_last).map(|(cursor, _)| cursor.to_text());
     let sessions = rows.into_iter().filter_map(|(_, summary)| summary).collect();
     Ok(SessionPage { sessions, count: count.unsigned_abs(), next_cursor })
+}
+
+/// Returns the sessions with these words in their messages, and the words to look for in names, as lists for statements.
+fn found(sql: &Sql<'_>, words: &Words) -> Result<(String, String), Error> {
+    let sessions = serde_json::json!(search::sessions(sql, words)?).to_string();
+    Ok((sessions, words.for_names().to_string()))
 }
 
 /// A position in the list.

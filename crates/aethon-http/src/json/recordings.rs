@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use aethon_core::error::{Error, Result};
 use aethon_core::message::Message as StoredMessage;
+use aethon_core::order::{Order, Place, RecordingField, SortValue};
 use aethon_core::recording::{
     EventPage, ListedRecording, Listing, Manifest, RecordedState, Recording, RecordingName, Recordings,
     RunningRecording, resumed_title,
@@ -26,8 +27,23 @@ pub struct RecordingList {
     pub recordings: Vec<ListedDocument>,
     /// How many there are.
     pub count: usize,
+    /// Where the next page begins, if there is one.
+    pub next_cursor: Option<String>,
     /// Recordings in progress, newest first.
     pub running: Vec<RunningRecording>,
+}
+
+/// Which recordings to list.
+#[derive(Debug)]
+pub struct RecordingQuery<'q> {
+    /// Words that their names and sessions must contain.
+    pub words: String,
+    /// Their order.
+    pub order: Order<RecordingField>,
+    /// Where the previous page ended.
+    pub cursor: Option<&'q str>,
+    /// How many at most.
+    pub limit: usize,
 }
 
 /// A recording in the list. A refused one has only its name, its size and the reason.
@@ -70,11 +86,42 @@ impl From<ListedRecording> for ListedDocument {
     }
 }
 
+impl ListedDocument {
+    /// Its place in the order of a field; a refused one has only a name and a size.
+    fn place(&self, field: RecordingField) -> Place<String> {
+        let time = |text: &Option<String>| Some(SortValue::time(text.as_ref()?.parse().ok()?));
+        let count = |count: u64| self.valid.then(|| SortValue::count(count));
+        let value = match field {
+            RecordingField::Started => time(&self.started_at),
+            RecordingField::Ended => time(&self.ended_at),
+            RecordingField::Duration => match (time(&self.started_at), time(&self.ended_at)) {
+                (Some(SortValue::Number(start)), Some(SortValue::Number(end))) => {
+                    Some(SortValue::Number(end.saturating_sub(start)))
+                }
+                _ => None,
+            },
+            RecordingField::Events => count(self.events_count),
+            RecordingField::Snapshots => count(self.snapshots_count),
+            RecordingField::Size => Some(SortValue::count(self.size)),
+            RecordingField::Session => self.session_id.as_deref().map(SortValue::text),
+        };
+        Place { value, key: self.name.to_string() }
+    }
+}
+
 /// Lists the recordings.
-pub async fn recordings(recordings: &dyn Recordings) -> Result<RecordingList> {
+pub async fn recordings(recordings: &dyn Recordings, query: RecordingQuery<'_>) -> Result<RecordingList> {
     let Listing { ended, running } = recordings.list().await?;
-    let recordings: Vec<ListedDocument> = ended.into_iter().map(ListedDocument::from).collect();
-    Ok(RecordingList { count: recordings.len(), recordings, running })
+    let words = query.words.to_lowercase();
+    let has_words = |listed: &ListedDocument| {
+        let session = listed.session_id.as_deref().unwrap_or_default();
+        let text = format!("{} {session}", listed.name).to_lowercase();
+        words.split_whitespace().all(|word| text.contains(word))
+    };
+    let listed = ended.into_iter().map(ListedDocument::from).filter(has_words).collect();
+    let place = |listed: &ListedDocument| listed.place(query.order.by);
+    let page = query.order.page(listed, place, query.cursor, query.limit)?;
+    Ok(RecordingList { count: page.count, recordings: page.rows, next_cursor: page.next_cursor, running })
 }
 
 /// Describes one recording.

@@ -11,12 +11,14 @@ use aethon_core::error::Error;
 use aethon_core::memory::{
     Correction, MAX_LEN, Memory, MemoryId, MemoryListing, MemoryQuery, NewMemory, Reach, Scope,
 };
+use aethon_core::order::{MemoryField, Order};
 use http::StatusCode;
 
 use crate::deps::Knowledge;
 use crate::error::Problem;
 use crate::fields::Fields;
 use crate::json;
+use crate::order;
 use crate::precondition;
 use crate::request::Request;
 use crate::response::{self, HandlerResult};
@@ -28,20 +30,17 @@ const SOURCE: &str = "api";
 const USUAL_RESULTS: usize = 10;
 const MAX_RESULTS: usize = 100;
 
-/// `GET /api/memory?q&category&scope&limit&cursor`: most recently changed first.
+/// `GET /api/memory?q&category&scope&limit&cursor&sort&order`: most recently changed first, unless another order is wanted.
 pub(super) async fn list(knowledge: Knowledge, request: Request) -> HandlerResult {
     let cursor = request.query("cursor");
     let listing = MemoryListing::newest(request.number("limit", 50, 1..=1000)?)
         .of(reach(request.query("scope")))
         .with_words(request.query("q").unwrap_or_default())
         .in_category(request.query("category"))
-        .from_cursor(cursor.clone());
-    let page = json::memories(knowledge.memory.as_deref(), listing).await.map_err(|error| {
-        if error.is_invalid() && cursor.is_some() {
-            return Problem::invalid("cursor", "is not one that this listing gave out");
-        }
-        error.into()
-    })?;
+        .from_cursor(cursor.clone())
+        .in_order(Some(order::wanted(&request, Order::descending(MemoryField::Updated))?));
+    let page = json::memories(knowledge.memory.as_deref(), listing).await;
+    let page = page.map_err(|error| order::about_cursor(error, cursor.as_deref()))?;
     response::json(&page)
 }
 

@@ -6,6 +6,7 @@ use std::io::Read;
 
 use aethon_core::error::Error;
 use aethon_core::event::{Event, SessionChange};
+use aethon_core::order::{Order, RecordingField};
 use aethon_core::recording::{EventQuery, Layer, RecordingFile, RecordingName, resume as resume_session};
 use bytes::Bytes;
 use http::StatusCode;
@@ -16,18 +17,28 @@ use crate::body::{Body, BodyWriter};
 use crate::deps::{Activity, Archive, Knowledge};
 use crate::error::Problem;
 use crate::json;
+use crate::order;
 use crate::request::Request;
 use crate::response::{self, HandlerResult};
 
 /// How many bytes of a file are read and sent at a time.
 const PART: usize = 256 << 10;
 
-/// `GET /api/sessions/recordings`: newest first. Refused ones state why, and those in progress are listed separately.
-pub(super) async fn list(knowledge: Knowledge, _request: Request) -> HandlerResult {
-    match &knowledge.archive {
-        Some(archive) => response::json(&json::recordings(&*archive.recordings).await?),
-        None => response::json(&json!({ "recordings": [], "count": 0, "running": [] })),
-    }
+/// `GET /api/sessions/recordings?limit&cursor&q&sort&order`: newest first, unless another order is wanted. Refused ones state
+/// why, and those in progress are listed separately.
+pub(super) async fn list(knowledge: Knowledge, request: Request) -> HandlerResult {
+    let cursor = request.query("cursor");
+    let query = json::RecordingQuery {
+        words: request.query("q").unwrap_or_default(),
+        order: order::wanted(&request, Order::descending(RecordingField::Started))?,
+        cursor: cursor.as_deref(),
+        limit: request.number("limit", 1000, 1..=1000)?,
+    };
+    let Some(archive) = &knowledge.archive else {
+        return response::json(&json!({ "recordings": [], "count": 0, "next_cursor": null, "running": [] }));
+    };
+    let list = json::recordings(&*archive.recordings, query).await;
+    response::json(&list.map_err(|error| order::about_cursor(error, cursor.as_deref()))?)
 }
 
 /// `GET .../{name}`.

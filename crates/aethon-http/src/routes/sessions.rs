@@ -5,6 +5,7 @@ use aethon_core::error::Error;
 use aethon_core::event::{Event, SessionChange};
 use aethon_core::ids::{SessionId, TurnId};
 use aethon_core::model::Effort;
+use aethon_core::order::{Order, SessionField};
 use aethon_core::session::{Clear, SessionPatch, SessionQuery};
 use aethon_core::version::Expected;
 use http::StatusCode;
@@ -14,6 +15,7 @@ use crate::deps::{Activity, Chat};
 use crate::error::Problem;
 use crate::fields::Fields;
 use crate::json::{self, Listed, Place, Shown};
+use crate::order;
 use crate::precondition::{self, Present};
 use crate::request::Request;
 use crate::response::{self, HandlerResult};
@@ -31,19 +33,17 @@ struct Stopped<'a> {
     stopped: usize,
 }
 
-/// `GET /api/sessions?limit&cursor&q&channel`: most recently used first.
+/// `GET /api/sessions?limit&cursor&q&channel&sort&order`: most recently used first, unless another order is wanted.
 pub(super) async fn list(chat: Chat, request: Request) -> HandlerResult {
-    let has_cursor = request.query("cursor");
+    let cursor = request.query("cursor");
+    let order = order::wanted(&request, Order::descending(SessionField::Updated))?;
     let query = SessionQuery::newest(request.number("limit", 50, 1..=500)?)
-        .from_cursor(has_cursor.clone())
+        .from_cursor(cursor.clone())
         .with_search(request.query("q"))
-        .of_channel(request.query("channel"));
-    let page = json::list(&chat, query).await.map_err(|error| {
-        if error.is_invalid() && has_cursor.is_some() {
-            return Problem::invalid("cursor", "is not one that this listing gave out");
-        }
-        Problem::from(error)
-    })?;
+        .of_channel(request.query("channel"))
+        .in_order(Some(order));
+    let page = json::list(&chat, query).await;
+    let page = page.map_err(|error| order::about_cursor(error, cursor.as_deref()))?;
     response::json(&page)
 }
 

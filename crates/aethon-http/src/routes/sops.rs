@@ -3,8 +3,9 @@
 use aethon_core::error::Result;
 use aethon_core::ids::{SessionId, unique};
 use aethon_core::message::{Handling, Inbound};
+use aethon_core::order::{Order, Place, SopRunField, SortValue};
 use aethon_core::sop::{
-    BrokenSop, Sop, SopCatalog, SopCheck, SopFault, SopName, SopRefusal, SopRun, SopVersion,
+    BrokenSop, Sop, SopCatalog, SopCheck, SopFault, SopName, SopRefusal, SopRun, SopRunState, SopVersion,
 };
 use http::StatusCode;
 use serde::Serialize;
@@ -14,14 +15,19 @@ use crate::deps::{Chat, Workflows};
 use crate::error::Problem;
 use crate::fields::Fields;
 use crate::json::{ListedSop, Sops};
+use crate::order;
 use crate::precondition::{self, Present};
 use crate::request::Request;
 use crate::response::{self, HandlerResult};
+
+/// How many runs there are at most: a storage keeps no more.
+const MAX_RUNS: usize = 2_000;
 
 #[derive(Serialize)]
 struct Runs {
     count: usize,
     runs: Vec<SopRun>,
+    next_cursor: Option<String>,
 }
 
 #[derive(Serialize)]
@@ -182,11 +188,35 @@ fn short_id() -> String {
     id[id.len().saturating_sub(8)..].to_owned()
 }
 
-/// `GET /api/sop-runs?limit`: newest first.
+/// `GET /api/sop-runs?limit&cursor&sop&state&sort&order`: newest first, unless another order is wanted.
 pub(super) async fn runs(workflows: Workflows, request: Request) -> HandlerResult {
-    let limit = request.number("limit", 50, 1..=500)?;
-    let runs = workflows.sop_runs.runs(None, limit).await?;
-    response::json(&Runs { count: runs.len(), runs })
+    let (limit, cursor) = (request.number("limit", 50, 1..=500)?, request.query("cursor"));
+    let order = order::wanted(&request, Order::descending(SopRunField::Started))?;
+    let state = match request.query("state") {
+        None => None,
+        Some(word) => Some(SopRunState::parse(&word).ok_or_else(|| {
+            let words = SopRunState::ALL.map(SopRunState::as_str).join(", ");
+            Problem::invalid("state", format!("must be one of {words}"))
+        })?),
+    };
+    let sop = request.query("sop");
+    let mut runs = workflows.sop_runs.runs(state, MAX_RUNS).await?;
+    runs.retain(|run| sop.as_ref().is_none_or(|sop| run.sop_name.as_str() == sop));
+    let page = order.page(runs, |run| place(run, order.by), cursor.as_deref(), limit);
+    let page = page.map_err(|error| order::about_cursor(error, cursor.as_deref()))?;
+    response::json(&Runs { count: page.count, runs: page.rows, next_cursor: page.next_cursor })
+}
+
+fn place(run: &SopRun, field: SopRunField) -> Place<String> {
+    let value = match field {
+        SopRunField::Started => SortValue::time(run.started_at),
+        SopRunField::Updated => SortValue::time(run.updated_at),
+        SopRunField::Sop => SortValue::text(run.sop_name.as_str()),
+        SopRunField::State => SortValue::text(run.state.as_str()),
+        SopRunField::StepsDone => SortValue::count(run.steps_done),
+        SopRunField::Cost => SortValue::amount(run.cost_usd),
+    };
+    Place { value: Some(value), key: run.run_id.clone() }
 }
 
 /// `POST /api/sop-runs/{id}/resume`: resumes a run that lost its turn.

@@ -62,6 +62,7 @@ export const monitor = {
   input: "Input",
   output: "Output",
   text: "Text",
+  cut: "The text is longer, but the rest could not be loaded. The conversation has all of it.",
   took: "Took",
   conversation: "Conversation",
   turn: "Turn",

@@ -7,7 +7,8 @@
  * `order` orders entries of the same time.
  * @typedef {{key: string, at: string, order: number, kind: string, session: string, channel: string, title: string,
  *   detail: string, state: string, ms: number | null,
- *   input: any, output: string, turn: string, model: string, untrusted: boolean, missed?: number}} Entry
+ *   input: any, output: string, turn: string, model: string, untrusted: boolean, message: string, missed?: number}} Entry
+ *   `message`: the message that has the whole text
  */
 
 const most = 10000;
@@ -28,7 +29,7 @@ export class Entries {
     const { id = "", role = "", content = [], created_at: at = "", turn = "", model = "" } = message ?? {};
     if (!Array.isArray(content)) return;
     content.forEach((block, index) => {
-      const base = { at, session, turn: turn ?? "", model: model ?? "", order: number(id) * 100 + index };
+      const base = { at, session, turn: turn ?? "", model: model ?? "", order: number(id) * 100 + index, message: id };
       const key = `${session} ${id} ${index}`;
       if (block.type === "tool_call")
         this.#put({
@@ -90,6 +91,7 @@ export class Entries {
       output: String(block.output ?? ""),
       ms: typeof block.ms === "number" ? block.ms : null,
       untrusted: block.untrusted === true,
+      message: base.message,
       ...(block.input ? { input: block.input } : {}),
     };
     this.#put(
@@ -173,6 +175,11 @@ export class Entries {
     return this.#titles.get(session) ?? session;
   }
 
+  /** The entry with this key. @param {string} key */
+  get(key) {
+    return this.#entries.get(key);
+  }
+
   /** Records a gap. @param {number} missed @param {string} at */
   gap(missed, at) {
     this.#number += 1;
@@ -236,6 +243,7 @@ export class Entries {
       turn: "",
       model: "",
       untrusted: false,
+      message: "",
       ...entry,
       channel,
     };
@@ -274,6 +282,11 @@ function searchable(entry) {
   }
   return text;
 }
+
+/** The texts of events and of the history end with an ellipsis where they were cut. @param {Entry} entry */
+export const isCut = (entry) =>
+  entry.message !== "" &&
+  (entry.input === null || [entry.title, entry.output].some((text) => text.length > 1000 && text.endsWith("…")));
 
 /** @param {string} id */
 function number(id) {

@@ -17,13 +17,13 @@ import { skeleton } from "../../../shared/controls.js";
 import { exactTime } from "../../exact-time.js";
 import { coalesce } from "../../coalesce.js";
 import { liveList } from "../../live-list.js";
-import { Entries } from "./entries.js";
+import { Entries, isCut } from "./entries.js";
 
 /** @import { Entry } from "./entries.js" */
-/** @import { Session } from "../../../wire/api.js" */
+/** @import { Monitor } from "../../../wire/api.js" */
 
-/** How many conversations and messages the history includes, and the number of concurrent requests. */
-const past = { sessions: 24, messages: 60, atOnce: 4 };
+/** How many conversations and messages the history includes. */
+const past = { conversations: "24", messages: "60" };
 const icons = /** @type {Record<string, string>} */ ({
   message: "chat",
   prompt: "chat",
@@ -60,9 +60,9 @@ export function mount(root, context) {
   const list = liveList({
     label: words.list,
     key: (/** @type {Entry} */ entry) => entry.key,
-    columns: columnsFor((session) => change({ session }), entries),
+    columns: columnsFor(context, (session) => change({ session }), entries),
     mark: (entry) => entry.kind,
-    open: (entry) => !entry.missed && openEntry(entry, entries),
+    open: (entry) => !entry.missed && openEntry(context, entry, entries),
     signal: context.signal,
   });
   const count = make("span", { class: "bar-count", role: "status" });
@@ -181,28 +181,15 @@ function onEvent(entries, topic, data, now) {
  * @param {string} session
  */
 async function history(context, entries, session) {
-  const [{ sessions = [] }, approvals, telemetry] = await Promise.all([
-    context.request(`/api/sessions?limit=${past.sessions}`),
-    context.request("/api/approvals").catch(() => ({})),
-    context.request("/api/telemetry?limit=500").catch(() => ({})),
-  ]);
-  entries.name(sessions);
-  const ids = [
-    ...new Set([...(session ? [session] : []), ...sessions.map((/** @type {Session} */ one) => one.session_id)]),
-  ];
-  const left = [...ids];
-  const work = async () => {
-    for (let id = left.shift(); id !== undefined && !context.signal.aborted; id = left.shift()) {
-      const found = await context
-        .request(`/api/sessions/${encodeURIComponent(id)}?limit=${past.messages}`)
-        .catch(() => ({}));
-      for (const message of found.messages ?? []) entries.message(id, message);
-    }
-  };
-  await Promise.all(Array.from({ length: past.atOnce }, work));
-  for (const approval of approvals.approvals ?? []) entries.approval({ ...approval, state: "open" }, "");
-  for (const event of telemetry.metrics ?? []) entries.measured(event);
-  return ids.length;
+  const query = new URLSearchParams({ ...past, ...(session && { session }) });
+  /** @type {Monitor} */
+  const { conversations, approvals, metrics } = await context.request(`/api/monitor?${query}`);
+  entries.name(conversations);
+  for (const { session_id: id, messages } of conversations)
+    for (const message of messages) entries.message(id, message);
+  for (const approval of approvals) entries.approval({ ...approval, state: "open" }, "");
+  for (const event of metrics) entries.measured(event);
+  return conversations.length;
 }
 
 /** Describes an entry in one line. @param {Entry} entry @returns {string} */
@@ -216,10 +203,10 @@ function title(entry) {
 }
 
 /**
- * @param {(session: string) => void} only @param {Entries} entries
+ * @param {import("../../context.js").Context} context @param {(session: string) => void} only @param {Entries} entries
  * @returns {import("../../../components/table.js").Column<Entry>[]}
  */
-const columnsFor = (only, entries) => [
+const columnsFor = (context, only, entries) => [
   { id: "time", title: words.columns.time, width: "w-time", class: "is-soft", cell: (entry) => exactTime(entry.at) },
   {
     id: "kind",
@@ -249,7 +236,7 @@ const columnsFor = (only, entries) => [
         {
           type: "button",
           class: `row-link monitor-what ${entry.kind === "tool" ? "mono small" : ""}`,
-          on: { click: () => openEntry(entry, entries) },
+          on: { click: () => openEntry(context, entry, entries) },
         },
         ...visible(title(entry)),
       );
@@ -296,38 +283,60 @@ function stateOf(entry) {
   return badge(`${label}${took}`, tone, name);
 }
 
+/** @param {import("../../context.js").Context} context @param {Entry} entry @param {Entries} entries */
+function openEntry(context, entry, entries) {
+  const isMessage = entry.kind === "message" || entry.kind === "prompt" || entry.kind === "reply";
+  const drawer = openDrawer({
+    title: isMessage ? words.kindNames[entry.kind] : title(entry),
+    body: parts(entry, entries),
+    closed: () => {},
+  });
+  if (!isCut(entry)) return;
+  whole(context, entry).then(
+    (found) => drawer.show({ body: parts(found, entries) }),
+    () => drawer.show({ body: [...parts(entry, entries), make("p", { class: "quiet" }, words.cut)] }),
+  );
+}
+
+/** Loads the whole texts of an entry. @param {import("../../context.js").Context} context @param {Entry} entry */
+async function whole(context, entry) {
+  // With the message before it, which has the arguments of a call.
+  const place = new URLSearchParams({ around: entry.message, limit: "4" });
+  const answer = await context.request(`/api/sessions/${encodeURIComponent(entry.session)}?${place}`);
+  const found = new Entries();
+  for (const message of answer.messages) found.message(entry.session, message);
+  const { title: text, output, input } = found.get(entry.key) ?? entry;
+  return { ...entry, title: text, output, input: input ?? entry.input };
+}
+
 /** @param {Entry} entry @param {Entries} entries */
-function openEntry(entry, entries) {
+function parts(entry, entries) {
   const change = entry.kind === "tool" && asChange(entry.input);
   const section = (/** @type {string} */ label, /** @type {Node} */ content) =>
     make("section", {}, make("h3", {}, label), content);
-  openDrawer({
-    title: entry.kind === "message" || entry.kind === "prompt" || entry.kind === "reply" ? words.kindNames[entry.kind] : title(entry),
-    body: [
-      pairs(
-        [words.columns.state, entry.state && stateOf(entry)],
-        [words.columns.time, exactTime(entry.at)],
-        [
-          words.conversation,
-          entry.session &&
-            make(
-              "a",
-              { href: `#/sessions/${encodeURIComponent(entry.session)}`, title: visibleText(entry.session) },
-              visibleText(entries.nameOf(entry.session)),
-            ),
-        ],
-        [words.model, entry.model && make("span", { class: "mono" }, ...visible(entry.model))],
-        [words.turn, entry.turn && make("span", { class: "mono small" }, ...visible(entry.turn))],
-      ),
-      ...(entry.untrusted ? [make("p", { class: "field-hint" }, words.from)] : []),
-      ...(entry.title && entry.kind !== "tool" && entry.kind !== "approval"
-        ? [section(words.text, codeBox(entry.title, words.text))]
-        : []),
-      ...(entry.detail && !/^(image|file|folded)/.test(entry.detail) ? [make("p", {}, ...visible(entry.detail))] : []),
-      ...(entry.input === undefined ? [] : [section(words.input, sheet(entry.input, words.input))]),
-      ...(change ? [section(texts.tool.change, changeSheet(change, texts.tool.change))] : []),
-      ...(entry.output ? [section(words.output, sheet(entry.output, words.output))] : []),
-    ],
-    closed: () => {},
-  });
+  return [
+    pairs(
+      [words.columns.state, entry.state && stateOf(entry)],
+      [words.columns.time, exactTime(entry.at)],
+      [
+        words.conversation,
+        entry.session &&
+          make(
+            "a",
+            { href: `#/sessions/${encodeURIComponent(entry.session)}`, title: visibleText(entry.session) },
+            visibleText(entries.nameOf(entry.session)),
+          ),
+      ],
+      [words.model, entry.model && make("span", { class: "mono" }, ...visible(entry.model))],
+      [words.turn, entry.turn && make("span", { class: "mono small" }, ...visible(entry.turn))],
+    ),
+    ...(entry.untrusted ? [make("p", { class: "field-hint" }, words.from)] : []),
+    ...(entry.title && entry.kind !== "tool" && entry.kind !== "approval"
+      ? [section(words.text, codeBox(entry.title, words.text))]
+      : []),
+    ...(entry.detail && !/^(image|file|folded)/.test(entry.detail) ? [make("p", {}, ...visible(entry.detail))] : []),
+    ...(entry.input === undefined ? [] : [section(words.input, sheet(entry.input, words.input))]),
+    ...(change ? [section(texts.tool.change, changeSheet(change, texts.tool.change))] : []),
+    ...(entry.output ? [section(words.output, sheet(entry.output, words.output))] : []),
+  ];
 }
