@@ -18,6 +18,8 @@ import { exactTime } from "../../exact-time.js";
 import { coalesce } from "../../coalesce.js";
 import { liveList } from "../../live-list.js";
 import { Entries, isCut } from "./entries.js";
+import { course, turnList } from "./turn-list.js";
+import { turnsOf } from "./turns.js";
 
 /** @import { Entry } from "./entries.js" */
 /** @import { Monitor } from "../../../wire/api.js" */
@@ -55,6 +57,7 @@ export function mount(root, context) {
     session: query.get("session") ?? "",
     kind: query.get("kind") ?? "",
     text: query.get("q") ?? "",
+    view: query.get("view") ?? "",
   };
   const entries = new Entries();
   const list = liveList({
@@ -65,6 +68,16 @@ export function mount(root, context) {
     open: (entry) => !entry.missed && openEntry(context, entry, entries),
     signal: context.signal,
   });
+  const turns = turnList({
+    open: (turn) => openTurn(turn, entries),
+    only: (session) => change({ session }),
+    nameOf: (session) => visibleText(entries.nameOf(session)),
+    state: (turn) => stateOf({ ...turn, ms: null }),
+    signal: context.signal,
+  });
+  const byTurn = () => wanted.view === "turns";
+  const shownList = () => (byTurn() ? turns : list);
+  const views = select(words.views, wanted.view, (view) => change({ view }), words.view);
   const count = make("span", { class: "bar-count", role: "status" });
   const only = make("div", { class: "monitor-only" });
   const about = make("p", { class: "quiet monitor-about" });
@@ -77,9 +90,12 @@ export function mount(root, context) {
 
   const show = (/** @type {boolean} */ isAsked) => {
     if (!isKnown) return;
-    const found = entries.matching(wanted);
-    const real = found.filter((entry) => !entry.missed).length;
-    const said = words.count(real, entries.all().filter((entry) => !entry.missed && entry.kind !== "prompt").length);
+    // A turn is found by any of its entries, and shown with all of them.
+    const found = byTurn() ? turnsFound(entries, wanted) : entries.matching(wanted);
+    const real = found.filter((entry) => !("missed" in entry && entry.missed)).length;
+    const said = byTurn()
+      ? words.turnCount(real)
+      : words.count(real, entries.all().filter((entry) => !entry.missed && entry.kind !== "prompt").length);
     if (count.textContent !== said) count.textContent = said;
     offerChannels();
     const blank =
@@ -88,10 +104,13 @@ export function mount(root, context) {
         : entries.size === 0
           ? state({ icon: "pulse", title: words.emptyTitle, text: words.empty })
           : state({ icon: "search", title: words.noMatchTitle, text: words.noMatch });
-    const view = blank ?? list.element;
+    const shown = shownList();
+    const view = blank ?? shown.element;
     if (body.firstChild !== view && !(blank && body.firstChild?.isEqualNode(blank))) fill(body, view);
-    if (isAsked) list.show(found);
-    else list.offer(found);
+    if (context.tools.firstChild !== shown.pause) fill(context.tools, shown.pause);
+    const rows = /** @type {any[]} */ (found);
+    if (isAsked) shown.show(rows);
+    else shown.offer(rows);
   };
   const offerChannels = () => {
     const known = entries.channels();
@@ -109,7 +128,9 @@ export function mount(root, context) {
   };
   const change = (/** @type {Partial<typeof wanted>} */ next) => {
     Object.assign(wanted, next);
-    context.note([], { channel: wanted.channel, session: wanted.session, kind: wanted.kind, q: wanted.text });
+    const { channel, session, kind, text: q, view } = wanted;
+    context.note([], { channel, session, kind, q, view });
+    kinds.hidden = byTurn();
     fill(
       only,
       wanted.session && badge(words.onlySession(visibleText(entries.nameOf(wanted.session))), "accent"),
@@ -143,7 +164,7 @@ export function mount(root, context) {
     }
   };
   fill(context.tools, list.pause);
-  fill(root, make("div", { class: "bar" }, search.element, channels, kinds, count), only, body, about);
+  fill(root, make("div", { class: "bar" }, search.element, channels, kinds, views, count), only, body, about);
   change({});
   void load();
 
@@ -274,7 +295,49 @@ const columnsFor = (context, only, entries) => [
   },
 ];
 
-/** @param {Entry} entry */
+/**
+ * The turns of which at least one entry matches.
+ * @param {Entries} entries @param {{channel: string, session: string, text: string}} wanted
+ */
+function turnsFound(entries, { channel, session, text }) {
+  const matching = new Set(
+    ["", "prompt"].flatMap((kind) =>
+      entries.matching({ channel, session, kind, text }).map((entry) => `${entry.session} ${entry.turn}`),
+    ),
+  );
+  return turnsOf(entries.all()).filter(({ key }) => matching.has(key));
+}
+
+/** @param {import("./turns.js").Turn} turn @param {Entries} entries */
+function openTurn(turn, entries) {
+  const href = `#/sessions/${encodeURIComponent(turn.session)}`;
+  const part = (/** @type {import("./turns.js").Span} */ span) =>
+    make(
+      "li",
+      { class: "turn-part" },
+      make("span", { class: "mono small", title: visibleText(span.name) }, ...visible(span.name)),
+      course({ ...turn, spans: [span] }),
+      make("span", { class: "is-number small" }, span.ms === null ? "" : duration(span.ms)),
+    );
+  openDrawer({
+    title: words.turnTitle,
+    body: [
+      pairs(
+        [words.columns.state, stateOf({ ...turn, ms: null })],
+        [words.columns.time, exactTime(turn.at)],
+        [words.took, turn.ms !== null && duration(turn.ms)],
+        [words.conversation, make("a", { href }, visibleText(entries.nameOf(turn.session)))],
+      ),
+      make("section", {}, make("h3", {}, words.columns.asked), codeBox(turn.asked, words.columns.asked)),
+      turn.spans.length > 0 &&
+        make("section", {}, make("h3", {}, words.calls), make("ul", { class: "turn-parts", role: "list" }, ...turn.spans.map(part))),
+      turn.reply && make("section", {}, make("h3", {}, words.kindNames.reply), codeBox(turn.reply, words.kindNames.reply)),
+    ],
+    closed: () => {},
+  });
+}
+
+/** @param {{state: string, ms: number | null}} entry */
 function stateOf(entry) {
   const [tone, name] = tones[entry.state] ?? ["", ""];
   const label = words.states[entry.state] ?? visibleText(entry.state);

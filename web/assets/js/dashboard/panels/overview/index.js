@@ -215,7 +215,7 @@ const isLost = (held) => Boolean(held?.problem && held.value === undefined && he
 
 /**
  * Arranges the parts.
- * @param {{attention: Node, cards: {state: Node, today: Node}, asked: Node, activity: Node, next: Node, logs: Node}} pieces
+ * @param {{attention: Node, cards: {hero: Node, rest: Node}, asked: Node, activity: Node, next: Node, logs: Node}} pieces
  */
 function layout({ attention, cards, asked, activity, next, logs }) {
   const to = (/** @type {string} */ href, /** @type {string} */ label) => make("a", { href }, label);
@@ -223,8 +223,8 @@ function layout({ attention, cards, asked, activity, next, logs }) {
     "div",
     { class: "stack" },
     make("section", { class: "attention" }, make("h2", { class: "visually-hidden" }, words.problems), attention),
-    make("section", {}, make("h2", { class: "visually-hidden" }, words.service), cards.state),
-    make("section", {}, sectionHead(words.today, make("span", { class: "field-hint" }, words.todayHint)), cards.today),
+    make("section", {}, sectionHead(words.today, make("span", { class: "field-hint" }, words.todayHint)), cards.hero),
+    make("section", {}, make("h2", { class: "visually-hidden" }, words.service), cards.rest),
     make("section", {}, sectionHead(texts.dashboard.waiting, to("#/approvals", texts.dashboard.approvals)), asked),
     make(
       "div",
