@@ -503,6 +503,20 @@ export interface ModelsOffered {
   models: string[];
 }
 
+export interface Monitor {
+  approvals: Approval[];
+  conversations: MonitoredConversation[];
+  metrics: TelemetryEvent[];
+}
+
+export interface MonitoredConversation {
+  busy: boolean;
+  channel: string;
+  messages: Message[];
+  session_id: string;
+  title: string;
+}
+
 export interface NamedSummary {
   avg_duration: number;
   calls: number;
@@ -671,7 +685,7 @@ export interface RecordingEntry {
 
 export interface RecordingList {
   count: number;
-  next_cursor?: string | null;
+  next_cursor: string | null;
   recordings: ListedRecording[];
 }
 
@@ -881,6 +895,7 @@ export interface SopRunRequest {
 
 export interface SopRuns {
   count: number;
+  next_cursor: string | null;
   runs: SopRun[];
 }
 

@@ -161,12 +161,9 @@ export function overviewCards() {
       counts,
       trend(words.messages, counts),
     );
-    const turns = days.map((day) => day.total_turns ?? 0);
     answers.say(
       counted(sums.total_turns),
       sums.total_turns > 0 && sums.p50_turn_duration > 0 ? words.half(duration(sums.p50_turn_duration * 1000)) : "",
-      turns,
-      trend(words.answers, turns),
     );
     tools.say(
       counted(sums.total_tool_calls),

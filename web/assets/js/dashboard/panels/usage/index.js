@@ -104,7 +104,7 @@ const asked = (days) => Math.min(366, Math.max(2 * days, 31));
  * @returns {Node[]}
  */
 function panel(answer, wanted, change, lists) {
-  const all = /** @type {UsageRow[]} */ (answer.rows);
+  const all = answer.rows;
   const { days } = wanted;
   const { rows, before } = spansOf(all, answer.day, days);
   const usage = { ...answer, rows, days };
