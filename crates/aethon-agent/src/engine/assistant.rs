@@ -25,7 +25,7 @@ use crate::control::Cause;
 use crate::options::Options;
 use crate::roster::SpecialistSource;
 use crate::services::Services;
-use crate::storage_log::log_storage;
+use aethon_core::storage_log::log_storage;
 
 /// How long stopped turns may take to store their output when the program ends. With the default grace of eight
 /// seconds the program ends within the ten that supervisors wait before they kill it, even if the storage is broken.
@@ -74,7 +74,7 @@ impl Engine {
         self
     }
 
-    /// Recovers the turns that an earlier process left: resumes those that their sender cannot send again, and closes
+    /// Recovers the turns that an earlier process left: resumes those that have their sender's own id, and closes
     /// the others as interrupted. `surface` returns the watcher of a resumed turn. Returns the number of resumed
     /// turns. From then on the engine [watches](Self::watch), even if this fails.
     pub async fn recover(

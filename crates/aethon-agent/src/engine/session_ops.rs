@@ -43,7 +43,7 @@ pub(super) async fn clear(shared: &Shared, session: &SessionId, how: Clear) -> R
     let change = if how.is_delete() { SessionChange::Deleted } else { SessionChange::Reset };
     let existed = shared.services.transcripts.clear(session, how).await?;
     shared.windows.forget(session);
-    shared.services.questions.pending.grants().forget(session);
+    shared.services.open_approvals.pending.grants().forget(session);
     if existed {
         shared.services.publish_session(session, change);
     }

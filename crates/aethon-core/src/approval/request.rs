@@ -62,7 +62,7 @@ pub struct Resolution {
 pub enum ResolutionReason {
     /// A person.
     User,
-    /// Time ran out.
+    /// Time ran out, or there was no one who could have been asked in time: no person, or too many open requests.
     Timeout,
     /// The turn was stopped first.
     Stopped,

@@ -67,7 +67,13 @@ pub(super) async fn fork(
         sender: "webchat".to_owned(),
         messages,
     };
-    archive.sessions.import(new).await?;
+    if !archive.sessions.import(new).await? {
+        return Err(Problem::new(
+            StatusCode::CONFLICT,
+            "cannot_fork",
+            "the new conversation's name is taken; try again",
+        ));
+    }
     keep_settings(&chat, &fork, &original).await?;
     tracing::info!(session = %id, %fork, "a conversation was forked");
     activity.bus.publish(|| Event::Session { session: fork.clone(), change: SessionChange::Created });

@@ -311,6 +311,7 @@ impl ChatConnection<'_> {
     }
 
     async fn submit(&mut self, mut inbound: Inbound, id: &str) -> Result<(), Refusal> {
+        // The engine checks it as well; here it gets a code of its own.
         if let Some(model) = &inbound.wishes.model {
             let unknown = |error: aethon_core::error::Error| {
                 Refusal::new("unknown_model", frames::sentence(&error.to_string()))

@@ -7,6 +7,7 @@ import { now as serverNow } from "../shared/clock.js";
 import { button, iconButton, skeleton, themeSwitch } from "../shared/controls.js";
 import { arrange, fill, make } from "../shared/dom.js";
 import { icon } from "../shared/icons.js";
+import { languageChoice } from "../shared/language-choice.js";
 import { rowMenu } from "../shared/menu.js";
 import { timeElement } from "../shared/time.js";
 import { toast } from "../shared/toast.js";
@@ -154,6 +155,7 @@ export class Sidebar {
         themeSwitch(),
         this.#dashboard,
         notifySwitch(),
+        languageChoice(),
         iconButton({ label: words.help, icon: "keyboard", press: actions.help }),
       ),
     );

@@ -1,9 +1,11 @@
 // The words for several rows of a table, and what is done with them at once.
 
+import { translated } from "../shared/language.js";
+
 const plural = (/** @type {number} */ n, /** @type {string} */ one, /** @type {string} */ many) =>
   `${n.toLocaleString("en")} ${n === 1 ? one : many}`;
 
-export const selectionWords = {
+export const selectionWords = translated("selection", {
   bar: "What is chosen",
   column: "Choose",
   choose: (/** @type {string} */ name) => `Choose “${name}”`,
@@ -31,4 +33,4 @@ export const selectionWords = {
     removeBody: "Answers will not know of them any more, and their history goes with them.",
     removed: (/** @type {number} */ n) => `${plural(n, "memory", "memories")} deleted.`,
   },
-};
+});

@@ -1,9 +1,11 @@
 // The words of the sessions panel and of transcripts.
 
+import { translated } from "../shared/language.js";
+
 const plural = (/** @type {number} */ n, /** @type {string} */ one, /** @type {string} */ many) =>
   `${n.toLocaleString("en")} ${n === 1 ? one : many}`;
 
-export const sessionWords = {
+export const sessionWords = translated("sessions", {
   search: "Search titles and messages",
   channel: "Channel",
   allChannels: "All channels",
@@ -86,4 +88,4 @@ export const sessionWords = {
   file: (/** @type {string} */ name) => `File ${name}`,
   picture: "Picture",
   changedInput: "A person changed the arguments before it ran.",
-};
+});

@@ -1,6 +1,8 @@
 // The words for doing something with several conversations at once.
 
-export const selectionWords = {
+import { translated } from "../shared/language.js";
+
+export const selectionWords = translated("several", {
   begin: "Select several",
   bar: "Selected conversations",
   /** @param {number} count */
@@ -21,4 +23,4 @@ export const selectionWords = {
   removed: (count) => (count === 1 ? "One conversation was deleted." : `${count} conversations were deleted.`),
   /** @param {number} count @param {string} why */
   someFailed: (count, why) => `${count === 1 ? "One conversation" : `${count} conversations`} could not be changed. ${why}`,
-};
+});

@@ -7,6 +7,7 @@ import { serverOrder } from "../../../components/server-order.js";
 import { state } from "../../../components/state.js";
 import { rowTitle, table } from "../../../components/table.js";
 import { badge } from "../../../shared/controls.js";
+import { counted } from "../../../shared/count.js";
 import { fill, make } from "../../../shared/dom.js";
 import { rowMenu } from "../../../shared/menu.js";
 import { timeElement } from "../../../shared/time.js";
@@ -143,7 +144,7 @@ function sessionTable(context, changed, pick, order) {
         isWide: true,
         sort: (row) => row.message_count,
         class: "is-number",
-        cell: (row) => row.message_count.toLocaleString("en"),
+        cell: (row) => counted(row.message_count),
       },
       {
         id: "updated",
