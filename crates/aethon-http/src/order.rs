@@ -4,38 +4,45 @@
 
 use aethon_core::error::Error;
 use aethon_core::order::{Order, SortField};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
 
 use crate::error::Problem;
-use crate::request::Request;
 
-/// Returns the wanted order. Anything unknown is 422, naming what is known.
-pub(crate) fn wanted<Field: SortField>(
-    request: &Request,
-    usual: Order<Field>,
-) -> Result<Order<Field>, Problem> {
-    let field = match request.query("sort") {
-        None => None,
-        Some(name) => {
-            let field = Field::FIELDS.iter().copied().find(|field| field.name() == name);
-            Some(field.ok_or_else(|| unknown::<Field>(usual))?)
-        }
-    };
-    let is_descending = match request.query("order").as_deref() {
-        None => None,
-        Some("asc") => Some(false),
-        Some("desc") => Some(true),
-        Some(_) => return Err(Problem::invalid("order", "must be asc or desc")),
-    };
-    Ok(match field {
-        None => Order { is_descending: is_descending.unwrap_or(usual.is_descending), ..usual },
-        Some(by) => Order { by, is_descending: is_descending.unwrap_or(false) },
-    })
+/// The parameters that say how a list is sorted.
+#[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
+#[serde(default, bound = "Field: DeserializeOwned")]
+pub(crate) struct Sorting<Field> {
+    /// The field that decides.
+    sort: Option<Field>,
+    /// Whether the smallest value comes first, or the largest.
+    order: Option<Direction>,
 }
 
-fn unknown<Field: SortField>(usual: Order<Field>) -> Problem {
-    let names: Vec<_> = Field::FIELDS.iter().map(|field| field.name()).collect();
-    let usual = usual.by.name();
-    Problem::invalid("sort", format!("must be one of {}; without it, {usual} decides", names.join(", ")))
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
+enum Direction {
+    Asc,
+    Desc,
+}
+
+impl<Field> Default for Sorting<Field> {
+    fn default() -> Self {
+        Self { sort: None, order: None }
+    }
+}
+
+impl<Field: SortField> Sorting<Field> {
+    /// Returns the wanted order, or what the list does without one.
+    pub(crate) fn or(self, usual: Order<Field>) -> Order<Field> {
+        let is_descending = self.order.map(|order| order == Direction::Desc);
+        match self.sort {
+            None => Order { is_descending: is_descending.unwrap_or(usual.is_descending), ..usual },
+            Some(by) => Order { by, is_descending: is_descending.unwrap_or(false) },
+        }
+    }
 }
 
 /// Blames an invalid request on its cursor, if it has one.

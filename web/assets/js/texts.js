@@ -46,8 +46,6 @@ export const texts = translated("texts", {
     renameTitle: "Rename conversation",
     renameLabel: "Title",
     removeTitle: "Delete this conversation?",
-    removeBody: (/** @type {string} */ title) => `“${title}” and all its messages will be gone for good.`,
-    removed: "Conversation deleted.",
     gone: "This conversation was deleted elsewhere. If you write here, it starts over.",
     renameFailed: "The title was not changed.",
     removeFailed: "The conversation was not deleted.",

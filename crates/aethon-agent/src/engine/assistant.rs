@@ -107,6 +107,13 @@ impl Engine {
         self.0.windows.forget_all();
     }
 
+    /// Forgets what is kept of a session in this process: another one has emptied or removed it.
+    pub fn forget(&self, session: &SessionId) {
+        self.0.caches.ahead.cancel(session);
+        self.0.windows.forget(session);
+        self.0.services.open_approvals.pending.grants().forget(session);
+    }
+
     /// Asks in the background for the limits of the models that are asked before a first request anyway, so that the first
     /// turn does not wait for that and the log says it at once.
     pub fn look_at_models(&self) {

@@ -132,6 +132,7 @@ impl Turn<'_> {
         match stored {
             StoredEnd::Known { reply, delivers, place } => {
                 self.shared.ends.announce_end(&self.job, &reply, delivers);
+                self.name_conversation(&reply);
                 // The next long answer may end while the hooks look at this one.
                 drop((place, self.job));
                 self.shared.services.hooks.after_turn(&self.context, &reply).await;

@@ -24,7 +24,7 @@ const MAX_END: Duration = Duration::from_secs(5);
 /// Stops the turns of a session, then empties or removes the session. The session accepts nothing meanwhile.
 pub(super) async fn clear(shared: &Shared, session: &SessionId, how: Clear) -> Result<bool> {
     let closed = Closed::new(&shared.queues, session);
-    if let Clear::DeleteIf(expected) = &how {
+    if let Clear::DeleteIf(expected) | Clear::Bin(expected) = &how {
         // Turns are not stopped without need. The storage compares again.
         let present = shared.services.transcripts.session(session).await?;
         expected.check(|| present.map(|present| present.version()))?;

@@ -1,10 +1,11 @@
 //! Conversations as JSON, in the one form that the API, the sockets, the export and the terminal share.
 //!
-//! `message` has a message and its blocks, `conversation` the documents of `/api/sessions`, `export` a whole
+//! `message` has a message and its blocks, `conversation` the documents of `/api/sessions`, `bin` that of the bin, `export` a whole
 //! conversation as a file, `markdown` the same for people, `deliveries` undelivered messages, `jobs` and `sops`
 //! scheduled jobs and workflows, `recordings` recorded sessions, `memory` long-term memory. Everything that shows a
 //! message uses these types, which leave out private data of providers and the engine.
 
+mod bin;
 mod conversation;
 mod deliveries;
 mod export;
@@ -16,6 +17,7 @@ mod monitor;
 mod recordings;
 mod sops;
 
+pub use bin::{Bin, InBin, bin, bin_cursor};
 pub use conversation::{Conversation, FoundMessages, Listed, Page, Place, Shown, found_messages, list, show};
 pub use deliveries::Deliveries;
 pub use export::{Export, Format};
@@ -26,7 +28,9 @@ pub use message::{Block, Message, Rendering};
 pub(crate) use monitor::MAX_TEXT;
 pub use monitor::{Wanted as WatchedWanted, Watched, watched};
 pub use recordings::{
-    BAD_RECORDING, ListedDocument, RecordingList, RecordingQuery, difference, recorded_events, recording,
+    BAD_RECORDING, ListedDocument, RecordedEvents, RecordingList, RecordingQuery, ShownRecording,
+    SnapshotDifference, SnapshotState, Snapshots, VerifiedRecording, difference, recorded_events, recording,
     recordings, replay, snapshot, snapshots, verified,
 };
+pub(crate) use sops::LineFault;
 pub use sops::{ListedSop, Sops};

@@ -6,6 +6,7 @@
 use aethon_core::error::Result;
 use aethon_core::ids::SessionId;
 use aethon_core::session::{SessionQuery, SessionSummary};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::message::{Message, Rendering};
@@ -18,7 +19,8 @@ pub(crate) const MAX_TEXT: usize = 4096;
 const MAX_BYTES: usize = 4 << 20;
 
 /// A conversation and its newest messages.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "MonitoredConversation")]
 pub struct Watched {
     session_id: SessionId,
     title: String,

@@ -7,32 +7,64 @@ use aethon_core::schedule::{
 use aethon_core::sop::SopName;
 use aethon_core::version::Expected;
 use http::StatusCode;
-use serde::Serialize;
-use serde_json::Value;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use crate::deps::{Chat, Workflows};
 use crate::error::Problem;
 use crate::fields::Fields;
 use crate::json::{Jobs, ListedJob};
-use crate::order;
+use crate::order::{self, Sorting};
 use crate::precondition::{self, Present};
 use crate::request::Request;
 use crate::response::{self, HandlerResult};
+use crate::typed::{self, Limit};
 
 /// How often a change without an expectation is tried again while others change the job.
 const ATTEMPTS: usize = 8;
 
-#[derive(Serialize)]
-struct Runs {
+/// The runs of a job, newest first.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "JobRuns")]
+pub(super) struct Runs {
     runs: Vec<RunRecord>,
 }
 
-/// `GET /api/scheduler?limit&cursor&q&enabled&sort&order`, and `/api/scheduler/jobs`: by name, unless another order is wanted.
+/// Which jobs are listed.
+#[derive(Default, Deserialize, JsonSchema)]
+#[serde(default)]
+pub(super) struct Listing {
+    limit: Limit<200, 1000>,
+    /// The `next_cursor` of the page before.
+    cursor: Option<String>,
+    /// Only those that contain all of these words.
+    q: Option<String>,
+    /// Only those that run at their times, or only those that are paused.
+    enabled: Option<bool>,
+    #[serde(flatten)]
+    sorting: Sorting<JobField>,
+}
+
+/// Which runs are listed.
+#[derive(Default, Deserialize, JsonSchema)]
+#[serde(default)]
+pub(super) struct RunListing {
+    limit: Limit<50, 200>,
+}
+
+/// Whether a job runs at its times.
+#[derive(Deserialize, JsonSchema)]
+#[schemars(rename = "JobSwitch")]
+pub(super) struct Switch {
+    /// False pauses it.
+    enabled: bool,
+}
+
+/// `GET /api/scheduler?limit&cursor&q&enabled&sort&order`, and `/api/scheduler/jobs`: by name, unless another order is
+/// wanted.
 pub(super) async fn list(workflows: Workflows, request: Request) -> HandlerResult {
-    let (limit, cursor) = (request.number("limit", 200, 1..=1000)?, request.query("cursor"));
-    let order = order::wanted(&request, Order::ascending(JobField::Id))?;
-    let enabled = request.query("enabled").map(|_| request.flag("enabled")).transpose()?;
-    let words = request.query("q").unwrap_or_default().to_lowercase();
+    let Listing { limit, cursor, q, enabled, sorting } = request.queried()?;
+    let words = q.unwrap_or_default().to_lowercase();
     let words: Vec<&str> = words.split_whitespace().collect();
     let jobs = workflows.schedule.jobs().await.map_err(refused)?;
     let jobs = jobs
@@ -40,8 +72,8 @@ pub(super) async fn list(workflows: Workflows, request: Request) -> HandlerResul
         .filter(|record| enabled.is_none_or(|enabled| record.job.is_active() == enabled))
         .filter(|record| has_words(record, &words))
         .collect();
-    let is_on = workflows.schedule.is_enabled();
-    let page = Jobs::page(is_on, jobs, order, (cursor.as_deref(), limit));
+    let order = sorting.or(Order::ascending(JobField::Id));
+    let page = Jobs::page(workflows.schedule.is_enabled(), jobs, order, (cursor.as_deref(), limit.get()));
     response::json(&page.map_err(|error| order::about_cursor(error, cursor.as_deref()))?)
 }
 
@@ -67,21 +99,7 @@ fn has_words(record: &JobRecord, words: &[&str]) -> bool {
 
 /// `POST /api/scheduler/jobs`.
 pub(super) async fn add((workflows, chat): (Workflows, Chat), mut request: Request) -> HandlerResult {
-    let mut fields = Fields::parse(&request.read().await?)?;
-    let wanted = JobRequest {
-        job_id: fields.text("job_id")?,
-        cron: fields.text("cron")?,
-        run_at: fields.text("run_at")?,
-        sop_name: fields.text("sop_name")?,
-        prompt: fields.text("prompt")?,
-        channel: fields.text("channel")?,
-        recipient: fields.text("recipient")?,
-        timezone: fields.text("timezone")?,
-        missed: fields.text("missed")?,
-        retries: fields.whole_number("retries")?,
-        model: fields.text("model")?,
-        ..JobRequest::default()
-    };
+    let wanted: JobRequest = request.sent().await?;
     check_model(&chat, &wanted).await?;
     let record = workflows.schedule.add(wanted, Origin::Owner).await.map_err(refused)?;
     Ok(precondition::tagged(response::created(&ListedJob::of(&record))?, &record.job.version()))
@@ -89,7 +107,7 @@ pub(super) async fn add((workflows, chat): (Workflows, Chat), mut request: Reque
 
 /// `PUT /api/scheduler/jobs/{id}`: fields left out stay, and null empties one.
 pub(super) async fn change((workflows, chat): (Workflows, Chat), mut request: Request) -> HandlerResult {
-    let fields = Fields::parse(&request.read().await?)?;
+    let fields = typed::fields_as::<JobRequest>(&request.read().await?)?;
     let (id, expected) = (id(&request), precondition::expected(&request.head.headers));
     let schedule = &*workflows.schedule;
     for _ in 0..ATTEMPTS {
@@ -180,11 +198,7 @@ pub(super) async fn remove(workflows: Workflows, request: Request) -> HandlerRes
 
 /// `PATCH /api/scheduler/jobs/{id} {enabled}`: pauses or resumes a job.
 pub(super) async fn pause(workflows: Workflows, mut request: Request) -> HandlerResult {
-    let enabled = match Fields::parse(&request.read().await?)?.value("enabled") {
-        Some(Value::Bool(enabled)) => enabled,
-        Some(_) => return Err(Problem::invalid("enabled", "must be true or false")),
-        None => return Err(Problem::invalid("enabled", "is required")),
-    };
+    let Switch { enabled } = request.sent().await?;
     let (id, expected) = (id(&request), precondition::expected(&request.head.headers));
     match workflows.schedule.set_paused(&id, !enabled, expected).await {
         Ok(record) => precondition::json(&ListedJob::of(&record), &record.job.version()),
@@ -200,8 +214,8 @@ pub(super) async fn run(workflows: Workflows, request: Request) -> HandlerResult
 
 /// `GET /api/scheduler/jobs/{id}/runs?limit`: newest first.
 pub(super) async fn runs(workflows: Workflows, request: Request) -> HandlerResult {
-    let limit = request.number("limit", 50, 1..=200)?;
-    let runs = workflows.schedule.runs(&id(&request), limit).await.map_err(refused)?;
+    let RunListing { limit } = request.queried()?;
+    let runs = workflows.schedule.runs(&id(&request), limit.get()).await.map_err(refused)?;
     response::json(&Runs { runs })
 }
 

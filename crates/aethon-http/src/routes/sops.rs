@@ -8,68 +8,119 @@ use aethon_core::sop::{
     BrokenSop, Sop, SopCatalog, SopCheck, SopFault, SopName, SopRefusal, SopRun, SopRunState, SopVersion,
 };
 use http::StatusCode;
-use serde::Serialize;
-use serde_json::Value;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
 use crate::deps::{Chat, Workflows};
 use crate::error::Problem;
-use crate::fields::Fields;
-use crate::json::{ListedSop, Sops};
-use crate::order;
+use crate::json::{LineFault, ListedSop, Sops};
+use crate::order::{self, Sorting};
 use crate::precondition::{self, Present};
 use crate::request::Request;
 use crate::response::{self, HandlerResult};
+use crate::typed::Limit;
 
 /// How many runs there are at most: a storage keeps no more.
 const MAX_RUNS: usize = 2_000;
 
-#[derive(Serialize)]
-struct Runs {
+/// Runs of SOPs, newest first unless another order is wanted.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "SopRuns")]
+pub(super) struct Runs {
     count: usize,
     runs: Vec<SopRun>,
+    /// Where the next page begins, if there is one.
     next_cursor: Option<String>,
 }
 
-#[derive(Serialize)]
-struct Versions {
+/// Earlier texts of a SOP, newest first.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "SopVersions")]
+pub(super) struct Versions {
     count: usize,
     versions: Vec<SopVersion>,
 }
 
-#[derive(Serialize)]
-struct Resumed<'a> {
+/// The run goes on.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "SopResumed")]
+pub(super) struct Resumed<'a> {
     status: &'static str,
     run_id: &'a str,
     turn: String,
 }
 
-#[derive(Serialize)]
-struct Checked {
+/// What a text gets wrong, and what was not understood in it.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "SopChecked")]
+pub(super) struct Checked {
     ok: bool,
-    problems: Vec<Fault>,
-    remarks: Vec<Fault>,
+    problems: Vec<LineFault<'static>>,
+    remarks: Vec<LineFault<'static>>,
 }
 
 impl Checked {
     fn of(check: SopCheck) -> Self {
         let places = |places: Vec<SopFault>| {
-            places.into_iter().map(|SopFault { line, message }| Fault { line, message }).collect()
+            places
+                .into_iter()
+                .map(|SopFault { line, message }| LineFault { line, message: message.into() })
+                .collect()
         };
         Self { ok: check.faults.is_empty(), problems: places(check.faults), remarks: places(check.remarks) }
     }
 }
 
-#[derive(Serialize)]
-struct Fault {
-    line: usize,
-    message: String,
-}
-
-#[derive(Serialize)]
-struct Begun<'a> {
+/// The run that was begun.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "SopBegun")]
+pub(super) struct Begun<'a> {
     status: &'static str,
     session_id: &'a str,
     turn: &'a str,
+}
+
+/// What of a SOP is shown.
+#[derive(Default, Deserialize, JsonSchema)]
+#[serde(default)]
+pub(super) struct Showing {
+    /// Whether a file that is not a valid SOP is shown too, with its faults.
+    invalid: bool,
+}
+
+/// The text of a SOP.
+#[derive(Deserialize, JsonSchema)]
+#[schemars(rename = "SopContent")]
+pub(super) struct Text {
+    content: String,
+}
+
+/// What a run begins with.
+#[derive(Deserialize, JsonSchema)]
+#[schemars(rename = "SopRunRequest")]
+pub(super) struct Beginning {
+    /// What the person says to it.
+    text: Option<String>,
+    /// Its parameters by name: texts, numbers or switches.
+    arguments: Option<Map<String, Value>>,
+    /// The session of the web chat, without `webchat:`; a new one unless it says otherwise.
+    session: Option<String>,
+}
+
+/// Which runs are listed.
+#[derive(Default, Deserialize, JsonSchema)]
+#[serde(default)]
+pub(super) struct RunListing {
+    limit: Limit<50, 500>,
+    /// The `next_cursor` of the page before.
+    cursor: Option<String>,
+    /// Only those of this SOP.
+    sop: Option<String>,
+    /// Only those in this state.
+    state: Option<SopRunState>,
+    #[serde(flatten)]
+    sorting: Sorting<SopRunField>,
 }
 
 /// `GET /api/sops`: by name.
@@ -81,7 +132,8 @@ pub(super) async fn list(workflows: Workflows, _request: Request) -> HandlerResu
 /// `GET /api/sops/{name}?invalid`: with its text, as source and HTML; if wanted, also what stands in an invalid file.
 pub(super) async fn show(workflows: Workflows, request: Request) -> HandlerResult {
     let name = name(&request)?;
-    if request.flag("invalid")? {
+    let Showing { invalid } = request.queried()?;
+    if invalid {
         let present = present(&*workflows.sops, &name).await?.ok_or_else(|| unknown(name.as_str()))?;
         return precondition::present(&present);
     }
@@ -102,7 +154,10 @@ pub(super) async fn versions(workflows: Workflows, request: Request) -> HandlerR
 /// `PUT /api/sops/{name} {content}`: writes a file in the workspace.
 pub(super) async fn save(workflows: Workflows, mut request: Request) -> HandlerResult {
     let name = valid_name(&request)?;
-    let content = Fields::parse(&request.read().await?)?.required_text("content")?;
+    let Text { content } = request.sent().await?;
+    if content.trim().is_empty() {
+        return Err(Problem::invalid("content", "must not be empty"));
+    }
     let expected = precondition::expected_or_nothing(&request.head.headers);
     let sop = match workflows.sops.save(&name, &content, expected).await {
         Ok(sop) => sop,
@@ -125,21 +180,21 @@ pub(super) async fn remove(workflows: Workflows, request: Request) -> HandlerRes
 
 /// `POST /api/sops/check {content}`: reports the errors in a text and what was not understood, line by line. Writes nothing.
 pub(super) async fn check(workflows: Workflows, mut request: Request) -> HandlerResult {
-    let content = Fields::parse(&request.read().await?)?.text("content")?;
-    let content = content.ok_or_else(|| Problem::invalid("content", "is required"))?;
+    let Text { content } = request.sent().await?;
     response::json(&Checked::of(workflows.sops.check(&content)))
 }
 
 /// `POST /api/sops/{name}/run {text?, arguments?, session?}`: starts a run in a web chat session, a new one by
 /// default. The run exists when this returns, and continues on its own.
 pub(super) async fn run((chat, workflows): (Chat, Workflows), mut request: Request) -> HandlerResult {
-    let mut fields = Fields::parse(&request.read().await?)?;
+    let Beginning { text, arguments: given, session } = request.sent().await?;
     let name = name(&request)?;
     let sop = workflows.sops.sop(&name).await?.ok_or_else(|| unknown(name.as_str()))?;
-    let text = fields.optional_text("text")?.unwrap_or_default();
-    let arguments = arguments(&sop, fields.value("arguments"))?;
+    let filled = |text: Option<String>| text.filter(|text| !text.trim().is_empty());
+    let text = filled(text).unwrap_or_default();
+    let arguments = arguments(&sop, given.unwrap_or_default())?;
     let input = [arguments, text].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n");
-    let session = fields.optional_text("session")?.unwrap_or_else(|| format!("{name}-{}", short_id()));
+    let session = filled(session).unwrap_or_else(|| format!("{name}-{}", short_id()));
     let session = SessionId::of("webchat", &session)
         .map_err(|_| Problem::invalid("session", "must be a short name without control characters"))?;
     let shown = if input.is_empty() { format!("/{name}") } else { input };
@@ -159,11 +214,7 @@ pub(super) async fn run((chat, workflows): (Chat, Workflows), mut request: Reque
 }
 
 /// Formats arguments as the first lines of a message.
-fn arguments(sop: &Sop, given: Option<Value>) -> Result<String, Problem> {
-    let Some(given) = given else { return Ok(String::new()) };
-    let Value::Object(given) = given else {
-        return Err(Problem::invalid("arguments", "must be an object of strings"));
-    };
+fn arguments(sop: &Sop, given: Map<String, Value>) -> Result<String, Problem> {
     let mut lines = Vec::new();
     for (name, value) in &given {
         if sop.parameter(name).is_none() {
@@ -190,19 +241,11 @@ fn short_id() -> String {
 
 /// `GET /api/sop-runs?limit&cursor&sop&state&sort&order`: newest first, unless another order is wanted.
 pub(super) async fn runs(workflows: Workflows, request: Request) -> HandlerResult {
-    let (limit, cursor) = (request.number("limit", 50, 1..=500)?, request.query("cursor"));
-    let order = order::wanted(&request, Order::descending(SopRunField::Started))?;
-    let state = match request.query("state") {
-        None => None,
-        Some(word) => Some(SopRunState::parse(&word).ok_or_else(|| {
-            let words = SopRunState::ALL.map(SopRunState::as_str).join(", ");
-            Problem::invalid("state", format!("must be one of {words}"))
-        })?),
-    };
-    let sop = request.query("sop");
+    let RunListing { limit, cursor, sop, state, sorting } = request.queried()?;
+    let order = sorting.or(Order::descending(SopRunField::Started));
     let mut runs = workflows.sop_runs.runs(state, MAX_RUNS).await?;
     runs.retain(|run| sop.as_ref().is_none_or(|sop| run.sop_name.as_str() == sop));
-    let page = order.page(runs, |run| place(run, order.by), cursor.as_deref(), limit);
+    let page = order.page(runs, |run| place(run, order.by), cursor.as_deref(), limit.get());
     let page = page.map_err(|error| order::about_cursor(error, cursor.as_deref()))?;
     response::json(&Runs { count: page.count, runs: page.rows, next_cursor: page.next_cursor })
 }

@@ -180,6 +180,7 @@ fn topic(event: &Event) -> &'static str {
         Event::Telemetry(_) => "telemetry",
         Event::Recording(_) => "recordings",
         Event::Config(_) => "config",
+        Event::Elsewhere(event) => topic(event),
     }
 }
 
@@ -249,6 +250,7 @@ fn data(event: &Event) -> String {
             json!({ "name": news.name, "session_id": news.session, "change": change }).to_string()
         }
         Event::Config(news) => written(&**news),
+        Event::Elsewhere(event) => data(event),
     }
 }
 

@@ -80,6 +80,7 @@ pub(crate) fn engine(prepared: &Prepared, storage: &Storage, parts: EngineParts<
     let directory = parts.models.choices.map(|choices| choices as Arc<dyn ModelDirectory>);
     let agent = Agent::main(parts.models.models, prompt)
         .with_small(parts.models.small)
+        .naming_conversations(prepared.config.session.generate_titles)
         .with_directory(directory)
         .with_tools(parts.tools);
     Arc::new(Engine::with_specialists(agent, crew, services, options(&prepared.config)))

@@ -26,7 +26,8 @@ export function typeOf(schema) {
   const { types } = docsWords;
   if (!schema) return types.anything;
   if (schema.$ref) return schema.$ref.split("/").pop();
-  if (schema.anyOf) return schema.anyOf.map(typeOf).join(types.or);
+  const choices = schema.anyOf ?? schema.oneOf;
+  if (choices) return choices.map(typeOf).join(types.or);
   if (schema.enum) return schema.enum.join(" | ");
   if (schema.type === "array") return types.listOf(typeOf(schema.items));
   const type = Array.isArray(schema.type) ? schema.type.join(types.or) : (schema.type ?? types.anything);
@@ -46,7 +47,8 @@ export function typeOf(schema) {
 export function example(document, schema, depth = 0) {
   const own = resolved(document, schema);
   if (depth > 4) return null;
-  if (own.anyOf) return example(document, own.anyOf[0], depth + 1);
+  const choices = own.anyOf ?? own.oneOf;
+  if (choices) return example(document, choices[0], depth + 1);
   if (own.enum) return own.enum[0];
   const type = Array.isArray(own.type) ? own.type[0] : own.type;
   if (type === "object") {

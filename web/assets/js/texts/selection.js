@@ -20,10 +20,9 @@ export const selectionWords = translated("selection", {
     `${plural(left, "was", "were")} left out: ${why}`,
   sessions: {
     removeTitle: (/** @type {number} */ n) => `Delete ${plural(n, "conversation", "conversations")}?`,
-    removeBody: (/** @type {string[]} */ names, /** @type {number} */ more) =>
-      `${names.map((name) => `“${name}”`).join(", ")}${more > 0 ? ` and ${more.toLocaleString("en")} more` : ""} ` +
-      "will be gone for good, with all messages.",
-    removed: (/** @type {number} */ n) => `${plural(n, "conversation", "conversations")} deleted.`,
+    named: (/** @type {string[]} */ names, /** @type {number} */ more) =>
+      names.map((name) => `“${name}”`).join(", ") + (more > 0 ? ` and ${more.toLocaleString("en")} more` : ""),
+    removeBody: (/** @type {string} */ what) => `${what} will be gone for good, with all messages.`,
     archived: (/** @type {number} */ n) => `${plural(n, "conversation", "conversations")} archived.`,
     unarchived: (/** @type {number} */ n) => `${plural(n, "conversation is", "conversations are")} back.`,
     file: "conversations.md",

@@ -46,8 +46,6 @@ export const sessionWords = translated("sessions", {
   wasReset: "The conversation is empty now.",
   remove: "Delete",
   removeTitle: "Delete this conversation?",
-  removeBody: (/** @type {string} */ title) => `“${title}” and all its messages will be gone for good.`,
-  removed: "Conversation deleted.",
   actionsFor: (/** @type {string} */ title) => `Actions for ${title}`,
   more: "More",
 

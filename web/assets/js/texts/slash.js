@@ -61,7 +61,6 @@ export const instructionWords = translated("slash.instructionWords", {
   cancel: "Cancel",
   saved: "The instructions are in force from the next message on.",
   cleared: "The conversation has no instructions of its own any more.",
-  notYet: "Send the first message; then the conversation can have instructions.",
   /** @param {string} why */
   failed: (why) => `The instructions could not be loaded. ${why}`,
 });

@@ -7,6 +7,7 @@ import { findingWords } from "./finding.js";
 import { forkWords } from "./forks.js";
 import { foundWords } from "./found.js";
 import { handbookWords } from "./handbook.js";
+import { binWords, exportWords } from "./bin.js";
 import { keepingWords } from "./keeping.js";
 import { modelWords } from "./models.js";
 import { newsWords } from "./news.js";
@@ -26,6 +27,8 @@ export const words = {
   forks: forkWords,
   found: foundWords,
   handbook: handbookWords,
+  "bin.binWords": binWords,
+  "bin.exportWords": exportWords,
   keeping: keepingWords,
   models: modelWords,
   news: newsWords,

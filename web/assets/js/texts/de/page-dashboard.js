@@ -20,6 +20,7 @@ import { phoneWords } from "./phone.js";
 import { readingWords } from "./reading.js";
 import { recordings } from "./recordings.js";
 import { schedulerWords } from "./scheduler.js";
+import { binWords, exportWords } from "./bin.js";
 import { selectionWords } from "./selection.js";
 import { sessionWords } from "./sessions.js";
 import { shell } from "./shell.js";
@@ -49,6 +50,8 @@ export const words = {
   reading: readingWords,
   recordings,
   scheduler: schedulerWords,
+  "bin.binWords": binWords,
+  "bin.exportWords": exportWords,
   selection: selectionWords,
   sessions: sessionWords,
   shell,

@@ -17,11 +17,9 @@ export const selectionWords = {
   partly: (left, why) => `${plural(left, "wurde", "wurden")} ausgelassen: ${why}`,
   sessions: {
     removeTitle: (n) => `${plural(n, "Unterhaltung", "Unterhaltungen")} löschen?`,
-    removeBody: (names, more) =>
-      `Endgültig gelöscht, mit allen Nachrichten: ${names.map((name) => `„${name}“`).join(", ")}${
-        more > 0 ? ` und ${counted(more)} weitere` : ""
-      }.`,
-    removed: (n) => `${plural(n, "Unterhaltung", "Unterhaltungen")} gelöscht.`,
+    named: (names, more) =>
+      names.map((name) => `„${name}“`).join(", ") + (more > 0 ? ` und ${more.toLocaleString("de")} weitere` : ""),
+    removeBody: (what) => `${what}: mit allen Nachrichten endgültig löschen.`,
     archived: (n) => `${plural(n, "Unterhaltung", "Unterhaltungen")} archiviert.`,
     unarchived: (n) => `${plural(n, "Unterhaltung ist", "Unterhaltungen sind")} wieder da.`,
     file: "unterhaltungen.md",

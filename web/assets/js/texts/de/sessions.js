@@ -44,8 +44,6 @@ export const sessionWords = {
   wasReset: "Die Unterhaltung ist jetzt leer.",
   remove: "Löschen",
   removeTitle: "Diese Unterhaltung löschen?",
-  removeBody: (title) => `„${title}“ und alle Nachrichten darin werden endgültig gelöscht.`,
-  removed: "Unterhaltung gelöscht.",
   actionsFor: (title) => `Aktionen für ${title}`,
   more: "Mehr",
 

@@ -13,8 +13,7 @@ export const selectionWords = {
   archived: (count) => (count === 1 ? "Eine Unterhaltung ist archiviert." : `${count} Unterhaltungen sind archiviert.`),
   removeTitle: (count) => (count === 1 ? "Diese Unterhaltung löschen?" : `${count} Unterhaltungen löschen?`),
   removeBody: "Ihre Nachrichten werden endgültig gelöscht.",
-  removeAction: "Löschen",
-  removed: (count) => (count === 1 ? "Eine Unterhaltung wurde gelöscht." : `${count} Unterhaltungen wurden gelöscht.`),
+  what: (count) => (count === 1 ? "Eine Unterhaltung" : `${count} Unterhaltungen`),
   someFailed: (count, why) =>
     `${count === 1 ? "Eine Unterhaltung konnte" : `${count} Unterhaltungen konnten`} nicht geändert werden. ${why}`,
 };

@@ -56,6 +56,5 @@ export const instructionWords = {
   cancel: "Abbrechen",
   saved: "Die Anweisungen gelten ab der nächsten Nachricht.",
   cleared: "Die Unterhaltung hat keine eigenen Anweisungen mehr.",
-  notYet: "Nach der ersten Nachricht kann die Unterhaltung Anweisungen haben.",
   failed: (why) => `Die Anweisungen konnten nicht geladen werden. ${why}`,
 };

@@ -43,8 +43,6 @@ export const texts = {
     renameTitle: "Unterhaltung umbenennen",
     renameLabel: "Titel",
     removeTitle: "Diese Unterhaltung löschen?",
-    removeBody: (title) => `„${title}“ und alle Nachrichten darin werden endgültig gelöscht.`,
-    removed: "Unterhaltung gelöscht.",
     gone: "Diese Unterhaltung wurde anderswo gelöscht. Wer hier schreibt, beginnt sie von vorn.",
     renameFailed: "Der Titel wurde nicht geändert.",
     removeFailed: "Die Unterhaltung wurde nicht gelöscht.",
