@@ -47,6 +47,13 @@ pub struct RecordingQuery<'q> {
     pub limit: usize,
 }
 
+impl RecordingQuery<'_> {
+    /// The newest ones.
+    pub fn newest(limit: usize) -> Self {
+        Self { words: String::new(), order: Order::descending(RecordingField::Started), cursor: None, limit }
+    }
+}
+
 /// A recording in the list. A refused one has only its name, its size and the reason.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "ListedRecording")]
