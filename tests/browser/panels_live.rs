@@ -20,14 +20,15 @@ fn the_monitor_shows_turns_with_the_course_of_their_calls() {
     let Some(page) = Page::open(&[]) else { return };
     let (browser, server) = (&page.browser, page.server());
     let mut chat = server.chat("garden");
-    chat.say("m1", &format!("!tool calculator {}\n!say 42 of them", json!({"expression": "6 * 7"})));
-    chat.say("m2", "!say nothing to do");
+    // The first message is the title, which a search finds as well.
+    chat.say("m1", "!say nothing to do");
+    chat.say("m2", &format!("!tool calculator {}\n!say 42 of them", json!({"expression": "6 * 7"})));
     page.go("/dashboard#/monitor?view=turns");
     page.until("both turns are listed", "all('tbody tr[data-key]').length === 2");
     assert_eq!(browser.text("one('.bar-count').innerText"), "2 turns");
-    assert!(browser.is("/nothing to do/.test(all('tbody tr[data-key]')[0].innerText)"), "newest first");
+    assert!(browser.is("/nothing to do/.test(all('tbody tr[data-key]')[1].innerText)"), "newest first");
     assert!(
-        browser.is("/calculator/.test(all('tbody tr[data-key]')[1].querySelector('[role=img]').ariaLabel)")
+        browser.is("/calculator/.test(all('tbody tr[data-key]')[0].querySelector('[role=img]').ariaLabel)")
     );
     let inside = "(() => { const bar = one('.course').getBoundingClientRect(), call = one('.course-span').getBoundingClientRect();
         return call.width >= 3 && call.left >= bar.left - 1 && call.right <= bar.right + 1; })()";
@@ -79,8 +80,10 @@ fn the_company_says_and_draws_the_same() {
     chat.say(
         "m1",
         &[
-            call("file_list", json!({"path": "."})),
+            "!sleep 700".into(),
+            call("shell", json!({"command": "sleep 1"})),
             "!then".into(),
+            "!sleep 700".into(),
             call("current_time", json!({})),
             "!say done".into(),
         ]

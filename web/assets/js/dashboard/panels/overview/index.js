@@ -31,6 +31,9 @@ export const paths = {
   logs: "/api/logs?level=info&limit=6",
 };
 
+/** How long the spending counts as fresh: while the page starts, it was asked for only just now. */
+const freshMs = 5000;
+
 /** The data that an event of each topic makes stale. @type {Record<string, string[]>} */
 const touched = {
   usage: [paths.usage],
@@ -180,7 +183,8 @@ export function mount(root, context) {
   }
   for (const path of all) if (path !== statusPath && path !== approvalsPath) void store.load(path);
   // On return from another panel, the spending must agree with the top line.
-  if (context.isLive()) store.soon(budgetPath);
+  const spending = store.get(budgetPath);
+  if (context.isLive() && spending && Date.now() - spending.at > freshMs) store.soon(budgetPath);
   const timer = setInterval(
     () =>
       !document.hidden &&
