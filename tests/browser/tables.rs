@@ -144,6 +144,7 @@ fn sorting_reaches_rows_that_are_not_loaded() {
     browser.click("//button[normalize-space()='Show more']");
     page.until("the last page goes on in this order", "all('.bar-count')[0].innerText === '104 entries'");
     first("Plan 499");
+    browser.run("scrollTo(0, 0)", &[]);
     sort("Conversation");
     first("Plan 396");
     assert_eq!((&*direction("Conversation"), &*direction("Last used")), ("ascending", "none"));
