@@ -59,12 +59,13 @@ fn the_company_says_and_draws_the_same() {
         "it is there",
         "one('.office .person') && /Idle/.test(one('#agent-main .company-doing')?.innerText)",
     );
-    // Every change of the list is compared with the bubble at the same moment.
+    // Every change of the panel is looked at: the list and the bubble say the same at each moment.
     page.browser.run(
         "window.faults = [];
         window.seen = new Set();
         const bubble = () => one('.bubble');
         const compare = () => {
+            if (!bubble() || !one('#agent-main')) return;
             const said = one('#agent-main .company-doing')?.innerText ?? '', state = one('#agent-main').dataset.state;
             seen.add(said);
             if (bubble().dataset.state !== undefined && bubble().dataset.state !== state) faults.push(`${said}: ${state}, drawn ${bubble().dataset.state}`);
@@ -72,7 +73,7 @@ fn the_company_says_and_draws_the_same() {
             if (tool && !bubble().innerText.includes(tool)) faults.push(`${said}, drawn ${bubble().innerText}`);
             if (/messages? waits? in the inbox/.test(one('.company-doors').innerText) && /Thinking|Uses/.test(said)) faults.push(one('.company-doors').innerText);
         };
-        new MutationObserver(() => queueMicrotask(compare)).observe(one('#agent-main'), {subtree: true, childList: true, attributes: true, characterData: true})",
+        new MutationObserver(() => queueMicrotask(compare)).observe(one('main'), {subtree: true, childList: true, attributes: true, characterData: true})",
         &[],
     );
     let mut chat = page.server().chat("office");
