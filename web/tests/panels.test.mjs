@@ -259,6 +259,20 @@ test("the monitor groups entries by turn, with the share of time that each call 
   assert.ok(span.from <= 0.99 && span.to > span.from && span.to <= 1, "a call without a time is still seen");
 });
 
+test("a turn is over when a message says so, even if it ended with a notice", () => {
+  const state = (stop_reason, code) => {
+    const entries = new Entries();
+    const about = { created_at: "2026-01-01T08:00:00.000Z", turn: "t" };
+    entries.message("webchat:a", { ...about, id: "1", role: "user", content: [{ type: "text", text: "Hello" }] });
+    const content = [{ type: "notice", code, text: "Something." }];
+    entries.message("webchat:a", { ...about, id: "2", role: "assistant", content, stop_reason });
+    return turnsOf(entries.all())[0].state;
+  };
+  assert.equal(state("error", "auth"), "error");
+  assert.equal(state("stopped", "stopped"), "ok");
+  assert.equal(state(null, "budget_warning"), "running");
+});
+
 test("a span of usage is compared with the one before, and the month is forecast at the pace of the last full days", () => {
   const row = (day, cost_usd) => ({ day, cost_usd, requests: 1 });
   const rows = [row("2026-11-20", 3), row("2026-11-19", 2), row("2026-11-14", 2), row("2026-11-13", 4), row("2026-11-06", 9)];

@@ -7,8 +7,8 @@
  * `order` orders entries of the same time.
  * @typedef {{key: string, at: string, order: number, kind: string, session: string, channel: string, title: string,
  *   detail: string, state: string, ms: number | null,
- *   input: any, output: string, turn: string, model: string, untrusted: boolean, message: string, missed?: number}} Entry
- *   `message`: the message that has the whole text
+ *   input: any, output: string, turn: string, model: string, untrusted: boolean, message: string, missed?: number, isEnd?: boolean}} Entry
+ *   `message`: the message that has the whole text; `isEnd`: nothing of its turn follows
  */
 
 const most = 10000;
@@ -26,10 +26,11 @@ export class Entries {
 
   /** Adds a message of a transcript, in the form of the API and the socket. @param {string} session @param {Message} message */
   message(session, message) {
-    const { id = "", role = "", content = [], created_at: at = "", turn = "", model = "" } = message ?? {};
+    const { id = "", role = "", content = [], created_at: at = "", turn = "", model = "", stop_reason: reason } = message ?? {};
     if (!Array.isArray(content)) return;
     content.forEach((block, index) => {
-      const base = { at, session, turn: turn ?? "", model: model ?? "", order: number(id) * 100 + index, message: id };
+      const place = { order: number(id) * 100 + index, message: id, isEnd: Boolean(reason) };
+      const base = { at, session, turn: turn ?? "", model: model ?? "", ...place };
       const key = `${session} ${id} ${index}`;
       if (block.type === "tool_call")
         this.#put({
@@ -66,7 +67,7 @@ export class Entries {
         this.#put({
           ...base,
           key,
-          kind: /error|failed/.test(block.code ?? "") ? "problem" : "note",
+          kind: reason === "error" || /error|failed/.test(block.code ?? "") ? "problem" : "note",
           title: String(block.text ?? ""),
         });
       else if (block.type === "folded")

@@ -66,7 +66,7 @@ function stateOf(entries, reply) {
   if (entries.some(({ kind, state }) => kind === "approval" && state === "waiting")) return "waiting";
   if (entries.some(({ kind, state }) => kind === "tool" && state === "running")) return "running";
   if (last?.kind === "problem") return "error";
-  return reply && last && reply.at >= last.at ? "ok" : "running";
+  return last?.isEnd || (reply && last && reply.at >= last.at) ? "ok" : "running";
 }
 
 /** @param {number} share */
