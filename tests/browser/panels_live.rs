@@ -90,7 +90,10 @@ fn the_company_says_and_draws_the_same() {
         ]
         .join("\n"),
     );
-    page.until("it is over", "/Idle/.test(one('#agent-main .company-doing').innerText) && seen.size > 2");
+    page.until(
+        "it is over",
+        "/Idle/.test(one('#agent-main .company-doing').innerText) && window.seen.size > 2",
+    );
     assert_eq!(page.browser.text("JSON.stringify(faults)"), "[]");
     let seen = page.browser.text("JSON.stringify([...seen])");
     assert!(seen.contains("Answers by webchat") && seen.contains("Uses "), "{seen}");

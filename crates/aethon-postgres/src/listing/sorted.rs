@@ -7,9 +7,10 @@ use aethon_core::finding::Words;
 use aethon_core::order::{Order, Place, SessionField, SortValue};
 use aethon_core::session::{SessionPage, SessionQuery};
 
-use super::{COUNT, FOUND_COUNT, found, read};
+use super::rows::{COUNT, FOUND_COUNT, found, read};
 use crate::db::{Sql, Value, params};
 use crate::error::Error;
+use crate::sort_value::bound;
 
 /// The field that decides, as a number or as a text.
 macro_rules! value {
@@ -93,12 +94,4 @@ pub(super) fn page(
     let next_cursor = rows.last().filter(|_| !is_last).map(|(place, _)| order.cursor(place));
     let sessions = rows.into_iter().filter_map(|(_, summary)| summary).collect();
     Ok(SessionPage { sessions, count: count.unsigned_abs(), next_cursor })
-}
-
-/// Returns a value as it is bound.
-pub(crate) fn bound(value: SortValue) -> Value {
-    match value {
-        SortValue::Number(number) => Value::Integer(number),
-        SortValue::Text(text) => Value::Text(text),
-    }
 }

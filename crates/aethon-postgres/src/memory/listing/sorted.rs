@@ -8,7 +8,7 @@ use aethon_core::order::{MemoryField, Order, SortValue};
 use super::super::entries::read;
 use crate::db::{Sql, Value, params};
 use crate::error::Error;
-use crate::listing::bound;
+use crate::sort_value::bound;
 
 /// The field that decides, as a number or as a text.
 macro_rules! value {

@@ -10,7 +10,7 @@ use rusqlite::types::Value;
 use super::super::entries::read;
 use crate::db::Sql;
 use crate::error::Error;
-use crate::listing::bound;
+use crate::sort_value::bound;
 
 /// The field that decides, as a number or as a text.
 macro_rules! value {
