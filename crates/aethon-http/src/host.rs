@@ -164,6 +164,8 @@ pub(crate) fn authority<'r>(uri: &'r Uri, headers: &'r HeaderMap) -> Result<Auth
     let header = header.to_str().ok().and_then(Authority::parse);
     let header = header.ok_or_else(|| malformed("the Host header is malformed"))?;
     match uri.authority() {
+        // hyper reads a target without a slash, `GET health HTTP/1.1`, as the name of a host.
+        Some(_) if uri.scheme().is_none() => Err(malformed("the target must begin with a slash")),
         Some(target) => Authority::parse(target.as_str()).ok_or_else(|| malformed("the target is malformed")),
         None => Ok(header),
     }
@@ -317,6 +319,7 @@ mod tests {
         assert_eq!(status(&open, "http://evil.example/", &["localhost"]), 421);
         assert_eq!(status(&open, "http://localhost/", &["evil.example"]), 200);
         assert_eq!(status(&open, "http://user@localhost/", &["localhost"]), 400);
+        assert_eq!(status(&open, "health", &["localhost"]), 400, "a path without its slash is no host");
     }
 
     #[tokio::test]

@@ -161,7 +161,8 @@ pub(crate) static ROUTES: &[Route] = &[
         told("Recordings", "The differences between two snapshots of a recording.")
             .ok::<json::SnapshotDifference>().query::<recordings::Between>()),
     api(Method::GET, "/api/sessions/recordings/{name}/download", Takes::Nothing, async_handler!(recordings::download),
-        told("Recordings", "The recording as a file.").media(200, &["application/zip"])),
+        told("Recordings", "The recording as a file, or a part of it.").media(200, &["application/zip"])
+            .media(206, &["application/zip"]).fails(&[416]).headers::<openapi::Range>()),
     api(Method::POST, "/api/sessions/recordings/{name}/replay/{n}", Takes::Nothing, async_handler!(recordings::replay),
         told("Recordings", "A preview of a resume from a snapshot; changes nothing.")
             .ok::<json::SnapshotState>()),
@@ -351,7 +352,7 @@ pub(crate) static ROUTES: &[Route] = &[
     api(Method::GET, "/api/agents/active", Takes::Nothing, sync!(agents::active),
         told("Agents", "Active agents.").ok::<agents::Active>()),
     api(Method::GET, "/api/agents/history", Takes::Nothing, async_handler!(agents::history),
-        told("Agents", "The history of agents.").ok::<agents::History>().query::<agents::Listing>()),
+        told("Agents", "The history of agents.").ok::<agents::History>().query::<agents::PastListing>()),
     api(Method::GET, "/api/work", Takes::Nothing, async_handler!(work::list),
         told("Work", "Multi-turn work, newest first.").ok::<work::Listed>().query::<work::Listing>()),
     api(Method::POST, "/api/work", Json, async_handler!(work::plan),
