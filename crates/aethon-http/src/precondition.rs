@@ -35,7 +35,8 @@ pub(crate) fn expected(headers: &HeaderMap) -> Expected {
 /// Refuses an `If-Match` that is neither `*` nor a list of tags. A client that sends one would else learn that something was
 /// changed, although nothing was.
 pub(crate) fn check_form(headers: &HeaderMap) -> Result<(), Problem> {
-    let is_list = |value: &HeaderValue| value.as_bytes().trim_ascii() == b"*" || is_tag_list(value.as_bytes());
+    let is_list =
+        |value: &HeaderValue| value.as_bytes().trim_ascii() == b"*" || is_tag_list(value.as_bytes());
     if headers.get_all(IF_MATCH).iter().all(is_list) {
         return Ok(());
     }
@@ -206,7 +207,20 @@ mod tests {
         for value in ["*", " * ", "\"a\"", "W/\"a\"", "\"a\", \"b,c\"", "\"\"", ",\"a\","] {
             check(value, true);
         }
-        for value in ["", "a", "nope", "\"a", "a\"", "\"a\" \"b\"", "\"a\"b", "w/\"a\"", "W/", "*, \"a\"", ",", "\"a b\""] {
+        for value in [
+            "",
+            "a",
+            "nope",
+            "\"a",
+            "a\"",
+            "\"a\" \"b\"",
+            "\"a\"b",
+            "w/\"a\"",
+            "W/",
+            "*, \"a\"",
+            ",",
+            "\"a b\"",
+        ] {
             check(value, false);
         }
         assert!(check_form(&HeaderMap::new()).is_ok());

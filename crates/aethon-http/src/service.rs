@@ -18,7 +18,9 @@ use std::time::Instant;
 use aethon_core::share::Held;
 use aethon_core::turn::Trust;
 use futures_util::FutureExt as _;
-use http::header::{ALLOW, AUTHORIZATION, CONNECTION, HeaderValue, SEC_WEBSOCKET_VERSION, SET_COOKIE, UPGRADE};
+use http::header::{
+    ALLOW, AUTHORIZATION, CONNECTION, HeaderValue, SEC_WEBSOCKET_VERSION, SET_COOKIE, UPGRADE,
+};
 use http::{Method, StatusCode};
 
 use crate::access_lease::AccessLease;
@@ -173,7 +175,8 @@ fn dispatch(app: &Arc<App>, rules: &Rules, mut request: Request) -> Step {
     let expected = precondition::expected_reading(&request);
     match &route.handler {
         Handler::Sync(handler) => {
-            let answer = handler(app, &request).and_then(|answer| precondition::read(answer, expected.as_ref()));
+            let answer =
+                handler(app, &request).and_then(|answer| precondition::read(answer, expected.as_ref()));
             Step::Done(answer.map(|answer| marked(answer, has_token)))
         }
         Handler::Async(handler) => {

@@ -187,7 +187,12 @@ fn malformed_if_match_is_400_and_reading_another_version_412() {
     for thing in things(&server) {
         let read = |tag: &str| server.send(&Request::get(&thing.address).header("If-Match", tag));
         for malformed in [change(&server, &thing, 1, Some("nope")), read("nope")] {
-            assert_eq!((malformed.status, &*malformed.problem()), (400, "malformed_if_match"), "{}", thing.address);
+            assert_eq!(
+                (malformed.status, &*malformed.problem()),
+                (400, "malformed_if_match"),
+                "{}",
+                thing.address
+            );
         }
         let other = read("\"nope\"");
         assert_eq!((other.status, &*other.problem()), (412, "changed_elsewhere"), "{}", thing.address);

@@ -7,7 +7,8 @@ use serde_json::{Value, json};
 fn all_pages(server: &Server, list: &str, member: &str) -> Vec<Value> {
     let (mut entries, mut cursor) = (Vec::new(), String::new());
     loop {
-        let page = server.get(&format!("{list}{}limit=2{cursor}", if list.contains('?') { '&' } else { '?' }));
+        let page =
+            server.get(&format!("{list}{}limit=2{cursor}", if list.contains('?') { '&' } else { '?' }));
         assert_eq!(page.status, 200, "{list}: {}", page.text());
         let page = page.json();
         let rows = page[member].as_array().unwrap_or_else(|| panic!("{list}: {page}"));
@@ -24,7 +25,10 @@ fn logs_the_audit_trail_agents_and_work_have_pages() {
     for number in 0..5 {
         let session = format!("s{number}");
         server.chat(&session).say("m", "hello");
-        assert_eq!(server.send(&Request::new("DELETE", &format!("/api/sessions/webchat:{session}"))).status, 200);
+        assert_eq!(
+            server.send(&Request::new("DELETE", &format!("/api/sessions/webchat:{session}"))).status,
+            200
+        );
         let task = json!({"title": "wait", "acceptance": ["it is done"]});
         let plan = json!({"goal": format!("goal {number}"), "tasks": [task], "when": "idle"});
         assert_eq!(server.post("/api/work", &plan).status, 201);
@@ -52,6 +56,10 @@ fn logs_the_audit_trail_agents_and_work_have_pages() {
         };
         assert!(shared.iter().map(name).eq(whole.iter().map(name)), "{list}: {read:#?}");
         let foreign = server.get(&format!("{list}{}cursor=x", if list.contains('?') { '&' } else { '?' }));
-        assert_eq!((foreign.status, &foreign.json()["errors"][0]["field"]), (422, &json!("cursor")), "{list}");
+        assert_eq!(
+            (foreign.status, &foreign.json()["errors"][0]["field"]),
+            (422, &json!("cursor")),
+            "{list}"
+        );
     }
 }

@@ -240,7 +240,10 @@ async fn without_a_token_unknown_is_404_and_a_wrong_method_405() {
         assert_eq!(seen.code(), "method_not_allowed");
     }
     let options = app.send("OPTIONS", "*", &[], "").await;
-    assert_eq!((options.status, options.header("allow")), (204, "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS"));
+    assert_eq!(
+        (options.status, options.header("allow")),
+        (204, "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS")
+    );
     assert_eq!(app.send("HEAD", "/api/status", &[], "").await.status, 200);
     assert_eq!(app.get("/", &[("host", "evil.example")]).await.code(), "host_not_allowed");
     assert_eq!(app.get("/health", &[("host", "evil.example")]).await.status, 200);

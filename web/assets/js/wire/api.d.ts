@@ -21,6 +21,7 @@ export interface AgentActivity {
 
 export interface AgentHistory {
   history: AgentRun[];
+  next_cursor: string | null;
 }
 
 export interface AgentList {
@@ -86,6 +87,7 @@ export interface Approvals {
 
 export interface Audit {
   audit: AuditEntry[];
+  next_cursor: string | null;
 }
 
 export interface AuditEntry {
@@ -456,6 +458,7 @@ export interface LogRecord {
 }
 
 export interface Logs {
+  next_cursor: string | null;
   records: LogRecord[];
 }
 
@@ -660,6 +663,7 @@ export interface OfferedModel {
 export interface Outbox {
   count: number;
   deliveries: Delivery[];
+  next_cursor: string | null;
 }
 
 export interface OutputBlock {
@@ -1258,6 +1262,7 @@ export type WorkCommanded = WorkStatus | Work;
 export interface WorkList {
   ambient: boolean;
   enabled: boolean;
+  next_cursor: string | null;
   paused: boolean;
   work: Work[];
 }
