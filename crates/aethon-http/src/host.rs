@@ -9,7 +9,7 @@ use std::io;
 use std::net::{IpAddr, Ipv6Addr};
 
 use http::header::{HOST, HeaderMap};
-use http::{StatusCode, Uri};
+use http::{Method, StatusCode, Uri};
 
 use crate::error::Problem;
 use crate::options::Options;
@@ -164,10 +164,16 @@ pub(crate) fn authority<'r>(uri: &'r Uri, headers: &'r HeaderMap) -> Result<Auth
     let header = header.to_str().ok().and_then(Authority::parse);
     let header = header.ok_or_else(|| malformed("the Host header is malformed"))?;
     match uri.authority() {
-        // hyper reads a target without a slash, `GET health HTTP/1.1`, as the name of a host.
-        Some(_) if uri.scheme().is_none() => Err(malformed("the target must begin with a slash")),
         Some(target) => Authority::parse(target.as_str()).ok_or_else(|| malformed("the target is malformed")),
         None => Ok(header),
+    }
+}
+
+/// Refuses a path without its slash, `GET health HTTP/1.1`, which hyper reads as the name of a host. Only `CONNECT` names one.
+pub(crate) fn check_target(method: &Method, uri: &Uri) -> Result<(), Problem> {
+    match uri.scheme().is_none() && uri.authority().is_some() && *method != Method::CONNECT {
+        true => Err(malformed("the target must begin with a slash")),
+        false => Ok(()),
     }
 }
 
@@ -319,7 +325,12 @@ mod tests {
         assert_eq!(status(&open, "http://evil.example/", &["localhost"]), 421);
         assert_eq!(status(&open, "http://localhost/", &["evil.example"]), 200);
         assert_eq!(status(&open, "http://user@localhost/", &["localhost"]), 400);
-        assert_eq!(status(&open, "health", &["localhost"]), 400, "a path without its slash is no host");
+        let is_refused = |method, target: &str| check_target(&method, &target.parse().unwrap()).is_err();
+        assert!(is_refused(Method::GET, "health"), "a path without its slash is no host");
+        for target in ["/health", "*", "http://localhost/"] {
+            assert!(!is_refused(Method::GET, target), "{target}");
+        }
+        assert!(!is_refused(Method::CONNECT, "localhost:80"));
     }
 
     #[tokio::test]

@@ -245,6 +245,7 @@ enum Next {
 /// Runs every check that precedes a handler.
 fn admit(app: &App, rules: &Rules, request: &mut Request) -> Result<Next, Problem> {
     let path = request.head.uri.path();
+    host::check_target(&request.head.method, &request.head.uri)?;
     let is_called = platform_calls::is_on(app, path);
     let host = match is_called {
         // Nothing there acts without the platform's signature, so any host name will do.
