@@ -21,7 +21,7 @@ use super::frames::{self, written};
 use super::in_sight::PageInSight;
 use super::socket::{Close, Received, Socket};
 use crate::deps::Runtime;
-use crate::json::{Message, Rendering};
+use crate::json::{self, Message, Rendering};
 
 /// About how many events are written together.
 const TOGETHER: usize = 256;
@@ -39,8 +39,6 @@ const TOPICS: [&str; 10] = [
     "usage",
     "config",
 ];
-/// The longest text of a block that is sent. The page loads the session for more.
-const MAX_TEXT: usize = 4096;
 
 /// Runs until the connection ends. Returns a close code if it is still open.
 pub(super) async fn run(
@@ -192,7 +190,7 @@ fn data(event: &Event) -> String {
     match event {
         Event::Message { session, message } => written(&MessageNews {
             session_id: session,
-            message: Message::new((**message).clone(), Rendering::Source).shortened(MAX_TEXT),
+            message: Message::new((**message).clone(), Rendering::Source).shortened(json::MAX_TEXT),
         }),
         Event::Session { session: id, change } => {
             let change = match change {
