@@ -150,7 +150,8 @@ mod tests {
     async fn copy_is_there_as_a_whole_until_it_is_removed_or_ends() {
         let folder = tempfile::tempdir().unwrap();
         let clock = Arc::new(ManualClock::at("2026-11-28T10:00:00Z".parse().unwrap()));
-        let options = aethon_store::Options { clock: clock.clone(), ..aethon_store::Options::default() };
+        let mut options = aethon_store::Options::default();
+        options.clock = clock.clone();
         let records: Arc<dyn ChannelRecords> =
             Arc::new(Store::open(&folder.path().join("a.db"), options).unwrap());
         let copies =
