@@ -1,16 +1,18 @@
 //! The frames of `aethon.chat.v1`, as sent on the wire.
 //!
 //! Server frames of a turn carry `seq` and `turn`, which the room adds; `ready` and errors outside a turn carry
-//! neither. A client frame is read in two steps, its `type` first, so that each kind of error gets its own code.
+//! neither. A client frame is read in two steps, its `type` first, so that each kind of error gets its own code. The types
+//! of the chat page are generated from these types (`openapi::typescript`).
 
 use aethon_core::answer_schema::{AnswerSchema, BadSchema};
 use aethon_core::approval::{ApprovalRequest, Decision, Resolution, Scope};
 use aethon_core::ids::{SessionId, TurnId};
-use aethon_core::message::{Attachment, Reply};
+use aethon_core::message::{Attachment, Reply, TurnEnd};
 use aethon_core::model::{Effort, Usage};
 use aethon_core::surface::{ToolPhase, ToolState, TurnEvent};
 use aethon_core::tool::OutputBlock;
 use jiff::Timestamp;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tokio_tungstenite::tungstenite::Utf8Bytes;
@@ -21,7 +23,7 @@ use crate::error::STORAGE_UNAVAILABLE;
 pub(super) const PROTOCOL: &str = "aethon.chat.v1";
 
 /// The content of a turn's frame.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub(super) enum Body<'a> {
     /// The message is stored.
@@ -62,7 +64,7 @@ pub(super) enum Body<'a> {
     /// The turn failed; `done` follows.
     Error { code: &'a str, message: &'a str },
     /// The turn is over and stored.
-    Done { text: &'a str, html: &'a str, stop_reason: &'a str, model: &'a str },
+    Done { text: &'a str, html: &'a str, stop_reason: TurnEnd, model: &'a str },
     /// The branch of this turn is the live one now: the transcript is another.
     Switched {},
 }
@@ -94,11 +96,12 @@ impl<'a> Body<'a> {
 }
 
 /// A tool call.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(inline)]
 pub(super) struct Tool<'a> {
     call: &'a str,
     name: &'a str,
-    state: &'a str,
+    state: ToolPhase,
     #[serde(skip_serializing_if = "Option::is_none")]
     input: Option<&'a Value>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -117,7 +120,7 @@ impl Tool<'_> {
 
     /// Returns whether it only reports the output of a running call so far.
     pub(super) fn is_output(&self) -> bool {
-        self.input.is_none() && self.output.is_some() && self.state == ToolPhase::Running.as_str()
+        self.input.is_none() && self.output.is_some() && self.state == ToolPhase::Running
     }
 }
 
@@ -126,7 +129,7 @@ impl<'a> From<&'a ToolState> for Tool<'a> {
         Self {
             call: &state.call,
             name: &state.name,
-            state: state.phase.as_str(),
+            state: state.phase,
             input: state.input.as_ref(),
             output: state.output.as_deref(),
             blocks: &state.blocks,
@@ -136,7 +139,8 @@ impl<'a> From<&'a ToolState> for Tool<'a> {
 }
 
 /// An approval prompt.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(inline)]
 pub(super) struct Approval<'a> {
     id: &'a str,
     tool: &'a str,
@@ -176,16 +180,26 @@ pub fn frames_of(event: &TurnEvent) -> Vec<Value> {
         TurnEvent::Text(text) => serde_json::to_value(Body::Delta { text }).into_iter().collect(),
         TurnEvent::Done(reply) => {
             let (text, model) = (&reply.text, &reply.model);
-            let done = Body::Done { text, html: "", stop_reason: reply.end.as_str(), model };
+            let done = Body::Done { text, html: "", stop_reason: reply.end, model };
             failure(reply).into_iter().chain(serde_json::to_value(done)).collect()
         }
         event => Body::of(event).map(serde_json::to_value).into_iter().flatten().collect(),
     }
 }
 
+/// A frame of a turn, with its number.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct TurnFrame<'a> {
+    #[serde(flatten)]
+    body: &'a Body<'a>,
+    seq: u64,
+    turn: &'a TurnId,
+}
+
 /// A frame that belongs to no turn.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
+#[schemars(rename = "LooseFrame")]
 pub(super) enum Frame<'a> {
     /// The first one of a connection.
     Ready { session: &'a str, version: &'a str },
@@ -208,7 +222,7 @@ pub(super) enum Frame<'a> {
 }
 
 /// The state of a conversation, as its watchers see it.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct SessionFrame<'a> {
     pub(super) session_id: &'a SessionId,
     pub(super) title: &'a str,
@@ -227,14 +241,7 @@ pub(super) struct SessionFrame<'a> {
 
 /// Builds a frame of a turn.
 pub(super) fn of_turn(seq: u64, turn: &TurnId, body: &Body<'_>) -> Utf8Bytes {
-    #[derive(Serialize)]
-    struct Numbered<'a> {
-        #[serde(flatten)]
-        body: &'a Body<'a>,
-        seq: u64,
-        turn: &'a TurnId,
-    }
-    json(&Numbered { body, seq, turn })
+    json(&TurnFrame { body, seq, turn })
 }
 
 /// Builds the first frame of a connection.
@@ -328,7 +335,8 @@ pub(super) fn sentence(text: &str) -> String {
 }
 
 /// A client's request.
-#[derive(Debug)]
+#[derive(Debug, JsonSchema)]
+#[schemars(tag = "type", rename_all = "snake_case", rename = "ClientFrame")]
 pub(super) enum Request {
     /// Answer this message.
     Message(Message),
@@ -351,14 +359,15 @@ pub(super) enum Request {
 }
 
 /// Whether a page is in sight.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
+#[schemars(inline)]
 pub(super) struct Visible {
     /// It is.
     pub(super) visible: bool,
 }
 
 /// A file of a message, as a client sends it.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub(super) enum Attached {
     /// One that was uploaded before.
@@ -371,7 +380,8 @@ pub(super) enum Attached {
 }
 
 /// A message.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
+#[schemars(inline)]
 pub(super) struct Message {
     pub(super) id: String,
     pub(super) text: String,
@@ -397,7 +407,8 @@ pub(super) fn schema(sent: Option<Value>) -> Result<Option<AnswerSchema>, Refusa
 }
 
 /// A request to stop.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
+#[schemars(inline)]
 pub(super) struct Stop {
     #[serde(default)]
     pub(super) turn: Option<String>,
@@ -406,7 +417,8 @@ pub(super) struct Stop {
 }
 
 /// A decision on an approval.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
+#[schemars(inline)]
 pub(super) struct ApprovalAnswer {
     pub(super) id: String,
     pub(super) decision: Decision,
@@ -422,21 +434,24 @@ pub(super) struct ApprovalAnswer {
 }
 
 /// Where to resume.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
+#[schemars(inline)]
 pub(super) struct Resume {
     pub(super) session: String,
     pub(super) after: u64,
 }
 
 /// What a person has seen.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
+#[schemars(inline)]
 pub(super) struct Read {
     #[serde(default)]
     pub(super) session: Option<String>,
 }
 
 /// A retry, or an edit with its text.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
+#[schemars(inline)]
 pub(super) struct Branch {
     pub(super) turn: String,
     #[serde(default)]
