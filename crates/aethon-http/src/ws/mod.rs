@@ -4,7 +4,7 @@
 //! it: texts in and out, pings, rate limiting, closing. It carries `plain` (a message in, a reply out), `chat_v1`
 //! (the JSON protocol of the page) or `dashboard` (live events, from the shared `feed`, as `news`). The [`Hub`] keeps a `room`
 //! for each session in use: the log of its frames, which every socket reads at its own speed. A `turn_surface` is the
-//! surface of one turn and writes to its room. `frames` and `news` define the wire format. The `watchlist`
+//! surface of one turn and writes to its room. `frames`, `requests` and `news` define the wire format. The `watchlist`
 //! tells which conversations changed. The `relay` brings the frames of turns that run at other instances into the rooms here.
 
 pub(crate) mod attachments;
@@ -21,6 +21,7 @@ mod news;
 mod numbers;
 mod plain;
 mod relay;
+mod requests;
 mod room;
 mod socket;
 mod turn_surface;
@@ -45,6 +46,6 @@ pub(crate) fn frame_forms() -> ([crate::schema::Form; 3], [crate::schema::Form; 
 
     (
         [form::<frames::TurnFrame<'_>>(), form::<frames::Frame<'_>>(), form::<news::DashboardFrame<'_>>()],
-        [form::<frames::Request>(), form::<dashboard::Asked>()],
+        [form::<requests::Request>(), form::<dashboard::Asked>()],
     )
 }

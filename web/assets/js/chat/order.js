@@ -42,7 +42,7 @@ export class FrameOrder {
 
   /** @param {ServerFrame} frame */
   take(frame) {
-    if (!("turn" in frame)) {
+    if (!("seq" in frame) || frame.type === "resumed") {
       this.#deliver(frame);
     } else if (this.#held) {
       this.#held.push(frame);
