@@ -16,6 +16,92 @@ fn send(socket: &mut aethon_tests::Socket, id: &str, text: &str) {
 }
 
 #[test]
+fn the_monitor_shows_turns_with_the_course_of_their_calls() {
+    let Some(page) = Page::open(&[]) else { return };
+    let (browser, server) = (&page.browser, page.server());
+    let mut chat = server.chat("garden");
+    // The first message is the title, which a search finds as well.
+    chat.say("m1", "!say nothing to do");
+    chat.say("m2", &format!("!tool calculator {}\n!say 42 of them", json!({"expression": "6 * 7"})));
+    page.go("/dashboard#/monitor?view=turns");
+    page.until("both turns are listed", "all('tbody tr[data-key]').length === 2");
+    assert_eq!(browser.text("one('.bar-count').innerText"), "2 turns");
+    assert!(browser.is("/nothing to do/.test(all('tbody tr[data-key]')[1].innerText)"), "newest first");
+    assert!(
+        browser.is("/calculator/.test(all('tbody tr[data-key]')[0].querySelector('[role=img]').ariaLabel)")
+    );
+    let inside = "(() => { const bar = one('.course').getBoundingClientRect(), call = one('.course-span').getBoundingClientRect();
+        return call.width >= 3 && call.left >= bar.left - 1 && call.right <= bar.right + 1; })()";
+    assert!(browser.is(inside), "the call lies on the bar");
+    chat.say("m3", "!say a third");
+    page.until("a new turn appears", "/a third/.test(one('tbody tr[data-key]')?.innerText)");
+    page.fill(".bar [type=search]", "calculator");
+    page.until("a turn is found by its calls", "all('tbody tr[data-key]').length === 1");
+    browser.click("tbody .row-link");
+    page.until(
+        "it opens with its calls and its answer",
+        "one('dialog[open] .turn-part') && /42 of them/.test(one('dialog[open]').innerText)",
+    );
+    browser.run("one('dialog[open]').close()", &[]);
+    browser.run(
+        "const view = all('.bar select').at(-1); view.value = ''; view.dispatchEvent(new Event('change'))",
+        &[],
+    );
+    page.until("every entry is back", "one('.monitor-kind') && !/view=turns/.test(location.hash)");
+    page.assert_clean();
+}
+
+#[test]
+fn the_company_says_and_draws_the_same() {
+    let Some(page) = Page::open(&["approval.enabled=false"]) else { return };
+    page.go("/dashboard#/company");
+    page.until(
+        "it is there",
+        "one('.office .person') && /Idle/.test(one('#agent-main .company-doing')?.innerText)",
+    );
+    // Every change of the panel is looked at: the list and the bubble say the same at each moment.
+    page.browser.run(
+        "window.faults = [];
+        window.seen = new Set();
+        const bubble = () => one('.bubble');
+        const compare = () => {
+            if (!bubble() || !one('#agent-main')) return;
+            const said = one('#agent-main .company-doing')?.innerText ?? '', state = one('#agent-main').dataset.state;
+            seen.add(said);
+            if (bubble().dataset.state !== undefined && bubble().dataset.state !== state) faults.push(`${said}: ${state}, drawn ${bubble().dataset.state}`);
+            const tool = /^Uses (.*)$/.exec(said)?.[1];
+            if (tool && !bubble().innerText.includes(tool)) faults.push(`${said}, drawn ${bubble().innerText}`);
+            if (/messages? waits? in the inbox/.test(one('.company-doors').innerText) && /Thinking|Uses/.test(said)) faults.push(one('.company-doors').innerText);
+        };
+        new MutationObserver(() => queueMicrotask(compare)).observe(one('main'), {subtree: true, childList: true, attributes: true, characterData: true})",
+        &[],
+    );
+    let mut chat = page.server().chat("office");
+    let call = |name: &str, input: serde_json::Value| format!("!tool {name} {input}");
+    chat.say(
+        "m1",
+        &[
+            "!sleep 700".into(),
+            call("shell", json!({"command": "sleep 1"})),
+            "!then".into(),
+            "!sleep 700".into(),
+            call("current_time", json!({})),
+            "!say done".into(),
+        ]
+        .join("\n"),
+    );
+    page.until(
+        "it is over",
+        "/Idle/.test(one('#agent-main .company-doing').innerText) && window.seen.size > 2",
+    );
+    assert_eq!(page.browser.text("JSON.stringify(faults)"), "[]");
+    let seen = page.browser.text("JSON.stringify([...seen])");
+    assert!(seen.contains("Answers by webchat") && seen.contains("Uses "), "{seen}");
+    assert!(page.browser.is("/The inbox is empty/.test(one('.company-doors').innerText)"));
+    page.assert_clean();
+}
+
+#[test]
 fn office_shows_waiting_agents_until_approvals_settle() {
     let Some(page) = Page::beside(aethon_tests::Server::start(&ASKED)) else { return };
     std::fs::write(page.server().home().path().join("workspace/notes.txt"), "milk").unwrap();

@@ -93,17 +93,17 @@ fn overview_lists_problems_first_and_keeps_figures_after_reload() {
     page.server().post("/api/scheduler/jobs/watch/run", &json!({}));
     page.until("the failed job stands there with its reason", "/The job .watch. failed/.test(one('.attention').innerText) && /wrong key/.test(one('.attention').innerText)");
     page.server().chat("figures").say("m1", "hello");
-    page.until("what it cost is counted", "/Cost\\n\\$0\\.\\d/.test(all('.cards')[1].innerText)");
+    page.until("what it cost is counted", "/Cost\\n\\$0\\.\\d/.test(one('.hero').innerText)");
     // Turn measurements are stored in batches, so only booked amounts are the same at every moment.
-    let booked = "all('.cards')[1].innerText.match(/Model calls[^]*(?=Turns)/)[0]";
-    page.until("the message is counted", "/Messages\\n1\\n/.test(all('.cards')[1].innerText)");
+    let booked = "one('.hero').innerText.match(/Cost[^]*(?=Errors)/)[0] + one('.calm').innerText.match(/Model calls[^]*(?=Tool calls)/)[0]";
+    page.until("the message is counted", "/Messages\\n1\\n/.test(one('.calm').innerText)");
     page.until(
         "and what failed of all that was tried",
-        "/Errors\\n\\d+\\n\\d+ % of what was tried failed/.test(all('.cards')[1].innerText)",
+        "/Errors\\n\\d+\\n\\d+ % of what was tried failed/.test(one('.hero').innerText)",
     );
     let figures = browser.text(booked);
     browser.reload();
-    page.until("the figures are there again", "/Cost\\n\\$0\\.\\d/.test(all('.cards')[1]?.innerText)");
+    page.until("the figures are there again", "/Cost\\n\\$0\\.\\d/.test(one('.hero')?.innerText)");
     assert_eq!(browser.text(booked), figures);
     browser.click(".attention a");
     page.until(

@@ -29,6 +29,21 @@ const FAULTS: &str = "const faults = [];
     if (document.documentElement.scrollWidth > innerWidth) faults.push('the page scrolls sideways');
     return [...new Set(faults)];";
 
+/// Links and buttons in the rows of a phone that are too low for a finger. The link of a row that opens covers all of it.
+const LOW: &str = "const low = [];
+    for (const target of all('main .data-table tr[data-key] td :is(a, button), dialog[open] .data-table tr[data-key] td :is(a, button)')) {
+        if (!target.checkVisibility() || target.closest('[hidden]')) continue;
+        if (getComputedStyle(target, '::after').position === 'absolute') continue;
+        const {height} = target.getBoundingClientRect();
+        if (height < 43.5) low.push(`${target.closest('table').ariaLabel}: ${target.innerText || target.ariaLabel} is ${Math.round(height)} px high`);
+    }
+    return [...new Set(low)];";
+
+/// The spacing of letters, words and lines that a reader may set, by WCAG 1.4.12.
+const WIDE_LETTERS: &str = "const sheet = new CSSStyleSheet();
+    sheet.replaceSync('* { line-height: 1.5 !important; letter-spacing: 0.12em !important; word-spacing: 0.16em !important; }');
+    document.adoptedStyleSheets = [sheet]";
+
 /// The panels that show tables.
 const PANELS: [&str; 11] = [
     "agents",
@@ -68,11 +83,89 @@ fn tables_keep_their_main_column_and_whole_times_at_every_width() {
             for fault in found.as_array().expect("a list") {
                 faults.push(format!("{} at {width}: {}", view.address, fault.as_str().unwrap_or_default()));
             }
+            let low = if is_phone { browser.run(LOW, &[]) } else { json!([]) };
+            for fault in low.as_array().expect("a list") {
+                faults.push(format!("{} on a phone: {}", view.address, fault.as_str().unwrap_or_default()));
+            }
             checked += 1;
         }
+        browser.run(WIDE_LETTERS, &[]);
+        for (width, is_phone) in [(390, true), (1440, false)] {
+            if is_phone {
+                browser.become_phone(width, 844);
+            } else {
+                browser.resize(width, 900);
+            }
+            let found = browser.run(FAULTS, &[]);
+            for fault in found.as_array().expect("a list") {
+                let fault = fault.as_str().unwrap_or_default();
+                faults.push(format!("{} at {width} with wide letters: {fault}", view.address));
+            }
+        }
+        browser.run("document.adoptedStyleSheets = []", &[]);
     }
     assert_eq!(checked, (PANELS.len() + 1) * 5, "every panel is among the views");
     assert!(faults.is_empty(), "{faults:#?}");
+}
+
+#[test]
+fn sorting_reaches_rows_that_are_not_loaded() {
+    let Some(page) = Page::open(&[]) else { return };
+    let (browser, server) = (&page.browser, page.server());
+    for number in 1..=104 {
+        // The title of the newest comes first in the alphabet, that of the oldest last.
+        let body = json!({"text": format!("Plan {:03}", 500 - number), "session": format!("s{number:03}")});
+        assert_eq!(server.post("/webhook/trigger", &body).status, 200);
+        let memory =
+            json!({"content": format!("Fact {:03}", 500 - number), "category": format!("c{}", number % 3)});
+        assert_eq!(server.post("/api/memory", &memory).status, 201);
+    }
+    let first = |words: &str| {
+        page.until(
+            words,
+            &format!(
+                "/{words}/.test(one('tbody tr[data-key]')?.innerText) && one('.region').ariaBusy === 'false'"
+            ),
+        );
+    };
+    let sort = |column: &str| browser.click(&format!("//th//button[normalize-space()='{column}']"));
+    let direction = |column: &str| {
+        browser.text(&format!("all('th').find((head) => head.innerText === '{column}').ariaSort"))
+    };
+    page.go("/dashboard#/sessions");
+    first("Plan 396");
+    assert_eq!(direction("Last used"), "descending", "the usual order is marked");
+    sort("Last used");
+    first("Plan 499");
+    assert_eq!(direction("Last used"), "ascending");
+    browser.reload();
+    first("Plan 499");
+    assert_eq!(direction("Last used"), "ascending", "the order is part of the address");
+    browser.click("//button[normalize-space()='Show more']");
+    page.until("the last page goes on in this order", "all('.bar-count')[0].innerText === '104 entries'");
+    first("Plan 499");
+    browser.run("scrollTo(0, 0)", &[]);
+    sort("Conversation");
+    first("Plan 396");
+    assert_eq!((&*direction("Conversation"), &*direction("Last used")), ("ascending", "none"));
+    sort("Conversation");
+    first("Plan 499");
+
+    page.go("/dashboard#/memory");
+    first("Fact 396");
+    sort("Changed");
+    first("Fact 499");
+    browser.click("tbody .row-link");
+    page.until(
+        "it opens",
+        "/Fact 499/.test(one('dialog')?.innerText) && /sort=updated_at/.test(location.hash)",
+    );
+    browser.run("one('dialog').close()", &[]);
+    page.until("the order stays", "!one('dialog[open]') && /sort=updated_at/.test(location.hash)");
+    first("Fact 499");
+    sort("What is remembered");
+    first("Fact 396");
+    page.assert_clean();
 }
 
 #[test]

@@ -18,8 +18,8 @@ const said = (role, text = "hello") => ({ session_id: session, message: { role, 
 const started = { session_id: session, change: "turn_started", turn: "t1" };
 const ended = (end = "end") => ({ session_id: session, change: "turn_ended", turn: "t1", end });
 
-/** Plays events and answers what is seen of an agent at the end. */
-function after(events, id = mainId, now = 1000) {
+/** Plays events and answers what is seen of an agent once the last moment is over. */
+function after(events, id = mainId, now = 4000) {
   const office = new Office();
   for (const [topic, data] of events) office.onEvent(topic, data, 1000);
   const { state, place, tool } = office.seen(now).find((agent) => agent.id === id);
@@ -52,6 +52,33 @@ test("a turn is thought about at the desk, worked on at the place of its tool, a
     "",
   ]);
   assert.deepEqual(after([...turn, ["messages", said("assistant")], ["sessions", ended()]]), ["idle", "desk", ""]);
+});
+
+test("a call that takes no time is still seen for a moment, in words and in the drawing alike", () => {
+  const office = new Office();
+  const at = (now) => {
+    const [{ state, place, tool }] = office.seen(now);
+    return [state, place, tool];
+  };
+  office.onEvent("sessions", started, 1000);
+  office.onEvent("messages", call("file_list"), 1010);
+  office.onEvent("messages", result("file_list"), 1020);
+  assert.deepEqual(at(1030), ["tool", "cabinet", "file_list"]);
+  assert.equal(office.nextChange(1030), 2480);
+  office.onEvent("messages", call("manage_memory"), 1040);
+  assert.deepEqual(at(1050), ["tool", "shelf", "manage_memory"], "what goes on now comes first");
+  office.onEvent("messages", result("manage_memory", { is_error: true }), 1060);
+  assert.deepEqual(at(1070), ["failed", "shelf", "manage_memory"]);
+  assert.deepEqual(at(9000), ["thinking", "desk", ""]);
+});
+
+test("conversations of agents with each other need no door and no letter", () => {
+  const office = new Office();
+  for (const inner of ["agent:r", "work:w", "schedule:s"]) {
+    office.onEvent("messages", { ...said("user"), session_id: inner }, 1);
+    office.onEvent("messages", { ...said("assistant"), session_id: inner }, 2);
+  }
+  assert.deepEqual([office.channels.size, office.letters, office.take()], [0, 0, []]);
 });
 
 test("who waits for the owner sits before the desk until it is decided, whatever else goes on", () => {
@@ -121,16 +148,19 @@ test("messages come by the channel's door and leave by it", () => {
   const office = new Office();
   office.onEvent("messages", said("user"), 1);
   assert.equal(office.letters, 1);
+  office.onEvent("sessions", started, 1);
+  assert.equal(office.letters, 0, "what is being answered waits no longer");
   office.onEvent("messages", said("assistant"), 2);
   assert.equal(office.letters, 0);
   assert.deepEqual(
-    office.take().map(({ kind, channel, place }) => [kind, channel ?? place]),
+    office.take().map(({ kind, channel }) => [kind, channel]),
     [
       ["arrives", "telegram"],
-      ["visit", "door"],
       ["leaves", "telegram"],
     ],
   );
+  const [main] = office.seen(3);
+  assert.deepEqual([main.place, main.tool, main.isAnswer], ["door", "telegram", true]);
   assert.ok(office.channels.has("telegram"));
   office.onEvent("scheduler", { job_id: "tidy", change: "run_started" }, 3);
   assert.deepEqual([office.job, office.take()[0].kind], ["tidy", "rings"]);

@@ -5,6 +5,8 @@ import { test } from "node:test";
 import { LogLines } from "../assets/js/dashboard/panels/logs/lines.js";
 import { byWork } from "../assets/js/dashboard/panels/agents/by-work.js";
 import { Entries } from "../assets/js/dashboard/panels/monitor/entries.js";
+import { changed, monthOf, spansOf } from "../assets/js/dashboard/usage-sums.js";
+import { turnsOf } from "../assets/js/dashboard/panels/monitor/turns.js";
 import {
   briefly,
   nearest,
@@ -234,4 +236,57 @@ test("agents that work or failed come first, and those that wait for work stand 
     ["coder", "writer", "reviewer"],
     ["main"],
   ]);
+});
+
+test("the monitor groups entries by turn, with the share of time that each call took", () => {
+  const entries = new Entries();
+  const at = (seconds) => new Date(Date.UTC(2026, 0, 1, 8, 0, seconds)).toISOString();
+  const put = (id, role, seconds, content, turn = "t1") =>
+    entries.message("webchat:a", { id, role, created_at: at(seconds), turn, content });
+  put("1", "user", 0, [{ type: "text", text: "Look it up" }]);
+  put("2", "assistant", 2, [{ type: "tool_call", id: "c", name: "web_fetch", input: {} }]);
+  put("3", "tool", 6, [{ type: "tool_result", call: "c", name: "web_fetch", output: "x", ms: 4000 }]);
+  put("4", "assistant", 8, [{ type: "text", text: "Here it is" }]);
+  put("5", "user", 20, [{ type: "text", text: "And this" }], "t2");
+  put("6", "assistant", 21, [{ type: "tool_call", id: "d", name: "shell", input: {} }], "t2");
+  entries.measured({ type: "delivery", name: "telegram", timestamp: at(30), status: "ok" });
+  const [second, first, ...others] = turnsOf(entries.all());
+  assert.deepEqual(others, []);
+  assert.deepEqual([first.asked, first.reply, first.state, first.ms], ["Look it up", "Here it is", "ok", 8000]);
+  assert.deepEqual(first.spans, [{ name: "web_fetch", state: "ok", ms: 4000, from: 0.25, to: 0.75 }]);
+  assert.deepEqual([second.asked, second.state, second.ms], ["And this", "running", null]);
+  const [span] = second.spans;
+  assert.ok(span.from <= 0.99 && span.to > span.from && span.to <= 1, "a call without a time is still seen");
+});
+
+test("a turn is over when a message says so, even if it ended with a notice", () => {
+  const state = (stop_reason, code) => {
+    const entries = new Entries();
+    const about = { created_at: "2026-01-01T08:00:00.000Z", turn: "t" };
+    entries.message("webchat:a", { ...about, id: "1", role: "user", content: [{ type: "text", text: "Hello" }] });
+    const content = [{ type: "notice", code, text: "Something." }];
+    entries.message("webchat:a", { ...about, id: "2", role: "assistant", content, stop_reason });
+    return turnsOf(entries.all())[0].state;
+  };
+  assert.equal(state("error", "auth"), "error");
+  assert.equal(state("stopped", "stopped"), "ok");
+  assert.equal(state(null, "budget_warning"), "running");
+});
+
+test("a span of usage is compared with the one before, and the month is forecast at the pace of the last full days", () => {
+  const row = (day, cost_usd) => ({ day, cost_usd, requests: 1 });
+  const rows = [row("2026-11-20", 3), row("2026-11-19", 2), row("2026-11-14", 2), row("2026-11-13", 4), row("2026-11-06", 9)];
+  const { rows: now, before } = spansOf(rows, "2026-11-20", 7);
+  assert.deepEqual(now.map(({ day }) => day), ["2026-11-20", "2026-11-19", "2026-11-14"]);
+  assert.deepEqual(before.map(({ day }) => day), ["2026-11-13"], "no more than as many days before");
+  assert.deepEqual([changed(7, 4), changed(2, 4), changed(4, 4), changed(4, 0)], [75, -50, 0, null]);
+  // 20 so far; the seven days before today took 8, and ten days are left. Today has taken its share already.
+  const { spent, forecast } = monthOf(rows, "2026-11-20");
+  assert.equal(spent, 20);
+  assert.ok(Math.abs(forecast - (20 + (8 / 7) * 10)) < 1e-9, String(forecast));
+  assert.deepEqual(monthOf([row("2026-11-20", 3)], "2026-11-20"), { spent: 3, forecast: null });
+  assert.deepEqual(monthOf([], "2026-11-20"), { spent: 0, forecast: null });
+  // One full day of last month, and 28 days of which the first has not taken its share yet.
+  const february = monthOf([row("2026-01-31", 2), row("2026-02-01", 0.5)], "2026-02-01");
+  assert.deepEqual([february.spent, february.forecast], [0.5, 0.5 + 1.5 + 2 * 27]);
 });

@@ -49,6 +49,7 @@ mod model_error;
 pub mod model_setup;
 pub mod multipart;
 mod opaque;
+pub mod order;
 pub mod owner;
 pub mod pairing;
 pub mod patience;

@@ -15,6 +15,7 @@ use crate::ids::{MessageId, SessionId, TurnId};
 use crate::import::SessionImport;
 use crate::message::{Inbound, Message, Reply, TurnEnd};
 use crate::model::Usage;
+use crate::order::{Order, SessionField};
 pub use crate::session_keeping::{BinId, BinPage, BinQuery, Binned, BinnedSession, Discard, SessionKeeping};
 pub use crate::session_settings::{SessionPatch, SessionSettings, TurnDefaults, no_such_model};
 pub use crate::session_summary::SessionSummary;
@@ -257,6 +258,8 @@ pub struct SessionQuery {
     pub search: Option<String>,
     /// Only those of this channel.
     pub channel: Option<String>,
+    /// Their order; the most recently used first if none is given.
+    pub order: Option<Order<SessionField>>,
 }
 
 impl SessionQuery {
@@ -272,6 +275,8 @@ impl SessionQuery {
         pub fn with_search(search: Option<String>);
         /// Only sessions of this channel.
         pub fn of_channel(channel: Option<String>);
+        /// In this order.
+        pub fn in_order(order: Option<Order<SessionField>>);
     }
 }
 

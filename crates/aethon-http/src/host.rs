@@ -9,7 +9,7 @@ use std::io;
 use std::net::{IpAddr, Ipv6Addr};
 
 use http::header::{HOST, HeaderMap};
-use http::{StatusCode, Uri};
+use http::{Method, StatusCode, Uri};
 
 use crate::error::Problem;
 use crate::options::Options;
@@ -169,6 +169,14 @@ pub(crate) fn authority<'r>(uri: &'r Uri, headers: &'r HeaderMap) -> Result<Auth
     }
 }
 
+/// Refuses a path without its slash, `GET health HTTP/1.1`, which hyper reads as the name of a host. Only `CONNECT` names one.
+pub(crate) fn check_target(method: &Method, uri: &Uri) -> Result<(), Problem> {
+    match uri.scheme().is_none() && uri.authority().is_some() && *method != Method::CONNECT {
+        true => Err(malformed("the target must begin with a slash")),
+        false => Ok(()),
+    }
+}
+
 fn malformed(detail: &'static str) -> Problem {
     Problem::bad_request("bad_host", detail)
 }
@@ -317,6 +325,12 @@ mod tests {
         assert_eq!(status(&open, "http://evil.example/", &["localhost"]), 421);
         assert_eq!(status(&open, "http://localhost/", &["evil.example"]), 200);
         assert_eq!(status(&open, "http://user@localhost/", &["localhost"]), 400);
+        let is_refused = |method, target: &str| check_target(&method, &target.parse().unwrap()).is_err();
+        assert!(is_refused(Method::GET, "health"), "a path without its slash is no host");
+        for target in ["/health", "*", "http://localhost/"] {
+            assert!(!is_refused(Method::GET, target), "{target}");
+        }
+        assert!(!is_refused(Method::CONNECT, "localhost:80"));
     }
 
     #[tokio::test]

@@ -14,7 +14,7 @@ use http::Method;
 use serde_json::{Map, Value, json};
 
 pub(crate) use self::described::{Content, Described, told};
-pub(crate) use self::headers::{IfNoneMatch, Signed};
+pub(crate) use self::headers::{IfNoneMatch, Range, Signed};
 use crate::schema::{Form, Schemas, without_null};
 
 /// A row of the table of routes, reduced to the columns that the document needs.

@@ -10,11 +10,12 @@ use http::{Method, StatusCode};
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::body::Response;
 use crate::error::Problem;
 use crate::request::Request;
 use crate::response::{self, HandlerResult};
 
-/// Returns the version that a request expects to find. A weak tag never matches, and neither does a malformed one.
+/// Returns the version that a request expects to find. A weak tag never matches; a malformed one is refused before ([`check_form`]).
 pub(crate) fn expected(headers: &HeaderMap) -> Expected {
     let mut values = headers.get_all(IF_MATCH).iter().peekable();
     if values.peek().is_none() {
@@ -29,6 +30,59 @@ pub(crate) fn expected(headers: &HeaderMap) -> Expected {
         versions.extend(strong_tags(text).map(Version::named));
     }
     Expected::OneOf(versions)
+}
+
+/// Refuses an `If-Match` that is neither `*` nor a list of tags. A client that sends one would else learn that something was
+/// changed, although nothing was.
+pub(crate) fn check_form(headers: &HeaderMap) -> Result<(), Problem> {
+    let is_list =
+        |value: &HeaderValue| value.as_bytes().trim_ascii() == b"*" || is_tag_list(value.as_bytes());
+    if headers.get_all(IF_MATCH).iter().all(is_list) {
+        return Ok(());
+    }
+    let detail = "If-Match must be `*`, or ETags with their quotation marks, such as \"5f2c\"";
+    Err(Problem::bad_request("malformed_if_match", detail))
+}
+
+/// Returns whether this is a list of at least one tag (RFC 9110, 8.8.3). A tag may hold a comma.
+fn is_tag_list(mut list: &[u8]) -> bool {
+    let mut tags = 0;
+    loop {
+        list = list.trim_ascii_start();
+        let tag = list.strip_prefix(b"W/").unwrap_or(list);
+        if let Some(inner) = tag.strip_prefix(b"\"") {
+            let Some(end) = inner.iter().position(|byte| *byte == b'"') else { return false };
+            if inner[..end].iter().any(|byte| byte.is_ascii_whitespace() || byte.is_ascii_control()) {
+                return false;
+            }
+            tags += 1;
+            list = inner[end + 1..].trim_ascii_start();
+        }
+        match list.split_first() {
+            None => return tags > 0,
+            Some((b',', rest)) => list = rest,
+            Some(_) => return false,
+        }
+    }
+}
+
+/// What a request that reads expects to find; `None` if it expects nothing.
+pub(crate) fn expected_reading(request: &Request) -> Option<Expected> {
+    let reads = matches!(request.head.method, Method::GET | Method::HEAD);
+    Some(expected(&request.head.headers)).filter(|expected| reads && !expected.is_anything())
+}
+
+/// Returns what was read, if it is an expected version. What has no version is returned in any case.
+pub(crate) fn read(answer: Response, expected: Option<&Expected>) -> HandlerResult {
+    let tag = answer.headers().get(ETAG).filter(|_| answer.status() == StatusCode::OK);
+    let (Some(Expected::OneOf(versions)), Some(tag)) = (expected, tag) else { return Ok(answer) };
+    let is_met = strong_tags(tag.to_str().unwrap_or_default())
+        .any(|tag| versions.iter().any(|version| version.as_str() == tag));
+    if is_met {
+        return Ok(answer);
+    }
+    let detail = "what is there has another ETag than If-Match names; leave the header out to read it";
+    Err(Problem::new(StatusCode::PRECONDITION_FAILED, "changed_elsewhere", detail))
 }
 
 /// Returns the expectation of a request that may also create something: with `If-None-Match: *`, nothing is there yet.
@@ -56,7 +110,7 @@ pub(crate) fn present(present: &Present) -> HandlerResult {
 }
 
 /// Adds the version to an answer.
-pub(crate) fn tagged(mut answer: crate::body::Response, version: &Version) -> crate::body::Response {
+pub(crate) fn tagged(mut answer: Response, version: &Version) -> Response {
     answer.headers_mut().extend(tag(version).map(|tag| (ETAG, tag)));
     answer
 }
@@ -142,6 +196,34 @@ mod tests {
         check(&["a"], Some(&[]));
         check(&[""], Some(&[]));
         assert!(expected(&HeaderMap::new()).is_anything());
+    }
+
+    #[test]
+    fn if_match_is_a_star_or_a_list_of_tags() {
+        let check = |value: &'static str, is_well_formed: bool| {
+            let headers = HeaderMap::from_iter([(IF_MATCH, HeaderValue::from_static(value))]);
+            assert_eq!(check_form(&headers).is_ok(), is_well_formed, "{value}");
+        };
+        for value in ["*", " * ", "\"a\"", "W/\"a\"", "\"a\", \"b,c\"", "\"\"", ",\"a\","] {
+            check(value, true);
+        }
+        for value in [
+            "",
+            "a",
+            "nope",
+            "\"a",
+            "a\"",
+            "\"a\" \"b\"",
+            "\"a\"b",
+            "w/\"a\"",
+            "W/",
+            "*, \"a\"",
+            ",",
+            "\"a b\"",
+        ] {
+            check(value, false);
+        }
+        assert!(check_form(&HeaderMap::new()).is_ok());
     }
 
     #[test]

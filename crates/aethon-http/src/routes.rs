@@ -36,6 +36,7 @@ mod logs;
 mod memory;
 mod metrics;
 mod models;
+mod monitor;
 mod outbox;
 mod pairings;
 mod prompts;
@@ -136,12 +137,12 @@ pub(crate) static ROUTES: &[Route] = &[
     api(Method::DELETE, "/api/sign-ins/{id}", Takes::Nothing, async_handler!(sign_ins::end),
         told("Service", "Ends a sign-in remotely.").empty(204)),
     api(Method::GET, "/api/sessions", Takes::Nothing, async_handler!(sessions::list),
-        told("Sessions", "Conversations, newest first.").ok::<json::Page>().query::<sessions::Listing>()),
+        told("Sessions", "Conversations, newest first unless another order is wanted.").ok::<json::Page>().query::<sessions::Listing>()),
     api(Method::POST, "/api/sessions/new", Json, async_handler!(begin::begin),
         told("Sessions", "Begins a conversation without a message, with a title and settings.")
             .json::<json::Listed>(201).fails(&[409]).body::<begin::New>()),
     api(Method::GET, "/api/sessions/recordings", Takes::Nothing, async_handler!(recordings::list),
-        told("Recordings", "The recordings of sessions, newest first.").ok::<json::RecordingList>()
+        told("Recordings", "The recordings of sessions, newest first unless another order is wanted.").ok::<json::RecordingList>()
             .query::<recordings::Listing>()),
     api(Method::GET, "/api/sessions/recordings/{name}", Takes::Nothing, async_handler!(recordings::show),
         told("Recordings", "A summary of a recording.").ok::<json::ShownRecording>()),
@@ -160,7 +161,8 @@ pub(crate) static ROUTES: &[Route] = &[
         told("Recordings", "The differences between two snapshots of a recording.")
             .ok::<json::SnapshotDifference>().query::<recordings::Between>()),
     api(Method::GET, "/api/sessions/recordings/{name}/download", Takes::Nothing, async_handler!(recordings::download),
-        told("Recordings", "The recording as a file.").media(200, &["application/zip"])),
+        told("Recordings", "The recording as a file, or a part of it.").media(200, &["application/zip"])
+            .media(206, &["application/zip"]).fails(&[416]).headers::<openapi::Range>()),
     api(Method::POST, "/api/sessions/recordings/{name}/replay/{n}", Takes::Nothing, async_handler!(recordings::replay),
         told("Recordings", "A preview of a resume from a snapshot; changes nothing.")
             .ok::<json::SnapshotState>()),
@@ -239,7 +241,7 @@ pub(crate) static ROUTES: &[Route] = &[
         told("Approvals", "Answers an approval question, once.").ok::<approvals::Decided<'static>>()
             .body::<approvals::Wanted>()),
     api(Method::GET, "/api/memory", Takes::Nothing, async_handler!(memory::list),
-        told("Memory", "Memories, newest first.").ok::<json::MemoryList>().query::<memory::Listing>()),
+        told("Memory", "Memories, newest first unless another order is wanted.").ok::<json::MemoryList>().query::<memory::Listing>()),
     api(Method::POST, "/api/memory", Json, async_handler!(memory::store),
         told("Memory", "Stores a memory. Secrets are refused; a duplicate returns the existing memory.")
             .json::<MemoryEntry>(201).ok::<MemoryEntry>().fails(&[409]).body::<memory::Fact>()),
@@ -291,6 +293,9 @@ pub(crate) static ROUTES: &[Route] = &[
     api(Method::GET, "/api/telemetry", Takes::Nothing, async_handler!(telemetry::newest),
         told("Telemetry", "Measurements, newest first, with a summary.").ok::<telemetry::Told>()
             .query::<telemetry::Listing>()),
+    api(Method::GET, "/api/monitor", Takes::Nothing, async_handler!(monitor::show),
+        told("Telemetry", "What happened lately in all conversations: their newest messages with long texts cut, open approval questions, and measurements.")
+            .ok::<monitor::Monitor>().query::<monitor::Wanted>()),
     api(Method::GET, "/api/channels", Takes::Nothing, async_handler!(channels::list),
         told("Channels", "The channels with their states.").ok::<channels::Told>()),
     api(Method::GET, "/api/outbox", Takes::Nothing, async_handler!(outbox::list),
@@ -339,7 +344,7 @@ pub(crate) static ROUTES: &[Route] = &[
     api(Method::DELETE, "/api/prompts/{name}", Takes::Nothing, async_handler!(prompts::remove),
         told("SOPs", "Removes a saved prompt.").empty(204).versioned()),
     api(Method::GET, "/api/sop-runs", Takes::Nothing, async_handler!(sops::runs),
-        told("SOPs", "Runs of SOPs, newest first.").ok::<sops::Runs>().query::<sops::RunListing>()),
+        told("SOPs", "Runs of SOPs, newest first unless another order is wanted.").ok::<sops::Runs>().query::<sops::RunListing>()),
     api(Method::POST, "/api/sop-runs/{id}/resume", Takes::Nothing, async_handler!(sops::resume),
         told("SOPs", "Resumes a run that was interrupted.").ok::<sops::Resumed<'static>>().fails(&[409])),
     api(Method::GET, "/api/agents", Takes::Nothing, async_handler!(agents::all),
@@ -347,7 +352,7 @@ pub(crate) static ROUTES: &[Route] = &[
     api(Method::GET, "/api/agents/active", Takes::Nothing, sync!(agents::active),
         told("Agents", "Active agents.").ok::<agents::Active>()),
     api(Method::GET, "/api/agents/history", Takes::Nothing, async_handler!(agents::history),
-        told("Agents", "The history of agents.").ok::<agents::History>().query::<agents::Listing>()),
+        told("Agents", "The history of agents.").ok::<agents::History>().query::<agents::PastListing>()),
     api(Method::GET, "/api/work", Takes::Nothing, async_handler!(work::list),
         told("Work", "Multi-turn work, newest first.").ok::<work::Listed>().query::<work::Listing>()),
     api(Method::POST, "/api/work", Json, async_handler!(work::plan),
@@ -361,10 +366,10 @@ pub(crate) static ROUTES: &[Route] = &[
     api(Method::POST, "/api/work/{id}/resume", Takes::Nothing, async_handler!(work::resume),
         told("Work", "Resumes a piece of work, or `all` of it.").ok::<work::Commanded>().fails(&[409])),
     api(Method::GET, "/api/scheduler", Takes::Nothing, async_handler!(scheduler::list),
-        told("Scheduler", "The scheduled jobs, by name.").ok::<json::Jobs<'static>>()
+        told("Scheduler", "The scheduled jobs, by name unless another order is wanted.").ok::<json::Jobs<'static>>()
             .query::<scheduler::Listing>()),
     api(Method::GET, "/api/scheduler/jobs", Takes::Nothing, async_handler!(scheduler::list),
-        told("Scheduler", "The scheduled jobs, by name.").ok::<json::Jobs<'static>>()
+        told("Scheduler", "The scheduled jobs, by name unless another order is wanted.").ok::<json::Jobs<'static>>()
             .query::<scheduler::Listing>()),
     api(Method::POST, "/api/scheduler/jobs", Json, async_handler!(scheduler::add),
         told("Scheduler", "Adds a scheduled job.").json::<json::ListedJob<'static>>(201).fails(&[409])

@@ -18,7 +18,9 @@ use std::time::Instant;
 use aethon_core::share::Held;
 use aethon_core::turn::Trust;
 use futures_util::FutureExt as _;
-use http::header::{AUTHORIZATION, CONNECTION, HeaderValue, SEC_WEBSOCKET_VERSION, SET_COOKIE, UPGRADE};
+use http::header::{
+    ALLOW, AUTHORIZATION, CONNECTION, HeaderValue, SEC_WEBSOCKET_VERSION, SET_COOKIE, UPGRADE,
+};
 use http::{Method, StatusCode};
 
 use crate::access_lease::AccessLease;
@@ -170,8 +172,13 @@ fn dispatch(app: &Arc<App>, rules: &Rules, mut request: Request) -> Step {
         Ok(place) => place,
         Err(problem) => return Step::Done(Err(problem)),
     };
+    let expected = precondition::expected_reading(&request);
     match &route.handler {
-        Handler::Sync(handler) => Step::Done(handler(app, &request).map(|answer| marked(answer, has_token))),
+        Handler::Sync(handler) => {
+            let answer =
+                handler(app, &request).and_then(|answer| precondition::read(answer, expected.as_ref()));
+            Step::Done(answer.map(|answer| marked(answer, has_token)))
+        }
         Handler::Async(handler) => {
             let lease = (router::access(request.head.uri.path()) == Access::Gated)
                 .then(|| access_lease(app, rules, &request));
@@ -183,7 +190,8 @@ fn dispatch(app: &Arc<App>, rules: &Rules, mut request: Request) -> Step {
                 if reads_body {
                     request.read().await?;
                 }
-                let mut answer = handler(&app, request).await?;
+                let answer = handler(&app, request).await?;
+                let mut answer = precondition::read(answer, expected.as_ref())?;
                 drop(place);
                 if let Some(removal) = removal.filter(|_| answer.status().is_success()) {
                     app.part::<AuditNotes>().removed(removal);
@@ -237,6 +245,7 @@ enum Next {
 /// Runs every check that precedes a handler.
 fn admit(app: &App, rules: &Rules, request: &mut Request) -> Result<Next, Problem> {
     let path = request.head.uri.path();
+    host::check_target(&request.head.method, &request.head.uri)?;
     let is_called = platform_calls::is_on(app, path);
     let host = match is_called {
         // Nothing there acts without the platform's signature, so any host name will do.
@@ -261,6 +270,9 @@ fn admit(app: &App, rules: &Rules, request: &mut Request) -> Result<Next, Proble
             return refused(app, rules, request).map(Next::Answered);
         }
     }
+    if request.head.method == Method::OPTIONS && path == "*" {
+        return Ok(Next::Answered(options_of_server()));
+    }
     let (route, params) = match router::resolve(&request.head.method, path, exists) {
         Target::Route(route, params) => (route, params),
         Target::OtherMethods(allow) => return Err(Problem::method_not_allowed(allow)),
@@ -282,11 +294,22 @@ fn admit(app: &App, rules: &Rules, request: &mut Request) -> Result<Next, Proble
             request.expect_file();
         }
         request.check_length()?;
+        precondition::check_form(&request.head.headers)?;
         if !route.has_versions() {
             precondition::check_unversioned(request)?;
         }
+    } else {
+        precondition::check_form(&request.head.headers)?;
     }
     Ok(Next::Handler(route, params))
+}
+
+/// Returns the answer to `OPTIONS *`, which asks for what the server as a whole can do (RFC 9110, 9.3.7).
+fn options_of_server() -> Response {
+    let mut answer = response::no_content();
+    let methods = HeaderValue::from_static("GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS");
+    answer.headers_mut().insert(ALLOW, methods);
+    answer
 }
 
 /// Returns whether this is a probe that needs no token (`server.health_from`): it learns whether the service is ready, and a

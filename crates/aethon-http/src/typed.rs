@@ -212,9 +212,9 @@ fn kind(schema: &Value) -> String {
     own.map_or("is of the wrong type", |(_, sentence)| sentence).to_owned()
 }
 
-/// Joins words as a sentence does: `a, b or c`.
+/// Joins words as a sentence does: `a, b or c`. Null, which leaves a field out, is no choice to offer.
 fn listed(words: &[Value]) -> String {
-    let words: Vec<&str> = words.iter().map(|word| word.as_str().unwrap_or("null")).collect();
+    let words: Vec<&str> = words.iter().filter_map(Value::as_str).collect();
     match words.split_last() {
         Some((last, rest)) if !rest.is_empty() => format!("{} or {last}", rest.join(", ")),
         _ => words.concat(),

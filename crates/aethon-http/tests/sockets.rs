@@ -218,7 +218,8 @@ async fn an_absolute_target_is_served_by_its_authority() {
     );
     assert_eq!(server.ask(&ask("http://evil.example/health", "localhost")).await.status, 200);
     assert_eq!(server.ask("CONNECT localhost:80 HTTP/1.1\r\nHost: localhost\r\n\r\n").await.status, 404);
-    assert_eq!(server.ask("OPTIONS * HTTP/1.1\r\nHost: localhost\r\n\r\n").await.status, 404);
+    assert_eq!(server.ask("OPTIONS * HTTP/1.1\r\nHost: localhost\r\n\r\n").await.status, 204);
+    assert_eq!(server.ask("GET health HTTP/1.1\r\nHost: localhost\r\n\r\n").await.code(), "bad_host");
 }
 
 #[tokio::test]

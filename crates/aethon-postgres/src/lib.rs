@@ -45,6 +45,7 @@ mod rows;
 mod search;
 mod sessions;
 mod sop_runs;
+mod sort_value;
 mod store;
 mod telemetry;
 #[cfg(feature = "testkit")]

@@ -51,6 +51,7 @@ pub mod rows;
 mod search;
 mod sessions;
 mod sop_runs;
+mod sort_value;
 mod store;
 mod telemetry;
 mod time;

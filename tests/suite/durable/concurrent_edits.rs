@@ -182,6 +182,26 @@ fn of_two_changes_of_the_same_version_exactly_one_succeeds() {
 }
 
 #[test]
+fn malformed_if_match_is_400_and_reading_another_version_412() {
+    let server = Server::start(&["model.provider=echo"]);
+    for thing in things(&server) {
+        let read = |tag: &str| server.send(&Request::get(&thing.address).header("If-Match", tag));
+        for malformed in [change(&server, &thing, 1, Some("nope")), read("nope")] {
+            assert_eq!(
+                (malformed.status, &*malformed.problem()),
+                (400, "malformed_if_match"),
+                "{}",
+                thing.address
+            );
+        }
+        let other = read("\"nope\"");
+        assert_eq!((other.status, &*other.problem()), (412, "changed_elsewhere"), "{}", thing.address);
+        let present = tag(&server.get(&thing.address));
+        assert_eq!((read(&present).status, read("*").status), (200, 200), "{}", thing.address);
+    }
+}
+
+#[test]
 fn if_match_on_an_unversioned_resource_fails() {
     let server = Server::start(&["model.provider=echo"]);
     for address in ["/api/outbox/1", "/api/sign-ins/x", "/api/pairings/telegram/1"] {

@@ -43,6 +43,14 @@ fn failed_delivery_arrives_when_retried_and_never_when_removed() {
     let [first, second, third, fourth] =
         ["first", "second", "third", "fourth"].map(|text| give_up(&server, text));
     telegram.block(false);
+    let page = server.get("/api/outbox?state=failed&limit=3").json();
+    let ids = |page: &Value| -> Vec<Value> {
+        page["deliveries"].as_array().unwrap().iter().map(|delivery| delivery["id"].clone()).collect()
+    };
+    assert_eq!((ids(&page), &page["count"]), (vec![json!(fourth), json!(third), json!(second)], &json!(4)));
+    let next = page["next_cursor"].as_str().unwrap();
+    let page = server.get(&format!("/api/outbox?state=failed&limit=3&cursor={next}")).json();
+    assert_eq!((ids(&page), &page["next_cursor"]), (vec![json!(first)], &Value::Null));
     let retried = retry(&first);
     assert_eq!((retried.status, &retried.json()["id"]), (200, &json!(first)));
     telegram.await_message(OWNER, "the first", |posted| posted.text().contains("first"));

@@ -15,6 +15,7 @@ mod handbook;
 mod host;
 mod keeping;
 mod operation;
+mod pages;
 mod plain_chat;
 mod prompts;
 mod push;

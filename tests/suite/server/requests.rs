@@ -21,6 +21,17 @@ fn an_unknown_path_is_404() {
 }
 
 #[test]
+fn options_of_the_server_and_a_target_without_a_slash() {
+    let server = Server::start(&[]);
+    let answer = server.send(&Request::new("OPTIONS", "*"));
+    assert_eq!(answer.status, 204, "{}", answer.text());
+    assert!(answer.header("allow").is_some_and(|allow| allow.contains("GET") && allow.contains("PATCH")));
+    answer.assert_guarded();
+    assert_eq!(server.send(&Request::get("health")).problem(), "bad_host");
+    assert_eq!(server.send(&Request::get("health")).status, 400);
+}
+
+#[test]
 fn missing_asset_is_404() {
     let answer = Server::start(&[]).get("/dashboard/static/nothing.js");
     assert_eq!(answer.status, 404);

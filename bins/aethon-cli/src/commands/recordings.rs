@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use aethon::core::error::Error;
 use aethon::core::recording::{EventQuery, RecordingName, resume};
 use aethon::core::visible::readable;
-use aethon::json::{self as documents, BAD_RECORDING};
+use aethon::json::{self as documents, BAD_RECORDING, RecordingQuery};
 use anyhow::{Context, Result, anyhow};
 use serde_json::{Value, json};
 
@@ -72,9 +72,9 @@ impl Library<'_> {
                 }
                 Ok(list)
             }
-            Source::Here(aethon) => {
-                Ok(json!(documents::recordings(&*aethon.recordings(), None, usize::MAX).await?))
-            }
+            Source::Here(aethon) => Ok(json!(
+                documents::recordings(&*aethon.recordings(), RecordingQuery::newest(usize::MAX)).await?
+            )),
         }
     }
 

@@ -6,6 +6,7 @@ use serde::{Serialize, Serializer};
 
 use super::fingerprint::fingerprint;
 use crate::error::{Error, Result};
+use crate::order::{MemoryField, SortValue};
 use crate::person::Person;
 use crate::version::{Expected, Version};
 
@@ -207,6 +208,17 @@ impl MemoryEntry {
     pub fn version(&self) -> Version {
         let (id, changed) = (self.id.to_string(), self.updated_at.to_string());
         Version::of([&*id, self.scope.as_str(), &*self.content, &*self.category, &*changed])
+    }
+
+    /// Returns the value that lists in the order of a field compare.
+    pub fn sort_value(&self, field: MemoryField) -> SortValue {
+        match field {
+            MemoryField::Updated => SortValue::time(self.updated_at),
+            MemoryField::Created => SortValue::time(self.created_at),
+            MemoryField::Content => SortValue::text(&self.content),
+            MemoryField::Category => SortValue::text(&self.category),
+            MemoryField::Source => SortValue::text(&self.source),
+        }
     }
 }
 

@@ -5,6 +5,7 @@ use serde::Serialize;
 
 use super::entry::MemoryEntry;
 use super::reach::Reach;
+use crate::order::{MemoryField, Order};
 use crate::words::setters;
 
 /// A search.
@@ -100,12 +101,21 @@ pub struct MemoryListing {
     pub cursor: Option<String>,
     /// The most memories.
     pub limit: usize,
+    /// Their order; the most recently changed first if none is given.
+    pub order: Option<Order<MemoryField>>,
 }
 
 impl MemoryListing {
     /// Lists the owner's most recently changed memories.
     pub fn newest(limit: usize) -> Self {
-        Self { reach: Reach::default(), words: String::new(), category: None, cursor: None, limit }
+        Self {
+            reach: Reach::default(),
+            words: String::new(),
+            category: None,
+            cursor: None,
+            limit,
+            order: None,
+        }
     }
 
     /// Lists the memories of another person.
@@ -125,6 +135,8 @@ impl MemoryListing {
         pub fn in_category(category: Option<String>);
         /// Continues where another page ended.
         pub fn from_cursor(cursor: Option<String>);
+        /// In this order.
+        pub fn in_order(order: Option<Order<MemoryField>>);
     }
 }
 

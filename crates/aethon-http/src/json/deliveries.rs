@@ -5,6 +5,8 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 
+use crate::paging::{self, Cursor, RowKey};
+
 /// How much of a text is shown, in characters.
 const MAX_TEXT: usize = 500;
 
@@ -15,6 +17,8 @@ pub struct Deliveries {
     deliveries: Vec<ListedDelivery>,
     /// How many there are, including those not listed.
     count: u64,
+    /// Where the next page begins, if there is one.
+    next_cursor: Option<String>,
 }
 
 /// One delivery.
@@ -41,14 +45,25 @@ struct ListedDelivery {
 impl Deliveries {
     /// Builds the list from these pages, newest first.
     pub fn of(pages: impl IntoIterator<Item = DeliveryPage>, limit: usize) -> Self {
+        Self::page(pages, None, limit)
+    }
+
+    /// Builds the part of it behind a cursor.
+    pub(crate) fn page(
+        pages: impl IntoIterator<Item = DeliveryPage>,
+        cursor: Option<Cursor>,
+        limit: usize,
+    ) -> Self {
         let (mut deliveries, mut count) = (Vec::new(), 0);
         for page in pages {
             deliveries.extend(page.deliveries);
             count += page.count;
         }
         deliveries.sort_by_key(|record| std::cmp::Reverse(record.delivery.id));
-        deliveries.truncate(limit);
-        Self { deliveries: deliveries.into_iter().map(ListedDelivery::of).collect(), count }
+        let key = |record: &DeliveryRecord| RowKey { number: record.delivery.id, name: String::new() };
+        let page = paging::page(deliveries, key, cursor, limit);
+        let deliveries = page.rows.into_iter().map(ListedDelivery::of).collect();
+        Self { deliveries, count, next_cursor: page.next_cursor }
     }
 }
 

@@ -1,5 +1,7 @@
 //! Scheduled jobs as documents, for the API, the dashboard's socket and the terminal.
 
+use aethon_core::error::Result;
+use aethon_core::order::{JobField, Order, Place, SortValue};
 use aethon_core::schedule::{Job, JobRecord, Missed, Origin, RunStatus, Timing};
 use aethon_core::sop::SopName;
 use aethon_core::turn::Trust;
@@ -21,7 +23,7 @@ pub struct Jobs<'j> {
     /// How many there are on all pages.
     pub count: usize,
     /// Where the next page begins.
-    pub next_cursor: Option<&'j str>,
+    pub next_cursor: Option<String>,
 }
 
 impl<'j> Jobs<'j> {
@@ -35,17 +37,35 @@ impl<'j> Jobs<'j> {
         }
     }
 
-    /// Lists at most `limit` of these jobs, which are ordered by their names, from behind the name `after`.
-    pub fn page(enabled: bool, records: &'j [JobRecord], after: Option<&str>, limit: usize) -> Self {
-        let name = |record: &'j JobRecord| record.job.job_id.as_str();
-        let start = after.map_or(0, |after| {
-            records.iter().position(|record| name(record) > after).unwrap_or(records.len())
-        });
-        let (count, rest) = (records.len(), &records[start..]);
-        let page = &rest[..limit.min(rest.len())];
-        let next_cursor = page.last().filter(|_| page.len() < rest.len()).map(name);
-        Self { enabled, jobs: page.iter().map(ListedJob::of).collect(), count, next_cursor }
+    /// Lists these jobs in this order, from behind a cursor and up to a limit.
+    pub fn page(
+        enabled: bool,
+        records: Vec<&'j JobRecord>,
+        order: Order<JobField>,
+        (cursor, limit): (Option<&str>, usize),
+    ) -> Result<Self> {
+        let place = |record: &&JobRecord| place(record, order.by);
+        let page = order.page(records, place, cursor, limit)?;
+        let jobs = page.rows.into_iter().map(ListedJob::of).collect();
+        Ok(Self { enabled, jobs, count: page.count, next_cursor: page.next_cursor })
     }
+}
+
+fn place(record: &JobRecord, field: JobField) -> Place<String> {
+    let text = |text: &str| Some(SortValue::text(text));
+    let value = match field {
+        // The whole name is the key.
+        JobField::Id => Some(SortValue::Number(0)),
+        JobField::NextRun => next_run(record).map(SortValue::time),
+        JobField::LastRun => record.last_run.map(SortValue::time),
+        JobField::LastStatus => record.last_status.and_then(|status| text(status.as_str())),
+        JobField::Channel => text(&record.job.channel),
+    };
+    Place { value, key: record.job.job_id.as_str().to_owned() }
+}
+
+fn next_run(record: &JobRecord) -> Option<Timestamp> {
+    record.next_run.into_iter().chain(record.retry_at).min()
 }
 
 /// One job.
@@ -98,7 +118,7 @@ impl<'j> ListedJob<'j> {
             Timing::Cron { cron, timezone } => (Some(cron.as_str()), Some(timezone.as_str()), None),
             Timing::Once { run_at } => (None, None, Some(*run_at)),
         };
-        let next_run = record.next_run.into_iter().chain(record.retry_at).min();
+        let next_run = next_run(record);
         Self {
             job_id: job.job_id.as_str(),
             cron,

@@ -13,6 +13,7 @@ mod jobs;
 mod markdown;
 mod memory;
 mod message;
+mod monitor;
 mod recordings;
 mod sops;
 
@@ -24,10 +25,12 @@ pub use jobs::{Jobs, ListedJob};
 pub use markdown::{Transcript, transcript};
 pub use memory::{MemoryList, MemoryNumbers, MemoryResults, memories, memory_numbers, memory_results};
 pub use message::{Block, Message, Rendering};
+pub(crate) use monitor::MAX_TEXT;
+pub use monitor::{Wanted as WatchedWanted, Watched, watched};
 pub use recordings::{
-    BAD_RECORDING, ListedDocument, RecordedEvents, RecordingList, ShownRecording, SnapshotDifference,
-    SnapshotState, Snapshots, VerifiedRecording, difference, recorded_events, recording, recordings, replay,
-    snapshot, snapshots, verified,
+    BAD_RECORDING, ListedDocument, RecordedEvents, RecordingList, RecordingQuery, ShownRecording,
+    SnapshotDifference, SnapshotState, Snapshots, VerifiedRecording, difference, recorded_events, recording,
+    recordings, replay, snapshot, snapshots, verified,
 };
 pub(crate) use sops::LineFault;
 pub use sops::{ListedSop, Sops};

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use aethon_core::error::{Error, Result};
 use aethon_core::message::Message as StoredMessage;
+use aethon_core::order::{Order, Place, RecordingField, SortValue};
 use aethon_core::recording::{
     EventPage, ListedRecording, Listing, Manifest, RecordedEvent, RecordedState, Recording, RecordingEntry,
     RecordingName, Recordings, RunningRecording, SnapshotSummary, resumed_title,
@@ -28,9 +29,29 @@ pub struct RecordingList {
     /// How many there are on all pages.
     pub count: usize,
     /// Where the next page begins, if there is one.
-    pub next_cursor: Option<RecordingName>,
+    pub next_cursor: Option<String>,
     /// Recordings in progress, newest first.
     pub running: Vec<RunningRecording>,
+}
+
+/// Which recordings to list.
+#[derive(Debug)]
+pub struct RecordingQuery<'q> {
+    /// Words that their names and sessions must contain.
+    pub words: String,
+    /// Their order.
+    pub order: Order<RecordingField>,
+    /// Where the previous page ended.
+    pub cursor: Option<&'q str>,
+    /// How many at most.
+    pub limit: usize,
+}
+
+impl RecordingQuery<'_> {
+    /// The newest ones.
+    pub fn newest(limit: usize) -> Self {
+        Self { words: String::new(), order: Order::descending(RecordingField::Started), cursor: None, limit }
+    }
 }
 
 /// A recording in the list. A refused one has only its name, its size and the reason.
@@ -76,33 +97,42 @@ impl From<ListedRecording> for ListedDocument {
     }
 }
 
-/// Lists at most `limit` recordings, from behind the one that is named.
-///
-/// # Errors
-///
-/// No recording has this name (any more), so that nothing is behind it.
-pub async fn recordings(
-    recordings: &dyn Recordings,
-    after: Option<&str>,
-    limit: usize,
-) -> Result<RecordingList> {
+impl ListedDocument {
+    /// Its place in the order of a field; a refused one has only a name and a size.
+    fn place(&self, field: RecordingField) -> Place<String> {
+        let time = |text: &Option<String>| Some(SortValue::time(text.as_ref()?.parse().ok()?));
+        let count = |count: u64| self.valid.then(|| SortValue::count(count));
+        let value = match field {
+            RecordingField::Started => time(&self.started_at),
+            RecordingField::Ended => time(&self.ended_at),
+            RecordingField::Duration => match (time(&self.started_at), time(&self.ended_at)) {
+                (Some(SortValue::Number(start)), Some(SortValue::Number(end))) => {
+                    Some(SortValue::Number(end.saturating_sub(start)))
+                }
+                _ => None,
+            },
+            RecordingField::Events => count(self.events_count),
+            RecordingField::Snapshots => count(self.snapshots_count),
+            RecordingField::Size => Some(SortValue::count(self.size)),
+            RecordingField::Session => self.session_id.as_deref().map(SortValue::text),
+        };
+        Place { value, key: self.name.to_string() }
+    }
+}
+
+/// Lists the recordings.
+pub async fn recordings(recordings: &dyn Recordings, query: RecordingQuery<'_>) -> Result<RecordingList> {
     let Listing { ended, running } = recordings.list().await?;
-    let count = ended.len();
-    let start = match after {
-        None => 0,
-        Some(after) => {
-            let place = ended.iter().position(|listed| listed.name.as_str() == after);
-            place
-                .map(|place| place + 1)
-                .ok_or_else(|| Error::invalid("the recording is not there any more"))?
-        }
+    let words = query.words.to_lowercase();
+    let has_words = |listed: &ListedDocument| {
+        let session = listed.session_id.as_deref().unwrap_or_default();
+        let text = format!("{} {session}", listed.name).to_lowercase();
+        words.split_whitespace().all(|word| text.contains(word))
     };
-    let mut page: Vec<ListedRecording> = ended.into_iter().skip(start).collect();
-    let is_last = page.len() <= limit;
-    page.truncate(limit);
-    let next_cursor = page.last().filter(|_| !is_last).map(|listed| listed.name.clone());
-    let recordings = page.into_iter().map(ListedDocument::from).collect();
-    Ok(RecordingList { recordings, count, next_cursor, running })
+    let listed = ended.into_iter().map(ListedDocument::from).filter(has_words).collect();
+    let place = |listed: &ListedDocument| listed.place(query.order.by);
+    let page = query.order.page(listed, place, query.cursor, query.limit)?;
+    Ok(RecordingList { count: page.count, recordings: page.rows, next_cursor: page.next_cursor, running })
 }
 
 /// A recording without its content.

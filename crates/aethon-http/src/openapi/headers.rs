@@ -14,6 +14,15 @@ pub(crate) struct IfNoneMatch {
     if_none_match: Option<String>,
 }
 
+/// The header of a download that goes on.
+#[derive(JsonSchema)]
+#[allow(dead_code, reason = "it has a schema only")]
+pub(crate) struct Range {
+    /// The bytes that are wanted, such as `bytes=1000-`; one range.
+    #[schemars(rename = "Range", extend("examples" = ["bytes=0-"]))]
+    range: Option<String>,
+}
+
 /// The headers of a webhook.
 #[derive(JsonSchema)]
 #[allow(dead_code, reason = "it has a schema only")]
@@ -37,6 +46,8 @@ pub(super) fn of_answer(status: u16) -> Map<String, Value> {
     };
     let headers = match status {
         401 => vec![header("WWW-Authenticate", "`Bearer`.", "string")],
+        206 => vec![header("Content-Range", "The part and the size of the whole, in bytes.", "string")],
+        416 => vec![header("Content-Range", "The size of the whole, in bytes.", "string")],
         429 | 503 => vec![header("Retry-After", "After how many seconds to try again.", "integer")],
         _ => Vec::new(),
     };

@@ -5,6 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::deps::Activity;
+use crate::paging::{self, Cursor, RowKey};
 use crate::request::Request;
 use crate::response::{self, HandlerResult};
 use crate::typed::Limit;
@@ -33,6 +34,8 @@ pub(super) struct Active {
 #[schemars(rename = "AgentHistory")]
 pub(super) struct History {
     history: Vec<AgentRun>,
+    /// Where the next page begins, if there is one.
+    next_cursor: Option<String>,
 }
 
 /// Which finished runs are listed.
@@ -40,6 +43,15 @@ pub(super) struct History {
 #[serde(default)]
 pub(super) struct Listing {
     limit: Limit<50, 1000>,
+}
+
+/// Which page of the finished runs is listed.
+#[derive(Default, Deserialize, JsonSchema)]
+#[serde(default)]
+pub(super) struct PastListing {
+    limit: Limit<50, 1000>,
+    /// The `next_cursor` of the page before.
+    cursor: Option<String>,
 }
 
 /// `GET /api/agents?limit`: all agents, the active ones, and the history.
@@ -55,8 +67,11 @@ pub(super) fn active(activity: Activity, _request: &Request) -> HandlerResult {
     response::json(&Active { active: activity.agents.active() })
 }
 
-/// `GET /api/agents/history?limit`.
+/// `GET /api/agents/history?limit&cursor`: newest first.
 pub(super) async fn history(activity: Activity, request: Request) -> HandlerResult {
-    let Listing { limit } = request.queried()?;
-    response::json(&History { history: activity.agents.history().newest(limit.get()).await? })
+    let PastListing { limit, cursor } = request.queried()?;
+    let cursor = Cursor::parse(cursor.as_deref())?;
+    let rows = activity.agents.history().newest(paging::needed(cursor.as_ref(), limit.get())).await?;
+    let page = paging::page(rows, |run| RowKey::at(run.ended_at, &*run.agent_id), cursor, limit.get());
+    response::json(&History { history: page.rows, next_cursor: page.next_cursor })
 }

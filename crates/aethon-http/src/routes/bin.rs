@@ -10,6 +10,7 @@ use super::sessions::{Done, session_id};
 use crate::deps::{Activity, Chat};
 use crate::error::Problem;
 use crate::json;
+use crate::order;
 use crate::request::Request;
 use crate::response::{self, HandlerResult};
 use crate::typed::Limit;
@@ -36,8 +37,8 @@ pub(super) struct Listing {
 pub(super) async fn list(chat: Chat, request: Request) -> HandlerResult {
     let Listing { limit, cursor } = request.queried()?;
     let limit = limit.get();
-    let before = cursor.map(|cursor| json::bin_cursor(&cursor)).transpose();
-    let before = before.map_err(|_| Problem::invalid("cursor", "is not one that this listing gave out"))?;
+    let before = cursor.as_deref().map(json::bin_cursor).transpose();
+    let before = before.map_err(|error| order::about_cursor(error, cursor.as_deref()))?;
     response::json(&json::bin(&chat, BinQuery { limit, before }).await?)
 }
 

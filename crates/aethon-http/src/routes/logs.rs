@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 use crate::deps::Activity;
+use crate::paging::{self, Cursor, RowKey};
 use crate::request::Request;
 use crate::response::{self, HandlerResult};
 use crate::typed::Limit;
@@ -16,6 +17,8 @@ use crate::typed::Limit;
 #[schemars(rename = "Logs")]
 pub(super) struct Records {
     records: Vec<Record>,
+    /// Where the next page begins, if there is one.
+    next_cursor: Option<String>,
 }
 
 /// A record as `/ws/dashboard` sends it, with the timestamp named `time`.
@@ -33,6 +36,8 @@ pub(super) struct Record {
 #[serde(default)]
 pub(super) struct Listing {
     limit: Limit<200, 1000>,
+    /// The `next_cursor` of the page before.
+    cursor: Option<String>,
     /// The lowest level, `info` unless it says otherwise.
     level: Level,
     /// Only those that contain all of these words.
@@ -41,12 +46,14 @@ pub(super) struct Listing {
     target: Option<String>,
 }
 
-/// `GET /api/logs?level&limit&q&target`: newest first, filtered by minimum level (`info` by default), words, and part
+/// `GET /api/logs?level&limit&cursor&q&target`: newest first, filtered by minimum level (`info` by default), words, and part
 /// of the program.
 pub(super) fn newest(activity: Activity, request: &Request) -> HandlerResult {
-    let Listing { limit, level, q: words, target } = request.queried()?;
+    let Listing { limit, cursor, level, q: words, target } = request.queried()?;
+    let cursor = Cursor::parse(cursor.as_deref())?;
     let query = LogQuery { level, target, words };
-    let found = activity.logs.search(&query, limit.get()).into_iter();
-    let records = found.map(|record| Record { time: record.ts, record }).collect();
-    response::json(&Records { records })
+    let found = activity.logs.search(&query, paging::needed(cursor.as_ref(), limit.get()));
+    let page = paging::page(found, |record| RowKey::of_content(record.ts, &**record), cursor, limit.get());
+    let records = page.rows.into_iter().map(|record| Record { time: record.ts, record }).collect();
+    response::json(&Records { records, next_cursor: page.next_cursor })
 }

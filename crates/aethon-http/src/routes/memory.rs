@@ -11,6 +11,7 @@ use aethon_core::error::Error;
 use aethon_core::memory::{
     Correction, MAX_LEN, MAX_WORD, Memory, MemoryId, MemoryListing, MemoryQuery, NewMemory, Reach, Scope,
 };
+use aethon_core::order::{MemoryField, Order};
 use http::StatusCode;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -18,6 +19,7 @@ use serde::Deserialize;
 use crate::deps::Knowledge;
 use crate::error::Problem;
 use crate::json;
+use crate::order::{self, Sorting};
 use crate::precondition;
 use crate::request::Request;
 use crate::response::{self, HandlerResult};
@@ -43,6 +45,8 @@ pub(super) struct Listing {
     category: Option<String>,
     /// Only those of this person, or `shared`.
     scope: Option<String>,
+    #[serde(flatten)]
+    sorting: Sorting<MemoryField>,
 }
 
 /// A fact to remember.
@@ -88,21 +92,17 @@ pub(super) struct Question {
     scope: Option<String>,
 }
 
-/// `GET /api/memory?q&category&scope&limit&cursor`: most recently changed first.
+/// `GET /api/memory?q&category&scope&limit&cursor&sort&order`: most recently changed first, unless another order is wanted.
 pub(super) async fn list(knowledge: Knowledge, request: Request) -> HandlerResult {
-    let Listing { limit, cursor, q, category, scope } = request.queried()?;
+    let Listing { limit, cursor, q, category, scope, sorting } = request.queried()?;
     let listing = MemoryListing::newest(limit.get())
         .of(reach(scope))
         .with_words(q.unwrap_or_default())
         .in_category(category)
-        .from_cursor(cursor.clone());
-    let page = json::memories(knowledge.memory.as_deref(), listing).await.map_err(|error| {
-        if error.is_invalid() && cursor.is_some() {
-            return Problem::invalid("cursor", "is not one that this listing gave out");
-        }
-        error.into()
-    })?;
-    response::json(&page)
+        .from_cursor(cursor.clone())
+        .in_order(Some(sorting.or(Order::descending(MemoryField::Updated))));
+    let page = json::memories(knowledge.memory.as_deref(), listing).await;
+    response::json(&page.map_err(|error| order::about_cursor(error, cursor.as_deref()))?)
 }
 
 /// `GET /api/memory/stats`.

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::deps::{Activity, Runtime};
 use crate::error::Problem;
 use crate::json::Deliveries;
+use crate::paging::{self, Cursor};
 use crate::request::Request;
 use crate::response::{self, HandlerResult};
 use crate::typed::Limit;
@@ -28,20 +29,22 @@ pub(super) struct Retried {
 #[serde(default)]
 pub(super) struct Listing {
     limit: Limit<100, 1000>,
+    /// The `next_cursor` of the page before.
+    cursor: Option<String>,
     /// Only those in this state.
     state: Option<DeliveryState>,
 }
 
-/// `GET /api/outbox?state&limit`: newest first; both states by default.
+/// `GET /api/outbox?state&limit&cursor`: newest first; both states by default.
 pub(super) async fn list(activity: Activity, request: Request) -> HandlerResult {
-    let Listing { limit, state } = request.queried()?;
-    let limit = limit.get();
+    let Listing { limit, cursor, state } = request.queried()?;
+    let (limit, cursor) = (limit.get(), Cursor::parse(cursor.as_deref())?);
     let states = state.map_or(vec![DeliveryState::Waiting, DeliveryState::Failed], |state| vec![state]);
     let mut pages = Vec::new();
     for state in states {
-        pages.push(activity.outbox.undelivered(state, limit).await?);
+        pages.push(activity.outbox.undelivered(state, paging::needed(cursor.as_ref(), limit)).await?);
     }
-    response::json(&Deliveries::of(pages, limit))
+    response::json(&Deliveries::page(pages, cursor, limit))
 }
 
 /// `POST /api/outbox/{id}/retry`: makes it due now and keeps retrying for a day.

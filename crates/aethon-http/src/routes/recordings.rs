@@ -7,10 +7,12 @@ use std::io::Read;
 use aethon_core::error::Error;
 use aethon_core::event::{Event, SessionChange};
 use aethon_core::ids::SessionId;
+use aethon_core::order::{Order, RecordingField};
 use aethon_core::recording::{EventQuery, Layer, RecordingFile, RecordingName, resume as resume_session};
 use bytes::Bytes;
-use http::StatusCode;
-use http::header::{CONTENT_DISPOSITION, CONTENT_TYPE, HeaderValue};
+use http::header::{
+    ACCEPT_RANGES, CONTENT_DISPOSITION, CONTENT_LENGTH, CONTENT_RANGE, CONTENT_TYPE, HeaderValue,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -18,6 +20,8 @@ use crate::body::{Body, BodyWriter};
 use crate::deps::{Activity, Archive, Knowledge};
 use crate::error::Problem;
 use crate::json;
+use crate::order::{self, Sorting};
+use crate::range::Part;
 use crate::request::Request;
 use crate::response::{self, HandlerResult};
 use crate::typed::Limit;
@@ -32,6 +36,10 @@ pub(super) struct Listing {
     limit: Limit<1000, 1000>,
     /// The `next_cursor` of the page before.
     cursor: Option<String>,
+    /// Only those whose names and sessions contain all of these words.
+    q: Option<String>,
+    #[serde(flatten)]
+    sorting: Sorting<RecordingField>,
 }
 
 /// Which events are listed.
@@ -63,19 +71,21 @@ pub(super) struct Resumed {
     session_id: SessionId,
 }
 
-/// `GET /api/sessions/recordings?limit&cursor`: newest first. Refused ones state why, and those in progress are listed
-/// separately.
+/// `GET /api/sessions/recordings?limit&cursor&q&sort&order`: newest first, unless another order is wanted. Refused ones state
+/// why, and those in progress are listed separately.
 pub(super) async fn list(knowledge: Knowledge, request: Request) -> HandlerResult {
-    let Listing { limit, cursor } = request.queried()?;
+    let Listing { limit, cursor, q, sorting } = request.queried()?;
     let Some(archive) = &knowledge.archive else {
         return response::json(&json::RecordingList::default());
     };
-    let listed = json::recordings(&*archive.recordings, cursor.as_deref(), limit.get()).await;
-    let listed = listed.map_err(|error| match error.is_invalid() && cursor.is_some() {
-        true => Problem::invalid("cursor", "names a recording that is not there (any more); begin again"),
-        false => error.into(),
-    })?;
-    response::json(&listed)
+    let query = json::RecordingQuery {
+        words: q.unwrap_or_default(),
+        order: sorting.or(Order::descending(RecordingField::Started)),
+        cursor: cursor.as_deref(),
+        limit: limit.get(),
+    };
+    let listed = json::recordings(&*archive.recordings, query).await;
+    response::json(&listed.map_err(|error| order::about_cursor(error, cursor.as_deref()))?)
 }
 
 /// `GET .../{name}`.
@@ -147,23 +157,27 @@ pub(super) async fn resume((knowledge, activity): (Knowledge, Activity), request
     response::created(&Resumed { session_id: session })
 }
 
-/// `GET .../{name}/download`: the file itself, after verification.
+/// `GET .../{name}/download`: the file itself, after verification, or the part of it that `Range` names.
 pub(super) async fn download(knowledge: Knowledge, request: Request) -> HandlerResult {
     let (archive, name) = named(&knowledge, &request)?;
-    let file = archive.recordings.download(&name).await.map_err(refused)?;
+    let RecordingFile { size, bytes } = archive.recordings.download(&name).await.map_err(refused)?;
+    let part = Part::wanted(&request, size)?;
     let (writer, body) = Body::stream();
     // Ends with the file, or when the connection closes and writing fails.
-    tokio::spawn(send(file, writer));
+    tokio::spawn(send(part.of(bytes), writer));
     let disposition = format!("attachment; filename=\"{}.zip\"", file_name(name.as_str()));
     let disposition = HeaderValue::try_from(disposition).unwrap_or(HeaderValue::from_static("attachment"));
-    let mut answer = response::with_body(StatusCode::OK, body);
-    answer.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/zip"));
-    answer.headers_mut().insert(CONTENT_DISPOSITION, disposition);
+    let mut answer = response::with_body(part.status(), body);
+    let headers = answer.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/zip"));
+    headers.insert(CONTENT_DISPOSITION, disposition);
+    headers.insert(CONTENT_LENGTH, HeaderValue::from(part.length));
+    headers.insert(ACCEPT_RANGES, HeaderValue::from_static("bytes"));
+    headers.extend(part.content_range().map(|range| (CONTENT_RANGE, range)));
     Ok(answer)
 }
 
-async fn send(file: RecordingFile, writer: BodyWriter) {
-    let mut bytes = file.bytes;
+async fn send(mut bytes: Box<dyn Read + Send>, writer: BodyWriter) {
     loop {
         let read = tokio::task::spawn_blocking(move || {
             let mut part = Vec::with_capacity(PART);
@@ -334,13 +348,14 @@ mod tests {
         let get = async |query: &str| app.get(&format!("/api/sessions/recordings?{query}"), &[]).await;
         let first = get("limit=1").await.json();
         assert_eq!((&first["recordings"][0]["name"], &first["count"]), (&json!("good"), &json!(2)));
-        assert_eq!(first["next_cursor"], "good");
-        let second = get("limit=1&cursor=good").await.json();
+        let cursor = first["next_cursor"].as_str().unwrap();
+        let second = get(&format!("limit=1&cursor={cursor}")).await.json();
         assert_eq!(second["recordings"].as_array().unwrap().len(), 1);
         assert_eq!((&second["recordings"][0]["name"], &second["next_cursor"]), (&json!("bad"), &Value::Null));
-        assert_eq!(get("cursor=bad").await.json()["recordings"], json!([]));
-        let gone = get("cursor=gone").await;
-        assert_eq!((gone.status, &gone.json()["errors"][0]["field"]), (422, &json!("cursor")));
+        let by_size = get(&format!("sort=size&cursor={cursor}")).await;
+        assert_eq!((by_size.status, &by_size.json()["errors"][0]["field"]), (422, &json!("cursor")));
+        let foreign = get("cursor=good").await;
+        assert_eq!((foreign.status, &foreign.json()["errors"][0]["field"]), (422, &json!("cursor")));
         assert_eq!(get("limit=0").await.status, 422);
     }
 
@@ -387,6 +402,7 @@ mod tests {
         assert_eq!(get("/good/verify").await.json()["valid"], true);
         let file = get("/good/download").await;
         assert_eq!((file.status, file.header("content-type")), (200, "application/zip"));
+        assert_eq!((file.header("accept-ranges"), file.header("content-length")), ("bytes", "7"));
         let post =
             async |rest: &str| app.send("POST", &format!("/api/sessions/recordings{rest}"), &[], "").await;
         let preview = post("/good/replay/1").await.json();
@@ -397,6 +413,39 @@ mod tests {
         let id = aethon_core::ids::SessionId::parse(session.as_str().unwrap()).unwrap();
         assert_eq!((id.channel(), store.transcript(&id).len()), ("webchat", 1));
         assert_eq!(app.send("DELETE", "/api/sessions/recordings/bad", &[], "").await.status, 204);
+    }
+
+    #[tokio::test]
+    async fn a_download_can_go_on() {
+        let (app, _) = app();
+        let target = "/api/sessions/recordings/good/download";
+        let check = async |range: &str, status: u16, content_range: Option<&str>, body: &str| {
+            let part = app.get(target, &[("range", range)]).await;
+            assert_eq!(part.status, status, "{range}");
+            assert_eq!(part.header("content-range"), content_range.unwrap_or_default(), "{range}");
+            if status != 416 {
+                assert_eq!(
+                    (&*part.body, part.header("content-length")),
+                    (body, &*body.len().to_string()),
+                    "{range}"
+                );
+            }
+        };
+        check("bytes=3-", 206, Some("bytes 3-6/7"), "file").await;
+        check("bytes=0-1", 206, Some("bytes 0-1/7"), "PK").await;
+        check("Bytes = 2-99", 206, Some("bytes 2-6/7"), "-file").await;
+        check("bytes=-4", 206, Some("bytes 3-6/7"), "file").await;
+        check("bytes=-99", 206, Some("bytes 0-6/7"), "PK-file").await;
+        for beyond in ["bytes=7-", "bytes=99999999999999999999-", "bytes=-0"] {
+            check(beyond, 416, Some("bytes */7"), "").await;
+        }
+        for other in ["bytes=0-1,3-4", "lines=1-2", "bytes=4-2", "bytes=x-", "bytes=-", "bytes=+1-", ""] {
+            check(other, 200, None, "PK-file").await;
+        }
+        let if_range = app.get(target, &[("range", "bytes=3-"), ("if-range", "\"x\"")]).await;
+        assert_eq!((if_range.status, &*if_range.body), (200, "PK-file"));
+        let head = app.send("HEAD", target, &[("range", "bytes=3-")], "").await;
+        assert_eq!((head.status, head.header("content-length")), (200, "7"));
     }
 
     #[tokio::test]

@@ -1,6 +1,10 @@
 //! `/api/scheduler`: scheduled jobs and their runs.
 
-use aethon_core::schedule::{FieldFault, JobRecord, JobRefusal, JobRequest, Origin, RunRecord, Schedule};
+use aethon_core::order::{JobField, Order};
+use aethon_core::schedule::{
+    FieldFault, JobRecord, JobRefusal, JobRequest, Origin, RunRecord, Schedule, Timing,
+};
+use aethon_core::sop::SopName;
 use aethon_core::version::Expected;
 use http::StatusCode;
 use schemars::JsonSchema;
@@ -10,6 +14,7 @@ use crate::deps::{Chat, Workflows};
 use crate::error::Problem;
 use crate::fields::Fields;
 use crate::json::{Jobs, ListedJob};
+use crate::order::{self, Sorting};
 use crate::precondition::{self, Present};
 use crate::request::Request;
 use crate::response::{self, HandlerResult};
@@ -32,6 +37,12 @@ pub(super) struct Listing {
     limit: Limit<200, 1000>,
     /// The `next_cursor` of the page before.
     cursor: Option<String>,
+    /// Only those that contain all of these words.
+    q: Option<String>,
+    /// Only those that run at their times, or only those that are paused.
+    enabled: Option<bool>,
+    #[serde(flatten)]
+    sorting: Sorting<JobField>,
 }
 
 /// Which runs are listed.
@@ -49,12 +60,41 @@ pub(super) struct Switch {
     enabled: bool,
 }
 
-/// `GET /api/scheduler?limit&cursor`, and `/api/scheduler/jobs`: by name.
+/// `GET /api/scheduler?limit&cursor&q&enabled&sort&order`, and `/api/scheduler/jobs`: by name, unless another order is
+/// wanted.
 pub(super) async fn list(workflows: Workflows, request: Request) -> HandlerResult {
-    let Listing { limit, cursor: after } = request.queried()?;
-    let mut jobs = workflows.schedule.jobs().await.map_err(refused)?;
-    jobs.sort_by(|one, other| one.job.job_id.as_str().cmp(other.job.job_id.as_str()));
-    response::json(&Jobs::page(workflows.schedule.is_enabled(), &jobs, after.as_deref(), limit.get()))
+    let Listing { limit, cursor, q, enabled, sorting } = request.queried()?;
+    let words = q.unwrap_or_default().to_lowercase();
+    let words: Vec<&str> = words.split_whitespace().collect();
+    let jobs = workflows.schedule.jobs().await.map_err(refused)?;
+    let jobs = jobs
+        .iter()
+        .filter(|record| enabled.is_none_or(|enabled| record.job.is_active() == enabled))
+        .filter(|record| has_words(record, &words))
+        .collect();
+    let order = sorting.or(Order::ascending(JobField::Id));
+    let page = Jobs::page(workflows.schedule.is_enabled(), jobs, order, (cursor.as_deref(), limit.get()));
+    response::json(&page.map_err(|error| order::about_cursor(error, cursor.as_deref()))?)
+}
+
+/// Whether all words occur in what a job is called, does, and whom it answers.
+fn has_words(record: &JobRecord, words: &[&str]) -> bool {
+    let job = &record.job;
+    let parts = [
+        job.task.sop_name.as_ref().map(SopName::as_str),
+        job.task.prompt.as_deref(),
+        Some(&*job.channel),
+        job.recipient.as_deref(),
+        match &job.timing {
+            Timing::Cron { cron, .. } => Some(cron.as_str()),
+            Timing::Once { .. } => None,
+        },
+    ];
+    let text = parts
+        .into_iter()
+        .flatten()
+        .fold(job.job_id.as_str().to_lowercase(), |text, part| text + "\n" + &part.to_lowercase());
+    words.iter().all(|word| text.contains(word))
 }
 
 /// `POST /api/scheduler/jobs`.

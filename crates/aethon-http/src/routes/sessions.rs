@@ -4,6 +4,7 @@
 use aethon_core::error::Error;
 use aethon_core::event::{Event, SessionChange};
 use aethon_core::ids::{SessionId, TurnId};
+use aethon_core::order::{Order, SessionField};
 use aethon_core::session::{Clear, Discard, SessionPatch, SessionQuery};
 use aethon_core::version::Expected;
 use http::StatusCode;
@@ -13,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use crate::deps::{Activity, Chat};
 use crate::error::Problem;
 use crate::json::{self, Listed, Place, Shown};
+use crate::order::{self, Sorting};
 use crate::precondition::{self, Present};
 use crate::request::{Request, message_id};
 use crate::response::{self, HandlerResult};
@@ -46,6 +48,8 @@ pub(super) struct Listing {
     q: Option<String>,
     /// Only those of this channel.
     channel: Option<String>,
+    #[serde(flatten)]
+    sorting: Sorting<SessionField>,
 }
 
 /// Which messages are shown: the newest ones, or those before, after or around one.
@@ -83,18 +87,16 @@ pub(super) struct Version {
     turn: String,
 }
 
-/// `GET /api/sessions?limit&cursor&q&channel`: most recently used first.
+/// `GET /api/sessions?limit&cursor&q&channel&sort&order`: most recently used first, unless another order is wanted.
 pub(super) async fn list(chat: Chat, request: Request) -> HandlerResult {
-    let Listing { limit, cursor, q, channel } = request.queried()?;
-    let has_cursor = cursor.is_some();
-    let query = SessionQuery::newest(limit.get()).from_cursor(cursor).with_search(q).of_channel(channel);
-    let page = json::list(&chat, query).await.map_err(|error| {
-        if error.is_invalid() && has_cursor {
-            return Problem::invalid("cursor", "is not one that this listing gave out");
-        }
-        Problem::from(error)
-    })?;
-    response::json(&page)
+    let Listing { limit, cursor, q, channel, sorting } = request.queried()?;
+    let query = SessionQuery::newest(limit.get())
+        .from_cursor(cursor.clone())
+        .with_search(q)
+        .of_channel(channel)
+        .in_order(Some(sorting.or(Order::descending(SessionField::Updated))));
+    let page = json::list(&chat, query).await;
+    response::json(&page.map_err(|error| order::about_cursor(error, cursor.as_deref()))?)
 }
 
 /// `GET /api/sessions/{id}?limit&before&after&around&optional`: messages oldest first, either the newest ones or those before,

@@ -3,8 +3,9 @@
 use aethon_core::error::Result;
 use aethon_core::ids::{SessionId, unique};
 use aethon_core::message::{Handling, Inbound};
+use aethon_core::order::{Order, Place, SopRunField, SortValue};
 use aethon_core::sop::{
-    BrokenSop, Sop, SopCatalog, SopCheck, SopFault, SopName, SopRefusal, SopRun, SopVersion,
+    BrokenSop, Sop, SopCatalog, SopCheck, SopFault, SopName, SopRefusal, SopRun, SopRunState, SopVersion,
 };
 use http::StatusCode;
 use schemars::JsonSchema;
@@ -14,17 +15,23 @@ use serde_json::{Map, Value};
 use crate::deps::{Chat, Workflows};
 use crate::error::Problem;
 use crate::json::{LineFault, ListedSop, Sops};
+use crate::order::{self, Sorting};
 use crate::precondition::{self, Present};
 use crate::request::Request;
 use crate::response::{self, HandlerResult};
 use crate::typed::Limit;
 
-/// Runs of SOPs, newest first.
+/// How many runs there are at most: a storage keeps no more.
+const MAX_RUNS: usize = 2_000;
+
+/// Runs of SOPs, newest first unless another order is wanted.
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "SopRuns")]
 pub(super) struct Runs {
     count: usize,
     runs: Vec<SopRun>,
+    /// Where the next page begins, if there is one.
+    next_cursor: Option<String>,
 }
 
 /// Earlier texts of a SOP, newest first.
@@ -106,6 +113,14 @@ pub(super) struct Beginning {
 #[serde(default)]
 pub(super) struct RunListing {
     limit: Limit<50, 500>,
+    /// The `next_cursor` of the page before.
+    cursor: Option<String>,
+    /// Only those of this SOP.
+    sop: Option<String>,
+    /// Only those in this state.
+    state: Option<SopRunState>,
+    #[serde(flatten)]
+    sorting: Sorting<SopRunField>,
 }
 
 /// `GET /api/sops`: by name.
@@ -224,11 +239,27 @@ fn short_id() -> String {
     id[id.len().saturating_sub(8)..].to_owned()
 }
 
-/// `GET /api/sop-runs?limit`: newest first.
+/// `GET /api/sop-runs?limit&cursor&sop&state&sort&order`: newest first, unless another order is wanted.
 pub(super) async fn runs(workflows: Workflows, request: Request) -> HandlerResult {
-    let RunListing { limit } = request.queried()?;
-    let runs = workflows.sop_runs.runs(None, limit.get()).await?;
-    response::json(&Runs { count: runs.len(), runs })
+    let RunListing { limit, cursor, sop, state, sorting } = request.queried()?;
+    let order = sorting.or(Order::descending(SopRunField::Started));
+    let mut runs = workflows.sop_runs.runs(state, MAX_RUNS).await?;
+    runs.retain(|run| sop.as_ref().is_none_or(|sop| run.sop_name.as_str() == sop));
+    let page = order.page(runs, |run| place(run, order.by), cursor.as_deref(), limit.get());
+    let page = page.map_err(|error| order::about_cursor(error, cursor.as_deref()))?;
+    response::json(&Runs { count: page.count, runs: page.rows, next_cursor: page.next_cursor })
+}
+
+fn place(run: &SopRun, field: SopRunField) -> Place<String> {
+    let value = match field {
+        SopRunField::Started => SortValue::time(run.started_at),
+        SopRunField::Updated => SortValue::time(run.updated_at),
+        SopRunField::Sop => SortValue::text(run.sop_name.as_str()),
+        SopRunField::State => SortValue::text(run.state.as_str()),
+        SopRunField::StepsDone => SortValue::count(run.steps_done),
+        SopRunField::Cost => SortValue::amount(run.cost_usd),
+    };
+    Place { value: Some(value), key: run.run_id.clone() }
 }
 
 /// `POST /api/sop-runs/{id}/resume`: resumes a run that lost its turn.

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::deps::Workflows;
 use crate::error::Problem;
+use crate::paging::{self, Cursor, RowKey};
 use crate::request::Request;
 use crate::response::{self, HandlerResult};
 use crate::typed::Limit;
@@ -25,6 +26,8 @@ pub(super) struct Listed {
     #[serde(flatten)]
     status: WorkStatus,
     work: Vec<Work>,
+    /// Where the next page begins, if there is one.
+    next_cursor: Option<String>,
 }
 
 /// Which work is listed.
@@ -32,6 +35,8 @@ pub(super) struct Listed {
 #[serde(default)]
 pub(super) struct Listing {
     limit: Limit<50, 500>,
+    /// The `next_cursor` of the page before.
+    cursor: Option<String>,
 }
 
 /// A piece of work to plan.
@@ -69,11 +74,14 @@ pub(super) enum Commanded {
     One(Box<Work>),
 }
 
-/// `GET /api/work?limit`: newest first.
+/// `GET /api/work?limit&cursor`: newest first.
 pub(super) async fn list(workflows: Workflows, request: Request) -> HandlerResult {
-    let Listing { limit } = request.queried()?;
-    let (status, work) = (workflows.work.status().await?, workflows.work.works(false, limit.get()).await?);
-    response::json(&Listed { status, work })
+    let Listing { limit, cursor } = request.queried()?;
+    let cursor = Cursor::parse(cursor.as_deref())?;
+    let status = workflows.work.status().await?;
+    let rows = workflows.work.works(false, paging::needed(cursor.as_ref(), limit.get())).await?;
+    let page = paging::page(rows, |work| RowKey::at(work.created_at, &*work.work_id), cursor, limit.get());
+    response::json(&Listed { status, work: page.rows, next_cursor: page.next_cursor })
 }
 
 /// `POST /api/work {goal, tasks, session_id?, when?}`: creates a plan.

@@ -17,10 +17,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::json::{Message, Rendering};
-
-/// The longest text of a block that is sent. The page loads the session for more.
-const MAX_TEXT: usize = 4096;
+use crate::json::{self, Message, Rendering};
 
 /// Something that happened, by its topic.
 #[derive(Serialize, JsonSchema)]
@@ -192,7 +189,7 @@ impl<'e> News<'e> {
         match event {
             Event::Message { session, message } => Self::Messages(MessageNews {
                 session_id: session,
-                message: Message::new((**message).clone(), Rendering::Source).shortened(MAX_TEXT),
+                message: Message::new((**message).clone(), Rendering::Source).shortened(json::MAX_TEXT),
             }),
             Event::Session { session, change } => {
                 Self::Sessions(SessionNews::of(session, SessionStep::Changed(*change)))

@@ -19,4 +19,4 @@ pub(crate) use row::Row;
 pub(crate) use sql::Sql;
 pub(crate) use tables::{Described, as_json, describe, quoted, value as cell_value};
 pub(crate) use transaction::{Durability, begin_reading, end_reading, forget_tokens, read, write};
-pub(crate) use value::{ToValue, params};
+pub(crate) use value::{ToValue, Value, params};

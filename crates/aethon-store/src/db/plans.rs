@@ -40,6 +40,7 @@ mod tests {
     };
     use aethon_core::message::{Block, Dedupe, Inbound, Message, Reply, Role, TurnEnd};
     use aethon_core::model::Usage;
+    use aethon_core::order::{MemoryField, Order, SessionField};
     use aethon_core::owner::Owners;
     use aethon_core::person::Person;
     use aethon_core::schedule::{
@@ -89,6 +90,7 @@ mod tests {
         "SELECT id, content FROM memories WHERE NOT EXISTS", // in the background
         "SELECT job, next_run, retry_at, attempt, last_run, last_status, last_error FROM jobs ORDER BY id", // the list
         "DELETE FROM sop_runs WHERE run_key <=", // two thousand rows, when one is added
+        "WITH page AS (SELECT place, value FROM (SELECT", // a list in another order than the usual one
         "SELECT count(*) FROM jobs",             // before one is added
         "SELECT run_id, jobs.id, due, started_at", // the open runs: an index, at the start and once a minute
         "SELECT run_id, sop_name, session, turn, state, step, steps_done, steps, parameters,\n            started_at, updated_at, cost, error FROM sop_runs ORDER", // the newest
@@ -147,6 +149,9 @@ mod tests {
         let query = MemoryQuery::new("plan ad", 5).with_vector(Some(vector)).for_purpose(Purpose::Ask);
         let hits = Memory::search(store, query).await.unwrap();
         store.list(MemoryListing::newest(5)).await.unwrap();
+        for field in MemoryField::ALL {
+            store.list(MemoryListing::newest(5).in_order(Some(Order::ascending(field)))).await.unwrap();
+        }
         store.list(MemoryListing::newest(5).of(Reach::All)).await.unwrap();
         store.list(MemoryListing::newest(5).with_words("plan")).await.unwrap();
         store.stats(&reach).await.unwrap();
@@ -356,6 +361,13 @@ mod tests {
         store.remember(&model, ModelFact::TokenRatio(1.0)).await.unwrap();
         store.recall().await.unwrap();
         for search in [None, Some("plan".to_owned())] {
+            for field in SessionField::ALL {
+                let order = Some(Order::ascending(field));
+                store
+                    .sessions(SessionQuery::newest(5).with_search(search.clone()).in_order(order))
+                    .await
+                    .unwrap();
+            }
             let query = SessionQuery::newest(5).with_search(search);
             store.sessions(query).await.unwrap();
         }

@@ -6,12 +6,15 @@ use std::collections::BTreeMap;
 use aethon_core::error::Error as Refusal;
 use aethon_core::finding::memory_words as words;
 use aethon_core::memory::{MemoryEntry, MemoryListing, MemoryPage, MemoryStats, Reach};
+use aethon_core::order::{MemoryField, Order, Place};
 use rusqlite::params;
 
 use super::entries::{read, scopes};
 use crate::db::Sql;
 use crate::error::Error;
 use crate::time::to_millis;
+
+mod sorted;
 
 /// Maximum page size.
 const MAX_COUNT: usize = 1000;
@@ -25,6 +28,9 @@ const MAX_CATEGORIES: usize = 100;
 /// Returns a page. A page over several scopes merges the newest of each; a cursor means the same in every scope.
 pub(super) fn page(sql: &Sql<'_>, listing: &MemoryListing) -> Result<MemoryPage, Error> {
     let limit = listing.limit.clamp(1, MAX_COUNT);
+    if let Some(order) = listing.order.filter(|order| *order != Order::descending(MemoryField::Updated)) {
+        return sorted_page(sql, listing, order, limit);
+    }
     let before = listing.cursor.as_deref().map_or(Ok((i64::MAX, i64::MAX)), parse)?;
     let (mut entries, mut count): (Vec<MemoryEntry>, u64) = (Vec::new(), 0);
     for scope in scopes(sql, &listing.reach)? {
@@ -40,6 +46,45 @@ pub(super) fn page(sql: &Sql<'_>, listing: &MemoryListing) -> Result<MemoryPage,
     Ok(MemoryPage { entries, count, next_cursor })
 }
 
+/// Returns a page in another order.
+fn sorted_page(
+    sql: &Sql<'_>,
+    listing: &MemoryListing,
+    order: Order<MemoryField>,
+    limit: usize,
+) -> Result<MemoryPage, Error> {
+    let is_text = sorted::is_text(order.by);
+    let from = listing.cursor.as_deref().map(|cursor| order.place_of(cursor, is_text)).transpose()?;
+    let words = expression(&listing.words);
+    let (mut entries, mut count): (Vec<MemoryEntry>, u64) = (Vec::new(), 0);
+    // Punctuation alone matches no memory.
+    if words.is_some() || listing.words.trim().is_empty() {
+        for scope in scopes(sql, &listing.reach)? {
+            let place = (order, from.as_ref(), limit);
+            entries.extend(sorted::of_scope(sql, &scope, listing, words.as_deref(), place)?);
+            count += count_of(sql, &scope, listing.category.as_deref(), words.as_deref())?.unsigned_abs();
+        }
+    }
+    let place = |entry: &MemoryEntry| Place { value: Some(entry.sort_value(order.by)), key: entry.id.0 };
+    entries.sort_by(|one, other| order.compare(&place(one), &place(other)));
+    let is_last = entries.len() <= limit;
+    entries.truncate(limit);
+    let next_cursor = entries.last().filter(|_| !is_last).map(|entry| order.cursor(&place(entry)));
+    Ok(MemoryPage { entries, count, next_cursor })
+}
+
+/// Counts the entries of a scope.
+fn count_of(sql: &Sql<'_>, scope: &str, category: Option<&str>, words: Option<&str>) -> Result<i64, Error> {
+    const COUNT: &str = "SELECT count(*) FROM memories WHERE scope = ?1 AND (?2 IS NULL OR category = ?2)";
+    const FOUND_COUNT: &str = "SELECT count(*) FROM memories
+        WHERE scope = ?1 AND (?2 IS NULL OR category = ?2)
+        AND id IN (SELECT rowid FROM memory_words WHERE memory_words MATCH ?3)";
+    match words {
+        None => Ok(sql.one(COUNT, params![scope, category], |row| row.get(0))?),
+        Some(words) => Ok(sql.one(FOUND_COUNT, params![scope, category, words], |row| row.get(0))?),
+    }
+}
+
 /// Returns the newest entries of a scope before the cursor, one more than fit on the page, and the total count.
 fn of_scope(
     sql: &Sql<'_>,
@@ -53,27 +98,23 @@ fn of_scope(
         "SELECT id, content, category, source, created_at, updated_at, recalled_at, scope FROM memories
         WHERE scope = ?1 AND (updated_at, id) < (?2, ?3) AND (?4 IS NULL OR category = ?4)
         ORDER BY updated_at DESC, id DESC LIMIT ?5";
-    const COUNT: &str = "SELECT count(*) FROM memories WHERE scope = ?1 AND (?2 IS NULL OR category = ?2)";
     const FOUND_PAGE: &str =
         "SELECT id, content, category, source, created_at, updated_at, recalled_at, scope FROM memories
         WHERE scope = ?1 AND (updated_at, id) < (?2, ?3) AND (?4 IS NULL OR category = ?4)
         AND id IN (SELECT rowid FROM memory_words WHERE memory_words MATCH ?6)
         ORDER BY updated_at DESC, id DESC LIMIT ?5";
-    const FOUND_COUNT: &str = "SELECT count(*) FROM memories
-        WHERE scope = ?1 AND (?2 IS NULL OR category = ?2)
-        AND id IN (SELECT rowid FROM memory_words WHERE memory_words MATCH ?3)";
     let category = listing.category.as_deref();
     let wanted = i64::try_from(limit).unwrap_or(i64::MAX).saturating_add(1);
     Ok(match expression(&listing.words) {
         None if listing.words.trim().is_empty() => (
             sql.all(PAGE, params![scope, time, id, category, wanted], read)?,
-            sql.one(COUNT, params![scope, category], |row| row.get(0))?,
+            count_of(sql, scope, category, None)?,
         ),
         // Only punctuation, which matches no memory.
         None => (Vec::new(), 0),
         Some(words) => (
             sql.all(FOUND_PAGE, params![scope, time, id, category, wanted, words], read)?,
-            sql.one(FOUND_COUNT, params![scope, category, words], |row| row.get(0))?,
+            count_of(sql, scope, category, Some(&words))?,
         ),
     })
 }

@@ -12,20 +12,23 @@ import { errorState, staleNote } from "./state.js";
 /** The key of a row. @param {any} row */
 const keyOf = (row) => row.session_id ?? row.id ?? JSON.stringify(row);
 
-/** Appends the rows of the next page; a row that moved up meanwhile appears once. @param {any[]} rows @param {any[]} more */
-function joined(rows, more) {
-  const known = new Set(rows.map(keyOf));
-  return [...rows, ...more.filter((row) => !known.has(keyOf(row)))];
+/**
+ * Appends the rows of the next page; a row that moved up meanwhile appears once.
+ * @param {any[]} rows @param {any[]} more @param {(row: any) => string} key
+ */
+function joined(rows, more, key) {
+  const known = new Set(rows.map(key));
+  return [...rows, ...more.filter((row) => !known.has(key(row)))];
 }
 
 /**
  * @template Row
  * @param {Context} context
  * @param {{path: (page: {limit: number, cursor: string}) => string, rows: (answer: any) => Row[], show: (rows: Row[], answer: any) => Node,
- *   empty: (answer: any) => Node, failure: string, page?: number, most?: number, count?: HTMLElement}} options `count`: the element for the
- *   number of entries; `most`: the largest page that the route returns
+ *   empty: (answer: any) => Node, failure: string, page?: number, most?: number, count?: HTMLElement, key?: (row: Row) => string}} options
+ *   `count`: the element for the number of entries; `most`: the largest page that the route returns
  */
-export function cursorList(context, { path, rows: read, show, empty, failure, page = 50, most = 500, count }) {
+export function cursorList(context, { path, rows: read, show, empty, failure, page = 50, most = 500, count, key = keyOf }) {
   let rows = /** @type {Row[]} */ ([]);
   let next = "";
   let at = 0;
@@ -70,17 +73,20 @@ export function cursorList(context, { path, rows: read, show, empty, failure, pa
     asked += 1;
     const number = asked;
     const limit = isNew ? page : Math.min(most, Math.max(page, rows.length));
-    if (isNew) isThere = false;
+    if (isNew) {
+      isThere = false;
+      element.setAttribute("aria-busy", "true");
+    }
     try {
       const answer = await context.request(path({ limit, cursor: "" }));
       if (number !== asked || context.signal.aborted) return;
       const fresh = read(answer);
       // If the list is longer than one answer can be, its tail is kept.
-      const known = new Set(fresh.map(keyOf));
+      const known = new Set(fresh.map(key));
       const tail =
         isNew || rows.length <= limit || !answer.next_cursor
           ? []
-          : rows.slice(limit).filter((row) => !known.has(keyOf(row)));
+          : rows.slice(limit).filter((row) => !known.has(key(row)));
       take(tail.length > 0 ? { ...answer, next_cursor: next } : answer, [...fresh, ...tail]);
     } catch (problem) {
       if (number === asked && !context.signal.aborted) fail(/** @type {Error} */ (problem));
@@ -93,7 +99,7 @@ export function cursorList(context, { path, rows: read, show, empty, failure, pa
     more.setAttribute("aria-disabled", "true");
     try {
       const answer = await context.request(path({ limit: page, cursor: next }));
-      if (number === asked && !context.signal.aborted) take(answer, joined(rows, read(answer)));
+      if (number === asked && !context.signal.aborted) take(answer, joined(rows, read(answer), key));
     } catch (problem) {
       if (number === asked && !context.signal.aborted) fail(/** @type {Error} */ (problem));
     }

@@ -1,4 +1,4 @@
-// A sortable table. If it is long, only the visible rows are in the page, so that 10,000 rows cost as much as 40. Unchanged rows
+// A sortable table. It sorts the rows that it has; where the service has more, it asks for them in the wanted order. If it is long, only the visible rows are in the page, so that 10,000 rows cost as much as 40. Unchanged rows
 // keep their elements, so that focus and selection survive new data. A narrow table leaves out columns by rank, and where it is as
 // narrow as a phone a row is a card.
 
@@ -18,6 +18,8 @@ import { sorted, windowOf } from "./table-math.js";
  *   width?: string, class?: string, isWide?: boolean, isSpoken?: boolean, rank?: number}} Column
  */
 
+/** The order of rows: the id of a column, and whether the largest comes first. @typedef {{by: string, isDescending?: boolean}} Order */
+
 /** The number of rows from which on only visible ones are drawn. */
 const LONG = 120;
 const MARGIN = 8;
@@ -25,11 +27,11 @@ const MARGIN = 8;
 /**
  * @template Row
  * @param {{columns: Column<Row>[], key: (row: Row) => string, label: string, open?: (row: Row, event: Event) => void,
- *   sort?: {by: string, isDescending?: boolean}, mark?: (row: Row) => string, foot?: Node}} options `open`: called on a
- *   press anywhere in a row,
- *   whose first cell should have a link or button of the class `row-link` that does the same. `mark` becomes the row's `data-mark`
+ *   sort?: {by: string, isDescending?: boolean} | null, resort?: (order: Order) => void, mark?: (row: Row) => string, foot?: Node}} options
+ *   `open`: called on a press anywhere in a row, whose first cell should have a link or button of the class `row-link` that does the
+ *   same. `resort`: the rows come in the wanted order, and this asks for another. `mark` becomes the row's `data-mark`
  */
-export function table({ columns, key, label, open, sort, mark, foot }) {
+export function table({ columns, key, label, open, sort, resort, mark, foot }) {
   let rows = /** @type {Row[]} */ ([]);
   let order = sort ?? null;
   let inOrder = rows;
@@ -78,7 +80,10 @@ export function table({ columns, key, label, open, sort, mark, foot }) {
         isDescending: order?.by === column.id ? !order.isDescending : typeof firstOf(column) === "number",
       };
       scroll.scrollTop = 0;
-      reorder();
+      if (resort) {
+        showOrder();
+        resort(order);
+      } else reorder();
     });
     return {
       column,
@@ -92,14 +97,18 @@ export function table({ columns, key, label, open, sort, mark, foot }) {
 
   const reorder = () => {
     const column = columns.find(({ id }) => id === order?.by);
-    inOrder = column?.sort && order ? sorted(rows, column.sort, Boolean(order.isDescending)) : rows;
+    inOrder = column?.sort && order && !resort ? sorted(rows, column.sort, Boolean(order.isDescending)) : rows;
+    showOrder();
+    draw();
+  };
+
+  const showOrder = () => {
     for (const head of heads)
       if (head.column.sort)
         head.element.setAttribute(
           "aria-sort",
           head.column.id !== order?.by ? "none" : order?.isDescending ? "descending" : "ascending",
         );
-    draw();
   };
 
   const draw = () => {

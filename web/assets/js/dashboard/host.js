@@ -15,15 +15,20 @@ export class PanelHost {
   #frame;
   #store;
   #isLive;
+  #begins;
   /** @type {{id: string, mounted: Mounted, end: AbortController} | null} */ #open = null;
   /** Rises with every opening, so that a module that loads late is recognised. */ #turn = 0;
   /** Whether the panel could not be loaded. */ #isLost = false;
 
-  /** @param {import("./frame.js").Frame} frame @param {import("./store.js").Store} store @param {() => boolean} isLive */
-  constructor(frame, store, isLive) {
+  /**
+   * @param {import("./frame.js").Frame} frame @param {import("./store.js").Store} store @param {() => boolean} isLive
+   * @param {Promise<void>} begins when panels may ask for their data
+   */
+  constructor(frame, store, isLive, begins) {
     this.#frame = frame;
     this.#store = store;
     this.#isLive = isLive;
+    this.#begins = begins;
   }
 
   /** Shows the panel at the current address. */
@@ -48,7 +53,7 @@ export class PanelHost {
     fill(this.#frame.body, skeleton(6));
     scrollTo(0, 0);
     try {
-      const mount = await load(panel);
+      const [mount] = await Promise.all([load(panel), this.#begins]);
       if (turn === this.#turn) this.#mount(panel, mount, route);
     } catch (problem) {
       console.warn("the panel was not loaded", problem);

@@ -33,7 +33,10 @@ async function begin() {
     retry: () => live?.retryNow(),
     signOut: () => void signOut(),
   });
-  const host = new PanelHost(frame, store, () => live?.link.phase === "open");
+  const first = firstLink();
+  const host = new PanelHost(frame, store, () => live?.link.phase === "open", first.settled);
+  // First of all: what is asked for once events flow need not be asked for again, and the panel's module loads meanwhile.
+  live = new Live(topics, onEvent(store, frame, host, first));
   await pause();
   store.addEventListener(
     "change",
@@ -41,10 +44,11 @@ async function begin() {
   );
   followAddress(() => void host.follow());
   listenForKeys({ search: () => void search() });
-  for (const path of everywhere) void store.load(path);
   void host.follow();
+  void first.settled.then(() => {
+    for (const path of everywhere) void store.load(path);
+  });
   await pause();
-  live = new Live(topics, onEvent(store, frame, host));
   addEventListener(signedInAgain, () => live?.retryNow());
   setInterval(() => !document.hidden && void store.load(statusPath), 15000);
   document.addEventListener("visibilitychange", () => !document.hidden && void store.load(statusPath));
@@ -52,12 +56,41 @@ async function begin() {
   void install();
 }
 
-/** Handles the service's events. @param {Store} store @param {import("./frame.js").Frame} frame @param {PanelHost} host */
-function onEvent(store, frame, host) {
+/** How long the first answers wait for the connection. */
+const patienceMs = 800;
+
+/** The first attempt to connect: settled when it has succeeded or failed, or when it takes long. */
+function firstLink() {
+  let isSettled = false;
+  let settle = () => {};
+  const settled = /** @type {Promise<void>} */ (
+    new Promise((resolve) => {
+      settle = () => {
+        isSettled = true;
+        resolve();
+      };
+    })
+  );
+  setTimeout(settle, patienceMs);
+  return { settled, settle: () => settle(), isSettled: () => isSettled };
+}
+
+/**
+ * Handles the service's events.
+ * @param {Store} store @param {import("./frame.js").Frame} frame @param {PanelHost} host @param {ReturnType<typeof firstLink>} first
+ */
+function onEvent(store, frame, host, first) {
   let wasOpen = false;
   const linked = (/** @type {import("../shared/banner.js").Link} */ link) => {
     frame.setLink(link);
+    const isFirst = !first.isSettled();
+    first.settle();
     if (link.phase !== "open") return;
+    if (isFirst) {
+      // Nothing was asked for before.
+      wasOpen = true;
+      return;
+    }
     // Reloads what may have changed without an event. Before the first connection that was only a moment, so data that a timer
     // reloads anyway can wait.
     for (const path of wasOpen ? everywhere : [approvalsPath, budgetPath]) store.soon(path);

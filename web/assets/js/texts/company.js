@@ -12,6 +12,8 @@ export const company = translated("company", {
   doors: "Doors",
   waitsShort: "waits for you",
   answers: "answers",
+  answersBy: (/** @type {string} */ channel) => `Answers by ${channel}`,
+  callFailed: (/** @type {string} */ tool) => `${tool} failed`,
   states: { idle: "Idle", thinking: "Thinking", tool: "Working", waiting: "Waits for you", failed: "Failed" },
   uses: (/** @type {string} */ tool) => `Uses ${tool}`,
   waitsFor: (/** @type {string} */ tool) => `Waits for your approval to use ${tool}`,

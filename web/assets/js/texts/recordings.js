@@ -69,6 +69,9 @@ export const recordings = translated("recordings", {
     `Snapshot ${n} of ${all}, after ${plural(messages, "message", "messages")}`,
   timeline: "Timeline",
   scrubber: "Moment of the recording",
+  zoom: "Part of the time shown",
+  zoomIn: "Show less time in more detail",
+  zoomOut: "Show more time",
   moment: (/** @type {string} */ time, /** @type {number} */ n, /** @type {number} */ all) =>
     `${time}, event ${n.toLocaleString("en")} of ${all.toLocaleString("en")}`,
   layers: "Layers",

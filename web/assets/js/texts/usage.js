@@ -14,6 +14,14 @@ export const usage = translated("usage", {
   last: (/** @type {number} */ n) => `Last ${n} days`,
   today: (/** @type {string} */ day) => `Today, ${day}`,
   spent: "Spent",
+  month: "This month",
+  forecast: (/** @type {string} */ amount) => `about ${amount} by its end, at the pace of the last week`,
+  than: (/** @type {number | null} */ percent, /** @type {number} */ days) =>
+    percent === null
+      ? ""
+      : percent === 0
+        ? `as in the ${days} days before`
+        : `${Math.abs(percent).toLocaleString("en")} % ${percent > 0 ? "more" : "less"} than in the ${days} days before`,
   calls: "Calls",
   sent: "Tokens sent",
   received: "Tokens received",

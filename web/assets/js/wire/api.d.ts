@@ -21,6 +21,7 @@ export interface AgentActivity {
 
 export interface AgentHistory {
   history: AgentRun[];
+  next_cursor: string | null;
 }
 
 export interface AgentList {
@@ -86,6 +87,7 @@ export interface Approvals {
 
 export interface Audit {
   audit: AuditEntry[];
+  next_cursor: string | null;
 }
 
 export interface AuditEntry {
@@ -456,6 +458,7 @@ export interface LogRecord {
 }
 
 export interface Logs {
+  next_cursor: string | null;
   records: LogRecord[];
 }
 
@@ -577,6 +580,20 @@ export interface ModelsOffered {
   models: string[];
 }
 
+export interface Monitor {
+  approvals: Approval[];
+  conversations: MonitoredConversation[];
+  metrics: TelemetryEvent[];
+}
+
+export interface MonitoredConversation {
+  busy: boolean;
+  channel: string;
+  messages: Message[];
+  session_id: string;
+  title: string;
+}
+
 export interface NamedSummary {
   avg_duration: number;
   calls: number;
@@ -646,6 +663,7 @@ export interface OfferedModel {
 export interface Outbox {
   count: number;
   deliveries: Delivery[];
+  next_cursor: string | null;
 }
 
 export interface OutputBlock {
@@ -1002,6 +1020,7 @@ export interface SopRunRequest {
 
 export interface SopRuns {
   count: number;
+  next_cursor: string | null;
   runs: SopRun[];
 }
 
@@ -1243,6 +1262,7 @@ export type WorkCommanded = WorkStatus | Work;
 export interface WorkList {
   ambient: boolean;
   enabled: boolean;
+  next_cursor: string | null;
   paused: boolean;
   work: Work[];
 }

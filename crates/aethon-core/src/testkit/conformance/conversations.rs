@@ -5,9 +5,10 @@ use crate::ids::{MessageId, TurnId};
 use crate::import::NewSession;
 use crate::message::{Block, Message, Role};
 use crate::model::Effort;
+use crate::order::{Order, SessionField};
 use crate::session::{
-    Accepted, Clear, Finish, MAX_PAGE_BYTES, SessionPatch, SessionQuery, SessionSettings, TurnDefaults,
-    TurnPhase,
+    Accepted, Clear, Finish, MAX_PAGE_BYTES, SessionPage, SessionPatch, SessionQuery, SessionSettings,
+    TurnDefaults, TurnPhase,
 };
 use crate::version::Expected;
 
@@ -256,6 +257,67 @@ pub async fn sessions_are_paged_by_last_use_and_stay_stable_when_one_moves(stage
         let query = SessionQuery { limit: 3, cursor: Some(cursor.into()), ..SessionQuery::default() };
         assert!(stage.storage.transcripts.sessions(query).await.unwrap_err().is_invalid(), "{cursor:?}");
     }
+}
+
+pub async fn sessions_are_sorted_by_any_field_in_stable_pages(stage: Stage) {
+    // Titles, and how many turns; two are alike but for case, and one title begins with a letter beyond ASCII.
+    for (name, title, turns) in [("a", "pears", 1), ("b", "Apples", 3), ("c", "apples", 2), ("d", "Ärger", 1)]
+    {
+        stage.advance(1);
+        for _ in 0..turns {
+            stage.turn(&format!("webchat:{name}"), title, "y").await;
+        }
+    }
+    stage.turn("cli:e", "Zebras", "y").await;
+    // The oldest is used again, so that its use and its beginning differ.
+    stage.advance(1);
+    stage.turn("webchat:a", "more", "y").await;
+    let transcripts = &stage.storage.transcripts;
+    let page = async |order, cursor, search: Option<&str>, limit| {
+        let query = SessionQuery { limit, cursor, ..SessionQuery::default() };
+        transcripts.sessions(query.in_order(Some(order)).with_search(search.map(Into::into))).await
+    };
+    let names = |page: &SessionPage| -> String {
+        page.sessions.iter().map(|session| session.session_id.name()).collect()
+    };
+    let read = async |order, search| {
+        let (mut seen, mut cursor) = (String::new(), None);
+        loop {
+            let page = page(order, cursor, search, 2).await.unwrap();
+            seen += &names(&page);
+            cursor = page.next_cursor;
+            if cursor.is_none() {
+                break (seen, page.count);
+            }
+        }
+    };
+    let check = async |by, up: &str, down: &str| {
+        assert_eq!(read(Order::ascending(by), None).await, (up.to_owned(), 5), "{by:?}");
+        assert_eq!(read(Order::descending(by), None).await, (down.to_owned(), 5), "{by:?}");
+    };
+    check(SessionField::Updated, "bcdea", "aedcb").await;
+    check(SessionField::Created, "abcde", "edcba").await;
+    check(SessionField::Title, "bcaed", "deacb").await;
+    check(SessionField::Channel, "eabcd", "dcbae").await;
+    check(SessionField::Messages, "deacb", "bcaed").await;
+    let found = read(Order::descending(SessionField::Title), Some("apples")).await;
+    assert_eq!(found, ("cb".to_owned(), 2));
+
+    // A session that moves, and one that goes, disturb no later page.
+    let order = Order::ascending(SessionField::Title);
+    let first = page(order, None, None, 2).await.unwrap();
+    assert_eq!(names(&first), "bc");
+    transcripts.clear(&session("webchat:c"), Clear::Delete).await.unwrap();
+    stage.turn("webchat:b", "again", "y").await;
+    let second = page(order, first.next_cursor.clone(), None, 2).await.unwrap();
+    assert_eq!((names(&second), second.count), ("ae".to_owned(), 4));
+    // A cursor belongs to its order.
+    for other in [Order::descending(SessionField::Title), Order::ascending(SessionField::Messages)] {
+        let refused = page(other, first.next_cursor.clone(), None, 2).await.unwrap_err();
+        assert!(refused.is_invalid(), "{refused}");
+    }
+    let usual = SessionQuery { limit: 2, cursor: first.next_cursor, ..SessionQuery::default() };
+    assert!(transcripts.sessions(usual).await.unwrap_err().is_invalid());
 }
 
 pub async fn a_post_is_one_message_however_often_it_comes(stage: Stage) {

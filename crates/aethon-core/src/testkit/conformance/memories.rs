@@ -5,6 +5,7 @@ use crate::memory::{
     Correction, MemoryEntry, MemoryId, MemoryListing, MemoryQuery, MemoryVector, NewMemory, Purpose,
     QueryVector, Reach, Scope,
 };
+use crate::order::{MemoryField, Order};
 use crate::version::Expected;
 
 impl Stage {
@@ -162,6 +163,55 @@ pub async fn memories_are_listed_newest_first_in_pages(stage: Stage) {
     assert_eq!(stats.categories, [("general".to_owned(), 6), ("odd".to_owned(), 1)]);
     let nonsense = MemoryListing::newest(3).from_cursor(Some("nonsense".into()));
     assert!(stage.storage.memory.list(nonsense).await.unwrap_err().is_invalid());
+}
+
+pub async fn memories_are_sorted_by_any_field_in_stable_pages(stage: Stage) {
+    let memory = &stage.storage.memory;
+    let mut ids = Vec::new();
+    for (content, category, scope) in [
+        ("pears", "fruit", "ben"),
+        ("Apples", "fruit", "shared"),
+        ("bread", "Baking", "ben"),
+        ("ärger", "mood", "shared"),
+    ] {
+        let new = NewMemory::new(content, category, "api").unwrap().of(Scope::named(scope));
+        ids.push(memory.store(new).await.unwrap().entry.id);
+        stage.advance(1);
+    }
+    let corrected = Correction::new(Some("pears and plums"), None, "chat").unwrap();
+    memory.correct(&Reach::All, ids[0], corrected).await.unwrap();
+    let listing =
+        |order, cursor| MemoryListing::newest(1).of(Reach::All).from_cursor(cursor).in_order(Some(order));
+    let read = async |order, words: &str| {
+        let (mut seen, mut cursor) = (Vec::new(), None);
+        loop {
+            let page = memory.list(listing(order, cursor).with_words(words)).await.unwrap();
+            seen.extend(page.entries.iter().map(|entry| ids.iter().position(|id| *id == entry.id).unwrap()));
+            cursor = page.next_cursor;
+            if cursor.is_none() {
+                break (seen, page.count);
+            }
+        }
+    };
+    let check = async |by, up: [usize; 4]| {
+        let mut down = up;
+        down.reverse();
+        assert_eq!(read(Order::ascending(by), "").await, (up.to_vec(), 4), "{by:?}");
+        assert_eq!(read(Order::descending(by), "").await, (down.to_vec(), 4), "{by:?}");
+    };
+    check(MemoryField::Updated, [1, 2, 3, 0]).await;
+    check(MemoryField::Created, [0, 1, 2, 3]).await;
+    check(MemoryField::Content, [1, 2, 0, 3]).await;
+    check(MemoryField::Category, [2, 0, 1, 3]).await;
+    assert_eq!(read(Order::ascending(MemoryField::Content), "pears").await, (vec![0], 1));
+
+    let order = Order::ascending(MemoryField::Content);
+    let first = memory.list(listing(order, None)).await.unwrap();
+    memory.forget(&Reach::All, ids[1], Expected::Anything).await.unwrap();
+    let second = memory.list(listing(order, first.next_cursor.clone())).await.unwrap();
+    assert_eq!((second.entries[0].id, second.count), (ids[2], 3));
+    let other = Order::descending(MemoryField::Content);
+    assert!(memory.list(listing(other, first.next_cursor)).await.unwrap_err().is_invalid());
 }
 
 pub async fn memories_of_somebody_else_are_not_seen(stage: Stage) {

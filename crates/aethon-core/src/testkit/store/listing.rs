@@ -3,31 +3,34 @@
 use jiff::Timestamp;
 
 use super::tables::{SessionRow, Tables};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::ids::SessionId;
 use crate::message::Role;
+use crate::order::{Order, Place, SessionField, SortValue};
 use crate::session::{SessionPage, SessionQuery, SessionSummary};
 
 /// Sessions, most recently used first. A page begins after the place where the previous one ended.
 pub(super) fn page(tables: &Tables, query: &SessionQuery) -> Result<SessionPage> {
-    let from = query.cursor.as_deref().map(parse).transpose()?;
     let words: Vec<String> =
         query.search.as_deref().unwrap_or_default().split_whitespace().map(str::to_lowercase).collect();
     let is_meant = |id: &SessionId| query.channel.as_deref().is_none_or(|channel| channel == id.channel());
-    let mut found: Vec<_> =
+    let found: Vec<_> =
         tables.sessions.iter().filter(|(id, row)| is_meant(id) && contains(id, row, &words)).collect();
-    let count = found.len() as u64;
-    let place = |row: &SessionRow| (row.updated_at.as_millisecond(), row.number);
-    found.sort_by_key(|(_, row)| std::cmp::Reverse(place(row)));
-    found.retain(|(_, row)| from.is_none_or(|from| place(row) < from));
-    let is_last = found.len() <= query.limit.max(1);
-    found.truncate(query.limit.max(1));
-    let next_cursor = found.last().filter(|_| !is_last).map(|(_, row)| {
-        let (moment, number) = place(row);
-        format!("{moment:x}-{number:x}")
-    });
-    let sessions = found.into_iter().map(|(id, row)| summary(id, row)).collect();
-    Ok(SessionPage { sessions, count, next_cursor })
+    let order = query.order.unwrap_or(Order::descending(SessionField::Updated));
+    let place = |(id, row): &(&SessionId, &SessionRow)| Place {
+        value: Some(match order.by {
+            SessionField::Updated => SortValue::time(row.updated_at),
+            SessionField::Created => SortValue::time(row.created_at),
+            SessionField::Title if row.title.is_empty() => SortValue::text(id.as_str()),
+            SessionField::Title => SortValue::text(&row.title),
+            SessionField::Channel => SortValue::text(id.channel()),
+            SessionField::Messages => SortValue::count(row.messages.len()),
+        }),
+        key: row.number,
+    };
+    let page = order.page(found, place, query.cursor.as_deref(), query.limit.max(1))?;
+    let sessions = page.rows.into_iter().map(|(id, row)| summary(id, row)).collect();
+    Ok(SessionPage { sessions, count: page.count as u64, next_cursor: page.next_cursor })
 }
 
 /// A session without its messages.
@@ -64,12 +67,4 @@ fn contains(id: &SessionId, row: &SessionRow, words: &[String]) -> bool {
         })
     };
     words.iter().all(|word| name.contains(word)) || words.iter().all(is_said)
-}
-
-fn parse(cursor: &str) -> Result<(i64, i64)> {
-    let number = |digits: &str| i64::from_str_radix(digits, 16).ok();
-    let place = cursor.split_once('-').and_then(|(time, key)| Some((number(time)?, number(key)?)));
-    place.ok_or_else(|| {
-        Error::invalid("the cursor is not valid: use the `next_cursor` of the page before, unchanged")
-    })
 }

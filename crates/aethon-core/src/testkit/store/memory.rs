@@ -13,6 +13,7 @@ use crate::memory::{
     MemoryRecord, MemoryStats, MemoryStorage, MemoryVector, MemoryVersion, NewMemory, Purpose, Reach, Scope,
     Stored, fingerprint,
 };
+use crate::order::{MemoryField, Order, Place};
 use crate::version::Expected;
 
 /// A memory with everything that belongs to it.
@@ -82,7 +83,7 @@ impl Memory for MemoryStore {
     async fn list(&self, listing: MemoryListing) -> Result<MemoryPage> {
         let tables = self.enter("list")?;
         let words = words(&listing.words);
-        let mut found: Vec<&MemoryEntry> = tables
+        let found: Vec<&MemoryEntry> = tables
             .memories
             .iter()
             .filter(|row| listing.reach.has(&row.entry.scope))
@@ -90,17 +91,11 @@ impl Memory for MemoryStore {
             .filter(|entry| listing.category.as_ref().is_none_or(|category| entry.category == *category))
             .filter(|entry| words.iter().all(|word| entry.content.to_lowercase().contains(word)))
             .collect();
-        found.sort_by_key(|entry| Reverse((entry.updated_at, entry.id)));
-        let count = found.len() as u64;
-        let from: usize = match &listing.cursor {
-            None => 0,
-            Some(cursor) => cursor.parse().map_err(|_| Error::invalid("the cursor is not valid"))?,
-        };
-        let entries: Vec<MemoryEntry> =
-            found.iter().skip(from).take(listing.limit).copied().cloned().collect();
-        let reached = from + entries.len();
-        let next_cursor = (reached < found.len() && !entries.is_empty()).then(|| reached.to_string());
-        Ok(MemoryPage { entries, count, next_cursor })
+        let order = listing.order.unwrap_or(Order::descending(MemoryField::Updated));
+        let place = |entry: &&MemoryEntry| Place { value: Some(entry.sort_value(order.by)), key: entry.id.0 };
+        let page = order.page(found, place, listing.cursor.as_deref(), listing.limit)?;
+        let entries = page.rows.into_iter().cloned().collect();
+        Ok(MemoryPage { entries, count: page.count as u64, next_cursor: page.next_cursor })
     }
 
     async fn search(&self, query: MemoryQuery) -> Result<Vec<MemoryHit>> {

@@ -13,6 +13,8 @@ export const company = {
   doors: "Türen",
   waitsShort: "wartet auf Sie",
   answers: "antwortet",
+  answersBy: (channel) => `Antwortet über ${channel}`,
+  callFailed: (tool) => `${tool} ist fehlgeschlagen`,
   states: { idle: "Untätig", thinking: "Denkt nach", tool: "Arbeitet", waiting: "Wartet auf Sie", failed: "Fehlgeschlagen" },
   uses: (tool) => `Verwendet ${tool}`,
   waitsFor: (tool) => `Wartet auf Ihre Freigabe für ${tool}`,

@@ -15,6 +15,14 @@ export const usage = {
   last: (n) => `Letzte ${counted(n)} Tage`,
   today: (day) => `Heute, ${day}`,
   spent: "Ausgegeben",
+  month: "Dieser Monat",
+  forecast: (amount) => `etwa ${amount} bis zu seinem Ende, im Tempo der letzten Woche`,
+  than: (percent, days) =>
+    percent === null
+      ? ""
+      : percent === 0
+        ? `wie in den ${counted(days)} Tagen davor`
+        : `${counted(Math.abs(percent))} % ${percent > 0 ? "mehr" : "weniger"} als in den ${counted(days)} Tagen davor`,
   calls: "Aufrufe",
   sent: "Gesendete Tokens",
   received: "Empfangene Tokens",

@@ -12,7 +12,7 @@ import { errorState } from "../../../components/state.js";
 import { button } from "../../../shared/controls.js";
 import { texts } from "../../../texts.js";
 import { mostDesks } from "./floor.js";
-import { Office, channelOf } from "./office.js";
+import { Office, callFailed, channelOf } from "./office.js";
 import { Stage } from "./stage.js";
 import { coalesce } from "../../coalesce.js";
 
@@ -160,9 +160,11 @@ async function answer(context, path) {
 const nameOf = (agent) => visibleText(agent.isMain ? words.main : agent.name);
 
 /** Describes what an agent is doing. @param {Seen} agent */
-function inWords({ state, tool, why }) {
+function inWords({ state, tool, why, isAnswer }) {
+  if (isAnswer) return words.answersBy(visibleText(tool));
   if (state === "tool") return words.uses(visibleText(tool));
   if (state === "waiting") return words.waitsFor(visibleText(tool));
+  if (why === callFailed) return words.callFailed(visibleText(tool));
   if (state === "failed") return words.whys[why] ?? words.states.failed;
   return words.states[state];
 }
@@ -189,7 +191,7 @@ function entry(people, agent, isOpen, pick) {
   const [line, details] = /** @type {[HTMLElement, HTMLElement]} */ ([item.children[0], item.children[1]]);
   const tone = [...people.children].indexOf(item);
   const others = agent.others > 0 ? `, ${words.others(agent.others)}` : "";
-  const shown = `${agent.state} ${agent.tool} ${agent.others} ${agent.since}`;
+  const shown = `${agent.state} ${agent.tool} ${agent.isAnswer} ${agent.others} ${agent.since}`;
   if (item.getAttribute("data-shown") !== shown) {
     item.setAttribute("data-shown", shown);
     item.setAttribute("data-state", agent.state);

@@ -9,21 +9,28 @@ import { placeOfTool } from "./floor.js";
  * A piece of work: one conversation that an agent is answering.
  * @typedef {{session: string, turn: string, task: string, since: number, calls: Map<string, string>, asked: Map<string, string>,
  *   tool: string, state: "thinking" | "tool"}} Work
+ * @typedef {{at: number, place: Place, tool: string, session: string, isBad: boolean, isAnswer: boolean}} Moment what an agent has
+ *   just done, shown a little longer than it took
  * @typedef {{id: string, name: string, role: string, isMain: boolean, works: Map<string, Work>, fault: {at: number, why: string} | null,
- *   lastTool: string, lastAt: number}} Agent
+ *   moment: Moment | null, lastTool: string, lastAt: number}} Agent
  * @typedef {"idle" | "thinking" | "tool" | "waiting" | "failed"} State
  * @typedef {{id: string, name: string, role: string, isMain: boolean, state: State, place: Place, tool: string,
  *   session: string, turn: string,
- *   task: string, since: number, others: number, why: string, lastTool: string, lastAt: number}} Seen an agent as it is shown
+ *   task: string, since: number, others: number, why: string, isAnswer: boolean, lastTool: string, lastAt: number}} Seen an agent as it
+ *   is shown, in the drawing and in words alike
  * @typedef {{kind: "arrives", channel: string, session: string} | {kind: "leaves", channel: string, agent: string} |
- *   {kind: "visit", agent: string, place: Place, tool: string, session: string, isBad: boolean} | {kind: "rings", job: string}} Happening
+ *   {kind: "rings", job: string}} Happening
  */
 
 export const mainId = "main";
 const faultMs = 30000;
+/** Most calls take less than a figure needs to walk. */
+const momentMs = 2500;
 const most = { happenings: 40, agents: 40, owners: 200 };
 /** The pseudo-tool for memory searches by the program itself. */
 const recalling = "memory";
+/** Why a figure looks sad whose call failed. */
+export const callFailed = "call";
 /** An approval known only from the agent's state. */
 const unnamed = "";
 /** Where conversations begin that come through no door. */
@@ -35,9 +42,9 @@ export class Office {
   /** @type {Map<string, Agent>} */ agents = new Map();
   /** @type {Map<string, {name: string, state: string, at: number}>} */ channels = new Map();
   /** @type {Happening[]} What the page has yet to show; the oldest are dropped. */ happenings = [];
-  /** The number of messages waiting for an answer. */ letters = 0;
   /** The running job. */ job = "";
   /** The agent working in each session. @type {Map<string, string>} */ #owners = new Map();
+  /** The messages without an answer, by session. @type {Map<string, number>} */ #unanswered = new Map();
 
   constructor() {
     this.#agent(mainId, { name: "Aethon", isMain: true });
@@ -62,6 +69,7 @@ export class Office {
       this.#asked({ ...approval, state: "open" }, Date.parse(approval?.created_at) || now);
     this.job = listOf(scheduler).find((job) => job?.last_status === "running")?.job_id ?? "";
     this.happenings = [];
+    this.#unanswered.clear();
   }
 
   /** @param {string} topic @param {any} data @param {number} now */
@@ -83,9 +91,19 @@ export class Office {
   /** The time of the next change without an event, such as an agent recovering from a failure. @param {number} now */
   nextChange(now) {
     const ends = [...this.agents.values()]
-      .map(({ fault }) => (fault ? fault.at + faultMs - now : Infinity))
+      .flatMap(({ fault, moment }) => [
+        fault ? fault.at + faultMs - now : Infinity,
+        moment ? moment.at + momentMs - now : Infinity,
+      ])
       .filter((left) => left > 0);
     return ends.length > 0 ? Math.min(...ends) : Infinity;
+  }
+
+  /** The number of messages that wait: they have no answer, and nobody works on one. */
+  get letters() {
+    const isOpen = (/** @type {string} */ session) =>
+      [...this.agents.values()].some(({ works }) => works.has(session));
+    return [...this.#unanswered].reduce((sum, [session, count]) => sum + (isOpen(session) ? 0 : count), 0);
   }
 
   /** What happened since the last call. @returns {Happening[]} */
@@ -108,6 +126,7 @@ export class Office {
     if (change === "turn_ended" || change === "reset" || change === "deleted") {
       const was = agent.works.delete(session);
       this.#owners.delete(session);
+      this.#unanswered.delete(session);
       if (endings.has(end)) agent.fault = { at: now, why: end };
       if (was) agent.lastAt = now;
     }
@@ -122,6 +141,7 @@ export class Office {
     const isRecalled = blocks.some((block) => block.type === "context" && /memor|recall/i.test(block.source ?? ""));
     if (
       agent.isMain &&
+      !inner.has(channel) &&
       message?.role === "user" &&
       blocks.some((block) => block.type !== "tool_result" && block.type !== "context")
     ) {
@@ -129,21 +149,21 @@ export class Office {
       const door = this.channels.get(channel);
       if (door) door.at = now;
       this.#tell({ kind: "arrives", channel, session });
-      this.letters += 1;
+      this.#wait(session);
     }
-    if (isRecalled)
-      this.#tell({ kind: "visit", agent: agent.id, place: "shelf", tool: recalling, session, isBad: false });
+    if (isRecalled) agent.moment = momentOf(now, session, recalling, { place: "shelf" });
     for (const block of blocks) {
       if (block.type === "tool_call") this.#call(agent, work, block, session, now);
-      if (block.type === "tool_result") this.#result(agent, work, block, session);
+      if (block.type === "tool_result") this.#result(agent, work, block, session, now);
     }
     const isAnswer =
       message?.role === "assistant" &&
       !blocks.some((block) => block.type === "tool_call") &&
       blocks.some((block) => block.type === "text");
     if (!isAnswer || !agent.isMain) return;
-    this.letters = Math.max(0, this.letters - 1);
-    this.#tell({ kind: "visit", agent: agent.id, place: "door", tool: channel, session, isBad: false });
+    this.#unanswered.delete(session);
+    if (inner.has(channel)) return;
+    agent.moment = momentOf(now, session, channel, { place: "door", isAnswer: true });
     this.#tell({ kind: "leaves", channel, agent: agent.id });
   }
 
@@ -156,14 +176,13 @@ export class Office {
       work.calls.set(String(id), tool);
       Object.assign(work, { state: "tool", tool, since: now });
     }
-    this.#tell({ kind: "visit", agent: agent.id, place: placeOfTool(tool), tool, session, isBad: false });
+    agent.moment = momentOf(now, session, tool, {});
   }
 
-  /** @param {Agent} agent @param {Work | undefined} work @param {any} block @param {string} session */
-  #result(agent, work, block, session) {
+  /** @param {Agent} agent @param {Work | undefined} work @param {any} block @param {string} session @param {number} now */
+  #result(agent, work, block, session, now) {
     const tool = String(block.name ?? "");
-    if (block.is_error || block.denied)
-      this.#tell({ kind: "visit", agent: agent.id, place: placeOfTool(tool), tool, session, isBad: true });
+    if (block.is_error || block.denied) agent.moment = momentOf(now, session, tool, { isBad: true });
     if (!work) return;
     work.calls.delete(String(block.call));
     work.tool = [...work.calls.values()].at(-1) ?? "";
@@ -221,7 +240,7 @@ export class Office {
     if (!isNew) return;
     agent.lastTool = tool;
     agent.lastAt = now;
-    this.#tell({ kind: "visit", agent: agent.id, place: placeOfTool(tool), tool, session, isBad: false });
+    agent.moment = momentOf(now, session, tool, {});
   }
 
   /** Applies the API's list of active agents. @param {any[]} active @param {number} now */
@@ -236,6 +255,14 @@ export class Office {
     const { works } = this.#main();
     for (const session of works.keys()) if (!busy.has(session)) works.delete(session);
     for (const session of busy) if (!works.has(session)) works.set(session, workOf(session, now, {}));
+  }
+
+  /** Notes a message without an answer. @param {string} session */
+  #wait(session) {
+    const before = this.#unanswered.get(session) ?? 0;
+    this.#unanswered.delete(session);
+    this.#unanswered.set(session, before + 1);
+    for (const old of this.#unanswered.keys()) if (this.#unanswered.size > most.owners) this.#unanswered.delete(old);
   }
 
   /** @param {string} session @param {string} agent */
@@ -278,7 +305,7 @@ export class Office {
   #agent(id, { name = id, role, isMain: main = false }) {
     let agent = this.agents.get(id);
     if (!agent) {
-      agent = { id, name, role: "", isMain: main, works: new Map(), fault: null, lastTool: "", lastAt: 0 };
+      agent = { id, name, role: "", isMain: main, works: new Map(), fault: null, moment: null, lastTool: "", lastAt: 0 };
       if (this.agents.size < most.agents && id) this.agents.set(id, agent);
     }
     if (role) agent.role = String(role);
@@ -298,7 +325,7 @@ export class Office {
 }
 
 /**
- * How an agent is shown: first what needs the owner, then what it is doing, then how it ended.
+ * How an agent is shown: first what needs the owner, then what it is doing or has just done, then how it ended.
  * @param {Agent} agent
  * @param {number} now
  * @returns {Seen}
@@ -318,17 +345,36 @@ function look(agent, now) {
     since: work?.since ?? 0,
     others: Math.max(0, works.length - 1),
     why: "",
+    isAnswer: false,
     lastTool: agent.lastTool,
     lastAt: agent.lastAt,
   };
   if (work && work.asked.size > 0)
     return { ...common, state: "waiting", place: "chair", tool: [...work.asked.values()][0] };
   if (work?.state === "tool") return { ...common, state: "tool", place: placeOfTool(work.tool), tool: work.tool };
+  const { moment } = agent;
+  if (moment && now >= moment.at && now - moment.at < momentMs) {
+    const { place, tool, isAnswer, isBad } = moment;
+    return { ...common, session: moment.session, state: isBad ? "failed" : "tool", place, tool, isAnswer, why: isBad ? callFailed : "" };
+  }
   if (work) return { ...common, state: "thinking", place: "desk", tool: "" };
   if (agent.fault && now - agent.fault.at < faultMs)
     return { ...common, state: "failed", place: "desk", tool: "", why: agent.fault.why };
   return { ...common, state: "idle", place: "desk", tool: "" };
 }
+
+/**
+ * @param {number} at @param {string} session @param {string} tool @param {{place?: Place, isBad?: boolean, isAnswer?: boolean}} more
+ * @returns {Moment}
+ */
+const momentOf = (at, session, tool, { place = placeOfTool(tool), isBad = false, isAnswer = false }) => ({
+  at,
+  session,
+  tool,
+  place,
+  isBad,
+  isAnswer,
+});
 
 /** @param {string} session @param {number} now @param {{turn?: string, task?: string}} more @returns {Work} */
 const workOf = (session, now, { turn = "", task = "" }) => ({

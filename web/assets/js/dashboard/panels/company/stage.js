@@ -29,10 +29,8 @@ import { figure } from "./people.js";
 /** @import { Place, Spot } from "./floor.js" */
 
 /**
- * @typedef {{place: Place, tool: string, isBad: boolean}} Visit
- * @typedef {{id: string, element: SVGElement, bubble: HTMLElement, shown: string, desk: number, spot: Spot, path:
- *   Spot[], place: Place, visits: Visit[],
- *   visit: Visit | null, rests: number, seen: Seen, carries: boolean}} Person
+ * @typedef {{id: string, element: SVGElement, bubble: HTMLElement, shown: string, desk: number, spot: Spot, path: Spot[], aim: string,
+ *   place: Place, seen: Seen, carries: boolean}} Person `aim`: where it was last sent
  */
 
 const view = { x: -336, y: -168, width: 784, height: 560 };
@@ -41,8 +39,6 @@ const tilesASecond = 3.4;
 const frameMs = 80;
 /** Frames per step. */
 const stride = 2;
-const dwellMs = 1300;
-const mostVisits = 3;
 const away = new Set(["shelf", "terminal", "cabinet", "window", "clock"]);
 
 export class Stage {
@@ -99,7 +95,7 @@ export class Stage {
   }
 
   /**
-   * Shows who does what. `happenings` led there: figures visit their places one by one.
+   * Shows who does what. A figure walks at once to where its agent works, and its bubble says what the list says.
    * @param {{seen: Seen[], happenings: Happening[], channels: {name: string, state: string}[], letters: number, job: string}} now
    */
   show({ seen, happenings, channels, letters, job }) {
@@ -115,11 +111,7 @@ export class Stage {
       "is-asked",
       seen.some(({ state }) => state === "waiting"),
     );
-    for (const person of this.#people.values()) {
-      if (person.seen.state === "waiting" && person.place !== "chair")
-        [person.visits, person.visit, person.rests] = [[], null, 0];
-      this.#dress(person);
-    }
+    for (const person of this.#people.values()) this.#dress(person);
     this.#wake();
   }
 
@@ -202,10 +194,8 @@ export class Stage {
       desk: index,
       spot: seatAt(index),
       path: [],
+      aim: "",
       place: "desk",
-      visits: [],
-      visit: null,
-      rests: 0,
       seen,
       carries: false,
     };
@@ -219,16 +209,7 @@ export class Stage {
     if (happening.kind === "rings") return this.#flash(this.#clock.element, "is-ringing", 1600);
     if (happening.kind === "arrives") return this.#deliver(happening.channel);
     const person = this.#people.get(happening.agent);
-    if (!person) return;
-    if (happening.kind === "leaves") {
-      person.carries = true;
-      return;
-    }
-    const { place, tool, isBad } = happening;
-    const newest = person.visits.at(-1) ?? person.visit;
-    if (newest && newest.place === place && newest.tool === tool) newest.isBad ||= isBad;
-    else person.visits.push({ place, tool, isBad });
-    if (person.visits.length > mostVisits) person.visits.splice(0, person.visits.length - mostVisits);
+    if (person) person.carries = true;
   }
 
   /** A letter flies from a door into the tray. @param {string} channel */
@@ -274,16 +255,11 @@ export class Stage {
       for (const person of this.#people.values()) this.#jump(person);
       return;
     }
-    const now = performance.now();
-    let next = 6000 + Math.random() * 4000;
-    for (const person of this.#people.values()) {
-      this.#decide(person, now);
-      if (person.path.length > 0) next = 0;
-      else if (person.visit || person.visits.length > 0) next = Math.min(next, Math.max(60, person.rests - now));
-    }
-    if (next > 0) this.#timer = setTimeout(() => this.#look(), next);
+    for (const person of this.#people.values()) this.#decide(person);
+    if (![...this.#people.values()].some((person) => person.path.length > 0))
+      this.#timer = setTimeout(() => this.#look(), 6000 + Math.random() * 4000);
     else if (!this.#frame) {
-      this.#lastFrame = now;
+      this.#lastFrame = performance.now();
       this.#next();
     }
   }
@@ -299,7 +275,7 @@ export class Stage {
   #look() {
     this.#clock.set(new Date());
     const idle = [...this.#people.values()].filter(
-      (person) => person.seen.state === "idle" && person.path.length === 0 && !person.visit,
+      (person) => person.seen.state === "idle" && person.path.length === 0,
     );
     const one = idle[Math.floor(Math.random() * idle.length)];
     const gestures = ["does-blink", "does-sip", "does-look", "does-stretch"];
@@ -307,21 +283,14 @@ export class Stage {
     this.#wake();
   }
 
-  /** Decides where a figure goes next: first its visits, then its work. @param {Person} person @param {number} now */
-  #decide(person, now) {
-    if (person.path.length > 0 || now < person.rests) return;
-    const visit = person.visits.shift() ?? null;
-    const had = person.visit;
-    person.visit = visit;
-    const place = visit?.place ?? person.seen.place;
-    const goal = this.#goal(person, place, visit?.tool ?? person.seen.tool);
-    if (Math.hypot(goal.x - person.spot.x, goal.y - person.spot.y) < 0.05) {
-      if (visit) person.rests = now + dwellMs;
-      if (visit || had) this.#dress(person);
-      return;
-    }
-    person.path = way(person.spot, goal, this.#people.size - 1);
+  /** Sends a figure to where its agent is, from wherever it is now. @param {Person} person */
+  #decide(person) {
+    const { place, tool } = person.seen;
+    if (person.aim === `${place} ${tool}`) return;
+    const goal = this.#goal(person, place, tool);
+    person.aim = `${place} ${tool}`;
     person.place = place;
+    person.path = isNear(person.spot, goal) ? [] : way(person.spot, goal, this.#people.size - 1);
     this.#dress(person);
   }
 
@@ -341,14 +310,14 @@ export class Stage {
     this.#pictures += 1;
     const reach = (Math.min(time - this.#lastFrame, 160) / 1000) * tilesASecond;
     this.#lastFrame = time;
-    for (const person of this.#people.values()) if (person.path.length > 0) this.#step(person, reach, time);
+    for (const person of this.#people.values()) if (person.path.length > 0) this.#step(person, reach);
     const isMoving = [...this.#people.values()].some((person) => person.path.length > 0);
     if (isMoving && this.#isAwake) this.#next();
     else this.#wake();
   }
 
-  /** @param {Person} person @param {number} reach in tiles @param {number} now */
-  #step(person, reach, now) {
+  /** @param {Person} person @param {number} reach in tiles */
+  #step(person, reach) {
     let left = reach;
     person.element.classList.toggle("steps", Math.floor(this.#pictures / stride) % 2 === 0);
     while (left > 0 && person.path.length > 0) {
@@ -366,16 +335,15 @@ export class Stage {
         left = 0;
       }
     }
-    if (person.path.length === 0) this.#arrive(person, now);
+    if (person.path.length === 0) this.#arrive(person);
     this.#put(person);
   }
 
-  /** @param {Person} person @param {number} now */
-  #arrive(person, now) {
-    if (person.visit) person.rests = now + dwellMs;
+  /** @param {Person} person */
+  #arrive(person) {
     if (person.place === "door" && person.carries) {
       person.carries = false;
-      const found = this.#doors.get(person.visit?.tool ?? "");
+      const found = this.#doors.get(person.seen.tool);
       if (found) this.#flash(found.element, "is-open", 1100);
     }
     this.#dress(person);
@@ -384,7 +352,7 @@ export class Stage {
   /** Puts a figure at its place without walking. @param {Person} person */
   #jump(person) {
     const { place, tool } = person.seen;
-    Object.assign(person, { visits: [], visit: null, path: [], rests: 0, place, carries: false });
+    Object.assign(person, { path: [], aim: `${place} ${tool}`, place, carries: false });
     person.spot = this.#goal(person, place, tool);
     this.#dress(person);
     this.#put(person);
@@ -392,13 +360,13 @@ export class Stage {
 
   /** Updates a figure's look and its bubble. @param {Person} person */
   #dress(person) {
-    const { element, visit, seen, place } = person;
+    const { element, seen, place } = person;
+    const { state } = seen;
     const isWalking = person.path.length > 0;
-    const state = visit ? (visit.isBad ? "failed" : "tool") : seen.state;
     element.setAttribute("data-state", state);
     element.classList.toggle("is-walking", isWalking);
     element.classList.toggle("is-sitting", !isWalking && (place === "desk" || place === "chair"));
-    element.classList.toggle("carries", person.carries && !!visit && place === "door");
+    element.classList.toggle("carries", person.carries && seen.isAnswer);
     if (!isWalking) {
       element.classList.toggle("is-away", away.has(place));
       element.classList.toggle("faces-left", place === "door");
@@ -407,10 +375,8 @@ export class Stage {
       "uses-terminal",
       [...this.#people.values()].some((other) => other.path.length === 0 && other.place === "terminal"),
     );
-    const tool = visit?.place === "door" && !visit.isBad ? words.answers : visibleText(visit?.tool ?? seen.tool);
-    const said =
-      { tool, waiting: words.waitsShort, failed: visit ? tool : words.states.failed, thinking: "", idle: "" }[state] ??
-      "";
+    const tool = seen.isAnswer ? words.answers : visibleText(seen.tool);
+    const said = { tool, waiting: words.waitsShort, failed: tool || words.states.failed, thinking: "", idle: "" }[state];
     const key = `${state} ${said}`;
     if (person.shown === key) return;
     person.shown = key;
@@ -420,7 +386,7 @@ export class Stage {
         ? "shield"
         : state === "failed"
           ? "alert"
-          : visit?.place === "shelf" || seen.place === "shelf"
+          : seen.place === "shelf"
             ? "memory"
             : "tool";
     const dots = make("span", { class: "dots" }, make("i"), make("i"), make("i"));
@@ -471,3 +437,6 @@ export class Stage {
     this.#order.splice(index, 0, { key, element });
   }
 }
+
+/** @param {Spot} one @param {Spot} other */
+const isNear = (one, other) => Math.hypot(other.x - one.x, other.y - one.y) < 0.05;

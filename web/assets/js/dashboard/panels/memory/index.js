@@ -4,6 +4,7 @@
 import { oneByOne, selection } from "../../../components/selection.js";
 import { cursorList } from "../../../components/cursor-list.js";
 import { searchField, select } from "../../../components/form.js";
+import { serverOrder } from "../../../components/server-order.js";
 import { state } from "../../../components/state.js";
 import { rowTitle, table } from "../../../components/table.js";
 import { badge, button } from "../../../shared/controls.js";
@@ -18,15 +19,21 @@ import { unlessGone } from "../sessions/several.js";
 import { memoryDrawer } from "./drawer.js";
 import { hrefOf, isSame } from "../../route.js";
 
+/** @import { Order } from "../../../components/table.js" */
+
+/** The fields of the service that the columns are sorted by. */
+const fields = { content: "content", category: "category", source: "source", updated: "updated_at" };
+
 const statsPath = "/api/memory/stats";
 
 /** @type {import("../../panels.js").Mount} */
 export function mount(root, context) {
   const filter = { q: context.query.get("q") ?? "", category: context.query.get("category") ?? "" };
+  const order = serverOrder(context.query, fields, { by: "updated", isDescending: true });
   const count = make("span", { class: "bar-count", role: "status" });
   const stats = make("p", { class: "memory-stats quiet" });
   const host = make("div", {});
-  const address = (/** @type {string[]} */ parts = []) => hrefOf("memory", parts, filter);
+  const address = (/** @type {string[]} */ parts = []) => hrefOf("memory", parts, { ...filter, ...order.parameters() });
   const changed = () => {
     list.soon();
     context.store.soon(statsPath);
@@ -36,7 +43,7 @@ export function mount(root, context) {
     closed: () => location.hash !== address() && (location.hash = address()),
   });
   const restart = () => {
-    context.note([], filter);
+    context.note([], { ...filter, ...order.parameters() });
     start();
   };
   const search = searchField({
@@ -74,9 +81,10 @@ export function mount(root, context) {
   };
 
   const several = severalMemories(context, changed);
-  let list = startList(context, filter, { count, address, several });
+  const resorted = () => context.note([], { ...filter, ...order.parameters() });
+  let list = startList(context, filter, { count, address, several, order, resorted });
   const start = () => {
-    list = startList(context, filter, { count, address, several });
+    list = startList(context, filter, { count, address, several, order, resorted });
     fill(host, list.element);
   };
   context.store.watch(statsPath, showStats, context.signal);
@@ -97,13 +105,22 @@ export function mount(root, context) {
 }
 
 /**
- * Starts the filtered list: a category by age, or search results by relevance.
+ * Starts the filtered list: a category in the wanted order, or search results by relevance.
  * @param {import("../../context.js").Context} context @param {{q: string, category: string}} filter
- * @param {{count: HTMLElement, address: (parts?: string[]) => string, several: ReturnType<typeof severalMemories>}} about
+ * @param {{count: HTMLElement, address: (parts?: string[]) => string, several: ReturnType<typeof severalMemories>,
+ *   order: ReturnType<typeof serverOrder>, resorted: () => void}} about
  */
-function startList(context, filter, { count, address, several }) {
+function startList(context, filter, { count, address, several, order, resorted }) {
   const { q, category } = { ...filter };
-  const view = memoryTable(q !== "", address, several.column);
+  const isSearch = q !== "";
+  const view = memoryTable(isSearch, address, several.column, isSearch ? {} : {
+    sort: order.get(),
+    resort: (next) => {
+      order.set(next);
+      resorted();
+      void list.reload(true);
+    },
+  });
   const asked =
     q === ""
       ? context
@@ -115,9 +132,9 @@ function startList(context, filter, { count, address, several }) {
               body: { query: q, top_k: 100, ...(category && { category }) },
             }),
         };
-  return cursorList(asked, {
+  const list = cursorList(asked, {
     path: ({ limit, cursor }) =>
-      `/api/memory?${new URLSearchParams({ limit: String(limit), ...(cursor && { cursor }), ...(category && { category }) })}`,
+      `/api/memory?${new URLSearchParams({ limit: String(limit), ...(cursor && { cursor }), ...(category && { category }), ...order.parameters() })}`,
     rows: (answer) => answer.results ?? answer.entries ?? [],
     show: (rows) => {
       several.keep(rows);
@@ -132,6 +149,7 @@ function startList(context, filter, { count, address, several }) {
     most: 1000,
     count,
   });
+  return list;
 }
 
 /** @param {import("../../context.js").Context} context @param {() => void} changed */
@@ -158,8 +176,9 @@ function severalMemories(context, changed) {
 /**
  * @param {boolean} isSearch @param {(parts?: string[]) => string} address
  * @param {import("../../../components/table.js").Column<any>} pick
+ * @param {{sort?: Order, resort?: (order: Order) => void}} order
  */
-function memoryTable(isSearch, address, pick) {
+function memoryTable(isSearch, address, pick, order) {
   const { columns } = words;
   /** @type {import("../../../components/table.js").Column<any>[]} */
   const found = [
@@ -208,6 +227,7 @@ function memoryTable(isSearch, address, pick) {
     open: (row) => {
       location.hash = address([row.id]);
     },
+    ...order,
     columns: [
       pick,
       {

@@ -7,7 +7,8 @@
  * `order` orders entries of the same time.
  * @typedef {{key: string, at: string, order: number, kind: string, session: string, channel: string, title: string,
  *   detail: string, state: string, ms: number | null,
- *   input: any, output: string, turn: string, model: string, untrusted: boolean, missed?: number}} Entry
+ *   input: any, output: string, turn: string, model: string, untrusted: boolean, message: string, missed?: number, isEnd?: boolean}} Entry
+ *   `message`: the message that has the whole text; `isEnd`: nothing of its turn follows
  */
 
 const most = 10000;
@@ -25,10 +26,11 @@ export class Entries {
 
   /** Adds a message of a transcript, in the form of the API and the socket. @param {string} session @param {Message} message */
   message(session, message) {
-    const { id = "", role = "", content = [], created_at: at = "", turn = "", model = "" } = message ?? {};
+    const { id = "", role = "", content = [], created_at: at = "", turn = "", model = "", stop_reason: reason } = message ?? {};
     if (!Array.isArray(content)) return;
     content.forEach((block, index) => {
-      const base = { at, session, turn: turn ?? "", model: model ?? "", order: number(id) * 100 + index };
+      const place = { order: number(id) * 100 + index, message: id, isEnd: Boolean(reason) };
+      const base = { at, session, turn: turn ?? "", model: model ?? "", ...place };
       const key = `${session} ${id} ${index}`;
       if (block.type === "tool_call")
         this.#put({
@@ -65,7 +67,7 @@ export class Entries {
         this.#put({
           ...base,
           key,
-          kind: /error|failed/.test(block.code ?? "") ? "problem" : "note",
+          kind: reason === "error" || /error|failed/.test(block.code ?? "") ? "problem" : "note",
           title: String(block.text ?? ""),
         });
       else if (block.type === "folded")
@@ -90,6 +92,7 @@ export class Entries {
       output: String(block.output ?? ""),
       ms: typeof block.ms === "number" ? block.ms : null,
       untrusted: block.untrusted === true,
+      message: base.message,
       ...(block.input ? { input: block.input } : {}),
     };
     this.#put(
@@ -173,6 +176,11 @@ export class Entries {
     return this.#titles.get(session) ?? session;
   }
 
+  /** The entry with this key. @param {string} key */
+  get(key) {
+    return this.#entries.get(key);
+  }
+
   /** Records a gap. @param {number} missed @param {string} at */
   gap(missed, at) {
     this.#number += 1;
@@ -236,6 +244,7 @@ export class Entries {
       turn: "",
       model: "",
       untrusted: false,
+      message: "",
       ...entry,
       channel,
     };
@@ -274,6 +283,11 @@ function searchable(entry) {
   }
   return text;
 }
+
+/** The texts of events and of the history end with an ellipsis where they were cut. @param {Entry} entry */
+export const isCut = (entry) =>
+  entry.message !== "" &&
+  (entry.input === null || [entry.title, entry.output].some((text) => text.length > 1000 && text.endsWith("…")));
 
 /** @param {string} id */
 function number(id) {

@@ -17,13 +17,15 @@ import { skeleton } from "../../../shared/controls.js";
 import { exactTime } from "../../exact-time.js";
 import { coalesce } from "../../coalesce.js";
 import { liveList } from "../../live-list.js";
-import { Entries } from "./entries.js";
+import { Entries, isCut } from "./entries.js";
+import { course, turnList } from "./turn-list.js";
+import { turnsOf } from "./turns.js";
 
 /** @import { Entry } from "./entries.js" */
-/** @import { Session } from "../../../wire/api.js" */
+/** @import { Monitor } from "../../../wire/api.js" */
 
-/** How many conversations and messages the history includes, and the number of concurrent requests. */
-const past = { sessions: 24, messages: 60, atOnce: 4 };
+/** How many conversations and messages the history includes. */
+const past = { conversations: "24", messages: "60" };
 const icons = /** @type {Record<string, string>} */ ({
   message: "chat",
   prompt: "chat",
@@ -55,16 +57,27 @@ export function mount(root, context) {
     session: query.get("session") ?? "",
     kind: query.get("kind") ?? "",
     text: query.get("q") ?? "",
+    view: query.get("view") ?? "",
   };
   const entries = new Entries();
   const list = liveList({
     label: words.list,
     key: (/** @type {Entry} */ entry) => entry.key,
-    columns: columnsFor((session) => change({ session }), entries),
+    columns: columnsFor(context, (session) => change({ session }), entries),
     mark: (entry) => entry.kind,
-    open: (entry) => !entry.missed && openEntry(entry, entries),
+    open: (entry) => !entry.missed && openEntry(context, entry, entries),
     signal: context.signal,
   });
+  const turns = turnList({
+    open: (turn) => openTurn(turn, entries),
+    only: (session) => change({ session }),
+    nameOf: (session) => visibleText(entries.nameOf(session)),
+    state: (turn) => stateOf({ ...turn, ms: null }),
+    signal: context.signal,
+  });
+  const byTurn = () => wanted.view === "turns";
+  const shownList = () => (byTurn() ? turns : list);
+  const views = select(words.views, wanted.view, (view) => change({ view }), words.view);
   const count = make("span", { class: "bar-count", role: "status" });
   const only = make("div", { class: "monitor-only" });
   const about = make("p", { class: "quiet monitor-about" });
@@ -77,9 +90,12 @@ export function mount(root, context) {
 
   const show = (/** @type {boolean} */ isAsked) => {
     if (!isKnown) return;
-    const found = entries.matching(wanted);
-    const real = found.filter((entry) => !entry.missed).length;
-    const said = words.count(real, entries.all().filter((entry) => !entry.missed && entry.kind !== "prompt").length);
+    // A turn is found by any of its entries, and shown with all of them.
+    const found = byTurn() ? turnsFound(entries, wanted) : entries.matching(wanted);
+    const real = found.filter((entry) => !("missed" in entry && entry.missed)).length;
+    const said = byTurn()
+      ? words.turnCount(real)
+      : words.count(real, entries.all().filter((entry) => !entry.missed && entry.kind !== "prompt").length);
     if (count.textContent !== said) count.textContent = said;
     offerChannels();
     const blank =
@@ -88,10 +104,13 @@ export function mount(root, context) {
         : entries.size === 0
           ? state({ icon: "pulse", title: words.emptyTitle, text: words.empty })
           : state({ icon: "search", title: words.noMatchTitle, text: words.noMatch });
-    const view = blank ?? list.element;
+    const shown = shownList();
+    const view = blank ?? shown.element;
     if (body.firstChild !== view && !(blank && body.firstChild?.isEqualNode(blank))) fill(body, view);
-    if (isAsked) list.show(found);
-    else list.offer(found);
+    if (context.tools.firstChild !== shown.pause) fill(context.tools, shown.pause);
+    const rows = /** @type {any[]} */ (found);
+    if (isAsked) shown.show(rows);
+    else shown.offer(rows);
   };
   const offerChannels = () => {
     const known = entries.channels();
@@ -109,7 +128,9 @@ export function mount(root, context) {
   };
   const change = (/** @type {Partial<typeof wanted>} */ next) => {
     Object.assign(wanted, next);
-    context.note([], { channel: wanted.channel, session: wanted.session, kind: wanted.kind, q: wanted.text });
+    const { channel, session, kind, text: q, view } = wanted;
+    context.note([], { channel, session, kind, q, view });
+    kinds.hidden = byTurn();
     fill(
       only,
       wanted.session && badge(words.onlySession(visibleText(entries.nameOf(wanted.session))), "accent"),
@@ -143,7 +164,7 @@ export function mount(root, context) {
     }
   };
   fill(context.tools, list.pause);
-  fill(root, make("div", { class: "bar" }, search.element, channels, kinds, count), only, body, about);
+  fill(root, make("div", { class: "bar" }, search.element, channels, kinds, views, count), only, body, about);
   change({});
   void load();
 
@@ -181,28 +202,15 @@ function onEvent(entries, topic, data, now) {
  * @param {string} session
  */
 async function history(context, entries, session) {
-  const [{ sessions = [] }, approvals, telemetry] = await Promise.all([
-    context.request(`/api/sessions?limit=${past.sessions}`),
-    context.request("/api/approvals").catch(() => ({})),
-    context.request("/api/telemetry?limit=500").catch(() => ({})),
-  ]);
-  entries.name(sessions);
-  const ids = [
-    ...new Set([...(session ? [session] : []), ...sessions.map((/** @type {Session} */ one) => one.session_id)]),
-  ];
-  const left = [...ids];
-  const work = async () => {
-    for (let id = left.shift(); id !== undefined && !context.signal.aborted; id = left.shift()) {
-      const found = await context
-        .request(`/api/sessions/${encodeURIComponent(id)}?limit=${past.messages}`)
-        .catch(() => ({}));
-      for (const message of found.messages ?? []) entries.message(id, message);
-    }
-  };
-  await Promise.all(Array.from({ length: past.atOnce }, work));
-  for (const approval of approvals.approvals ?? []) entries.approval({ ...approval, state: "open" }, "");
-  for (const event of telemetry.metrics ?? []) entries.measured(event);
-  return ids.length;
+  const query = new URLSearchParams({ ...past, ...(session && { session }) });
+  /** @type {Monitor} */
+  const { conversations, approvals, metrics } = await context.request(`/api/monitor?${query}`);
+  entries.name(conversations);
+  for (const { session_id: id, messages } of conversations)
+    for (const message of messages) entries.message(id, message);
+  for (const approval of approvals) entries.approval({ ...approval, state: "open" }, "");
+  for (const event of metrics) entries.measured(event);
+  return conversations.length;
 }
 
 /** Describes an entry in one line. @param {Entry} entry @returns {string} */
@@ -216,10 +224,10 @@ function title(entry) {
 }
 
 /**
- * @param {(session: string) => void} only @param {Entries} entries
+ * @param {import("../../context.js").Context} context @param {(session: string) => void} only @param {Entries} entries
  * @returns {import("../../../components/table.js").Column<Entry>[]}
  */
-const columnsFor = (only, entries) => [
+const columnsFor = (context, only, entries) => [
   { id: "time", title: words.columns.time, width: "w-time", class: "is-soft", cell: (entry) => exactTime(entry.at) },
   {
     id: "kind",
@@ -249,7 +257,7 @@ const columnsFor = (only, entries) => [
         {
           type: "button",
           class: `row-link monitor-what ${entry.kind === "tool" ? "mono small" : ""}`,
-          on: { click: () => openEntry(entry, entries) },
+          on: { click: () => openEntry(context, entry, entries) },
         },
         ...visible(title(entry)),
       );
@@ -287,7 +295,49 @@ const columnsFor = (only, entries) => [
   },
 ];
 
-/** @param {Entry} entry */
+/**
+ * The turns of which at least one entry matches.
+ * @param {Entries} entries @param {{channel: string, session: string, text: string}} wanted
+ */
+function turnsFound(entries, { channel, session, text }) {
+  const matching = new Set(
+    ["", "prompt"].flatMap((kind) =>
+      entries.matching({ channel, session, kind, text }).map((entry) => `${entry.session} ${entry.turn}`),
+    ),
+  );
+  return turnsOf(entries.all()).filter(({ key }) => matching.has(key));
+}
+
+/** @param {import("./turns.js").Turn} turn @param {Entries} entries */
+function openTurn(turn, entries) {
+  const href = `#/sessions/${encodeURIComponent(turn.session)}`;
+  const part = (/** @type {import("./turns.js").Span} */ span) =>
+    make(
+      "li",
+      { class: "turn-part" },
+      make("span", { class: "mono small", title: visibleText(span.name) }, ...visible(span.name)),
+      course({ ...turn, spans: [span] }),
+      make("span", { class: "is-number small" }, span.ms === null ? "" : duration(span.ms)),
+    );
+  openDrawer({
+    title: words.turnTitle,
+    body: [
+      pairs(
+        [words.columns.state, stateOf({ ...turn, ms: null })],
+        [words.columns.time, exactTime(turn.at)],
+        [words.took, turn.ms !== null && duration(turn.ms)],
+        [words.conversation, make("a", { href }, visibleText(entries.nameOf(turn.session)))],
+      ),
+      make("section", {}, make("h3", {}, words.columns.asked), codeBox(turn.asked, words.columns.asked)),
+      turn.spans.length > 0 &&
+        make("section", {}, make("h3", {}, words.calls), make("ul", { class: "turn-parts", role: "list" }, ...turn.spans.map(part))),
+      turn.reply && make("section", {}, make("h3", {}, words.kindNames.reply), codeBox(turn.reply, words.kindNames.reply)),
+    ],
+    closed: () => {},
+  });
+}
+
+/** @param {{state: string, ms: number | null}} entry */
 function stateOf(entry) {
   const [tone, name] = tones[entry.state] ?? ["", ""];
   const label = words.states[entry.state] ?? visibleText(entry.state);
@@ -296,38 +346,60 @@ function stateOf(entry) {
   return badge(`${label}${took}`, tone, name);
 }
 
+/** @param {import("../../context.js").Context} context @param {Entry} entry @param {Entries} entries */
+function openEntry(context, entry, entries) {
+  const isMessage = entry.kind === "message" || entry.kind === "prompt" || entry.kind === "reply";
+  const drawer = openDrawer({
+    title: isMessage ? words.kindNames[entry.kind] : title(entry),
+    body: parts(entry, entries),
+    closed: () => {},
+  });
+  if (!isCut(entry)) return;
+  whole(context, entry).then(
+    (found) => drawer.show({ body: parts(found, entries) }),
+    () => drawer.show({ body: [...parts(entry, entries), make("p", { class: "quiet" }, words.cut)] }),
+  );
+}
+
+/** Loads the whole texts of an entry. @param {import("../../context.js").Context} context @param {Entry} entry */
+async function whole(context, entry) {
+  // With the message before it, which has the arguments of a call.
+  const place = new URLSearchParams({ around: entry.message, limit: "4" });
+  const answer = await context.request(`/api/sessions/${encodeURIComponent(entry.session)}?${place}`);
+  const found = new Entries();
+  for (const message of answer.messages) found.message(entry.session, message);
+  const { title: text, output, input } = found.get(entry.key) ?? entry;
+  return { ...entry, title: text, output, input: input ?? entry.input };
+}
+
 /** @param {Entry} entry @param {Entries} entries */
-function openEntry(entry, entries) {
+function parts(entry, entries) {
   const change = entry.kind === "tool" && asChange(entry.input);
   const section = (/** @type {string} */ label, /** @type {Node} */ content) =>
     make("section", {}, make("h3", {}, label), content);
-  openDrawer({
-    title: entry.kind === "message" || entry.kind === "prompt" || entry.kind === "reply" ? words.kindNames[entry.kind] : title(entry),
-    body: [
-      pairs(
-        [words.columns.state, entry.state && stateOf(entry)],
-        [words.columns.time, exactTime(entry.at)],
-        [
-          words.conversation,
-          entry.session &&
-            make(
-              "a",
-              { href: `#/sessions/${encodeURIComponent(entry.session)}`, title: visibleText(entry.session) },
-              visibleText(entries.nameOf(entry.session)),
-            ),
-        ],
-        [words.model, entry.model && make("span", { class: "mono" }, ...visible(entry.model))],
-        [words.turn, entry.turn && make("span", { class: "mono small" }, ...visible(entry.turn))],
-      ),
-      ...(entry.untrusted ? [make("p", { class: "field-hint" }, words.from)] : []),
-      ...(entry.title && entry.kind !== "tool" && entry.kind !== "approval"
-        ? [section(words.text, codeBox(entry.title, words.text))]
-        : []),
-      ...(entry.detail && !/^(image|file|folded)/.test(entry.detail) ? [make("p", {}, ...visible(entry.detail))] : []),
-      ...(entry.input === undefined ? [] : [section(words.input, sheet(entry.input, words.input))]),
-      ...(change ? [section(texts.tool.change, changeSheet(change, texts.tool.change))] : []),
-      ...(entry.output ? [section(words.output, sheet(entry.output, words.output))] : []),
-    ],
-    closed: () => {},
-  });
+  return [
+    pairs(
+      [words.columns.state, entry.state && stateOf(entry)],
+      [words.columns.time, exactTime(entry.at)],
+      [
+        words.conversation,
+        entry.session &&
+          make(
+            "a",
+            { href: `#/sessions/${encodeURIComponent(entry.session)}`, title: visibleText(entry.session) },
+            visibleText(entries.nameOf(entry.session)),
+          ),
+      ],
+      [words.model, entry.model && make("span", { class: "mono" }, ...visible(entry.model))],
+      [words.turn, entry.turn && make("span", { class: "mono small" }, ...visible(entry.turn))],
+    ),
+    ...(entry.untrusted ? [make("p", { class: "field-hint" }, words.from)] : []),
+    ...(entry.title && entry.kind !== "tool" && entry.kind !== "approval"
+      ? [section(words.text, codeBox(entry.title, words.text))]
+      : []),
+    ...(entry.detail && !/^(image|file|folded)/.test(entry.detail) ? [make("p", {}, ...visible(entry.detail))] : []),
+    ...(entry.input === undefined ? [] : [section(words.input, sheet(entry.input, words.input))]),
+    ...(change ? [section(texts.tool.change, changeSheet(change, texts.tool.change))] : []),
+    ...(entry.output ? [section(words.output, sheet(entry.output, words.output))] : []),
+  ];
 }

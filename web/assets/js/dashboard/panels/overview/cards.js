@@ -1,4 +1,5 @@
-// The cards at the top of the overview: the service's state and today's figures, each linking to its details.
+// The figures of the overview, each linking to its details: large ones for what an owner looks for (answers, cost, problems), and a calm
+// strip with the rest.
 
 import { sparkline } from "../../../components/chart.js";
 import { badge } from "../../../shared/controls.js";
@@ -12,6 +13,9 @@ import { share } from "./problems.js";
 import { sumsByDay } from "../../usage-sums.js";
 
 /** @import { Session, SessionList, Telemetry, TelemetryDay, UsageReport } from "../../../wire/api.js" */
+
+/** One day alone is no trend. @param {number[]} series */
+const isTrend = (series) => series.filter((n) => n > 0).length > 1;
 
 /** A card that keeps its place; only its content changes. @param {string} label @param {string} href */
 function card(label, href) {
@@ -44,8 +48,8 @@ function card(label, href) {
     more.textContent = rest || " ";
     fill(
       trend,
-      series && series.some((n) => n > 0) && sparkline(series),
-      series && spoken && make("span", { class: "visually-hidden" }, spoken),
+      series && isTrend(series) && sparkline(series),
+      series && isTrend(series) && spoken && make("span", { class: "visually-hidden" }, spoken),
     );
   };
   return { element, say };
@@ -64,17 +68,17 @@ export function overviewCards() {
   const errors = card(words.errors, "#/logs?level=error");
   const measured = [messages, answers, tools, errors];
   for (const { element } of measured) element.hidden = true;
-  const state = make("dl", { class: "cards" }, service.element, model.element, active.element);
-  const today = make(
+  const hero = make("dl", { class: "hero" }, answers.element, cost.element, errors.element);
+  const rest = make(
     "dl",
-    { class: "cards" },
+    { class: "cards calm" },
+    service.element,
+    model.element,
+    active.element,
     messages.element,
     calls.element,
     tokens.element,
-    cost.element,
-    answers.element,
     tools.element,
-    errors.element,
   );
 
   /** @param {import("../../store.js").Held | undefined} held @param {SessionList} sessions */
@@ -181,7 +185,7 @@ export function overviewCards() {
       ),
     );
   };
-  return { state, today, showState, showUsage, showMeasured };
+  return { hero, rest, showState, showUsage, showMeasured };
 }
 
 /** @param {UsageReport} usage @param {{day: string}[]} days */

@@ -31,6 +31,9 @@ export const paths = {
   logs: "/api/logs?level=info&limit=6",
 };
 
+/** How long the spending counts as fresh: while the page starts, it was asked for only just now. */
+const freshMs = 5000;
+
 /** The data that an event of each topic makes stale. @type {Record<string, string[]>} */
 const touched = {
   usage: [paths.usage],
@@ -180,7 +183,8 @@ export function mount(root, context) {
   }
   for (const path of all) if (path !== statusPath && path !== approvalsPath) void store.load(path);
   // On return from another panel, the spending must agree with the top line.
-  if (context.isLive()) store.soon(budgetPath);
+  const spending = store.get(budgetPath);
+  if (context.isLive() && spending && Date.now() - spending.at > freshMs) store.soon(budgetPath);
   const timer = setInterval(
     () =>
       !document.hidden &&
@@ -215,7 +219,7 @@ const isLost = (held) => Boolean(held?.problem && held.value === undefined && he
 
 /**
  * Arranges the parts.
- * @param {{attention: Node, cards: {state: Node, today: Node}, asked: Node, activity: Node, next: Node, logs: Node}} pieces
+ * @param {{attention: Node, cards: {hero: Node, rest: Node}, asked: Node, activity: Node, next: Node, logs: Node}} pieces
  */
 function layout({ attention, cards, asked, activity, next, logs }) {
   const to = (/** @type {string} */ href, /** @type {string} */ label) => make("a", { href }, label);
@@ -223,8 +227,8 @@ function layout({ attention, cards, asked, activity, next, logs }) {
     "div",
     { class: "stack" },
     make("section", { class: "attention" }, make("h2", { class: "visually-hidden" }, words.problems), attention),
-    make("section", {}, make("h2", { class: "visually-hidden" }, words.service), cards.state),
-    make("section", {}, sectionHead(words.today, make("span", { class: "field-hint" }, words.todayHint)), cards.today),
+    make("section", {}, sectionHead(words.today, make("span", { class: "field-hint" }, words.todayHint)), cards.hero),
+    make("section", {}, make("h2", { class: "visually-hidden" }, words.service), cards.rest),
     make("section", {}, sectionHead(texts.dashboard.waiting, to("#/approvals", texts.dashboard.approvals)), asked),
     make(
       "div",

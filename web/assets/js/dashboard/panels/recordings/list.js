@@ -85,12 +85,26 @@ export function mountList(root, context) {
     showRunning(live.map(named));
     return show();
   };
+  const further = async (/** @type {Listed[]} */ first, /** @type {string} */ next) => {
+    const all = [...first];
+    for (let cursor = /** @type {string | null} */ (next); cursor && !context.signal.aborted; ) {
+      const page = await context.request(`${listPath}?cursor=${encodeURIComponent(cursor)}`);
+      all.push(...page.recordings);
+      cursor = page.next_cursor;
+    }
+    // A refresh meanwhile has begun anew.
+    if (context.signal.aborted || rows[0]?.name !== first[0]?.name) return;
+    rows = all;
+    titled();
+  };
   const answers = region(context, {
     path: listPath,
     failure: words.failed,
-    show: ({ recordings = [], running: begun = [] }) => {
+    show: ({ recordings = [], running: begun = [], next_cursor: next }) => {
       rows = recordings;
       live = begun;
+      // Further pages follow as soon as the first is shown; if they fail, the next refresh asks again.
+      if (next) void further(recordings, next).catch(() => undefined);
       return titled();
     },
   });

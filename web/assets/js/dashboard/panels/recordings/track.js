@@ -1,6 +1,7 @@
 // Draws a timeline: a lane per layer with a mark for each event, flags for snapshots, and a slider over the events. The slider
 // provides keyboard access and text; the drawing handles presses.
 
+import { iconButton } from "../../../shared/controls.js";
 import { fill, make } from "../../../shared/dom.js";
 import { clockTime } from "../../exact-time.js";
 import { recordings as words } from "../../../texts/recordings.js";
@@ -10,6 +11,8 @@ import { isTrouble, layers, nearest, placeOf, spread } from "./timeline.js";
 /** @import { RecordedEvent, Snapshot } from "./timeline.js" */
 
 const size = { width: 1000, lane: 30, top: 20 };
+/** The smallest share of a recording that is shown. */
+const least = 1 / 256;
 const height = size.top + layers.length * size.lane;
 
 /** @param {{moved: (event: RecordedEvent) => void, layered: (shown: Set<string>) => void}} options */
@@ -34,6 +37,11 @@ export function track({ moved, layered }) {
     "aria-label": words.scrubber,
   });
   const moment = make("output", { class: "rec-moment" });
+  // What is in sight of the whole: where it begins, and how wide it is, as shares.
+  const sight = { from: 0, width: 1 };
+  const zoomOut = iconButton({ label: words.zoomOut, icon: "minus", press: () => zoom(sight.width * 2) });
+  const zoomIn = iconButton({ label: words.zoomIn, icon: "plus", press: () => zoom(sight.width / 2) });
+  const zooms = make("div", { class: "rec-zoom", role: "group", "aria-label": words.zoom }, zoomOut, zoomIn);
   const ends = make("div", { class: "rec-ends", "aria-hidden": "true" });
   const choices = make(
     "div",
@@ -57,7 +65,7 @@ export function track({ moved, layered }) {
   const element = make(
     "div",
     { class: "rec-timeline" },
-    make("div", { class: "rec-timeline-head" }, choices, moment),
+    make("div", { class: "rec-timeline-head" }, choices, moment, zooms),
     make("div", { class: "rec-lanes" }, drawing),
     slider,
     ends,
@@ -103,8 +111,29 @@ export function track({ moved, layered }) {
     fill(drawing, ...marks, ...flags, head);
     slider.max = String(Math.max(0, events.length - 1));
     slider.disabled = events.length === 0;
-    const first = events[0];
-    const last = events.at(-1);
+    look();
+  };
+
+  /** Shows this share of the whole, around the current event. @param {number} width */
+  const zoom = (width) => {
+    sight.width = Math.max(least, Math.min(1, width));
+    follow(true);
+    look();
+  };
+  /** Keeps the current event in sight. @param {boolean} [isCentred] */
+  const follow = (isCentred = false) => {
+    const place = places[Number(slider.value)] ?? 0;
+    if (!isCentred && place >= sight.from && place <= sight.from + sight.width) return false;
+    sight.from = Math.max(0, Math.min(1 - sight.width, place - sight.width / 2));
+    return true;
+  };
+  const look = () => {
+    drawing.setAttribute("viewBox", `${sight.from * size.width} 0 ${sight.width * size.width} ${height}`);
+    zoomOut.setAttribute("aria-disabled", String(sight.width >= 1));
+    zoomIn.setAttribute("aria-disabled", String(sight.width <= least || events.length < 2));
+    // The first and the last event in sight.
+    const first = events[places.findIndex((place) => place >= sight.from)];
+    const last = events[places.findLastIndex((place) => place <= sight.from + sight.width)];
     fill(ends, first && make("span", {}, clockTime(first.ts)), last && make("span", {}, clockTime(last.ts)));
   };
 
@@ -119,13 +148,14 @@ export function track({ moved, layered }) {
     const x = places[index] * size.width;
     head.setAttribute("x1", String(x));
     head.setAttribute("x2", String(x));
+    if (follow()) look();
     if (isTold) moved(event);
   };
   slider.addEventListener("input", () => set(Number(slider.value), true));
   drawing.addEventListener("pointerdown", (event) => {
     const pick = (/** @type {PointerEvent} */ at) => {
       const box = drawing.getBoundingClientRect();
-      set(nearest(places, (at.clientX - box.left) / box.width), true);
+      set(nearest(places, sight.from + ((at.clientX - box.left) / box.width) * sight.width), true);
     };
     pick(event);
     drawing.setPointerCapture(event.pointerId);

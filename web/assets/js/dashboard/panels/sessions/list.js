@@ -3,6 +3,7 @@
 import { at } from "../../../shared/base.js";
 import { cursorList } from "../../../components/cursor-list.js";
 import { searchField, select } from "../../../components/form.js";
+import { serverOrder } from "../../../components/server-order.js";
 import { state } from "../../../components/state.js";
 import { rowTitle, table } from "../../../components/table.js";
 import { openBin } from "../../../shared/bin.js";
@@ -20,13 +21,17 @@ import { severalSessions } from "./several.js";
 
 /** @import { Session } from "../../../wire/api.js" */
 
+/** The fields of the service that the columns are sorted by. */
+const fields = { title: "title", channel: "channel", messages: "message_count", updated: "updated_at" };
+
 /** @param {import("../../context.js").Context} context */
 export function sessionList(context) {
   let query = context.query.get("q") ?? "";
   let channel = context.query.get("channel") ?? "";
   const seen = new Set(["webchat", ...(channel ? [channel] : [])]);
   const count = make("span", { class: "bar-count", role: "status" });
-  const note = () => context.note([], { q: query, channel });
+  const order = serverOrder(context.query, fields, { by: "updated", isDescending: true });
+  const note = () => context.note([], { q: query, channel, ...order.parameters() });
   const search = searchField({
     label: words.search,
     value: query,
@@ -57,11 +62,18 @@ export function sessionList(context) {
   };
   offer([]);
   const several = severalSessions(context, () => list.soon());
-  const view = sessionTable(context, () => list.soon(), several.column);
+  const view = sessionTable(context, () => list.soon(), several.column, {
+    sort: order.get(),
+    resort: (next) => {
+      order.set(next);
+      note();
+      void list.reload(true);
+    },
+  });
   const list = cursorList(context, {
     path: ({ limit, cursor }) => {
       const filters = { ...(cursor && { cursor }), ...(query && { q: query }), ...(channel && { channel }) };
-      return `/api/sessions?${new URLSearchParams({ limit: String(limit), ...filters })}`;
+      return `/api/sessions?${new URLSearchParams({ limit: String(limit), ...filters, ...order.parameters() })}`;
     },
     rows: (answer) => answer.sessions ?? [],
     show: (rows) => {
@@ -89,14 +101,16 @@ export function sessionList(context) {
 /**
  * @param {import("../../context.js").Context} context @param {() => void} changed
  * @param {import("../../../components/table.js").Column<Session>} pick
+ * @param {{sort: import("../../../components/table.js").Order, resort: (order: import("../../../components/table.js").Order) => void}} order
  */
-function sessionTable(context, changed, pick) {
+function sessionTable(context, changed, pick, order) {
   const { columns } = words;
   const href = (/** @type {Session} */ row) => hrefOf("sessions", [row.session_id]);
   return table({
     label: words.list,
     key: (row) => row.session_id,
     open: (row) => context.go([row.session_id]),
+    ...order,
     columns: [
       pick,
       {
@@ -115,7 +129,6 @@ function sessionTable(context, changed, pick) {
         title: columns.state,
         width: "w-s",
         isWide: true,
-        sort: (row) => Number(row.busy),
         cell: (row) => row.busy && badge(words.busy, "accent", "clock"),
       },
       {

@@ -11,7 +11,7 @@ import { visible, visibleText } from "../../../shared/visible.js";
 import { sopWords as words } from "../../../texts/sops.js";
 import { ranked } from "../../matching.js";
 import { hrefOf } from "../../route.js";
-import { sopRuns, sopRunsPath } from "./runs.js";
+import { runsChanged, sopRuns } from "./runs.js";
 
 /** @import { BrokenSop, LineFault, Sop } from "../../../wire/api.js" */
 
@@ -73,13 +73,13 @@ export function sopList(context) {
   );
   const refresh = () => {
     view.soon();
-    if (tab === "runs") context.store.soon(sopRunsPath);
+    if (tab === "runs") runsChanged();
   };
   return {
     element: switcher.element,
     refresh,
     live: (/** @type {string} */ topic, /** @type {any} */ data) =>
-      topic === "agents" && data?.sop_run && context.store.soon(sopRunsPath),
+      topic === "agents" && data?.sop_run && runsChanged(),
   };
 }
 

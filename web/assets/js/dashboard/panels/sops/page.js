@@ -21,7 +21,7 @@ import { sopWords as words } from "../../../texts/sops.js";
 import { runAction } from "../../run-action.js";
 import { lookAgain } from "../../look-again.js";
 import { hrefOf } from "../../route.js";
-import { sopRuns, sopRunsPath } from "./runs.js";
+import { runsChanged, sopRuns } from "./runs.js";
 import { sopVersions } from "./versions.js";
 
 /** @import { Sop } from "../../../wire/api.js" */
@@ -91,7 +91,7 @@ export function sopPage(context, name) {
     element,
     refresh: () => isLost && void load(),
     live: (/** @type {string} */ topic, /** @type {any} */ data) =>
-      topic === "agents" && data?.sop_run?.sop_name === name && context.store.soon(sopRunsPath),
+      topic === "agents" && data?.sop_run?.sop_name === name && runsChanged(),
   };
 }
 
@@ -188,7 +188,7 @@ function openRun(context, sop) {
       method: "POST",
       body: { arguments: Object.fromEntries(given), text: text.control.value.trim() || undefined },
     });
-    context.store.soon(sopRunsPath);
+    runsChanged();
     drawer.close();
     toast(words.started, {
       label: words.openChat,

@@ -1,6 +1,8 @@
 // The newest SOP runs: the state and cost of each, and resuming one whose turn was lost.
 
-import { region, state } from "../../../components/state.js";
+import { cursorList } from "../../../components/cursor-list.js";
+import { serverOrder } from "../../../components/server-order.js";
+import { state } from "../../../components/state.js";
 import { rowTitle, table } from "../../../components/table.js";
 import { badge, button } from "../../../shared/controls.js";
 import { make } from "../../../shared/dom.js";
@@ -10,17 +12,29 @@ import { sopWords as words } from "../../../texts/sops.js";
 import { runAction } from "../../run-action.js";
 import { hrefOf } from "../../route.js";
 
-export const sopRunsPath = "/api/sop-runs?limit=200";
+const changes = new EventTarget();
+
+/** Tells all lists of runs to look again. */
+export const runsChanged = () => void changes.dispatchEvent(new Event("change"));
 
 /** States of a run without an active turn. */
 const resumable = new Set(["failed", "stopped"]);
 
+/** The fields of the service that the columns are sorted by. */
+const fields = { sop: "sop_name", state: "state", steps: "steps_done", started: "started_at", cost: "cost_usd" };
+
 /** @param {import("../../context.js").Context} context @param {string} [name] of this SOP only */
 export function sopRuns(context, name) {
   const { runColumns: columns } = words;
-  const list = table({
+  const order = serverOrder(new URLSearchParams(), fields, { by: "started", isDescending: true });
+  const view = table({
     label: words.tabs.runs,
     key: (row) => row.run_id,
+    sort: order.get(),
+    resort: (next) => {
+      order.set(next);
+      void list.reload(true);
+    },
     columns: [
       {
         id: "sop",
@@ -73,11 +87,20 @@ export function sopRuns(context, name) {
       },
     ],
   });
-  const show = (/** @type {any} */ { runs = [] }) => {
-    const mine = name ? runs.filter((/** @type {any} */ run) => run.sop_name === name) : runs;
-    return mine.length > 0 ? list.show(mine) : state({ icon: "steps", title: words.noRunsTitle, text: words.noRuns });
-  };
-  return region(context, { path: sopRunsPath, failure: words.runsFailed, show }).element;
+  const list = cursorList(context, {
+    path: ({ limit, cursor }) => {
+      const filters = { ...(cursor && { cursor }), ...(name && { sop: name }), ...order.parameters() };
+      return `/api/sop-runs?${new URLSearchParams({ limit: String(limit), ...filters })}`;
+    },
+    key: (row) => row.run_id,
+    rows: (answer) => answer.runs ?? [],
+    show: (rows) => view.show(rows),
+    empty: () => state({ icon: "steps", title: words.noRunsTitle, text: words.noRuns }),
+    failure: words.runsFailed,
+    page: 100,
+  });
+  changes.addEventListener("change", list.soon, { signal: context.signal });
+  return list.element;
 }
 
 /** @param {any} row */
@@ -96,6 +119,6 @@ async function resume(context, row) {
   await runAction(
     () => context.request(path, { method: "POST" }),
     words.resumed,
-    () => context.store.soon(sopRunsPath),
+    runsChanged,
   );
 }

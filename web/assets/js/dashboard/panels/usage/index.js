@@ -14,7 +14,7 @@ import { select } from "../../../components/form.js";
 import { region, state } from "../../../components/state.js";
 import { table } from "../../../components/table.js";
 import { everyDay, grouped, partsOf, tokens } from "./groups.js";
-import { percent } from "../../usage-sums.js";
+import { changed, monthOf, percent, spansOf } from "../../usage-sums.js";
 
 /** @import { UsageRow } from "../../usage-sums.js" */
 /** @import { Sum } from "./groups.js" */
@@ -74,7 +74,7 @@ export function mount(root, context) {
   const lists = tables((next) => change(next));
   const ask = () => {
     answers = region(context, {
-      path: `/api/usage?days=${wanted.days}`,
+      path: `/api/usage?days=${asked(wanted.days)}`,
       failure: words.failed,
       lines: 12,
       show: (usage) => {
@@ -95,19 +95,26 @@ export function mount(root, context) {
   return { refresh: soon, live: (topic) => topic === "usage" && soon() };
 }
 
+/** How many days to ask for: a span, the one before it, and this month, as far as the service goes. @param {number} days */
+const asked = (days) => Math.min(366, Math.max(2 * days, 31));
+
 /**
- * @param {UsageReport} usage
+ * @param {UsageReport} answer
  * @param {Wanted} wanted
  * @param {(next: Partial<Wanted>) => void} change
  * @param {ReturnType<typeof tables>} lists
  * @returns {Node[]}
  */
-function panel(usage, wanted, change, lists) {
+function panel(answer, wanted, change, lists) {
+  const all = answer.rows;
+  const { days } = wanted;
+  const { rows, before } = spansOf(all, answer.day, days);
+  const usage = { ...answer, rows, days };
   const today = make(
     "section",
     {},
     head(words.today(dayName(usage.day)), stateBadge(usage.budget)),
-    make("div", { class: "usage-today" }, budgetCard(usage.budget), facts(usage.today)),
+    make("div", { class: "usage-today" }, budgetCard(usage.budget), facts(usage.today, monthOf(all, usage.day))),
   );
   if (usage.rows.length === 0)
     return [
@@ -119,9 +126,9 @@ function panel(usage, wanted, change, lists) {
         state({ icon: "coins", title: words.emptyTitle, text: words.empty }),
       ),
     ];
-  const only = /** @type {UsageRow[]} */ (usage.rows).filter(
-    (row) => (!wanted.model || row.model === wanted.model) && (!wanted.kind || row.kind === wanted.kind),
-  );
+  const isMeant = (/** @type {UsageRow} */ row) =>
+    (!wanted.model || row.model === wanted.model) && (!wanted.kind || row.kind === wanted.kind);
+  const only = rows.filter(isMeant);
   const dated = only.filter((row) => !wanted.day || row.day === wanted.day);
   return [
     today,
@@ -129,7 +136,7 @@ function panel(usage, wanted, change, lists) {
       "section",
       {},
       head(words.last(usage.days), chosen(wanted, change)),
-      spanFacts(only, usage.days),
+      spanFacts(only, days, asked(days) >= 2 * days ? before.filter(isMeant) : []),
       chartCard(only, usage, wanted, change),
     ),
     make(
@@ -220,8 +227,8 @@ const fact = (label, value, more) =>
     make("dd", { class: "card-more" }, more),
   );
 
-/** @param {any} sum */
-function facts(sum) {
+/** @param {any} sum @param {{spent: number, forecast: number | null}} month */
+function facts(sum, month) {
   return make(
     "dl",
     { class: "cards usage-facts" },
@@ -232,12 +239,16 @@ function facts(sum) {
       words.fromCache(percent(sum.cached_tokens, sum.input_tokens)),
     ),
     fact(words.received, compact(sum.output_tokens), sum.saved_usd > 0 ? words.saved(money(sum.saved_usd)) : ""),
+    fact(words.month, money(month.spent), month.forecast === null ? "" : words.forecast(money(month.forecast))),
   );
 }
 
-/** @param {UsageRow[]} rows @param {number} days */
-function spanFacts(rows, days) {
+/** @param {UsageRow[]} rows @param {number} days @param {UsageRow[]} before the rows of the span before, none if they are not known */
+function spanFacts(rows, days, before) {
   const sum = (/** @type {(row: UsageRow) => number} */ of) => rows.reduce((total, row) => total + of(row), 0);
+  const than = (/** @type {(row: UsageRow) => number} */ of) =>
+    words.than(changed(sum(of), before.reduce((total, row) => total + of(row), 0)), days);
+  const more = (/** @type {string[]} */ ...parts) => parts.filter(Boolean).join(" · ");
   const [cost, calls, failed] = [sum((row) => row.cost_usd), sum((row) => row.requests), sum((row) => row.failed)];
   const [sent, cached, received] = [
     sum((row) => row.input_tokens),
@@ -247,10 +258,14 @@ function spanFacts(rows, days) {
   return make(
     "dl",
     { class: "cards usage-facts" },
-    fact(words.spent, money(cost), words.perDay(money(cost / days))),
-    fact(words.calls, compact(calls), words.failedCalls(failed)),
-    fact(words.sent, compact(sent), words.fromCache(percent(cached, sent))),
-    fact(words.received, compact(received), ""),
+    fact(words.spent, money(cost), more(words.perDay(money(cost / days)), than((row) => row.cost_usd))),
+    fact(words.calls, compact(calls), more(words.failedCalls(failed), than((row) => row.requests))),
+    fact(
+      words.sent,
+      compact(sent),
+      more(words.fromCache(percent(cached, sent)), than((row) => row.input_tokens)),
+    ),
+    fact(words.received, compact(received), than((row) => row.output_tokens)),
   );
 }
 

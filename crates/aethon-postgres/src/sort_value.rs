@@ -1,0 +1,12 @@
+//! Values that lists are sorted by, as they are bound to statements.
+
+use crate::db::Value;
+use aethon_core::order::SortValue;
+
+/// Returns a value as it is bound.
+pub(crate) fn bound(value: SortValue) -> Value {
+    match value {
+        SortValue::Number(number) => Value::Integer(number),
+        SortValue::Text(text) => Value::Text(text),
+    }
+}
