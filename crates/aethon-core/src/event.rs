@@ -137,7 +137,9 @@ pub struct RecordingNews {
 }
 
 /// The life cycle of a recording.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
 pub enum RecordingChange {
     /// It began.
     Began,
@@ -148,8 +150,9 @@ pub enum RecordingChange {
 }
 
 /// What happened to a session.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
+#[schemars(inline)]
 pub enum SessionChange {
     /// Its first message arrived.
     Created,

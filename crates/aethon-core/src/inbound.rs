@@ -222,7 +222,7 @@ pub struct Wishes {
 }
 
 /// A file that comes with a message.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Attachment {
     /// Its name.
     pub name: String,

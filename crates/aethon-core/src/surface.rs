@@ -12,6 +12,7 @@ use crate::ids::{SessionId, TurnId};
 use crate::message::Reply;
 use crate::model::Usage;
 use crate::tool::OutputBlock;
+use crate::words::words;
 
 /// The near end of a turn.
 pub trait Surface: Send + Sync {
@@ -119,28 +120,17 @@ pub struct ToolState {
     pub milliseconds: Option<u64>,
 }
 
-/// The phases of a tool call.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ToolPhase {
-    /// It has begun (or waits for an approval).
-    Running,
-    /// It succeeded.
-    Ok,
-    /// It failed.
-    Error,
-    /// A rule or a person refused it.
-    Denied,
-}
-
-impl ToolPhase {
-    /// The word on the wire.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Running => "running",
-            Self::Ok => "ok",
-            Self::Error => "error",
-            Self::Denied => "denied",
-        }
+words! {
+    /// The phases of a tool call.
+    pub enum ToolPhase {
+        /// It has begun (or waits for an approval).
+        Running = "running",
+        /// It succeeded.
+        Ok = "ok",
+        /// It failed.
+        Error = "error",
+        /// A rule or a person refused it.
+        Denied = "denied",
     }
 }
 

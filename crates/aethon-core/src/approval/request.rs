@@ -51,7 +51,7 @@ pub enum Decision {
 }
 
 /// How a request was settled.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Resolution {
     /// The outcome.
     pub decision: Decision,
@@ -60,8 +60,9 @@ pub struct Resolution {
 }
 
 /// Who or what settled a request.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
+#[schemars(inline)]
 pub enum ResolutionReason {
     /// A person.
     User,

@@ -9,7 +9,8 @@ use aethon_core::upload::{MAX_UPLOAD, UPLOAD_HOURS, Uploads};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
-use super::frames::{Attached, Refusal};
+use super::frames::Refusal;
+use super::requests::Attached;
 
 /// How many files a message may have.
 const MAX_FILES: usize = 32;

@@ -16,12 +16,11 @@ use aethon_core::surface::Surface;
 use tokio::sync::Notify;
 
 use super::attachments;
-use super::frames::{
-    self, ApprovalAnswer, Attached, Body, Branch, Message, Read, Refusal, Request, Resume, Stop,
-};
+use super::frames::{self, Body, Refusal};
 use super::hub::Hub;
 use super::in_sight::PageInSight;
 use super::log::Batch;
+use super::requests::{self, ApprovalAnswer, Attached, Branch, Message, Read, Request, Resume, Stop};
 use super::room::Room;
 use super::socket::{Close, Received, Socket, Unwritable};
 use super::turn_surface::TurnSurface;
@@ -265,7 +264,7 @@ impl ChatConnection<'_> {
         check_id(&id).map_err(about)?;
         let files = self.files(message.attachments.unwrap_or_default()).await.map_err(about)?;
         let checked = || -> Result<Inbound, Refusal> {
-            let schema = frames::schema(message.schema)?;
+            let schema = requests::schema(message.schema)?;
             let session = self.named_or_home(message.session.as_deref())?;
             if message.text.trim().is_empty() && files.is_empty() {
                 let words = "The message was empty. Write something and send it again.";

@@ -5,23 +5,18 @@
 
 use std::sync::Arc;
 
-use aethon_core::event::{Event, EventBus, JobChange, RecordingChange, SessionChange};
-use aethon_core::ids::{SessionId, TurnId};
-use aethon_core::ledger::{DaySpend, LedgerEntry, WorkKind};
-use aethon_core::log::LogRecord;
-use aethon_core::model::Usage;
-use jiff::Timestamp;
-use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use aethon_core::event::EventBus;
+use schemars::JsonSchema;
+use serde::Deserialize;
 use tokio::sync::broadcast::error::{RecvError, TryRecvError};
 use tokio_tungstenite::tungstenite::Utf8Bytes;
 
 use super::feed::{Batch, Feed, SharedEvent, Subscription};
-use super::frames::{self, written};
+use super::frames::{json, written};
 use super::in_sight::PageInSight;
+use super::news::{News, topic};
 use super::socket::{Close, Received, Socket};
 use crate::deps::Runtime;
-use crate::json::{self, Message, Rendering};
 
 /// About how many events are written together.
 const TOGETHER: usize = 256;
@@ -97,7 +92,7 @@ impl Subscriber {
         let mut frames = Vec::new();
         while let Some(batch) = next {
             let missed = batch.before.saturating_sub(self.heard);
-            frames.extend((missed > 0).then(|| lagged(missed)));
+            frames.extend((missed > 0).then(|| json(&News::Lagged { missed })));
             self.heard = batch.before + batch.events.len() as u64;
             frames.extend(batch.events.iter().filter_map(|event| self.frame(event)));
             if frames.len() >= TOGETHER {
@@ -122,33 +117,22 @@ impl Subscriber {
         }
         self.seq += 1;
         // The number is all that differs between dashboards.
-        let shared =
-            shared.text(|event| format!("{{\"channel\":\"{topic}\",\"data\":{},\"seq\":", data(event)));
-        let number = self.seq.to_string();
-        let mut frame = String::with_capacity(shared.len() + number.len() + 1);
-        frame.push_str(shared);
-        frame.push_str(&number);
-        frame.push('}');
-        Some(frame.into())
+        let shared = shared.text(|event| written(&News::of(event)));
+        Some(numbered(shared, self.seq).into())
     }
 }
 
-/// Reports the number of events that a slow reader missed.
-fn lagged(missed: u64) -> Utf8Bytes {
-    frames::json(&json!({ "channel": "lagged", "data": { "missed": missed } }))
-}
-
-/// Formats a log record. Its timestamp is contractually named `time` here, and `ts` in the log files and `/api/logs`.
-fn logged(record: &LogRecord) -> Value {
-    let mut data = json!(record);
-    data["time"] = data["ts"].clone();
-    data
+/// Adds its number to the text of an event, an object.
+fn numbered(text: &str, seq: u64) -> String {
+    let fields = text.strip_suffix('}').unwrap_or(text);
+    format!("{fields},\"seq\":{seq}}}")
 }
 
 /// What a client asks.
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(tag = "channel", rename_all = "lowercase")]
-enum Asked {
+#[schemars(rename = "DashboardRequest")]
+pub(super) enum Asked {
     /// To receive these topics.
     Subscribe { topics: Vec<String> },
     /// To know whether its page is in sight.
@@ -168,148 +152,10 @@ fn known(names: &[String]) -> Vec<&'static str> {
     TOPICS.into_iter().filter(|topic| names.iter().any(|name| name == topic)).collect()
 }
 
-fn topic(event: &Event) -> &'static str {
-    match event {
-        Event::Message { .. } => "messages",
-        Event::Session { .. } | Event::TurnStarted { .. } | Event::TurnEnded { .. } => "sessions",
-        Event::ApprovalOpened(_) | Event::ApprovalDone { .. } => "approvals",
-        Event::Log(_) => "logs",
-        Event::Usage { .. } => "usage",
-        Event::Job { .. } => "scheduler",
-        Event::SopRun(_) | Event::Agent(_) => "agents",
-        Event::Telemetry(_) => "telemetry",
-        Event::Recording(_) => "recordings",
-        Event::Config(_) => "config",
-        Event::Elsewhere(event) => topic(event),
-    }
-}
-
-/// Formats an event. What every turn has is written without a document in between.
-fn data(event: &Event) -> String {
-    let session = |session_id, change| SessionNews { session_id, change, turn: None, end: None };
-    match event {
-        Event::Message { session, message } => written(&MessageNews {
-            session_id: session,
-            message: Message::new((**message).clone(), Rendering::Source).shortened(json::MAX_TEXT),
-        }),
-        Event::Session { session: id, change } => {
-            let change = match change {
-                SessionChange::Created => "created",
-                SessionChange::Updated => "updated",
-                SessionChange::Reset => "reset",
-                SessionChange::Deleted => "deleted",
-            };
-            written(&session(id, change))
-        }
-        Event::TurnStarted { session: id, turn } => {
-            written(&SessionNews { turn: Some(turn), ..session(id, "turn_started") })
-        }
-        Event::TurnEnded { session: id, turn, end } => {
-            let end = Some(end.as_str());
-            written(&SessionNews { turn: Some(turn), end, ..session(id, "turn_ended") })
-        }
-        Event::ApprovalOpened(request) => {
-            let mut data = json!(**request);
-            if let Some(fields) = data.as_object_mut() {
-                fields.insert("state".into(), "open".into());
-            }
-            data.to_string()
-        }
-        Event::ApprovalDone { id, resolution, edited } => {
-            let mut data = json!({ "state": "done", "id": id, "decision": resolution.decision, "reason": resolution.reason });
-            if let Some(edited) = edited {
-                data["edited"] = edited.clone();
-            }
-            data.to_string()
-        }
-        Event::Log(record) => logged(record).to_string(),
-        Event::Usage { today, entry } => written(&UsageNews { today, call: CallNews::of(entry) }),
-        Event::Job { job, change } => {
-            let data = match change {
-                JobChange::Added => json!({ "job_id": job.as_str(), "change": "added" }),
-                JobChange::Removed => json!({ "job_id": job.as_str(), "change": "removed" }),
-                JobChange::Changed => json!({ "job_id": job.as_str(), "change": "changed" }),
-                JobChange::Paused => json!({ "job_id": job.as_str(), "change": "paused" }),
-                JobChange::Resumed => json!({ "job_id": job.as_str(), "change": "resumed" }),
-                JobChange::Run(run) => {
-                    let change = if run.ended_at.is_some() { "run_ended" } else { "run_started" };
-                    json!({ "job_id": job.as_str(), "change": change, "run": **run })
-                }
-            };
-            data.to_string()
-        }
-        Event::SopRun(run) => json!({ "sop_run": **run }).to_string(),
-        Event::Agent(activity) => written(&**activity),
-        Event::Telemetry(event) => written(&**event),
-        Event::Recording(news) => {
-            let change = match news.change {
-                RecordingChange::Began => "began",
-                RecordingChange::Ended => "ended",
-                RecordingChange::Deleted => "deleted",
-            };
-            json!({ "name": news.name, "session_id": news.session, "change": change }).to_string()
-        }
-        Event::Config(news) => written(&**news),
-        Event::Elsewhere(event) => data(event),
-    }
-}
-
-#[derive(Serialize)]
-struct MessageNews<'e> {
-    session_id: &'e SessionId,
-    message: Message,
-}
-
-#[derive(Serialize)]
-struct SessionNews<'e> {
-    session_id: &'e SessionId,
-    change: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    turn: Option<&'e TurnId>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    end: Option<&'static str>,
-}
-
-#[derive(Serialize)]
-struct UsageNews<'e> {
-    today: &'e DaySpend,
-    call: CallNews<'e>,
-}
-
-/// A model call with the field names of `/api/usage`.
-#[derive(Serialize)]
-struct CallNews<'e> {
-    #[serde(flatten)]
-    usage: &'e Usage,
-    saved_usd: f64,
-    #[serde(serialize_with = "aethon_core::time::serialize")]
-    at: Timestamp,
-    session_id: Option<&'e SessionId>,
-    turn: Option<&'e TurnId>,
-    provider: &'e str,
-    model: &'e str,
-    kind: WorkKind,
-    ok: bool,
-}
-
-impl<'e> CallNews<'e> {
-    fn of(entry: &'e LedgerEntry) -> Self {
-        Self {
-            usage: &entry.usage,
-            saved_usd: entry.saved_usd,
-            at: entry.at,
-            session_id: entry.session.as_ref(),
-            turn: entry.turn.as_ref(),
-            provider: &entry.provider,
-            model: &entry.model,
-            kind: entry.kind,
-            ok: entry.is_ok,
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     fn wanted(text: &str) -> Option<Vec<&'static str>> {

@@ -13,6 +13,7 @@ use aethon_core::assistant::Posting;
 use aethon_core::channel::made_of;
 use aethon_core::clock::Clock;
 use aethon_core::ids::{SessionId, TurnId};
+use aethon_core::message::TurnEnd;
 use aethon_core::peers::PeerId;
 use aethon_core::surface::{SessionWatchers, Surface};
 use jiff::Timestamp;
@@ -190,7 +191,7 @@ impl Hub {
             room.push(&turn, &Body::Notice { code: "from_outside", message: &made_of(outside) });
         }
         let (text, html) = (&posting.text, markdown::render(&posting.text));
-        room.push(&turn, &Body::Done { text, html: &html, stop_reason: "end", model: "" });
+        room.push(&turn, &Body::Done { text, html: &html, stop_reason: TurnEnd::End, model: "" });
     }
 
     /// Tells everybody who has a session open that the branch of this turn is the live one now.

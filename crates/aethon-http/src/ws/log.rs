@@ -382,6 +382,7 @@ impl Log {
 
 #[cfg(test)]
 mod tests {
+    use aethon_core::message::TurnEnd;
     use aethon_core::surface::{ToolPhase, ToolState};
 
     use super::*;
@@ -408,7 +409,7 @@ mod tests {
     }
 
     fn done(log: &mut Log, name: &str, text: &str) {
-        log.push(&turn(name), &Body::Done { text, html: "", stop_reason: "end", model: "m" });
+        log.push(&turn(name), &Body::Done { text, html: "", stop_reason: TurnEnd::End, model: "m" });
     }
 
     #[test]

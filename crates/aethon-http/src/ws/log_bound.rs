@@ -108,6 +108,7 @@ mod tests {
     use std::sync::Arc;
 
     use aethon_core::ids::{SessionId, TurnId};
+    use aethon_core::message::TurnEnd;
     use tokio::sync::Notify;
 
     use super::super::frames::Body;
@@ -125,7 +126,7 @@ mod tests {
         let text = "x".repeat(1 << 20);
         for _ in 0..mebibytes {
             let turn = TurnId::fresh();
-            room.push(&turn, &Body::Done { text: &text, html: "", stop_reason: "end", model: "m" });
+            room.push(&turn, &Body::Done { text: &text, html: "", stop_reason: TurnEnd::End, model: "m" });
         }
     }
 

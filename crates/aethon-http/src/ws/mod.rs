@@ -2,9 +2,9 @@
 //!
 //! `handshake` completes an upgrade and starts the socket's one task. `socket` is the connection as that task sees
 //! it: texts in and out, pings, rate limiting, closing. It carries `plain` (a message in, a reply out), `chat_v1`
-//! (the JSON protocol of the page) or `dashboard` (live events, from the shared `feed`). The [`Hub`] keeps a `room`
+//! (the JSON protocol of the page) or `dashboard` (live events, from the shared `feed`, as `news`). The [`Hub`] keeps a `room`
 //! for each session in use: the log of its frames, which every socket reads at its own speed. A `turn_surface` is the
-//! surface of one turn and writes to its room. `frames` defines the wire format. The `watchlist`
+//! surface of one turn and writes to its room. `frames`, `requests` and `news` define the wire format. The `watchlist`
 //! tells which conversations changed. The `relay` brings the frames of turns that run at other instances into the rooms here.
 
 pub(crate) mod attachments;
@@ -17,9 +17,11 @@ mod hub;
 mod in_sight;
 mod log;
 mod log_bound;
+mod news;
 mod numbers;
 mod plain;
 mod relay;
+mod requests;
 mod room;
 mod socket;
 mod turn_surface;
@@ -36,3 +38,14 @@ pub use webchat::WebChat;
 pub(crate) use feed::Feed;
 pub(crate) use handshake::{Asked, SocketKind, upgrade};
 pub(crate) use watchlist::Watchlist;
+
+/// The forms of the frames that servers send, and of those that clients send.
+#[cfg(test)]
+pub(crate) fn frame_forms() -> ([crate::schema::Form; 3], [crate::schema::Form; 2]) {
+    use crate::schema::form;
+
+    (
+        [form::<frames::TurnFrame<'_>>(), form::<frames::Frame<'_>>(), form::<news::DashboardFrame<'_>>()],
+        [form::<requests::Request>(), form::<dashboard::Asked>()],
+    )
+}

@@ -407,6 +407,8 @@ impl Drop for Room {
 
 #[cfg(test)]
 mod tests {
+    use aethon_core::message::TurnEnd;
+
     use super::*;
 
     struct Nobody;
@@ -424,7 +426,7 @@ mod tests {
     }
 
     fn done(room: &Room, name: &str, text: &str) {
-        room.push(&turn(name), &Body::Done { text, html: "", stop_reason: "end", model: "m" });
+        room.push(&turn(name), &Body::Done { text, html: "", stop_reason: TurnEnd::End, model: "m" });
     }
 
     #[test]

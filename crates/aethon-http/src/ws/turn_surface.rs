@@ -232,7 +232,7 @@ impl TurnSurface {
         if let Some(failure) = &reply.failure {
             self.room.push(turn, &Body::Error { code: failure.code.as_str(), message: &failure.message });
         }
-        let stop_reason = reply.end.as_str();
+        let stop_reason = reply.end;
         state.is_done = true;
         let mut text = Cow::Borrowed(reply.text.as_str());
         if text.len() > MAX_TOLD {

@@ -4,6 +4,7 @@ import { make } from "../shared/dom.js";
 import { texts } from "../texts.js";
 import { spokenLines } from "./spoken.js";
 
+/** @import { TurnFrame } from "../wire/frames.js" */
 /** @import { Turn } from "./types.js" */
 
 export class Announcer {
@@ -17,7 +18,7 @@ export class Announcer {
     setTimeout(() => line.remove(), 15000);
   }
 
-  /** Announces the completed blocks. @param {Turn} turn @param {any} frame @param {(index: number) => Element | undefined} blockOf */
+  /** Announces the completed blocks. @param {Turn} turn @param {TurnFrame} frame @param {(index: number) => Element | undefined} blockOf */
   follow(turn, frame, blockOf) {
     if (frame.type === "tool" && frame.state === "running" && frame.output === undefined)
       this.announce(texts.announce.tool(frame.name));

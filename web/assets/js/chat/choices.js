@@ -3,7 +3,8 @@
 
 import { request, sessionPath } from "../shared/api.js";
 
-/** @typedef {{model: string | null, effort: string | null}} Choice */
+/** @import { Effort } from "./types.js" */
+/** @typedef {{model: string | null, effort: Effort | null}} Choice */
 
 /** @type {Choice} */
 const nothing = { model: null, effort: null };

@@ -4,7 +4,8 @@
 import { applyFrame, approvalPart } from "./frames.js";
 import { newTurn, turnsFromStored } from "./turn.js";
 
-/** @import { Attachment, Turn, SessionDetail, StoredMessage } from "./types.js" */
+/** @import { Attachment, Effort, Turn, SessionDetail, StoredMessage } from "./types.js" */
+/** @import { TurnFrame } from "../wire/frames.js" */
 /** @import { Unsent } from "./outbox.js" */
 
 /** Frames that a waiting turn can receive too: notices about the wait, and its end if it was withdrawn. */
@@ -21,7 +22,7 @@ export class Conversation {
   /** @type {Map<string, string[]>} The versions of the turns that have several. */ #versions = new Map();
   hasOlder = false;
   title = "";
-  /** What a person has set for it. @type {{model?: string | null, effort?: string | null}} */ settings = {};
+  /** What a person has set for it. @type {{model?: string | null, effort?: Effort | null}} */ settings = {};
 
   /** All turns in display order. @returns {Turn[]} */
   turns() {
@@ -170,7 +171,7 @@ export class Conversation {
 
   /**
    * Applies a frame that belongs to a turn.
-   * @param {any} frame
+   * @param {TurnFrame} frame
    * @returns {{turn: Turn, isUnknown: boolean}} unknown: another client started it, so its message must still be fetched
    */
   frame(frame) {

@@ -3,6 +3,8 @@
 import { make } from "../shared/dom.js";
 import { texts } from "../texts.js";
 
+/** @import { Effort } from "./types.js" */
+
 export class EffortChoice {
   #select = make(
     "select",
@@ -16,12 +18,12 @@ export class EffortChoice {
     this.#select,
   );
 
-  /** @param {(effort: string | null) => void} choose null is the default */
+  /** @param {(effort: Effort | null) => void} choose null is the default */
   constructor(choose) {
-    this.#select.addEventListener("change", () => choose(this.#select.value || null));
+    this.#select.addEventListener("change", () => choose(/** @type {Effort | ""} */ (this.#select.value) || null));
   }
 
-  /** @param {string | null} effort */
+  /** @param {Effort | null} effort */
   setChosen(effort) {
     this.#select.value = effort ?? "";
   }

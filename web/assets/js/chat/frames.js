@@ -3,12 +3,18 @@
 import { emptyReply, toolPart } from "./turn.js";
 import { now as serverNow } from "../shared/clock.js";
 
+/** @import { TurnFrame } from "../wire/frames.js" */
 /** @import { Turn, Part, ApprovalPart, ToolPart } from "./types.js" */
+
+/**
+ * How a frame of each kind changes its turn. Kinds that say nothing to a turn have none.
+ * @typedef {{[Kind in TurnFrame["type"]]?: (turn: Turn, frame: Extract<TurnFrame, {type: Kind}>) => void}} Handlers
+ */
 
 /**
  * Applies a frame to its turn.
  * @param {Turn} turn
- * @param {any} frame
+ * @param {TurnFrame} frame
  */
 export function applyFrame(turn, frame) {
   if (turn.base) {
@@ -18,10 +24,11 @@ export function applyFrame(turn, frame) {
   }
   if (turn.state !== "done") turn.state = "running";
   turn.version += 1;
-  handlers[/** @type {keyof typeof handlers} */ (frame.type)]?.(turn, frame);
+  const handle = /** @type {((turn: Turn, frame: TurnFrame) => void) | undefined} */ (handlers[frame.type]);
+  handle?.(turn, frame);
 }
 
-/** @type {Record<string, (turn: Turn, frame: any) => void>} */
+/** @type {Handlers} */
 const handlers = {
   model: (turn, { model, reason }) => {
     turn.model = model;

@@ -37,9 +37,9 @@ import { fits } from "./size.js";
 import { Transcript } from "./transcript.js";
 import { modelMissing, welcome } from "./welcome.js";
 
-/** @import { SessionFrame } from "./news.js" */
+/** @import { TurnFrame } from "../wire/frames.js" */
 /** @import { Link } from "./socket.js" */
-/** @import { Attachment, Turn } from "./types.js" */
+/** @import { Attachment, SessionNews, Turn } from "./types.js" */
 /** @import { Status } from "../wire/api.js" */
 
 /** Matches where the list of conversations is a drawer. */
@@ -111,7 +111,7 @@ class ChatPage {
   #skip = make("a", { class: "skip-link", href: "#message" }, texts.skip);
   /** @type {Session | null} */ #session = null;
   /** @type {Status | null} */ #status = null;
-  /** @type {{turn: Turn, frame: any}[]} Frames since the last drawing. */ #undrawnFrames = [];
+  /** @type {{turn: Turn, frame: TurnFrame}[]} Frames since the last drawing. */ #undrawnFrames = [];
   /** @type {Problem | null} */ #problem = null;
   #isDenied = false;
   /** Whether the open conversation was deleted elsewhere. */ #isGone = false;
@@ -257,18 +257,18 @@ class ChatPage {
     this.#plan();
   }
 
-  /** A conversation changed, here or on another device. @param {SessionFrame} frame */
+  /** A conversation changed, here or on another device. @param {SessionNews} frame */
   #hear(frame) {
     const before = this.#sidebar.take(frame);
     const isOpen = frame.session_id === `webchat:${this.#session?.name}`;
-    if (isOpen && this.#session && !frame.removed) this.#choices.learn(this.#session.name, frame);
+    if (isOpen && this.#session && !("removed" in frame)) this.#choices.learn(this.#session.name, frame);
     const kind = newsOf(before, frame);
-    if (kind && !(isOpen && !document.hidden)) {
+    if (!("removed" in frame) && kind && !(isOpen && !document.hidden)) {
       const title = frame.title || texts.sidebar.untitled;
       if (!isOpen) tell(frame, title, kind);
       notify(frame, title, kind);
     }
-    if (isOpen && frame.removed && this.#session) void this.#seekGone(true);
+    if (isOpen && "removed" in frame && this.#session) void this.#seekGone(true);
     this.#seen();
     this.#plan();
   }

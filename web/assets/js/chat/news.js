@@ -11,9 +11,9 @@ import { visibleText } from "../shared/visible.js";
 import { newsWords as words } from "../texts/news.js";
 import { hrefOf } from "./route.js";
 
+/** @import { SessionFrame } from "../wire/frames.js" */
+/** @import { SessionNews } from "./types.js" */
 /**
- * @typedef {{session_id: string, title: string, busy: boolean, waiting: number, unread: boolean, updated_at: string,
- *   model: string | null, effort?: string | null, pinned: boolean, archived: boolean, folder: string | null, removed?: boolean}} SessionFrame
  * @typedef {{busy?: boolean, waiting?: number, unread?: boolean, updated_at?: string}} Before
  */
 
@@ -22,11 +22,11 @@ const ownChannel = "webchat:";
 
 /**
  * What a change of a conversation means to a person who does not look at it. Pure.
- * @param {Before | undefined} before @param {SessionFrame} now
+ * @param {Before | undefined} before @param {SessionNews} now
  * @returns {"waits" | "answered" | null}
  */
 export function newsOf(before, now) {
-  if (now.removed) return null;
+  if ("removed" in now) return null;
   if (now.waiting > (before?.waiting ?? 0)) return "waits";
   // Answers in other channels are read there. Without a state before, nothing tells what has changed.
   if (!before || !now.session_id.startsWith(ownChannel)) return null;

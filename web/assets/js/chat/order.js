@@ -1,12 +1,15 @@
 // Orders frames across a reconnect. Frames are held until the transcript is loaded and the replay has arrived, then delivered in
 // order of `seq`, each once. Pure.
 
+/** @import { TurnFrame } from "../wire/frames.js" */
+/** @import { ServerFrame } from "./types.js" */
+
 export class FrameOrder {
   #after = 0;
-  /** @type {any[] | null} Held frames, or null if frames pass straight through. */ #held = [];
+  /** @type {TurnFrame[] | null} Held frames, or null if frames pass straight through. */ #held = [];
   #deliver;
 
-  /** @param {(frame: any) => void} deliver */
+  /** @param {(frame: ServerFrame) => void} deliver */
   constructor(deliver) {
     this.#deliver = deliver;
   }
@@ -37,9 +40,9 @@ export class FrameOrder {
     for (const frame of held) this.take(frame);
   }
 
-  /** @param {any} frame */
+  /** @param {ServerFrame} frame */
   take(frame) {
-    if (typeof frame.seq !== "number") {
+    if (!("seq" in frame) || frame.type === "resumed") {
       this.#deliver(frame);
     } else if (this.#held) {
       this.#held.push(frame);

@@ -1,9 +1,9 @@
 // Messages that the server has not acknowledged yet. They survive a reload and are resent under the same id, so that the server
 // can tell a repetition from a new message. Rejected ones stay until the user decides.
 
-/** @import { Attachment } from "./types.js" */
+/** @import { Attachment, Effort } from "./types.js" */
 /**
- * @typedef {{id: string, session: string, text: string, attachments: Attachment[], at: string, model?: string, effort?: string,
+ * @typedef {{id: string, session: string, text: string, attachments: Attachment[], at: string, model?: string, effort?: Effort,
  *   refused?: string}} Unsent `refused` says why the server rejected it; then it is not resent automatically
  */
 

@@ -6,7 +6,7 @@ import { visible } from "../shared/visible.js";
 import { texts } from "../texts.js";
 import { pictureButton, pictureSource } from "./picture.js";
 
-/** @import { OutputBlock } from "./types.js" */
+/** @import { OutputBlock } from "../wire/api.js" */
 
 /** @param {OutputBlock[]} blocks @returns {HTMLElement[]} */
 export function outputPictures(blocks) {

@@ -15,13 +15,14 @@ import { ChatSocket } from "./socket.js";
 import { turnSequence, oldestFirst } from "./turn.js";
 
 /** @import { Outbox } from "./outbox.js" */
-/** @import { Attachment, Turn } from "./types.js" */
+/** @import { LooseFrame, TurnFrame } from "../wire/frames.js" */
+/** @import { Attachment, Effort, ServerFrame, SessionNews, Turn } from "./types.js" */
 /** @import { Link } from "./socket.js" */
 
 /**
  * @typedef {{changed: () => void, link: (link: Link) => void, loaded: () => void, failed: (problem: Problem) => void,
- *   accepted: () => void, onFrame: (turn: Turn, frame: any) => void, onNotice: (text: string) => void,
- *   hasTranscripts: () => boolean, watching: () => void, news: (frame: any) => void}} Watcher
+ *   accepted: () => void, onFrame: (turn: Turn, frame: TurnFrame) => void, onNotice: (text: string) => void,
+ *   hasTranscripts: () => boolean, watching: () => void, news: (frame: SessionNews) => void}} Watcher
  */
 
 const page = 60;
@@ -97,7 +98,7 @@ export class Session {
     return !this.#isFresh && this.conversation.turns().some((turn) => turn.id);
   }
 
-  /** @param {string} text @param {Attachment[]} attachments @param {{model?: string, effort?: string}} [choice] */
+  /** @param {string} text @param {Attachment[]} attachments @param {{model?: string, effort?: Effort}} [choice] */
   send(text, attachments, choice = {}) {
     const entry = { id: freshId(), session: this.name, text, attachments, at: new Date(serverNow()).toISOString(), ...choice };
     this.#outbox.add(entry);
@@ -307,7 +308,7 @@ export class Session {
     }
   }
 
-  /** @param {any} frame */
+  /** @param {ServerFrame} frame */
   #receive(frame) {
     if (frame.type === "session") return this.#watcher.news(frame);
     if (frame.type === "ready") {
@@ -319,7 +320,7 @@ export class Session {
       this.#resumed();
     } else if (frame.type === "ack") {
       this.#acknowledge(frame);
-    } else if (frame.type === "error" && !frame.turn) {
+    } else if (frame.type === "error" && !("turn" in frame)) {
       this.#hearError(frame);
     } else {
       this.#order.take(frame);
@@ -327,12 +328,12 @@ export class Session {
     this.#watcher.changed();
   }
 
-  /** @param {any} frame */
+  /** @param {ServerFrame} frame */
   #deliver(frame) {
     // Another branch is the conversation now, chosen on this device or on another one.
     if (frame.type === "switched") return void this.synchronise();
-    if (!frame.turn) {
-      if (frame.message) this.#watcher.onNotice(frame.message);
+    if (!("turn" in frame)) {
+      if ("message" in frame) this.#watcher.onNotice(frame.message);
       return;
     }
     const { turn, isUnknown } = this.conversation.frame(frame);
@@ -342,7 +343,7 @@ export class Session {
     this.#watcher.onFrame(turn, frame);
   }
 
-  /** @param {any} frame */
+  /** @param {Extract<TurnFrame, {type: "ack"}>} frame */
   #acknowledge(frame) {
     const local = this.#local(frame.id);
     this.#outbox.remove(frame.id);
@@ -356,7 +357,7 @@ export class Session {
     if (local && local.request !== "message") void this.synchronise();
   }
 
-  /** Handles an error outside of turns: about a message, a decision, or a replay. @param {any} frame */
+  /** Handles an error outside of turns: about a message, a decision, or a replay. @param {Extract<LooseFrame, {type: "error"}>} frame */
   #hearError({ code, message, id }) {
     if (code === "storage_unavailable" && this.#hold(id, message)) return;
     if (code === "resume_gap") {

@@ -28,7 +28,8 @@ import { hrefOf } from "./route.js";
 import { Selection } from "./selection.js";
 
 /** @import { Listed } from "./grouping.js" */
-/** @import { Before, SessionFrame } from "./news.js" */
+/** @import { Before } from "./news.js" */
+/** @import { SessionNews } from "./types.js" */
 /** @import { FoundMessage } from "../wire/api.js" */
 
 const words = texts.sidebar;
@@ -103,7 +104,7 @@ export class Sidebar {
     remove: (names) => void this.#keeping.removeAll(this.#named(names)).then((isDone) => isDone && this.#selection.end()),
   });
   #asked = 0;
-  /** @type {Map<string, SessionFrame>} News since the list was requested last. */ #meanwhile = new Map();
+  /** @type {Map<string, SessionNews>} News since the list was requested last. */ #meanwhile = new Map();
   #isDrawPlanned = false;
   /** @type {Map<string, Row>} The drawn rows by name. */ #rows = new Map();
   /** @type {Map<string, HTMLElement>} The other drawn elements. */ #parts = new Map();
@@ -269,7 +270,7 @@ export class Sidebar {
 
   /**
    * Takes news of a conversation.
-   * @param {SessionFrame} frame
+   * @param {SessionNews} frame
    * @returns {Before | undefined} what was known of it before
    */
   take(frame) {
@@ -282,21 +283,24 @@ export class Sidebar {
     return before;
   }
 
-  /** @param {SessionFrame} frame */
+  /** @param {SessionNews} frame */
   #merge(frame) {
     const id = frame.session_id;
-    if (frame.removed) this.#known.delete(id);
-    else this.#known.set(id, frame);
-    if (id.startsWith("webchat:") && this.#state === "ready") {
-      const listed = this.#sessions.find((session) => session.session_id === id);
-      /** @type {Listed} */
-      const session = { ...frame, channel: "webchat" };
-      if (frame.removed) this.#sessions = this.#sessions.filter((other) => other !== listed);
-      else if (listed) Object.assign(listed, frame);
-      // A search decides which conversations are in the list.
-      else if (!this.#query) this.#sessions = [session, ...this.#sessions];
-      if (!frame.removed) this.#titles.set(nameOf(session), titleOf(session));
+    const isShown = id.startsWith("webchat:") && this.#state === "ready";
+    const listed = isShown && this.#sessions.find((session) => session.session_id === id);
+    if ("removed" in frame) {
+      this.#known.delete(id);
+      if (listed) this.#sessions = this.#sessions.filter((other) => other !== listed);
+      return;
     }
+    this.#known.set(id, frame);
+    if (!isShown) return;
+    /** @type {Listed} */
+    const session = { ...frame, channel: "webchat" };
+    if (listed) Object.assign(listed, frame);
+    // A search decides which conversations are in the list.
+    else if (!this.#query) this.#sessions = [session, ...this.#sessions];
+    this.#titles.set(nameOf(session), titleOf(session));
   }
 
   /** Whether there is something in a conversation that no device has shown. @param {string} name */

@@ -4,9 +4,11 @@
 import { socketAt } from "../shared/base.js";
 import { delayBefore } from "../shared/backoff.js";
 
+/** @import { ClientFrame } from "../wire/frames.js" */
+/** @import { ServerFrame } from "./types.js" */
 /**
  * @typedef {import("../shared/banner.js").Link} Link
- * @typedef {{frame: (frame: any) => void, opened: () => void, link: (link: Link) => void, tooLarge: () => void}} Listener
+ * @typedef {{frame: (frame: ServerFrame) => void, opened: () => void, link: (link: Link) => void, tooLarge: () => void}} Listener
  */
 
 export class ChatSocket {
@@ -33,7 +35,7 @@ export class ChatSocket {
     return this.#ready !== null && this.#ready === this.#socket && this.#ready.readyState === WebSocket.OPEN;
   }
 
-  /** @param {unknown} frame @returns {boolean} whether it was passed to the connection */
+  /** @param {ClientFrame} frame @returns {boolean} whether it was passed to the connection */
   send(frame) {
     if (!this.isOpen) return false;
     this.#socket?.send(JSON.stringify(frame));
@@ -108,7 +110,7 @@ export class ChatSocket {
   }
 }
 
-/** @param {unknown} data */
+/** @param {unknown} data @returns {ServerFrame | null} */
 function parse(data) {
   try {
     const frame = JSON.parse(String(data));

@@ -1,21 +1,24 @@
 // The types shared by the chat's modules, as JSDoc. No code.
 
-/** @import { Block } from "../wire/api.js" */
+/** @import { Block, OutputBlock, Usage as Measured } from "../wire/api.js" */
+/** @import { ClientFrame, LooseFrame, TurnFrame } from "../wire/frames.js" */
 
 /**
+ * What the server sends: frames of turns, and loose ones. The news of a conversation are `session` frames.
+ * @typedef {TurnFrame | LooseFrame} ServerFrame
+ * @typedef {Extract<LooseFrame, {type: "session"}>} SessionNews
+ * @typedef {NonNullable<Extract<ClientFrame, {type: "message"}>["effort"]>} Effort
+ *
  * A file that goes with a message. `upload` is its id if it was uploaded before. `data` is base64; stored text files carry `text`
  * instead.
  * @typedef {{name: string, mime: string, data?: string, text?: string, upload?: string, size?: number}} Attachment
  *
  * @typedef {{text: string, files: Attachment[], at: string | null, state: "sent" | "sending" | "failed", error: string,
- *   choice?: {model?: string, effort?: string}}} Said
+ *   choice?: {model?: string, effort?: Effort}}} Said
  *
  * @typedef {{kind: "tool", call: string, name: string, input: unknown, output: unknown, state: "running" | "ok" | "error" |
  *   "denied", ms?: number, waits?: boolean,
  *   blocks?: OutputBlock[]}} ToolPart
- *
- * A tool's output besides its text.
- * @typedef {{type: string, text?: string, name?: string, mime?: string, data?: string}} OutputBlock
  *
  * @typedef {{kind: "approval", id: string, tool: string, input: unknown, summary: string, preview?: string,
  *   why?: string, session_scope?: string, fault?: string, expires_at: string | null,
@@ -31,7 +34,7 @@
  * The page's model of a reply: rendered blocks, and parts in between, each with the index of the block that follows it.
  * @typedef {{blocks: string[], extras: {at: number, part: Part}[], source: string}} Reply
  *
- * @typedef {{input_tokens?: number, output_tokens?: number, cached_tokens?: number, cost_usd?: number | null}} Usage
+ * @typedef {Partial<Measured>} Usage
  *
  * One exchange. `version` rises with every change, so that an unchanged view can be skipped.
  * @typedef {{key: string, id: string | null, said: Said | null, reply: Reply, state: "local" | "queued" | "running" | "done",
@@ -43,7 +46,7 @@
  *   stop_reason?: string}} StoredMessage
  *
  * @typedef {{title?: string, seq?: number, has_more?: boolean, busy?: boolean, messages?: StoredMessage[], message_count?: number,
- *   model?: string | null, effort?: string | null,
+ *   model?: string | null, effort?: Effort | null,
  *   pending?: {turn: string, text: string, state: string}[], versions?: {turn: string, turns: string[]}[]}} SessionDetail
  */
 
