@@ -14,10 +14,12 @@
 mod accessibility;
 mod approvals;
 mod base_path;
+mod channel_setup;
 mod chat;
 mod concurrent_edits;
 mod config_confirm;
 mod conversations;
+mod desk_views;
 mod dictation;
 mod drafts;
 mod editing;

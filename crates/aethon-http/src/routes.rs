@@ -15,6 +15,7 @@ mod agents;
 mod approvals;
 mod audit;
 mod backups;
+mod channel_setup;
 mod channels;
 mod config;
 mod export;
@@ -379,6 +380,10 @@ pub(crate) static ROUTES: &[Route] = &[
         r#"["Telemetry", "Measurements, newest first, with a summary.", {"200": "Telemetry"}, {"limit": "1-1000", "type": "tool_call|model_call|turn|denial|approval|delivery|job|channel|error", "since": "time", "cursor": "string", "days": "0-31"}]"#),
     api(Method::GET, "/api/channels", Takes::Nothing, async_handler!(channels::list),
         r#"["Channels", "The channels with their states.", {"200": "Channels"}]"#),
+    api(Method::POST, "/api/channels/{name}/test", Json, async_handler!(channel_setup::test),
+        r#"["Channels", "Asks a messenger's platform whether it lets the assistant in, with these settings on top of the present ones. Nothing is changed.", {"200": "ChannelTested", "403": "Problem"}, {}, {"ChannelTrial": {"settings?": "object?"}}]"#),
+    api(Method::POST, "/api/channels/{name}/setup", Json, async_handler!(channel_setup::set_up),
+        r#"["Channels", "Tests a messenger, keeps its secrets as credentials, and turns it on in the configuration.", {"200": "ChannelSetUp", "403": "Problem", "409": "Problem"}, {"header X-Aethon-Confirm": "string"}, "ChannelWish"]"#),
     api(Method::GET, "/api/outbox", Takes::Nothing, async_handler!(outbox::list),
         r#"["Channels", "Waiting and failed deliveries, newest first.", {"200": "Outbox"}, {"limit": "1-1000", "state": "waiting|failed"}]"#),
     api(Method::DELETE, "/api/outbox/{id}", Takes::Nothing, async_handler!(outbox::remove),

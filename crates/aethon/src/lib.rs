@@ -22,6 +22,7 @@ pub mod audit;
 pub mod backup;
 mod builder;
 mod channel_admin;
+mod channel_setup;
 mod channels;
 mod check;
 mod containers;

@@ -88,6 +88,7 @@ impl Stage {
             knowledge: Default::default(),
             setup: Setup {
                 first_model: None,
+                channel_setup: Arc::new(aethon_core::channel_setup::NoChannelSetup),
                 config: Arc::new(Nothing),
                 provider: Arc::new(Nothing),
                 messengers: &["telegram", "email"],

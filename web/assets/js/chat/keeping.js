@@ -1,7 +1,8 @@
 // What can be done with a conversation of the list: pin, rename, move to a folder, archive, save as a file, delete.
 
 import { Problem, exchange, request, sessionPath } from "../shared/api.js";
-import { confirmDialog, promptDialog } from "../shared/dialog.js";
+import { confirmDialog } from "../shared/dialog.js";
+import { promptDialog } from "../shared/prompt.js";
 import { removeShared } from "../shared/remove-shared.js";
 import { renameShared } from "../shared/rename-shared.js";
 import { SharedItem } from "../shared/shared-item.js";

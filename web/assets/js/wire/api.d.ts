@@ -170,11 +170,41 @@ export interface Channel {
   account: string | null;
   detail: string;
   enabled: boolean;
+  is_waiting: boolean;
   last_inbound: string | null;
   last_outbound: string | null;
   name: string;
   pending: number;
   state: "running" | "connecting" | "degraded" | "off";
+}
+
+export interface ChannelCheck {
+  detail: string;
+  id: string;
+  ok: boolean;
+}
+
+export interface ChannelSetUp {
+  checks: ChannelCheck[];
+  name: string;
+  needs_restart: string[];
+  warnings: string[];
+}
+
+export interface ChannelTested {
+  checks: ChannelCheck[];
+  name: string;
+  ok: boolean;
+  saved_by: string;
+}
+
+export interface ChannelTrial {
+  settings?: Record<string, unknown> | null;
+}
+
+export interface ChannelWish {
+  allowed?: string[];
+  settings?: Record<string, unknown> | null;
 }
 
 export interface Channels {
@@ -831,8 +861,10 @@ export interface SopBegun {
 }
 
 export interface SopChecked {
+  html: string[];
   ok: boolean;
   problems: LineFault[];
+  remarks: LineFault[];
 }
 
 export interface SopContent {
