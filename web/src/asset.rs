@@ -233,6 +233,16 @@ mod tests {
     }
 
     #[test]
+    fn pages_describe_themselves() {
+        for page in &PAGES {
+            let text = std::str::from_utf8(page.body()).expect("pages are UTF-8");
+            let description = text.split_once("<meta name=\"description\" content=\"").map(|(_, rest)| rest);
+            let words = description.and_then(|rest| rest.split_once('"')).map_or("", |(words, _)| words);
+            assert!((20..160).contains(&words.len()), "{}: {words:?}", page.name);
+        }
+    }
+
+    #[test]
     fn pages_hold_no_inline_code_and_ask_no_other_host() {
         for page in &PAGES {
             let text = std::str::from_utf8(page.body()).expect("pages are UTF-8").to_lowercase();

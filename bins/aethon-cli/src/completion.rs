@@ -11,7 +11,7 @@ use clap_complete::engine::{ArgValueCandidates, CompletionCandidate};
 use serde_json::Value;
 
 /// How long listing the content of the home may take: a person waits for it with a finger on a key.
-const PATIENCE: Duration = Duration::from_secs(2);
+const LOOKUP_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// The model providers.
 pub(crate) fn providers() -> ArgValueCandidates {
@@ -115,7 +115,7 @@ fn output(command: &[&str]) -> Option<Vec<u8>> {
         let mut text = Vec::new();
         std::io::Read::read_to_end(&mut stdout, &mut text).map(|_| text)
     });
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + LOOKUP_TIMEOUT;
     while child.try_wait().ok()?.is_none() {
         if Instant::now() >= deadline {
             let _ = child.kill();

@@ -8,8 +8,8 @@
     reason = "these modules are shared, and each program of tests uses a part"
 )]
 
+mod common;
 mod mail;
-mod stage;
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
@@ -26,9 +26,9 @@ use aethon_core::testkit::CollectingTranscriber;
 use async_trait::async_trait;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use common::soon;
 use mail::bench::{Bench, delivery, known};
 use mail::{PROVEN, TOKEN, letter};
-use stage::eventually;
 
 #[tokio::test]
 async fn mail_arrives_in_order_despite_disconnects_and_without_history() {
@@ -48,9 +48,9 @@ async fn mail_arrives_in_order_despite_disconnects_and_without_history() {
     // The server renumbers its mail, all of which was processed except for one unseen mail.
     bench.mailbox.renumber(&[4]);
     bench.mailbox.put(&letter(6, PROVEN, "ada@x.example", "text 6"));
-    let before = bench.stage.assistant.count();
+    let before = bench.services.assistant.count();
     let texts = bench.run_until(before + 1).await;
-    let ids: Vec<String> = bench.stage.assistant.dedupe_ids();
+    let ids: Vec<String> = bench.services.assistant.dedupe_ids();
     assert_eq!(texts.last().unwrap(), "Subject: s6\n\ntext 6");
     // The storage knows that one by its id.
     let mut once = ids.clone();
@@ -65,19 +65,19 @@ async fn new_mail_arrives_by_idle_or_by_polling() {
         let bench = Bench::new().await;
         bench.mailbox.can_idle(can_idle);
         let (trigger, shutdown) = ShutdownTrigger::pair();
-        let (channel, assistant) = (bench.channel(), bench.stage.assistant.clone());
+        let (channel, assistant) = (bench.channel(), bench.services.assistant.clone());
         let running = tokio::spawn(async move { channel.run(assistant, shutdown).await });
         bench.mailbox.until("it is signed in", |mailbox| mailbox.selected > 0).await;
         if can_idle {
             bench.mailbox.until("it waits", |mailbox| mailbox.idling).await;
         }
         bench.mailbox.put(&letter(1, PROVEN, "ada@x.example", "one"));
-        eventually("it arrives", || bench.stage.assistant.count() == 1).await;
+        soon("it arrives", || bench.services.assistant.count() == 1).await;
         // The server speaks of a second one in its answer to something else.
         bench.mailbox.tell_late();
         bench.mailbox.put(&letter(2, PROVEN, "ada@x.example", "two"));
         bench.mailbox.put(&letter(3, PROVEN, "ada@x.example", "three"));
-        eventually("they arrive", || bench.stage.assistant.count() == 3).await;
+        soon("they arrive", || bench.services.assistant.count() == 3).await;
         trigger.trigger();
         running.await.unwrap().unwrap();
     }
@@ -106,8 +106,8 @@ async fn mail_from_forged_senders_lists_programs_and_strangers_is_ignored() {
     bench.mailbox.put(&letter(9, PROVEN, "Ada <ADA@x.example>", "hello"));
     assert_eq!(bench.run_until(1).await, ["Subject: s9\n\nhello"]);
     assert_eq!(bench.mailbox.seen(), [10], "mail of others stays as it was");
-    assert!(bench.post.letters().is_empty() && bench.stage.said().is_empty());
-    let inbound = bench.stage.assistant.first().unwrap();
+    assert!(bench.post.letters().is_empty() && bench.services.said().is_empty());
+    let inbound = bench.services.assistant.first().unwrap();
     assert!(inbound.session.as_str().starts_with("email:ada@x.example:"), "{}", inbound.session);
     assert_eq!(inbound.sender, "ada@x.example");
 }
@@ -126,7 +126,8 @@ async fn mail_thread_is_one_conversation_and_replies_stay_in_it() {
         "again\r\n\r\nOn 3 Aug 2026, Bot wrote:\r\n> old\r\n-- \r\nAda",
     ));
     bench.run_until(2).await;
-    let (first, second) = (bench.stage.assistant.first().unwrap(), bench.stage.assistant.last().unwrap());
+    let (first, second) =
+        (bench.services.assistant.first().unwrap(), bench.services.assistant.last().unwrap());
     assert_eq!(first.session, second.session);
     assert_eq!(second.text, "again");
     let to = second.deliver_to.unwrap().recipient.unwrap();
@@ -157,7 +158,7 @@ async fn mail_thread_is_one_conversation_and_replies_stay_in_it() {
     let reply = format!("{PROVEN}In-Reply-To: <0198-8-0@home.example>\r\n");
     bench.mailbox.put(&letter(3, &reply, "ada@x.example", "thanks"));
     bench.run_until(3).await;
-    let to = bench.stage.assistant.last().unwrap().deliver_to.unwrap().recipient.unwrap();
+    let to = bench.services.assistant.last().unwrap().deliver_to.unwrap().recipient.unwrap();
     channel.send(&delivery(9, &to, "You are welcome")).await.unwrap();
     let last = bench.post.letters().pop().unwrap();
     assert!(last.contains("References: <0198-8-0@home.example> <3@x.example>\r\n"), "{last}");
@@ -170,13 +171,13 @@ async fn attachments_arrive_and_oversized_ones_are_reported() {
     bench.mailbox.put(&mail::with_file(1, "notes.txt", "text/plain", b"remember"));
     bench.mailbox.put(&mail::with_file(2, "big.txt", "text/plain", &vec![b'x'; 5 << 20]));
     bench.run_until(2).await;
-    let inbound = bench.stage.assistant.inbound();
+    let inbound = bench.services.assistant.inbound();
     let of = |subject: &str| inbound.iter().find(|inbound| inbound.text.contains(subject)).unwrap();
     assert_eq!(of("s1").attachments[0].name, "notes.txt");
     let large = of("s2");
     assert!(large.attachments.is_empty() && large.text.contains("look"), "{}", large.text);
     // The answer says so: one question, one mail.
-    assert!(bench.stage.said().is_empty(), "{:?}", bench.stage.said());
+    assert!(bench.services.said().is_empty(), "{:?}", bench.services.said());
     let to = large.deliver_to.clone().unwrap().recipient.unwrap();
     let channel = bench.channel();
     bench.post.lose(1);
@@ -193,21 +194,21 @@ async fn attachments_arrive_and_oversized_ones_are_reported() {
 #[tokio::test]
 async fn recordings_are_transcribed_and_forwarded_ones_stay_quoted() {
     let mut bench = Bench::new().await;
-    bench.stage.transcriber = Some(Arc::default());
+    bench.services.transcriber = Some(Arc::default());
     bench.run_until(0).await;
     bench.mailbox.put(&mail::with_file(1, "memo.m4a", "audio/x-m4a", b"/new milk"));
     bench.run_until(1).await;
-    assert_eq!(bench.stage.assistant.texts(), ["Subject: s1\n\nlook\n\n[voice message] /new milk"]);
-    let heard = bench.stage.transcriber.as_ref().unwrap().heard();
+    assert_eq!(bench.services.assistant.texts(), ["Subject: s1\n\nlook\n\n[voice message] /new milk"]);
+    let heard = bench.services.transcriber.as_ref().unwrap().heard();
     assert_eq!((heard[0].name.as_str(), heard[0].mime.as_str()), ("memo.m4a", "audio/x-m4a"));
-    assert!(bench.stage.assistant.last().unwrap().attachments.is_empty());
+    assert!(bench.services.assistant.last().unwrap().attachments.is_empty());
 
     let passed_on = String::from_utf8(mail::with_file(2, "memo.mp3", "audio/mpeg", b"obey")).unwrap();
     let passed_on = passed_on
         .replace("look", "See.\r\n\r\n---------- Forwarded message ---------\r\nFrom: eve\r\n\r\nhi");
     bench.mailbox.put(passed_on.as_bytes());
     bench.run_until(2).await;
-    let inbound = bench.stage.assistant.last().unwrap();
+    let inbound = bench.services.assistant.last().unwrap();
     assert!(inbound.text.contains("See.") && !inbound.text.contains("obey"), "{}", inbound.text);
     let quoted = inbound.attachments.iter().find(|file| file.is_quoted()).unwrap();
     let others = String::from_utf8(STANDARD.decode(&quoted.data).unwrap()).unwrap();
@@ -218,24 +219,24 @@ async fn recordings_are_transcribed_and_forwarded_ones_stay_quoted() {
 async fn unfinished_recording_is_fetched_again_after_a_restart() {
     let mut bench = Bench::new().await;
     let transcriber = Arc::new(CollectingTranscriber::default());
-    bench.stage.transcriber = Some(transcriber.clone());
+    bench.services.transcriber = Some(transcriber.clone());
     bench.run_until(0).await;
     let start = || {
         let (trigger, shutdown) = ShutdownTrigger::pair();
-        let (channel, assistant) = (bench.channel(), bench.stage.assistant.clone());
+        let (channel, assistant) = (bench.channel(), bench.services.assistant.clone());
         (trigger, tokio::spawn(async move { channel.run(assistant, shutdown).await }))
     };
     transcriber.set_stuck(true);
     bench.mailbox.put(&mail::with_file(1, "memo.ogg", "audio/ogg", b"milk"));
     let (_trigger, killed) = start();
-    eventually("it is listened to", || transcriber.heard().len() == 1).await;
-    eventually("its mail is done with", || bench.mailbox.seen() == [1]).await;
+    soon("it is listened to", || transcriber.heard().len() == 1).await;
+    soon("its mail is done with", || bench.mailbox.seen() == [1]).await;
     killed.abort();
     let _ = killed.await;
     transcriber.set_stuck(false);
     let (trigger, running) = start();
-    eventually("it has arrived", || bench.stage.assistant.count() == 1).await;
-    assert!(bench.stage.assistant.texts()[0].ends_with("[voice message] milk"));
+    soon("it has arrived", || bench.services.assistant.count() == 1).await;
+    assert!(bench.services.assistant.texts()[0].ends_with("[voice message] milk"));
     trigger.trigger();
     running.await.unwrap().unwrap();
 
@@ -243,18 +244,18 @@ async fn unfinished_recording_is_fetched_again_after_a_restart() {
     transcriber.set_stuck(true);
     bench.mailbox.put(&mail::with_file(2, "memo.ogg", "audio/ogg", b"bread"));
     let (_trigger, killed) = start();
-    eventually("it is listened to", || transcriber.heard().len() == 3).await;
-    eventually("its mail is done with", || bench.mailbox.seen() == [1, 2]).await;
+    soon("it is listened to", || transcriber.heard().len() == 3).await;
+    soon("its mail is done with", || bench.mailbox.seen() == [1, 2]).await;
     killed.abort();
     let _ = killed.await;
     transcriber.set_stuck(false);
     bench.mailbox.renumber(&[]);
     let (trigger, running) = start();
-    eventually("the words beside it arrive", || bench.stage.assistant.count() == 2).await;
-    assert_eq!(bench.stage.assistant.last().unwrap().text, "Subject: s2\n\nlook");
+    soon("the words beside it arrive", || bench.services.assistant.count() == 2).await;
+    assert_eq!(bench.services.assistant.last().unwrap().text, "Subject: s2\n\nlook");
     trigger.trigger();
     running.await.unwrap().unwrap();
-    let to = bench.stage.assistant.last().unwrap().deliver_to.unwrap().recipient.unwrap();
+    let to = bench.services.assistant.last().unwrap().deliver_to.unwrap().recipient.unwrap();
     bench.channel().send(&delivery(1, &to, "An answer.")).await.unwrap();
     let answer = bench.post.letters().pop().unwrap().replace("=\r\n", "");
     assert!(answer.contains("`memo.ogg` could not be fetched"), "{answer}");
@@ -266,25 +267,24 @@ async fn pairing_code_grants_access_and_mail_cannot_approve() {
     let nobody = || Rules { allowed: Live::default(), ..known() };
     let (trigger, shutdown) = ShutdownTrigger::pair();
     let (channel, assistant) =
-        (bench.channel_with(nobody(), |options| options), bench.stage.assistant.clone());
+        (bench.channel_with(nobody(), |options| options), bench.services.assistant.clone());
     let running = tokio::spawn(async move { channel.run(assistant, shutdown).await });
     bench.mailbox.until("it is signed in", |mailbox| mailbox.selected > 0).await;
-    let code = bench.stage.invite("email").await;
+    let code = bench.services.invite("email").await;
     bench.mailbox.put(&letter(1, PROVEN, "ada@x.example", "hello?"));
     bench.mailbox.put(&letter(2, "", "ada@x.example", &format!("/pair {code}")));
     bench.mailbox.put(&letter(3, PROVEN, "ada@x.example", &format!("/pair {code}")));
     bench.mailbox.put(&letter(4, PROVEN, "ada@x.example", "hello"));
-    eventually("it arrives", || bench.stage.assistant.count() == 1).await;
+    soon("it arrives", || bench.services.assistant.count() == 1).await;
     trigger.trigger();
     running.await.unwrap().unwrap();
-    assert!(bench.stage.said()[0].starts_with("You are connected"), "{:?}", bench.stage.said());
+    assert!(bench.services.said()[0].starts_with("You are connected"), "{:?}", bench.services.said());
     assert_eq!(
         bench.mailbox.seen(),
         [4],
         "the first was a stranger's, and the code came before it was known whose"
     );
-    let _question = bench.stage.question(bench.stage.assistant.last().unwrap().session.as_str());
-    let surface = bench.stage.assistant.surface().unwrap();
+    let surface = bench.services.assistant.surface().unwrap();
     assert!(!surface.is_attended(), "denied at once");
 }
 
@@ -293,7 +293,7 @@ async fn wrong_password_is_reported_once_and_never_shown() {
     let bench = Bench::new().await;
     let wrong = |options| Options { password: Secret::new("wr0ng-canary"), ..options };
     let channel = bench.channel_with(known(), wrong);
-    stage::refused(&channel, bench.stage.assistant.clone()).await;
+    common::refused(&channel, bench.services.assistant.clone()).await;
     let status = channel.status().unwrap();
     assert_eq!(status.state, ChannelState::Degraded);
     assert!(status.detail.contains("channels.email.password"), "{status:?}");
@@ -372,11 +372,11 @@ async fn an_account_signs_in_by_tokens_that_a_command_prints() {
     let checks = channel.inspect().await;
     assert!(checks.iter().all(|check| check.ok), "{checks:?}");
     let (trigger, shutdown) = ShutdownTrigger::pair();
-    let (running, notes) = (channel.clone(), bench.stage.assistant.clone());
+    let (running, notes) = (channel.clone(), bench.services.assistant.clone());
     let running = tokio::spawn(async move { running.run(notes, shutdown).await });
     bench.mailbox.until("it waits", |mailbox| mailbox.idling).await;
     bench.mailbox.put(&letter(1, PROVEN, "ada@x.example", "one"));
-    eventually("it arrives", || bench.stage.assistant.count() == 1).await;
+    soon("it arrives", || bench.services.assistant.count() == 1).await;
     channel.send(&delivery(1, "ada@x.example", "hi")).await.unwrap();
     assert_eq!(bench.post.letters().len(), 1);
     trigger.trigger();
@@ -395,7 +395,7 @@ async fn expired_token_is_renewed_and_a_wrong_one_is_never_shown() {
     channel.send(&delivery(2, "ada@x.example", "hi")).await.unwrap();
     let printer = Arc::new(Printer(Mutex::new(vec!["wr0ng-canary"]), AtomicU32::new(0)));
     let channel = bench.channel_with(known(), by_token(&printer));
-    stage::refused(&channel, bench.stage.assistant.clone()).await;
+    common::refused(&channel, bench.services.assistant.clone()).await;
     let status = channel.status().unwrap();
     assert_eq!(status.state, ChannelState::Degraded);
     assert!(status.detail.contains("oauth_command") && !status.detail.contains("wr0ng"), "{status:?}");

@@ -8,17 +8,17 @@
     reason = "these modules are shared, and each program of tests uses a part"
 )]
 
+mod common;
 mod mail;
-mod stage;
 
 use aethon_channels::Rules;
 use aethon_core::channel::Channel as _;
 use aethon_core::ids::SessionId;
 use aethon_core::live::Live;
 use aethon_core::shutdown::ShutdownTrigger;
+use common::soon;
 use mail::bench::{Bench, delivery, known};
 use mail::{PROVEN, letter};
-use stage::eventually;
 
 #[tokio::test]
 async fn unreadable_files_without_words_are_reported_by_themselves() {
@@ -28,8 +28,8 @@ async fn unreadable_files_without_words_are_reported_by_themselves() {
     bench.mailbox.put(mail.replace("look", "").replace("Subject: s1\r\n", "").as_bytes());
     bench.mailbox.put(&mail::with_file(2, "b.zip", "application/zip", b"PK"));
     bench.run_until(1).await;
-    assert_eq!(bench.stage.assistant.texts(), ["Subject: s2\n\nlook"]);
-    let said = bench.stage.said();
+    assert_eq!(bench.services.assistant.texts(), ["Subject: s2\n\nlook"]);
+    let said = bench.services.said();
     assert!(said.len() == 1 && said[0].contains("`a.zip`"), "{said:?}");
 }
 
@@ -63,18 +63,18 @@ async fn unmarked_autoresponders_get_five_answers_and_the_owner_one_notice() {
             bench.mailbox.put(&in_thread(number, references, subject, &of(number)));
         }
         let told = |bench: &Bench| {
-            bench.stage.assistant.texts().iter().filter(|text| !text.contains("marker")).count()
+            bench.services.assistant.texts().iter().filter(|text| !text.contains("marker")).count()
         };
         // A restart does not reset the count.
         for round in [50, 51] {
             bench.mailbox.put(&in_thread(20, references, subject, &of(20)));
             bench.run_to_marker(round).await;
         }
-        assert_eq!(told(&bench), expected, "{name}: {:?}", bench.stage.assistant.texts());
-        let said = bench.stage.said();
+        assert_eq!(told(&bench), expected, "{name}: {:?}", bench.services.assistant.texts());
+        let said = bench.services.said();
         assert!(said.len() == 1 && said[0].contains("ada@x.example"), "{name}: {said:?}");
         // An hour later, a person is answered again.
-        bench.stage.clock.advance(jiff::SignedDuration::from_secs(3700));
+        bench.services.clock.advance(jiff::SignedDuration::from_secs(3700));
         bench.mailbox.put(&in_thread(30, references, subject, "Something new, by hand."));
         bench.run_to_marker(52).await;
         assert_eq!(told(&bench), expected + 1, "{name}");
@@ -94,7 +94,7 @@ async fn same_id_with_other_words_is_another_mail() {
         "buy milk",
     ));
     bench.run_to_marker(2).await;
-    let texts = bench.stage.assistant.texts();
+    let texts = bench.services.assistant.texts();
     assert_eq!(texts[..2], ["Subject: s1\n\nbuy milk", "Subject: s1\n\nbuy bread"]);
     assert_eq!(texts.len(), 3, "a copy is none: {texts:?}");
 }
@@ -120,7 +120,7 @@ async fn senders_in_odd_forms_are_recognised() {
     }
     bench.run_to_marker(20).await;
     let senders: Vec<String> =
-        bench.stage.assistant.inbound().into_iter().map(|inbound| inbound.sender).collect();
+        bench.services.assistant.inbound().into_iter().map(|inbound| inbound.sender).collect();
     let idn = "ada@xn--bcher-kva.example";
     assert_eq!(
         senders,
@@ -134,7 +134,7 @@ async fn answer_that_names_only_our_mail_continues_its_thread() {
     bench.run_until(0).await;
     bench.mailbox.put(&letter(1, PROVEN, "ada@x.example", "first"));
     bench.run_until(1).await;
-    let first = bench.stage.assistant.first().unwrap();
+    let first = bench.services.assistant.first().unwrap();
     let to = first.deliver_to.clone().unwrap().recipient.unwrap();
     bench.channel().send(&delivery(7, &to, "An answer")).await.unwrap();
     let fields = format!("{PROVEN}In-Reply-To: <0198-7-0@home.example>\r\n");
@@ -149,12 +149,13 @@ async fn answer_that_names_only_our_mail_continues_its_thread() {
     ));
     let rules = Rules { allowed: Live::new(vec!["ada@x.example".into(), "eve@y.example".into()]), ..known() };
     let (trigger, shutdown) = ShutdownTrigger::pair();
-    let (channel, assistant) = (bench.channel_with(rules, |options| options), bench.stage.assistant.clone());
+    let (channel, assistant) =
+        (bench.channel_with(rules, |options| options), bench.services.assistant.clone());
     let running = tokio::spawn(async move { channel.run(assistant, shutdown).await });
-    eventually("they arrive", || bench.stage.assistant.count() == 3).await;
+    soon("they arrive", || bench.services.assistant.count() == 3).await;
     trigger.trigger();
     running.await.unwrap().unwrap();
     let sessions: Vec<SessionId> =
-        bench.stage.assistant.inbound().into_iter().map(|inbound| inbound.session).collect();
+        bench.services.assistant.inbound().into_iter().map(|inbound| inbound.session).collect();
     assert!(sessions[0] == sessions[1] && sessions[1] != sessions[2], "{sessions:?}");
 }

@@ -13,34 +13,28 @@ mod common;
 mod groups;
 #[path = "matrix/rooms.rs"]
 mod rooms;
-mod stage;
 
 use std::collections::BTreeMap;
 use std::io;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use aethon_channels::{ChannelServices, Messenger, Rules, matrix, pairing};
-use aethon_core::approval::PendingApprovals;
+use aethon_channels::{Messenger, Rules, matrix, pairing};
 use aethon_core::channel::{Channel, ChannelRecords as _, ChannelState, Delivery, NewDelivery};
 use aethon_core::clock::Clock;
 use aethon_core::error::Result;
 use aethon_core::exchange::{Exchange, ExchangeRequest, ExchangeResponse, Method};
 use aethon_core::ids::{SessionId, TurnId};
 use aethon_core::live::Live;
-use aethon_core::messenger::{GroupMode, Pairing, UnknownSenderPolicy};
+use aethon_core::messenger::Pairing;
 use aethon_core::secret::Secret;
 use aethon_core::shutdown::{Shutdown, ShutdownTrigger};
 use aethon_core::surface::TurnEvent;
-use aethon_core::testkit::{
-    CollectingAssistant, CollectingCourier, CollectingTranscriber, ManualClock, MemoryStore,
-};
 use async_trait::async_trait;
-use common::{BREAKDOWNS, Flaky};
+use common::{BREAKDOWNS, Flaky, TestServices, assert_shows_all, rules};
 use futures_util::stream;
 use jiff::Timestamp;
 use serde_json::{Value, json};
-use stage::{HIDING, assert_shows_all};
 use tokio::sync::Notify;
 
 const TOKEN: &str = "syt_canary";
@@ -320,30 +314,16 @@ impl Exchange for Homeserver {
 
 struct Stage {
     server: Arc<Homeserver>,
-    records: Arc<MemoryStore>,
-    clock: Arc<ManualClock>,
-    assistant: Arc<CollectingAssistant>,
-    courier: Arc<CollectingCourier>,
-    transcriber: Arc<CollectingTranscriber>,
+    services: TestServices,
     pairing: Pairing,
     acknowledges: bool,
 }
 
 impl Stage {
     fn new() -> Self {
-        let clock = Arc::new(ManualClock::at(Timestamp::from_second(1_800_000_000).unwrap()));
         let server = Arc::new(Homeserver::default());
         server.state.lock().unwrap().members = 2;
-        Self {
-            server,
-            records: Arc::new(MemoryStore::new(clock.clone())),
-            clock,
-            assistant: Arc::default(),
-            courier: Arc::default(),
-            transcriber: Arc::default(),
-            pairing: Pairing::Off,
-            acknowledges: false,
-        }
+        Self { server, services: TestServices::hearing(), pairing: Pairing::Off, acknowledges: false }
     }
 
     fn channel(&self, token: &str) -> Arc<Messenger> {
@@ -360,28 +340,10 @@ impl Stage {
 
     fn channel_of(&self, (user_id, token): (&str, &str), exchange: Arc<dyn Exchange>) -> Arc<Messenger> {
         let rules = Rules {
-            channel: "matrix",
             allowed: Live::new(vec!["@ada:hs".into()]),
-            people: None,
-            owners: None,
-            groups: GroupMode::Mention,
             pairing: self.pairing,
-            strangers: UnknownSenderPolicy::Silence,
-            streams: true,
-            home: None,
-            max_file_bytes: 1 << 20,
-            stale_after: Duration::from_secs(3600),
-            marks_others: true,
             acknowledges: self.acknowledges,
-        };
-        let services = ChannelServices {
-            records: self.records.clone(),
-            audit: Arc::new(aethon_core::audit::NoAudit),
-            approvals: PendingApprovals::default(),
-            courier: self.courier.clone(),
-            programs: Arc::new(aethon_core::program::NoPrograms),
-            transcriber: Some(self.transcriber.clone()),
-            clock: self.clock.clone(),
+            ..rules("matrix")
         };
         let options = matrix::Options {
             api_base: "http://hs/".into(),
@@ -390,25 +352,25 @@ impl Stage {
             exchange: exchange.clone(),
             polling: exchange,
         };
-        Arc::new(matrix::channel(options, rules, services))
+        Arc::new(matrix::channel(options, rules, self.services.services()))
     }
 
     /// Runs the channel until this many messages were submitted in all.
     async fn run_until(&self, count: usize) -> Vec<String> {
         let (trigger, shutdown) = ShutdownTrigger::pair();
         let running = self.start(shutdown);
-        while self.assistant.count() < count {
+        while self.services.assistant.count() < count {
             tokio::time::sleep(Duration::from_secs(1)).await;
         }
         // Whether more come than were meant to.
         tokio::time::sleep(Duration::from_secs(100)).await;
         trigger.trigger();
         running.await.unwrap().unwrap();
-        self.assistant.texts()
+        self.services.assistant.texts()
     }
 
     fn start(&self, shutdown: Shutdown) -> tokio::task::JoinHandle<Result<()>> {
-        let (channel, assistant) = (self.channel(TOKEN), self.assistant.clone());
+        let (channel, assistant) = (self.channel(TOKEN), self.services.assistant.clone());
         tokio::spawn(async move { channel.run(assistant, shutdown).await })
     }
 }
@@ -434,10 +396,10 @@ async fn messages_arrive_in_order_despite_gaps_and_without_history() {
         stage.server.say("@ada:hs", text);
     }
     assert_eq!(stage.run_until(6).await, ["one", "two", "three", "four", "five", "six"]);
-    let first = stage.assistant.first().unwrap();
+    let first = stage.services.assistant.first().unwrap();
     assert_eq!((first.session.as_str(), first.sender.as_str()), ("matrix:!r:hs", "@ada:hs"));
     assert_eq!(first.dedupe.unwrap().id, "$2");
-    let now = stage.clock.now();
+    let now = stage.services.clock.now();
     assert_eq!(now, Timestamp::from_second(1_800_000_000).unwrap());
 }
 
@@ -453,7 +415,7 @@ async fn voice_message_arrives_as_its_transcript() {
         }),
     );
     assert_eq!(stage.run_until(1).await, ["[voice message] good morning"]);
-    let heard = stage.transcriber.heard();
+    let heard = stage.services.transcriber.as_ref().unwrap().heard();
     assert_eq!((heard.len(), heard[0].mime.as_str(), heard[0].seconds), (1, "audio/ogg", Some(3)));
 }
 
@@ -484,14 +446,11 @@ async fn approval_prompt_shows_the_whole_command() {
     let running = stage.start(shutdown);
     tokio::time::sleep(Duration::from_secs(5)).await;
     stage.server.say("@ada:hs", "do it");
-    while stage.assistant.count() < 1 {
+    while stage.services.assistant.count() < 1 {
         tokio::time::sleep(Duration::from_secs(1)).await;
     }
-    let mut request = stage::Stage::new().question("matrix:!r:hs");
-    request.input = json!({"command": HIDING});
-    request.summary = format!("run: {HIDING}");
-    request.reason = "it is \u{2067}odd".into();
-    stage.assistant.surface().unwrap().emit(&request.turn, TurnEvent::Approval(request.clone()));
+    let request = stage.services.question(ROOM, "matrix");
+    stage.services.assistant.surface().unwrap().emit(&request.turn, TurnEvent::Approval(request.clone()));
     tokio::time::sleep(Duration::from_secs(60)).await;
     let sent = stage.server.sent();
     let all = |key: &str| sent.iter().filter_map(|event| event[key].as_str()).collect::<String>();
@@ -503,20 +462,11 @@ async fn approval_prompt_shows_the_whole_command() {
     running.await.unwrap().unwrap();
 }
 
-async fn refused(channel: &Messenger, stage: &Stage) {
-    let (_trigger, shutdown) = ShutdownTrigger::pair();
-    let is_shown = || channel.status().unwrap().state == ChannelState::Degraded;
-    tokio::select! {
-        _ = channel.run(stage.assistant.clone(), shutdown) => panic!("it asks again later"),
-        () = common::eventually("the refusal is shown", is_shown) => {}
-    }
-}
-
 #[tokio::test(start_paused = true)]
 async fn wrong_token_is_reported_once_and_not_retried() {
     let stage = Stage::new();
     let channel = stage.channel("wrong");
-    refused(&channel, &stage).await;
+    common::refused(&channel, stage.services.assistant.clone()).await;
     let status = channel.status().unwrap();
     assert_eq!(status.state, ChannelState::Degraded);
     assert!(
@@ -533,7 +483,7 @@ async fn wrong_token_is_reported_once_and_not_retried() {
 async fn token_of_another_account_is_refused() {
     let stage = Stage::new();
     let channel = stage.channel_as("@somebody:hs", TOKEN);
-    refused(&channel, &stage).await;
+    common::refused(&channel, stage.services.assistant.clone()).await;
     let status = channel.status().unwrap();
     assert_eq!(status.state, ChannelState::Degraded);
     assert!(status.detail.contains("channels.matrix.user_id") && status.detail.contains(US), "{status:?}");
@@ -558,7 +508,7 @@ async fn failing_proxy_loses_and_duplicates_nothing() {
     // Signing in, and messages that arrive while the proxy fails.
     let (trigger, shutdown) = ShutdownTrigger::pair();
     BREAKDOWNS.iter().for_each(|(status, is_done)| front.fail(*status, *is_done));
-    let (running, assistant) = (channel.clone(), stage.assistant.clone());
+    let (running, assistant) = (channel.clone(), stage.services.assistant.clone());
     let running = tokio::spawn(async move { running.run(assistant, shutdown).await });
     tokio::time::sleep(Duration::from_secs(200)).await;
     let mut said = Vec::new();
@@ -581,5 +531,5 @@ async fn failing_proxy_loses_and_duplicates_nothing() {
     assert_eq!(channel.status().unwrap().state, ChannelState::Running, "{:?}", channel.status());
     trigger.trigger();
     running.await.unwrap().unwrap();
-    assert_eq!(stage.assistant.texts(), said);
+    assert_eq!(stage.services.assistant.texts(), said);
 }

@@ -19,7 +19,7 @@ use aethon_core::secret::Secret;
 use aethon_core::session::{TurnPhase, TurnRecord};
 use aethon_core::surface::{Surface, TurnEvent};
 use async_trait::async_trait;
-use common::{BREAKDOWNS, Flaky, Ground, NOW, assert_shows_all, bot_answer, delivery, lost, pass};
+use common::{BREAKDOWNS, Flaky, NOW, TestServices, assert_shows_all, bot_answer, delivery, lost, pass};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 use tokio::time::Instant;
@@ -148,7 +148,7 @@ impl Exchange for Server {
 }
 
 struct Stage {
-    ground: Ground,
+    ground: TestServices,
     server: Arc<Server>,
     drafts: bool,
     rich: bool,
@@ -156,7 +156,7 @@ struct Stage {
 
 impl Stage {
     fn new(drafts: bool, rich: bool) -> Self {
-        Self { ground: Ground::new(), server: Arc::default(), drafts, rich }
+        Self { ground: TestServices::new(), server: Arc::default(), drafts, rich }
     }
 
     /// Creates the channel. A second call stands in for a restart after a crash.

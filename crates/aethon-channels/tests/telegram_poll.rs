@@ -16,7 +16,7 @@ use aethon_core::exchange::{Exchange, ExchangeRequest, ExchangeResponse};
 use aethon_core::messenger::Pairing;
 use aethon_core::secret::Secret;
 use async_trait::async_trait;
-use common::{Flaky, Ground, NOW, bot_answer, eventually, pass};
+use common::{Flaky, NOW, TestServices, bot_answer, eventually, pass};
 use jiff::SignedDuration;
 use serde_json::{Value, json};
 use tokio::sync::Notify;
@@ -132,7 +132,7 @@ impl Exchange for Server {
 }
 
 struct Stage {
-    ground: Ground,
+    ground: TestServices,
     server: Arc<Server>,
     front: Arc<Flaky>,
 }
@@ -140,7 +140,7 @@ struct Stage {
 impl Stage {
     fn new() -> Self {
         let server = Arc::new(Server::default());
-        Self { ground: Ground::new(), front: Flaky::before(server.clone(), |_| true), server }
+        Self { ground: TestServices::new(), front: Flaky::before(server.clone(), |_| true), server }
     }
 
     fn channel(&self, token: &str, pairing: Pairing) -> Arc<Messenger> {

@@ -9,7 +9,6 @@
 )]
 
 mod common;
-mod stage;
 
 use std::collections::VecDeque;
 use std::io;
@@ -30,12 +29,11 @@ use aethon_core::secret::Secret;
 use aethon_core::shutdown::ShutdownTrigger;
 use aethon_core::surface::TurnEvent;
 use async_trait::async_trait;
-use common::{BREAKDOWNS, Flaky};
+use common::{BREAKDOWNS, Flaky, HIDING, NOW, TestServices, assert_shows_all, rules};
 use futures_util::stream;
 use jiff::{SignedDuration, Timestamp};
 use ring::hmac;
 use serde_json::{Value, json};
-use stage::{HIDING, NOW, Stage, assert_shows_all, rules};
 
 const TOKEN: &str = "EAA-canary";
 const SECRET: &str = "app-secret-canary";
@@ -158,13 +156,13 @@ impl Exchange for Graph {
 }
 
 struct Bench {
-    stage: Stage,
+    services: TestServices,
     graph: Arc<Graph>,
 }
 
 impl Bench {
     fn new() -> Self {
-        Self { stage: Stage::new(), graph: Arc::default() }
+        Self { services: TestServices::new(), graph: Arc::default() }
     }
 
     fn options(&self) -> Options {
@@ -185,13 +183,13 @@ impl Bench {
             streams: false,
             ..rules("whatsapp")
         };
-        Arc::new(whatsapp::channel(self.options(), rules, self.stage.services()))
+        Arc::new(whatsapp::channel(self.options(), rules, self.services.services()))
     }
 
     /// Runs this channel during another task and until all arrivals are processed.
     async fn run(&self, channel: &Arc<Messenger>) {
         let (trigger, shutdown) = ShutdownTrigger::pair();
-        let (running, assistant) = (channel.clone(), self.stage.assistant.clone());
+        let (running, assistant) = (channel.clone(), self.services.assistant.clone());
         let running = tokio::spawn(async move { running.run(assistant, shutdown).await });
         // The clock is paused, so this goes by as soon as nothing else has anything to do.
         tokio::time::sleep(Duration::from_secs(100)).await;
@@ -233,23 +231,23 @@ async fn webhook_messages_are_stored_first_and_processed_in_order() {
     let channel = bench.channel();
     let batch = json!({"messages": [text("w2", ADA, 2, "zwei ü"), text("w1", ADA, 1, "one")], "statuses": [{"id": "x", "status": "read"}]});
     assert_eq!(call(&channel, batch.clone()).await, CallbackOutcome::Stored);
-    assert_eq!(bench.stage.assistant.count(), 0, "the turn comes later");
+    assert_eq!(bench.services.assistant.count(), 0, "the turn comes later");
     assert_eq!(
         call(&channel, json!({"messages": [text("w3", "4999999", 3, "a stranger")]})).await,
         CallbackOutcome::Stored
     );
     // As after a crash: another channel, the same storage. The first message cannot be taken at once.
     let channel = bench.channel();
-    bench.stage.assistant.refuse(1);
+    bench.services.assistant.refuse(1);
     bench.run(&channel).await;
-    assert_eq!(bench.stage.assistant.texts(), ["one", "zwei ü"]);
-    assert_eq!(bench.stage.assistant.dedupe_ids(), ["w1", "w2"]);
-    let inbound = bench.stage.assistant.first().unwrap();
+    assert_eq!(bench.services.assistant.texts(), ["one", "zwei ü"]);
+    assert_eq!(bench.services.assistant.dedupe_ids(), ["w1", "w2"]);
+    let inbound = bench.services.assistant.first().unwrap();
     assert_eq!(
         (inbound.session.as_str(), inbound.sender.as_str()),
         (format!("whatsapp:{ADA}").as_str(), ADA)
     );
-    assert!(bench.stage.said().is_empty() && bench.graph.sent().is_empty(), "a stranger learns nothing");
+    assert!(bench.services.said().is_empty() && bench.graph.sent().is_empty(), "a stranger learns nothing");
     // A repeated message is recognised by the storage, by its id; a repeated command by the channel.
     let commands = json!({"messages": [text("w4", ADA, 4, "/help")]});
     for _ in 0..3 {
@@ -258,8 +256,8 @@ async fn webhook_messages_are_stored_first_and_processed_in_order() {
     let hidden = json!({"id": "w5", "timestamp": NOW.to_string(), "type": "text", "text": {"body": "hidden"}, "from_user_id": "US.13"});
     assert_eq!(call(&channel, json!({"messages": [hidden]})).await, CallbackOutcome::Stored);
     bench.run(&channel).await;
-    assert_eq!(bench.stage.said().len(), 1, "{:?}", bench.stage.said());
-    assert_eq!(bench.stage.assistant.last().unwrap().session.as_str(), "whatsapp:US.13");
+    assert_eq!(bench.services.said().len(), 1, "{:?}", bench.services.said());
+    assert_eq!(bench.services.assistant.last().unwrap().session.as_str(), "whatsapp:US.13");
     channel.send(&delivery(1, "US.13", "hi")).await.unwrap();
     assert_eq!(bench.graph.sent()[0]["recipient"], "US.13");
 }
@@ -284,7 +282,7 @@ async fn call_without_a_valid_signature_is_rejected() {
     let broken = b"{\"entry\": [";
     check(&signed(broken), broken, CallbackOutcome::Malformed).await;
     let unsigned = Options { secret: Secret::default(), ..bench.options() };
-    let unsigned = whatsapp::channel(unsigned, rules("whatsapp"), bench.stage.services());
+    let unsigned = whatsapp::channel(unsigned, rules("whatsapp"), bench.services.services());
     let empty = hmac::sign(&hmac::Key::new(hmac::HMAC_SHA256, b""), body);
     let empty = empty.as_ref().iter().map(|byte| format!("{byte:02x}")).collect::<String>();
     let taken = unsigned.calls().unwrap().take(&format!("sha256={empty}"), body).await.unwrap();
@@ -320,7 +318,7 @@ async fn delivery_that_fails_later_is_given_up_and_can_be_resent() {
     }]});
     assert_eq!(call(&channel, failed).await, CallbackOutcome::Stored);
     bench.run(&channel).await;
-    let returned = bench.stage.returned();
+    let returned = bench.services.returned();
     assert!(returned.len() == 1 && returned[0].0 == 7 && returned[0].1.contains("131047"), "{returned:?}");
     channel.send(&delivery).await.unwrap();
     assert_eq!(bench.graph.sent().len(), 2 * parts - 1, "the first part has arrived");
@@ -344,7 +342,7 @@ async fn free_text_reaches_a_person_for_a_day_and_limits_are_kept() {
     assert!(!channel.send(&doubtful).await.unwrap_err().retryable);
     assert_eq!(bench.graph.sent().len(), 2);
     bench.graph.0.lock().unwrap().losses = 0;
-    bench.stage.clock.advance(SignedDuration::from_hours(25));
+    bench.services.clock.advance(SignedDuration::from_hours(25));
     let closed = channel.send(&delivery(3, ADA, "late")).await.unwrap_err();
     assert!(!closed.retryable && closed.message.contains("write first"), "{closed}");
     assert_eq!(bench.graph.sent().len(), 2, "it was not even tried");
@@ -361,14 +359,13 @@ async fn an_approval_is_a_button_of_the_one_who_asked() {
     let channel = bench.channel();
     call(&channel, json!({"messages": [text("w1", ADA, 0, "run it")]})).await;
     let (trigger, shutdown) = ShutdownTrigger::pair();
-    let (running, assistant) = (channel.clone(), bench.stage.assistant.clone());
+    let (running, assistant) = (channel.clone(), bench.services.assistant.clone());
     let running = tokio::spawn(async move { running.run(assistant, shutdown).await });
     tokio::time::sleep(Duration::from_secs(5)).await;
-    let mut question = bench.stage.question(&format!("whatsapp:{ADA}"));
+    let mut question = bench.services.question(ADA, "whatsapp");
     question.input = json!({"command": format!("{}{HIDING}", "x ".repeat(800))});
-    question.reason = "it is \u{2067}odd".into();
-    let mut ticket = bench.stage.approvals.open(question.clone());
-    bench.stage.assistant.surface().unwrap().emit(&question.turn, TurnEvent::Approval(question.clone()));
+    let mut ticket = bench.services.approvals.open(question.clone());
+    bench.services.assistant.surface().unwrap().emit(&question.turn, TurnEvent::Approval(question.clone()));
     tokio::time::sleep(Duration::from_secs(30)).await;
     let sent = bench.graph.sent();
     assert!(sent[0]["text"]["body"].as_str().unwrap().contains("\"command\""), "{sent:?}");
@@ -385,11 +382,11 @@ async fn an_approval_is_a_button_of_the_one_who_asked() {
     };
     call(&channel, json!({"messages": [press("p1", "US.13"), press("p2", "4977777")]})).await;
     tokio::time::sleep(Duration::from_secs(5)).await;
-    assert_eq!(bench.stage.approvals.pending().len(), 1, "others change nothing");
+    assert_eq!(bench.services.approvals.pending().len(), 1, "others change nothing");
     call(&channel, json!({"messages": [press("p3", ADA), press("p4", ADA)]})).await;
     tokio::time::sleep(Duration::from_secs(5)).await;
     assert_eq!(ticket.answer().await.answer.by, format!("{ADA} on whatsapp"));
-    let said = bench.stage.said();
+    let said = bench.services.said();
     assert!(said.contains(&"Approved.".to_owned()) && said.last().unwrap().contains("settled"), "{said:?}");
     assert!(bench.graph.signs() >= 1, "the message was read, and an answer is written");
     trigger.trigger();
@@ -407,9 +404,9 @@ async fn files_go_both_ways_and_only_metas_addresses_get_the_token() {
     };
     call(&channel, json!({"messages": [file("f1", "701"), file("f2", "702")]})).await;
     bench.run(&channel).await;
-    assert_eq!(bench.stage.assistant.first().unwrap().attachments[0].name, "n.txt");
-    assert!(bench.stage.assistant.last().unwrap().attachments.is_empty());
-    let told = bench.stage.records.list("whatsapp", "terms:", 9).await.unwrap();
+    assert_eq!(bench.services.assistant.first().unwrap().attachments[0].name, "n.txt");
+    assert!(bench.services.assistant.last().unwrap().attachments.is_empty());
+    let told = bench.services.records.list("whatsapp", "terms:", 9).await.unwrap();
     assert!(told.len() == 1 && told[0].1.contains("could not be fetched"), "{told:?}");
     let mut out = delivery(1, ADA, "here");
     out.content.attachments = vec![Attachment::new("a.png", "image/png", "MSwy")];
@@ -421,8 +418,8 @@ async fn files_go_both_ways_and_only_metas_addresses_get_the_token() {
 async fn wrong_token_is_reported_once_without_showing_it() {
     let bench = Bench::new();
     let wrong = Options { token: Secret::new("wr0ng-canary"), ..bench.options() };
-    let channel = whatsapp::channel(wrong, rules("whatsapp"), bench.stage.services());
-    stage::refused(&channel, bench.stage.assistant.clone()).await;
+    let channel = whatsapp::channel(wrong, rules("whatsapp"), bench.services.services());
+    common::refused(&channel, bench.services.assistant.clone()).await;
     let status = channel.status().unwrap();
     assert_eq!(status.state, ChannelState::Degraded);
     assert!(
@@ -441,7 +438,7 @@ async fn failing_proxy_loses_nothing_and_doubles_just_doubtful_messages() {
         let front = Flaky::before(bench.graph.clone(), |request| request.url.ends_with("/messages"));
         let rules = Rules { allowed: Live::new(vec![ADA.into()]), streams: false, ..rules("whatsapp") };
         let options = Options { exchange: front.clone(), ..bench.options() };
-        let channel = Arc::new(whatsapp::channel(options, rules, bench.stage.services()));
+        let channel = Arc::new(whatsapp::channel(options, rules, bench.services.services()));
         // Free text is accepted for a day after a message from the person.
         call(&channel, json!({"messages": [text("w1", ADA, 0, "hello")]})).await;
         bench.run(&channel).await;
@@ -449,7 +446,7 @@ async fn failing_proxy_loses_nothing_and_doubles_just_doubtful_messages() {
         common::deliver(&channel, &delivery(1, ADA, "once")).await;
         let (sent, most) = (bench.graph.sent(), if is_done { 2 } else { 1 });
         assert!(front.is_over() && (1..=most).contains(&sent.len()), "{status} {is_done}: {sent:?}");
-        assert_eq!(bench.stage.assistant.count(), 1);
+        assert_eq!(bench.services.assistant.count(), 1);
     }
 }
 
@@ -483,7 +480,7 @@ async fn answered_message_is_found_by_its_id_after_a_restart() {
         call(&channel, json!({"messages": [message]})).await;
         bench.run(&channel).await;
     }
-    let inbound: Vec<_> = bench.stage.assistant.inbound().into_iter().skip(2).collect();
+    let inbound: Vec<_> = bench.services.assistant.inbound().into_iter().skip(2).collect();
     let texts: Vec<&str> = inbound.iter().map(|inbound| inbound.text.as_str()).collect();
     assert_eq!(
         texts,
@@ -509,10 +506,10 @@ async fn a_message_is_acknowledged_while_it_is_answered() {
         acknowledges: true,
         ..rules("whatsapp")
     };
-    let channel = Arc::new(whatsapp::channel(bench.options(), rules, bench.stage.services()));
+    let channel = Arc::new(whatsapp::channel(bench.options(), rules, bench.services.services()));
     call(&channel, json!({"messages": [text("w1", ADA, 0, "hi")]})).await;
     let (trigger, shutdown) = ShutdownTrigger::pair();
-    let (running, assistant) = (channel.clone(), bench.stage.assistant.clone());
+    let (running, assistant) = (channel.clone(), bench.services.assistant.clone());
     let running = tokio::spawn(async move { running.run(assistant, shutdown).await });
     tokio::time::sleep(Duration::from_secs(10)).await;
     let reactions = || -> Vec<Value> {
@@ -525,7 +522,7 @@ async fn a_message_is_acknowledged_while_it_is_answered() {
             .collect()
     };
     assert_eq!(reactions(), [json!({"message_id": "w1", "emoji": "\u{1f440}"})]);
-    let assistant = &bench.stage.assistant;
+    let assistant = &bench.services.assistant;
     let turn = assistant.activity().remove(0).turn;
     assistant.surface().unwrap().emit(&turn, TurnEvent::Done(Arc::new(common::reply())));
     tokio::time::sleep(Duration::from_secs(10)).await;

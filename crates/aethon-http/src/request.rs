@@ -50,7 +50,7 @@ pub(crate) struct Request {
 }
 
 /// How many times longer than another body a file may take to arrive.
-const FILE_PATIENCE: u32 = 20;
+const FILE_TIMEOUT_FACTOR: u32 = 20;
 
 /// Limits on the body of a request.
 #[derive(Debug, Clone, Copy)]
@@ -193,7 +193,8 @@ impl Request {
 
     /// Prepares for a body that is a file, which may be larger and take longer than others.
     pub(crate) fn expect_file(&mut self) {
-        self.limits = BodyLimits { bytes: MAX_UPLOAD, time: self.limits.time.saturating_mul(FILE_PATIENCE) };
+        self.limits =
+            BodyLimits { bytes: MAX_UPLOAD, time: self.limits.time.saturating_mul(FILE_TIMEOUT_FACTOR) };
     }
 
     /// Returns the type of the body, in lower case and without parameters; `None` unless there is exactly one.

@@ -31,8 +31,11 @@ impl Ledger for Store {
         let amounts = ClaimAmounts::of(claim)?;
         let (day, opener) = (self.day(), self.opener().clone());
         let (provider, model) = (provider.to_owned(), model.to_owned());
-        let reserved =
-            self.write(move |sql| reserve(sql, day, &opener, (&provider, &model), amounts)).await?;
+        let reserved = self
+            .write(move |sql| {
+                reserve(sql, day, &opener, &Payee { provider: &provider, model: &model }, amounts)
+            })
+            .await?;
         if claim.takes_money() {
             self.note_refusal(day, claim.ceiling_usd, reserved.is_none());
         }
@@ -233,11 +236,17 @@ impl ClaimAmounts {
     }
 }
 
+/// The service that a reservation is for.
+struct Payee<'p> {
+    provider: &'p str,
+    model: &'p str,
+}
+
 fn reserve(
     sql: &Sql<'_>,
     day: i64,
     opener: &Opener,
-    (provider, model): (&str, &str),
+    payee: &Payee<'_>,
     amounts: ClaimAmounts,
 ) -> Result<Option<Reserved>, Error> {
     const INSERT: &str =
@@ -245,7 +254,15 @@ fn reserve(
         VALUES ($1, $2, $3, $4, $5, $6, $7) RETURNING id";
     let Some((amount, left)) = amounts.granted(sql, day)? else { return Ok(None) };
     let is_daemons = opener.mode == OpenMode::Daemon;
-    let values = params![day, is_daemons, opener.about.instance, amount, amounts.estimate, provider, model];
+    let values = params![
+        day,
+        is_daemons,
+        opener.about.instance,
+        amount,
+        amounts.estimate,
+        payee.provider,
+        payee.model
+    ];
     let id = sql.insert(INSERT, values)?;
     Ok(Some(Reserved { id, amount_usd: dollars(amount), left_usd: dollars(left) }))
 }

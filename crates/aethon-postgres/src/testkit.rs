@@ -21,7 +21,7 @@ use tokio_postgres::NoTls;
 const ROLE: &str = "aethon:open sesame";
 
 /// How long the server may take to start, beside other work.
-const PATIENCE: Duration = Duration::from_secs(60);
+const START_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Stops the server when no user holds the lock, and holds it itself until the server is gone, so that a newcomer does not
 /// mistake a stopping server for a running one.
@@ -112,7 +112,7 @@ fn begin(programs: &Path, folder: &Path) -> String {
         TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("a port").port();
     let (role, secret) = ROLE.split_once(':').expect("a role");
     // A server that was not shut down in order may still be on its way out.
-    let until = Instant::now() + PATIENCE;
+    let until = Instant::now() + START_TIMEOUT;
     while data.exists() && fs::remove_dir_all(&data).is_err() && Instant::now() < until {
         std::thread::sleep(Duration::from_millis(100));
     }
@@ -155,7 +155,7 @@ fn begin(programs: &Path, folder: &Path) -> String {
             "--options",
             &settings,
             "--timeout",
-            &PATIENCE.as_secs().to_string(),
+            &START_TIMEOUT.as_secs().to_string(),
         ])
         .arg("--log")
         .arg(&log)

@@ -11,9 +11,9 @@ use tokio::time::Instant;
 /// How long a service is left alone that leaves something open, for example because its model is not loaded yet. Doubled
 /// each time: at first it is only not asked twice in one turn.
 const FIRST_REST: Duration = Duration::from_millis(250);
-const LONGEST_REST: Duration = Duration::from_secs(5 * 60);
+const MAX_REST: Duration = Duration::from_secs(5 * 60);
 /// The smallest window to which lack of memory leads.
-const LEAST_WINDOW: u64 = 4_096;
+const MIN_WINDOW: u64 = 4_096;
 /// How many refused tools are kept in mind.
 const MAX_REFUSED: usize = 512;
 /// How long a tool is set aside if it may not have been the reason.
@@ -115,7 +115,7 @@ impl LearnedCapabilities {
             return;
         }
         let mut inquiries = self.inquiries.lock().unwrap_or_else(PoisonError::into_inner);
-        let rest = FIRST_REST.saturating_mul(1 << inquiries.count.min(16)).min(LONGEST_REST);
+        let rest = FIRST_REST.saturating_mul(1 << inquiries.count.min(16)).min(MAX_REST);
         inquiries.count = inquiries.count.saturating_add(1);
         inquiries.resting = Some((*report, Instant::now() + rest));
     }
@@ -132,10 +132,10 @@ impl LearnedCapabilities {
     /// why it does not work.
     pub(crate) fn lacks_memory(&self) {
         let window = self.capabilities().context_window;
-        if self.owner.is_window_set || window <= LEAST_WINDOW {
+        if self.owner.is_window_set || window <= MIN_WINDOW {
             return;
         }
-        let window = (window / 2).max(LEAST_WINDOW);
+        let window = (window / 2).max(MIN_WINDOW);
         self.inquiries.lock().unwrap_or_else(PoisonError::into_inner).ceiling = Some(window);
         self.refused(SelfReport { context_window: Some(window), ..SelfReport::default() });
     }
@@ -285,7 +285,7 @@ mod tests {
             assert_eq!(known.report(), Some(window(4_096)));
             tokio::time::advance(rest).await;
             assert_eq!(known.report(), None, "another look is due");
-            rest = (rest * 2).min(LONGEST_REST);
+            rest = (rest * 2).min(MAX_REST);
         }
         known.describe(&Description { report: window(8_192), is_open: false });
         assert_eq!((known.report(), known.capabilities().context_window), (Some(window(8_192)), 8_192));
@@ -312,7 +312,7 @@ mod tests {
         for _ in 0..9 {
             known.lacks_memory();
         }
-        assert_eq!(known.capabilities().context_window, LEAST_WINDOW);
+        assert_eq!(known.capabilities().context_window, MIN_WINDOW);
         let owners = self::known(true);
         owners.lacks_memory();
         assert_eq!(owners.capabilities().context_window, 32_768);

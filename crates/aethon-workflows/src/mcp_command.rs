@@ -26,7 +26,7 @@ const LIST: &str = "__list_prompts";
 const GET: &str = "__get_prompt";
 
 /// How long a server may take.
-const PATIENCE: Duration = Duration::from_secs(10);
+const COMMAND_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// How much of a prompt is taken, in characters.
 const MAX_PROMPT: usize = 32_000;
@@ -79,7 +79,7 @@ impl McpCommand {
 
     async fn outcome(&self, inbound: &Inbound, arguments: &[String]) -> Outcome {
         // Right after the start they may not be there yet; later this waits for nothing.
-        let _ = timeout(PATIENCE, self.servers.ready()).await;
+        let _ = timeout(COMMAND_TIMEOUT, self.servers.ready()).await;
         let Some((server, rest)) = arguments.split_first() else {
             return Outcome::Answer(match self.servers().as_slice() {
                 [] => "No connected MCP server has prompts.".to_owned(),
@@ -117,10 +117,10 @@ impl McpCommand {
 async fn called(tool: &dyn Tool, inbound: &Inbound, input: Value) -> Result<String, String> {
     let turn = TurnContext::of(TurnId::fresh(), inbound);
     let context = ToolContext::of(&turn, Arc::new(Unattended), MAX_PROMPT);
-    match timeout(PATIENCE, tool.call(&context, input)).await {
+    match timeout(COMMAND_TIMEOUT, tool.call(&context, input)).await {
         Ok(Ok(output)) => Ok(output.to_text()),
         Ok(Err(error)) => Err(error.to_string()),
-        Err(_) => Err(format!("The server did not answer within {} s.", PATIENCE.as_secs())),
+        Err(_) => Err(format!("The server did not answer within {} s.", COMMAND_TIMEOUT.as_secs())),
     }
 }
 

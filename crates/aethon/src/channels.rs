@@ -35,21 +35,10 @@ pub(crate) struct ChannelTasks(JoinSet<()>);
 
 impl ChannelTasks {
     /// Starts all channels: messengers while this instance holds them.
-    pub(crate) fn start(
-        channels: &Channels,
-        assistant: &Arc<dyn Assistant>,
-        (clock, bus): (&Arc<dyn Clock>, &EventBus),
-        (holding, shutdown): (&Holding, &Shutdown),
-    ) -> Self {
+    pub(crate) fn start(supervision: &Supervision, holding: &Holding, shutdown: &Shutdown) -> Self {
         let mut tasks = JoinSet::new();
-        for channel in channels.all() {
-            let supervised = Supervised {
-                channel: channel.clone(),
-                channels: channels.clone(),
-                assistant: assistant.clone(),
-                clock: clock.clone(),
-                bus: bus.clone(),
-            };
+        for channel in supervision.channels.all() {
+            let supervised = Supervised { channel: channel.clone(), supervision: supervision.clone() };
             // Each instance has its own page; a messenger is received by one.
             let holding = if channel.name() == "webchat" { Holding::always() } else { holding.clone() };
             tasks.spawn(holding.while_held(shutdown.clone(), move |end| supervised.clone().run(end)));
@@ -67,14 +56,20 @@ impl ChannelTasks {
     }
 }
 
+/// What the supervision of channels works with.
+#[derive(Clone)]
+pub(crate) struct Supervision {
+    pub(crate) channels: Channels,
+    pub(crate) assistant: Arc<dyn Assistant>,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) bus: EventBus,
+}
+
 /// A supervised channel.
 #[derive(Clone)]
 struct Supervised {
     channel: Arc<dyn Channel>,
-    channels: Channels,
-    assistant: Arc<dyn Assistant>,
-    clock: Arc<dyn Clock>,
-    bus: EventBus,
+    supervision: Supervision,
 }
 
 impl Supervised {
@@ -91,8 +86,8 @@ impl Supervised {
             failures = if started.elapsed() > MAX_PAUSE { 1 } else { failures + 1 };
             let pause = pause_after(failures);
             tracing::warn!(channel = name, %error, failures, seconds = pause.as_secs(), "a channel failed and is started again");
-            let at =
-                SignedDuration::try_from(pause).map_or(self.clock.now(), |pause| self.clock.now() + pause);
+            let at = SignedDuration::try_from(pause)
+                .map_or(self.supervision.clock.now(), |pause| self.supervision.clock.now() + pause);
             let error = error.to_string();
             self.note(name, ChannelHealth::Restarting { error, failures, at });
             tokio::select! {
@@ -110,14 +105,15 @@ impl Supervised {
             ChannelHealth::Restarting { error, .. } => (TelemetryStatus::Error, error.as_str()),
             ChannelHealth::Ended => (TelemetryStatus::Stopped, "ended"),
         };
-        let event = TelemetryEvent::new(TelemetryKind::Channel, name, status, self.clock.now());
-        self.bus.record(event.with_detail(why));
-        self.channels.note_health(name, health);
+        let event = TelemetryEvent::new(TelemetryKind::Channel, name, status, self.supervision.clock.now());
+        self.supervision.bus.record(event.with_detail(why));
+        self.supervision.channels.note_health(name, health);
     }
 
     /// Runs the channel once. A panic counts as a failure: the other channels continue, and this one is restarted.
     async fn run_once(&self, shutdown: Shutdown) -> Result<(), Error> {
-        let running = AssertUnwindSafe(self.channel.run(self.assistant.clone(), shutdown)).catch_unwind();
+        let running =
+            AssertUnwindSafe(self.channel.run(self.supervision.assistant.clone(), shutdown)).catch_unwind();
         running.await.unwrap_or_else(|_| Err(Error::internal("the channel panicked")))
     }
 }

@@ -19,6 +19,7 @@ mod answer;
 mod arguments;
 pub mod attack;
 pub mod audit;
+mod background;
 pub mod backup;
 mod builder;
 mod channel_admin;

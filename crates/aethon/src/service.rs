@@ -5,7 +5,6 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use aethon_agent::outbox;
 use aethon_config::Config;
 use aethon_core::approval::PendingApprovals;
 use aethon_core::assistant::Assistant;
@@ -27,17 +26,16 @@ use aethon_http::mount::Mount;
 use aethon_http::ws::Hub;
 use aethon_store::OpenMode;
 use aethon_tools::{DockerSandbox, PullPolicy};
-use aethon_workflows::schedule::{Scheduler, SchedulerParts};
-use aethon_workflows::work::WorkRunner;
 use jiff::Timestamp;
 use tokio::sync::Mutex;
 use tokio::sync::mpsc::Sender;
 use tokio::task::JoinHandle;
 
 use crate::aethon::Aethon;
+use crate::background::Background;
 use crate::backup::BackupTask;
 use crate::channel_setup::MessengerSetup;
-use crate::channels::ChannelTasks;
+use crate::channels::{ChannelTasks, Supervision};
 use crate::error::{Error, Result};
 use crate::first_model::FirstModelSetup;
 use crate::front::{Front, SignIns};
@@ -84,14 +82,8 @@ impl Service {
     /// Runs the preflight checks, locks the home, opens everything and binds. When this returns, the system already accepts
     /// connections, which wait for [`Service::run`].
     pub async fn start(prepared: Prepared) -> Result<Self> {
-        prepared.preflight().await?;
-        prepared.home.prepare()?;
-        log_warnings(&prepared.config).await;
-        let lock = prepared.home.lock()?;
+        let lock = take_home(&prepared).await?;
         let sign_ins = SignIns { key: prepared.home.sign_in_key(), register: prepared.home.sign_ins() };
-        if let Some(docker) = &prepared.shared.docker {
-            tokio::join!(remove_stale_containers(docker), prove_sandbox(&prepared)).1?;
-        }
         let push = Push::open(&prepared);
         // This process holds the lock of the home, so no earlier daemon is working there.
         let this = this_instance(&prepared);
@@ -130,24 +122,22 @@ impl Service {
         });
         sync_jobs(&aethon).await;
         let keeper = Keeper::start(aethon.storage.owners.clone()).await;
-        let alone = Alone { aethon: aethon.clone(), channels: channels.clone() };
-        let watched = (&aethon.clock, &aethon.shared.bus);
+        let background = Background { aethon: aethon.clone(), channels: channels.clone() };
         let tasks = [
-            alone
-                .clone()
-                .spawn(&keeper, &shutdown, |alone, end| delivery(&alone.aethon, alone.channels).run(end)),
             tokio::spawn(crate::audit::keep(rows, aethon.storage.audit.clone(), shutdown.clone())),
             tokio::spawn(upkeep(&aethon, backups, &shutdown)),
-            alone
-                .clone()
-                .spawn(&keeper, &shutdown, |alone, end| scheduler(&alone.aethon, alone.channels).run(end)),
-            alone.spawn(&keeper, &shutdown, |alone, end| work(&alone.aethon, alone.channels).run(end)),
         ];
-        let held = (&keeper.holding(), &shutdown);
-        let channels = ChannelTasks::start(&channels, &aethon.assistant(), watched, held);
+        let background = background.spawn(&keeper, &shutdown);
+        let supervision = Supervision {
+            channels,
+            assistant: aethon.assistant(),
+            clock: aethon.clock.clone(),
+            bus: aethon.shared.bus.clone(),
+        };
+        let channels = ChannelTasks::start(&supervision, &keeper.holding(), &shutdown);
         Ok(Self {
             channels,
-            tasks: tasks.into_iter().chain(push).collect(),
+            tasks: tasks.into_iter().chain(background).chain(push).collect(),
             reloading: Reloading(tokio::spawn(reloading)),
             aethon,
             front,
@@ -248,19 +238,6 @@ async fn log_warnings(config: &Config) {
     if let Some(warning) = crate::other_accounts::warning(config) {
         tracing::warn!("{warning}; {}", crate::other_accounts::FIX);
     }
-}
-
-/// The worker that delivers stored messages to the channels.
-fn delivery(aethon: &Aethon, channels: Channels) -> outbox::Worker {
-    let (outbox, wake) = (aethon.storage.outbox.clone(), aethon.deliveries.wake.clone());
-    outbox::Worker::new(outbox, channels, aethon.clock.clone(), wake).telling(aethon.shared.bus.clone())
-}
-
-/// The runner of multi-turn work.
-fn work(aethon: &Aethon, channels: Channels) -> WorkRunner {
-    let parts = &aethon.workflows.parts;
-    let (works, limits) = (parts.works.clone(), parts.limits.clone());
-    wiring::work::runner(&aethon.config.work, works, limits, aethon.assistant(), channels)
 }
 
 /// The task that makes backups. `None` if the embedding program brought a storage of its own.
@@ -403,6 +380,18 @@ async fn publish_later(lock: Arc<HomeLock>, address: String) {
     }
 }
 
+/// Checks what would refuse the start, prepares the home and takes it.
+async fn take_home(prepared: &Prepared) -> Result<HomeLock> {
+    prepared.preflight().await?;
+    prepared.home.prepare()?;
+    log_warnings(&prepared.config).await;
+    let lock = prepared.home.lock()?;
+    if let Some(docker) = &prepared.shared.docker {
+        tokio::join!(remove_stale_containers(docker), prove_sandbox(prepared)).1?;
+    }
+    Ok(lock)
+}
+
 /// Runs the trial container of the docker sandbox, and logs concerns about it.
 async fn prove_sandbox(prepared: &Prepared) -> Result<()> {
     let proof = wiring::sandbox::proof(prepared, PullPolicy::Missing).await.map_err(Error::refused)?;
@@ -443,31 +432,6 @@ async fn recover(aethon: &Aethon, hub: &Arc<Hub>, channels: &Channels) -> Result
 async fn sync_jobs(aethon: &Aethon) {
     if let Err(error) = aethon.take_over_jobs().await {
         tracing::error!(%error, "the jobs of the configuration could not be synced");
-    }
-}
-
-/// The scheduler.
-fn scheduler(aethon: &Aethon, channels: Channels) -> Scheduler {
-    let book = aethon.workflows.parts.book.clone();
-    Scheduler::new(SchedulerParts { book, assistant: aethon.assistant(), channels })
-}
-
-/// What runs on one instance at a time is made from this.
-#[derive(Clone)]
-struct Alone {
-    aethon: Arc<Aethon>,
-    channels: Channels,
-}
-
-impl Alone {
-    /// Runs something whenever this instance holds the role.
-    fn spawn<Running: Future<Output = ()> + Send + 'static>(
-        self,
-        keeper: &Keeper,
-        shutdown: &Shutdown,
-        make: impl Fn(Self, Shutdown) -> Running + Send + 'static,
-    ) -> JoinHandle<()> {
-        tokio::spawn(keeper.holding().while_held(shutdown.clone(), move |end| make(self.clone(), end)))
     }
 }
 

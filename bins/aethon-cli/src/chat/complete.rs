@@ -16,7 +16,7 @@ use super::command::{COMMANDS, Takes};
 use crate::environment::expanded;
 
 /// How long a list may take; Tab then completes nothing.
-const PATIENCE: Duration = Duration::from_secs(2);
+const LOOKUP_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// The maximum number of values that are offered.
 const MAX_OFFERED: usize = 100;
@@ -47,7 +47,7 @@ impl ChatCompleter {
         let (answer, receiver) = sync_channel(1);
         // Without a chat that answers there is nothing to offer.
         let _ = self.requests.send(ListRequest { what, answer });
-        receiver.recv_timeout(PATIENCE).unwrap_or_default()
+        receiver.recv_timeout(LOOKUP_TIMEOUT).unwrap_or_default()
     }
 
     /// Returns the values for a command.

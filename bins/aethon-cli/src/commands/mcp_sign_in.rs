@@ -14,7 +14,7 @@ use super::{note, print};
 use crate::args::{Common, McpCommand};
 
 /// How long a person may take.
-const PATIENCE: Duration = Duration::from_secs(15 * 60);
+const SIGN_IN_TIMEOUT: Duration = Duration::from_secs(15 * 60);
 
 pub(crate) fn run(common: &Common, command: McpCommand) -> Result<ExitCode> {
     let prepared = crate::setup::builder(common).load()?;
@@ -52,9 +52,9 @@ async fn login(prepared: &aethon::Prepared, name: &str, open: bool) -> Result<()
         open_browser(sign_in.address());
     }
     let complain = |why: &str| eprintln!("aethon-cli: {why}");
-    match timeout(PATIENCE, sign_in.complete(&mut pasted(), complain)).await {
+    match timeout(SIGN_IN_TIMEOUT, sign_in.complete(&mut pasted(), complain)).await {
         Ok(completed) => Ok(completed?),
-        Err(_) => bail!("no one signed in within {} minutes; start again", PATIENCE.as_secs() / 60),
+        Err(_) => bail!("no one signed in within {} minutes; start again", SIGN_IN_TIMEOUT.as_secs() / 60),
     }
 }
 

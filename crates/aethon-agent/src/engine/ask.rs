@@ -19,7 +19,7 @@ use crate::meter::{Adapt, CallError, Fallback, ModelCall, Work};
 use crate::models::Models;
 
 /// One request, and who watches its answer.
-pub(super) struct Question<'q> {
+pub(super) struct AskRequest<'q> {
     pub(super) context: &'q TurnContext,
     pub(super) surface: &'q dyn Surface,
     pub(super) models: &'q Models,
@@ -56,7 +56,7 @@ pub(super) enum AskOutcome {
 }
 
 /// The number of models that were called and never responded.
-pub(super) type Silences = u32;
+pub(super) type Timeouts = u32;
 
 impl Dialogue {
     /// Asks, and reads the answer to its end. `Err` ends the turn.
@@ -64,9 +64,9 @@ impl Dialogue {
         &mut self,
         shared: &Shared,
         control: &mut Control,
-        question: Question<'_>,
-    ) -> OrEnd<(AskOutcome, Silences)> {
-        let Question { context, surface, models, request, work, response, adapt } = question;
+        asked: AskRequest<'_>,
+    ) -> OrEnd<(AskOutcome, Timeouts)> {
+        let AskRequest { context, surface, models, request, work, response, adapt } = asked;
         self.response = response;
         let services = &shared.services;
         let allowed = control.guard(services.hooks.before_model(context, &request)).await;
@@ -80,7 +80,7 @@ impl Dialogue {
             Ok(Err(panic)) => ReadEnd::Panicked(panic),
             Ok(Ok(read)) => read.unwrap_or_else(ReadEnd::from),
         };
-        let silences = call.silences();
+        let timeouts = call.timeouts();
         let counted = self.response.usage().map_or(0, |usage| usage.input_tokens);
         let settled = call.settle().await;
         audience.warn(settled.warning);
@@ -97,8 +97,8 @@ impl Dialogue {
             self.response.flush(surface, &context.turn);
         }
         match read {
-            ReadEnd::Complete => Ok((AskOutcome::Complete(counted), silences)),
-            ReadEnd::ModelFailed(error) => Ok((AskOutcome::Failed(error), silences)),
+            ReadEnd::Complete => Ok((AskOutcome::Complete(counted), timeouts)),
+            ReadEnd::ModelFailed(error) => Ok((AskOutcome::Failed(error), timeouts)),
             ReadEnd::Full => Err(full()),
             ReadEnd::Unpaid(failure) => Err(TurnOutcome::failed(failure)),
             ReadEnd::Interrupted(interrupt) => Err(TurnOutcome::interrupted(interrupt)),

@@ -8,7 +8,7 @@ use aethon_core::model::{ModelError, ModelErrorKind, ModelRequest, ProviderSearc
 use aethon_core::surface::TurnEvent;
 use tokio::time::sleep;
 
-use super::ask::{AskOutcome, Question, Silences};
+use super::ask::{AskOutcome, AskRequest, Timeouts};
 use super::narrow::Narrower;
 use super::outcome::{OrEnd, TurnOutcome, failure};
 use super::response::ResponseBuffer;
@@ -28,7 +28,7 @@ impl Turn<'_> {
         self.discover_model(&system).await?;
         self.make_room(&system).await?;
         loop {
-            let (outcome, silences) = self.ask_once(&system, tries.asked()).await?;
+            let (outcome, timeouts) = self.ask_once(&system, tries.asked()).await?;
             let wait = match outcome {
                 AskOutcome::Complete(_) => {
                     let is_empty = self.dialogue.response.is_empty();
@@ -41,7 +41,7 @@ impl Turn<'_> {
                     if self.is_compacted_for(&error, &system, &mut tries).await? {
                         continue;
                     }
-                    self.wait_after(&error, silences, &mut tries)?
+                    self.wait_after(&error, timeouts, &mut tries)?
                 }
             };
             self.pause(wait).await?;
@@ -71,13 +71,13 @@ impl Turn<'_> {
     fn wait_after(
         &mut self,
         error: &ModelError,
-        silences: Silences,
+        timeouts: Timeouts,
         tries: &mut RetryState,
     ) -> OrEnd<Duration> {
         let has_emitted = self.dialogue.response.has_emitted();
         let next = match has_emitted {
             true => Next::GiveUp,
-            false => tries.after_failure(error, silences, self.control.left()),
+            false => tries.after_failure(error, timeouts, self.control.left()),
         };
         let retry_after = match next {
             Next::Wait(wait) => {
@@ -92,7 +92,7 @@ impl Turn<'_> {
     }
 
     /// Makes one request.
-    async fn ask_once(&mut self, system: &Arc<str>, attempt: u32) -> OrEnd<(AskOutcome, Silences)> {
+    async fn ask_once(&mut self, system: &Arc<str>, attempt: u32) -> OrEnd<(AskOutcome, Timeouts)> {
         // A failure may have said how much fits.
         self.offer_tools();
         let estimated = self.estimated(system);
@@ -108,7 +108,7 @@ impl Turn<'_> {
             control: self.control.another(),
             spent: Usage::default(),
         };
-        let question = Question {
+        let request = AskRequest {
             models: &self.agent.agent.models,
             request,
             work: self.work(self.context.kind, estimated),
@@ -117,9 +117,9 @@ impl Turn<'_> {
             surface: &*self.job.surface,
             adapt: &mut narrower,
         };
-        let asked = self.dialogue.ask(self.shared, &mut self.control, question).await;
+        let asked = self.dialogue.ask(self.shared, &mut self.control, request).await;
         self.answer.usage += narrower.spent;
-        let (outcome, silences) = asked?;
+        let (outcome, timeouts) = asked?;
         if let AskOutcome::Complete(counted) = outcome {
             // A fallback counts by its own tokenizer, and may have seen less.
             let leading = self.agent.agent.models.leading().capabilities();
@@ -127,7 +127,7 @@ impl Turn<'_> {
                 self.calibrate(counted, estimated);
             }
         }
-        Ok((outcome, silences))
+        Ok((outcome, timeouts))
     }
 
     fn log_failure(&self, error: &ModelError, asked: u32) {

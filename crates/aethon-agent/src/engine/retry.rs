@@ -19,7 +19,7 @@ const MAX_WAIT: Duration = Duration::from_secs(60);
 const PART_OF_THE_REST: u32 = 3;
 
 /// How many silent models are tolerated. Each request costs money, and an answer may still be on its way.
-const MAX_SILENCES: u32 = 2;
+const MAX_TIMEOUTS: u32 = 2;
 
 /// How many times a request with an empty answer is repeated. Each attempt costs its input.
 const MAX_EMPTY: u32 = 2;
@@ -41,7 +41,7 @@ pub(super) struct RetryState {
     max_retries: u32,
     asked: u32,
     failed: u32,
-    silences: u32,
+    timeouts: u32,
     empty: u32,
     /// Whether the conversation was compacted because the service found it too long.
     is_compacted: bool,
@@ -50,7 +50,7 @@ pub(super) struct RetryState {
 impl RetryState {
     /// Creates the attempts of a request that may be repeated `max_retries` times.
     pub(super) fn new(max_retries: u32) -> Self {
-        Self { max_retries, asked: 0, failed: 0, silences: 0, empty: 0, is_compacted: false }
+        Self { max_retries, asked: 0, failed: 0, timeouts: 0, empty: 0, is_compacted: false }
     }
 
     /// Returns how many times it was sent before.
@@ -80,17 +80,17 @@ impl RetryState {
         Some(back_off(self.failed - 1, left, fraction()))
     }
 
-    /// Returns the next step after a failure, during which `silences` models never responded.
-    pub(super) fn after_failure(&mut self, error: &ModelError, silences: u32, left: Duration) -> Next {
+    /// Returns the next step after a failure, during which `timeouts` models never responded.
+    pub(super) fn after_failure(&mut self, error: &ModelError, timeouts: u32, left: Duration) -> Next {
         self.asked += 1;
-        self.silences += silences;
+        self.timeouts += timeouts;
         if !error.is_retryable() {
             return Next::GiveUp;
         }
         if let Some(asked) = error.retry_after().filter(|asked| *asked >= left) {
             return Next::TooLate(asked);
         }
-        if self.failed >= self.max_retries || self.silences >= MAX_SILENCES {
+        if self.failed >= self.max_retries || self.timeouts >= MAX_TIMEOUTS {
             return Next::GiveUp;
         }
         let wait = match error.retry_after() {

@@ -48,7 +48,7 @@ pub struct ModelCall {
     /// The usage of models that failed before one answered.
     failed: Usage,
     warning: Option<String>,
-    silences: u32,
+    timeouts: u32,
     /// How many times the same model may be asked again while another one stands by.
     retries: u32,
 }
@@ -84,7 +84,7 @@ impl ModelCall {
             spent: None,
             failed: Usage::default(),
             warning: None,
-            silences: 0,
+            timeouts: 0,
             retries: 0,
         }
     }
@@ -166,7 +166,7 @@ impl ModelCall {
         let event = match noting(grant, answer.next()).await {
             Ok(event) => event,
             Err(error) => {
-                self.silences += u32::from(error.kind() == ModelErrorKind::Timeout);
+                self.timeouts += u32::from(error.kind() == ModelErrorKind::Timeout);
                 self.ending = Some(ending_after_begin(&error));
                 return Err(CallError::Model(error));
             }
@@ -193,8 +193,8 @@ impl ModelCall {
     }
 
     /// Returns the number of models that were called and never responded.
-    pub(crate) fn silences(&self) -> u32 {
-        self.silences
+    pub(crate) fn timeouts(&self) -> u32 {
+        self.timeouts
     }
 
     /// Books the call, whatever state it is in.
@@ -306,7 +306,7 @@ impl ModelCall {
                 Ok(())
             }
             Err(error) => {
-                self.silences += u32::from(error.kind() == ModelErrorKind::Timeout);
+                self.timeouts += u32::from(error.kind() == ModelErrorKind::Timeout);
                 if let Some(Open { grant, .. }) = self.open.take() {
                     let booked = grant.settle(ending_before_begin(&error)).await;
                     self.note_failed(booked);

@@ -19,7 +19,7 @@ use super::ending::Ending;
 use super::metering::{Meter, Work};
 use super::note::{NOTES, OpenNote, next_note};
 use super::tariff::Tariff;
-use super::usual::Usual;
+use super::usual::{Usual, WorkOf};
 
 /// The shortest answers worth asking for when little money is left, in tokens: one that is watched, and one with hidden
 /// reasoning.
@@ -170,7 +170,7 @@ impl Grant {
     pub(super) fn unlimited(meter: Meter, work: Work, model: &Capabilities, price: Option<Price>) -> Self {
         let is_hidden = model.hidden_output;
         Self {
-            usual: meter.usuals().get(&model.provider, &model.model, work.kind, is_hidden),
+            usual: meter.usuals().get(WorkOf::by(model, work.kind)),
             meter,
             work,
             provider: model.provider.clone(),
@@ -325,13 +325,18 @@ impl Grant {
             });
             return self.estimate(false);
         };
-        let key = (self.provider.as_str(), self.model.as_str(), self.work.kind);
-        self.meter.usuals().learn(key, self.is_hidden, (usage.output_tokens, self.received));
+        let work = WorkOf {
+            provider: &self.provider,
+            model: &self.model,
+            kind: self.work.kind,
+            is_hidden: self.is_hidden,
+        };
+        self.meter.usuals().learn(work, usage.output_tokens, self.received);
         if self.is_hidden {
             let time = self.first_at.unwrap_or_else(Instant::now) - self.started;
-            self.meter.usuals().learn_hidden(key, usage.output_tokens.saturating_sub(billed), time);
+            self.meter.usuals().learn_hidden(work, usage.output_tokens.saturating_sub(billed), time);
         }
-        self.meter.usuals().learn_input(key, self.is_hidden, (&reported, self.work.expected_input));
+        self.meter.usuals().learn_input(work, &reported, self.work.expected_input);
         usage
     }
 

@@ -12,6 +12,7 @@ use super::grant::{Grant, Plan};
 use super::metering::{Meter, Work};
 use super::refusal;
 use super::tariff::Tariff;
+use super::usual::WorkOf;
 use crate::patience::retry_until_stored;
 
 /// A slot among the running calls, taken before the ledger is queried: a caller that gets no money must see that
@@ -72,7 +73,7 @@ impl Meter {
 
     /// Returns the price of a call whose input is known.
     fn tariff(&self, work: &Work, model: &Capabilities, price: &Price) -> Tariff {
-        let usual = self.0.usuals.get(&model.provider, &model.model, work.kind, model.hidden_output);
+        let usual = self.0.usuals.get(WorkOf::by(model, work.kind));
         Tariff::of(price, work.input).expecting(price.of(&usual.input(work.expected_input)))
     }
 
@@ -83,7 +84,7 @@ impl Meter {
         price: Price,
     ) -> Result<Grant, Failure> {
         self.check_earlier_warning().await?;
-        let usual = self.0.usuals.get(&model.provider, &model.model, work.kind, model.hidden_output);
+        let usual = self.0.usuals.get(WorkOf::by(model, work.kind));
         let tariff = self.tariff(&work, model, &price);
         let ceiling_usd = self.ceiling(&work);
         // While other calls run, it waits for the money of a usual answer. With less, the service would get a limit

@@ -4,11 +4,11 @@
 //! It is not stored: a restart begins with a cautious guess again.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use aethon_core::ledger::WorkKind;
-use aethon_core::model::Usage;
+use aethon_core::model::{Capabilities, Usage};
 
 /// The guesses before the first answer, in tokens: for output that can be watched, and for hidden output.
 const FIRST: u64 = 1_000;
@@ -41,6 +41,27 @@ const SENT: (f64, f64) = (0.1, 4.0);
 
 /// Provider, model and kind of work.
 type Key = (String, String, WorkKind);
+
+/// The work that a figure belongs to.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct WorkOf<'a> {
+    pub(super) provider: &'a str,
+    pub(super) model: &'a str,
+    pub(super) kind: WorkKind,
+    /// Whether the model bills output that is not sent.
+    pub(super) is_hidden: bool,
+}
+
+impl<'a> WorkOf<'a> {
+    /// Returns the work of this kind that a model does.
+    pub(super) fn by(model: &'a Capabilities, kind: WorkKind) -> Self {
+        Self { provider: &model.provider, model: &model.model, kind, is_hidden: model.hidden_output }
+    }
+
+    fn key(&self) -> Key {
+        (self.provider.to_owned(), self.model.to_owned(), self.kind)
+    }
+}
 
 /// The learnt figures.
 #[derive(Debug, Default)]
@@ -101,32 +122,26 @@ impl Usual {
 
 impl OutputLengthStats {
     /// Returns the usual answer, or the first guess.
-    pub(super) fn get(&self, provider: &str, model: &str, kind: WorkKind, is_hidden: bool) -> Usual {
-        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let key = (provider.to_owned(), model.to_owned(), kind);
-        known.get(&key).copied().unwrap_or_else(|| Usual::first(is_hidden))
+    pub(super) fn get(&self, work: WorkOf<'_>) -> Usual {
+        self.lock().get(&work.key()).copied().unwrap_or_else(|| Usual::first(work.is_hidden))
     }
 
     /// Learns from an answer: the tokens that the service billed, and those that we counted.
-    pub(super) fn learn(&self, key: (&str, &str, WorkKind), is_hidden: bool, (billed, counted): (u64, u64)) {
-        let (provider, model, kind) = key;
-        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let key = (provider.to_owned(), model.to_owned(), kind);
-        let usual = known.entry(key).or_insert_with(|| Usual::first(is_hidden));
+    pub(super) fn learn(&self, work: WorkOf<'_>, billed: u64, counted: u64) {
+        let mut known = self.lock();
+        let usual = known.entry(work.key()).or_insert_with(|| Usual::first(work.is_hidden));
         let difference = billed as f64 - usual.tokens;
         usual.tokens += difference * if difference > 0.0 { UP } else { DOWN };
-        if !is_hidden && counted >= ENOUGH {
+        if !work.is_hidden && counted >= ENOUGH {
             let ratio = (billed as f64 / counted as f64).clamp(RATIOS.0, RATIOS.1);
             usual.ratio = f64::midpoint(usual.ratio, ratio);
         }
     }
 
     /// Learns from an answer how many tokens were billed that nobody saw, and in which time they came.
-    pub(super) fn learn_hidden(&self, key: (&str, &str, WorkKind), hidden: u64, time: Duration) {
-        let (provider, model, kind) = key;
-        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let key = (provider.to_owned(), model.to_owned(), kind);
-        let usual = known.entry(key).or_insert_with(|| Usual::first(true));
+    pub(super) fn learn_hidden(&self, work: WorkOf<'_>, hidden: u64, time: Duration) {
+        let mut known = self.lock();
+        let usual = known.entry(work.key()).or_insert_with(|| Usual::first(work.is_hidden));
         usual.hidden = f64::midpoint(usual.hidden, hidden as f64);
         if hidden >= FEW_HIDDEN {
             let pace = (hidden as f64 / time.as_secs_f64().max(1e-3)).clamp(PACES.0, PACES.1);
@@ -135,23 +150,22 @@ impl OutputLengthStats {
     }
 
     /// Learns from an answered request: the service's count, and the estimated tokens.
-    pub(super) fn learn_input(
-        &self,
-        (provider, model, kind): (&str, &str, WorkKind),
-        is_hidden: bool,
-        (usage, estimated): (&Usage, u64),
-    ) {
+    pub(super) fn learn_input(&self, work: WorkOf<'_>, usage: &Usage, estimated: u64) {
         if estimated < ENOUGH || usage.input_tokens == 0 {
             return;
         }
-        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let key = (provider.to_owned(), model.to_owned(), kind);
-        let usual = known.entry(key).or_insert_with(|| Usual::first(is_hidden));
+        let mut known = self.lock();
+        let usual = known.entry(work.key()).or_insert_with(|| Usual::first(work.is_hidden));
         let input = usage.input_tokens as f64;
         let sent = (input / estimated as f64).clamp(SENT.0, SENT.1) - usual.sent;
         usual.sent += sent * if sent > 0.0 { DEARER } else { CHEAPER };
         let cached = usage.cached_tokens as f64 / input - usual.cached;
         usual.cached += cached * if cached < 0.0 { DEARER } else { CHEAPER };
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<Key, Usual>> {
+        // Every statement leaves the map consistent, so a poisoned lock is usable.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -159,16 +173,20 @@ impl OutputLengthStats {
 mod tests {
     use super::*;
 
+    const TURN: WorkOf<'_> = WorkOf { provider: "p", model: "m", kind: WorkKind::Turn, is_hidden: false };
+    const HIDDEN: WorkOf<'_> = WorkOf { is_hidden: true, ..TURN };
+    const COMPACTION: WorkOf<'_> = WorkOf { kind: WorkKind::Compaction, ..TURN };
+
     #[test]
     fn usuals_learn_the_billed_and_cached_input() {
         let usuals = OutputLengthStats::default();
         let expected = || {
-            let usage = usuals.get("p", "m", WorkKind::Turn, false).input(10_000);
+            let usage = usuals.get(TURN).input(10_000);
             (usage.input_tokens, usage.cached_tokens)
         };
         let learn = |input_tokens, cached_tokens| {
             let usage = Usage { input_tokens, cached_tokens, ..Usage::default() };
-            usuals.learn_input(("p", "m", WorkKind::Turn), false, (&usage, 10_000));
+            usuals.learn_input(TURN, &usage, 10_000);
         };
         assert_eq!(expected(), (10_000, 0), "at first the estimate is all there is");
         (0..20).for_each(|_| learn(4_000, 3_000));
@@ -184,44 +202,43 @@ mod tests {
     #[test]
     fn hidden_output_is_estimated_from_the_time_and_from_other_answers() {
         let usuals = OutputLengthStats::default();
-        let key = ("p", "m", WorkKind::Turn);
         let hidden = |seconds| {
-            let usual = usuals.get("p", "m", WorkKind::Turn, true);
+            let usual = usuals.get(HIDDEN);
             usual.hidden_within(Duration::from_secs(seconds))
         };
         assert_eq!((hidden(0), hidden(10), hidden(1_000)), (0, 600, FIRST_HIDDEN));
-        (0..10).for_each(|_| usuals.learn_hidden(key, 0, Duration::from_secs(1)));
+        (0..10).for_each(|_| usuals.learn_hidden(HIDDEN, 0, Duration::from_secs(1)));
         assert!(hidden(1_000) < 10, "it hides nothing");
-        (0..10).for_each(|_| usuals.learn_hidden(key, 500, Duration::from_secs(5)));
+        (0..10).for_each(|_| usuals.learn_hidden(HIDDEN, 500, Duration::from_secs(5)));
         assert!((450..=500).contains(&hidden(1_000)) && (95..=105).contains(&hidden(1)), "{}", hidden(1));
     }
 
     #[test]
     fn usuals_follow_long_answers_at_once_and_short_ones_slowly() {
         let usuals = OutputLengthStats::default();
-        let tokens = || usuals.get("p", "m", WorkKind::Turn, false).tokens();
-        let learn = |billed| usuals.learn(("p", "m", WorkKind::Turn), false, (billed, 0));
+        let tokens = || usuals.get(TURN).tokens();
+        let learn = |billed| usuals.learn(TURN, billed, 0);
         assert_eq!(tokens(), FIRST);
         learn(5_000);
         assert_eq!(tokens(), 3_000);
         (0..60).for_each(|_| learn(100));
         assert!((200..400).contains(&tokens()), "{}", tokens());
-        assert_eq!(usuals.get("p", "m", WorkKind::Compaction, false).tokens(), FIRST);
-        assert_eq!(usuals.get("p", "m", WorkKind::Compaction, true).tokens(), FIRST_HIDDEN);
+        assert_eq!(usuals.get(COMPACTION).tokens(), FIRST);
+        assert_eq!(usuals.get(WorkOf { is_hidden: true, ..COMPACTION }).tokens(), FIRST_HIDDEN);
     }
 
     #[test]
     fn usuals_learn_the_token_ratio_of_the_service() {
         let usuals = OutputLengthStats::default();
-        let billed = |counted| usuals.get("p", "m", WorkKind::Turn, false).billed(counted);
-        let learn = |figures| usuals.learn(("p", "m", WorkKind::Turn), false, figures);
-        learn((4, 1));
+        let billed = |counted| usuals.get(TURN).billed(counted);
+        let learn = |billed, counted| usuals.learn(TURN, billed, counted);
+        learn(4, 1);
         assert_eq!(billed(100), 100, "one short answer says nothing");
-        learn((200, 100));
+        learn(200, 100);
         assert_eq!(billed(100), 150);
-        (0..9).for_each(|_| learn((9_000, 100)));
+        (0..9).for_each(|_| learn(9_000, 100));
         assert!((390..=400).contains(&billed(100)), "{}", billed(100));
-        (0..20).for_each(|_| learn((1, 100)));
+        (0..20).for_each(|_| learn(1, 100));
         assert!(billed(100) <= 101, "it is never taken for less");
     }
 }

@@ -9,7 +9,7 @@ use super::platform::{Discord, Interaction};
 use crate::talk::{Arrival, Intake};
 
 /// How long an answer may take before it has to be announced. Discord allows three seconds.
-const PATIENCE: Duration = Duration::from_millis(1500);
+const ACK_TIMEOUT: Duration = Duration::from_millis(1500);
 
 /// Runs a command and answers it. A stranger gets no answer.
 pub(super) async fn obey(
@@ -26,7 +26,7 @@ pub(super) async fn obey(
         tokio::pin!(answering);
         tokio::select! {
             answer = &mut answering => answer?,
-            () = sleep(PATIENCE), if may_write => {
+            () = sleep(ACK_TIMEOUT), if may_write => {
                 is_announced = discord.defer(interaction).await;
                 answering.await?
             }

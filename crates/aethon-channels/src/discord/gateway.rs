@@ -157,6 +157,61 @@ impl<'d> Gateway<'d> {
             _ => broken(ended),
         }
     }
+
+    /// Opens a socket and returns what it starts with.
+    async fn begin<'l>(&mut self, intake: &'l Intake) -> Result<Listening<'l>, Stop>
+    where
+        'd: 'l,
+    {
+        let (us, name) = match self.us.clone() {
+            Some(us) => us,
+            None => self.us.insert(self.discord.us().await?).clone(),
+        };
+        self.misses += 1;
+        let interval = self.open().await?;
+        self.misses = 0;
+        Ok(Listening {
+            discord: self.discord,
+            intake,
+            us,
+            name,
+            is_behind: self.session.as_ref().is_some_and(|session| session.is_behind),
+            seq: self.session.as_ref().map(|session| session.seq),
+            acknowledged: true,
+            next_beat: Instant::now() + interval.mul_f64(jitter()),
+            interval,
+            work: OrderedFutures::new(),
+            answers: FuturesUnordered::new(),
+        })
+    }
+
+    /// Notes how far the session was processed.
+    async fn note(&mut self, intake: &Intake, taken: Taken) -> Result<(), Stop> {
+        taken.result?;
+        intake.health().runs(None);
+        if let Some(session) = &mut self.session {
+            session.seq = taken.seq;
+            session.is_behind &= !taken.is_caught_up;
+            if taken.is_kept {
+                store(intake, session).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Waits before a socket that Discord wants to be a new one.
+    async fn begin_anew(&mut self, intake: &Intake, may_resume: bool) -> Result<(), Stop> {
+        let is_new = self.session.is_none();
+        if !may_resume {
+            self.forget(intake).await?;
+        }
+        // If a new session is refused at once, this is a failure, retried with growing pauses.
+        if is_new {
+            return Err(Stop::again("Discord does not begin a session"));
+        }
+        sleep(Duration::from_secs(1).mul_f64(1.0 + 4.0 * jitter())).await;
+        Ok(())
+    }
 }
 
 #[async_trait]
@@ -173,28 +228,7 @@ impl ReceiveLoop for Gateway<'_> {
             self.session = stored.and_then(|stored| serde_json::from_str(&stored).ok());
             self.is_loaded = true;
         }
-        let (us, name) = match self.us.clone() {
-            Some(us) => us,
-            None => self.us.insert(self.discord.us().await?).clone(),
-        };
-        self.misses += 1;
-        let interval = self.open().await?;
-        self.misses = 0;
-        let discord = self.discord;
-        let seq = self.session.as_ref().map(|session| session.seq);
-        let mut listening = Listening {
-            discord,
-            intake,
-            us,
-            name,
-            is_behind: self.session.as_ref().is_some_and(|session| session.is_behind),
-            seq,
-            acknowledged: true,
-            next_beat: Instant::now() + interval.mul_f64(jitter()),
-            interval,
-            work: OrderedFutures::new(),
-            answers: FuturesUnordered::new(),
-        };
+        let mut listening = self.begin(intake).await?;
         loop {
             let Some(socket) = &mut self.socket else { return Ok(()) };
             match listening.step(socket).await {
@@ -204,32 +238,14 @@ impl ReceiveLoop for Gateway<'_> {
                     self.session = Some(session);
                 }
                 Ok(Step::Taken(taken)) => {
-                    taken.result?;
-                    intake.health().runs(None);
-                    if let Some(session) = &mut self.session {
-                        session.seq = taken.seq;
-                        session.is_behind &= !taken.is_caught_up;
-                        if taken.is_kept {
-                            store(intake, session).await?;
-                        }
-                    }
+                    self.note(intake, taken).await?;
                 }
                 Ok(Step::Reconnect) => {
                     sleep(Duration::from_secs(1)).await;
                     return Ok(());
                 }
                 Ok(Step::Invalid { may_resume }) => {
-                    let is_new = self.session.is_none();
-                    if !may_resume {
-                        self.forget(intake).await?;
-                    }
-                    let pause = Duration::from_secs(1).mul_f64(1.0 + 4.0 * jitter());
-                    // If a new session is refused at once, this is a failure, retried with growing pauses.
-                    if is_new {
-                        return Err(Stop::again("Discord does not begin a session"));
-                    }
-                    sleep(pause).await;
-                    return Ok(());
+                    return self.begin_anew(intake, may_resume).await;
                 }
                 Err(Broken::Stop(stop)) => return Err(stop),
                 Err(Broken::Socket(ended)) => return Err(self.ended(intake, ended).await),

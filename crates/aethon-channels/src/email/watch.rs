@@ -196,7 +196,8 @@ impl Session {
         if cut.is_some() {
             letter.files.clear();
         }
-        let arrival = self.arrival(mail, intake, (sender, &letter, at), is_known).await?;
+        let received = Received { sender, letter: &letter, at, is_known };
+        let arrival = self.arrival(mail, intake, received).await?;
         if is_known && !is_answered(mail, intake, &arrival, &letter).await? {
             return Ok(());
         }
@@ -222,8 +223,7 @@ impl Session {
         &self,
         mail: &Mail,
         intake: &Intake,
-        (sender, letter, at): (Sender, &Letter, Timestamp),
-        is_known: bool,
+        Received { sender, letter, at, is_known }: Received<'_>,
     ) -> Result<Arrival> {
         let mut chat = thread::chat(&sender.id, letter.root());
         // Some programs name only the mail that they answer, which may be ours.
@@ -249,6 +249,15 @@ impl Session {
             ..Arrival::new(format!("{} {} {}", sender.id, letter.id, letter.digest()), chat, sender, at)
         })
     }
+}
+
+/// A letter that was read.
+struct Received<'l> {
+    sender: Sender,
+    letter: &'l Letter,
+    at: Timestamp,
+    /// Whether the sender may write to us.
+    is_known: bool,
 }
 
 /// Returns whether a mail is to be answered, and tells the owner once if a bound is reached.

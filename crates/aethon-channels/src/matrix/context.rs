@@ -10,6 +10,7 @@ use super::api::Api;
 use super::content::{content, edited};
 use super::edits;
 use super::inbound::{self, Surroundings, Us};
+use super::upgrades::Rooms;
 use crate::rest::encoded;
 use crate::talk::{Arrival, Failure, Fault, Intake, Sender, Stop, newest_lines};
 
@@ -43,6 +44,12 @@ pub(super) struct ThreadMark {
     last: String,
 }
 
+/// A part of a thread: before an event, and after the last one that the conversation knows.
+struct Span<'s> {
+    after: Option<&'s str>,
+    before: &'s Value,
+}
+
 impl ThreadMark {
     /// Stores it, after the message was taken in.
     pub(super) async fn store(&self, intake: &Intake) -> Result<(), Stop> {
@@ -70,7 +77,7 @@ impl Context {
     /// Converts an event, with its references.
     pub(super) async fn arrival(
         &mut self,
-        (api, intake): (&Api, &Intake),
+        rooms: Rooms<'_>,
         room: Room<'_>,
         event: &Value,
     ) -> Result<Option<(Arrival, Option<ThreadMark>)>, Stop> {
@@ -80,16 +87,17 @@ impl Context {
             return Ok(None);
         }
         let (event, replaces) = edits::unfolded(event);
-        let found = self.read((api, intake), room, (&event, sender)).await?;
+        let found = self.read(rooms, room, &event, sender).await?;
         Ok(found.map(|(arrival, thread)| (Arrival { replaces, ..arrival }, thread)))
     }
 
     /// Converts an event of another person, which is no edit any more.
     async fn read(
         &mut self,
-        (api, intake): (&Api, &Intake),
+        Rooms { api, intake, .. }: Rooms<'_>,
         Room { id: room, first, is_private }: Room<'_>,
-        (event, sender): (&Value, &str),
+        event: &Value,
+        sender: &str,
     ) -> Result<Option<(Arrival, Option<ThreadMark>)>, Stop> {
         let group = (!is_private).then(|| first.to_owned());
         let sender = Sender { id: sender.to_owned(), name: None, group };
@@ -125,7 +133,8 @@ impl Context {
         }
         let is_unknown = last.is_none() || inbound::is_named(event, &self.us);
         if is_unknown && !is_private && !is_command {
-            arrival.earlier = self.earlier(api, (room, &thread), (event, last.as_deref())).await;
+            let span = Span { after: last.as_deref(), before: event };
+            arrival.earlier = self.earlier(api, room, &thread, &span).await;
         }
         Ok(Some((arrival, Some(mark))))
     }
@@ -171,13 +180,8 @@ impl Context {
         }
     }
 
-    /// Returns the words of others in a thread, before an event and after the last one that we know.
-    async fn earlier(
-        &self,
-        api: &Api,
-        (room, thread): (&str, &str),
-        (event, last): (&Value, Option<&str>),
-    ) -> Option<String> {
+    /// Returns the words of others in this part of a thread.
+    async fn earlier(&self, api: &Api, room: &str, thread: &str, span: &Span<'_>) -> Option<String> {
         let path = format!(
             "/_matrix/client/v1/rooms/{}/relations/{}/m.thread?dir=b&limit={PAGE}",
             encoded(room),
@@ -196,9 +200,9 @@ impl Context {
             }
         };
         let events: Vec<&Value> = found["chunk"].as_array().into_iter().flatten().collect();
-        let own = events.iter().position(|other| other["event_id"] == event["event_id"]);
+        let own = events.iter().position(|other| other["event_id"] == span.before["event_id"]);
         let before = events.into_iter().skip(own.map_or(0, |own| own + 1));
-        let unknown = before.take_while(|other| other["event_id"].as_str() != last);
+        let unknown = before.take_while(|other| other["event_id"].as_str() != span.after);
         let mut lines: Vec<String> = unknown
             .filter_map(|other| {
                 let sender = other["sender"].as_str().filter(|sender| *sender != self.us.id)?;

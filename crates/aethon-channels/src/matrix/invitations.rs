@@ -5,8 +5,7 @@
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
-use super::api::Api;
-use super::upgrades::{self, Moves};
+use super::upgrades::{self, Moves, Rooms};
 use crate::rest::encoded;
 use crate::talk::{Fault, Intake, Sender, Stop};
 
@@ -22,13 +21,9 @@ const STRANGE: &str = "strange:";
 const MAX_STRANGE: usize = 3;
 
 /// Accepts an invitation from a permitted person, or to a room that replaces one of ours, and remembers any other.
-pub(super) async fn invited(
-    (api, moves): (&Api, &Moves),
-    intake: &Intake,
-    us: &str,
-    (room, invite): (&str, &Value),
-) -> Result<(), Stop> {
-    if upgrades::invited((api, moves), intake, room).await? {
+pub(super) async fn invited(rooms: Rooms<'_>, us: &str, room: &str, invite: &Value) -> Result<(), Stop> {
+    let intake = rooms.intake;
+    if upgrades::invited(rooms, room).await? {
         return Ok(());
     }
     let Some(inviter) = inviter(invite, us) else {
@@ -36,7 +31,7 @@ pub(super) async fn invited(
         return Ok(());
     };
     if intake.may_write(&somebody(inviter)).await? {
-        if join((api, moves), room).await? == Outcome::Settled {
+        if join(rooms, room).await? == Outcome::Settled {
             return Ok(());
         }
     } else {
@@ -55,7 +50,8 @@ pub(super) async fn is_strangers(intake: &Intake, room: &str) -> Result<bool, St
 }
 
 /// Joins rooms of strangers who can be paired now, and leaves those of strangers who were not paired.
-pub(super) async fn process_invitations((api, moves): (&Api, &Moves), intake: &Intake) -> Result<(), Stop> {
+pub(super) async fn process_invitations(rooms: Rooms<'_>) -> Result<(), Stop> {
+    let Rooms { moves, intake, .. } = rooms;
     let mut strange = 0;
     for (name, note) in intake.records().list("matrix", STRANGE, MAX_INVITED).await? {
         let Some((room, (stranger, joined_at))) = name.strip_prefix(STRANGE).zip(read(&note)) else {
@@ -66,7 +62,7 @@ pub(super) async fn process_invitations((api, moves): (&Api, &Moves), intake: &I
             strange += 1;
             continue;
         }
-        if !is_known && (moves.is_postponed(room) || leave((api, moves), room).await? == Outcome::Later) {
+        if !is_known && (moves.is_postponed(room) || leave(rooms, room).await? == Outcome::Later) {
             strange += 1;
             continue;
         }
@@ -86,7 +82,7 @@ pub(super) async fn process_invitations((api, moves): (&Api, &Moves), intake: &I
             let note = format!("{} {inviter}", intake.now().as_second());
             intake.records().put("matrix", &format!("{STRANGE}{room}"), &note, None).await?;
         }
-        if join((api, moves), room).await? == Outcome::Settled {
+        if join(rooms, room).await? == Outcome::Settled {
             intake.records().take("matrix", &name).await?;
         }
     }
@@ -102,7 +98,7 @@ enum Outcome {
     Later,
 }
 
-async fn join((api, moves): (&Api, &Moves), room: &str) -> Result<Outcome, Stop> {
+async fn join(Rooms { api, moves, .. }: Rooms<'_>, room: &str) -> Result<Outcome, Stop> {
     let path = format!("/_matrix/client/v3/rooms/{}/join", encoded(room));
     match api.post(&path, &json!({})).await.map_err(Fault::from) {
         Ok(_) => tracing::info!(channel = "matrix", room, "an invitation was accepted"),
@@ -114,7 +110,7 @@ async fn join((api, moves): (&Api, &Moves), room: &str) -> Result<Outcome, Stop>
     Ok(Outcome::Settled)
 }
 
-async fn leave((api, moves): (&Api, &Moves), room: &str) -> Result<Outcome, Stop> {
+async fn leave(Rooms { api, moves, .. }: Rooms<'_>, room: &str) -> Result<Outcome, Stop> {
     match api.leave(room).await.map_err(Fault::from) {
         Ok(_) => tracing::info!(channel = "matrix", room, "a room was left"),
         // We are no longer a member.

@@ -17,7 +17,8 @@ use serde_json::Value;
 use super::api::Api;
 use super::context::{Context, Room};
 use super::inbound::Us;
-use super::{content, invitations, upgrades};
+use super::upgrades::{self, Rooms};
+use super::{content, invitations};
 use crate::rest::encoded;
 use crate::talk::{self, Failure, Fault, Intake, ReceiveLoop, Receiver, Sender, Stop};
 
@@ -100,32 +101,27 @@ impl Session {
         self.has_failed = asked.is_err();
         let answer = asked?;
         intake.health().runs(None);
+        let rooms = Rooms { api, moves: &matrix.moves, intake };
         for (room, invite) in answer["rooms"]["invite"].as_object().into_iter().flatten() {
-            invitations::invited((api, &matrix.moves), intake, &self.us, (room, invite)).await?;
+            invitations::invited(rooms, &self.us, room, invite).await?;
         }
-        invitations::process_invitations((api, &matrix.moves), intake).await?;
+        invitations::process_invitations(rooms).await?;
         for (room, joined) in answer["rooms"]["join"].as_object().into_iter().flatten() {
             self.note_members(room, joined);
-            self.room(matrix, intake, (room, joined)).await?;
+            self.room(rooms, room, joined).await?;
         }
         if let Some(next) = answer["next_batch"].as_str() {
             intake.records().put("matrix", SINCE, next, None).await?;
             (self.since, self.begun) = (Some(next.to_owned()), None);
         }
-        upgrades::retry((api, &matrix.moves), intake).await?;
+        upgrades::retry(rooms).await?;
         Ok(())
     }
 
-    async fn room(
-        &mut self,
-        matrix: &Matrix,
-        intake: &Intake,
-        (room, joined): (&str, &Value),
-    ) -> Result<(), Stop> {
-        let (api, chat) = (&matrix.api, matrix.moves.first(room));
+    async fn room(&mut self, rooms: Rooms<'_>, room: &str, joined: &Value) -> Result<(), Stop> {
         let timeline = &joined["timeline"];
         let mut events = match timeline["limited"] == true {
-            true => self.gap(api, room, &timeline["prev_batch"]).await?,
+            true => self.gap(rooms.api, room, &timeline["prev_batch"]).await?,
             false => Vec::new(),
         };
         let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
@@ -133,43 +129,45 @@ impl Session {
         // A gap may hide a tombstone, which is then part of the state.
         events.extend(list(&joined["state"]["events"]).into_iter().filter(is_tombstone));
         for event in events {
-            if self.is_history(&event) {
-                continue;
+            if !self.is_history(&event) {
+                self.event(rooms, room, &event).await?;
             }
-            if is_tombstone(&event) {
-                if !invitations::is_strangers(intake, room).await? {
-                    upgrades::replaced((api, &matrix.moves), intake, (room, &event)).await?;
-                }
-                continue;
+        }
+        Ok(())
+    }
+
+    async fn event(&mut self, rooms: Rooms<'_>, room: &str, event: &Value) -> Result<(), Stop> {
+        if is_tombstone(event) {
+            if !invitations::is_strangers(rooms.intake, room).await? {
+                upgrades::replaced(rooms, room, event).await?;
             }
-            if event["type"] == "m.room.member" {
-                self.context.note_member(&event);
-                // Requested again when needed.
-                self.members.remove(room);
-                continue;
+            return Ok(());
+        }
+        if event["type"] == "m.room.member" {
+            self.context.note_member(event);
+            // Requested again when needed.
+            self.members.remove(room);
+            return Ok(());
+        }
+        let is_encrypted = event["type"] == "m.room.encrypted";
+        if !is_encrypted && !content::is_message(&event["type"]) {
+            return Ok(());
+        }
+        let Rooms { api, moves, intake } = rooms;
+        let (chat, is_private) = (moves.first(room), self.is_private(api, room).await?);
+        if is_encrypted {
+            let sender = event["sender"].as_str().unwrap_or_default();
+            let sender = Sender { id: sender.to_owned(), name: None, group: None };
+            if is_private && sender.id != self.us && intake.may_write(&sender).await? {
+                intake.tell(&chat, "encrypted", ENCRYPTED).await?;
             }
-            if event["type"] != "m.room.encrypted" && !content::is_message(&event["type"]) {
-                continue;
-            }
-            let is_private = self.is_private(api, room).await?;
-            if event["type"] == "m.room.encrypted" {
-                let sender = event["sender"].as_str().unwrap_or_default();
-                let sender = Sender { id: sender.to_owned(), name: None, group: None };
-                if is_private && sender.id != self.us && intake.may_write(&sender).await? {
-                    intake.tell(&chat, "encrypted", ENCRYPTED).await?;
-                }
-                continue;
-            }
-            let arrival = {
-                let room = Room { id: room, first: &chat, is_private };
-                self.context.arrival((api, intake), room, &event).await?
-            };
-            if let Some((arrival, thread)) = arrival {
-                let arrival = upgrades::under_first_name(arrival, room, &chat);
-                intake.arrive(arrival).await?;
-                if let Some(thread) = thread {
-                    thread.store(intake).await?;
-                }
+            return Ok(());
+        }
+        let place = Room { id: room, first: &chat, is_private };
+        if let Some((arrival, thread)) = self.context.arrival(rooms, place, event).await? {
+            intake.arrive(upgrades::under_first_name(arrival, room, &chat)).await?;
+            if let Some(thread) = thread {
+                thread.store(intake).await?;
             }
         }
         Ok(())

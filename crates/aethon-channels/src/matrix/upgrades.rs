@@ -48,6 +48,14 @@ pub(super) fn under_first_name(arrival: Arrival, room: &str, first: &str) -> Arr
     Arrival { chat, sender: Sender { group, ..arrival.sender }, ..arrival }
 }
 
+/// The parts that joining, leaving and following rooms need.
+#[derive(Clone, Copy)]
+pub(super) struct Rooms<'r> {
+    pub(super) api: &'r Api,
+    pub(super) moves: &'r Moves,
+    pub(super) intake: &'r Intake,
+}
+
 /// The rooms in which conversations go on, by those in which they began.
 pub(super) struct Moves {
     records: Arc<dyn ChannelRecords>,
@@ -136,11 +144,8 @@ struct Tombstone {
 }
 
 /// Follows a room that was replaced, according to one of its events.
-pub(super) async fn replaced(
-    (api, moves): (&Api, &Moves),
-    intake: &Intake,
-    (room, event): (&str, &Value),
-) -> Result<(), Stop> {
+pub(super) async fn replaced(rooms: Rooms<'_>, room: &str, event: &Value) -> Result<(), Stop> {
+    let Rooms { api, moves, intake } = rooms;
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let new = text(&event["content"]["replacement_room"]);
     let is_room = new.starts_with('!') && new.len() <= MAX_ID && new != room;
@@ -154,7 +159,7 @@ pub(super) async fn replaced(
         sender: text(&event["sender"]),
         is_unconfirmed: false,
     };
-    match is_current(api, (&new, &tombstone)).await {
+    match is_current(api, &new, &tombstone).await {
         Ok(true) => {}
         Ok(false) => {
             tracing::warn!(channel = "matrix", room, new, "a room does not confirm that it was upgraded");
@@ -173,26 +178,28 @@ pub(super) async fn replaced(
     if tombstone.is_unconfirmed {
         return Ok(());
     }
-    follow((api, moves), intake, (&new, &tombstone)).await
+    follow(rooms, &new, &tombstone).await
 }
 
 /// Follows upgrades that could not be followed when they came: after a start, and then every few minutes.
-pub(super) async fn retry((api, moves): (&Api, &Moves), intake: &Intake) -> Result<(), Stop> {
+pub(super) async fn retry(rooms: Rooms<'_>) -> Result<(), Stop> {
     let mut tries = 0;
-    for (name, stored) in intake.records().list("matrix", EXPECTED, MAX_EXPECTED).await? {
-        let Some(new) = name.strip_prefix(EXPECTED).filter(|new| !moves.is_postponed(new)) else { continue };
+    for (name, stored) in rooms.intake.records().list("matrix", EXPECTED, MAX_EXPECTED).await? {
+        let Some(new) = name.strip_prefix(EXPECTED).filter(|new| !rooms.moves.is_postponed(new)) else {
+            continue;
+        };
         if tries >= MAX_TRIES {
             break;
         }
         let Ok(tombstone) = serde_json::from_str(&stored) else { continue };
         tries += 1;
-        follow((api, moves), intake, (new, &tombstone)).await?;
+        follow(rooms, new, &tombstone).await?;
     }
     Ok(())
 }
 
 /// Returns whether a tombstone is the current one of its room.
-async fn is_current(api: &Api, (new, old): (&str, &Tombstone)) -> Result<bool, Fault> {
+async fn is_current(api: &Api, new: &str, old: &Tombstone) -> Result<bool, Fault> {
     let path = format!("/_matrix/client/v3/rooms/{}/state/m.room.tombstone", encoded(&old.room));
     match api.get(&path).await.map_err(Fault::from) {
         Ok(current) => Ok(current["replacement_room"] == *new),
@@ -218,22 +225,19 @@ fn postpone(moves: &Moves, new: &str, fault: Fault) -> Result<(), Stop> {
 }
 
 /// Follows an invitation to a room that replaces another one. Returns whether it is to such a room.
-pub(super) async fn invited((api, moves): (&Api, &Moves), intake: &Intake, new: &str) -> Result<bool, Stop> {
-    let stored = intake.records().get("matrix", &format!("{EXPECTED}{new}")).await?;
+pub(super) async fn invited(rooms: Rooms<'_>, new: &str) -> Result<bool, Stop> {
+    let stored = rooms.intake.records().get("matrix", &format!("{EXPECTED}{new}")).await?;
     let Some(tombstone) = stored.and_then(|stored| serde_json::from_str(&stored).ok()) else {
         return Ok(false);
     };
-    follow((api, moves), intake, (new, &tombstone)).await?;
+    follow(rooms, new, &tombstone).await?;
     Ok(true)
 }
 
 /// Joins the new room, if it lets us in, and continues there, if it names the old one. If that is not clear now, it is tried again.
-async fn follow(
-    (api, moves): (&Api, &Moves),
-    intake: &Intake,
-    (new, old): (&str, &Tombstone),
-) -> Result<(), Stop> {
-    match join_replacement(api, (new, old)).await {
+async fn follow(rooms: Rooms<'_>, new: &str, old: &Tombstone) -> Result<(), Stop> {
+    let Rooms { api, moves, intake } = rooms;
+    match join_replacement(api, new, old).await {
         Ok(true) => moves.note(&old.room, new).await?,
         Ok(false) => tracing::warn!(
             channel = "matrix",
@@ -248,8 +252,8 @@ async fn follow(
 }
 
 /// Joins the new room. Returns whether it replaces the old one; if it does not, it was left again.
-async fn join_replacement(api: &Api, (new, old): (&str, &Tombstone)) -> Result<bool, Fault> {
-    if old.is_unconfirmed && !is_current(api, (new, old)).await? {
+async fn join_replacement(api: &Api, new: &str, old: &Tombstone) -> Result<bool, Fault> {
+    if old.is_unconfirmed && !is_current(api, new, old).await? {
         return Ok(false);
     }
     // Rooms of newer versions have no server in their id, so those of the people are used.
@@ -259,7 +263,7 @@ async fn join_replacement(api: &Api, (new, old): (&str, &Tombstone)) -> Result<b
         .collect();
     let path = format!("/_matrix/client/v3/join/{}?{}", encoded(new), servers.join("&"));
     api.post(&path, &json!({})).await?;
-    if names_predecessor(api, (new, old)).await? {
+    if names_predecessor(api, new, old).await? {
         return Ok(true);
     }
     match api.leave(new).await.map_err(Fault::from) {
@@ -269,7 +273,7 @@ async fn join_replacement(api: &Api, (new, old): (&str, &Tombstone)) -> Result<b
 }
 
 /// Returns whether a room says that it replaces the other, and was created by a person with the power to do so.
-async fn names_predecessor(api: &Api, (new, old): (&str, &Tombstone)) -> Result<bool, Fault> {
+async fn names_predecessor(api: &Api, new: &str, old: &Tombstone) -> Result<bool, Fault> {
     let path = format!("/_matrix/client/v3/rooms/{}/state/m.room.create/?format=event", encoded(new));
     let created = match api.get(&path).await.map_err(Fault::from) {
         Ok(created) => created,

@@ -9,7 +9,7 @@ use std::io;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use aethon_channels::{ChannelServices, Messenger, Rules};
+use aethon_channels::{ChannelServices, Messenger, Rules, pairing};
 use aethon_core::approval::{ApprovalRequest, PendingApprovals};
 use aethon_core::channel::{Channel, ChannelState, Delivery, NewDelivery};
 use aethon_core::error::Result;
@@ -35,8 +35,27 @@ use tokio::task::JoinHandle;
 /// When the tests take place, in seconds.
 pub(crate) const NOW: i64 = 1_800_000_000;
 
+/// The owner's settings, unless a test changes them.
+pub(crate) fn rules(channel: &'static str) -> Rules {
+    Rules {
+        channel,
+        allowed: Live::default(),
+        owners: None,
+        people: None,
+        groups: GroupMode::Mention,
+        pairing: Pairing::Invite,
+        strangers: UnknownSenderPolicy::Silence,
+        streams: true,
+        home: None,
+        max_file_bytes: 1 << 20,
+        stale_after: Duration::from_secs(3600),
+        marks_others: true,
+        acknowledges: false,
+    }
+}
+
 /// The services of a channel, which outlive it.
-pub(crate) struct Ground {
+pub(crate) struct TestServices {
     pub(crate) records: Arc<MemoryStore>,
     pub(crate) clock: Arc<ManualClock>,
     pub(crate) assistant: Arc<CollectingAssistant>,
@@ -46,7 +65,7 @@ pub(crate) struct Ground {
     pub(crate) transcriber: Option<Arc<CollectingTranscriber>>,
 }
 
-impl Ground {
+impl TestServices {
     /// Creates one that transcribes voice messages.
     pub(crate) fn hearing() -> Self {
         Self { transcriber: Some(Arc::default()), ..Self::new() }
@@ -65,21 +84,7 @@ impl Ground {
     }
 
     pub(crate) fn rules(&self, channel: &'static str, allowed: &[&str]) -> Rules {
-        Rules {
-            channel,
-            allowed: Live::new(allowed.iter().map(|&id| id.to_owned()).collect()),
-            owners: None,
-            people: None,
-            groups: GroupMode::Mention,
-            pairing: Pairing::Invite,
-            strangers: UnknownSenderPolicy::Silence,
-            streams: true,
-            home: None,
-            max_file_bytes: 1 << 20,
-            stale_after: Duration::from_secs(3600),
-            marks_others: true,
-            acknowledges: false,
-        }
+        Rules { allowed: Live::new(allowed.iter().map(|&id| id.to_owned()).collect()), ..rules(channel) }
     }
 
     pub(crate) fn services(&self) -> ChannelServices {
@@ -99,6 +104,20 @@ impl Ground {
         let heard = self.transcriber.as_ref().unwrap().heard().into_iter();
         let told = |speech: Speech| (String::from_utf8(speech.bytes).unwrap(), speech.mime, speech.seconds);
         heard.map(told).collect()
+    }
+
+    /// The messages that were handed to the outbox.
+    pub(crate) fn said(&self) -> Vec<String> {
+        self.courier.texts()
+    }
+
+    /// The deliveries that came back, with their reasons.
+    pub(crate) fn returned(&self) -> Vec<(i64, String)> {
+        self.courier.returned_deliveries()
+    }
+
+    pub(crate) async fn invite(&self, channel: &str) -> String {
+        pairing::invite(&*self.records, &*self.clock, channel).await.unwrap().code
     }
 
     /// Starts a channel.
@@ -159,7 +178,33 @@ pub(crate) async fn pass(seconds: u64) {
     tokio::time::sleep(Duration::from_secs(seconds)).await;
 }
 
-/// Waits in the time of the test until there is something to see.
+/// Runs a channel until it shows that it was refused.
+pub(crate) async fn refused(channel: &Messenger, assistant: Arc<CollectingAssistant>) {
+    let (_trigger, shutdown) = ShutdownTrigger::pair();
+    let is_shown = || channel.status().unwrap().state == ChannelState::Degraded;
+    tokio::select! {
+        _ = channel.run(assistant, shutdown) => panic!("it asks again later"),
+        () = eventually("the refusal is shown", is_shown) => {}
+    }
+}
+
+/// Waits for something that takes no longer than a minute.
+pub(crate) async fn within<T>(what: &str, wait: impl Future<Output = T>) -> T {
+    let done = tokio::time::timeout(Duration::from_secs(60), wait).await;
+    done.unwrap_or_else(|_| panic!("not within a minute: {what}"))
+}
+
+/// Waits until this is so, for at most a minute. For tests whose time is that of the machine.
+pub(crate) async fn soon(what: &str, is_so: impl Fn() -> bool) {
+    within(what, async {
+        while !is_so() {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    })
+    .await;
+}
+
+/// Waits in the time of the test, which may stand still, until there is something to see.
 pub(crate) async fn eventually(what: &str, look: impl Fn() -> bool) {
     for _ in 0..3000 {
         if look() {
@@ -189,7 +234,7 @@ pub(crate) fn reply() -> Reply {
 }
 
 /// The turn of the last message ends.
-pub(crate) fn finish(ground: &Ground) {
+pub(crate) fn finish(ground: &TestServices) {
     use aethon_core::assistant::Assistant as _;
     let surface = ground.assistant.surface().unwrap();
     surface.emit(&ground.assistant.activity().remove(0).turn, TurnEvent::Done(Arc::new(reply())));

@@ -16,12 +16,17 @@ use aethon_core::channel::{Channel, ChannelState};
 use aethon_core::messenger::GroupMode;
 use aethon_core::secret::Secret;
 use aethon_core::surface::TurnEvent;
-use common::{BREAKDOWNS, Flaky, Ground, assert_shows_all, delivery, eventually, pass};
+use common::{BREAKDOWNS, Flaky, TestServices, assert_shows_all, delivery, eventually, pass};
 use jiff::Timestamp;
 use serde_json::json;
 use server::{ADA, DM, Discord, EVE, Line, Order, ROOM, THREAD, TOKEN};
 
-fn channel_with(ground: &Ground, discord: &Arc<Discord>, token: &str, groups: GroupMode) -> Arc<Messenger> {
+fn channel_with(
+    ground: &TestServices,
+    discord: &Arc<Discord>,
+    token: &str,
+    groups: GroupMode,
+) -> Arc<Messenger> {
     let options = discord::Options {
         api_base: "http://127.0.0.1/api/v10".into(),
         token: Secret::new(token),
@@ -33,13 +38,13 @@ fn channel_with(ground: &Ground, discord: &Arc<Discord>, token: &str, groups: Gr
     Arc::new(discord::channel(options, rules, ground.services()))
 }
 
-fn channel(ground: &Ground, discord: &Arc<Discord>) -> Arc<Messenger> {
+fn channel(ground: &TestServices, discord: &Arc<Discord>) -> Arc<Messenger> {
     channel_with(ground, discord, TOKEN, GroupMode::Mention)
 }
 
 #[tokio::test(start_paused = true)]
 async fn messages_arrive_once_despite_disconnects_restarts_and_replays() {
-    let (ground, discord) = (Ground::new(), Arc::new(Discord::default()));
+    let (ground, discord) = (TestServices::new(), Arc::new(Discord::default()));
     discord.say_quietly(DM, ADA, "before the first start");
     let messenger = channel(&ground, &discord);
     let running = ground.start(&messenger);
@@ -90,7 +95,7 @@ async fn messages_arrive_once_despite_disconnects_restarts_and_replays() {
 
 #[tokio::test(start_paused = true)]
 async fn messages_missed_by_a_lost_session_are_fetched_in_order() {
-    let (ground, discord) = (Ground::new(), Arc::new(Discord::default()));
+    let (ground, discord) = (TestServices::new(), Arc::new(Discord::default()));
     let running = ground.start(&channel(&ground, &discord));
     eventually("it is signed in", || discord.state().identified == 1).await;
     discord.say(DM, ADA, "one");
@@ -123,7 +128,7 @@ async fn messages_missed_by_a_lost_session_are_fetched_in_order() {
 
 #[tokio::test(start_paused = true)]
 async fn unanswered_heartbeats_close_the_socket_and_resume() {
-    let (ground, discord) = (Ground::new(), Arc::new(Discord::default()));
+    let (ground, discord) = (TestServices::new(), Arc::new(Discord::default()));
     let running = ground.start(&channel(&ground, &discord));
     eventually("it is signed in", || discord.state().identified == 1).await;
     discord.state().is_deaf = true;
@@ -141,7 +146,7 @@ async fn unanswered_heartbeats_close_the_socket_and_resume() {
 
 #[tokio::test(start_paused = true)]
 async fn permanent_failures_are_reported_once() {
-    let (ground, discord) = (Ground::new(), Arc::new(Discord::default()));
+    let (ground, discord) = (TestServices::new(), Arc::new(Discord::default()));
     let messenger = channel_with(&ground, &discord, "wrong-canary", GroupMode::Mention);
     ground.start(&messenger).refused(&messenger).await;
     let status = messenger.status().unwrap();
@@ -169,7 +174,7 @@ async fn permanent_failures_are_reported_once() {
 
 #[tokio::test(start_paused = true)]
 async fn a_reply_is_sent_once_and_limits_are_kept_to_the_moment() {
-    let (ground, discord) = (Ground::new(), Arc::new(Discord::default()));
+    let (ground, discord) = (TestServices::new(), Arc::new(Discord::default()));
     let messenger = channel(&ground, &discord);
     let text = format!(
         "A **bold** @everyone [link](https://a.b/c)\n\n```rust\n{}```\n\n{}",
@@ -206,7 +211,7 @@ async fn a_reply_is_sent_once_and_limits_are_kept_to_the_moment() {
 
 #[tokio::test(start_paused = true)]
 async fn approval_button_works_once_for_the_asker_and_commands_run() {
-    let (ground, discord) = (Ground::new(), Arc::new(Discord::default()));
+    let (ground, discord) = (TestServices::new(), Arc::new(Discord::default()));
     let running = ground.start(&channel(&ground, &discord));
     eventually("it is signed in", || discord.state().identified == 1).await;
     discord.say(DM, ADA, "do it");
@@ -263,7 +268,7 @@ async fn approval_button_works_once_for_the_asker_and_commands_run() {
 
 #[tokio::test(start_paused = true)]
 async fn files_are_fetched_from_discords_hosts_alone() {
-    let (ground, discord) = (Ground::new(), Arc::new(Discord::default()));
+    let (ground, discord) = (TestServices::new(), Arc::new(Discord::default()));
     let running = ground.start(&channel(&ground, &discord));
     eventually("it is signed in", || discord.state().identified == 1).await;
     for (number, url) in
@@ -287,7 +292,7 @@ async fn files_are_fetched_from_discords_hosts_alone() {
 
 #[tokio::test(start_paused = true)]
 async fn edits_replace_their_message_and_replies_refer_to_it() {
-    let (ground, discord) = (Ground::new(), Arc::new(Discord::default()));
+    let (ground, discord) = (TestServices::new(), Arc::new(Discord::default()));
     let messenger = channel(&ground, &discord);
     let running = ground.start(&messenger);
     eventually("it is signed in", || discord.state().identified == 1).await;
@@ -318,7 +323,7 @@ async fn edits_replace_their_message_and_replies_refer_to_it() {
 
 #[tokio::test(start_paused = true)]
 async fn voice_message_arrives_as_its_transcript() {
-    let (ground, discord) = (Ground::hearing(), Arc::new(Discord::default()));
+    let (ground, discord) = (TestServices::hearing(), Arc::new(Discord::default()));
     let running = ground.start(&channel(&ground, &discord));
     eventually("it is signed in", || discord.state().identified == 1).await;
     discord.dispatch(
@@ -340,7 +345,7 @@ async fn voice_message_arrives_as_its_transcript() {
 
 #[tokio::test(start_paused = true)]
 async fn failing_proxy_loses_and_duplicates_nothing() {
-    let (ground, discord) = (Ground::new(), Arc::new(Discord::default()));
+    let (ground, discord) = (TestServices::new(), Arc::new(Discord::default()));
     let front = Flaky::before(discord.clone(), |request| !request.url.ends_with("/typing"));
     let options = discord::Options {
         api_base: "http://127.0.0.1/api/v10".into(),
@@ -373,7 +378,7 @@ async fn failing_proxy_loses_and_duplicates_nothing() {
 
 #[tokio::test(start_paused = true)]
 async fn role_addresses_the_bot_and_thread_brings_earlier_messages() {
-    let (ground, discord) = (Ground::new(), Arc::new(Discord::default()));
+    let (ground, discord) = (TestServices::new(), Arc::new(Discord::default()));
     discord.state().roles = vec!["555".into()];
     discord.state().threads.insert(THREAD.into());
     let running = ground.start(&channel(&ground, &discord));
@@ -409,7 +414,7 @@ async fn role_addresses_the_bot_and_thread_brings_earlier_messages() {
 
 #[tokio::test(start_paused = true)]
 async fn a_message_is_acknowledged_while_it_is_answered() {
-    let (ground, discord) = (Ground::new(), Arc::new(Discord::default()));
+    let (ground, discord) = (TestServices::new(), Arc::new(Discord::default()));
     let options = discord::Options {
         api_base: "http://127.0.0.1/api/v10".into(),
         token: Secret::new(TOKEN),

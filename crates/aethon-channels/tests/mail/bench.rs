@@ -12,7 +12,7 @@ use aethon_core::shutdown::ShutdownTrigger;
 use jiff::Timestamp;
 
 use super::{Mailbox, PASSWORD, PROVEN, Post, letter};
-use crate::stage::{Stage, eventually, rules};
+use crate::common::{TestServices, rules, soon};
 
 pub fn options(mailbox: &Mailbox, post: &Post) -> Options {
     Options {
@@ -35,14 +35,14 @@ pub fn known() -> Rules {
 }
 
 pub struct Bench {
-    pub stage: Stage,
+    pub services: TestServices,
     pub mailbox: Mailbox,
     pub post: Post,
 }
 
 impl Bench {
     pub async fn new() -> Self {
-        Self { stage: Stage::new(), mailbox: Mailbox::start().await, post: Post::start().await }
+        Self { services: TestServices::new(), mailbox: Mailbox::start().await, post: Post::start().await }
     }
 
     pub fn channel(&self) -> Messenger {
@@ -50,19 +50,19 @@ impl Bench {
     }
 
     pub fn channel_with(&self, rules: Rules, change: impl FnOnce(Options) -> Options) -> Messenger {
-        email::channel(change(options(&self.mailbox, &self.post)), rules, self.stage.services())
+        email::channel(change(options(&self.mailbox, &self.post)), rules, self.services.services())
     }
 
     /// Runs the channel until so many messages were submitted in all and the mailbox is idle.
     pub async fn run_until(&self, count: usize) -> Vec<String> {
         let (trigger, shutdown) = ShutdownTrigger::pair();
-        let (channel, assistant) = (self.channel(), self.stage.assistant.clone());
+        let (channel, assistant) = (self.channel(), self.services.assistant.clone());
         let running = tokio::spawn(async move { channel.run(assistant, shutdown).await });
-        eventually("the messages arrive", || self.stage.assistant.count() >= count).await;
+        soon("the messages arrive", || self.services.assistant.count() >= count).await;
         self.mailbox.quiet().await;
         trigger.trigger();
         running.await.unwrap().unwrap();
-        self.stage.assistant.texts()
+        self.services.assistant.texts()
     }
 }
 
@@ -84,10 +84,10 @@ impl Bench {
         };
         let (trigger, shutdown) = ShutdownTrigger::pair();
         let (channel, assistant) =
-            (self.channel_with(rules, |options| options), self.stage.assistant.clone());
+            (self.channel_with(rules, |options| options), self.services.assistant.clone());
         let running = tokio::spawn(async move { channel.run(assistant, shutdown).await });
-        eventually("the last one arrives", || {
-            self.stage.assistant.texts().iter().any(|said| said.contains(&text))
+        soon("the last one arrives", || {
+            self.services.assistant.texts().iter().any(|said| said.contains(&text))
         })
         .await;
         trigger.trigger();

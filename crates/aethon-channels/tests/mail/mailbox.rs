@@ -11,7 +11,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Notify;
 
 use super::PASSWORD;
-use crate::stage::within;
+use crate::common::within;
 
 /// The day of all mails, and the time of most.
 const ARRIVED: &str = "15-Jan-2027 08:00:00 +0000";

@@ -28,7 +28,7 @@ async fn commands_in_a_group_work_behind_any_form_of_mention() {
     server.say("@ada:hs", "@bot:hs.example /help");
     server.say("@eve:hs", "bot: /help");
     assert!(stage.run_until(0).await.is_empty(), "no model is asked");
-    assert_eq!(stage.courier.texts().len(), 8, "{:?}", stage.courier.texts());
+    assert_eq!(stage.services.courier.texts().len(), 8, "{:?}", stage.services.courier.texts());
 }
 
 #[tokio::test(start_paused = true)]
@@ -49,7 +49,7 @@ async fn threads_are_answered_in_place_and_bring_earlier_messages() {
     thread("@ada:hs", "@bot:hs and now?");
     let texts = stage.run_until(2).await;
     assert_eq!(texts, ["[@ada:hs] what do you think?", "[@ada:hs] and now?"]);
-    let inbound = stage.assistant.inbound();
+    let inbound = stage.services.assistant.inbound();
     assert!(inbound.iter().all(|inbound| inbound.session.as_str() == "matrix:!r:hs"));
     let to = inbound[0].deliver_to.as_ref().unwrap().recipient.clone().unwrap();
     assert_eq!(to, "!r:hs$0");
@@ -77,8 +77,11 @@ async fn a_message_is_acknowledged_while_it_is_answered() {
     stage.server.say("@ada:hs", "hi");
     let reactions = || stage.server.state.lock().unwrap().reactions.clone();
     common::eventually("it is acknowledged", || reactions().len() == 1).await;
-    let surface = stage.assistant.surface().unwrap();
-    surface.emit(&stage.assistant.activity().remove(0).turn, TurnEvent::Done(Arc::new(common::reply())));
+    let surface = stage.services.assistant.surface().unwrap();
+    surface.emit(
+        &stage.services.assistant.activity().remove(0).turn,
+        TurnEvent::Done(Arc::new(common::reply())),
+    );
     common::eventually("that is taken back", || reactions().len() == 2).await;
     trigger.trigger();
     running.await.unwrap().unwrap();
@@ -115,7 +118,7 @@ async fn answer_to_our_message_in_a_group_needs_no_mention() {
     running.await.unwrap().unwrap();
     let answer =
         |text: &str| format!("(This message answers these words of yours.)\n> ours\n\n[@ada:hs] {text}");
-    assert_eq!(stage.assistant.texts(), [answer("for you"), answer("for you too")]);
+    assert_eq!(stage.services.assistant.texts(), [answer("for you"), answer("for you too")]);
     assert_eq!(stage.server.state.lock().unwrap().looked_up, 3, "each once, and none for strangers");
 }
 
@@ -135,9 +138,9 @@ async fn edits_replace_their_message_and_group_replies_refer_to_it() {
     stage.server.put_event("@eve:hs", edit.clone());
     stage.server.put_event("@ada:hs", edit);
     tokio::time::sleep(Duration::from_secs(20)).await;
-    assert_eq!(stage.assistant.texts(), ["[@ada:hs] new"]);
+    assert_eq!(stage.services.assistant.texts(), ["[@ada:hs] new"]);
     let mut reply = delivery("answer");
-    reply.turn = aethon_core::assistant::Assistant::activity(&*stage.assistant).remove(0).turn;
+    reply.turn = aethon_core::assistant::Assistant::activity(&*stage.services.assistant).remove(0).turn;
     stage.channel(TOKEN).send(&reply).await.unwrap();
     assert_eq!(stage.server.sent()[0]["m.relates_to"], json!({"m.in_reply_to": {"event_id": id}}));
     trigger.trigger();

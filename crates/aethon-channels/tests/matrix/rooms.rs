@@ -37,7 +37,7 @@ async fn rooms_of_allowed_inviters_are_joined_and_groups_need_a_mention() {
     trigger.trigger();
     running.await.unwrap().unwrap();
     assert_eq!(stage.server.state.lock().unwrap().joined, ["/_matrix/client/v3/rooms/%21ada%3Ahs/join"]);
-    let texts: Vec<String> = stage.assistant.texts();
+    let texts: Vec<String> = stage.services.assistant.texts();
     assert_eq!(texts, ["[@ada:hs] for you"]);
 }
 
@@ -69,7 +69,7 @@ async fn upgraded_room_is_followed_when_both_rooms_say_so() {
         // As after a restart.
         let channel = stage.channel(TOKEN);
         let (trigger, shutdown) = ShutdownTrigger::pair();
-        let (running, assistant) = (channel.clone(), stage.assistant.clone());
+        let (running, assistant) = (channel.clone(), stage.services.assistant.clone());
         let running = tokio::spawn(async move { running.run(assistant, shutdown).await });
         tokio::time::sleep(Duration::from_secs(5)).await;
         channel.send(&delivery("hi")).await.unwrap();
@@ -101,19 +101,19 @@ async fn upgraded_room_on_a_dead_server_is_joined_later() {
     tokio::time::sleep(Duration::from_secs(5)).await;
     stage.server.say("@ada:hs", "still there?");
     tokio::time::sleep(Duration::from_secs(5)).await;
-    assert_eq!(stage.assistant.texts(), ["hi", "still there?"]);
-    assert_eq!(stage.records.list("matrix", "moved:", 9).await.unwrap(), []);
+    assert_eq!(stage.services.assistant.texts(), ["hi", "still there?"]);
+    assert_eq!(stage.services.records.list("matrix", "moved:", 9).await.unwrap(), []);
     stage.server.state.lock().unwrap().upgrade.is_down = false;
     tokio::time::sleep(Duration::from_secs(400)).await;
-    assert_eq!(stage.records.list("matrix", "moved:", 9).await.unwrap().len(), 1);
-    assert_eq!(stage.records.list("matrix", "upgrade:", 9).await.unwrap(), []);
+    assert_eq!(stage.services.records.list("matrix", "moved:", 9).await.unwrap().len(), 1);
+    assert_eq!(stage.services.records.list("matrix", "upgrade:", 9).await.unwrap(), []);
     trigger.trigger();
     running.await.unwrap().unwrap();
 
     // Threads that began in the new room are answered there; those of the old room have stayed behind.
     let channel = stage.channel(TOKEN);
     let (trigger, shutdown) = ShutdownTrigger::pair();
-    let (receiving, assistant) = (channel.clone(), stage.assistant.clone());
+    let (receiving, assistant) = (channel.clone(), stage.services.assistant.clone());
     let running = tokio::spawn(async move { receiving.run(assistant, shutdown).await });
     tokio::time::sleep(Duration::from_secs(5)).await;
     for (sent_id, root) in [(1, "$began-there"), (2, "$stayed-behind")] {
@@ -136,16 +136,21 @@ async fn upgrade_of_a_strangers_room_is_not_followed() {
     stage.server.state.lock().unwrap().upgrade.created = Some(("@ada:hs".into(), ROOM.into()));
     stage.server.state.lock().unwrap().upgrade.is_open = true;
     let (trigger, shutdown) = ShutdownTrigger::pair();
-    pairing::invite(&*stage.records, &*stage.clock, "matrix").await.unwrap();
+    pairing::invite(&*stage.services.records, &*stage.services.clock, "matrix").await.unwrap();
     let running = stage.start(shutdown);
     tokio::time::sleep(Duration::from_secs(5)).await;
-    stage.records.put("matrix", &format!("strange:{ROOM}"), "1800000000 @eve:hs", None).await.unwrap();
+    stage
+        .services
+        .records
+        .put("matrix", &format!("strange:{ROOM}"), "1800000000 @eve:hs", None)
+        .await
+        .unwrap();
     stage.server.bury("@ada:hs", true);
     tokio::time::sleep(Duration::from_secs(5)).await;
     trigger.trigger();
     running.await.unwrap().unwrap();
-    assert_eq!(stage.records.list("matrix", "moved:", 9).await.unwrap(), []);
-    assert_eq!(stage.records.list("matrix", "upgrade:", 9).await.unwrap(), []);
+    assert_eq!(stage.services.records.list("matrix", "moved:", 9).await.unwrap(), []);
+    assert_eq!(stage.services.records.list("matrix", "upgrade:", 9).await.unwrap(), []);
 }
 
 #[tokio::test(start_paused = true)]
@@ -159,7 +164,9 @@ async fn strangers_room_is_left_unless_the_open_code_is_used() {
         (state.joined.len(), state.left.len())
     };
     let a_while = || tokio::time::sleep(Duration::from_secs(40));
-    let code = async || pairing::invite(&*stage.records, &*stage.clock, "matrix").await.unwrap().code;
+    let code = async || {
+        pairing::invite(&*stage.services.records, &*stage.services.clock, "matrix").await.unwrap().code
+    };
     a_while().await;
     stage.server.invite("!eve:hs", "@eve:hs");
     a_while().await;
@@ -169,7 +176,7 @@ async fn strangers_room_is_left_unless_the_open_code_is_used() {
     assert_eq!(rooms(), (1, 0));
     a_while().await;
     assert_eq!(rooms(), (1, 0), "once");
-    stage.clock.advance(jiff::SignedDuration::from_mins(10));
+    stage.services.clock.advance(jiff::SignedDuration::from_mins(10));
     a_while().await;
     assert_eq!(rooms(), (1, 1), "the code has expired");
     assert_eq!(stage.server.state.lock().unwrap().left, ["/_matrix/client/v3/rooms/%21eve%3Ahs/leave"]);
@@ -182,12 +189,12 @@ async fn strangers_room_is_left_unless_the_open_code_is_used() {
     stage.server.say("@bob:hs", &format!("/pair {code}"));
     stage.server.say("@bob:hs", "hi");
     a_while().await;
-    stage.clock.advance(jiff::SignedDuration::from_mins(20));
+    stage.services.clock.advance(jiff::SignedDuration::from_mins(20));
     a_while().await;
-    assert_eq!((rooms(), stage.assistant.texts()), ((2, 1), vec!["hi".to_owned()]));
+    assert_eq!((rooms(), stage.services.assistant.texts()), ((2, 1), vec!["hi".to_owned()]));
     trigger.trigger();
     running.await.unwrap().unwrap();
-    assert!(stage.courier.texts()[0].starts_with("You are connected"));
+    assert!(stage.services.courier.texts()[0].starts_with("You are connected"));
     assert!(stage.server.sent().is_empty(), "nothing is told to a stranger");
-    assert!(stage.records.list("matrix", "strange:", 9).await.unwrap().is_empty());
+    assert!(stage.services.records.list("matrix", "strange:", 9).await.unwrap().is_empty());
 }

@@ -19,16 +19,16 @@ use aethon_core::assistant::Assistant as _;
 use aethon_core::channel::{Channel, ChannelRecords as _, ChannelState};
 use aethon_core::secret::Secret;
 use aethon_core::surface::TurnEvent;
-use common::{BREAKDOWNS, Flaky, Ground, NOW, assert_shows_all, delivery, eventually, pass};
+use common::{BREAKDOWNS, Flaky, NOW, TestServices, assert_shows_all, delivery, eventually, pass};
 use serde_json::json;
 use server::{APP, BOT, Line, Workspace};
 
-fn channel(ground: &Ground, workspace: &Arc<Workspace>, bot: &str) -> Arc<Messenger> {
+fn channel(ground: &TestServices, workspace: &Arc<Workspace>, bot: &str) -> Arc<Messenger> {
     channel_with(ground, workspace, bot, false)
 }
 
 fn channel_with(
-    ground: &Ground,
+    ground: &TestServices,
     workspace: &Arc<Workspace>,
     bot: &str,
     native_streams: bool,
@@ -46,7 +46,7 @@ fn channel_with(
 
 #[tokio::test(start_paused = true)]
 async fn repeated_mention_is_one_message_and_its_thread_a_conversation() {
-    let (ground, workspace) = (Ground::new(), Arc::new(Workspace::default()));
+    let (ground, workspace) = (TestServices::new(), Arc::new(Workspace::default()));
     let running = ground.start(&channel(&ground, &workspace, BOT));
     eventually("the socket is open", || workspace.is_open()).await;
     let mention =
@@ -77,7 +77,7 @@ async fn repeated_mention_is_one_message_and_its_thread_a_conversation() {
 
 #[tokio::test(start_paused = true)]
 async fn confirmed_events_are_stored_and_none_is_lost_without_a_socket() {
-    let (ground, workspace) = (Ground::new(), Arc::new(Workspace::default()));
+    let (ground, workspace) = (TestServices::new(), Arc::new(Workspace::default()));
     ground.assistant.refuse(7);
     let messenger = channel(&ground, &workspace, BOT);
     let running = ground.start(&messenger);
@@ -107,7 +107,7 @@ async fn confirmed_events_are_stored_and_none_is_lost_without_a_socket() {
 
 #[tokio::test(start_paused = true)]
 async fn a_new_socket_is_open_before_the_old_one_is_left() {
-    let (ground, workspace) = (Ground::new(), Arc::new(Workspace::default()));
+    let (ground, workspace) = (TestServices::new(), Arc::new(Workspace::default()));
     let running = ground.start(&channel(&ground, &workspace, BOT));
     eventually("the socket is open", || workspace.is_open()).await;
     for (number, reason) in [(1, "warning"), (2, "refresh_requested")] {
@@ -134,7 +134,7 @@ async fn a_new_socket_is_open_before_the_old_one_is_left() {
 async fn a_reply_is_sent_once_however_often_it_is_tried() {
     let text = format!("A **bold** <!channel> & {}\n\n```rust\nlet a = 1 < 2;\n```", "word ".repeat(1500));
     for recipient in ["C1:1.2", "D1"] {
-        let (ground, workspace) = (Ground::new(), Arc::new(Workspace::default()));
+        let (ground, workspace) = (TestServices::new(), Arc::new(Workspace::default()));
         let messenger = channel(&ground, &workspace, BOT);
         let delivery = delivery("slack", recipient, &text);
         workspace.state().pauses.push_back(7);
@@ -166,7 +166,7 @@ async fn a_reply_is_sent_once_however_often_it_is_tried() {
 
 #[tokio::test(start_paused = true)]
 async fn audio_clip_arrives_as_its_transcript() {
-    let (ground, workspace) = (Ground::hearing(), Arc::new(Workspace::default()));
+    let (ground, workspace) = (TestServices::hearing(), Arc::new(Workspace::default()));
     let running = ground.start(&channel(&ground, &workspace, BOT));
     eventually("the socket is open", || workspace.is_open()).await;
     for (number, name) in ["clip.m4a", "secret.txt"].into_iter().enumerate() {
@@ -188,7 +188,7 @@ async fn audio_clip_arrives_as_its_transcript() {
 
 #[tokio::test(start_paused = true)]
 async fn files_are_exchanged_and_sign_in_pages_are_not_taken_for_files() {
-    let (ground, workspace) = (Ground::new(), Arc::new(Workspace::default()));
+    let (ground, workspace) = (TestServices::new(), Arc::new(Workspace::default()));
     let running = ground.start(&channel(&ground, &workspace, BOT));
     eventually("the socket is open", || workspace.is_open()).await;
     for (number, name) in ["notes.txt", "secret.txt"].into_iter().enumerate() {
@@ -217,7 +217,7 @@ async fn files_are_exchanged_and_sign_in_pages_are_not_taken_for_files() {
 
 #[tokio::test(start_paused = true)]
 async fn approval_button_works_once_for_the_asker_and_is_then_removed() {
-    let (ground, workspace) = (Ground::new(), Arc::new(Workspace::default()));
+    let (ground, workspace) = (TestServices::new(), Arc::new(Workspace::default()));
     let running = ground.start(&channel(&ground, &workspace, BOT));
     eventually("the socket is open", || workspace.is_open()).await;
     let mention = json!({"type": "app_mention", "channel": "C1", "user": "UADA", "text": "<@UBOT> do it", "ts": format!("{NOW}.000001")});
@@ -272,7 +272,7 @@ async fn approval_button_works_once_for_the_asker_and_is_then_removed() {
 
 #[tokio::test(start_paused = true)]
 async fn wrong_token_is_reported_once_and_never_shown() {
-    let (ground, workspace) = (Ground::new(), Arc::new(Workspace::default()));
+    let (ground, workspace) = (TestServices::new(), Arc::new(Workspace::default()));
     let messenger = channel(&ground, &workspace, "xoxb-wrong-canary");
     ground.start(&messenger).refused(&messenger).await;
     let status = messenger.status().unwrap();
@@ -294,7 +294,7 @@ async fn wrong_token_is_reported_once_and_never_shown() {
 
 #[tokio::test(start_paused = true)]
 async fn commands_are_obeyed_with_a_slash_of_slack_and_without() {
-    let (ground, workspace) = (Ground::new(), Arc::new(Workspace::default()));
+    let (ground, workspace) = (TestServices::new(), Arc::new(Workspace::default()));
     let running = ground.start(&channel(&ground, &workspace, BOT));
     eventually("the socket is open", || workspace.is_open()).await;
     let command = |user: &str, channel: &str, text: &str, trigger: &str| {
@@ -316,7 +316,7 @@ async fn commands_are_obeyed_with_a_slash_of_slack_and_without() {
 
 #[tokio::test(start_paused = true)]
 async fn edits_replace_their_message_and_previews_do_not() {
-    let (ground, workspace) = (Ground::new(), Arc::new(Workspace::default()));
+    let (ground, workspace) = (TestServices::new(), Arc::new(Workspace::default()));
     let running = ground.start(&channel(&ground, &workspace, BOT));
     eventually("the socket is open", || workspace.is_open()).await;
     let ts = format!("{NOW}.000001");
@@ -346,7 +346,7 @@ async fn edits_replace_their_message_and_previews_do_not() {
 
 #[tokio::test(start_paused = true)]
 async fn a_command_in_a_channel_stops_what_runs_in_its_threads() {
-    let (ground, workspace) = (Ground::new(), Arc::new(Workspace::default()));
+    let (ground, workspace) = (TestServices::new(), Arc::new(Workspace::default()));
     let running = ground.start(&channel(&ground, &workspace, BOT));
     eventually("the socket is open", || workspace.is_open()).await;
     workspace.say("C1", "UADA", "<@UBOT> one", 1);
@@ -366,7 +366,7 @@ async fn a_command_in_a_channel_stops_what_runs_in_its_threads() {
 
 #[tokio::test(start_paused = true)]
 async fn failing_proxy_loses_and_duplicates_nothing() {
-    let (ground, workspace) = (Ground::new(), Arc::new(Workspace::default()));
+    let (ground, workspace) = (TestServices::new(), Arc::new(Workspace::default()));
     let front = Flaky::before(workspace.clone(), |_| true);
     let options = slack::Options {
         api_base: "http://127.0.0.1/api/".into(),
@@ -399,7 +399,7 @@ async fn failing_proxy_loses_and_duplicates_nothing() {
 
 #[tokio::test(start_paused = true)]
 async fn thread_continues_without_a_mention_after_a_restart() {
-    let (ground, workspace) = (Ground::new(), Arc::new(Workspace::default()));
+    let (ground, workspace) = (TestServices::new(), Arc::new(Workspace::default()));
     let running = ground.start(&channel(&ground, &workspace, BOT));
     eventually("the socket is open", || workspace.is_open()).await;
     let root = format!("{NOW}.000001");
@@ -431,7 +431,7 @@ async fn thread_continues_without_a_mention_after_a_restart() {
 
 #[tokio::test(start_paused = true)]
 async fn thread_mention_brings_earlier_messages() {
-    let (ground, workspace) = (Ground::new(), Arc::new(Workspace::default()));
+    let (ground, workspace) = (TestServices::new(), Arc::new(Workspace::default()));
     let said = |channel: &str, user: &str, text: &str, number: u32, thread: &str| {
         let ts = if number == 0 { thread.to_owned() } else { format!("{NOW}.{number:06}") };
         json!({"type": "message", "channel": channel, "user": user, "text": text, "ts": ts, "thread_ts": thread})
@@ -477,7 +477,7 @@ async fn thread_mention_brings_earlier_messages() {
 
 #[tokio::test(start_paused = true)]
 async fn a_message_is_acknowledged_while_it_is_answered() {
-    let (ground, workspace) = (Ground::new(), Arc::new(Workspace::default()));
+    let (ground, workspace) = (TestServices::new(), Arc::new(Workspace::default()));
     let options = slack::Options {
         api_base: "http://127.0.0.1/api/".into(),
         bot_token: Secret::new(BOT),

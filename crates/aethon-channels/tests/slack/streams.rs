@@ -11,12 +11,12 @@ use aethon_core::surface::{Surface, ToolPhase, ToolState, TurnEvent};
 use serde_json::{Value, json};
 
 use super::channel_with;
-use crate::common::{Ground, NOW, Running, delivery, eventually, pass};
+use crate::common::{NOW, Running, TestServices, delivery, eventually, pass};
 use crate::server::{BOT, Workspace};
 
 /// A person has asked, and the reply begins.
 struct Stage {
-    ground: Ground,
+    ground: TestServices,
     workspace: Arc<Workspace>,
     messenger: Arc<Messenger>,
     running: Option<Running>,
@@ -33,7 +33,7 @@ impl Stage {
     }
 
     async fn asked(mut event: Value) -> Self {
-        let (ground, workspace) = (Ground::new(), Arc::new(Workspace::default()));
+        let (ground, workspace) = (TestServices::new(), Arc::new(Workspace::default()));
         let messenger = channel_with(&ground, &workspace, BOT, true);
         let running = Some(ground.start(&messenger));
         eventually("the socket is open", || workspace.is_open()).await;

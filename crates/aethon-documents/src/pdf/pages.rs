@@ -17,7 +17,7 @@ use crate::output::Output;
 /// The most pages that are read.
 const MAX_PAGES: usize = 20_000;
 /// After this time no further page is begun.
-const PATIENCE: Duration = Duration::from_secs(12);
+const PAGE_TIMEOUT: Duration = Duration::from_secs(12);
 
 pub(crate) fn read(bytes: Vec<u8>, out: &mut Output<'_>) -> Result<(), Error> {
     let pdf = Pdf::new(bytes).map_err(refusal)?;
@@ -25,7 +25,7 @@ pub(crate) fn read(bytes: Vec<u8>, out: &mut Output<'_>) -> Result<(), Error> {
     if pages.is_empty() {
         return Err(Error::new("it has no pages, or they cannot be found"));
     }
-    let until = Instant::now() + PATIENCE;
+    let until = Instant::now() + PAGE_TIMEOUT;
     let mut seen = Seen::default();
     let collections = Collections::default();
     for (number, page) in pages.iter().enumerate().take(MAX_PAGES) {

@@ -26,7 +26,7 @@ use crate::error::Error;
 /// How long a grant is used without looking whether another program has changed it.
 const FRESH: Duration = Duration::from_secs(1);
 /// How long a server that wants a sign-in is not asked again, unless a person signs in.
-const PATIENCE: Duration = Duration::from_secs(60);
+const SIGN_IN_PAUSE: Duration = Duration::from_secs(60);
 
 /// The parts of the transport.
 pub struct AuthorizedOptions {
@@ -147,7 +147,7 @@ impl Tokens {
     /// Returns the token to send, or that there is none; `None` if the grant is to be renewed or stored first.
     fn at_hand(&self, state: &State, refused: Option<&str>) -> Option<Option<String>> {
         let Some(grant) = &state.grant else { return Some(None) };
-        if state.unsaved.as_ref().is_some_and(|unsaved| unsaved.tried_at.elapsed() >= PATIENCE) {
+        if state.unsaved.as_ref().is_some_and(|unsaved| unsaved.tried_at.elapsed() >= SIGN_IN_PAUSE) {
             return None;
         }
         if self.is_good(grant, refused) {
@@ -226,7 +226,7 @@ impl Tokens {
     async fn refusal(&self, token: Option<&String>) -> Option<RefusalKind> {
         let state = self.state.lock().await;
         let refused = state.refused.as_ref()?;
-        let is_current = refused.token.as_ref() == token && refused.at.elapsed() < PATIENCE;
+        let is_current = refused.token.as_ref() == token && refused.at.elapsed() < SIGN_IN_PAUSE;
         is_current.then(|| refused.kind.clone())
     }
 
@@ -463,7 +463,7 @@ mod tests {
             tokio::time::sleep(Duration::from_secs(2)).await;
         }
         assert_eq!(stage.requests(), 1);
-        tokio::time::sleep(PATIENCE).await;
+        tokio::time::sleep(SIGN_IN_PAUSE).await;
         assert_eq!((stage.status("initialize").await, stage.requests()), (401, 2));
         let signed_in = Grant {
             access_token: Some("new".into()),
@@ -511,7 +511,7 @@ mod tests {
         }
         assert_eq!(stage.store.refresh_token().as_deref(), Some("r1"));
         stage.store.is_full.store(false, Ordering::Relaxed);
-        tokio::time::sleep(PATIENCE).await;
+        tokio::time::sleep(SIGN_IN_PAUSE).await;
         assert_eq!(stage.status("tools/call").await, 200);
         assert_eq!(stage.both.renewals.load(Ordering::Relaxed), 1);
         assert_eq!(stage.store.refresh_token().as_deref(), Some("r2"));

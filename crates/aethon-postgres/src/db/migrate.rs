@@ -24,7 +24,8 @@ pub(crate) async fn prepare(pool: &Pool, words: &str) -> Result<(), Error> {
         applied_at TIMESTAMPTZ NOT NULL DEFAULT now())";
     const FOUND: &str = "SELECT coalesce(max(version), 0) FROM aethon_format";
     const EXISTS: &str = "SELECT to_regclass('aethon_format') IS NOT NULL";
-    let mut connection = pool.take_patiently(std::time::Instant::now() + super::pool::PATIENCE).await?;
+    let mut connection =
+        pool.take_patiently(std::time::Instant::now() + super::pool::CONNECT_TIMEOUT).await?;
     let server = connection.client.query_typed_one(SERVER, &[]).await?;
     let (number, name, encoding): (i32, String, String) =
         (server.try_get(0)?, server.try_get(1)?, server.try_get(2)?);

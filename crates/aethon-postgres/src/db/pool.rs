@@ -23,7 +23,7 @@ const TURN_WAIT: Duration = Duration::from_secs(20);
 const SIGN_IN_WAIT: Duration = Duration::from_secs(10);
 
 /// How long a lost server is waited for: a restart or a failover takes seconds.
-pub(super) const PATIENCE: Duration = Duration::from_secs(10);
+pub(super) const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The pause between two attempts.
 pub(super) const PAUSE: Duration = Duration::from_millis(200);

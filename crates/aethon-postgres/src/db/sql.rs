@@ -15,7 +15,7 @@ use super::value::{Params, Value};
 use crate::error::Error;
 
 /// How long a statement may take. None reads more than a conversation.
-const PATIENCE: Duration = Duration::from_secs(60);
+const STATEMENT_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// A connection.
 pub(crate) struct Sql<'c> {
@@ -113,7 +113,7 @@ impl<'c> Sql<'c> {
     }
 
     fn wait<T, E: Into<Error>>(&self, run: impl Future<Output = Result<T, E>>) -> Result<T, Error> {
-        let waited = self.runtime.block_on(async { tokio::time::timeout(PATIENCE, run).await });
+        let waited = self.runtime.block_on(async { tokio::time::timeout(STATEMENT_TIMEOUT, run).await });
         waited.map_err(|_| Error::lost("it did not answer for a minute"))?.map_err(Into::into)
     }
 }

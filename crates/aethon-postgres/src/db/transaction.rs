@@ -10,7 +10,7 @@ use tokio::runtime::Handle;
 use tokio::task::spawn_blocking;
 use tokio_postgres::types::{ToSql, Type};
 
-use super::pool::{Connection, PATIENCE, PAUSE, Pool};
+use super::pool::{CONNECT_TIMEOUT, Connection, PAUSE, Pool};
 use super::sql::Sql;
 use crate::error::Error;
 
@@ -61,7 +61,7 @@ pub(crate) async fn read<T: Send + 'static>(
     pool: &Pool,
     mut work: impl FnMut(&Sql<'_>) -> Result<T, Error> + Send + 'static,
 ) -> Result<T, Error> {
-    let until = Instant::now() + PATIENCE;
+    let until = Instant::now() + CONNECT_TIMEOUT;
     loop {
         let connection = pool.take_patiently(until).await?;
         let begun = in_time(BEGIN_WAIT, connection.client.batch_execute(BEGIN_READING)).await;
@@ -105,7 +105,7 @@ pub(crate) async fn write<T: Send + 'static>(
     mut work: impl FnMut(&Sql<'_>) -> Result<T, Error> + Send + 'static,
 ) -> Result<T, Error> {
     let _turn = pool.turn_to_write().await?;
-    let until = Instant::now() + PATIENCE;
+    let until = Instant::now() + CONNECT_TIMEOUT;
     loop {
         let connection = pool.take_patiently(until).await?;
         let attempt = match begin(&connection, durability).await {

@@ -38,7 +38,7 @@ const DECLARATIONS: [&str; 6] = [
 ];
 
 /// How many tools are sent at least to a service that takes fewer without saying how many.
-const LEAST_TOOLS: usize = 16;
+const MIN_TOOLS: usize = 16;
 
 /// What a refusal says about the tools.
 #[derive(Debug, PartialEq, Eq)]
@@ -190,8 +190,8 @@ fn too_many(detail: &str, sent: usize) -> Option<usize> {
     let numbers = digits.filter_map(|number| number.parse::<usize>().ok());
     let said = numbers.filter(|number| (8..sent).contains(number)).max();
     // Perhaps it does not say how many it takes.
-    let is_vague = words.contains("too many") && sent > LEAST_TOOLS;
-    said.or_else(|| is_vague.then_some((sent / 2).max(LEAST_TOOLS)))
+    let is_vague = words.contains("too many") && sent > MIN_TOOLS;
+    said.or_else(|| is_vague.then_some((sent / 2).max(MIN_TOOLS)))
 }
 
 #[cfg(test)]

@@ -70,12 +70,9 @@ impl Bench {
             Arc::new(CollectingAssistant::default()),
             Arc::new(ManualClock::at("2026-11-20T10:00:00Z".parse().unwrap())),
         );
-        let tasks = ChannelTasks::start(
-            &channels,
-            &assistant,
-            (&clock, &EventBus::default()),
-            (&Holding::always(), &shutdown),
-        );
+        let supervision =
+            Supervision { channels: channels.clone(), assistant, clock, bus: EventBus::default() };
+        let tasks = ChannelTasks::start(&supervision, &Holding::always(), &shutdown);
         Self { channels, tasks, started, trigger }
     }
 
