@@ -179,7 +179,7 @@ fn a_prompt_keeps_what_was_typed() {
         "it is not thrown away unasked",
         "/Leave without saving/.test(all('dialog').at(-1).innerText)",
     );
-    browser.click("//dialog//button[normalize-space()='Cancel']");
+    browser.click("(//dialog)[last()]//button[normalize-space()='Cancel']");
     page.until("it is kept", "one('#prompt-input')?.value === 'AAAAAAAA'");
     browser.reload();
     page.until("it is there", "all('main button').some((one) => one.innerText === 'Enter a code')");

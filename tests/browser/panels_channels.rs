@@ -42,7 +42,7 @@ fn sender_is_paired_and_failed_delivery_is_resent_and_removed() {
     browser.click("//dialog//button[normalize-space()='Save']");
     page.until("a wrong code is told", "/unknown code/i.test(one('dialog').innerText)");
     browser.click("//dialog//button[normalize-space()='Cancel']");
-    browser.click("//dialog//button[normalize-space()='Leave']");
+    browser.click("(//dialog)[last()]//button[normalize-space()='Leave']");
     page.until("it is closed", "!one('dialog')");
     browser.click("//button[normalize-space()='Take back']");
     browser.click("//dialog//button[normalize-space()='Take back']");

@@ -122,8 +122,8 @@ impl MessengerSetup {
         let read =
             read.map_err(|error| Error::internal("the configuration could not be read").because(error))?;
         read.map(|prepared| prepared.config).map_err(|error| {
-            let (field, why) = fault_at(&section, &error.to_string());
-            ChannelSetupRefusal::Field(field, masked(wish, &why))
+            let why = error.to_string();
+            ChannelSetupRefusal::Field(fault_at(&section, &why), masked(wish, &why))
         })
     }
 
@@ -235,12 +235,11 @@ fn literal(value: &Value) -> Value {
 }
 
 /// The setting that a sentence of the configuration is about.
-fn fault_at(section: &str, sentence: &str) -> (String, String) {
-    let from = sentence.find(&format!("{section}.")).map(|at| &sentence[at + section.len() + 1..]);
-    let key: String =
-        from.into_iter().flat_map(str::chars).take_while(|c| c.is_alphanumeric() || *c == '_').collect();
-    let field = if key.is_empty() || key == "enabled" { "settings".to_owned() } else { key };
-    (field, sentence.to_owned())
+fn fault_at(section: &str, sentence: &str) -> String {
+    let start = sentence.find(&format!("{section}.")).map(|at| at + section.len() + 1);
+    let rest = start.and_then(|start| sentence.get(start..)).unwrap_or_default();
+    let key: String = rest.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
+    if key.is_empty() || key == "enabled" { "settings".to_owned() } else { key }
 }
 
 /// Masks the secrets in a sentence that may quote them.
@@ -253,8 +252,10 @@ fn refused(name: &str, refusal: ConfigRefusal) -> ChannelSetupRefusal {
     match refusal {
         ConfigRefusal::Keys(faults) => {
             let (key, why) = faults.into_iter().next().unwrap_or_default();
-            let (field, _) = fault_at(&format!("channels.{name}"), &key);
-            let field = if key.starts_with("security.") { "allowed".to_owned() } else { field };
+            let field = match key.starts_with("security.") {
+                true => "allowed".to_owned(),
+                false => fault_at(&format!("channels.{name}"), &key),
+            };
             ChannelSetupRefusal::Field(field, why)
         }
         ConfigRefusal::Failed(error) => error.into(),
@@ -323,7 +324,7 @@ mod tests {
             ("channels.email.enabled needs a password", "settings"),
             ("something else", "settings"),
         ] {
-            assert_eq!(fault_at("channels.email", sentence).0, field, "{sentence}");
+            assert_eq!(fault_at("channels.email", sentence), field, "{sentence}");
         }
     }
 }

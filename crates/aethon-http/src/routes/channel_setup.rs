@@ -106,10 +106,10 @@ async fn wish(request: &mut Request) -> Result<ChannelWish, Problem> {
         }
         Some(_) => return Err(Problem::invalid("settings", "must be an object of keys and texts")),
     }
-    Ok(ChannelWish { name, settings, allowed: people(fields.value("allowed"))? })
+    Ok(ChannelWish { name, settings, allowed: people(fields.value("allowed").as_ref())? })
 }
 
-fn people(given: Option<Value>) -> Result<Vec<String>, Problem> {
+fn people(given: Option<&Value>) -> Result<Vec<String>, Problem> {
     let wrong = || Problem::invalid("allowed", format!("must be a list of at most {MAX_PEOPLE} ids"));
     match given {
         None | Some(Value::Null) => Ok(Vec::new()),

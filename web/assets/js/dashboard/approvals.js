@@ -32,7 +32,11 @@ const isToBeSeen = (card) => card.isKept() || (card.leavesAt > 0 && Date.now() <
 function leave(store, id, card) {
   if (!card.isMine && !card.asked.sending && card.leavesAt === 0) {
     card.leavesAt = Date.now() + stayMs;
-    setTimeout(() => void store.load(approvalsPath), stayMs + 50);
+    setTimeout(() => {
+      // The answer is the same as before, and the view is not.
+      store.forget(approvalsPath);
+      void store.load(approvalsPath);
+    }, stayMs + 50);
   }
   if (!isToBeSeen(card)) cards.delete(id);
 }

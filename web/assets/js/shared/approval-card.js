@@ -37,6 +37,7 @@ const graceMs = 500;
 export function approvalCard(asked, decide) {
   const element = make("section", {
     class: "approval",
+    role: "group",
     tabindex: "0",
     "aria-label": texts.approval.title(visibleText(asked.tool)),
     "aria-keyshortcuts": "A D ArrowDown ArrowUp",

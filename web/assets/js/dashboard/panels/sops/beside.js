@@ -66,7 +66,9 @@ export function beside(context, of) {
     showOutline,
     /** @param {string[]} html */
     showPreview: (html) =>
-      fill(preview, html.length > 0 ? rendered(html) : make("p", { class: "field-hint" }, words.noPreview)),
+      html.length > 0
+        ? fill(preview, make("h2", { class: "visually-hidden" }, words.preview), rendered(html))
+        : fill(preview, make("p", { class: "field-hint" }, words.noPreview)),
   };
 }
 

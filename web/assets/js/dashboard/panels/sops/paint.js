@@ -48,7 +48,10 @@ export function painted(control) {
     mark: (faults, remarks) => {
       marks = new Map();
       for (const [places, look] of /** @type {[Place[], string][]} */ ([[remarks, "remark"], [faults, "fault"]]))
-        for (const { line, message } of places) marks.set(line, { says: message, look });
+        for (const { line, message } of places) {
+          const there = marks.get(line);
+          marks.set(line, { says: there?.look === look ? `${there.says}; ${message}` : message, look });
+        }
       draw();
     },
     /** Selects a line and brings it into view. @param {number} line */
