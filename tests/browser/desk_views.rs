@@ -85,6 +85,8 @@ fn sop_is_edited_on_numbered_lines_with_preview_outline_and_versions_beside() {
     page.until("what was typed is back", "/Nothing else/.test(one('.sop-source').value)");
     browser.become_phone(390, 844);
     page.go("/dashboard?phone#/sops/tea/edit");
+    page.until("what was typed is there again, as a draft", "/Nothing else/.test(one('.sop-source')?.value)");
+    browser.click_words("Discard it");
     page.until("the editor is there on a phone", "one('.sop-preview strong')");
     assert!(browser.is(FITS) && browser.is(lies));
     assert_no_barriers_in_both(browser, "the editor of an SOP on a phone");
