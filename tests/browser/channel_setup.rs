@@ -81,7 +81,7 @@ fn telegram_is_tested_and_set_up_in_the_page() {
 }
 
 #[test]
-fn without_an_access_token_the_page_has_the_commands_for_the_terminal() {
+fn set_up_without_an_access_token_shows_the_commands_for_the_terminal() {
     let telegram = Telegram::start();
     let base = format!("channels.telegram.api_base=http://{}", telegram.address);
     let Some(page) = Page::open(&[&base]) else { return };

@@ -8,7 +8,7 @@ use crate::page::Page;
 const FITS: &str = "document.documentElement.scrollWidth <= innerWidth";
 
 #[test]
-fn a_log_line_is_one_line_on_a_phone_and_the_filter_stays_in_reach() {
+fn log_line_is_one_line_on_a_phone_and_opens_to_its_fields() {
     let Some(page) = Page::open(&["logging.level=debug"]) else { return };
     let browser = &page.browser;
     for number in 0..30 {
@@ -123,7 +123,7 @@ fn common_settings_come_first_and_the_rest_stands_in_groups() {
 }
 
 #[test]
-fn a_feature_that_is_off_leads_to_where_it_is_turned_on() {
+fn feature_that_is_off_leads_to_where_it_is_turned_on() {
     let Some(page) = Page::open(&["webhook.enabled=false"]) else { return };
     let browser = &page.browser;
     page.go("/dashboard#/features");
@@ -141,7 +141,7 @@ fn a_feature_that_is_off_leads_to_where_it_is_turned_on() {
 }
 
 #[test]
-fn the_api_is_listed_by_groups_with_commands_for_a_terminal() {
+fn api_is_listed_by_groups_with_commands_for_a_terminal() {
     let Some(page) = Page::open(&[]) else { return };
     let browser = &page.browser;
     page.go("/docs");
@@ -164,7 +164,7 @@ fn the_api_is_listed_by_groups_with_commands_for_a_terminal() {
 }
 
 #[test]
-fn a_prompt_keeps_what_was_typed() {
+fn prompt_keeps_what_was_typed() {
     let Some(page) = Page::open(&[]) else { return };
     let browser = &page.browser;
     page.go("/dashboard#/channels");

@@ -14,6 +14,7 @@
 mod accessibility;
 mod approvals;
 mod base_path;
+mod bin;
 mod channel_setup;
 mod chat;
 mod concurrent_edits;

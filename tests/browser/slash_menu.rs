@@ -3,6 +3,8 @@
 use aethon_tests::Server;
 use aethon_tests::browser::keys::{DOWN, ENTER, ESCAPE};
 
+use serde_json::json;
+
 use crate::page::Page;
 
 const SOP: &str = "# Trip\n\n## Overview\nPlans a trip.\n\n## Parameters\n- **from** (required): where it begins\n- **to** (required): where it ends\n- **by** (optional, default: \"train\"): how\n\n## Steps\n### 1. Plan\nPlan it.\n";
@@ -40,8 +42,12 @@ fn slash_offers_commands_and_sops_with_their_parameters_and_keys_choose() {
     browser.chord(&[DOWN]);
     assert_eq!(browser.text(&format!("{active}.querySelector('.option-label').textContent")), "/model");
 
+    // What begins with it comes before what contains it, as /instructions does.
     browser.type_keys("tr");
-    page.until("it is narrowed", "all('.slash-menu .option').length === 1");
+    page.until("it is narrowed", "all('.slash-menu .option').length === 2");
+    assert!(offered(&page).starts_with("/trip"), "{}", offered(&page));
+    browser.type_keys("i");
+    page.until("one is left", "all('.slash-menu .option').length === 1");
     assert!(
         browser.text("one('.slash-menu .option-detail').textContent").contains("from, to, by (optional)")
     );
@@ -123,10 +129,16 @@ fn instructions_of_a_conversation_are_written_in_the_page_and_survive_a_reload()
         page.browser.click(".topbar [aria-haspopup=menu]");
         page.browser.click("//button[@role='menuitem'][starts-with(normalize-space(), 'Instructions')]");
     };
+    // Before anything was said.
     open(&page);
-    page.until("it says when they can be set", "/Send the first message/.test(one('.toasts')?.innerText)");
+    page.fill("#instructions", "Answer in Greek.");
+    browser.click("//dialog//button[normalize-space()='Save']");
+    page.until("it is closed", "!one('dialog')");
+    let stored = page.server().get("/api/sessions/webchat:default").json();
+    assert_eq!((&stored["instructions"], &stored["message_count"]), (&json!("Answer in Greek."), &json!(0)));
     page.ask("hello");
     open(&page);
+    page.until("they are still there", "one('#instructions')?.value === 'Answer in Greek.'");
     page.fill("#instructions", "Answer in French.");
     browser.click("//dialog//button[normalize-space()='Save']");
     page.until("it is closed", "!one('dialog')");

@@ -112,14 +112,23 @@ impl Contract {
 
     fn fits(&self, schema: &Value, value: &Value, place: &str) -> Result<(), String> {
         let schema = self.resolved(schema);
-        if let Some(choices) = schema["anyOf"].as_array() {
-            return match value.is_null() {
-                true => Ok(()),
-                false => self.fits(&choices[0], value, place),
-            };
+        if let Some(choices) = schema["anyOf"].as_array().or(schema["oneOf"].as_array()) {
+            let tried = choices.iter().map(|choice| self.fits(choice, value, place));
+            return tried.reduce(|one, other| one.or(other)).unwrap_or(Ok(()));
         }
         if schema["enum"].as_array().is_some_and(|words| !words.contains(value)) {
             return Err(format!("{place}: {value} is none of {}", schema["enum"]));
+        }
+        if schema.get("const").is_some_and(|word| word != value) {
+            return Err(format!("{place}: {value} is not {}", schema["const"]));
+        }
+        if let Some(text) = value.as_str() {
+            let length = text.chars().count() as u64;
+            if schema["minLength"].as_u64().is_some_and(|least| length < least)
+                || schema["maxLength"].as_u64().is_some_and(|most| length > most)
+            {
+                return Err(format!("{place}: {value} is too short or too long"));
+            }
         }
         let kinds: Vec<&str> = match &schema["type"] {
             Value::String(kind) => vec![kind],
@@ -153,8 +162,8 @@ impl Contract {
         if let Some(words) = schema["enum"].as_array() {
             return words[random.below(words.len())].clone();
         }
-        if let Some(choices) = schema["anyOf"].as_array() {
-            return self.value(&choices[0], random, depth);
+        if let Some(choices) = schema["anyOf"].as_array().or(schema["oneOf"].as_array()) {
+            return self.value(&choices[random.below(choices.len())], random, depth);
         }
         let kind = match &schema["type"] {
             Value::Array(kinds) => kinds[random.below(kinds.len())].as_str().unwrap_or("null"),

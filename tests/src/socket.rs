@@ -113,10 +113,23 @@ impl Socket {
         }
     }
 
-    /// Sends a message and waits for the end of its turn; returns the frames.
+    /// Sends a message and waits for the end of its turn; returns the frames. Those of an earlier turn may come in between,
+    /// as another instance relays them a moment later.
     pub fn say(&mut self, id: &str, text: &str) -> Vec<Value> {
         self.send_json(&serde_json::json!({"type": "message", "id": id, "text": text}));
-        self.until("done")
+        let mut frames = Vec::new();
+        let mut turn = Value::Null;
+        loop {
+            let frame = self.frame();
+            if frame["type"] == "ack" && frame["id"] == id {
+                turn = frame["turn"].clone();
+            }
+            let is_over = frame["type"] == "done" && frame["turn"] == turn;
+            frames.push(frame);
+            if is_over {
+                return frames;
+            }
+        }
     }
 
     /// Sends an invalid frame and reads the error: by then the server has handled everything sent before, and a chat socket no

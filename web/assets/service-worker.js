@@ -5,7 +5,8 @@
 
 /** @type {any} */ const worker = globalThis;
 const home = new URL(worker.registration.scope).pathname;
-const tree = new URL(worker.location.href).searchParams.get("tree") ?? "";
+const asked = new URL(worker.location.href).searchParams;
+const tree = asked.get("tree") ?? "";
 const files = `${home}dashboard/static/${tree}/`;
 /** The copies of this address of the host begin with that name. */
 const prefix = `aethon ${home} `;
@@ -32,12 +33,39 @@ worker.addEventListener("push", (/** @type {any} */ event) => event.waitUntil(te
 worker.addEventListener("pushsubscriptionchange", (/** @type {any} */ event) => event.waitUntil(renew(event)));
 worker.addEventListener("notificationclick", (/** @type {any} */ event) => event.waitUntil(open(event.notification)));
 
-/** What is said of each kind of news. The news itself is shown by the page, to those who are signed in. */
-const words = {
-  approval: "Aethon asks for your approval.",
-  reply: "Aethon has answered.",
-  failure: "A reply has failed.",
+/**
+ * What is said of each kind of news, and by the page in place of one that only the server can show. The news itself is shown by the
+ * page, to those who are signed in. A worker cannot import the catalogues of the pages, so these texts stand here in every language.
+ */
+const spoken = {
+  en: {
+    news: {
+      approval: "Aethon asks for your approval.",
+      reply: "Aethon has answered.",
+      failure: "A reply has failed.",
+    },
+    title: "Aethon is away",
+    why: "The server does not answer: it is off, restarting, or out of reach of this device.",
+    again: "Try again",
+    chat: "Open the chat",
+    kept: "What you write in the chat stays on this device until the server is back.",
+  },
+  de: {
+    news: {
+      approval: "Aethon bittet um Ihre Freigabe.",
+      reply: "Aethon hat geantwortet.",
+      failure: "Eine Antwort ist fehlgeschlagen.",
+    },
+    title: "Aethon ist nicht erreichbar",
+    why: "Der Server antwortet nicht: Er ist aus, startet neu oder ist für dieses Gerät nicht erreichbar.",
+    again: "Noch einmal versuchen",
+    chat: "Chat öffnen",
+    kept: "Was Sie im Chat schreiben, bleibt auf diesem Gerät, bis der Server wieder da ist.",
+  },
 };
+/** The language of the page that registered this worker. */
+const language = /** @type {keyof typeof spoken} */ (Object.keys(spoken).find((one) => one === asked.get("lang")) ?? "en");
+const words = spoken[language];
 
 /** @param {any} data */
 async function tell(data) {
@@ -45,7 +73,7 @@ async function tell(data) {
   const windows = await worker.clients.matchAll({ type: "window", includeUncontrolled: true });
   if (windows.some((/** @type {any} */ one) => one.visibilityState === "visible")) return;
   await worker.registration.showNotification("Aethon", {
-    body: words[/** @type {keyof typeof words} */ (kind)] ?? words.reply,
+    body: words.news[/** @type {keyof typeof words.news} */ (kind)] ?? words.news.reply,
     tag: String(session),
     icon: `${files}icons/icon-192.png`,
     badge: `${files}icons/badge-96.png`,
@@ -88,7 +116,8 @@ async function copy() {
   const named = [...text.matchAll(/(?:src|href)="([^"]+)"/g)].map((match) => match[1]).filter((it) => it.startsWith(files));
   if (!page.ok || !named.length) throw new Error("the page of another version");
   const cache = await caches.open(name);
-  await cache.addAll([...new Set([...named, `${files}css/page-sign-in.css`, `${files}js/early/away.js`])]);
+  const foreign = language === "en" ? [] : [`${files}js/texts/${language}/page-chat.js`];
+  await cache.addAll([...new Set([...named, ...foreign, `${files}css/page-sign-in.css`, `${files}js/early/away.js`])]);
   await cache.put(home, page);
   await worker.skipWaiting();
 }
@@ -117,10 +146,10 @@ async function file(request) {
 
 /** The page in place of one that only the server can show. */
 function notice() {
-  return `<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
-<title>Aethon is away</title><link rel="stylesheet" href="${files}css/page-sign-in.css">
+  return `<!doctype html><html lang="${language}"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
+<title>${words.title}</title><link rel="stylesheet" href="${files}css/page-sign-in.css">
 <script src="${files}js/early/theme.js"></script><script src="${files}js/early/away.js"></script></head><body><main class="gate"><div class="gate-card">
-<h1>Aethon is away</h1><p class="quiet">The server does not answer: it is off, restarting, or out of reach of this device.</p>
-<p><button class="button button-primary" type="button">Try again</button> <a class="button" href="${home}">Open the chat</a></p>
-<p class="quiet">What you write in the chat stays on this device until the server is back.</p></div></main></body></html>`;
+<h1>${words.title}</h1><p class="quiet">${words.why}</p>
+<p><button class="button button-primary" type="button">${words.again}</button> <a class="button" href="${home}">${words.chat}</a></p>
+<p class="quiet">${words.kept}</p></div></main></body></html>`;
 }

@@ -4,7 +4,8 @@
 //! beginning, its exports the return value. That matches the browser's module semantics as long as modules import by name,
 //! export only constants and do not import each other in a cycle; everything else is rejected here with the file's name. What
 //! a page loads on demand, such as the panels of the dashboard, is joined as well. Modules shared by two of those belong to
-//! the page's own script, which passes them on, so that each exists once. Comments are removed.
+//! the page's own script, which passes them on, so that each exists once. A module may wait (`const x = await ...;`), and the rest of the
+//! script waits with it. Comments are removed.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -16,6 +17,13 @@ struct Module {
     exports: Vec<String>,
     /// Everything else.
     body: String,
+}
+
+impl Module {
+    /// Whether a statement of the module itself, not of a function in it, waits for something.
+    fn awaits(&self) -> bool {
+        self.body.lines().any(|line| line.starts_with("const ") && line.contains(" = await "))
+    }
 }
 
 /// The modules below `js/`, by name.
@@ -56,7 +64,12 @@ impl<'a> Modules<'a> {
         for (name, closure) in later.iter().zip(closures) {
             let (outside, inside): (Vec<_>, Vec<_>) =
                 closure.into_iter().partition(|name| own.contains(name));
-            let mut body = format!("import {{ modules }} from {:?};\n", relative(name, entry));
+            // What needs nothing of the page can be loaded while the page's own script still waits for it.
+            let mut body = if outside.is_empty() {
+                String::new()
+            } else {
+                format!("import {{ modules }} from {:?};\n", relative(name, entry))
+            };
             for name in &outside {
                 let _ = writeln!(body, "const {} = modules[{name:?}];", variable(name));
             }
@@ -104,7 +117,8 @@ impl<'a> Modules<'a> {
     fn write(&self, names: &[String], script: &str, body: &mut String) -> Result<()> {
         for name in names {
             let module = self.module(name)?;
-            let _ = writeln!(body, "// {name}\nconst {} = (() => {{", variable(name));
+            let call = if module.awaits() { "await (async " } else { "(" };
+            let _ = writeln!(body, "// {name}\nconst {} = {call}() => {{", variable(name));
             for (from, names) in &module.imports {
                 let _ = writeln!(body, "const {{ {names} }} = {};", variable(from));
             }

@@ -168,6 +168,26 @@ mod tests {
         }
     }
 
+    /// The page's script waits for them, so they must not wait for it.
+    #[test]
+    fn words_of_a_language_are_one_file_that_needs_no_other() {
+        let text = |name: &str| std::str::from_utf8(asset(name).expect("there").body()).expect("UTF-8");
+        for (page, script) in [
+            ("chat", "js/chat/main.js"),
+            ("dashboard", "js/dashboard/main.js"),
+            ("docs", "js/docs/main.js"),
+            ("sign-in", "js/sign-in/main.js"),
+        ] {
+            let words = text(&format!("js/texts/de/page-{page}.js"));
+            assert!(words.lines().all(|line| !line.starts_with("import ")), "{page}");
+            assert!(words.contains("Abbrechen") && words.contains("export const { words }"), "{page}");
+            assert!(!text(script).contains("Abbrechen"), "{page} in English has no German");
+            assert!(text(script).contains("const js_shared_language = await (async () => {"), "{page} waits");
+        }
+        let loaded = ASSETS.iter().filter(|entry| entry.name.starts_with("js/texts/de/")).count();
+        assert_eq!(loaded, 4, "one for each page");
+    }
+
     #[test]
     fn the_tree_hash_in_front_makes_an_address_immutable() {
         let plain = find("js/chat/main.js").expect("there");

@@ -44,6 +44,9 @@ pub(crate) struct TortureOptions {
     /// The seed of their order
     #[arg(long, default_value_t = 1)]
     seed: u64,
+    /// Instead: three instances on one PostgreSQL server, with so many kills, crashes of the server and cut connections
+    #[arg(long)]
+    instances: Option<u64>,
 }
 
 /// How many backups.
@@ -158,8 +161,11 @@ pub(crate) fn io_faults(root: &Path) -> Result<()> {
 
 /// Kills the built server under clients of every surface; then the troubles that each need a home of their own.
 pub(crate) fn torture(root: &Path, options: &TortureOptions) -> Result<()> {
-    let (kills, seed) = (options.kills.to_string(), options.seed.to_string());
+    let (kills, seed) = (options.instances.unwrap_or(options.kills).to_string(), options.seed.to_string());
     let variables = [("AETHON_TORTURE_KILLS", kills.as_str()), ("AETHON_TORTURE_SEED", seed.as_str())];
+    if options.instances.is_some() {
+        return on_the_built_server(root, "clients_of_three_instances_through_many_blows", &variables);
+    }
     if options.kills > 0 {
         on_the_built_server(root, "clients_of_every_surface_through_many_kills", &variables)?;
     }

@@ -10,6 +10,7 @@ mod service;
 mod storage;
 mod workflows;
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use aethon::LogFormat;
@@ -20,8 +21,8 @@ use clap::{Args, Parser, Subcommand};
 use crate::completion;
 
 pub(crate) use self::backup::{BackupArgs, RestoreArgs, UpgradeArgs};
-pub(crate) use self::chat::{ChatArgs, with_chat};
-pub(crate) use self::config::{ConfigCommand, with_bare_set};
+pub(crate) use self::chat::ChatArgs;
+pub(crate) use self::config::ConfigCommand;
 pub(crate) use self::init::InitArgs;
 pub(crate) use self::kept::{ExportForm, MemoryCommand, RecordingsCommand, SessionsCommand};
 pub(crate) use self::messengers::{ChannelsCommand, OutboxCommand};
@@ -40,8 +41,9 @@ pub(crate) struct Cli {
     pub(crate) command: Option<Command>,
 }
 
-/// Flags of every program.
+/// Flags of every command. Under a heading of their own they do not stand between those of the command.
 #[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Options of every command")]
 pub(crate) struct Common {
     /// The assistant's home directory [default: ~/.aethon].
     #[arg(long, global = true, value_name = "DIR", env = "AETHON_HOME")]
@@ -61,6 +63,11 @@ pub(crate) struct Common {
     /// Use the aethon-server at this address instead of the one that runs on this home.
     #[arg(long, global = true, value_name = "URL|unix:PATH")]
     pub(crate) connect: Option<String>,
+}
+
+/// Adds to a command line what a person may leave out, so that clap understands it.
+pub(crate) fn completed(arguments: Vec<OsString>) -> Vec<OsString> {
+    chat::with_chat(config::with_bare_set(chat::without_help_of_help(arguments)))
 }
 
 fn log_format() -> impl TypedValueParser<Value = LogFormat> {

@@ -15,6 +15,35 @@ pub(crate) fn is_dumb() -> bool {
     std::env::var_os("TERM").is_some_and(|value| value == "dumb")
 }
 
+/// Returns whether the terminal is known to show links (OSC 8). What it is called decides; `FORCE_HYPERLINK` overrides it, as for
+/// other programs: `0` for none, anything else for links.
+#[expect(clippy::disallowed_methods, reason = "the name of this terminal; the configuration never sees it")]
+pub(crate) fn shows_links() -> bool {
+    has_links(|name| std::env::var(name).ok().filter(|value| !value.is_empty()))
+}
+
+fn has_links(variable: impl Fn(&str) -> Option<String>) -> bool {
+    if let Some(forced) = variable("FORCE_HYPERLINK") {
+        return forced != "0";
+    }
+    let term = variable("TERM").unwrap_or_default();
+    let version = |name: &str| variable(name).and_then(|version| version.parse::<u32>().ok());
+    // Their own terminal may not show links, and the variables of the one around it are still set.
+    if variable("TMUX").is_some() || term.starts_with("tmux") || term.starts_with("screen") || term == "dumb"
+    {
+        return false;
+    }
+    let is_named = ["xterm-kitty", "xterm-ghostty", "alacritty", "contour", "foot", "wezterm"]
+        .iter()
+        .any(|name| term == *name || term.starts_with(&format!("{name}-")));
+    let program = variable("TERM_PROGRAM").unwrap_or_default();
+    is_named
+        || ["WezTerm", "iTerm.app", "ghostty", "rio", "vscode", "zed"].contains(&program.as_str())
+        || version("VTE_VERSION").is_some_and(|version| version >= 5000)
+        || version("KONSOLE_VERSION").is_some_and(|version| version >= 201_200)
+        || variable("WT_SESSION").is_some()
+}
+
 /// Returns the home directory of the user, for `~` in a path that they type.
 #[expect(
     clippy::disallowed_methods,
@@ -77,6 +106,27 @@ fn sets_vi(inputrc: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn links_are_for_terminals_that_are_known_to_show_them() {
+        let check = |set: &[(&str, &str)], expected: bool| {
+            let value =
+                |name: &str| set.iter().find(|(known, _)| *known == name).map(|(_, v)| (*v).to_owned());
+            assert_eq!(has_links(value), expected, "{set:?}");
+        };
+        check(&[("TERM", "xterm-256color")], false);
+        check(&[("TERM", "xterm-256color"), ("VTE_VERSION", "7600")], true);
+        check(&[("TERM", "xterm-256color"), ("VTE_VERSION", "4800")], false);
+        check(&[("TERM", "xterm-256color"), ("TERM_PROGRAM", "Apple_Terminal")], false);
+        check(&[("TERM", "xterm-256color"), ("TERM_PROGRAM", "vscode")], true);
+        check(&[("TERM", "foot-extra")], true);
+        check(&[("TERM", "xterm-kitty")], true);
+        check(&[("TERM", "tmux-256color"), ("VTE_VERSION", "7600"), ("TMUX", "/tmp/x")], false);
+        check(&[("TERM", "screen.xterm-256color"), ("KONSOLE_VERSION", "220401")], false);
+        check(&[("TERM", "xterm"), ("FORCE_HYPERLINK", "1")], true);
+        check(&[("TERM", "xterm-kitty"), ("FORCE_HYPERLINK", "0")], false);
+        check(&[], false);
+    }
 
     #[test]
     fn the_last_mode_of_an_inputrc_counts() {

@@ -34,9 +34,8 @@ fn main() -> ExitCode {
     // Before anything else, so that a secret among them stands in the list of processes for a moment only.
     let arguments = aethon::without_secrets(arguments);
     aethon::harden_process();
-    let outcome = arguments
-        .map_err(Into::into)
-        .and_then(|arguments| run(Cli::parse_from(args::with_chat(args::with_bare_set(arguments)))));
+    let outcome =
+        arguments.map_err(Into::into).and_then(|arguments| run(Cli::parse_from(args::completed(arguments))));
     match outcome {
         Ok(code) => code,
         Err(error) => {

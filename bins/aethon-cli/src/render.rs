@@ -5,6 +5,7 @@
 //! `&#27;`. Without colours the structure remains readable.
 
 mod code;
+mod link;
 mod style;
 
 use std::time::{Duration, Instant};
@@ -257,13 +258,11 @@ fn span<'a>(node: &'a AstNode<'a>, style: Style) -> String {
         NodeValue::Strikethrough => style.paint(STRIKE, &inline(node, style)),
         NodeValue::Link(link) | NodeValue::Image(link) => {
             let text = inline(node, style);
-            let shown = style.paint(UNDERLINE, &text);
             let url = readable(&link.url);
-            if text == url || text.is_empty() {
-                style.paint(UNDERLINE, &url)
-            } else {
-                format!("{shown} ({url})")
-            }
+            let (shown, behind) = link::shown(&text, &link.url, style);
+            let painted = if text.is_empty() { &url } else { &text };
+            let linked = shown.unwrap_or_else(|| style.paint(UNDERLINE, painted));
+            if behind { format!("{linked} ({url})") } else { linked }
         }
         _ => inline(node, style),
     }
@@ -306,13 +305,29 @@ pub(crate) fn rows_of(line: &str, columns: usize) -> usize {
     rows
 }
 
-/// Returns the width of each character that is not part of an escape code.
+/// Where a character stands: in the text, at the start of an escape code, in a style, or in the address of a link.
+#[derive(Clone, Copy, PartialEq)]
+enum Position {
+    Text,
+    Start,
+    Style,
+    Address,
+}
+
+/// Returns the width of each character that is not part of an escape code: of a style, which ends in `m`, or of a link, which
+/// ends in an escape and a backslash.
 fn widths(text: &str) -> impl Iterator<Item = usize> {
-    let mut inside = false;
+    let mut position = Position::Text;
     text.chars().map(move |c| {
-        let is_code = inside || c == '\u{1b}';
-        inside = is_code && c != 'm';
-        if is_code { 0 } else { c.width().unwrap_or(0) }
+        let is_text = position == Position::Text && c != '\u{1b}';
+        position = match (position, c) {
+            (_, '\u{1b}') => Position::Start,
+            (Position::Start, ']') => Position::Address,
+            (Position::Start, '\\') | (Position::Style, 'm') => Position::Text,
+            (Position::Start, _) => Position::Style,
+            (position, _) => position,
+        };
+        if is_text { c.width().unwrap_or(0) } else { 0 }
     })
 }
 
@@ -320,11 +335,11 @@ fn widths(text: &str) -> impl Iterator<Item = usize> {
 mod tests {
     use super::*;
 
-    const BARE: Style = Style { colour: false, width: 30 };
+    const BARE: Style = Style { colour: false, links: false, width: 30 };
 
     #[test]
     fn emphasis_and_addresses_of_all_scripts_are_recognised() {
-        let style = Style { colour: true, width: 80 };
+        let style = Style { colour: true, links: false, width: 80 };
         let painted = |source: &str, code: &str, words: &str| {
             let (found, expected) = (markdown(source, style), style.paint(code, words));
             assert!(found.contains(&expected) && !found.contains("**"), "{source:?}: {found:?}");
@@ -373,7 +388,7 @@ mod tests {
             "| \u{1b}[2J |\n|---|\n| &#27;[2J |",
             "# \u{1b}[2J\n\n- \u{202e}x\n\n> &#8238;",
         ] {
-            for style in [BARE, Style { colour: true, width: 80 }] {
+            for style in [BARE, Style { colour: true, links: false, width: 80 }] {
                 let out = markdown(source, style);
                 let text: String = out
                     .split('\u{1b}')

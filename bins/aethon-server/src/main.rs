@@ -16,6 +16,7 @@ use aethon::config::Sources;
 use aethon::{Builder, Home, LogFormat, Prepared};
 use anyhow::{Context, Result};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::error::{ContextKind, ContextValue};
 use clap::{CommandFactory, Parser};
 use supervise::SignalWatch;
 
@@ -76,8 +77,7 @@ fn main() -> ExitCode {
     if let Some(code) = arguments.as_deref().ok().and_then(aethon::run_as_init) {
         return code;
     }
-    let outcome =
-        arguments.map_err(Into::into).and_then(|arguments| run(Arguments::parse_from(arguments), watch?));
+    let outcome = arguments.map_err(Into::into).and_then(|arguments| run(parsed(arguments), watch?));
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
@@ -89,6 +89,30 @@ fn main() -> ExitCode {
             ExitCode::from(if refused { 2 } else { 1 })
         }
     }
+}
+
+/// What people try, and the key that it sets here.
+const OTHER_FLAGS: [(&str, &str); 5] = [
+    ("--port", "--set channels.webchat.port=8080"),
+    ("--host", "--set channels.webchat.host=0.0.0.0"),
+    ("--bind", "--set channels.webchat.host=0.0.0.0"),
+    ("--model", "--set model.model_id=NAME"),
+    ("--provider", "--set model.provider=ollama"),
+];
+
+/// Parses the arguments. An unknown flag that is usual elsewhere is answered with the key that it would set.
+fn parsed(arguments: Vec<OsString>) -> Arguments {
+    Arguments::try_parse_from(arguments).unwrap_or_else(|mut error| {
+        let unknown = match error.get(ContextKind::InvalidArg) {
+            Some(ContextValue::String(unknown)) => unknown.clone(),
+            _ => String::new(),
+        };
+        if let Some((_, instead)) = OTHER_FLAGS.iter().find(|(flag, _)| *flag == unknown) {
+            let tip = format!("it is a key of the configuration: {instead}, or in config.toml");
+            error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
+        }
+        error.exit()
+    })
 }
 
 fn run(arguments: Arguments, watch: SignalWatch) -> Result<()> {

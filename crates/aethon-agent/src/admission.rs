@@ -1,4 +1,4 @@
-//! Which inbound messages are admitted, and how the user's message is built from them. It is built here, once.
+//! Which inbound messages are admitted, and how the user's message is built from them. It is built nowhere else.
 
 use aethon_core::error::{Error, Result};
 use aethon_core::ids::TurnId;

@@ -28,6 +28,8 @@ pub struct Agent {
     pub small: Option<Models>,
     /// Other models that a conversation may choose. Only that of the main agent is used, for all agents.
     pub directory: Option<Arc<dyn ModelDirectory>>,
+    /// Whether its smaller model names the conversations that it begins.
+    pub names_conversations: bool,
     /// Whether it uses the main agent's models, whatever those are.
     pub follows_main: bool,
     /// The system prompt of every conversation.
@@ -80,6 +82,7 @@ impl Agent {
             models,
             small: None,
             directory: None,
+            names_conversations: false,
             follows_main: false,
             prompt,
             tools: Vec::new(),
@@ -102,6 +105,12 @@ impl Agent {
     #[must_use]
     pub fn with_small(self, small: Option<Models>) -> Self {
         Self { small, ..self }
+    }
+
+    /// Has the smaller model, if there is one, name the conversations that it begins.
+    #[must_use]
+    pub fn naming_conversations(self, names: bool) -> Self {
+        Self { names_conversations: names, ..self }
     }
 
     /// Sets the other models that a conversation may choose.

@@ -20,7 +20,7 @@ mod engine;
 pub mod hooks;
 mod meter;
 mod models;
-mod open_questions;
+mod open_approvals;
 mod options;
 pub mod outbox;
 pub mod prompt;
@@ -31,8 +31,6 @@ mod tasks;
 mod toolbox;
 mod window;
 
-use aethon_core::{patience, storage_log};
-
 pub use agent::{Agent, AgentModels, ChosenModels, ModelDirectory};
 pub use engine::Engine;
 pub use hooks::Hooks;
@@ -40,7 +38,7 @@ pub use meter::{
     Booked, CallError, Ending, Fallback, Grant, Meter, ModelCall, Prices, Settled, Work, pricing_key,
 };
 pub use models::Models;
-pub use open_questions::OpenQuestions;
+pub use open_approvals::OpenApprovals;
 pub use options::{Cache, Compaction, LoopLimits, Options, QueueLimits, Resume};
 pub use roster::{Roster, SpecialistSource};
 pub use services::{Learned, Services};

@@ -26,7 +26,7 @@ use tokio::sync::Notify;
 use tokio::time::{Instant, sleep, timeout};
 
 use crate::catch_panic::catch_panic;
-use crate::patience::retry_until_stored;
+use aethon_core::patience::retry_until_stored;
 
 /// How many deliveries are in progress at once.
 const SIDE_BY_SIDE: usize = 64;

@@ -18,7 +18,7 @@ use aethon_core::storage::StorageHealth;
 use crate::changes::Changes;
 use crate::hooks::Hooks;
 use crate::meter::Meter;
-use crate::open_questions::OpenQuestions;
+use crate::open_approvals::OpenApprovals;
 use crate::outbox::DeliveryWake;
 use crate::toolbox::Audit;
 
@@ -28,7 +28,7 @@ use crate::toolbox::Audit;
 #[non_exhaustive]
 pub struct Services {
     /// Where turns are stored.
-    pub log: Arc<dyn TurnLog>,
+    pub turns: Arc<dyn TurnLog>,
     /// The same storage, as the record of who owns which turns.
     pub owners: Arc<dyn Owners>,
     /// The same storage, for operations outside of turns.
@@ -46,7 +46,7 @@ pub struct Services {
     /// The report of changed instructions to the owner, if these are recorded.
     pub changes: Option<Arc<Changes>>,
     /// The open questions to a person.
-    pub questions: OpenQuestions,
+    pub open_approvals: OpenApprovals,
     /// Where approvals and refusals are recorded.
     pub audit: Audit,
     /// Where events are published.
@@ -62,14 +62,14 @@ pub struct Services {
 impl Services {
     /// Combines these with no hooks, nothing learnt, and a new bus and new pending approvals.
     pub fn new(
-        log: Arc<dyn TurnLog>,
+        turns: Arc<dyn TurnLog>,
         owners: Arc<dyn Owners>,
         transcripts: Arc<dyn Transcripts>,
         meter: Meter,
         clock: Arc<dyn Clock>,
     ) -> Self {
         Self {
-            log,
+            turns,
             owners,
             transcripts,
             health: StorageHealth::default(),
@@ -78,7 +78,7 @@ impl Services {
             hooks: Hooks::default(),
             changes: None,
             board: AgentBoard::default(),
-            questions: OpenQuestions::default(),
+            open_approvals: OpenApprovals::default(),
             audit: Audit { log: Arc::new(NoAudit), redactor: Live::default() },
             bus: EventBus::default(),
             clock,

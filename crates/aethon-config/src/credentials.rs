@@ -142,6 +142,12 @@ pub(crate) fn read(directory: &Path, name: &str) -> Result<String, (String, Stri
         ));
     }
     let path = directory.join(name);
+    if matches!(path.symlink_metadata(), Err(error) if error.kind() == io::ErrorKind::NotFound) {
+        return Err((
+            format!("there is no secret {name} in {}", directory.display()),
+            format!("a stored secret; `aethon-cli secrets set {name}` stores one"),
+        ));
+    }
     let allowed = || format!("a file {} with the secret", path.display());
     read_file(&path)
         .map_err(|found| (format!("{} {}", path.display(), found.trim_start_matches("it ")), allowed()))

@@ -120,8 +120,14 @@ fn hold(sources: &Sources) -> Result<HeldFile, Error> {
     HeldFile::open(sources).map_err(|error| failed(&sources.config_file(), &error))
 }
 
+/// Replaces the file. Its lines end as they did before: an edited document has none of the ends that Windows writes.
 fn replace(held: &mut HeldFile, text: &str) -> Result<(), Error> {
-    held.replace(text).map_err(|error| failed(held.path(), &error))
+    let first_line = held.text().split_inclusive('\n').next().unwrap_or_default();
+    let text = match first_line.ends_with("\r\n") && !text.contains('\r') {
+        true => text.replace('\n', "\r\n"),
+        false => text.to_owned(),
+    };
+    held.replace(&text).map_err(|error| failed(held.path(), &error))
 }
 
 fn no_table(file: &Path, path: &KeyPath) -> Error {

@@ -5,9 +5,36 @@ use strsim::osa_distance;
 use crate::json_schema::NAME;
 use crate::path::{KeyPath, Step};
 
+/// Words of other programs, and the keys that they mean here. No spelling is near enough to find these.
+const MEANT: [(&str, &str); 20] = [
+    ("agent.model", "model.model_id"),
+    ("dashboard.password", "dashboard.auth_token"),
+    ("host", "channels.webchat.host"),
+    ("key", "model.api_key"),
+    ("listen", "channels.webchat.host"),
+    ("llm", "model"),
+    ("log", "logging"),
+    ("model.base_url", "model.host"),
+    ("model.endpoint", "model.host"),
+    ("model.key", "model.api_key"),
+    ("model.model", "model.model_id"),
+    ("model.name", "model.model_id"),
+    ("model.token", "model.api_key"),
+    ("model.url", "model.host"),
+    ("port", "channels.webchat.port"),
+    ("sandbox", "security.sandbox"),
+    ("server.bind", "channels.webchat.host"),
+    ("server.host", "channels.webchat.host"),
+    ("server.port", "channels.webchat.port"),
+    ("token", "dashboard.auth_token"),
+];
+
 /// Returns the known key or section closest to `unknown`, spelled with the names that `unknown` uses.
 pub(crate) fn nearest(unknown: &KeyPath, known: &[String]) -> Option<String> {
     let wanted = unknown.to_string();
+    if let Some(meant) = meant(&wanted, known) {
+        return Some(meant);
+    }
     let mut best: Option<(usize, KeyPath)> = None;
     for key in known {
         let steps: Vec<&str> = key.split('.').collect();
@@ -20,6 +47,28 @@ pub(crate) fn nearest(unknown: &KeyPath, known: &[String]) -> Option<String> {
         }
     }
     best.map(|(_, candidate)| candidate.to_string())
+}
+
+/// Returns the key that a word of another program means; what stands below a section is kept if it is known here.
+fn meant(wanted: &str, known: &[String]) -> Option<String> {
+    MEANT.iter().find_map(|(word, key)| match wanted.strip_prefix(word)? {
+        "" => Some((*key).to_owned()),
+        rest if rest.starts_with('.') => {
+            let whole = format!("{key}{rest}");
+            let other = MEANT.iter().find(|(word, _)| *word == whole).map(|(_, key)| (*key).to_owned());
+            other.or_else(|| known.contains(&whole).then_some(whole))
+        }
+        _ => None,
+    })
+}
+
+/// Returns the word of these that `text` is a slip of, whatever the case of its letters.
+pub fn nearest_word<'w>(text: &str, words: &[&'w str]) -> Option<&'w str> {
+    let text = text.trim().to_lowercase();
+    let distances =
+        words.iter().filter(|word| !word.is_empty()).map(|word| (osa_distance(&text, word), *word));
+    let (distance, word) = distances.min_by_key(|(distance, _)| *distance)?;
+    (distance <= (word.chars().count() / 3).max(1)).then_some(word)
 }
 
 /// Returns whether `unknown` may be a slip of the pen for a key: at least half of it is right.
@@ -71,6 +120,16 @@ mod tests {
     }
 
     #[test]
+    fn a_word_with_a_slip_is_recognised_and_another_word_is_not() {
+        let words = ["openai", "ollama", "echo"];
+        for (text, expected) in
+            [("olama", Some("ollama")), ("OpenAI", Some("openai")), ("grok", None), ("x", None), ("", None)]
+        {
+            assert_eq!(nearest_word(text, &words), expected, "{text:?}");
+        }
+    }
+
+    #[test]
     fn the_nearest_key_is_the_one_that_was_meant() {
         let known: Vec<String> = known_keys().into_iter().map(|key| key.name).collect();
         let check = |unknown: &str, expected: &str| {
@@ -89,7 +148,12 @@ mod tests {
         check("budget.pricing.\"gpt-5.1\".inptu", "budget.pricing.\"gpt-5.1\".input");
         check("scheduler.jobs.morning.crn", "scheduler.jobs.morning.cron");
         check("sesion.keep_recent", "session.keep_recent");
-        check("agent.model", "model");
+        check("agent.model", "model.model_id");
+        check("llm", "model");
+        check("llm.provider", "model.provider");
+        check("llm.name", "model.model_id");
+        check("model.base_url", "model.host");
+        check("server.port", "channels.webchat.port");
         check("scheduler.timezone", "scheduler.jobs.NAME.timezone");
     }
 }

@@ -233,7 +233,7 @@ impl Gathered {
                     ),
                     None => format!("a syntax error ({})", error.message().replace('\n', " ")),
                 },
-                allowed: "TOML, as in `[model]` and `provider = \"openai\"`".to_owned(),
+                allowed: allowed_instead(&text, error.span().map_or(0, |span| span.start)),
             }),
         }
     }
@@ -361,6 +361,29 @@ fn unreadable(path: &Path, error: &io::Error) -> Problem {
         }
     };
     Problem { place: path.display().to_string(), key: String::new(), found, allowed: allowed.to_owned() }
+}
+
+/// Says what to write instead of what the parser stumbled over at `offset`.
+fn allowed_instead(text: &str, offset: usize) -> String {
+    let line = text.lines().nth(line_at(text, offset) - 1).unwrap_or_default();
+    let begin = text.lines().map(str::trim).find(|line| !line.is_empty() && !line.starts_with('#'));
+    let is_yaml = |line: &str| {
+        let Some((name, _)) = line.trim_start_matches("- ").split_once(':') else { return false };
+        let is_name = !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || c == '_' || c == '-');
+        is_name && !line.contains('=')
+    };
+    let toml = "TOML, as in `[model]` and `provider = \"openai\"`";
+    if line.contains([
+        '\u{201c}', '\u{201d}', '\u{201e}', '\u{2018}', '\u{2019}', '\u{201a}', '\u{ab}', '\u{bb}',
+    ]) {
+        format!("straight quotation marks (\") instead of typographic ones; {toml}")
+    } else if begin.is_some_and(|line| line.starts_with('{')) {
+        format!("{toml}; this looks like JSON")
+    } else if begin.is_some_and(is_yaml) {
+        format!("{toml}; this looks like YAML")
+    } else {
+        toml.to_owned()
+    }
 }
 
 /// Names a key that a file sets twice, and the line that sets it first. `place` is where the parser found it again.

@@ -54,6 +54,7 @@ pub use crate::draft::{Draft, Resumed, Saved};
 pub use crate::echo::shown;
 pub use crate::edit::{NewKeys, file_text, get, set_in_file, unset_in_file};
 pub use crate::held::HeldFile;
+pub use crate::hint::nearest_word;
 pub use crate::json_schema::{KnownKey, NAME, known_keys, schema};
 pub use crate::load::{LimitsSet, Loaded, load};
 pub use crate::mask::{MASKED_NAMES, dump};

@@ -84,6 +84,7 @@ pub(crate) const LIMITS: &[(&str, Range)] = &[
     ("verification.timeout_seconds", between(1.0, 3_600.0)),
     ("session.max_context_share", above(0.0, 1.0)),
     ("session.keep_recent", between(0.0, 10_000.0)),
+    ("session.bin_days", between(0.0, CENTURY)),
     ("session.oneshot_keep_days", between(0.0, CENTURY)),
     ("session.oneshot_keep", between(1.0, 10_000_000.0)),
     ("session.oneshot_max_mb", between(1.0, 16_777_216.0)),

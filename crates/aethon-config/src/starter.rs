@@ -86,14 +86,19 @@ pub fn starter(choice: &Starter) -> String {
     if let Some(variable) = provider.key_variable() {
         text.push_str(&format!("# Left out: the environment variable {variable}.\n"));
     }
-    line(
-        &mut text,
-        "api_key",
-        non_empty(&choice.api_key, &format!("${{credential:{provider}}}")),
-        !choice.api_key.is_empty(),
-    );
-    text.push_str("# Another server that speaks the same dialect.\n");
-    line(&mut text, "host", non_empty(&choice.host, "http://127.0.0.1:8080/v1"), !choice.host.is_empty());
+    if provider.key_variable().is_some() || !choice.api_key.is_empty() {
+        line(
+            &mut text,
+            "api_key",
+            non_empty(&choice.api_key, &format!("${{credential:{provider}}}")),
+            !choice.api_key.is_empty(),
+        );
+    }
+    let (remark, example) = example_host(provider);
+    if !example.is_empty() || !choice.host.is_empty() {
+        text.push_str(remark);
+        line(&mut text, "host", non_empty(&choice.host, example), !choice.host.is_empty());
+    }
     text.push_str(
         "\n[channels.webchat]\n\
          # host = \"127.0.0.1\"  # anything but loopback needs dashboard.auth_token\n\
@@ -122,6 +127,19 @@ pub fn starter(choice: &Starter) -> String {
          # daily_usd = 5\n",
     );
     text
+}
+
+/// Returns a remark on `model.host`, and an address that the provider could have.
+fn example_host(provider: Provider) -> (&'static str, &'static str) {
+    match provider {
+        Provider::Ollama => ("# Ollama at another address.\n", "http://127.0.0.1:11434"),
+        Provider::LiteLlm => ("# The address of the proxy.\n", "http://127.0.0.1:4000"),
+        Provider::OpenAi => (
+            "# Another server that speaks like OpenAI's: llama.cpp, vLLM, LM Studio.\n",
+            "http://127.0.0.1:8080/v1",
+        ),
+        _ => ("# The service at another address.\n", ""),
+    }
 }
 
 fn approval(caution: Caution) -> &'static str {

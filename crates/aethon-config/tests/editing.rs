@@ -136,6 +136,16 @@ fn unknown_key_needs_force_and_is_never_written_in_a_protecting_section() {
 }
 
 #[test]
+fn lines_end_as_they_did() {
+    let home = Home::with("# mine\r\n[model]\r\nprovider = \"echo\"\r\n");
+    set(&home, "model.max_retries", "2").unwrap();
+    assert_eq!(home.file(), "# mine\r\n[model]\r\nprovider = \"echo\"\r\nmax_retries = 2\r\n");
+    assert!(aethon_config::unset_in_file(&home.sources(), "model.max_retries").unwrap());
+    assert_eq!(home.file(), "# mine\r\n[model]\r\nprovider = \"echo\"\r\n");
+    assert!(!aethon_config::unset_in_file(&home.sources(), "model.max_retries").unwrap());
+}
+
+#[test]
 fn the_changed_file_is_private() {
     let home = Home::with("");
     set(&home, "model.provider", "echo").unwrap();
@@ -168,6 +178,19 @@ fn the_first_file_loads_without_warnings_and_has_the_choices() {
         auth_token: "${credential:door}".to_owned(),
         caution: Caution::Guarded,
     });
+}
+
+#[test]
+fn the_first_file_suggests_an_address_of_its_own_provider() {
+    for (provider, has, lacks) in [
+        (Provider::Ollama, "# host = \"http://127.0.0.1:11434\"", "api_key"),
+        (Provider::LiteLlm, "# host = \"http://127.0.0.1:4000\"", "8080"),
+        (Provider::OpenAi, "# host = \"http://127.0.0.1:8080/v1\"", "11434"),
+        (Provider::Anthropic, "# api_key = \"${credential:anthropic}\"", "127.0.0.1:8080"),
+    ] {
+        let text = starter(&Starter { provider, ..Starter::default() });
+        assert!(text.contains(has) && !text.contains(lacks), "{provider}: {text}");
+    }
 }
 
 #[test]

@@ -154,7 +154,7 @@ fn every_default_is_the_one_of_the_contract() {
     check("memory.embedding.provider", json!("none"));
     check(
         "session",
-        json!({"max_context_share": 0.8, "keep_recent": 10, "oneshot_keep_days": 30, "oneshot_keep": 10000, "oneshot_max_mb": 4096}),
+        json!({"max_context_share": 0.8, "keep_recent": 10, "generate_titles": true, "bin_days": 7, "oneshot_keep_days": 30, "oneshot_keep": 10000, "oneshot_max_mb": 4096}),
     );
     check("agent.max_iterations", json!(40));
     check("agent.max_tool_output_chars", json!(12000));

@@ -39,9 +39,22 @@ fn a_wrong_value_in_the_file_names_line_key_found_and_allowed() {
         "[model]\nprovider = \"opnai\"\n",
         &[
             "config.toml:2: model.provider: found the string \"opnai\"; allowed: one of openai, anthropic, ollama, \
-           bedrock, gemini, litellm, mistral, fake, echo",
+           bedrock, gemini, litellm, mistral, fake, echo; the nearest is openai",
         ],
     );
+    check(
+        "[[scheduler.jobs]]\ncron = \"0 8 * * *\"\n",
+        &["config.toml:1: scheduler.jobs: found a list; allowed: a table for each, with a name of its own: \
+         [scheduler.jobs.NAME]"],
+    );
+    check(
+        "[model]\nhost = \"https://x.example/v1/chat/completions\"\n",
+        &[
+            "config.toml:2: model.host: found an address that ends in /chat/completions, which is added to it; \
+         allowed: the part before that, which ends in /v1",
+        ],
+    );
+    check("[model]\nhost = \"https://x.example/messages/v1\"\n", &[]);
     check(
         "[model]\nmax_retries = 1.5\n",
         &["config.toml:2: model.max_retries: found 1.5; allowed: a whole number from 0 to 100"],
@@ -207,6 +220,20 @@ fn a_syntax_error_names_file_and_line_and_shows_no_secret() {
     check("[dashboard]\nauth_token = \"canary\n\n", 2);
     check("[dashboard]\nauth_token = \"a\"\nauth_token = \"canary\"\n", 3);
     check("\n\n= canary\n", 3);
+}
+
+#[test]
+fn a_syntax_error_says_what_the_text_looks_like() {
+    let check = |file: &str, expected: &str| {
+        let found = problems(&Home::with(file));
+        assert!(found[0].contains(expected), "{file:?}: {found:?}");
+    };
+    check("[model]\nprovider = \u{201c}ollama\u{201d}\n", "straight quotation marks");
+    check("[model]\nprovider = \u{ab}ollama\u{bb}\n", "straight quotation marks");
+    check("# mine\nmodel:\n  provider: ollama\n", "looks like YAML");
+    check("{\"model\": {\"provider\": \"ollama\"}}\n", "looks like JSON");
+    let plain = problems(&Home::with("[model\nprovider = \"echo\"\n"));
+    assert!(!plain[0].contains("looks like") && !plain[0].contains("quotation"), "{plain:?}");
 }
 
 #[test]

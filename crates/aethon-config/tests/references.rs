@@ -61,6 +61,11 @@ fn a_reference_that_resolves_to_nothing_names_key_and_reference() {
     check("model.host = \"${NOPE}\"", "model.host", "${NOPE}");
     check("model.api_key = \"${credential:nope}\"", "model.api_key", "${credential:nope}");
     check("model.api_key = \"${credential:../../etc/passwd}\"", "model.api_key", "not a name");
+    let missing = Home::with("model.api_key = \"${credential:nope}\"").load().unwrap_err().to_string();
+    assert!(
+        missing.contains("allowed: a stored secret; `aethon-cli secrets set nope` stores one"),
+        "{missing}"
+    );
     check("model.provider = \"${NOPE}\"", "model.provider", "${NOPE}");
     check("channels.webchat.port = \"${NOPE}\"", "channels.webchat.port", "${NOPE}");
     check("model.extra = { a = [\"${NOPE}\"] }", "model.extra.a[0]", "${NOPE}");

@@ -4,6 +4,7 @@
 
 use async_trait::async_trait;
 use jiff::Timestamp;
+use schemars::JsonSchema;
 use serde::Serialize;
 use tokio::sync::mpsc;
 
@@ -22,7 +23,7 @@ pub const MAX_ROWS: u32 = 20_000;
 pub const MAX_CAUSED: u32 = MAX_ROWS - MAX_ROWS / 4;
 
 /// One row.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct AuditEntry {
     /// When it happened.
     #[serde(serialize_with = "crate::time::serialize")]

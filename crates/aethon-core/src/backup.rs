@@ -2,6 +2,7 @@
 
 use async_trait::async_trait;
 use jiff::Timestamp;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::error::Result;
@@ -17,7 +18,7 @@ pub trait Backups: Send + Sync {
 }
 
 /// The existing backups and the schedule.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct BackupList {
     /// Whether one is being made now.
     pub running: bool,
@@ -37,7 +38,7 @@ pub struct BackupList {
 }
 
 /// A file in the folder of backups.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Backup {
     /// Its name.
     pub name: String,

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use async_trait::async_trait;
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -20,7 +21,7 @@ pub struct ChannelWish {
 }
 
 /// One thing that was checked at the platform.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ChannelCheck {
     /// The name of the check.
     pub id: String,

@@ -6,7 +6,8 @@
 
 use std::sync::Arc;
 
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tokio::sync::broadcast;
 
@@ -93,10 +94,13 @@ pub enum Event {
     Recording(Arc<RecordingNews>),
     /// The configuration was read again while the program runs.
     Config(Arc<ConfigNews>),
+    /// Something happened at another instance of the same storage. It is shown here, and acted on there.
+    Elsewhere(Arc<Event>),
 }
 
 /// The changes in a configuration file; keys only, no values.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(rename = "ConfigReloaded")]
 pub struct ConfigNews {
     /// Keys whose new values are in force.
     pub taken_over: Vec<String>,
@@ -144,7 +148,8 @@ pub enum RecordingChange {
 }
 
 /// What happened to a session.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum SessionChange {
     /// Its first message arrived.
     Created,

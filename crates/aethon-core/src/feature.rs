@@ -5,12 +5,13 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::words::words;
 
 /// The status of a feature.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Feature {
     /// A stable word, such as `memory`.
     pub id: String,

@@ -6,6 +6,7 @@
 
 use async_trait::async_trait;
 use jiff::Timestamp;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::error::{Error, Result};
@@ -35,18 +36,39 @@ pub trait History: Send + Sync {
     /// Returns the turns of the live branch that have several versions, oldest first. A retry or an edit makes one.
     async fn versions(&self, session: &SessionId) -> Result<Vec<TurnVersions>>;
 
+    /// Returns messages of the branches that retries and edits have put aside: branch by branch, each oldest first, from behind
+    /// this one on, and within the same limits as [`messages`](crate::session::Transcripts::messages). A storage without versions
+    /// has none.
+    async fn aside(
+        &self,
+        _session: &SessionId,
+        _after: Option<MessageId>,
+        _limit: usize,
+    ) -> Result<Vec<Aside>> {
+        Ok(Vec::new())
+    }
+
     /// Makes the branch of a version the live one; the one that was live is put aside as it is. Fails as not found if there is
     /// no such turn in the session or none of its versions is in the live branch, and as busy while a turn runs or waits.
     async fn switch(&self, session: &SessionId, turn: &TurnId) -> Result<()>;
 }
 
 /// The versions of a turn: several answers to a question, or several forms of it.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct TurnVersions {
     /// The one in the live branch.
     pub turn: TurnId,
     /// All of them, oldest first.
     pub turns: Vec<TurnId>,
+}
+
+/// A message of a branch that is not live.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Aside {
+    /// The first message of the branch.
+    pub branch: MessageId,
+    /// The message.
+    pub message: Message,
 }
 
 /// A history in which nothing is found, for a program that stores no conversations.
@@ -99,7 +121,8 @@ pub struct MessageHits {
 }
 
 /// A found message.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[schemars(rename = "FoundMessage")]
 pub struct MessageHit {
     /// Its session.
     pub session_id: SessionId,
@@ -122,7 +145,7 @@ pub struct MessageHit {
 pub const MAX_SNIPPET: usize = 200;
 
 /// A piece of a snippet.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct SnippetPart {
     /// The text.
     pub text: String,

@@ -46,7 +46,8 @@ pub trait Hook: Send + Sync {
     async fn after_turn(&self, _turn: &TurnContext, _reply: &Reply) {}
 }
 
-/// The source of context that comes from the program itself and is trusted.
+/// The source of context that comes from the program itself and is trusted: a check of an answer or of edits, and the request
+/// to repair an answer that does not fit its schema.
 pub const OWN_CONTEXT: &str = "verification";
 
 /// Reviews an answer before it counts as one.

@@ -7,6 +7,7 @@ use std::borrow::Borrow;
 use std::fmt;
 use std::sync::Arc;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::words::parsed_text;
@@ -15,8 +16,9 @@ use crate::words::parsed_text;
 pub const MAX_SESSION_ID: usize = 200;
 
 /// A session's id, `channel:name`, such as `webchat:default` or `webhook:trigger:0198…`.
-#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "String", into = "String")]
+#[schemars(inline, extend("minLength" = 3, "maxLength" = 200))]
 pub struct SessionId(Arc<str>);
 
 impl SessionId {
@@ -46,6 +48,17 @@ impl SessionId {
         self.0.split_once(':').map_or("", |(channel, _)| channel)
     }
 
+    /// Returns the id with a number behind it, shortened if it would be too long.
+    #[must_use]
+    pub fn numbered(&self, number: u32) -> Self {
+        let suffix = format!("-{number}");
+        let mut end = self.0.len().min(MAX_SESSION_ID - suffix.len());
+        while !self.0.is_char_boundary(end) {
+            end -= 1;
+        }
+        Self(format!("{}{suffix}", &self.0[..end]).into())
+    }
+
     /// Returns the part after the first colon.
     pub fn name(&self) -> &str {
         self.0.split_once(':').map_or("", |(_, name)| name)
@@ -66,8 +79,9 @@ fn is_channel_name(name: &str) -> bool {
 const MAIN_AGENT: &str = "main";
 
 /// The name of an agent: 1 to 64 lower-case letters, digits, `-` and `_`.
-#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "String", into = "String")]
+#[schemars(inline)]
 pub struct AgentName(Arc<str>);
 
 impl AgentName {
@@ -106,8 +120,9 @@ pub struct InvalidAgentName(String);
 
 /// The id of a turn: a message of a person (or a webhook, a job), and everything done to answer it. Ids grow with time
 /// (UUID v7).
-#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
+#[schemars(inline)]
 pub struct TurnId(Arc<str>);
 
 impl TurnId {
@@ -128,8 +143,9 @@ impl TurnId {
 }
 
 /// The number of a stored message within the database, which grows with time. A string on the wire.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct MessageId(pub i64);
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, JsonSchema)]
+#[schemars(inline, extend("pattern" = "^[0-9]+$"))]
+pub struct MessageId(#[schemars(with = "String")] pub i64);
 
 impl Serialize for MessageId {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

@@ -1,4 +1,4 @@
-//! Imports a whole conversation at once, from messages written elsewhere: a recording that is continued.
+//! Imports a whole conversation at once, from messages written before: a recording that is continued, or a fork.
 //!
 //! The store behind the log of turns ([`crate::session::TurnLog`]) implements this as well. An import belongs to no
 //! running turn, and is one transaction however long the conversation is.

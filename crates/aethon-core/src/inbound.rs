@@ -2,6 +2,7 @@
 //!
 //! It is stored as JSON with its turn, so every field added later needs a default.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::answer_schema::AnswerSchema;
@@ -320,7 +321,7 @@ impl Handling {
 }
 
 /// Where a reply is also delivered.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 pub struct Destination {
     /// The channel that delivers it.
     pub channel: String,

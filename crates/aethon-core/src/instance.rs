@@ -9,15 +9,17 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use jiff::Timestamp;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::error::Result;
+use crate::peers::Peers;
 
 /// The most instances that are listed.
 pub const MAX_INSTANCES: usize = 100;
 
 /// A running daemon.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Instance {
     /// Its name: the machine and the home.
     pub name: String,
@@ -49,6 +51,11 @@ pub trait Instances: Send + Sync {
     /// Takes these roles for this owner, or keeps them, for the length of a lease. Returns those that it holds now.
     async fn hold(&self, roles: &[String]) -> Result<Vec<String>> {
         Ok(roles.to_vec())
+    }
+
+    /// The other instances, for telling them what happens here; `None` where there can be none.
+    fn peers(&self) -> Option<Arc<dyn Peers>> {
+        None
     }
 
     /// Gives up all roles, so that another instance need not wait for the end of the lease.

@@ -7,6 +7,7 @@
 use async_trait::async_trait;
 use jiff::Timestamp;
 use jiff::civil::Date;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, Serializer};
 
 use crate::error::Result;
@@ -18,7 +19,7 @@ use crate::words::words;
 const MAX_SEARCHES: u64 = 1_000;
 
 /// The price of a model, in USD per million tokens.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[non_exhaustive]
 pub struct Price {
     /// Tokens sent.
@@ -39,7 +40,7 @@ pub struct Price {
 }
 
 /// The prices of long requests, in USD per million tokens.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LongPrice {
     /// Applies to requests with more tokens than this.
     pub above: u64,
@@ -204,7 +205,7 @@ pub struct LedgerEntry {
 }
 
 /// A day's money.
-#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, JsonSchema)]
 pub struct DaySpend {
     /// Settled, in USD.
     #[serde(serialize_with = "serialize_usd")]
@@ -218,7 +219,7 @@ pub struct DaySpend {
 }
 
 /// The usage of one day, model and kind of work.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct UsageRow {
     /// The day, in UTC.
     pub day: Date,

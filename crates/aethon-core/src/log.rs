@@ -6,6 +6,7 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use jiff::Timestamp;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -18,8 +19,9 @@ const KEPT: usize = 1000;
 const KEPT_BYTES: usize = 4 << 20;
 
 /// How serious a record is.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
+#[schemars(inline)]
 pub enum Level {
     /// For debugging the program.
     Trace,
@@ -80,7 +82,7 @@ impl LogFormat {
 }
 
 /// One line of the log.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct LogRecord {
     /// When it was logged.
     #[serde(serialize_with = "crate::time::serialize")]

@@ -5,6 +5,7 @@
 //! [`Block::is_for_model`], so that the codecs need not know them.
 
 use jiff::Timestamp;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use crate::failure::{EndReason, Failure};
@@ -18,8 +19,9 @@ use crate::web_search::{WEB_SEARCH, WebSearch};
 use crate::words::words;
 
 /// The author of a message.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
+#[schemars(inline)]
 pub enum Role {
     /// The sender that started the turn: a person, a webhook, a job.
     User,

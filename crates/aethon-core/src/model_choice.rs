@@ -1,6 +1,7 @@
 //! The models that a person can choose for a conversation or a message.
 
 use async_trait::async_trait;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::error::Result;
@@ -26,7 +27,7 @@ pub trait ModelChoices: Send + Sync {
 }
 
 /// A model that can be chosen.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct OfferedModel {
     /// The word by which it is chosen: a name under `[model.named]`, or its id at the service.
     pub id: String,
@@ -47,8 +48,9 @@ pub struct OfferedModel {
 }
 
 /// Where a model that can be chosen comes from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
+#[schemars(inline)]
 pub enum ModelSource {
     /// A table `[model.named.NAME]`.
     Named,

@@ -2,12 +2,13 @@
 
 use async_trait::async_trait;
 use jiff::Timestamp;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::error::{Error, Result};
 
 /// A pairing code.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct PairingCode {
     /// The code.
     pub code: String,
@@ -17,7 +18,8 @@ pub struct PairingCode {
 }
 
 /// A paired sender.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(rename = "Pairing")]
 pub struct PairedSender {
     /// The channel.
     pub channel: String,

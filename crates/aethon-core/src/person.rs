@@ -5,6 +5,7 @@
 //! everybody. The person is stored with a message, a job and a piece of work, so that later results are still for them.
 //! Senders are identified where messages come in; [`crate::memory::Reach`] decides which memories a person may recall.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The owner's name.
@@ -20,8 +21,9 @@ const GUEST: &str = "guest:";
 const MAX_LEN: usize = 32;
 
 /// A member of the household, by the name in the configuration.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
+#[schemars(inline)]
 pub struct Person(String);
 
 impl Person {

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::error::Result;
@@ -10,8 +11,9 @@ use crate::version::{Expected, Version};
 use crate::words::{is_slash_name, parsed_text};
 
 /// The name of a saved prompt: 1 to 64 lower-case letters, digits and `-`, so that it can be typed after a slash.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "String", into = "String")]
+#[schemars(inline, extend("minLength" = 1, "maxLength" = 64, "pattern" = "^[a-z0-9-]+$"))]
 pub struct PromptName(Arc<str>);
 
 /// The text is not a valid name of a prompt.
@@ -38,7 +40,7 @@ impl PromptName {
 parsed_text!(shown PromptName, InvalidPromptName);
 
 /// A prompt that a person keeps.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct SavedPrompt {
     /// Its name.
     pub name: PromptName,

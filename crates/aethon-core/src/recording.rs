@@ -8,13 +8,15 @@ use std::io::Read;
 
 use async_trait::async_trait;
 use jiff::Timestamp;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::error::{Error, Result};
 use crate::ids::{SessionId, unique};
 use crate::import::{NewSession, SessionImport};
-use crate::message::{Block, Message};
+use crate::message::{Block, Message, Role};
+use crate::session::title_of;
 use crate::untrusted;
 use crate::words::words;
 
@@ -47,8 +49,9 @@ pub trait Recordings: Send + Sync {
 pub const MAX_RECORDING_NAME: usize = 240;
 
 /// The name of a recording: that of its file, without `.zip`.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(transparent)]
+#[schemars(inline)]
 pub struct RecordingName(String);
 
 impl RecordingName {
@@ -82,7 +85,7 @@ pub struct Listing {
 }
 
 /// A recording that is being written. It can be opened under its name once it has ended.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct RunningRecording {
     /// The name that it will have.
     pub name: RecordingName,
@@ -119,7 +122,8 @@ pub struct Recording {
 }
 
 /// The manifest of a recording.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[schemars(rename = "RecordingManifest")]
 pub struct Manifest {
     /// The version of the format.
     pub format_version: u32,
@@ -147,7 +151,7 @@ impl Manifest {
 }
 
 /// An entry of a recording.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct RecordingEntry {
     /// Its name.
     pub name: String,
@@ -170,7 +174,7 @@ words! {
 }
 
 /// Something that happened in a recorded session.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RecordedEvent {
     /// When, RFC 3339.
     pub ts: String,
@@ -211,7 +215,8 @@ pub struct EventPage {
 }
 
 /// A snapshot without its content.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(rename = "Snapshot")]
 pub struct SnapshotSummary {
     /// Its number, from 1.
     pub n: u64,
@@ -269,7 +274,7 @@ pub async fn resume(
     if !state.is_own {
         state.messages.iter_mut().for_each(mark_foreign);
     }
-    let title = resumed_title(&recording.manifest.session_id, number);
+    let title = resumed_title(&state.messages, &recording.manifest.session_id, number);
     // The end of the id is random, so a clash with an existing session is a chance of one in millions.
     for _ in 0..3 {
         let id = SessionId::of("webchat", &format!("resumed-{}", &unique()[20..]))
@@ -309,15 +314,17 @@ fn mark_foreign(message: &mut Message) {
 /// The source of context that a recording from elsewhere brings.
 const FOREIGN: &str = "a recording from elsewhere";
 
-/// The title of a session that continues from a snapshot.
-pub fn resumed_title(session: &str, number: u64) -> String {
-    format!("{} from turn {number}", session.chars().take(60).collect::<String>())
+/// The title of a session that continues from a snapshot: what its conversation began with, else the recorded session.
+pub fn resumed_title(messages: &[Message], session: &str, number: u64) -> String {
+    let asked = messages.iter().find(|message| message.role == Role::User).map(title_of);
+    let title = asked.filter(|title| !title.is_empty()).unwrap_or_else(|| session.to_owned());
+    format!("{} (from turn {number})", title.chars().take(60).collect::<String>().trim_end())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::message::{Role, ToolCall, ToolResult};
+    use crate::message::{ToolCall, ToolResult};
 
     #[test]
     fn everything_in_a_recording_from_elsewhere_comes_from_outside() {

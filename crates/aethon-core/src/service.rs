@@ -1,6 +1,7 @@
 //! The running service as the HTTP application and the terminal show it, and the one thing that they can change.
 
 use async_trait::async_trait;
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -48,11 +49,12 @@ pub struct ConfigOnFile {
 }
 
 /// A key with its value and origin.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct ConfigKey {
     /// The key in full.
     pub key: String,
     /// `default`, `file`, `environment` or `flag`.
+    #[schemars(extend("enum" = ["default", "file", "environment", "flag"]))]
     pub source: &'static str,
     /// The file and line, the variable, or the flag.
     pub place: String,
@@ -86,7 +88,7 @@ pub struct ConfigEdit {
 }
 
 /// The result of an edit.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct ConfigEdited {
     /// The version of the file afterwards; of the file as it is, if nothing was written.
     #[serde(skip)]

@@ -7,14 +7,17 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use jiff::Timestamp;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::error::Result;
 use crate::ids::{MessageId, SessionId, TurnId};
 use crate::import::SessionImport;
-use crate::message::{Inbound, Message, Reply};
-pub use crate::session_keeping::SessionKeeping;
+use crate::message::{Inbound, Message, Reply, TurnEnd};
+use crate::model::Usage;
+pub use crate::session_keeping::{BinId, BinPage, BinQuery, Binned, BinnedSession, Discard, SessionKeeping};
 pub use crate::session_settings::{SessionPatch, SessionSettings, TurnDefaults, no_such_model};
+pub use crate::session_summary::SessionSummary;
 use crate::version::{Expected, Version};
 use crate::words::setters;
 
@@ -147,11 +150,29 @@ impl TurnRecord {
         /// Sets the outcome.
         pub fn with_reply(reply: Option<Reply>);
     }
+
+    /// Returns what is known of a turn whose session was removed: that it is over, and nothing of what was said.
+    #[must_use]
+    pub fn emptied(self) -> Self {
+        let Self { turn, mut inbound, accepted_at, attempts, .. } = self;
+        (inbound.text, inbound.attachments) = (String::new(), Vec::new());
+        let reply = Reply {
+            turn: turn.clone(),
+            session: inbound.session.clone(),
+            text: String::new(),
+            end: TurnEnd::Stopped,
+            model: String::new(),
+            usage: Usage::default(),
+            failure: None,
+        };
+        Self { turn, inbound, phase: TurnPhase::Done, accepted_at, attempts, reply: Some(reply) }
+    }
 }
 
 /// The phase of a turn.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
+#[schemars(inline)]
 pub enum TurnPhase {
     /// Accepted, waiting for its turn in the session.
     Queued,
@@ -204,6 +225,9 @@ pub enum Clear {
     Delete,
     /// The same, if the session is as expected.
     DeleteIf(Expected),
+    /// The session, as with [`Delete`](Self::Delete), if it is as expected; but it can come back from the
+    /// [bin](SessionKeeping).
+    Bin(Expected),
 }
 
 impl Clear {
@@ -215,7 +239,7 @@ impl Clear {
     /// Refuses unless the session is as expected.
     pub fn check(&self, present: impl FnOnce() -> Option<Version>) -> Result<()> {
         match self {
-            Self::DeleteIf(expected) => expected.check(present),
+            Self::DeleteIf(expected) | Self::Bin(expected) => expected.check(present),
             Self::Reset | Self::Delete => Ok(()),
         }
     }
@@ -262,42 +286,6 @@ pub struct SessionPage {
     pub next_cursor: Option<String>,
 }
 
-/// A session without its messages.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct SessionSummary {
-    /// Its id.
-    pub session_id: SessionId,
-    /// The channel that it belongs to.
-    pub channel: String,
-    /// Who started it.
-    pub sender: String,
-    /// Its title: set by a person, or taken from the first message.
-    pub title: String,
-    /// The agent that answers in it.
-    pub agent_name: String,
-    /// When it began.
-    #[serde(serialize_with = "crate::time::serialize")]
-    pub created_at: Timestamp,
-    /// When it last changed.
-    #[serde(serialize_with = "crate::time::serialize")]
-    pub updated_at: Timestamp,
-    /// Messages of the live branch.
-    pub message_count: u64,
-    /// Whether the assistant has said something that no client has [shown](SessionKeeping::mark_read).
-    pub unread: bool,
-    /// What a person has set for it.
-    #[serde(flatten)]
-    pub settings: SessionSettings,
-}
-
-impl SessionSummary {
-    /// Returns its version, which its messages do not change.
-    pub fn version(&self) -> Version {
-        let settings = serde_json::to_string(&self.settings).unwrap_or_default();
-        Version::of([self.session_id.as_str(), &*self.title, &*self.created_at.to_string(), &*settings])
-    }
-}
-
 /// The longest title that is derived from a message, in characters.
 const TITLE: usize = 80;
 
@@ -307,7 +295,8 @@ pub fn title_of(message: &Message) -> String {
     title_of_text(&message.text())
 }
 
-fn title_of_text(text: &str) -> String {
+/// Returns the title that a text suggests, like [`title_of`].
+pub fn title_of_text(text: &str) -> String {
     let mut lines = text.lines().map(|line| (line, without_marks(line)));
     let Some(line) =
         lines.find(|(_, plain)| plain.chars().any(char::is_alphanumeric)).map(|(_, plain)| plain)
@@ -319,7 +308,7 @@ fn title_of_text(text: &str) -> String {
             .map(|word| word.chars().take(TITLE).collect())
             .unwrap_or_default();
     };
-    let line = line.chars().take(4 * TITLE).collect::<String>();
+    let line = without_call(&line.chars().take(4 * TITLE).collect::<String>());
     let line = line.split(|c: char| c.is_whitespace() || c.is_control()).filter(|word| !word.is_empty());
     let line = line.collect::<Vec<_>>().join(" ");
     let Some((cut, _)) = line.char_indices().nth(TITLE) else { return line };
@@ -327,6 +316,34 @@ fn title_of_text(text: &str) -> String {
     let end = line[..cut].char_indices().next_back().map_or(0, |(at, _)| at);
     let end = line[..cut].rfind(' ').filter(|&space| space > 0).unwrap_or(end);
     format!("{}…", line[..end].trim_end())
+}
+
+/// Returns a line without the signs of a call: `/trip from="Lyon" to="Rome"` is about a trip, Lyon and Rome.
+fn without_call(line: &str) -> String {
+    let is_name =
+        |name: &str| !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || matches!(c, '-' | '_'));
+    let mut words = Vec::new();
+    let mut rest = line;
+    if let Some(after) = line.strip_prefix('/') {
+        let (name, arguments) = after.split_once(' ').unwrap_or((after, ""));
+        if is_name(name) {
+            words.push(if arguments.trim().is_empty() { name.to_owned() } else { format!("{name}:") });
+            rest = arguments;
+        }
+    }
+    // What stands in quotation marks behind a name is the value of an argument.
+    while let Some((before, value)) = rest.split_once("=\"")
+        && let Some((value, after)) = value.split_once('"')
+        && let name = before.rsplit(' ').next().unwrap_or_default()
+        && is_name(name)
+    {
+        words.push(before[..before.len() - name.len()].to_owned());
+        words.push(value.to_owned());
+        rest = after;
+    }
+    words.push(rest.to_owned());
+    let plain = words.join(" ");
+    if plain.chars().any(char::is_alphanumeric) { plain } else { line.to_owned() }
 }
 
 /// Returns a line without the marks that make it a heading, a quotation, an item, or emphasised as a whole. A line that opens a
@@ -362,6 +379,13 @@ mod tests {
         check("**bold** and **more**", "**bold** and **more**");
         check("#tag and 2**3", "#tag and 2**3");
         check("---\n\nafter the line", "after the line");
+        check("/trip from=\"Lyon\" to=\"Rome\"", "trip: Lyon Rome");
+        check("additional_context=\"The garden is dry\"", "The garden is dry");
+        check("/etc/hosts is broken", "/etc/hosts is broken");
+        check("/new", "new");
+        check("set a=\"b\" in the file", "set b in the file");
+        check("topic=\"\"", "topic=\"\"");
+        check("a=\"unfinished", "a=\"unfinished");
         check("- ", "-");
         check("???", "???");
         check("!say one", "!say one");

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::effort::Effort;
@@ -17,7 +18,7 @@ const MAX_MODEL: usize = 200;
 const MAX_INSTRUCTIONS: usize = 20_000;
 
 /// The settings of a conversation. Everything unset follows the configuration.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct SessionSettings {
     /// What applies to each of its turns.
     #[serde(flatten)]
@@ -31,7 +32,7 @@ pub struct SessionSettings {
 }
 
 /// What a conversation sets for its turns.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct TurnDefaults {
     /// The model that answers, by its name under `[model.named]` or by its id. A message may name another.
     pub model: Option<String>,
@@ -49,27 +50,31 @@ impl TurnDefaults {
 }
 
 /// A change of a conversation: fields that are `None` stay, and `Some(None)` unsets one.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(default)]
 #[non_exhaustive]
 pub struct SessionPatch {
     /// The title.
+    #[schemars(length(max = MAX_NAME))]
     pub title: Option<String>,
-    /// The model.
+    /// The model; null for the configured one.
     #[serde(deserialize_with = "given")]
+    #[schemars(length(max = MAX_MODEL))]
     pub model: Option<Option<String>>,
-    /// The effort.
+    /// The effort; null for the configured one.
     #[serde(deserialize_with = "given")]
     pub effort: Option<Option<Effort>>,
-    /// The instructions.
+    /// The instructions; null for none.
     #[serde(deserialize_with = "given")]
+    #[schemars(length(max = MAX_INSTRUCTIONS))]
     pub instructions: Option<Option<String>>,
     /// Whether it stands above the others.
     pub pinned: Option<bool>,
     /// Whether it is left out of lists.
     pub archived: Option<bool>,
-    /// The folder.
+    /// The folder; null for none.
     #[serde(deserialize_with = "given")]
+    #[schemars(length(max = MAX_NAME))]
     pub folder: Option<Option<String>>,
 }
 

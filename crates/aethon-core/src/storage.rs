@@ -227,18 +227,26 @@ pub struct Retention {
     pub calls: u32,
     /// The number of vectors; the least recently used are dropped.
     pub vectors: u32,
+    /// Sessions in the bin.
+    pub bin: u32,
 }
 
 impl Retention {
     /// Keeps one-shot sessions for this many days, and everything else without limit.
     pub const fn of_oneshots(days: u32) -> Self {
-        Self { oneshots: days, calls: u32::MAX, vectors: u32::MAX }
+        Self { oneshots: days, calls: u32::MAX, vectors: u32::MAX, bin: u32::MAX }
     }
 
     /// Keeps single model calls and measurements for this many days.
     #[must_use]
     pub const fn with_calls(self, days: u32) -> Self {
         Self { calls: days, ..self }
+    }
+
+    /// Keeps sessions in the bin for this many days.
+    #[must_use]
+    pub const fn with_bin(self, days: u32) -> Self {
+        Self { bin: days, ..self }
     }
 
     /// Keeps at most this many vectors.
@@ -297,6 +305,8 @@ pub struct Removed {
     pub events: usize,
     /// The least recently used vectors.
     pub vectors: usize,
+    /// Sessions of the bin.
+    pub binned: usize,
 }
 
 impl std::ops::AddAssign for Removed {
@@ -307,6 +317,7 @@ impl std::ops::AddAssign for Removed {
         self.calls += other.calls;
         self.events += other.events;
         self.vectors += other.vectors;
+        self.binned += other.binned;
     }
 }
 

@@ -1,4 +1,4 @@
-//! Those who watch a turn and answer its approval requests: a browser tab, a terminal, or no one.
+//! Those who watch a turn: a browser tab, a terminal, or no one.
 //!
 //! A surface travels with the turn, so "no one can answer here: denied" is a value ([`Unattended`]) and not a branch
 //! somewhere in the engine. Events are for showing; nothing of the turn depends on their arrival.

@@ -4,6 +4,7 @@
 //! waits under an id until a message names it, for a day at most.
 
 use async_trait::async_trait;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::error::Result;
@@ -15,7 +16,7 @@ pub const MAX_UPLOAD: usize = 20 << 20;
 pub const UPLOAD_HOURS: u64 = 24;
 
 /// A file that waits for its message.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Upload {
     /// Its id, which a message names.
     pub id: String,

@@ -5,6 +5,7 @@
 use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::error::Result;
@@ -55,8 +56,9 @@ impl Budget {
 }
 
 /// A day's state under its ceiling.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
+#[schemars(inline)]
 pub enum BudgetState {
     /// There is no ceiling, or it is far away.
     Ok,
@@ -67,7 +69,8 @@ pub enum BudgetState {
 }
 
 /// The ceiling, and today's spending.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
+#[schemars(rename = "Budget")]
 pub struct BudgetReport {
     /// The ceiling in USD; 0 means none.
     pub daily_usd: f64,
@@ -79,7 +82,8 @@ pub struct BudgetReport {
 }
 
 /// The totals of some rows.
-#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, JsonSchema)]
+#[schemars(rename = "UsageTotals")]
 pub struct Totals {
     /// How many calls there were.
     pub requests: u64,
@@ -107,7 +111,7 @@ impl Totals {
 }
 
 /// The spending of some days.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct UsageReport {
     /// Today, in UTC.
     pub day: Date,

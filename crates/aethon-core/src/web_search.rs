@@ -3,6 +3,7 @@
 //! The program sees which pages were found, and some providers want the rest back unchanged. What was found is text from
 //! outside, as if one of the assistant's own tools had returned it.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::message::Opaque;
@@ -29,7 +30,7 @@ pub struct WebSearch {
 }
 
 /// A page on the web.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Source {
     /// Its address, http or https.
     pub url: String,

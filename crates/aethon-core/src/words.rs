@@ -8,7 +8,11 @@ macro_rules! words {
     };
     ($parse:ident: $(#[$about:meta])* pub enum $name:ident { $($(#[$each:meta])* $value:ident = $word:literal,)+ }) => {
         $(#[$about])*
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, ::serde::Serialize, ::serde::Deserialize)]
+        #[derive(
+            Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, ::serde::Serialize, ::serde::Deserialize,
+            ::schemars::JsonSchema,
+        )]
+        #[schemars(inline)]
         pub enum $name {
             $($(#[$each])* #[serde(rename = $word)] $value,)+
         }

@@ -104,6 +104,11 @@ impl App {
         self.sign_ins.look_again();
     }
 
+    /// Takes in a line of the [journal](crate::options::SignInJournal) that another instance has written.
+    pub fn take_in_sign_in(&self, line: &str) {
+        self.sign_ins.take_in(line);
+    }
+
     /// Returns whether anyone who connects has access: no token is set, and the listener is on loopback.
     pub(crate) fn is_open_to_all(&self) -> bool {
         self.is_loopback && self.rules.get().token_auth.is_open()

@@ -77,6 +77,8 @@ pub struct Chat {
     pub choices: Arc<dyn ModelChoices>,
     /// The live conversations of the chat sockets.
     pub hub: Arc<Hub>,
+    /// How many days a deleted conversation stays in the bin; 0 deletes at once.
+    pub bin_days: u32,
 }
 
 /// Past and live activity.

@@ -8,6 +8,7 @@ use std::io;
 
 use http::StatusCode;
 use http::header::{ALLOW, CONTENT_TYPE, HeaderName, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -72,19 +73,30 @@ struct Content {
 }
 
 /// An error in one field of a request.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[schemars(rename = "FieldFault")]
 pub(crate) struct Field {
+    /// Its name.
     field: Cow<'static, str>,
+    /// What is wrong with it.
     message: Cow<'static, str>,
 }
 
-#[derive(Serialize)]
-struct Document<'a> {
+/// A failure (RFC 9457).
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "Problem")]
+pub(crate) struct Document<'a> {
+    /// Always `about:blank`: `code` says what it is.
     r#type: &'static str,
+    /// The name of the status.
     title: &'a str,
+    /// The status.
     status: u16,
+    /// A sentence for people.
     detail: &'a str,
+    /// What went wrong, in a word that stays the same.
     code: &'a str,
+    /// The fields of the request that are wrong.
     #[serde(skip_serializing_if = "<[Field]>::is_empty")]
     errors: &'a [Field],
     #[serde(flatten)]

@@ -4,14 +4,16 @@
 use std::time::{Duration, Instant};
 
 use aethon_core::fuzz_targets;
+use aethon_core::schedule::JobRequest;
 use html5gum::{DefaultEmitter, Token, Tokenizer};
 use http::{HeaderMap, HeaderValue, Uri};
 
-use crate::fields::Fields;
 use crate::host::Authority;
 use crate::markdown::tests::{ATTRIBUTES, TAGS};
 use crate::markdown::{Incremental, render};
 use crate::origin::OriginRules;
+use crate::typed::body_as;
+use crate::webhook::Trigger;
 
 const BODIES: [&str; 2] = [
     r#"{"text":"hello","session":"a","channel":"webchat","recipient":"default","deliver":true,"limit":50}"#,
@@ -92,11 +94,8 @@ fn headers(input: &[u8]) -> HeaderMap {
 
 fuzz_targets! {
     fuzz_bodies: BODIES => |input| {
-        let Ok(mut fields) = Fields::parse(input) else { return };
-        let _ = fields.required_text("text");
-        let _ = fields.optional_text("session");
-        let _ = fields.whole_number("limit");
-        let _ = fields.value("parameters");
+        let _ = body_as::<Trigger>(input);
+        let _ = body_as::<JobRequest>(input);
     };
     fuzz_authorities: AUTHORITIES => |input| {
         let text = String::from_utf8_lossy(input);

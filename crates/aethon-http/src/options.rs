@@ -3,14 +3,18 @@
 //! The facade fills them in from the configuration, with references resolved and values validated. [`Webhooks`] and
 //! [`Limits`] are groups of their own to keep the list short.
 
+use std::fmt;
 use std::fs::File;
 use std::net::IpAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use aethon_core::error::Result;
 use aethon_core::secret::Secret;
 use aethon_core::usage::Budget;
+use async_trait::async_trait;
+use jiff::Timestamp;
 
 pub use crate::base_path::BasePath;
 
@@ -57,14 +61,43 @@ pub struct SignInOptions {
     pub key: Secret,
     /// The home's file of sign-ins and revocations, open for reading and appending.
     pub register: Option<Arc<File>>,
+    /// The same, where several instances admit the same browsers: it takes the place of the file.
+    pub journal: Option<SharedSignIns>,
     /// How long a sign-in lasts.
     pub lifetime: Duration,
 }
 
 impl Default for SignInOptions {
     fn default() -> Self {
-        Self { key: Secret::default(), register: None, lifetime: Duration::from_secs(30 * 24 * 3600) }
+        Self {
+            key: Secret::default(),
+            register: None,
+            journal: None,
+            lifetime: Duration::from_secs(30 * 24 * 3600),
+        }
     }
+}
+
+/// The sign-ins and revocations of all instances.
+#[derive(Clone)]
+pub struct SharedSignIns {
+    /// Where those of this instance are written.
+    pub journal: Arc<dyn SignInJournal>,
+    /// The lines of all, as far as they were written.
+    pub lines: Vec<String>,
+}
+
+impl fmt::Debug for SharedSignIns {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SharedSignIns").field("lines", &self.lines.len()).finish_non_exhaustive()
+    }
+}
+
+/// Keeps sign-ins and revocations where all instances find them.
+#[async_trait]
+pub trait SignInJournal: Send + Sync {
+    /// Stores a line until it does not matter any more, and tells other instances. `name` is the line's own.
+    async fn add(&self, name: &str, line: &str, until: Timestamp) -> Result<()>;
 }
 
 /// Where the application listens: on a port, on a Unix socket, or on both.

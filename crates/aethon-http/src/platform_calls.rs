@@ -10,6 +10,7 @@ use std::sync::Arc;
 use aethon_core::channel::{CallTerms, CallbackOutcome, PlatformCalls};
 use http::StatusCode;
 use http::header::{CONTENT_TYPE, HeaderValue};
+use schemars::JsonSchema;
 
 use crate::app::App;
 use crate::body::Response;
@@ -53,6 +54,30 @@ fn refusal(terms: &CallTerms) -> Problem {
 /// The response at an address whose channel has just ended.
 fn no_channel() -> Problem {
     Problem::not_found("there is nothing at this address")
+}
+
+/// The verification of an address by its platform, which the channel reads.
+#[derive(JsonSchema)]
+#[allow(dead_code, reason = "it has a schema only")]
+pub(crate) struct Verification {
+    /// Always `subscribe`.
+    #[schemars(rename = "hub.mode")]
+    mode: Option<String>,
+    /// The word that the owner gave to the platform.
+    #[schemars(rename = "hub.verify_token")]
+    verify_token: Option<String>,
+    /// What is answered.
+    #[schemars(rename = "hub.challenge", length(max = MAX_CHALLENGE))]
+    challenge: Option<String>,
+}
+
+/// The signature of a platform's call.
+#[derive(JsonSchema)]
+#[allow(dead_code, reason = "it has a schema only")]
+pub(crate) struct Signature {
+    /// The HMAC-SHA256 of the body under the app's secret in hex, behind `sha256=`.
+    #[schemars(rename = "X-Hub-Signature-256", required)]
+    signature: Option<String>,
 }
 
 /// `GET`: echoes the challenge to a caller that proves who it is.

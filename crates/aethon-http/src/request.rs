@@ -4,7 +4,6 @@ use aethon_core::ids::MessageId;
 use aethon_core::upload::MAX_UPLOAD;
 use std::error::Error as StdError;
 use std::net::IpAddr;
-use std::ops::RangeInclusive;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -270,42 +269,6 @@ impl Request {
             .filter(|it| !it.is_empty())
     }
 
-    /// Returns the id of a message from the query, if it is there. Anything else there is 422 with these words.
-    pub(crate) fn message(
-        &self,
-        name: &'static str,
-        otherwise: &'static str,
-    ) -> Result<Option<MessageId>, Problem> {
-        let Some(text) = self.query(name) else { return Ok(None) };
-        let id = text.parse().ok().filter(|id| *id > 0).map(MessageId);
-        id.map(Some).ok_or_else(|| Problem::invalid(name, otherwise))
-    }
-
-    /// Returns a number from the query, or the default. Returns 422 if it is not a number or out of range.
-    pub(crate) fn number(
-        &self,
-        name: &'static str,
-        default: usize,
-        range: RangeInclusive<usize>,
-    ) -> Result<usize, Problem> {
-        let Some(text) = self.query(name) else { return Ok(default) };
-        text.parse().ok().filter(|number| range.contains(number)).ok_or_else(|| {
-            Problem::invalid(
-                name,
-                format!("must be a whole number from {} to {}", range.start(), range.end()),
-            )
-        })
-    }
-
-    /// Returns a boolean from the query, false if absent. Anything but `true` or `false` is 422.
-    pub(crate) fn flag(&self, name: &'static str) -> Result<bool, Problem> {
-        match self.query(name).as_deref() {
-            None | Some("false") => Ok(false),
-            Some("true") => Ok(true),
-            Some(_) => Err(Problem::invalid(name, "must be true or false")),
-        }
-    }
-
     /// Returns whether a header contains this token, ignoring case.
     pub(crate) fn header_is(&self, name: &str, word: &str) -> bool {
         self.head
@@ -328,6 +291,17 @@ impl Request {
             && headers.get(SEC_WEBSOCKET_VERSION).is_some_and(|version| version == "13")
             && headers.get(SEC_WEBSOCKET_KEY).is_some_and(|key| key.len() == 24)
     }
+}
+
+/// Returns the id of a message, if there is one. Anything else is 422 with these words.
+pub(crate) fn message_id(
+    name: &'static str,
+    given: Option<String>,
+    otherwise: &'static str,
+) -> Result<Option<MessageId>, Problem> {
+    let Some(text) = given else { return Ok(None) };
+    let id = text.parse().ok().filter(|id| *id > 0).map(MessageId);
+    id.map(Some).ok_or_else(|| Problem::invalid(name, otherwise))
 }
 
 /// Parses JSON bytes. Returns 400 if they are not JSON, 422 if they have another shape.

@@ -28,8 +28,13 @@ pub(crate) fn access(path: &str) -> Access {
 /// Finds the row for a method and a path, among those for which `exists` returns true.
 pub(crate) fn resolve(method: &Method, path: &str, exists: impl Fn(Needs) -> bool) -> Target {
     let mut others: Vec<&str> = Vec::new();
+    // A word of the table is no id: those are made by the program. A name that a person chose may be any word.
+    let is_word = ROUTES.iter().any(|route| route.pattern == path && exists(route.needs));
     for route in ROUTES.iter().filter(|route| exists(route.needs)) {
         let Some(params) = matches(route.pattern, path) else { continue };
+        if is_word && route.pattern.ends_with("{id}") {
+            continue;
+        }
         if route.answers(method) {
             return Target::Route(route, params);
         }
@@ -59,6 +64,23 @@ fn is_clean(rest: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_word_beside_an_id_has_its_own_methods() {
+        let check = |method: Method, path: &str, allow: Option<&str>| match resolve(&method, path, |_| true) {
+            Target::Route(route, _) => assert_eq!(allow, None, "{method} {path} is {}", route.pattern),
+            Target::OtherMethods(methods) => assert_eq!(methods.to_str().ok(), allow, "{method} {path}"),
+            Target::Nothing => panic!("{method} {path}"),
+        };
+        check(Method::POST, "/api/memory/search", None);
+        check(Method::GET, "/api/memory/search", Some("POST"));
+        check(Method::PUT, "/api/memory/stats", Some("GET, HEAD"));
+        check(Method::DELETE, "/api/sessions/recordings", Some("GET, HEAD"));
+        check(Method::DELETE, "/api/memory/7", None);
+        // A SOP may be called `check`.
+        check(Method::GET, "/api/sops/check", None);
+        check(Method::PATCH, "/api/sops/check", Some("GET, HEAD, POST, PUT, DELETE"));
+    }
 
     #[test]
     fn no_path_is_public_except_the_named_ones() {

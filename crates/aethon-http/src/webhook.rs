@@ -25,13 +25,13 @@ use bytes::Bytes;
 use http::StatusCode;
 use http::header::HeaderMap;
 use ring::digest;
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use crate::app::{App, FromApp};
 use crate::body_text::in_utf8;
 use crate::deps::{Chat, Runtime, Setup, Workflows};
 use crate::error::Problem;
-use crate::fields::Fields;
 use crate::hex::hex;
 use crate::intake::Room;
 use crate::replay::UsedSignatures;
@@ -39,6 +39,7 @@ use crate::request::Request;
 use crate::response::{self, HandlerResult};
 use crate::rules::WebhookRules;
 use crate::signature::{IDEMPOTENCY_KEY, Refusal, Signed};
+use crate::typed;
 
 /// The channel that webhook sessions belong to.
 const CHANNEL: &str = "webhook";
@@ -69,10 +70,38 @@ struct Proof {
     room: Option<Room>,
 }
 
-#[derive(Serialize)]
-struct Answered<'a> {
+/// What the assistant answered.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "Answer")]
+pub(crate) struct Answered<'a> {
     status: &'static str,
     response: Option<&'a str>,
+}
+
+/// What another program asks for.
+#[derive(Deserialize, JsonSchema)]
+pub(crate) struct Trigger {
+    /// The text of the message.
+    #[schemars(length(min = 1))]
+    text: String,
+    /// The SOP that handles it.
+    #[schemars(length(max = 64), regex(pattern = "^[a-z0-9-]*$"))]
+    sop_name: Option<String>,
+    /// The channel that gets the answer as well.
+    channel: Option<String>,
+    /// The recipient there.
+    recipient: Option<String>,
+    /// The name of a session that persists; a new one for each call unless it says otherwise.
+    session: Option<String>,
+}
+
+/// What another program says.
+#[derive(Deserialize, JsonSchema)]
+#[schemars(rename = "WebhookText")]
+pub(crate) struct Text {
+    /// The text of the message.
+    #[schemars(length(min = 1))]
+    text: String,
 }
 
 /// `POST /webhook/trigger`: uses a new session for each call, or a named one that persists.
@@ -81,14 +110,14 @@ pub(crate) async fn trigger(
     mut request: Request,
 ) -> HandlerResult {
     let (body, proof) = context.signed_body(&mut request).await?;
-    let mut fields = Fields::parse(&in_utf8(&request.head.headers, body.clone()))?;
-    let text = fields.required_text("text")?;
-    let sop_name = fields.text("sop_name")?.filter(|name| !name.is_empty());
+    let asked: Trigger = typed::body_as(&in_utf8(&request.head.headers, body.clone()))?;
+    let filled = |text: Option<String>| text.filter(|text| !text.trim().is_empty());
+    let (text, sop_name) = (asked.text, asked.sop_name.filter(|name| !name.is_empty()));
     let sop_name = sop_name.as_deref().map(SopName::parse).transpose().map_err(|_| {
         Problem::invalid("sop_name", "must be 1 to 64 lower-case letters, digits and hyphens")
     })?;
-    let destination = destination(&setup, &mut fields)?;
-    let name = fields.optional_text("session")?;
+    let destination = destination(&setup, filled(asked.channel), filled(asked.recipient))?;
+    let name = filled(asked.session);
     let session = match &name {
         Some(name) => SessionId::of(CHANNEL, &format!("trigger:{name}"))
             .map_err(|_| Problem::invalid("session", "must be a short name without control characters"))?,
@@ -108,7 +137,7 @@ pub(crate) async fn trigger(
         .delivered_to(destination)
         .handled_by(sop_name.map_or(Handling::Model, Handling::sop));
     // The caller may wait for long, and its text is in the message now.
-    drop((body, fields));
+    drop(body);
     context.turn(&chat, proof, inbound).await
 }
 
@@ -121,7 +150,7 @@ pub(crate) async fn channel((chat, context): (Chat, WebhookContext), mut request
         let detail = "a channel's name is 1 to 64 letters, digits, `-`, `_`, `.` and `~`, and not `trigger`";
         return Err(Problem::not_found(detail).with_code("unknown_channel"));
     }
-    let text = Fields::parse(&in_utf8(&request.head.headers, body.clone()))?.required_text("text")?;
+    let Text { text } = typed::body_as(&in_utf8(&request.head.headers, body.clone()))?;
     let dedupe = dedupe(&format!("/webhook/{channel}"), &request.head.headers, &body)?;
     let inbound = Inbound::say(session(&channel)?, text)
         .from_sender(channel)
@@ -178,9 +207,11 @@ fn is_source_name(name: &str) -> bool {
 }
 
 /// Returns where the reply is also delivered. Refuses a channel that does not run, before the turn.
-fn destination(setup: &Setup, fields: &mut Fields) -> Result<Option<Destination>, Problem> {
-    let channel = fields.optional_text("channel")?;
-    let recipient = fields.optional_text("recipient")?;
+fn destination(
+    setup: &Setup,
+    channel: Option<String>,
+    recipient: Option<String>,
+) -> Result<Option<Destination>, Problem> {
     let Some(channel) = channel else { return Ok(None) };
     let way = setup
         .channels

@@ -13,10 +13,12 @@ const MAX_RECORD_DAYS: u32 = 400;
 /// Moves times that lie in the future back: of sessions, deliveries, dedupe ids and channel records.
 pub(crate) fn undo_future_times(sql: &Sql<'_>, now: i64) -> Result<(), Error> {
     const SESSIONS: &str = "UPDATE sessions SET updated_at = $1 WHERE updated_at > $1";
+    const BIN: &str = "UPDATE binned_sessions SET deleted_at = $1 WHERE deleted_at > $1";
     const DEDUPE: &str = "UPDATE turns SET dedupe_until = dedupe_until - (accepted_at - $1), accepted_at = $1
         WHERE dedupe_until > $1 AND accepted_at > $1";
     const RECORDS: &str = "UPDATE channel_records SET until = $1 + $2 WHERE until > $1 + $2";
     sql.execute(SESSIONS, [now])?;
+    sql.execute(BIN, [now])?;
     undo_future_deliveries(sql, now)?;
     sql.execute(DEDUPE, [now])?;
     sql.execute(RECORDS, [now, days(MAX_RECORD_DAYS)])?;

@@ -1,13 +1,13 @@
 //! Passages of one session that match some words, for a model that sees only a summary of the conversation.
 //!
 //! Unlike the search for sessions, which requires all words and looks only at what people and the assistant wrote, this
-//! ranks: a message with the rarest words comes first, of any author, tools included. It reads the whole live
-//! transcript, however far the index has got; most of it is skipped without being decoded.
+//! ranks: a message with the rarest words comes first, of any author, tools included. The server looks through the whole live
+//! transcript, however far the index has got, and sends only messages in which some of the words may be.
 
 use aethon_core::error::Result as CoreResult;
 use aethon_core::finding::{Query, Text};
 use aethon_core::history::{
-    History, HistoryQuery, MessageHits, MessageQuery, Passage, PassageSource, TurnVersions,
+    Aside, History, HistoryQuery, MessageHits, MessageQuery, Passage, PassageSource, TurnVersions,
 };
 use aethon_core::ids::{MessageId, SessionId, TurnId};
 use aethon_core::message::{Block, Message};
@@ -67,6 +67,21 @@ impl History for Store {
         Ok(self.read(read).await?)
     }
 
+    async fn aside(
+        &self,
+        session: &SessionId,
+        after: Option<MessageId>,
+        limit: usize,
+    ) -> CoreResult<Vec<Aside>> {
+        let session = session.clone();
+        let read = move |sql: &Sql<'_>| {
+            let Some(key) = sessions::key(sql, session.as_str())? else { return Ok(Vec::new()) };
+            let limits = PageLimits { messages: limit, bytes: MAX_PAGE_BYTES };
+            messages::page_aside(sql, key, after, limits)
+        };
+        Ok(self.read(read).await?)
+    }
+
     async fn switch(&self, session: &SessionId, turn: &TurnId) -> CoreResult<()> {
         let (session, turn, now) = (session.clone(), turn.clone(), self.now());
         let switch = move |sql: &Sql<'_>| match sessions::key(sql, session.as_str())? {
@@ -102,15 +117,16 @@ struct RankedMessages {
 }
 
 fn matches(sql: &Sql<'_>, session: i64, query: &Query, except: Option<&TurnId>) -> Result<Vec<Match>, Error> {
-    const ALL: &str = "SELECT id, role, content, turn FROM messages
-        WHERE session_key = $1 AND superseded_by IS NULL ORDER BY id";
+    // Only letters of ASCII are made small, as in `Query::may_be_in`. A needle has no line break.
+    const SOME: &str = "SELECT id, role, content FROM messages
+        WHERE session_key = $1 AND superseded_by IS NULL AND (turn IS NULL OR turn <> $2)
+        AND ($3 = '' OR EXISTS (SELECT FROM unnest(string_to_array($3, chr(10))) AS needle
+            WHERE strpos(lower(content COLLATE \"C\"), needle COLLATE \"C\") > 0)) ORDER BY id";
+    let needles = query.needles().unwrap_or_default().join("\n");
+    let except = except.map_or("", TurnId::as_str);
     // Row by row, so that a long conversation is never in memory as a whole.
-    let found = sql.take(ALL, params![session], |row| {
-        let (content, turn) = (row.text(2)?, row.text_or_null(3)?);
-        let is_own = turn.is_some() && turn == except.map(TurnId::as_str);
-        if is_own || !query.may_be_in(content) {
-            return Ok(Some(None));
-        }
+    let found = sql.take(SOME, params![session, except, needles], |row| {
+        let content = row.text(2)?;
         let role = row.text(1)?;
         let mut words = vec![0.0_f64; query.len()];
         let mut has_phrases = false;

@@ -1,12 +1,17 @@
 //! The daemons that use the database, and which of them holds a role.
 
+use std::sync::Arc;
+
 use aethon_core::error::Result as CoreResult;
 use aethon_core::instance::{Instance, Instances, MAX_INSTANCES};
+use aethon_core::peers::{Heard, PeerId, Peers};
 use async_trait::async_trait;
+use tokio::sync::broadcast::Receiver;
 
 use crate::db::{Sql, params};
 use crate::error::Error;
 use crate::owner::{About, Owner};
+use crate::peers::Link;
 use crate::store::Store;
 use crate::time::from_millis;
 
@@ -58,10 +63,48 @@ impl Instances for Store {
         Ok(self.write(move |sql| take(sql, &about, (owner, now), &free)).await?)
     }
 
+    fn peers(&self) -> Option<Arc<dyn Peers>> {
+        let link = self.0.link.clone()?;
+        Some(Arc::new(LinkedStore { store: self.clone(), link }))
+    }
+
     async fn let_go(&self) -> CoreResult<()> {
         const LET_GO: &str = "DELETE FROM roles WHERE owner = $1";
         let owner = self.owner();
         Ok(self.write(move |sql| sql.execute(LET_GO, [owner.id]).map(drop)).await?)
+    }
+}
+
+/// The store as a way to the other daemons.
+struct LinkedStore {
+    store: Store,
+    link: Arc<Link>,
+}
+
+#[async_trait]
+impl Peers for LinkedStore {
+    fn id(&self) -> PeerId {
+        self.link.id()
+    }
+
+    fn tell(&self, to: Option<PeerId>, topic: &str, body: String) {
+        self.link.tell(to, topic, body);
+    }
+
+    fn listen(&self) -> Receiver<Heard> {
+        self.link.listen()
+    }
+
+    async fn others(&self) -> CoreResult<Vec<PeerId>> {
+        const OTHERS: &str = "SELECT owner FROM owners
+            WHERE is_daemon AND lease_until > $1 AND owner <> $2 ORDER BY owner LIMIT $3";
+        let (about, owner, now) = (self.store.opener().about.clone(), self.store.owner(), self.store.now());
+        let most = i64::try_from(MAX_INSTANCES).unwrap_or(i64::MAX);
+        let read = move |sql: &Sql<'_>| {
+            let now = about.lease_now(sql, now)?;
+            sql.all(OTHERS, [now, owner.id, most], |row| Ok(PeerId(row.get(0)?)))
+        };
+        Ok(self.store.read(read).await?)
     }
 }
 

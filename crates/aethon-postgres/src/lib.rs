@@ -7,13 +7,15 @@
 //! `db` is the server: its address, its connections and its format, and knows nothing of conversations. A transaction is work
 //! that may run again: when its connection is lost it starts from the beginning, and an unconfirmed commit is
 //! looked up by the token that it leaves, so nothing is stored twice. All writers take one lock, so that numbers grow in the order of
-//! commits. Nothing is tied to a session of the server, so a pooler in transaction mode may stand in between.
+//! commits. Nothing that is stored is tied to a session of the server, so a pooler in transaction mode may stand in between. Only
+//! the notes that instances send each other (`peers`) are: they come by `LISTEN` on a connection of its own.
 //!
 //! Most other modules hold the statements of one table, as in `aethon-store`; `search` finds sessions by words, `history`
 //! passages of one session, `turn_log` and `transcripts` combine them into the traits.
 
 mod agent_runs;
 mod audit;
+mod bin;
 mod channel_records;
 mod clock_jumps;
 mod db;
@@ -37,6 +39,7 @@ mod opening;
 mod outbox;
 mod owner;
 mod owners;
+mod peers;
 mod purge;
 mod rows;
 mod search;

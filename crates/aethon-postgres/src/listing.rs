@@ -77,7 +77,7 @@ pub(crate) fn page(sql: &Sql<'_>, query: &SessionQuery) -> Result<SessionPage, E
 }
 
 /// A position in the list.
-struct Cursor {
+pub(crate) struct Cursor {
     updated_at: i64,
     key: i64,
 }
@@ -101,7 +101,7 @@ impl Cursor {
 }
 
 /// Reads a row; without a summary if its session id is invalid (the file was edited by hand).
-fn read(row: &Row<'_>) -> Result<(Cursor, Option<SessionSummary>), Error> {
+pub(crate) fn read(row: &Row<'_>) -> Result<(Cursor, Option<SessionSummary>), Error> {
     let cursor = Cursor { key: row.get(0)?, updated_at: row.get(1)? };
     let Ok(session_id) = SessionId::parse(row.text(2)?) else { return Ok((cursor, None)) };
     let summary = SessionSummary {

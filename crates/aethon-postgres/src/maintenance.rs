@@ -10,7 +10,7 @@ use crate::error::Error;
 use crate::store::Store;
 use crate::time::{day_number, days};
 use crate::{
-    channel_records, clock_jumps, ledger, marks, oneshots, outbox, purge, telemetry, turns, vectors,
+    bin, channel_records, clock_jumps, ledger, marks, oneshots, outbox, purge, telemetry, turns, vectors,
 };
 
 /// Days that deliveries are kept after they arrived or were given up, so that a person can look them up.
@@ -34,6 +34,8 @@ impl Upkeep for Store {
         let mut removed = Removed::default();
         let oneshots_before = aged.saturating_sub(days(retention.oneshots));
         removed.sessions = self.repeat(move |sql| forget_oneshots(sql, oneshots_before, now)).await?;
+        let binned_before = aged.saturating_sub(days(retention.bin));
+        removed.binned = self.repeat(move |sql| bin::discard_before(sql, binned_before, now)).await?;
         self.purge().await?;
         let settled_before = aged.saturating_sub(days(SETTLED_DAYS));
         removed.deliveries = self.repeat(move |sql| outbox::forget_before(sql, settled_before, STEP)).await?;

@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicBool, AtomicI64};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use aethon_core::peers::PeerId;
 use aethon_core::storage::{StorageHealth, Synchronous};
 
 use crate::db::{self, Address, Durability, Pool};
@@ -11,6 +12,7 @@ use crate::error::Error;
 use crate::growth::Growth;
 use crate::memory::Sketches;
 use crate::owner::{About, Owner};
+use crate::peers::Link;
 use crate::store::{OpenMode, Opener, Options, Store, StoreInner};
 use crate::{clock_jumps, ledger, owners, rows};
 
@@ -57,10 +59,12 @@ impl Store {
             refused: Mutex::default(),
             sketches: Sketches::default(),
             oneshots: max_oneshot_bytes.map(Growth::new),
+            link: (mode == OpenMode::Daemon).then(|| Arc::new(Link::new(PeerId(owner.id)))),
         }));
         if mode == OpenMode::Daemon {
             store.end_former().await?;
             store.beat();
+            store.link_up();
         }
         Ok(store)
     }

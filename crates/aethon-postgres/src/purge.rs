@@ -20,7 +20,7 @@ pub(crate) const AWAITED_STEPS: usize = 4;
 pub(crate) fn detach(sql: &Sql<'_>, id: &str, how: &Clear, now: i64) -> Result<Option<i64>, Error> {
     const DELETE: &str = "DELETE FROM sessions WHERE session_key = $1";
     const PURGE: &str = "INSERT INTO purges (session_key, cut_at) VALUES ($1, $2)";
-    if let Clear::DeleteIf(_) = how {
+    if let Clear::DeleteIf(_) | Clear::Bin(_) = how {
         let present = listing::summary(sql, id)?;
         how.check(|| present.map(|present| present.version()))?;
     }
@@ -31,6 +31,10 @@ pub(crate) fn detach(sql: &Sql<'_>, id: &str, how: &Clear, now: i64) -> Result<O
         Clear::Reset => sessions::renumber(sql, key, now)?,
         Clear::Delete | Clear::DeleteIf(_) => {
             sql.execute(DELETE, [key])?;
+        }
+        Clear::Bin(_) => {
+            sessions::move_to_bin(sql, key, now)?;
+            return Ok(Some(key));
         }
     }
     sql.execute(PURGE, [key, now])?;

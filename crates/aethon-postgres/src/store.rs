@@ -14,6 +14,7 @@ use crate::growth::Growth;
 use crate::marks;
 use crate::memory::Sketches;
 use crate::owner::{About, LeaseClock, Owner, SuspiciousLeases};
+use crate::peers::Link;
 use crate::time::{day_number, to_millis};
 
 /// How often a server that fails is tried.
@@ -107,6 +108,8 @@ pub(crate) struct StoreInner {
     pub(crate) sketches: Sketches,
     /// How much the one-shot sessions have grown, if that is limited.
     pub(crate) oneshots: Option<Growth>,
+    /// The way to the other daemons, for a daemon.
+    pub(crate) link: Option<Arc<Link>>,
 }
 
 /// Who has opened the store.

@@ -86,6 +86,64 @@ fn start() -> Server {
     Server { url, _users: users }
 }
 
+/// A server of one test alone, which may stop it. It ends with this.
+pub struct OwnServer {
+    folder: PathBuf,
+    programs: PathBuf,
+    /// The address of its database.
+    pub url: String,
+}
+
+impl OwnServer {
+    /// Starts a server on an empty data directory.
+    pub fn start() -> Self {
+        let programs = programs();
+        let folder = std::env::temp_dir().join(format!("aethon-postgres-{}", aethon_core::ids::unique()));
+        fs::create_dir_all(&folder).expect("a folder for the server");
+        fs::set_permissions(&folder, fs::Permissions::from_mode(0o755)).expect("a folder of ours");
+        let url = begin_unwatched(&programs, &folder);
+        Self { folder, programs, url }
+    }
+
+    /// Kills all its processes at once, as a crash does, and starts it again, which recovers what was committed.
+    pub fn crash(&self) {
+        let restarted = self.control(&["restart", "--mode=immediate", "--wait", "--silent"]);
+        assert!(restarted, "the server starts again: see {}", self.folder.join("log").display());
+    }
+
+    /// Cuts up to so many connections of aethon, any of them.
+    pub fn cut(&self, count: i64) {
+        const CUT: &str = "SELECT pg_terminate_backend(pid) FROM (SELECT pid FROM pg_stat_activity
+            WHERE application_name = 'aethon' ORDER BY random() LIMIT $1) AS chosen";
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+        runtime.block_on(async {
+            let (client, connection) =
+                tokio_postgres::connect(&self.url, NoTls).await.expect("the server takes connections");
+            tokio::spawn(connection);
+            client.execute(CUT, &[&count]).await.expect("connections are cut");
+        });
+    }
+
+    fn control(&self, arguments: &[&str]) -> bool {
+        let status = unprivileged(&self.programs.join("pg_ctl"))
+            .args(arguments)
+            .arg("--log")
+            .arg(self.folder.join("log"))
+            .arg("--pgdata")
+            .arg(self.folder.join("data"))
+            .stdin(Stdio::null())
+            .status();
+        status.is_ok_and(|status| status.success())
+    }
+}
+
+impl Drop for OwnServer {
+    fn drop(&mut self) {
+        self.control(&["stop", "--mode=immediate", "--silent"]);
+        let _ = fs::remove_dir_all(&self.folder);
+    }
+}
+
 /// Returns where the programs of the server are.
 fn programs() -> PathBuf {
     let versions = fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
@@ -106,7 +164,21 @@ fn lives(folder: &Path) -> bool {
     is_there && lines.get(7).is_some_and(|status| status.trim() == "ready")
 }
 
+/// Starts a server, with the watchdog that stops it.
 fn begin(programs: &Path, folder: &Path) -> String {
+    let url = begin_unwatched(programs, folder);
+    let watches = command("setsid")
+        .args(["--fork", "sh", "-c", WATCHDOG, "watchdog"])
+        .arg(folder)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status();
+    assert!(watches.is_ok_and(|status| status.success()), "the watchdog starts");
+    url
+}
+
+fn begin_unwatched(programs: &Path, folder: &Path) -> String {
     let (data, password) = (folder.join("data"), folder.join("password"));
     let port =
         TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("a port").port();
@@ -164,19 +236,11 @@ fn begin(programs: &Path, folder: &Path) -> String {
         .stdin(Stdio::null())
         .status();
     assert!(started.is_ok_and(|status| status.success()), "the server starts: see {}", log.display());
-    let watches = command("setsid")
-        .args(["--fork", "sh", "-c", WATCHDOG, "watchdog"])
-        .arg(folder)
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .status();
-    assert!(watches.is_ok_and(|status| status.success()), "the watchdog starts");
     format!("postgres://{role}:{}@127.0.0.1:{port}/postgres", secret.replace(' ', "%20"))
 }
 
 /// A program that must not run as root, apart from signals to this one.
-fn unprivileged(program: &Path) -> Command {
+pub fn unprivileged(program: &Path) -> Command {
     let mut command = command("setsid");
     command.arg("--wait");
     if rustix::process::getuid().is_root() {

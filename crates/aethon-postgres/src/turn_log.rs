@@ -61,7 +61,7 @@ impl TurnLog for Store {
 
     async fn begin(&self, turn: &TurnId, begin: Begin) -> CoreResult<Begun> {
         let (turn, start, by) = (turn.clone(), PreparedBegin::from(&begin)?, (self.owner(), self.now()));
-        Ok(self.write(move |sql| begin_again(sql, &turn, &start, by)).await?)
+        Ok(self.write(move |sql| begin_stored(sql, &turn, &start, by)).await?)
     }
 
     async fn append(&self, turn: &TurnId, messages: Vec<Message>) -> CoreResult<Vec<MessageId>> {
@@ -211,7 +211,7 @@ impl PreparedFinish {
             outbox::insert(sql, (self.session.as_str(), self.turn.as_str()), delivery, self.now)?;
         }
         let next = match &self.next {
-            Some((turn, start)) => none_if_blocked(begin_again(sql, turn, start, (self.owner, self.now)))?,
+            Some((turn, start)) => none_if_blocked(begin_stored(sql, turn, start, (self.owner, self.now)))?,
             None => None,
         };
         Ok(Finished { messages, beside, next })
@@ -288,7 +288,7 @@ fn accept(
 
 /// Starts a turn that was waiting, or restarts one that was running when the program ended; its message is already
 /// stored.
-fn begin_again(
+fn begin_stored(
     sql: &Sql<'_>,
     turn: &TurnId,
     start: &PreparedBegin,
@@ -312,6 +312,7 @@ fn begin_again(
         }
         None => {
             let defaults = sessions::defaults(sql, state.session)?;
+            // A title that the session has already stays: only one without is named after its message.
             let session = OpenSession { key: state.session, is_untitled: true, defaults };
             begin(sql, &session, turn, start, now)?
         }

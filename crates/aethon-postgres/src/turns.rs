@@ -3,7 +3,7 @@
 //! If a session is removed while a turn's dedupe id is still valid, the turn stays as an empty shell (session 0): a
 //! redelivered message must not run again just because its session was deleted, but its words must be gone.
 
-use aethon_core::ids::TurnId;
+use aethon_core::ids::{SessionId, TurnId};
 use aethon_core::message::{Failure, Inbound, Reply, TurnEnd};
 use aethon_core::model::Usage;
 use aethon_core::session::{TurnPhase, TurnRecord};
@@ -153,7 +153,12 @@ fn find_by_dedupe_id(
 }
 
 fn by_key(sql: &Sql<'_>, key: i64) -> Result<Option<TurnRecord>, Error> {
-    sql.first(BY_KEY, [key], read)?.map(|row| row.into_record(sql)).transpose()
+    const IS_BINNED: &str = "SELECT EXISTS (SELECT 1 FROM turns JOIN binned_sessions
+        ON binned_sessions.session_key = turns.session_key WHERE turn_key = $1)";
+    let record = sql.first(BY_KEY, [key], read)?.map(|row| row.into_record(sql)).transpose()?;
+    let Some(record) = record else { return Ok(None) };
+    // What lies in the bin is gone for everybody; only that it was answered is known.
+    Ok(Some(if sql.one(IS_BINNED, [key], |row| row.get(0))? { record.emptied() } else { record }))
 }
 
 fn release(sql: &Sql<'_>, key: i64) -> Result<(), Error> {
@@ -304,7 +309,8 @@ pub(crate) fn open(sql: &Sql<'_>, session: Option<i64>) -> Result<Vec<TurnRecord
 }
 
 const BY_ID: &str = "SELECT id, inbound, phase, accepted_at, attempts, outcome, reply_message FROM turns
-    WHERE id = $1 AND session_key <> 0";
+    WHERE id = $1 AND session_key <> 0 AND NOT EXISTS
+        (SELECT 1 FROM binned_sessions WHERE binned_sessions.session_key = turns.session_key)";
 const BY_KEY: &str = "SELECT id, inbound, phase, accepted_at, attempts, outcome, reply_message FROM turns
     WHERE turn_key = $1";
 const OPEN: &str =
@@ -357,6 +363,15 @@ fn emptied(inbound: &str) -> String {
 /// How long a shell is kept if its dedupe id would be valid as long as the turn exists: a client that lost its
 /// connection comes back within this time or not at all.
 const SHELL_DAYS: u32 = 1;
+
+/// Notes the new id of a session in its turns.
+pub(crate) fn rename_session(sql: &Sql<'_>, session: i64, id: &SessionId) -> Result<(), Error> {
+    const RENAME: &str =
+        "UPDATE turns SET inbound = jsonb_set(inbound::jsonb, '{session}', to_jsonb($2::text))::text
+        WHERE session_key = $1";
+    sql.execute(RENAME, params![session, id.as_str()])?;
+    Ok(())
+}
 
 /// Which turns of a session to remove.
 #[derive(Clone, Copy)]

@@ -256,7 +256,7 @@ async fn upgrade_waits_for_daemons_of_an_older_version_and_refuses_while_one_liv
     let old = Store::open(&url, options).await.unwrap();
     run(&format!("DELETE FROM {schema}.aethon_format WHERE version > 1")).await;
     run(&format!(
-        "DROP TABLE {schema}.roles; ALTER TABLE {schema}.owners DROP COLUMN version, DROP COLUMN started_at,
+        "DROP TABLE {schema}.roles, {schema}.binned_sessions; ALTER TABLE {schema}.owners DROP COLUMN version, DROP COLUMN started_at,
         DROP COLUMN seen_at; UPDATE {schema}.owners SET lease_until = lease_until + 100000"
     ))
     .await;
@@ -268,7 +268,7 @@ async fn upgrade_waits_for_daemons_of_an_older_version_and_refuses_while_one_liv
     );
     drop(old);
     run(&format!("UPDATE {schema}.owners SET lease_until = 0")).await;
-    assert_eq!(Store::open(&url, brief).await.unwrap().format(), 2);
+    assert_eq!(Store::open(&url, brief).await.unwrap().format(), 3);
 }
 
 #[tokio::test]

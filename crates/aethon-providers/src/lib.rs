@@ -9,7 +9,7 @@
 //! [`Catalog`] knows models: their sizes, prices and abilities. The engine decides which model is called and how much a
 //! call costs. `echo` and `fake` need no network and serve tests, demonstrations and benchmarks. The others share
 //! `remote`, which sends through `transport`, reads with `stream`, and classifies failures with `classify`; a new
-//! wire format is one more `Dialect` and one line in `registry`. `tool_schema` fits the tools of a request to its service. On top, `text_calls` handles models that write their
+//! wire format is one more `Dialect`, two lines in `registry` and a row in `aethon_core::provider`. `tool_schema` fits the tools of a request to its service. On top, `text_calls` handles models that write their
 //! calls into their text.
 
 // What several services share may be unused where some of them are left out.

@@ -23,7 +23,8 @@ impl Hook for RecorderHook {
     }
 
     async fn before_model(&self, turn: &TurnContext, request: &ModelRequest) -> Result<(), Failure> {
-        // A request for a summary of older messages has its own prompt and one message that is stored nowhere; skip it.
+        // A request for a summary of older messages has its own prompt and one message that is stored nowhere; they are not
+        // the context of the conversation.
         let own = request.messages.get(request.turn_start..).unwrap_or_default();
         let is_main = own.iter().any(|message| message.id.0 != 0);
         let context =

@@ -14,9 +14,10 @@ use aethon_core::import::{NewSession, SessionImport};
 use aethon_core::instance::{Instance, Instances};
 use aethon_core::message::{Inbound, Message};
 use aethon_core::owner::{EndedElsewhere, Owners};
+use aethon_core::peers::Peers;
 use aethon_core::session::{
-    Accepted, Begin, Begun, Clear, Finish, Finished, SessionKeeping, SessionPage, SessionPatch, SessionQuery,
-    SessionSummary, Transcripts, TurnLog, TurnLookup, TurnRecord,
+    Accepted, Begin, Begun, BinPage, BinQuery, Binned, Clear, Discard, Finish, Finished, SessionKeeping,
+    SessionPage, SessionPatch, SessionQuery, SessionSummary, Transcripts, TurnLog, TurnLookup, TurnRecord,
 };
 use aethon_core::version::Expected;
 use async_trait::async_trait;
@@ -79,6 +80,10 @@ impl Instances for WatchedOwners {
 
     async fn hold(&self, roles: &[String]) -> Result<Vec<String>> {
         self.owners.hold(roles).await
+    }
+
+    fn peers(&self) -> Option<Arc<dyn Peers>> {
+        self.owners.peers()
     }
 
     async fn let_go(&self) -> Result<()> {
@@ -216,6 +221,22 @@ impl WatchedTurns {
 impl SessionKeeping for WatchedTranscripts {
     async fn mark_read(&self, id: &SessionId) -> Result<bool> {
         self.transcripts.mark_read(id).await
+    }
+
+    async fn suggest_title(&self, id: &SessionId, title: &str) -> Result<bool> {
+        self.transcripts.suggest_title(id, title).await
+    }
+
+    async fn binned(&self, query: BinQuery) -> Result<BinPage> {
+        self.transcripts.binned(query).await
+    }
+
+    async fn restore(&self, which: Binned) -> Result<Option<SessionId>> {
+        self.transcripts.restore(which).await
+    }
+
+    async fn discard(&self, which: Discard) -> Result<u64> {
+        self.transcripts.discard(which).await
     }
 }
 

@@ -7,7 +7,7 @@
 use aethon_core::error::Result as CoreResult;
 use aethon_core::finding::{Query, Text};
 use aethon_core::history::{
-    History, HistoryQuery, MessageHits, MessageQuery, Passage, PassageSource, TurnVersions,
+    Aside, History, HistoryQuery, MessageHits, MessageQuery, Passage, PassageSource, TurnVersions,
 };
 use aethon_core::ids::{MessageId, SessionId, TurnId};
 use aethon_core::message::{Block, Message};
@@ -65,6 +65,21 @@ impl History for Store {
         let read = move |sql: &Sql<'_>| match sessions::key(sql, session.as_str())? {
             Some(key) => versions::all(sql, key),
             None => Ok(Vec::new()),
+        };
+        Ok(self.read(read).await?)
+    }
+
+    async fn aside(
+        &self,
+        session: &SessionId,
+        after: Option<MessageId>,
+        limit: usize,
+    ) -> CoreResult<Vec<Aside>> {
+        let session = session.clone();
+        let read = move |sql: &Sql<'_>| {
+            let Some(key) = sessions::key(sql, session.as_str())? else { return Ok(Vec::new()) };
+            let limits = PageLimits { messages: limit, bytes: MAX_PAGE_BYTES };
+            messages::page_aside(sql, key, after, limits)
         };
         Ok(self.read(read).await?)
     }

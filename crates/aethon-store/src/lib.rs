@@ -20,6 +20,7 @@
 
 mod agent_runs;
 mod audit;
+mod bin;
 mod channel_records;
 mod clock_jumps;
 pub mod copy;

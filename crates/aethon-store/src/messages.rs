@@ -6,6 +6,7 @@
 
 use std::borrow::Cow;
 
+use aethon_core::history::Aside;
 use aethon_core::ids::{MessageId, TurnId};
 use aethon_core::message::{Block, Message, Role};
 use aethon_core::tool::OutputBlock;
@@ -164,6 +165,33 @@ pub(crate) fn page_after(
         if is_first || bytes <= limits.bytes { read(row).map(Some) } else { Ok(None) }
     };
     Ok(sql.take(NEXT_PAGE, params![session, after, limit], read_some)?)
+}
+
+/// Returns messages that are put aside, branch by branch, behind one of them.
+pub(crate) fn page_aside(
+    sql: &Sql<'_>,
+    session: i64,
+    after: Option<MessageId>,
+    limits: PageLimits,
+) -> Result<Vec<Aside>, Error> {
+    const PLACE: &str = "SELECT superseded_by FROM messages WHERE id = ?1 AND superseded_by IS NOT NULL";
+    const NEXT: &str =
+        "SELECT id, role, content, created_at, turn, model, usage, stop_reason, superseded_by FROM messages
+        WHERE session_key = ?1 AND (superseded_by, id) > (?2, ?3) ORDER BY superseded_by, id LIMIT ?4";
+    let limit = i64::try_from(limits.messages).unwrap_or(i64::MAX);
+    let after = after.map_or(0, |after| after.0);
+    let branch: i64 = sql.first(PLACE, [after], |row| row.get(0))?.unwrap_or(0);
+    let mut bytes = 0;
+    let read_some = |row: &Row<'_>| {
+        let is_first = bytes == 0;
+        bytes += lenient::text(row, 2)?.len();
+        let fits = is_first || bytes <= limits.bytes;
+        if !fits {
+            return Ok(None);
+        }
+        Ok(Some(Aside { branch: MessageId(row.get(8)?), message: read(row)? }))
+    };
+    Ok(sql.take(NEXT, params![session, branch, after, limit], read_some)?)
 }
 
 /// Returns the newest live messages that a model sees, oldest first.

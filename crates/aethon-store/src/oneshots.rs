@@ -9,7 +9,7 @@ use aethon_core::storage::OneshotLimit;
 
 use crate::db::{Sql, free_pages, used_bytes};
 use crate::error::Error;
-use crate::purge;
+use crate::{bin, purge};
 
 /// Steps of removal for one message that finds no room. A step is a session, or a few messages of one.
 const MAX_STEPS: usize = 256;
@@ -65,19 +65,22 @@ pub(crate) fn surplus(all: Vec<Oneshot>, limit: OneshotLimit) -> (Vec<String>, u
 pub(crate) fn make_room_below(sql: &Sql<'_>, mark: u64, message: u64, now: i64) -> Result<bool, Error> {
     let needed = message.saturating_mul(GROWTH);
     let fits = |sql: &Sql<'_>| Ok::<_, Error>(used_bytes(sql)?.saturating_add(needed) <= mark);
-    remove_until(sql, now, fits)
+    // What the owner has deleted and may want back does not make room for strangers.
+    remove_until(sql, |sql| remove_first(sql, now), fits)
 }
 
 /// Makes room for a write that lacks this many pages. Returns whether there is room now.
 pub(crate) fn free(sql: &Sql<'_>, pages: i64) -> Result<bool, Error> {
     let wanted = free_pages(sql)?.saturating_add(pages);
     let now = sql.one("SELECT coalesce(max(updated_at), 0) FROM sessions", [], |row| row.get(0))?;
-    remove_until(sql, now, |sql| Ok(free_pages(sql)? >= wanted))
+    let remove = |sql: &Sql<'_>| Ok(bin::discard_oldest(sql, now)? || remove_first(sql, now)?);
+    remove_until(sql, remove, |sql| Ok(free_pages(sql)? >= wanted))
 }
 
+/// Removes something at a time until there is enough room; `false` if nothing more can be removed.
 fn remove_until(
     sql: &Sql<'_>,
-    now: i64,
+    remove: impl Fn(&Sql<'_>) -> Result<bool, Error>,
     is_enough: impl Fn(&Sql<'_>) -> Result<bool, Error>,
 ) -> Result<bool, Error> {
     for _ in 0..MAX_STEPS {
@@ -85,7 +88,7 @@ fn remove_until(
             return Ok(true);
         }
         // First the removed rows that still take up space.
-        if !purge::purge_some(sql)? && !remove_first(sql, now)? {
+        if !purge::purge_some(sql)? && !remove(sql)? {
             return Ok(false);
         }
     }

@@ -111,6 +111,13 @@ pub(crate) fn suggest_title(sql: &Sql<'_>, key: i64, title: &str) -> Result<(), 
     Ok(())
 }
 
+/// Sets a title made from the first exchange, which later messages do not change. Returns whether it took the place of the one
+/// that the first message suggested.
+pub(crate) fn name(sql: &Sql<'_>, id: &str, title: &str) -> Result<bool, Error> {
+    const NAME: &str = "UPDATE sessions SET title = ?2, title_source = 3 WHERE id = ?1 AND title_source = 1";
+    Ok(sql.execute(NAME, [id, title])? == 1)
+}
+
 /// Sets the title for good.
 pub(crate) fn rename(sql: &Sql<'_>, id: &str, title: &str) -> Result<(), Error> {
     const RENAME: &str = "UPDATE sessions SET title = ?2, title_source = 2 WHERE id = ?1";
@@ -148,6 +155,20 @@ pub(crate) fn mark_read(sql: &Sql<'_>, key: i64) -> Result<bool, Error> {
     const READ: &str = "UPDATE sessions SET read_through = ?2 WHERE session_key = ?1 AND read_through < ?2";
     let newest = messages::newest(sql, key)?.unwrap_or(0);
     Ok(sql.execute(READ, [key, newest])? == 1)
+}
+
+/// Moves the row of a session into the bin.
+pub(crate) fn move_to_bin(sql: &Sql<'_>, key: i64, now: i64) -> Result<(), Error> {
+    const COPY: &str = "INSERT INTO binned_sessions (session_key, id, channel, sender, title, title_source, agent_name,
+        is_oneshot, created_at, updated_at, message_count, model, effort, instructions, folder, pinned, archived,
+        read_through, deleted_at)
+        SELECT session_key, id, channel, sender, title, title_source, agent_name, is_oneshot, created_at, updated_at,
+        message_count, model, effort, instructions, folder, pinned, archived, read_through, ?2
+        FROM sessions WHERE session_key = ?1";
+    const DELETE: &str = "DELETE FROM sessions WHERE session_key = ?1";
+    sql.execute(COPY, [key, now])?;
+    sql.execute(DELETE, [key])?;
+    Ok(())
 }
 
 /// Gives the session's row a new key and empties it, so that the old contents no longer belong to it.

@@ -4,8 +4,8 @@ use aethon_core::error::Result as CoreResult;
 use aethon_core::ids::{MessageId, SessionId};
 use aethon_core::message::Message;
 use aethon_core::session::{
-    Clear, MAX_PAGE_BYTES, SessionKeeping, SessionPage, SessionPatch, SessionQuery, SessionSummary,
-    Transcripts, TurnRecord, title_of,
+    Clear, MAX_PAGE_BYTES, SessionPage, SessionPatch, SessionQuery, SessionSummary, Transcripts, TurnRecord,
+    title_of,
 };
 use aethon_core::version::Expected;
 use async_trait::async_trait;
@@ -105,17 +105,5 @@ impl Transcripts for Store {
             Ok(Some(MessageId(message)))
         };
         Ok(self.write(post).await?)
-    }
-}
-
-#[async_trait]
-impl SessionKeeping for Store {
-    async fn mark_read(&self, id: &SessionId) -> CoreResult<bool> {
-        let id = id.clone();
-        let mark = move |sql: &Sql<'_>| match sessions::key(sql, id.as_str())? {
-            Some(key) => sessions::mark_read(sql, key),
-            None => Ok(false),
-        };
-        Ok(self.write(mark).await?)
     }
 }

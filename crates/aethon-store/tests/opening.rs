@@ -18,7 +18,7 @@ use rusqlite::Connection;
 const S: &str = "webchat:default";
 
 /// The version that this program writes.
-const CURRENT: i64 = 21;
+const CURRENT: i64 = 22;
 
 /// All files of a folder, with their contents.
 fn contents(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {

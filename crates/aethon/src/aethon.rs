@@ -25,7 +25,7 @@ use aethon_core::model_choice::{ModelChoices as _, OfferedModel};
 use aethon_core::prompts::SavedPrompts;
 use aethon_core::recording::Recordings;
 use aethon_core::schedule::{JobRefusal, RunRecord, Schedule};
-use aethon_core::session::{SessionQuery, Transcripts};
+use aethon_core::session::{BinQuery, SessionQuery, Transcripts};
 use aethon_core::sop::{SopCatalog, SopRunner};
 use aethon_core::storage::Storage;
 use aethon_core::surface::Unattended;
@@ -345,6 +345,17 @@ impl Aethon {
         Ok(json!(aethon_http::json::list(&self.unwatched_chat(), query).await?))
     }
 
+    /// Returns the newest sessions of the bin, in the form of `GET /api/sessions/bin`.
+    pub async fn bin_document(&self, limit: usize) -> Result<Value> {
+        let query = BinQuery { limit, before: None };
+        Ok(json!(aethon_http::json::bin(&self.unwatched_chat(), query).await?))
+    }
+
+    /// How many days a deleted session stays in the bin; 0 if it is deleted at once.
+    pub fn bin_days(&self) -> u32 {
+        self.config.session.bin_days
+    }
+
     /// Returns the newest messages that contain all these words, in the form of `GET /api/search`.
     pub async fn found_document(
         &self,
@@ -404,6 +415,7 @@ impl Aethon {
             approvals: self.approvals.clone(),
             choices: Arc::new(self.shared.choices.clone()),
             hub,
+            bin_days: self.config.session.bin_days,
         }
     }
 

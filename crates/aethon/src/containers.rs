@@ -79,6 +79,8 @@ fn offer(board: &Features, docker: DockerSandbox) {
 fn over(event: &Event) -> Option<&SessionId> {
     match event {
         Event::Session { session, change: SessionChange::Reset | SessionChange::Deleted } => Some(session),
+        // Its turns may have run here.
+        Event::Elsewhere(event) => over(event),
         _ => None,
     }
 }

@@ -202,7 +202,7 @@ fn home(prepared: &Prepared) -> Vec<Finding> {
         }
         return vec![Finding::ok("home", format!("{message}; the first start creates it"))];
     }
-    let mut findings = Vec::new();
+    let mut findings: Vec<Finding> = crate::disk_finding::cannot_store(home.path()).into_iter().collect();
     for path in [
         home.path().to_owned(),
         home.credentials(),

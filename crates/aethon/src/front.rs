@@ -8,6 +8,7 @@ use std::sync::Arc;
 use aethon_core::secret::Secret;
 use aethon_core::shutdown::Shutdown;
 use aethon_http::mount::Mount;
+use aethon_http::options::SharedSignIns;
 use aethon_http::{App, Deps, Options, Server};
 
 use crate::aethon::Aethon;
@@ -30,6 +31,8 @@ pub(crate) struct SignIns {
     pub(crate) key: Secret,
     /// The list of sign-ins, if it can be stored.
     pub(crate) register: Option<File>,
+    /// The list of all instances, in place of the home's.
+    pub(crate) journal: Option<SharedSignIns>,
 }
 
 impl Front {
@@ -41,6 +44,7 @@ impl Front {
         let mut options = wiring::http::options(&aethon.config, aethon.is_demo);
         options.sign_ins.key = sign_ins.key;
         options.sign_ins.register = sign_ins.register.map(Arc::new);
+        options.sign_ins.journal = sign_ins.journal;
         if aethon.source.is_mounted {
             // The program listens, and the configuration says where: that decides what may be done without a token.
             let is_near = matches!(aethon_http::is_loopback_host(&options.listen.host).await, Ok(true));

@@ -41,6 +41,7 @@ use crate::first_model::FirstModelSetup;
 use crate::front::{Front, SignIns};
 use crate::holding::Keeper;
 use crate::home::HomeLock;
+use crate::peers::Joined;
 use crate::prepared::Prepared;
 use crate::push::{Push, Watched};
 use crate::quota::Quota;
@@ -76,6 +77,8 @@ pub struct Service {
     setup: Setup,
     lock: Arc<HomeLock>,
     keeper: Keeper,
+    /// The other instances of the storage, if there can be some.
+    peers: Option<Joined>,
 }
 
 impl Service {
@@ -83,14 +86,17 @@ impl Service {
     /// connections, which wait for [`Service::run`].
     pub async fn start(prepared: Prepared) -> Result<Self> {
         let lock = take_home(&prepared).await?;
-        let sign_ins = SignIns { key: prepared.home.sign_in_key(), register: prepared.home.sign_ins() };
+        let (key, register) = (prepared.home.sign_in_key(), prepared.home.sign_ins());
+        let mut sign_ins = SignIns { key, register, journal: None };
         let push = Push::open(&prepared);
         // This process holds the lock of the home, so no earlier daemon is working there.
         let this = this_instance(&prepared);
-        let aethon = Arc::new(Aethon::open(prepared, OpenMode::Daemon).await?);
+        let mut aethon = Aethon::open(prepared, OpenMode::Daemon).await?;
+        let mut peers = crate::peers::join(&mut aethon);
+        let aethon = Arc::new(aethon);
         warn_without_model(&aethon);
         let (trigger, shutdown) = ShutdownTrigger::pair();
-        let hub = Arc::new(Hub::new(aethon.clock.clone()).numbering_after(latest(&aethon.storage).await));
+        let hub = hub(&aethon, peers.as_mut()).await;
         let channels = aethon.channels(aethon.assistant(), hub.clone())?;
         aethon.deliveries.channels.set(channels.clone());
         let noted = push.as_ref().and_then(|push| push.listen(&aethon.shared.bus));
@@ -110,7 +116,13 @@ impl Service {
         let (trail, rows) = AuditTrail::new();
         let runtime = runtime(&aethon, this, shutdown.clone());
         let deps = deps(&aethon, hub.clone(), setup.clone(), trail, runtime);
+        if let Some(peers) = &peers {
+            sign_ins = peers.share(sign_ins).await?;
+        }
         let front = Front::open(&aethon, sign_ins, deps).await?;
+        if let (Some(peers), Some(app)) = (&mut peers, front.app()) {
+            peers.admit(app);
+        }
         let greeting = greeting(&front, &lock);
         let application = front.app().map(|app| (app, setup.clone()));
         let reloading = crate::view::grant(reloads, Reload::new(&aethon, config.clone(), application));
@@ -148,6 +160,7 @@ impl Service {
             setup,
             lock: Arc::new(lock),
             keeper,
+            peers,
         })
     }
 
@@ -215,6 +228,7 @@ impl Service {
         drop(self.reloading);
         self.channels.join().await;
         self.keeper.give_up().await;
+        drop(self.peers);
         self.aethon.close().await;
         Ok(())
     }
@@ -412,6 +426,15 @@ async fn remove_stale_containers(docker: &DockerSandbox) {
         }
         Err(error) => tracing::warn!(error, "could not search for containers of an earlier run"),
     }
+}
+
+/// The live conversations, those of other instances among them.
+async fn hub(aethon: &Aethon, peers: Option<&mut Joined>) -> Arc<Hub> {
+    let hub = Hub::new(aethon.clock.clone()).numbering_after(latest(&aethon.storage).await);
+    let Some(peers) = peers else { return Arc::new(hub) };
+    let hub = Arc::new(hub.shared());
+    peers.relay(&hub);
+    hub
 }
 
 /// Recovers the turns that an earlier daemon left. If they cannot be read, the engine tries again later; the rest of the service

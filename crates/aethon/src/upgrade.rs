@@ -33,6 +33,7 @@ const CHANGES: &[(i64, &str)] = &[
     (19, "a conversation has its own model, effort, instructions, folder and marks"),
     (20, "a conversation knows what was read of it"),
     (21, "answers and questions have versions"),
+    (22, "deleted conversations lie in a bin for a week"),
 ];
 
 /// The plan of a home's upgrade.

@@ -97,7 +97,7 @@ fn dead_address_is_refused_without_its_password() {
     configure(&home, &url);
     let doctor = run_cli(home.path(), &["doctor", "--json"], None);
     let report = String::from_utf8_lossy(&doctor.stdout).into_owned();
-    assert!(report.contains("the database postgres on 127.0.0.1, format 2"), "{report}");
+    assert!(report.contains("the database postgres on 127.0.0.1, format 3"), "{report}");
 }
 
 #[test]

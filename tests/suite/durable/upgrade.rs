@@ -15,7 +15,7 @@ use tempfile::TempDir;
 pub(crate) const FORMATS: [u32; 2] = [5, 17];
 
 /// The format of this version.
-const CURRENT: u32 = 21;
+const CURRENT: u32 = 22;
 
 /// A home as the release with this format left it.
 pub(crate) fn released(format: u32) -> Arc<TempDir> {
@@ -141,7 +141,7 @@ fn other_commands_leave_an_old_home_unchanged_and_name_the_remedy() {
         let output = cli(&home, arguments);
         let said = text(&output);
         assert_eq!(output.status.code(), Some(2), "{arguments:?}: {said}");
-        for words in ["format 5", "format 21", "aethon-cli upgrade", "0.3.0", "revision"] {
+        for words in ["format 5", "format 22", "aethon-cli upgrade", "0.3.0", "revision"] {
             assert!(said.contains(words), "{words} is not in what {arguments:?} says: {said}");
         }
     }
@@ -152,7 +152,7 @@ fn other_commands_leave_an_old_home_unchanged_and_name_the_remedy() {
     let check = text(&run_server(home.path(), &["--check"]));
     for said in [&doctor, &check] {
         for words in [
-            "has format 5; this program needs format 21",
+            "has format 5; this program needs format 22",
             "aethon.db.bak-v5",
             "MiB are free",
             "new: long-term memory",
@@ -250,7 +250,7 @@ fn an_incomplete_copy_and_a_disk_without_room_are_named() {
     let output = run_server(home.path(), &[]);
     let said = text(&output);
     assert_eq!(output.status.code(), Some(2), "{said}");
-    for words in ["format 5 to 21", "4194320 MiB", "are free", "Nothing was changed"] {
+    for words in ["format 5 to 22", "4194320 MiB", "are free", "Nothing was changed"] {
         assert!(said.contains(words), "{words} is not in {said}");
     }
     assert!(!partial.exists());

@@ -3,6 +3,7 @@
 mod api;
 mod attachments;
 mod base_path;
+mod bin;
 mod branch;
 mod chat;
 mod compression;
@@ -12,6 +13,7 @@ mod contract;
 mod dashboard_socket;
 mod handbook;
 mod host;
+mod keeping;
 mod operation;
 mod plain_chat;
 mod prompts;

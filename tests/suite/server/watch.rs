@@ -92,6 +92,13 @@ fn watcher_hears_of_questions_names_and_removals() {
     told(&mut watcher, "webchat:other", |frame| frame["unread"] == false);
     assert_eq!(server.send(&Request::new("DELETE", path)).status, 200);
     told(&mut watcher, "webchat:other", |frame| frame["removed"] == true);
+    assert_eq!(server.post(&format!("{path}/restore"), &json!({})).status, 200);
+    let back = told(&mut watcher, "webchat:other", |frame| frame["removed"] != true);
+    assert_eq!(
+        (&back["title"], &back["folder"]),
+        (&json!("Mine"), &json!("work")),
+        "it is back from the bin"
+    );
 }
 
 #[test]

@@ -219,6 +219,28 @@ fn check_sessions(home: &Path) {
     assert_eq!(cli(home, &["sessions", "rm", "--yes", "webchat:one"], None).status.code(), Some(0));
     assert_eq!(json(&cli(home, &["sessions", "list", "--json"], None))["count"], 1);
     assert_eq!(cli(home, &["sessions", "rm", "--yes", "webchat:one"], None).status.code(), Some(1));
+    check_bin(home);
+}
+
+/// The bin has `webchat:one`.
+fn check_bin(home: &Path) {
+    let bin = || json(&cli(home, &["sessions", "bin", "--json"], None));
+    assert_eq!(bin()["sessions"][0]["session_id"], "webchat:one");
+    assert!(out(&cli(home, &["sessions", "bin"], None)).contains("webchat:one"));
+    assert_eq!(out(&cli(home, &["sessions", "restore", "one"], None)).trim(), "restored webchat:one");
+    assert!(out(&cli(home, &["sessions", "show", "webchat:one"], None)).contains("apple"));
+    let missing = cli(home, &["sessions", "restore", "one"], None);
+    assert_eq!(missing.status.code(), Some(1));
+    assert!(words(&missing).contains("sessions bin"), "{}", words(&missing));
+    assert!(cli(home, &["sessions", "rm", "--yes", "one"], None).status.success());
+    assert!(cli(home, &["sessions", "rm", "--yes", "--now", "one"], None).status.success(), "from the bin");
+    assert_eq!(bin()["count"], 0);
+    assert_ne!(
+        cli(home, &["sessions", "bin", "--empty"], None).status.code(),
+        Some(0),
+        "nobody confirmed it"
+    );
+    assert!(out(&cli(home, &["sessions", "bin", "--empty", "--yes"], None)).contains("deleted for good: 0"));
 }
 
 fn two_sessions(server: &Server) {

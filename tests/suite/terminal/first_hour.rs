@@ -85,6 +85,85 @@ fn the_same_answers_by_flags_give_the_same_file() {
 }
 
 #[test]
+fn a_chat_without_a_model_says_so_and_its_sentences_are_wrapped_between_words() {
+    let home = home();
+    let mut terminal = Terminal::start_sized(&mut program("aethon-cli", home.path()), 60, 50);
+    terminal.wait_for_text("not set up yet (`aethon-cli init` does that)");
+    terminal.press("/status\r");
+    let sentence = "security.workspace_only = true confines it to the workspace.";
+    terminal.wait_for_screen("whole words", |screen| {
+        screen.split_whitespace().collect::<Vec<_>>().join(" ").contains(sentence)
+    });
+    terminal.press("\u{4}");
+    assert!(terminal.end().success());
+}
+
+#[test]
+fn init_never_writes_a_file_that_the_server_refuses() {
+    let plain = home();
+    let flags = ["init", "--provider", "ollama", "--model", "m", "--host", "http://192.168.1.20:11434"];
+    let refused = run_cli(plain.path(), &flags, None);
+    assert_eq!(refused.status.code(), Some(2), "{refused:?}");
+    assert!(words(&refused).contains("pass --allow-http"), "{}", words(&refused));
+    assert_eq!(config(plain.path()), "");
+    let permitted = run_cli(plain.path(), &[&flags[..], &["--allow-http"]].concat(), None);
+    assert!(permitted.status.success(), "{permitted:?}");
+    assert!(config(plain.path()).contains("allow_http = true"), "{}", config(plain.path()));
+    let check = run_cli(plain.path(), &["config", "check", "--strict"], None);
+    assert!(check.status.success(), "{check:?}");
+}
+
+#[test]
+fn the_help_lists_what_belongs_to_a_command_before_what_every_command_has() {
+    let help = words(&run_cli(home().path(), &["ask", "--help"], None));
+    let place = |word: &str| help.find(word).unwrap_or_else(|| panic!("{word} is in {help}"));
+    let own = ["--no-stdin", "--session", "--effort", "--model", "--schema", "--json"];
+    let all = ["--home", "--config", "--set", "--log-level", "--log-format", "--connect"];
+    let heading = place("Options of every command");
+    assert!(own.iter().all(|word| place(word) < heading), "{help}");
+    assert!(all.iter().all(|word| help.rfind(word).is_some_and(|at| at > heading)), "{help}");
+    let of_help = run_cli(home().path(), &["help", "--help"], None);
+    assert!(of_help.status.success() && words(&of_help).contains("doctor"), "{of_help:?}");
+}
+
+#[test]
+fn a_flag_of_other_servers_is_answered_with_the_key() {
+    let home = home();
+    let output = program("aethon-server", home.path()).args(["--port", "8080"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(2), "{output:?}");
+    assert!(words(&output).contains("--set channels.webchat.port=8080"), "{}", words(&output));
+}
+
+#[test]
+fn a_backup_goes_into_a_folder_that_is_not_there_yet() {
+    let home = home();
+    assert!(run_cli(home.path(), &["--set", "model.provider=echo", "ask", "hi"], None).status.success());
+    let elsewhere = aethon_tests::home();
+    let folder = format!("{}/mine/", elsewhere.path().join("kept").display());
+    let output = run_cli(home.path(), &["backup", &folder], None);
+    assert!(output.status.success(), "{output:?}");
+    assert_eq!(std::fs::read_dir(folder).unwrap().count(), 1);
+}
+
+#[test]
+fn a_proxy_that_is_not_there_and_a_host_that_is_not_known_are_named() {
+    let home = home();
+    let ask = |host: &str, proxy: &str| {
+        let mut command = program("aethon-cli", home.path());
+        command.env("OPENAI_API_KEY", "sk-x").env("HTTPS_PROXY", proxy);
+        let host = format!("model.host={host}");
+        command.args(["--set", &host, "--set", "model.max_retries=0", "ask", "hi"]);
+        let output = command.output().unwrap();
+        assert_eq!(output.status.code(), Some(1), "{output:?}");
+        words(&output)
+    };
+    let unknown = ask("https://no-such-host.invalid/v1", "");
+    assert!(unknown.contains("https://no-such-host.invalid/v1 could not be found"), "{unknown}");
+    let proxied = ask("https://api.example/v1", "http://127.0.0.1:9");
+    assert!(proxied.contains("The proxy at 127.0.0.1:9") && proxied.contains("HTTPS_PROXY"), "{proxied}");
+}
+
+#[test]
 fn the_end_of_the_answers_writes_nothing() {
     let home = home();
     let mut terminal = init(home.path(), &[]);
@@ -154,7 +233,7 @@ fn slips_at_the_command_line_are_answered_with_the_remedy() {
     };
     check(&["jobs", "add"], 2, &["--cron <CRON>|--run-at <TIME>", "--sop <NAME>", "--prompt <TEXT>"]);
     check(&["config", "set", "agent.loop_limit", "-1"], 2, &["agent.loop_limit", "-1"]);
-    check(&["config", "set", "agent.model", "x"], 2, &["the nearest is model:"]);
+    check(&["config", "set", "agent.model", "x"], 2, &["the nearest is model.model_id"]);
     check(&["config", "set", "scheduler.timezone", "x"], 2, &["scheduler.jobs.NAME.timezone"]);
     let set = ["config", "set", "model.api_key", "sk-a"];
     check(&set, 0, &["in plain text", "aethon-cli secrets set API_KEY", "${credential:API_KEY}"]);

@@ -1,14 +1,17 @@
 // All texts that the pages show, in one catalogue, in English. A text with a number in it is a function.
 // Short, plain, second person; an error says what to do.
 
+import { translated } from "./shared/language.js";
+
 const plural = (/** @type {number} */ n, /** @type {string} */ one, /** @type {string} */ many) =>
   `${n} ${n === 1 ? one : many}`;
 
-export const texts = {
+export const texts = translated("texts", {
   product: "Aethon",
   skip: "Skip to the message box",
   skipToContent: "Skip to the content",
 
+  language: { label: "Language", system: "As in the browser" },
   theme: { label: "Colours", system: "Follow the system", light: "Light", dark: "Dark" },
 
   sidebar: {
@@ -43,8 +46,6 @@ export const texts = {
     renameTitle: "Rename conversation",
     renameLabel: "Title",
     removeTitle: "Delete this conversation?",
-    removeBody: (/** @type {string} */ title) => `“${title}” and all its messages will be gone for good.`,
-    removed: "Conversation deleted.",
     gone: "This conversation was deleted elsewhere. If you write here, it starts over.",
     renameFailed: "The title was not changed.",
     removeFailed: "The conversation was not deleted.",
@@ -178,6 +179,7 @@ export const texts = {
     copied: "Copied",
     region: (/** @type {string} */ name) => `Code, ${name}`,
     table: "Table",
+    task: "Task",
   },
 
   tool: {
@@ -252,6 +254,7 @@ export const texts = {
   },
 
   signIn: {
+    page: "Sign in to Aethon",
     title: "Sign in",
     lead: "This assistant is protected by a token.",
     label: "Access token",
@@ -275,6 +278,18 @@ export const texts = {
     title: "Something went wrong",
     history: "Past messages are not shown, because the dashboard is turned off (dashboard.enabled).",
   },
+
+  /** What the server refuses, by its code: shown where it gives no sentence of its own, and in place of its English one. */
+  problems: /** @type {Record<string, string>} */ ({
+    unauthorized: "You are not signed in.",
+    not_found: "It does not exist, or not any more.",
+    changed_elsewhere: "It was changed elsewhere in the meantime.",
+    too_many_attempts: "Too many wrong tokens. Wait a moment, and check the token.",
+    budget_exceeded: "Today’s budget is used up.",
+    storage_unavailable: "The storage does not answer. Try again in a moment.",
+    storage_full: "The disk is full. Make room and try again.",
+    internal_error: "Something went wrong in Aethon. Its log has the reason.",
+  }),
 
   help: {
     title: "Keyboard shortcuts",
@@ -370,4 +385,10 @@ export const texts = {
   },
 
   time: { now: "just now", soon: "in a moment" },
-};
+  amount: {
+    days: (/** @type {number} */ n) => `${n} days`,
+    dollars: (/** @type {string} */ n) => `$${n}`,
+    lessDollars: (/** @type {string} */ n) => `< $${n}`,
+  },
+  keys: { control: "Ctrl" },
+});

@@ -29,8 +29,16 @@ impl Default for ChatArgs {
 /// Options of every command that take a value.
 const WITH_VALUE: [&str; 6] = ["--home", "--config", "--set", "--log-level", "--log-format", "--connect"];
 
-/// Adds the command where a line has only the chat's own flags: `aethon-cli -s garden`.
-pub(crate) fn with_chat(mut arguments: Vec<OsString>) -> Vec<OsString> {
+/// Leaves out what asks for the help of `help` itself, which clap takes for a command: `aethon-cli help --help`.
+pub(crate) fn without_help_of_help(mut arguments: Vec<OsString>) -> Vec<OsString> {
+    if arguments.get(command_place(&arguments)).is_some_and(|word| word == "help") {
+        arguments.retain(|word| word != "--help" && word != "-h");
+    }
+    arguments
+}
+
+/// Returns where the first word is that is no option of every command, nor the value of one.
+fn command_place(arguments: &[OsString]) -> usize {
     let mut at = 1;
     while let Some(word) = arguments.get(at).and_then(|word| word.to_str()) {
         if WITH_VALUE.contains(&word) {
@@ -38,12 +46,20 @@ pub(crate) fn with_chat(mut arguments: Vec<OsString>) -> Vec<OsString> {
         } else if WITH_VALUE.iter().any(|option| word.starts_with(&format!("{option}="))) {
             at += 1;
         } else {
-            let name = word.split('=').next().unwrap_or_default();
-            let is_short = word.starts_with("-s") && !word.starts_with("--");
-            if is_short || ["--session", "-c", "--continue", "--vi"].contains(&name) {
-                arguments.insert(at, "chat".into());
-            }
             break;
+        }
+    }
+    at
+}
+
+/// Adds the command where a line has only the chat's own flags: `aethon-cli -s garden`.
+pub(crate) fn with_chat(mut arguments: Vec<OsString>) -> Vec<OsString> {
+    let at = command_place(&arguments);
+    if let Some(word) = arguments.get(at).and_then(|word| word.to_str()) {
+        let name = word.split('=').next().unwrap_or_default();
+        let is_short = word.starts_with("-s") && !word.starts_with("--");
+        if is_short || ["--session", "-c", "--continue", "--vi"].contains(&name) {
+            arguments.insert(at, "chat".into());
         }
     }
     arguments
@@ -52,6 +68,20 @@ pub(crate) fn with_chat(mut arguments: Vec<OsString>) -> Vec<OsString> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_help_of_help_is_the_help() {
+        let check = |line: &str, expected: &str| {
+            let words = line.split(' ').map(OsString::from).collect();
+            let found = without_help_of_help(words);
+            let found: Vec<&str> = found.iter().map(|word| word.to_str().unwrap()).collect();
+            assert_eq!(found.join(" "), expected);
+        };
+        check("aethon-cli help --help", "aethon-cli help");
+        check("aethon-cli --home /h help --help", "aethon-cli --home /h help");
+        check("aethon-cli help config -h", "aethon-cli help config");
+        check("aethon-cli config --help", "aethon-cli config --help");
+    }
 
     #[test]
     fn flags_of_the_chat_need_no_command() {

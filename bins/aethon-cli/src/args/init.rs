@@ -20,6 +20,9 @@ pub(crate) struct InitArgs {
     /// Use the service at this address instead of asking for one.
     #[arg(long, value_name = "URL")]
     pub(crate) host: Option<String>,
+    /// Permit plain http to another machine, which sends keys and conversations unencrypted.
+    #[arg(long)]
+    pub(crate) allow_http: bool,
     /// Use this region of Amazon Bedrock instead of asking for one.
     #[arg(long)]
     pub(crate) region: Option<String>,

@@ -54,14 +54,37 @@ pub(crate) enum SessionsCommand {
         #[arg(long, default_value = "markdown")]
         format: ExportForm,
     },
-    /// Remove a session and its messages.
+    /// Move a session and its messages to the bin.
     Rm {
         /// Its id.
         #[arg(add = completion::sessions())]
         id: String,
+        /// Delete it for good, and whatever of this id lies in the bin.
+        #[arg(long)]
+        now: bool,
         /// Do not ask for confirmation.
         #[arg(long)]
         yes: bool,
+    },
+    /// List the sessions in the bin, last deleted first.
+    Bin {
+        /// Delete all of them for good.
+        #[arg(long)]
+        empty: bool,
+        /// The number of sessions to list.
+        #[arg(long, default_value_t = 50)]
+        limit: usize,
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+        /// Do not ask for confirmation.
+        #[arg(long)]
+        yes: bool,
+    },
+    /// Take a session out of the bin: the one that was deleted last, if several had the id.
+    Restore {
+        /// Its id, as `sessions bin` lists it.
+        id: String,
     },
 }
 

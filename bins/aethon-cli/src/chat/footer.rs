@@ -107,7 +107,7 @@ mod tests {
     #[test]
     fn typed_text_appears_below_queued_messages() {
         let (mut typed, mut footer) = (Typed::default(), Footer::new());
-        let style = Style { colour: false, width: 40 };
+        let style = Style { colour: false, links: false, width: 40 };
         assert!(footer.lines(style, 40).is_empty(), "a quick reply needs no line");
         for text in ["one", "two", "three", "four"] {
             typed.offer(Event::Paste(text.into()));

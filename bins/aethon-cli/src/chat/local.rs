@@ -8,6 +8,7 @@ use aethon::Prepared;
 use aethon::core::approval::AnswerError;
 use aethon::core::ids::{SessionId, TurnId};
 use aethon::core::message::Inbound;
+use aethon::core::model::Readiness;
 use aethon::core::session::SessionQuery;
 use aethon::core::surface::{Surface, TurnEvent};
 use aethon::json::Format;
@@ -19,6 +20,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use super::attach::NamedFile;
 use super::backend::{Backend, Earlier, Listing, LookUp, OutgoingMessage, Overview, Request};
 use super::event::{BackendEvent, ChatEvent};
+use super::words::model_named;
 
 /// How long a turn may take to store its text when the user leaves.
 const GRACE: Duration = Duration::from_secs(2);
@@ -86,10 +88,10 @@ impl Overview for Local {
 #[async_trait]
 impl Backend for Local {
     fn describe(&self) -> String {
-        format!(
-            "{}, in this process (no aethon-server runs on this home)",
-            self.aethon.model().capabilities().model
-        )
+        let model = self.aethon.model();
+        let is_ready = model.readiness() == Readiness::Ready;
+        let named = model_named(&model.capabilities().model, is_ready);
+        format!("{named}, in this process (no aethon-server runs on this home)")
     }
 
     async fn enter(&mut self, session: &str) -> Result<()> {

@@ -24,6 +24,7 @@ use super::shown_turns::ShownTurns;
 use super::socket::{Broken, Socket};
 use super::transcript::{Transcript, Turn, Wanted};
 use super::unsent::{AckOutcome, Unsent};
+use super::words::model_named;
 use crate::daemon::{Daemon, Finder};
 
 /// How long connecting and catching up may take.
@@ -89,7 +90,7 @@ impl Remote {
         let mut remote = Self {
             finder,
             daemon,
-            model: status["model"].as_str().unwrap_or_default().to_owned(),
+            model: model_named(status["model"].as_str().unwrap_or_default(), status["model_ready"] != false),
             session: session.to_owned(),
             socket: None,
             audience,

@@ -28,7 +28,7 @@ use super::interrupts::{Interrupt, Interrupts};
 use super::output::put;
 use super::paste::Pastes;
 use super::prompt::{Editor, Habits, prompt};
-use super::screen::{elsewhere, style};
+use super::screen::{elsewhere, listed, style};
 use super::turn::{Keyboard, follow};
 use super::typed::Typed;
 use super::words::grouped;
@@ -233,10 +233,8 @@ impl Chat {
             Line::Sessions => show(backend, Listing::Sessions).await?,
             Line::Sops => show(backend, Listing::Sops).await?,
             Line::Status => {
-                for sentence in backend.reach().await? {
-                    put(&format!("- {}\n", readable(&sentence)));
-                }
-                put("\n");
+                let sentences = backend.reach().await?;
+                put(&format!("{}\n", listed(&sentences)));
             }
             Line::Unknown(word) if calls_sop(backend, word).await? => {
                 return self.say(backend, text, text).await;

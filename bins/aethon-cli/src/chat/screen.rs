@@ -69,7 +69,21 @@ pub(super) struct Screen {
 /// Returns the style of standard output, at the window's current width.
 pub(crate) fn style() -> Style {
     let colour = is_live() && !crate::environment::no_color();
-    Style { colour, width: window().0.clamp(20, MAX_WIDTH) }
+    Style {
+        colour,
+        links: colour && crate::environment::shows_links(),
+        width: window().0.clamp(20, MAX_WIDTH),
+    }
+}
+
+/// Lists sentences: wrapped between words on a terminal, a line each for programs.
+pub(super) fn listed(sentences: &[String]) -> String {
+    let line = |sentence: &String| match std::io::stdout().is_terminal() {
+        true => format!("- {sentence}\n"),
+        false => format!("- {}\n", readable(sentence)),
+    };
+    let lines: String = sentences.iter().map(line).collect();
+    if std::io::stdout().is_terminal() { markdown(&lines, style()) } else { lines }
 }
 
 /// Returns whether standard output is a terminal that can move its cursor.

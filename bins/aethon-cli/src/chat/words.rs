@@ -7,6 +7,14 @@ pub(super) fn pasted(text: &str) -> String {
     text.replace("\r\n", "\n").replace('\r', "\n").chars().map(shown).collect()
 }
 
+/// Names a model, and says if it has yet to be set up.
+pub(super) fn model_named(model: &str, is_ready: bool) -> String {
+    match is_ready {
+        true => model.to_owned(),
+        false => format!("{model}, not set up yet (`aethon-cli init` does that)"),
+    }
+}
+
 /// Returns a word without the punctuation that ends a sentence.
 pub(super) fn bare(word: &str) -> &str {
     word.trim_end_matches(['.', ',', ';', ':', '?', '!', ')'])

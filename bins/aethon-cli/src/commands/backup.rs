@@ -82,6 +82,12 @@ fn target(
 ) -> Result<PathBuf> {
     match &arguments.file {
         Some(folder) if folder.is_dir() => Ok(new_file(folder)),
+        // What ends like a folder is meant to be one.
+        Some(folder) if folder.as_os_str().as_encoded_bytes().ends_with(b"/") => {
+            private_file::create_directory(folder)
+                .with_context(|| format!("the folder {} cannot be made", folder.display()))?;
+            Ok(new_file(folder))
+        }
         Some(file) => Ok(file.clone()),
         None => {
             let folder = backup::folder(options, home);

@@ -20,6 +20,10 @@ use crate::args::{Common, InitArgs};
 /// The choice of a person who only presses Enter.
 const RECOMMENDED: Caution = Caution::Ask;
 
+/// The question before a configuration that `model.allow_http` makes valid.
+const UNENCRYPTED: &str =
+    "Plain http to another machine: what is sent can be read on the way, the key included. Allow it?";
+
 /// How many models are offered.
 const MAX_LISTED: usize = 30;
 
@@ -33,6 +37,13 @@ pub(crate) fn run(common: &Common, wish: InitArgs) -> Result<ExitCode> {
     }
     let provider = choose(wish.provider.clone())?;
     let host = host(provider, wish.host.clone())?;
+    let is_plain = is_plain_elsewhere(&host);
+    if is_plain && !wish.allow_http && !confirmed(UNENCRYPTED)? {
+        return Err(aethon::Error::refused(format!(
+            "--host {host:?}: plain http to another machine sends keys and conversations unencrypted; use https, or pass --allow-http"
+        ))
+        .into());
+    }
     let region = region(provider, wish.region.clone())?;
     let key = key(provider, wish.key_stdin)?;
     let mut choice = Starter { provider, host, ..Starter::default() };
@@ -49,7 +60,7 @@ pub(crate) fn run(common: &Common, wish: InitArgs) -> Result<ExitCode> {
             Some(caution) => caution,
             None => caution()?,
         };
-    let kept = write(&sources, &text(&choice, &region), wish.force)?;
+    let kept = write(&sources, &text(&choice, &region, is_plain), wish.force)?;
     note(&sources.home, AuditAction::Config, ("config.toml", "written"))?;
     let missing =
         provider.key_variable().filter(|variable| key.is_none() && !crate::environment::is_set(variable));
@@ -77,12 +88,26 @@ pub(crate) fn run(common: &Common, wish: InitArgs) -> Result<ExitCode> {
 }
 
 /// Returns the text of the file.
-fn text(choice: &Starter, region: &str) -> String {
-    let text = starter(choice);
-    if region.is_empty() {
-        return text;
+fn text(choice: &Starter, region: &str, allow_http: bool) -> String {
+    let mut section = "[model]\n".to_owned();
+    if !region.is_empty() {
+        section += &format!("region = {region:?}\n");
     }
-    text.replacen("[model]\n", &format!("[model]\nregion = {region:?}\n"), 1)
+    if allow_http {
+        section += "# Plain http to another machine: keys and conversations can be read on the way.\nallow_http = true\n";
+    }
+    starter(choice).replacen("[model]\n", &section, 1)
+}
+
+/// Returns whether an address is plain http to another machine.
+fn is_plain_elsewhere(host: &str) -> bool {
+    let Some(rest) = host.strip_prefix("http://") else { return false };
+    let authority = rest.split('/').next().unwrap_or_default();
+    let name = match authority.find(']') {
+        Some(end) => &authority[..=end],
+        None => authority.split(':').next().unwrap_or_default(),
+    };
+    !aethon::core::egress::is_loopback(&name.to_lowercase())
 }
 
 /// Asks the model one question.
@@ -251,7 +276,8 @@ fn choose(given: Option<String>) -> Result<Provider> {
     if let Some(name) = given {
         let known = Provider::from_name(if name.is_empty() { "openai" } else { &name });
         return known.ok_or_else(|| {
-            aethon::Error::refused(format!("{name:?} is not a provider; use one of {names}")).into()
+            aethon::Error::refused(format!("{name:?} is not a provider; use one of {names}{}", meant(&name)))
+                .into()
         });
     }
     if !std::io::stdin().is_terminal() {
@@ -261,9 +287,15 @@ fn choose(given: Option<String>) -> Result<Provider> {
         let name = asked(&format!("model provider ({names}) [openai]: "))?.to_lowercase();
         match Provider::from_name(if name.is_empty() { "openai" } else { &name }) {
             Some(provider) => return Ok(provider),
-            None => eprintln!("{name:?} is not one of them"),
+            None => eprintln!("{name:?} is not one of them{}", meant(&name)),
         }
     }
+}
+
+/// Names the provider that a word is a slip of.
+fn meant(name: &str) -> String {
+    let nearest = aethon::config::nearest_word(name, &Provider::names());
+    nearest.map(|nearest| format!("; the nearest is {nearest}")).unwrap_or_default()
 }
 
 /// Asks a question that Enter answers with yes. Without a terminal the answer is no.
@@ -333,6 +365,29 @@ fn asked(question: &str) -> Result<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn plain_http_is_harmless_on_this_machine_alone() {
+        for (host, expected) in [
+            ("", false),
+            ("https://192.168.1.20/v1", false),
+            ("http://127.0.0.1:11434", false),
+            ("http://LOCALHOST:8080/v1", false),
+            ("http://[::1]:8080", false),
+            ("http://192.168.1.20:11434", true),
+            ("http://host.docker.internal:11434", true),
+            ("http://[fe80::1]:8080/v1", true),
+        ] {
+            assert_eq!(is_plain_elsewhere(host), expected, "{host}");
+        }
+    }
+
+    #[test]
+    fn a_misspelled_provider_is_recognised() {
+        let refused = |name: &str| choose(Some(name.to_owned())).unwrap_err().to_string();
+        assert!(refused("olama").ends_with("; the nearest is ollama"), "{}", refused("olama"));
+        assert!(refused("grok").ends_with("echo"), "{}", refused("grok"));
+    }
 
     #[test]
     fn an_answer_is_a_number_a_word_or_yes_and_no() {

@@ -60,8 +60,21 @@ impl Library<'_> {
 
     async fn list(&self) -> Result<Value> {
         match self.0 {
-            Source::Daemon(daemon) => daemon.get("/api/sessions/recordings".into()).await,
-            Source::Here(aethon) => Ok(json!(documents::recordings(&*aethon.recordings()).await?)),
+            Source::Daemon(daemon) => {
+                let mut list: Value = daemon.get("/api/sessions/recordings".into()).await?;
+                while let Some(cursor) = list["next_cursor"].as_str() {
+                    let page = daemon.get(format!("/api/sessions/recordings?cursor={}", encoded(cursor)));
+                    let page: Value = page.await?;
+                    list["next_cursor"] = page["next_cursor"].clone();
+                    if let Some(rows) = list["recordings"].as_array_mut() {
+                        rows.extend(page["recordings"].as_array().into_iter().flatten().cloned());
+                    }
+                }
+                Ok(list)
+            }
+            Source::Here(aethon) => {
+                Ok(json!(documents::recordings(&*aethon.recordings(), None, usize::MAX).await?))
+            }
         }
     }
 
@@ -77,9 +90,9 @@ impl Library<'_> {
                 let recordings = aethon.recordings();
                 let events = recordings.events(name, EventQuery { limit, ..EventQuery::default() });
                 (
-                    documents::recording(&recordings.show(name).await?),
-                    documents::snapshots(&*recordings, name).await?,
-                    documents::recorded_events(&events.await?),
+                    json!(documents::recording(&recordings.show(name).await?)),
+                    json!(documents::snapshots(&*recordings, name).await?),
+                    json!(documents::recorded_events(&events.await?)),
                 )
             }
         };
@@ -94,14 +107,16 @@ impl Library<'_> {
     async fn snapshot(&self, name: &RecordingName, number: u64) -> Result<Value> {
         match self.0 {
             Source::Daemon(daemon) => daemon.get(path(name, &format!("/snapshots/{number}"))).await,
-            Source::Here(aethon) => Ok(documents::snapshot(&*aethon.recordings(), (name, number)).await?),
+            Source::Here(aethon) => {
+                Ok(json!(documents::snapshot(&*aethon.recordings(), (name, number)).await?))
+            }
         }
     }
 
     async fn last_snapshot(&self, name: &RecordingName) -> Result<u64> {
         let document = match self.0 {
             Source::Daemon(daemon) => daemon.get(path(name, "")).await?,
-            Source::Here(aethon) => documents::recording(&aethon.recordings().show(name).await?),
+            Source::Here(aethon) => json!(documents::recording(&aethon.recordings().show(name).await?)),
         };
         let count = document["snapshots_count"].as_u64().filter(|&count| count > 0);
         count.with_context(|| format!("the recording {name} has no snapshot to continue from"))
@@ -112,7 +127,7 @@ impl Library<'_> {
         let checked = match self.0 {
             Source::Daemon(daemon) => daemon.get(path(name, "/verify")).await,
             Source::Here(aethon) => match aethon.recordings().show(name).await {
-                Ok(recording) => Ok(documents::verified(&recording)),
+                Ok(recording) => Ok(json!(documents::verified(&recording))),
                 Err(error) => Err(anyhow::Error::from(error)),
             },
         };

@@ -1,9 +1,10 @@
-//! `sessions list|search|show|export|rm`: through the daemon if one runs, else on the database.
+//! `sessions list|search|show|export|rm|bin|restore`: through the daemon if one runs, else on the database.
 
 use std::process::ExitCode;
 
 use aethon::core::ids::SessionId;
-use aethon::core::session::Clear;
+use aethon::core::session::{Binned, Clear, Discard};
+use aethon::core::version::Expected;
 use aethon::json::Format;
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
@@ -53,17 +54,43 @@ impl Sessions<'_> {
                     }
                 }
             }
-            SessionsCommand::Rm { id, yes } => {
+            SessionsCommand::Rm { id, now, yes } => {
                 let id = parse(&id)?;
-                // Fails for an unknown session before asking for confirmation.
-                self.show(&id, 1).await?;
-                if !confirm(&format!("remove the session {id} with all its messages"), yes)? {
+                return self.rm(&id, now, yes).await;
+            }
+            SessionsCommand::Bin { empty: true, yes, .. } => {
+                if !confirm("delete all sessions in the bin for good", yes)? {
                     return Ok(ExitCode::FAILURE);
                 }
-                self.remove(&id).await?;
-                self.0.note_removal(&format!("sessions/{id}")).await;
+                print(&format!("deleted for good: {}\n", self.empty_bin().await?))?;
+                self.0.note_removal("sessions/bin").await;
+            }
+            SessionsCommand::Bin { limit, json, .. } => {
+                let page = self.bin(limit.clamp(1, 500)).await?;
+                if json { print_json(&page)? } else { print(&bin_table(&page))? }
+            }
+            SessionsCommand::Restore { id } => {
+                let restored = self.restore(&parse(&id)?).await?;
+                print(&format!("restored {restored}\n"))?;
             }
         }
+        Ok(ExitCode::SUCCESS)
+    }
+
+    async fn rm(&self, id: &SessionId, now: bool, yes: bool) -> Result<ExitCode> {
+        // Fails for an unknown session before asking for confirmation.
+        if !(now && self.is_in_bin(id).await?) {
+            self.show(id, 1).await?;
+        }
+        let question = match now {
+            true => format!("delete the session {id} with all its messages for good"),
+            false => format!("remove the session {id} with all its messages"),
+        };
+        if !confirm(&question, yes)? {
+            return Ok(ExitCode::FAILURE);
+        }
+        self.remove(id, now).await?;
+        self.0.note_removal(&format!("sessions/{id}")).await;
         Ok(ExitCode::SUCCESS)
     }
 
@@ -108,15 +135,57 @@ impl Sessions<'_> {
         }
     }
 
-    async fn remove(&self, id: &SessionId) -> Result<()> {
+    async fn remove(&self, id: &SessionId, now: bool) -> Result<()> {
         match self.0 {
             Source::Daemon(daemon) => {
-                let gone = daemon.delete(format!("/api/sessions/{}", encoded(id.as_str()))).await;
+                let gone = daemon.delete(format!("/api/sessions/{}?now={now}", encoded(id.as_str()))).await;
                 or_missing(gone.map(drop), || missing(id))
             }
             Source::Here(aethon) => {
-                let gone = aethon.assistant().clear(id, Clear::Delete).await?;
-                found(gone.then_some(()), id)
+                let is_kept = !now && aethon.bin_days() > 0;
+                let how = if is_kept { Clear::Bin(Expected::Anything) } else { Clear::Delete };
+                let gone = aethon.assistant().clear(id, how).await?;
+                let named = Discard::Named(id.clone());
+                let was_binned = now && aethon.storage().transcripts.discard(named).await? > 0;
+                found((gone || was_binned).then_some(()), id)
+            }
+        }
+    }
+
+    async fn bin(&self, limit: usize) -> Result<Value> {
+        match self.0 {
+            Source::Daemon(daemon) => daemon.get(format!("/api/sessions/bin?limit={limit}")).await,
+            Source::Here(aethon) => Ok(aethon.bin_document(limit).await?),
+        }
+    }
+
+    async fn is_in_bin(&self, id: &SessionId) -> Result<bool> {
+        let page = self.bin(500).await?;
+        let mut binned = page["sessions"].as_array().into_iter().flatten();
+        Ok(binned.any(|session| session["session_id"] == id.as_str()))
+    }
+
+    async fn empty_bin(&self) -> Result<u64> {
+        match self.0 {
+            Source::Daemon(daemon) => {
+                let answer = daemon.delete("/api/sessions/bin".into()).await?;
+                Ok(answer["removed"].as_u64().unwrap_or_default())
+            }
+            Source::Here(aethon) => Ok(aethon.storage().transcripts.discard(Discard::All).await?),
+        }
+    }
+
+    async fn restore(&self, id: &SessionId) -> Result<String> {
+        let missing = || format!("there is no session {id} in the bin; `aethon-cli sessions bin` lists them");
+        match self.0 {
+            Source::Daemon(daemon) => {
+                let path = format!("/api/sessions/{}/restore", encoded(id.as_str()));
+                let answer = or_missing(daemon.post(path, &Value::Null).await, missing)?;
+                Ok(answer["session_id"].as_str().unwrap_or(id.as_str()).to_owned())
+            }
+            Source::Here(aethon) => {
+                let back = aethon.storage().transcripts.restore(Binned::Last(id.clone())).await?;
+                back.map(|id| id.to_string()).with_context(missing)
             }
         }
     }
@@ -146,6 +215,16 @@ fn table(page: &Value) -> String {
         ));
     }
     if out.is_empty() { "no sessions yet\n".to_owned() } else { out }
+}
+
+fn bin_table(page: &Value) -> String {
+    let mut out = String::new();
+    for session in page["sessions"].as_array().into_iter().flatten() {
+        let text = |key: &str| aethon::core::visible::readable(session[key].as_str().unwrap_or_default());
+        let until: String = text("expires_at").replace('T', " ").chars().take(16).collect();
+        out.push_str(&format!("until {until}  {}  {}\n", text("session_id"), text("title")));
+    }
+    if out.is_empty() { "the bin is empty\n".to_owned() } else { out }
 }
 
 /// Formats found messages, the words between asterisks.

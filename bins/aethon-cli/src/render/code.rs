@@ -206,7 +206,7 @@ fn token(rest: &str, family: &Family, within: &mut Within) -> (usize, &'static s
 mod tests {
     use super::*;
 
-    const COLOURS: Style = Style { colour: true, width: 80 };
+    const COLOURS: Style = Style { colour: true, links: false, width: 80 };
 
     /// The pieces that have this colour.
     fn coloured(code: &str, info: &str, colour: &str) -> Vec<String> {
@@ -244,7 +244,7 @@ mod tests {
     fn an_unknown_language_has_one_colour_and_nothing_is_lost() {
         assert_eq!(lines("a b\nc", "brainfuck", COLOURS), ["\u{1b}[36ma b\u{1b}[0m", "\u{1b}[36mc\u{1b}[0m"]);
         assert_eq!(lines("+a\n-b", "diff", COLOURS), ["\u{1b}[32m+a\u{1b}[0m", "\u{1b}[31m-b\u{1b}[0m"]);
-        let bare = Style { colour: false, width: 80 };
+        let bare = Style { colour: false, links: false, width: 80 };
         let code = "fn a() {\n\n  \"ö\\\n/* ü\n*/ 1";
         assert_eq!(lines(code, "rust", bare).join("\n"), code);
         for family in &FAMILIES {

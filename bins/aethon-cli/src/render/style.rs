@@ -5,6 +5,8 @@
 pub(crate) struct Style {
     /// Whether escape codes are allowed.
     pub(crate) colour: bool,
+    /// Whether the terminal shows links (OSC 8).
+    pub(crate) links: bool,
     /// The width of a line, in columns.
     pub(crate) width: usize,
 }

@@ -32,7 +32,7 @@ pub(super) struct RunningAgent {
 impl RunningAgent {
     fn new(agent: Agent, services: &Services, options: &Options) -> Self {
         let approvals = Approvals {
-            questions: services.questions.clone(),
+            open: services.open_approvals.clone(),
             bus: services.bus.clone(),
             board: services.board.clone(),
             clock: services.clock.clone(),

@@ -25,7 +25,7 @@ use crate::control::Cause;
 use crate::options::Options;
 use crate::roster::SpecialistSource;
 use crate::services::Services;
-use crate::storage_log::log_storage;
+use aethon_core::storage_log::log_storage;
 
 /// How long stopped turns may take to store their output when the program ends. With the default grace of eight
 /// seconds the program ends within the ten that supervisors wait before they kill it, even if the storage is broken.
@@ -74,7 +74,7 @@ impl Engine {
         self
     }
 
-    /// Recovers the turns that an earlier process left: resumes those that their sender cannot send again, and closes
+    /// Recovers the turns that an earlier process left: resumes those that have their sender's own id, and closes
     /// the others as interrupted. `surface` returns the watcher of a resumed turn. Returns the number of resumed
     /// turns. From then on the engine [watches](Self::watch), even if this fails.
     pub async fn recover(
@@ -105,6 +105,13 @@ impl Engine {
         self.0.agents.set_models(models, facts);
         // The cached windows fit the sizes and the token counts of the earlier models.
         self.0.windows.forget_all();
+    }
+
+    /// Forgets what is kept of a session in this process: another one has emptied or removed it.
+    pub fn forget(&self, session: &SessionId) {
+        self.0.caches.ahead.cancel(session);
+        self.0.windows.forget(session);
+        self.0.services.open_approvals.pending.grants().forget(session);
     }
 
     /// Asks in the background for the limits of the models that are asked before a first request anyway, so that the first

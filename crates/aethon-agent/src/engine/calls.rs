@@ -223,8 +223,8 @@ impl OpenCalls {
 
 /// Groups the calls by how they run: neighbours that are safe to run in parallel together, every other call alone.
 fn groups(calls: &[OpenCall], specs: &[ToolSpec]) -> Vec<Range<usize>> {
-    let is_apart = |spec: &ToolSpec| spec.read_only || spec.side_by_side;
-    let is_free = |call: &OpenCall| specs.iter().any(|spec| spec.name == call.call.name && is_apart(spec));
+    let may_overlap = |spec: &ToolSpec| spec.read_only || spec.side_by_side;
+    let is_free = |call: &OpenCall| specs.iter().any(|spec| spec.name == call.call.name && may_overlap(spec));
     let runs = calls.chunk_by(|one, next| is_free(one) && is_free(next));
     let mut start = 0;
     let group = |run: &[OpenCall]| {

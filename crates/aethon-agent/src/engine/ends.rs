@@ -19,9 +19,9 @@ use super::outcome::TurnOutcome;
 use crate::dispatcher::Job;
 use crate::options::Options;
 use crate::outbox::expiry;
-use crate::patience::{retry_until_stored, until_read};
 use crate::services::Services;
-use crate::storage_log::log_storage;
+use aethon_core::patience::{retry_until_stored, until_read};
+use aethon_core::storage_log::log_storage;
 
 /// Stores how turns end, and announces it.
 pub(super) struct TurnEnds {
@@ -47,7 +47,7 @@ impl TurnEnds {
         let finish = || {
             let (messages, reply) = (Arc::clone(messages), Arc::clone(reply));
             let deliveries = deliveries.clone();
-            self.services.log.finish(Finish { messages, reply, deliveries, next: next.take() })
+            self.services.turns.finish(Finish { messages, reply, deliveries, next: next.take() })
         };
         retry_until_stored("the outcome of a turn could not be stored; trying again", finish).await
     }
@@ -129,7 +129,7 @@ impl TurnEnds {
     /// Ends a turn that another program has ended, with the outcome which that program stored. If it has not ended,
     /// nothing is announced.
     pub(super) async fn end_with_stored(&self, job: Job) {
-        let read = || self.services.log.turn(&job.turn);
+        let read = || self.services.turns.turn(&job.turn);
         let unread = "the outcome of a turn could not be read; trying again";
         let reply = match until_read(unread, &self.services.health, read).await {
             Ok(record) => record.and_then(|record| record.reply),

@@ -13,7 +13,7 @@ use super::compaction::compact_ahead;
 use super::ends::reply_if_not_stored;
 use super::outcome::TurnOutcome;
 use super::turn::Turn;
-use crate::storage_log::log_storage;
+use aethon_core::storage_log::log_storage;
 
 /// The end of a turn, as it will be stored.
 struct ComposedEnd {
@@ -56,7 +56,7 @@ impl Turn<'_> {
         let results = self.tools.results(self.shared.services.clock.now()).filter(|_| !is_left);
         if let Some(mut results) = results {
             results.turn = Some(turn.clone());
-            if let Err(error) = self.shared.services.log.append(&turn, vec![results]).await {
+            if let Err(error) = self.shared.services.turns.append(&turn, vec![results]).await {
                 log_storage("results of a turn that goes on at the next start were not stored", &error);
             }
         }
@@ -132,6 +132,7 @@ impl Turn<'_> {
         match stored {
             StoredEnd::Known { reply, delivers, place } => {
                 self.shared.ends.announce_end(&self.job, &reply, delivers);
+                self.name_conversation(&reply);
                 // The next long answer may end while the hooks look at this one.
                 drop((place, self.job));
                 self.shared.services.hooks.after_turn(&self.context, &reply).await;

@@ -7,9 +7,9 @@ use aethon_core::learned::{ModelFact, ModelKey, ModelMemory};
 use aethon_core::model::Capabilities;
 
 use crate::services::Learned;
-use crate::storage_log::log_storage;
 use crate::tasks::Tasks;
 use crate::window::TokenCounter;
+use aethon_core::storage_log::log_storage;
 
 /// A ratio that differs by less than this from the stored one is not worth a write.
 const NOTABLE: f64 = 0.05;

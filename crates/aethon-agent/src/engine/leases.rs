@@ -8,9 +8,9 @@ use aethon_core::session::TurnRecord;
 use aethon_core::surface::Surface;
 use tokio::time::Instant;
 
-use crate::patience::until_read;
 use crate::services::Services;
-use crate::storage_log::log_storage;
+use aethon_core::patience::until_read;
+use aethon_core::storage_log::log_storage;
 
 /// How often a lease is renewed while it lasts. Three signs of life may be late without harm.
 pub(super) const RENEWALS_PER_LEASE: u32 = 4;

@@ -48,6 +48,7 @@ mod steps;
 mod submit;
 mod take_over;
 mod team;
+mod titles;
 mod turn;
 mod watch;
 

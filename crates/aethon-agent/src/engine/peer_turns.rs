@@ -16,8 +16,8 @@ use tokio::time::sleep;
 
 use super::leases::RENEWALS_PER_LEASE;
 use crate::services::Services;
-use crate::storage_log::log_storage;
 use crate::tasks::BackgroundTask;
+use aethon_core::storage_log::log_storage;
 
 /// The interval between polls while a session is watched.
 const POLL: Duration = Duration::from_millis(500);
@@ -81,7 +81,7 @@ impl PeerTurns {
         turn: &TurnId,
     ) -> Result<()> {
         let Some(surface) = onlookers.watcher_of(session, turn) else { return Ok(()) };
-        let reply = self.services.log.turn(turn).await?.and_then(|record| record.reply);
+        let reply = self.services.turns.turn(turn).await?.and_then(|record| record.reply);
         if let Some(reply) = reply {
             surface.emit(turn, TurnEvent::Done(Arc::new(reply)));
         }

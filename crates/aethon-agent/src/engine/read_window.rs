@@ -8,9 +8,9 @@ use super::agents::RunningAgent;
 use super::calls::{CutOffCall, RESTARTED};
 use crate::dispatcher::{Job, Stage};
 use crate::options::Options;
-use crate::patience::{retry_until_stored, until_read};
 use crate::services::Services;
 use crate::window::{ContextWindow, is_summary, missing_results, open_calls};
+use aethon_core::patience::{retry_until_stored, until_read};
 
 /// How many messages are looked through at once for the one that started a turn.
 const PAGE: usize = 200;
@@ -37,7 +37,7 @@ impl WindowReader<'_> {
         leave_out_withdrawn(&mut messages);
         let mut cut_off = Vec::new();
         if job.stage == Stage::LeftBehind {
-            let unanswered = self.services.questions.left_by(&self.job.turn).await;
+            let unanswered = self.services.open_approvals.left_by(&self.job.turn).await;
             let own = || messages.iter().filter(|message| message.turn.as_ref() == Some(&self.job.turn));
             let why = |call: &ToolCall| unanswered.why(call, RESTARTED);
             let specs = agent.toolbox.specs();
@@ -70,7 +70,7 @@ impl WindowReader<'_> {
     /// Stores the results of calls that have none.
     async fn stored_results(&self, mut missing: Message) -> Result<Message> {
         missing.turn = Some(self.job.turn.clone());
-        let append = || self.services.log.append(&self.job.turn, vec![missing.clone()]);
+        let append = || self.services.turns.append(&self.job.turn, vec![missing.clone()]);
         let stored = retry_until_stored("missing results could not be stored; trying again", append).await?;
         // A summary that covers them has to name them: without a number they would be read again, without their
         // calls.
@@ -87,7 +87,7 @@ impl WindowReader<'_> {
         let mut most = self.options.window_messages.saturating_add(1);
         loop {
             let messages = until_read(UNREAD, &self.services.health, || {
-                self.services.log.window(self.job.session(), most)
+                self.services.turns.window(self.job.session(), most)
             })
             .await?;
             let is_cut = messages.len() >= most;

@@ -1,7 +1,7 @@
 //! Recovers turns that were accepted and never finished, and whose program is gone: after a crash, or when a terminal
 //! was killed.
 //!
-//! A turn that was acknowledged under an id resumes, because its sender will not send it again: its stored messages
+//! A turn that was acknowledged under its sender's own id resumes, because its sender relies on the acknowledgement: its stored messages
 //! stay, and calls that were cut off get results that report it. One without an id is closed, because its sender saw
 //! the connection break; so is one that began too long ago, whose effects are no longer expected, or that was resumed
 //! so often that it may be the cause of the crashes. One that only waited has done nothing that could be repeated, so
@@ -20,15 +20,15 @@ use aethon_core::session::{Begin, TurnPhase, TurnRecord};
 use aethon_core::surface::{Surface, TurnEvent};
 use jiff::SignedDuration;
 
+use super::calls::RESTARTED;
 use super::ends::TurnEnds;
 use super::leases::Watchers;
 use crate::admission::admit;
 use crate::dispatcher::{Job, Stage, TurnHandle};
-use crate::patience::{retry_until_stored, until_read};
-use crate::storage_log::log_storage;
 use crate::window::{ContextWindows, missing_results};
+use aethon_core::patience::{retry_until_stored, until_read};
+use aethon_core::storage_log::log_storage;
 
-const CUT_OFF: &str = "interrupted by a restart of the assistant; it may or may not have run";
 const CLOSING: &str = "an interrupted turn could not be closed; trying again";
 const NOTICE: &str = "The assistant was interrupted before it could answer; send the message again.";
 
@@ -92,7 +92,7 @@ impl Recovery {
         stage: Stage,
         surface: Arc<dyn Surface>,
     ) -> Result<(TurnHandle, Job)> {
-        let message = admit(&*self.ends.services.log, &record.inbound, record.accepted_at).await?;
+        let message = admit(&*self.ends.services.turns, &record.inbound, record.accepted_at).await?;
         let (mut job, live) = Job::pair(record.turn.clone(), record.inbound.clone(), message, surface);
         job.stage = stage;
         Ok((live, job))
@@ -138,7 +138,7 @@ impl Recovery {
 
     /// Stores a turn as interrupted, its history well formed. Returns its outcome, and whether that goes somewhere else.
     async fn close(&self, record: &TurnRecord) -> Result<(Arc<Reply>, bool)> {
-        let (log, now) = (&self.ends.services.log, self.ends.services.clock.now());
+        let (log, now) = (&self.ends.services.turns, self.ends.services.clock.now());
         let session = &record.inbound.session;
         let mut messages = Vec::new();
         let mut in_transcript = true;
@@ -156,8 +156,8 @@ impl Recovery {
             let window = || log.window(session, self.ends.options.window_messages);
             let stored = until_read(CLOSING, &self.ends.services.health, window).await?;
             let own = stored.iter().filter(|message| message.turn.as_ref() == Some(&record.turn));
-            let unanswered = self.ends.services.questions.left_by(&record.turn).await;
-            messages.extend(missing_results(own, |call| unanswered.why(call, CUT_OFF), now));
+            let unanswered = self.ends.services.open_approvals.left_by(&record.turn).await;
+            messages.extend(missing_results(own, |call| unanswered.why(call, RESTARTED), now));
         }
         if in_transcript {
             let mut last = Message::new(

@@ -24,7 +24,7 @@ const MAX_END: Duration = Duration::from_secs(5);
 /// Stops the turns of a session, then empties or removes the session. The session accepts nothing meanwhile.
 pub(super) async fn clear(shared: &Shared, session: &SessionId, how: Clear) -> Result<bool> {
     let closed = Closed::new(&shared.queues, session);
-    if let Clear::DeleteIf(expected) = &how {
+    if let Clear::DeleteIf(expected) | Clear::Bin(expected) = &how {
         // Turns are not stopped without need. The storage compares again.
         let present = shared.services.transcripts.session(session).await?;
         expected.check(|| present.map(|present| present.version()))?;
@@ -43,7 +43,7 @@ pub(super) async fn clear(shared: &Shared, session: &SessionId, how: Clear) -> R
     let change = if how.is_delete() { SessionChange::Deleted } else { SessionChange::Reset };
     let existed = shared.services.transcripts.clear(session, how).await?;
     shared.windows.forget(session);
-    shared.services.questions.pending.grants().forget(session);
+    shared.services.open_approvals.pending.grants().forget(session);
     if existed {
         shared.services.publish_session(session, change);
     }

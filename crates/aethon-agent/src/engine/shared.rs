@@ -1,4 +1,5 @@
-//! What the turns of an engine share, and the queues of its sessions as they run.
+//! The engine itself, to which [`Engine`](super::Engine) is a handle: what its turns share, and the queues of its sessions
+//! as they run.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};

@@ -15,8 +15,8 @@ use super::calls::CutOffCall;
 use super::read_window::WindowReader;
 use super::shared::Shared;
 use crate::dispatcher::{Job, Stage};
-use crate::patience::retry_until_stored;
 use crate::window::ContextWindow;
+use aethon_core::patience::retry_until_stored;
 
 /// How a turn begins.
 pub(super) struct Opening {
@@ -49,9 +49,9 @@ impl Shared {
             Stage::Begun(begun) => begun,
             Stage::Waiting | Stage::Beginning => {
                 self.attach_context_page(job);
-                store_beginning(&*self.services.log, job).await?
+                store_beginning(&*self.services.turns, job).await?
             }
-            Stage::LeftBehind | Stage::GivenUp => store_beginning(&*self.services.log, job).await?,
+            Stage::LeftBehind | Stage::GivenUp => store_beginning(&*self.services.turns, job).await?,
         };
         let taken = Message::new(Role::User, Vec::new(), job.message.created_at);
         let mut message = std::mem::replace(&mut job.message, taken);

@@ -53,7 +53,7 @@ impl Steps {
     }
 
     /// Begins the next step, if there may be one.
-    pub(super) fn begin_next(&mut self) -> bool {
+    pub(super) fn take_next(&mut self) -> bool {
         let may = self.number < self.limit;
         self.number += u32::from(may);
         may
@@ -156,37 +156,37 @@ mod tests {
     #[test]
     fn last_step_of_a_turn_with_calls_is_the_closing_one() {
         let mut steps = Steps::new(2, false);
-        assert!(steps.begin_next());
+        assert!(steps.take_next());
         assert_eq!(steps.after(&calls(), StopReason::ToolUse), NextStep::RunCalls);
-        assert!(steps.begin_next());
+        assert!(steps.take_next());
         assert!(steps.is_closing());
         assert_eq!(steps.after(&calls(), StopReason::ToolUse), NextStep::Close);
-        assert!(!steps.begin_next());
+        assert!(!steps.take_next());
     }
 
     #[test]
     fn only_step_of_a_turn_runs_its_calls() {
         let mut steps = Steps::new(1, false);
-        assert!(steps.begin_next());
+        assert!(steps.take_next());
         assert_eq!(steps.after(&calls(), StopReason::ToolUse), NextStep::RunCalls);
-        assert!(!steps.begin_next());
+        assert!(!steps.take_next());
     }
 
     #[test]
     fn pauses_are_resumed_up_to_a_limit() {
         let mut steps = Steps::new(MAX_PAUSES + 2, false);
         for _ in 0..MAX_PAUSES {
-            steps.begin_next();
+            steps.take_next();
             assert_eq!(steps.after(&text(), StopReason::Pause), NextStep::Resume);
         }
-        steps.begin_next();
+        steps.take_next();
         assert_eq!(steps.after(&text(), StopReason::Pause), NextStep::Judge);
     }
 
     #[test]
     fn rest_of_a_cut_off_answer_is_asked_for_once() {
         let mut steps = Steps::new(9, false);
-        steps.begin_next();
+        steps.take_next();
         assert_eq!(steps.after(&answer(Vec::new()), StopReason::Length), NextStep::Judge);
         assert_eq!(steps.after(&text(), StopReason::Length), NextStep::Continue);
         assert_eq!(steps.after(&text(), StopReason::Length), NextStep::Judge);
@@ -195,13 +195,13 @@ mod tests {
     #[test]
     fn complete_answer_is_sent_back_once_for_each_reason_while_steps_are_left() {
         let mut steps = Steps::new(2, false);
-        steps.begin_next();
+        steps.take_next();
         assert!(steps.may_send_back(SentBack::Objection, StopReason::End));
         assert!(!steps.may_send_back(SentBack::Objection, StopReason::Length));
         steps.send_back(SentBack::Objection);
         assert!(!steps.may_send_back(SentBack::Objection, StopReason::End));
         assert!(steps.may_send_back(SentBack::Misfit, StopReason::End));
-        steps.begin_next();
+        steps.take_next();
         assert!(!steps.may_send_back(SentBack::Misfit, StopReason::End));
     }
 }

@@ -42,7 +42,7 @@ pub(super) async fn submit(
         shared.agents.check_model(name).await?;
     }
     let names_a_model = inbound.wishes.model.is_some();
-    inherit_from_original(&*services.log, &mut inbound).await?;
+    inherit_from_original(&*services.turns, &mut inbound).await?;
     if let Some(name) = inbound.wishes.model.as_ref().filter(|_| !names_a_model) {
         // The model of the repeated message may be gone by now.
         let is_there = shared.agents.check_model(name).await.is_ok();
@@ -57,7 +57,7 @@ pub(super) async fn submit(
         // A message that is sent again is not read again.
         return Ok(known);
     }
-    let message = admit(&*services.log, &inbound, services.clock.now()).await?;
+    let message = admit(&*services.turns, &inbound, services.clock.now()).await?;
     let (job, live) = Job::pair(TurnId::fresh(), inbound, message, surface);
     let reply = live.reply.clone();
     let position = match shared.queues.claim(job.session(), live) {
@@ -94,7 +94,7 @@ impl Claimed {
             self.shared.attach_context_page(&mut self.job);
         }
         let begin = is_first.then(|| self.job.begin());
-        let stored = self.shared.services.log.accept(&self.job.turn, &self.job.inbound, begin);
+        let stored = self.shared.services.turns.accept(&self.job.turn, &self.job.inbound, begin);
         let why = match catch_panic(stored).await {
             Ok(Ok(Accepted::New(begun))) => return self.run(begun).await,
             Ok(Ok(Accepted::Known(record))) => return self.answer_known(*record).await,
@@ -159,7 +159,8 @@ impl Claimed {
             documents::leave(&mut job.inbound, &why);
         }
         self.shared.queues.shrink(job);
-        (job.message, job.replaces) = admit(&*services.log, &job.inbound, job.message.created_at).await?;
+        // The blocks of the documents have their text now.
+        (job.message, job.replaces) = admit(&*services.turns, &job.inbound, job.message.created_at).await?;
         Ok(())
     }
 }
@@ -167,7 +168,7 @@ impl Claimed {
 /// Answers a duplicate delivery of a turn that has ended, or that waits or runs in this process.
 async fn find_duplicate(shared: &Shared, inbound: &Inbound) -> Result<Option<Submitted>> {
     let Some(dedupe) = &inbound.dedupe else { return Ok(None) };
-    let Some(record) = shared.services.log.known(&inbound.channel, &dedupe.id).await? else {
+    let Some(record) = shared.services.turns.known(&inbound.channel, &dedupe.id).await? else {
         return Ok(None);
     };
     same_content(inbound, &record)?;
@@ -193,7 +194,7 @@ async fn reply_to_duplicate(
         return submitted(queued, reply);
     }
     // It may have ended between the two lookups.
-    let Some(record) = shared.services.log.turn(&turn).await? else {
+    let Some(record) = shared.services.turns.turn(&turn).await? else {
         return Err(Error::not_found("the turn of this message was removed; send it under a new id"));
     };
     if let Some(reply) = record.reply {

@@ -14,7 +14,7 @@ use super::recover::stage_of;
 use super::shared::Shared;
 use crate::catch_panic::catch_panic;
 use crate::dispatcher::Stage;
-use crate::storage_log::log_storage;
+use aethon_core::storage_log::log_storage;
 
 impl Shared {
     /// Looks after all that is left over. Returns how many go on.

@@ -24,8 +24,8 @@ use super::steps::{NextStep, SentBack, Steps, conclude, says_something};
 use crate::catch_panic::catch_panic;
 use crate::control::{Cause, Control};
 use crate::dispatcher::{Job, Stage};
-use crate::patience::retry_until_stored;
-use crate::storage_log::log_storage;
+use aethon_core::patience::retry_until_stored;
+use aethon_core::storage_log::log_storage;
 
 const GO_ON: &str = "Your answer was cut off by the output limit. Go on exactly where it stopped: repeat nothing, and say \
 nothing about the cut.";
@@ -182,7 +182,7 @@ impl<'e> Turn<'e> {
         let limit = self.shared.options.max_iterations;
         let mut steps = Steps::new(limit, self.tools.is_open());
         self.prepare().await?;
-        while steps.begin_next() {
+        while steps.take_next() {
             if steps.is_closing() {
                 self.answer.closing = Some(self.own_message(Role::User, vec![Block::text(CLOSE)]).into());
             }
@@ -356,7 +356,7 @@ impl<'e> Turn<'e> {
     /// Stores a message of the running turn and adds it to the next request. A stop does not cut this short.
     pub(super) async fn append(&mut self, mut message: Message) -> OrEnd {
         message.turn = Some(self.context.turn.clone());
-        let append = || self.shared.services.log.append(&self.context.turn, vec![message.clone()]);
+        let append = || self.shared.services.turns.append(&self.context.turn, vec![message.clone()]);
         match retry_until_stored("a message of a turn could not be stored; trying again", append).await {
             Ok(ids) => {
                 if let Some(id) = ids.first() {

@@ -19,7 +19,7 @@ use super::leases::{RENEWALS_PER_LEASE, Watchers};
 use super::recover::stage_of;
 use super::shared::Shared;
 use crate::dispatcher::Job;
-use crate::storage_log::log_storage;
+use aethon_core::storage_log::log_storage;
 
 /// How long a turn waits before it asks again whether it may begin.
 const POLL: Duration = Duration::from_millis(100);

@@ -24,8 +24,8 @@ use super::note::OpenNote;
 use super::refusal;
 use super::tariff::{Tariff, is_price};
 use super::usual::OutputLengthStats;
-use crate::patience::retry_until_stored;
 use crate::tasks::Tasks;
+use aethon_core::patience::retry_until_stored;
 
 /// Looks up the price of a provider's model, if known. The third argument is the price that the service reports,
 /// which the owner's own setting may override.

@@ -13,7 +13,7 @@ use super::metering::{Meter, Work};
 use super::refusal;
 use super::tariff::Tariff;
 use super::usual::WorkOf;
-use crate::patience::retry_until_stored;
+use aethon_core::patience::retry_until_stored;
 
 /// A slot among the running calls, taken before the ledger is queried: a caller that gets no money must see that
 /// others hold it, even before they know it themselves.

@@ -1,7 +1,7 @@
 //! The only place that requests a person's approval before a tool runs.
 //!
 //! The request carries the exact arguments that will be used and, if the tool can tell, the changes they would make.
-//! It is answered once, from the pending approvals or through the turn's own surface, and counts as denied if no
+//! It is answered once, through the pending approvals, and counts as denied if no
 //! answer comes in time or no person is present. A person may change the arguments; the changed ones pass every rule
 //! again before the answer counts. A call that a person has allowed for the rest of the conversation needs no further
 //! answer, provided that a person is present at all.
@@ -65,7 +65,7 @@ impl ApprovalPrompt {
         let context = gated.context;
         let pattern = Pattern::of(gated.spec(), &gated.call.input);
         let request = self.request(gated, &pattern);
-        let grants = self.approvals.questions.pending.grants();
+        let grants = self.approvals.open.pending.grants();
         if grants.covers(&context.session, &pattern, gated.reason) {
             // The grant was given by a person in this conversation. An unattended turn has no such person.
             if !context.surface.is_attended() {
@@ -75,10 +75,10 @@ impl ApprovalPrompt {
             return Ok(None);
         }
         let asked_at = Instant::now();
-        let questions = &self.approvals.questions;
-        questions.open(&context.turn, gated.call, request.created_at).await;
+        let open_approvals = &self.approvals.open;
+        open_approvals.open(&context.turn, gated.call, request.created_at).await;
         let (answer, resolution, why) = self.put(gated, request).await;
-        let settled = questions.settle(&context.turn, gated.call).await;
+        let settled = open_approvals.settle(&context.turn, gated.call).await;
         self.measure(gated, resolution, asked_at.elapsed());
         let outcome = if resolution.decision == Decision::Approve { "approve" } else { "deny" };
         let by = match resolution.reason {
@@ -106,8 +106,7 @@ impl ApprovalPrompt {
     ) -> (Answer, Resolution, &'static str) {
         let context = gated.context;
         request.preview = preview(gated).await;
-        let Some(mut ticket) = self.approvals.questions.pending.open_for(context.trust(), request.clone())
-        else {
+        let Some(mut ticket) = self.approvals.open.pending.open_for(context.trust(), request.clone()) else {
             let resolution = Resolution { decision: Decision::Deny, reason: ResolutionReason::Timeout };
             return (Answer::new(Decision::Deny), resolution, CROWDED);
         };
@@ -199,7 +198,7 @@ impl ApprovalPrompt {
         let pattern = Pattern::of(gated.spec(), input);
         let entry = self.entry(gated, AuditAction::Grant, "approve").by(&answer.by);
         self.approvals.audit.record(entry.with_detail(&pattern.describe())).await;
-        self.approvals.questions.pending.grants().allow(&context.session, pattern, gated.reason);
+        self.approvals.open.pending.grants().allow(&context.session, pattern, gated.reason);
     }
 
     /// Measures how long a person took, and records the outcome.

@@ -8,13 +8,13 @@ use aethon_core::clock::Clock;
 use aethon_core::event::EventBus;
 
 use super::audit::Audit;
-use crate::open_questions::OpenQuestions;
+use crate::open_approvals::OpenApprovals;
 
 /// The parts that asking a person before a tool runs needs.
 #[derive(Clone)]
 pub struct Approvals {
     /// The open questions.
-    pub questions: OpenQuestions,
+    pub open: OpenApprovals,
     /// Where open questions are announced.
     pub bus: EventBus,
     /// Where it shows that an agent is waiting for an answer.

@@ -37,7 +37,7 @@ impl ApprovalPrompt {
         question: Question,
         request: ApprovalRequest,
     ) -> (QuestionAnswer, String) {
-        let pending = &self.approvals.questions.pending;
+        let pending = &self.approvals.open.pending;
         let Some(mut ticket) = pending.open_for(context.trust(), request.clone()) else {
             return (QuestionAnswer::Unanswered, "too many questions are open".into());
         };

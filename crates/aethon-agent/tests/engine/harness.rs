@@ -8,7 +8,7 @@ use std::time::Duration;
 use aethon_agent::hooks::{ApprovalRule, OutputCap};
 use aethon_agent::prompt::{Prompt, PromptOptions};
 use aethon_agent::{
-    Agent, Audit, Engine, Hooks, Learned, Meter, Models, OpenQuestions, Options, Prices, Services,
+    Agent, Audit, Engine, Hooks, Learned, Meter, Models, OpenApprovals, Options, Prices, Services,
     SpecialistSource,
 };
 use aethon_core::agents::AgentBoard;
@@ -124,7 +124,7 @@ impl House {
         let mut services = Services::new(store.clone(), store.clone(), store.clone(), meter, clock.clone());
         services.learned = plan.learned;
         services.hooks = Hooks::new(hooks);
-        services.questions = OpenQuestions::new(approvals.clone(), store.clone());
+        services.open_approvals = OpenApprovals::new(approvals.clone(), store.clone());
         services.audit = Audit { log: store.clone(), redactor: Live::default() };
         services.bus = bus.clone();
         services.health = health.clone();

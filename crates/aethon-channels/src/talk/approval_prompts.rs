@@ -2,10 +2,10 @@
 //! asked.
 //!
 //! A button sends a code that means nothing elsewhere. This module checks who pressed it, whether they are an owner,
-//! and whether the prompt is still open; `PendingApprovals` checks that the arguments are those that were shown.
+//! and whether the prompt is still open. The call runs with the arguments that were shown.
 //! `approve CODE` and `deny CODE` do the same, where there are no buttons and for people who prefer words.
 //!
-//! A prompt that is open when the program is killed is void, since its turn asks again. So it is stored which
+//! A prompt that is open when the program is killed is void: its call gets a result that says it has not run. So it is stored which
 //! messages have buttons, and at the next start their prompts are marked void and the buttons removed.
 
 use std::collections::BTreeMap;

@@ -17,7 +17,7 @@ use super::growing_reply::record_of;
 use super::outlet::RateLimitedSender;
 use super::platform::Arrival;
 
-/// How long messages are recognised that come again.
+/// How long messages are recognised that come again; `intake::KNOWN_FOR` is the same time for the engine.
 pub(super) const SEEN_FOR: SignedDuration = SignedDuration::from_hours(7 * 24);
 /// How many acts are remembered here.
 const MAX_COUNT: usize = 200;

@@ -22,7 +22,8 @@ pub(super) enum Command {
 /// The marks that end a sentence, which people and their keyboards put after a command.
 const ENDS: [char; 9] = ['.', '!', '?', ',', ';', ':', '\u{3002}', '\u{ff01}', '\u{ff1f}'];
 
-/// Parses a message as a command. An unknown word after a slash is for the assistant.
+/// Parses a message as a command. An unknown word after a slash is for the assistant, which knows commands of its own:
+/// `/model` is read by `aethon_workflows::model_command`.
 pub(super) fn read(text: &str) -> Option<Command> {
     let mut words = text.trim_end().trim_end_matches(ENDS).split_whitespace();
     let (word, argument) = (words.next()?.to_ascii_lowercase(), words.next());

@@ -38,7 +38,7 @@ use crate::pairing::{self, Redeemed};
 /// The reply to a guest when guests have used up their share.
 pub(super) const CROWDED: &str =
     "There is too much to do right now, so I did not take that. Send it again later, please.";
-/// How long duplicates of a message are recognised, in seconds.
+/// How long duplicates of a message are recognised, in seconds: as long as `begun::SEEN_FOR`.
 pub(super) const KNOWN_FOR: u64 = 7 * 24 * 3600;
 /// The interval between messages to a stranger.
 const DAY: SignedDuration = SignedDuration::from_hours(24);

@@ -96,6 +96,7 @@ impl Session {
         let commands = json!({"commands": [
             {"command": "new", "description": "Begin a new conversation"},
             {"command": "stop", "description": "Stop what runs"},
+            {"command": "model", "description": "Show or choose the model"},
             {"command": "help", "description": "List the commands"},
         ]});
         // The menu of commands is not essential.

@@ -9,6 +9,7 @@ use serde::de::value::{StrDeserializer, StringDeserializer};
 use serde::de::{self, DeserializeSeed, Deserializer, IntoDeserializer, MapAccess, SeqAccess, Visitor};
 
 use super::fault::{self, Fault};
+use crate::hint::nearest_word;
 use crate::layers::{Layers, Origin, parse_value};
 use crate::path::{KeyPath, Step};
 use crate::reference::References;
@@ -176,7 +177,12 @@ impl<'de> Deserializer<'de> for Node<'_> {
     }
 
     fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
-        self.table(visitor)
+        match self.value {
+            Value::Array(..) => {
+                Err(self.wrong(&format!("a table for each, with a name of its own: [{}.NAME]", self.key)))
+            }
+            _ => self.table(visitor),
+        }
     }
 
     fn deserialize_struct<V: Visitor<'de>>(
@@ -197,7 +203,12 @@ impl<'de> Deserializer<'de> for Node<'_> {
         let one_of = fault::one_of(variants);
         let text = self.string().map_err(|fault| fault.with_allowed_type(&one_of))?;
         let name: StringDeserializer<Fault> = text.into_deserializer();
-        visitor.visit_enum(name).map_err(|_: Fault| self.wrong(&one_of))
+        visitor.visit_enum(name).map_err(|_: Fault| {
+            // The text as it stands there, never what a reference in it stands for.
+            let given = if let Value::String(_, given) = self.value { given.as_str() } else { "" };
+            let nearest = nearest_word(given, variants).map(|word| format!("; the nearest is {word}"));
+            self.wrong(&format!("{one_of}{}", nearest.unwrap_or_default()))
+        })
     }
 
     fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {

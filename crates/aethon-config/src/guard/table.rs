@@ -219,7 +219,9 @@ pub(super) const RULES: &[(&str, Rule)] = &[
     ("agent.loop_minutes", Free),
     ("session.max_context_share", Free),
     ("session.keep_recent", Free),
+    ("session.generate_titles", Free),
     // Keeping less removes stored data.
+    ("session.bin_days", Lowered),
     ("session.oneshot_keep_days", Lowered),
     ("session.oneshot_keep", Lowered),
     ("session.oneshot_max_mb", Lowered),

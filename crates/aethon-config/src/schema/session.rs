@@ -11,6 +11,10 @@ pub struct Session {
     pub max_context_share: f64,
     /// The number of newest messages that are never summarised.
     pub keep_recent: usize,
+    /// Whether `model.small` names a conversation after its first exchange. Without such a model, the first words are the title.
+    pub generate_titles: bool,
+    /// Days that a deleted conversation stays in the bin, from which it can be restored; 0 deletes at once.
+    pub bin_days: u32,
     /// Days after which one-shot sessions, those of single webhook calls, are removed.
     pub oneshot_keep_days: u32,
     /// The maximum number of one-shot sessions; the longest unused are removed first. You are warned at 80 %.
@@ -25,6 +29,8 @@ impl Default for Session {
         Self {
             max_context_share: 0.8,
             keep_recent: 10,
+            generate_titles: true,
+            bin_days: 7,
             oneshot_keep_days: 30,
             oneshot_keep: 10_000,
             oneshot_max_mb: 4_096,

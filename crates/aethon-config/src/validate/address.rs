@@ -9,6 +9,10 @@ use crate::echo::quoted;
 use crate::path::KeyPath;
 use crate::remark::Remarks;
 
+/// What services have below their base: documentation often shows the whole address of a request.
+const ENDPOINTS: [&str; 6] =
+    ["/chat/completions", "/completions", "/responses", "/messages", "/api/chat", "/embeddings"];
+
 /// Requires `host` below `section` to be an http or https address, with plain http only on this machine unless permitted.
 pub(super) fn model_host(section: &KeyPath, host: &str, is_http_allowed: bool, remarks: &mut Remarks) {
     if host.trim().is_empty() {
@@ -22,7 +26,20 @@ pub(super) fn model_host(section: &KeyPath, host: &str, is_http_allowed: bool, r
             format!("plain http to {}", url.host_str().unwrap_or_default()),
             format!("https, or http to this machine; {} = true permits it", section.key("allow_http")),
         ),
-        Ok(_) => {}
+        Ok(url) => {
+            let path = url.path().trim_end_matches('/');
+            if let Some(endpoint) = ENDPOINTS.iter().find(|endpoint| path.ends_with(*endpoint)) {
+                let base = &path[..path.len() - endpoint.len()];
+                remarks.problem(
+                    key,
+                    format!("an address that ends in {endpoint}, which is added to it"),
+                    format!(
+                        "the part before that, which ends in {}",
+                        if base.is_empty() { "the host" } else { base }
+                    ),
+                );
+            }
+        }
     }
 }
 

@@ -1,13 +1,14 @@
 //! The public view of an agent: its profile and its activity.
 
 use jiff::Timestamp;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::ids::{AgentName, SessionId};
 use crate::ledger::WorkKind;
 
 /// The identity of an agent.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct AgentProfile {
     /// Its name.
     pub name: AgentName,
@@ -18,8 +19,9 @@ pub struct AgentProfile {
 }
 
 /// The activity of an agent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
+#[schemars(inline)]
 pub enum AgentState {
     /// Nothing.
     Idle,
@@ -34,7 +36,7 @@ pub enum AgentState {
 }
 
 /// An agent at work, on one turn.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct AgentActivity {
     /// The id of this activity: the turn.
     pub agent_id: String,
@@ -63,7 +65,7 @@ pub struct AgentActivity {
 }
 
 /// An agent and its current state: `thinking`, `tool` or `waiting_approval` if any of its activities is.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct AgentStanding {
     /// Who it is.
     #[serde(flatten)]

@@ -2,6 +2,7 @@
 
 use async_trait::async_trait;
 use jiff::Timestamp;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::error::Result;
@@ -11,7 +12,7 @@ use crate::message::TurnEnd;
 use crate::model::Usage;
 
 /// One finished turn of an agent.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct AgentRun {
     /// The id of this activity: the turn.
     pub agent_id: String,
@@ -51,7 +52,7 @@ pub struct AgentRun {
 }
 
 /// How many times a tool was used.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ToolCount {
     /// The tool.
     pub name: String,

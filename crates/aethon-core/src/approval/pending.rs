@@ -8,7 +8,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::{mpsc, oneshot};
 
-use super::{Answer, ApprovalRequest, Decision, Grants};
+use super::elsewhere::RequestsElsewhere;
+use super::{Answer, AnswerError, ApprovalRequest, Decision, Grants};
 use crate::ids::SessionId;
 use crate::share::{Held, Share, Shares};
 use crate::turn::Trust;
@@ -22,11 +23,17 @@ pub struct PendingApprovals {
     open: Arc<Mutex<BTreeMap<String, Open>>>,
     places: Shares,
     grants: Grants,
+    elsewhere: RequestsElsewhere,
 }
 
 impl Default for PendingApprovals {
     fn default() -> Self {
-        Self { open: Arc::default(), places: Shares::of(Share::of(MAX_OPEN)), grants: Grants::default() }
+        Self {
+            open: Arc::default(),
+            places: Shares::of(Share::of(MAX_OPEN)),
+            grants: Grants::default(),
+            elsewhere: RequestsElsewhere::default(),
+        }
     }
 }
 
@@ -42,17 +49,6 @@ pub struct ProposedAnswer {
     pub answer: Answer,
     /// Receives whether the edit is accepted; the error is a sentence for the person.
     pub verdict: oneshot::Sender<Result<(), String>>,
-}
-
-/// Why an answer did not count.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum AnswerError {
-    /// There is no such request, or no longer.
-    #[error("there is no such open approval; it may be settled already")]
-    Unknown,
-    /// The changed arguments break a rule; the request is still open.
-    #[error("{0}")]
-    Refused(String),
 }
 
 impl PendingApprovals {
@@ -86,8 +82,18 @@ impl PendingApprovals {
         })
     }
 
-    /// Answers a request, with changed arguments if the answer has any. The answer counts if this returns `Ok`.
+    /// Answers a request of this instance or another, with changed arguments if the answer has any. The answer counts if this
+    /// returns `Ok`.
     pub async fn answer(&self, id: &str, answer: Answer) -> Result<(), AnswerError> {
+        let is_here = self.lock().contains_key(id);
+        match self.elsewhere.door(id).filter(|_| !is_here) {
+            Some((peer, door)) => door.answer(peer, id, answer).await,
+            None => self.answer_here(id, answer).await,
+        }
+    }
+
+    /// Answers a request of this instance.
+    pub async fn answer_here(&self, id: &str, answer: Answer) -> Result<(), AnswerError> {
         if answer.input.is_none() || answer.decision == Decision::Deny {
             return if self.decide(id, answer) { Ok(()) } else { Err(AnswerError::Unknown) };
         }
@@ -112,16 +118,28 @@ impl PendingApprovals {
         &self.grants
     }
 
-    /// Returns the open requests, oldest first.
+    /// Returns the open requests of other instances.
+    pub fn elsewhere(&self) -> &RequestsElsewhere {
+        &self.elsewhere
+    }
+
+    /// Returns the open requests of this instance.
+    pub fn pending_here(&self) -> Vec<ApprovalRequest> {
+        self.lock().values().map(|open| open.request.clone()).collect()
+    }
+
+    /// Returns the open requests of all instances, oldest first.
     pub fn pending(&self) -> Vec<ApprovalRequest> {
-        let mut requests: Vec<_> = self.lock().values().map(|open| open.request.clone()).collect();
+        let mut requests = self.pending_here();
+        requests.extend(self.elsewhere.all());
         requests.sort_by(|a, b| a.created_at.cmp(&b.created_at).then_with(|| a.id.cmp(&b.id)));
         requests
     }
 
     /// Returns how many open requests this conversation has.
     pub fn waiting_in(&self, session: &SessionId) -> usize {
-        self.lock().values().filter(|open| open.request.session_id == *session).count()
+        let here = self.lock().values().filter(|open| open.request.session_id == *session).count();
+        here + self.elsewhere.waiting_in(session)
     }
 
     /// Lists a request again, unless the asker withdrew it meanwhile: a [`PendingApproval`] closes its end before it

@@ -2,11 +2,13 @@
 
 use crate::ids::{SessionId, TurnId};
 use jiff::Timestamp;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// A decision to be made by a person.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "Approval")]
 pub struct ApprovalRequest {
     /// Its id.
     pub id: String,
@@ -17,13 +19,13 @@ pub struct ApprovalRequest {
     /// What would happen, in one line.
     pub summary: String,
     /// What the tool would change, as a diff, if it can tell.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub preview: Option<String>,
     /// Why approval is needed.
-    #[serde(skip_serializing_if = "String::is_empty")]
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub reason: String,
     /// What an answer for the rest of the conversation would allow, in words.
-    #[serde(skip_serializing_if = "String::is_empty")]
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub session_scope: String,
     /// The session of the turn that asks.
     pub session_id: SessionId,
@@ -38,8 +40,9 @@ pub struct ApprovalRequest {
 }
 
 /// A person's answer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
+#[schemars(inline)]
 pub enum Decision {
     /// Run it once, with these arguments.
     Approve,
@@ -48,7 +51,7 @@ pub enum Decision {
 }
 
 /// How a request was settled.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Resolution {
     /// The outcome.
     pub decision: Decision,
@@ -57,19 +60,19 @@ pub struct Resolution {
 }
 
 /// Who or what settled a request.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ResolutionReason {
     /// A person.
     User,
-    /// Time ran out.
+    /// Time ran out, or there was no one who could have been asked in time: no person, or too many open requests.
     Timeout,
     /// The turn was stopped first.
     Stopped,
 }
 
 /// A person's answer to a request.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Answer {
     /// Whether it may run.
     pub decision: Decision,
@@ -84,8 +87,9 @@ pub struct Answer {
 }
 
 /// How long an approval is valid.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
+#[schemars(inline)]
 pub enum Scope {
     /// For this call.
     #[default]
@@ -128,4 +132,16 @@ impl From<Decision> for Answer {
     fn from(decision: Decision) -> Self {
         Self::new(decision)
     }
+}
+
+/// Why an answer did not count.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AnswerError {
+    /// There is no such request, or no longer.
+    #[error("there is no such open approval; it may be settled already")]
+    Unknown,
+    /// The changed arguments break a rule; the request is still open.
+    #[error("{0}")]
+    Refused(String),
 }

@@ -72,10 +72,17 @@ impl Query {
     /// Tests cheaply, without decoding its JSON, whether a message may match.
     pub fn may_be_in(&self, json: &str) -> bool {
         let json = json.to_ascii_lowercase();
-        self.words.iter().any(|word| {
+        self.needles().is_none_or(|needles| needles.iter().any(|needle| json.contains(needle)))
+    }
+
+    /// Returns pieces of text in small letters of which a message that matches has at least one, whatever the case of its ASCII
+    /// letters. `None` where it may have none of them.
+    pub fn needles(&self) -> Option<Vec<&str>> {
+        let needle = |word: &'_ String| {
             let least = word.len().saturating_sub(MAX_ENDING).max(SHORT).min(word.len());
-            !word.is_ascii() || json.contains(&word[..least])
-        })
+            word.is_ascii().then_some(least)
+        };
+        self.words.iter().map(|word| needle(word).map(|least| &word[..least])).collect()
     }
 
     /// Returns how well each word matches.

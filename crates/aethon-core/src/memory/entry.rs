@@ -1,6 +1,7 @@
 //! The data types of memories.
 
 use jiff::Timestamp;
+use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 
 use super::fingerprint::fingerprint;
@@ -18,8 +19,9 @@ pub const MAX_WORD: usize = 64;
 pub const GENERAL: &str = "general";
 
 /// The id of a memory, never reused. A string on the wire.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct MemoryId(pub i64);
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, JsonSchema)]
+#[schemars(inline, extend("pattern" = "^[0-9]+$"))]
+pub struct MemoryId(#[schemars(with = "String")] pub i64);
 
 impl MemoryId {
     /// Parses an id given by a client or a model; `None` for anything that cannot be one.
@@ -41,8 +43,9 @@ impl Serialize for MemoryId {
 }
 
 /// Who a memory belongs to: a person, or everybody. By default the owner.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(transparent)]
+#[schemars(inline)]
 pub struct Scope(String);
 
 impl Scope {
@@ -175,7 +178,7 @@ fn checked_category(category: &str) -> Result<String> {
 }
 
 /// A memory.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct MemoryEntry {
     /// Its number.
     pub id: MemoryId,
@@ -224,7 +227,8 @@ pub struct Stored {
 }
 
 /// A memory with its history.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(rename = "MemoryShown")]
 pub struct MemoryRecord {
     /// The memory.
     #[serde(flatten)]
@@ -234,7 +238,7 @@ pub struct MemoryRecord {
 }
 
 /// An earlier version of a memory.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct MemoryVersion {
     /// Its text.
     pub content: String,

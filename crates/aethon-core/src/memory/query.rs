@@ -1,5 +1,6 @@
 //! Queries to the memory: searching, listing, counting.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::entry::MemoryEntry;
@@ -74,7 +75,7 @@ pub enum Purpose {
 }
 
 /// A memory that matches.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct MemoryHit {
     /// The memory.
     #[serde(flatten)]

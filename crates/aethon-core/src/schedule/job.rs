@@ -4,6 +4,7 @@
 use async_trait::async_trait;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::cron::Cron;
@@ -113,8 +114,9 @@ pub struct Task {
 }
 
 /// What happens to a run whose time passed while the program was not running.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
+#[schemars(inline)]
 pub enum Missed {
     /// It is recorded as missed.
     #[default]
@@ -135,8 +137,9 @@ impl Missed {
 }
 
 /// Who created a job, which determines where it can be removed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
+#[schemars(inline)]
 pub enum Origin {
     /// The configuration.
     Config,

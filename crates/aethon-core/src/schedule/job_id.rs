@@ -1,12 +1,14 @@
 //! The id of a job.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::words::parsed_text;
 
 /// The id of a job: 1 to 64 letters, digits, `-`, `_` and `.`.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "String", into = "String")]
+#[schemars(inline, extend("minLength" = 1, "maxLength" = 64, "pattern" = "^[A-Za-z0-9._-]+$"))]
 pub struct JobId(String);
 
 /// The text is not a valid job id.

@@ -1,6 +1,7 @@
 //! The owner's interface to the schedule: requests and refusals.
 
 use async_trait::async_trait;
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::job::{Job, JobRecord, Missed, Origin, Timing};
@@ -10,8 +11,9 @@ use crate::person::Person;
 use crate::version::Expected;
 
 /// A requested job, not validated yet.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(default)]
+#[schemars(rename = "NewJob")]
 pub struct JobRequest {
     /// Its id; one is generated if absent.
     pub job_id: Option<String>,
@@ -30,8 +32,10 @@ pub struct JobRequest {
     /// The time zone of `cron`.
     pub timezone: Option<String>,
     /// `skip` or `run_once`.
+    #[schemars(extend("enum" = ["skip", "run_once", null]))]
     pub missed: Option<String>,
     /// How many times a failed run is retried.
+    #[schemars(range(max = 10))]
     pub retries: Option<u32>,
     /// The model that works on it.
     pub model: Option<String>,

@@ -1,6 +1,7 @@
 //! Runs of jobs.
 
 use jiff::Timestamp;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::job_id::JobId;
@@ -23,7 +24,8 @@ words! {
 }
 
 /// A run, as listed.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[schemars(rename = "JobRun")]
 pub struct RunRecord {
     /// Its id.
     pub run_id: String,

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use jiff::Timestamp;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Sop, SopName};
@@ -37,7 +38,7 @@ pub trait SopCatalog: Send + Sync {
 }
 
 /// An earlier text of a SOP.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct SopVersion {
     /// When another text took its place, or the SOP was removed.
     #[serde(serialize_with = "crate::time::serialize")]

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::answer_schema::AnswerSchema;
@@ -10,8 +11,9 @@ use crate::version::Version;
 use crate::words::{is_slash_name, parsed_text};
 
 /// The name of a SOP: 1 to 64 lower-case letters, digits and `-`.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "String", into = "String")]
+#[schemars(inline, extend("minLength" = 1, "maxLength" = 64, "pattern" = "^[a-z0-9-]+$"))]
 pub struct SopName(Arc<str>);
 
 /// The text is not a valid SOP name.
@@ -81,7 +83,7 @@ impl Sop {
 }
 
 /// A parameter of a SOP.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct SopParameter {
     /// Its name.
     pub name: String,

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use async_trait::async_trait;
 use jiff::Timestamp;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::SopName;
@@ -12,7 +13,7 @@ use crate::ids::{SessionId, TurnId};
 use crate::words::words;
 
 /// A run of a SOP.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct SopRun {
     /// Its id.
     pub run_id: String,

@@ -1,6 +1,7 @@
 //! An event that is counted, with its kind, its outcome and, for a model call, its figures.
 
 use jiff::Timestamp;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::ids::{SessionId, TurnId};
@@ -56,7 +57,7 @@ words! {
 }
 
 /// One event.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[non_exhaustive]
 pub struct TelemetryEvent {
     /// What kind of thing happened.
@@ -83,7 +84,7 @@ pub struct TelemetryEvent {
 }
 
 /// The facts of a model call.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[non_exhaustive]
 pub struct ModelFacts {
     /// The provider.

@@ -5,6 +5,7 @@ use std::ops::RangeInclusive;
 use async_trait::async_trait;
 use jiff::Timestamp;
 use jiff::civil::Date;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::event::{TelemetryEvent, TelemetryKind};
@@ -15,10 +16,12 @@ use crate::error::Result;
 pub const MAX_EVENTS: u32 = 500_000;
 
 /// A stored event with its number.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[schemars(rename = "TelemetryEvent")]
 pub struct StoredEvent {
     /// Its number, which grows; serialised as text, like all ids.
     #[serde(serialize_with = "as_text")]
+    #[schemars(with = "String")]
     pub id: i64,
     /// The event.
     #[serde(flatten)]

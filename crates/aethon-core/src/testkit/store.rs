@@ -5,6 +5,7 @@ mod audit;
 mod history;
 mod import;
 mod jobs;
+mod keeping;
 mod listing;
 mod memory;
 mod models;

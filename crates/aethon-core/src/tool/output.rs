@@ -1,5 +1,6 @@
 //! The output of a tool: pieces of content, or a sentence that says why there are none.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The output of a tool.
@@ -116,7 +117,7 @@ impl ToolError {
 }
 
 /// A piece of a tool's output.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum OutputBlock {
     /// Text that the model reads.

@@ -1,6 +1,7 @@
 //! The operations on work that every door offers: view, plan, stop, pause.
 
 use async_trait::async_trait;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::command::WorkCommand;
@@ -9,7 +10,7 @@ use super::task::{PlannedFor, Work, WorkOrigin};
 use crate::error::{Error, Result};
 
 /// The overall status of work.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct WorkStatus {
     /// Whether work is carried out at all (`work.enabled`).
     pub enabled: bool,

@@ -1,5 +1,6 @@
 //! A plan as submitted by a model or a person, and its validation.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::task::{TaskState, WorkTask};
@@ -20,7 +21,7 @@ pub struct Plan {
 }
 
 /// A task of a plan.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct NewTask {
     /// The task, in a few words.

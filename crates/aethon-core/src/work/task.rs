@@ -1,6 +1,7 @@
 //! A piece of work and its tasks, as stored.
 
 use jiff::Timestamp;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::command::WorkCommand;
@@ -10,7 +11,7 @@ use crate::person::Person;
 use crate::words::words;
 
 /// A piece of work.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Work {
     /// Its id.
     pub work_id: String,
@@ -83,8 +84,9 @@ impl From<SessionId> for PlannedFor {
 }
 
 /// Why a piece of work exists.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
+#[schemars(inline)]
 pub enum WorkOrigin {
     /// A person asked for it.
     #[default]
@@ -94,7 +96,7 @@ pub enum WorkOrigin {
 }
 
 /// The spending of a piece of work.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct WorkSpent {
     /// The number of turns.
     pub iterations: u32,
@@ -131,7 +133,7 @@ impl WorkState {
 }
 
 /// A task of a piece of work.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct WorkTask {
     /// Its number in the plan, from 1.
     pub number: u32,
@@ -154,8 +156,9 @@ pub struct WorkTask {
 }
 
 /// The state of a task.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
+#[schemars(inline)]
 pub enum TaskState {
     /// It waits.
     Todo,

@@ -8,12 +8,24 @@ use std::fs::File;
 use std::io::{self, Read as _, Seek as _, Write as _};
 use std::sync::Arc;
 
+use jiff::Timestamp;
+
+use crate::options::{SharedSignIns, SignInOptions};
+
 /// File size at startup above which the file is rewritten. A line takes about 80 bytes.
 const LONG: usize = 64 << 10;
 
-/// The register file. Without a file, nothing is kept.
+/// The register. Several instances share one, in their storage instead of a file.
 #[derive(Clone, Default)]
-pub(crate) struct Register(Option<Arc<File>>);
+pub(crate) enum Register {
+    /// Nothing is kept.
+    #[default]
+    None,
+    /// The file.
+    File(Arc<File>),
+    /// That of all instances.
+    Shared(SharedSignIns),
+}
 
 /// One line. Times are in seconds since the epoch.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,38 +52,85 @@ pub(crate) struct SignInRecord {
 }
 
 impl Register {
-    /// Wraps this file, which must be open for reading and appending.
-    pub(crate) fn new(file: Option<Arc<File>>) -> Self {
-        Self(file)
+    /// Returns the register of these options. A file must be open for reading and appending.
+    pub(crate) fn new(options: &SignInOptions) -> Self {
+        match (&options.journal, &options.register) {
+            (Some(shared), _) => Self::Shared(shared.clone()),
+            (None, Some(file)) => Self::File(file.clone()),
+            (None, None) => Self::None,
+        }
     }
 
     /// Reads the entries that still matter.
     pub(super) fn read(&self, now: i64) -> Vec<Entry> {
-        let Some(file) = &self.0 else { return Vec::new() };
-        read(file, now).unwrap_or_else(|error| {
-            tracing::warn!(%error, "the register of sign-ins cannot be read, so a copied cookie may count again");
-            Vec::new()
-        })
+        match self {
+            Self::None => Vec::new(),
+            Self::File(file) => read(file, now).unwrap_or_else(|error| {
+                tracing::warn!(%error, "the register of sign-ins cannot be read, so a copied cookie may count again");
+                Vec::new()
+            }),
+            Self::Shared(shared) => {
+                let mut entries: Vec<_> = shared
+                    .lines
+                    .iter()
+                    .filter_map(|line| Entry::parse(line.trim_end()))
+                    .filter(|entry| entry.ends() > now)
+                    .collect();
+                entries.sort_by_key(Entry::began);
+                entries
+            }
+        }
     }
 
     /// Adds a line and waits until it is stored.
     pub(super) async fn add(&self, entry: Entry) {
-        let Some(file) = self.0.clone() else { return };
-        let written = tokio::task::spawn_blocking(move || append(&file, &entry));
-        if let Err(panic) = written.await {
-            tracing::error!(%panic, "adding to the register of sign-ins panicked");
+        match self {
+            Self::None => {}
+            Self::File(file) => {
+                let file = file.clone();
+                let written = tokio::task::spawn_blocking(move || append(&file, &entry));
+                if let Err(panic) = written.await {
+                    tracing::error!(%panic, "adding to the register of sign-ins panicked");
+                }
+            }
+            Self::Shared(shared) => {
+                let until = Timestamp::from_second(entry.ends()).unwrap_or(Timestamp::MAX);
+                if let Err(error) = shared.journal.add(&entry.name(), &entry.line(), until).await {
+                    unwritten(&error);
+                }
+            }
         }
     }
+}
+
+fn unwritten(error: &dyn std::fmt::Display) {
+    tracing::warn!(%error, "the register of sign-ins cannot be written, so after a restart browsers may have to sign in again, and a copied cookie may count again");
 }
 
 fn append(mut file: &File, entry: &Entry) {
     let written = file.write_all(entry.line().as_bytes()).and_then(|()| file.sync_data());
     if let Err(error) = written {
-        tracing::warn!(%error, "the register of sign-ins cannot be written, so after a restart browsers may have to sign in again, and a copied cookie may count again");
+        unwritten(&error);
     }
 }
 
 impl Entry {
+    /// Returns the name of its line. That of a sign-in and that of its end differ.
+    fn name(&self) -> String {
+        match self {
+            Self::Begun(begun) => format!("in:{}", begun.name),
+            Self::Ended { name, .. } => format!("out:{name}"),
+        }
+    }
+
+    /// Returns when it began; an end may come before all others.
+    fn began(&self) -> i64 {
+        match self {
+            Self::Begun(begun) => begun.began,
+            Self::Ended { .. } => i64::MIN,
+        }
+    }
+
     fn line(&self) -> String {
         match self {
             Self::Begun(SignInRecord { name, ends, began, token, address }) => {
@@ -81,7 +140,7 @@ impl Entry {
         }
     }
 
-    fn parse(line: &str) -> Option<Self> {
+    pub(super) fn parse(line: &str) -> Option<Self> {
         let mut words = line.split(' ');
         let (kind, name) = (words.next()?, words.next()?.to_owned());
         let ends = words.next()?.parse().ok()?;
@@ -134,7 +193,8 @@ mod tests {
 
     #[tokio::test]
     async fn live_entries_are_kept_and_expired_ones_are_dropped() {
-        let kept = Register::new(Some(Arc::new(file())));
+        let file = Arc::new(file());
+        let kept = Register::File(file.clone());
         let (began, token, address) = (10, "0a".to_owned(), "::1".to_owned());
         let begun = Entry::Begun(SignInRecord { name: "two".into(), ends: 200, began, token, address });
         kept.add(ended("one", 100)).await;
@@ -142,10 +202,38 @@ mod tests {
         assert_eq!(kept.read(50), [ended("one", 100), begun.clone()]);
         assert_eq!(kept.read(100), [begun]);
         for _ in 0..2000 {
-            (&**kept.0.as_ref().unwrap()).write_all(ended(&"x".repeat(32), 90).line().as_bytes()).unwrap();
+            (&*file).write_all(ended(&"x".repeat(32), 90).line().as_bytes()).unwrap();
         }
         assert_eq!(kept.read(100).len(), 1);
-        assert_eq!(kept.0.as_ref().unwrap().metadata().unwrap().len(), 21, "the rest is gone");
+        assert_eq!(file.metadata().unwrap().len(), 21, "the rest is gone");
+    }
+
+    /// Remembers lines by their names.
+    #[derive(Default)]
+    struct Lines(std::sync::Mutex<std::collections::BTreeMap<String, String>>);
+
+    #[async_trait::async_trait]
+    impl crate::options::SignInJournal for Lines {
+        async fn add(&self, name: &str, line: &str, _until: Timestamp) -> aethon_core::error::Result<()> {
+            self.0.lock().unwrap().insert(name.to_owned(), line.to_owned());
+            Ok(())
+        }
+    }
+
+    #[tokio::test]
+    async fn shared_register_is_read_by_another_instance_in_its_order() {
+        let lines = Arc::new(Lines::default());
+        let begun = |name: &str, began: i64| {
+            let (token, address) = ("0a".to_owned(), "::1".to_owned());
+            Entry::Begun(SignInRecord { name: name.into(), ends: 200, began, token, address })
+        };
+        let kept = Register::Shared(SharedSignIns { journal: lines.clone(), lines: Vec::new() });
+        for entry in [begun("a", 30), begun("b", 10), ended("a", 200), ended("c", 90)] {
+            kept.add(entry).await;
+        }
+        let written = lines.0.lock().unwrap().values().cloned().collect();
+        let other = Register::Shared(SharedSignIns { journal: lines, lines: written });
+        assert_eq!(other.read(100), [ended("a", 200), begun("b", 10), begun("a", 30)]);
     }
 
     /// Creates an empty file that is already unlinked.

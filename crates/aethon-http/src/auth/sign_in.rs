@@ -100,7 +100,7 @@ impl SignIns {
     /// Creates sign-ins under this key of the home. Without a key, they end with the process. Sign-ins revoked
     /// earlier stay revoked.
     pub(crate) fn new(options: &SignInOptions, clock: Arc<dyn Clock>) -> Self {
-        let (key, kept) = (&options.key, Register::new(options.register.clone()));
+        let (key, kept) = (&options.key, Register::new(options));
         let key =
             if key.is_empty() { random::<32>().to_vec() } else { key.expose().trim().as_bytes().to_vec() };
         let key = hmac::Key::new(hmac::HMAC_SHA256, &key);
@@ -215,6 +215,31 @@ impl SignIns {
         self.lock().end(&begun.name, begun.ends, self.now());
         self.look_again();
         self.kept.add(Entry::Ended { name: begun.name, ends: begun.ends }).await;
+    }
+
+    /// Takes in a line of another instance: a browser that has signed in there, or whose sign-in was revoked.
+    pub(crate) fn take_in(&self, line: &str) {
+        let now = self.now();
+        match Entry::parse(line.trim_end()) {
+            Some(Entry::Begun(begun)) if begun.ends > now => {
+                let mut state = self.lock();
+                if !state.begun.iter().any(|known| known.name == begun.name) {
+                    drop(state.begin(begun, now));
+                }
+            }
+            Some(Entry::Ended { name, ends }) if ends > now => {
+                let is_new = {
+                    let mut state = self.lock();
+                    let is_new = !state.sessions.contains_key(&name);
+                    state.end(&name, ends, now);
+                    is_new
+                };
+                if is_new {
+                    self.look_again();
+                }
+            }
+            _ => {}
+        }
     }
 
     /// Stores the revocation of a sign-in.

@@ -7,13 +7,15 @@ use aethon_core::history::{History, MessageHit, MessageQuery, TurnVersions};
 use aethon_core::ids::{MessageId, SessionId, TurnId};
 use aethon_core::message::Message as StoredMessage;
 use aethon_core::session::{SessionQuery, SessionSummary, TurnPhase, TurnRecord};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::message::{Message, Rendering};
 use crate::deps::Chat;
 
 /// A page of the session list.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "SessionList")]
 pub struct Page {
     /// The sessions, most recently used first.
     pub sessions: Vec<Listed>,
@@ -24,7 +26,8 @@ pub struct Page {
 }
 
 /// A session in the list.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Session")]
 pub struct Listed {
     /// Its stored summary.
     #[serde(flatten)]
@@ -37,7 +40,7 @@ pub struct Listed {
 
 /// One conversation with its newest messages, and the data that a page needs to continue live from there without
 /// missing or duplicating anything.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct Conversation {
     /// The session.
     #[serde(flatten)]
@@ -57,11 +60,13 @@ pub struct Conversation {
 }
 
 /// A message without an answer yet.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "PendingTurn")]
 pub struct Pending {
     turn: TurnId,
     text: String,
     /// `queued`, `running`, or `stopped`: cancelled, but not yet among the messages.
+    #[schemars(extend("enum" = ["queued", "running", "stopped"]))]
     state: &'static str,
 }
 
@@ -95,7 +100,7 @@ pub async fn list(chat: &Chat, query: SessionQuery) -> Result<Page> {
 }
 
 /// Messages that contain the words looked for.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct FoundMessages {
     /// The messages, newest first.
     pub hits: Vec<MessageHit>,

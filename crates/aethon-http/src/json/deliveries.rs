@@ -2,13 +2,15 @@
 
 use aethon_core::channel::{DeliveryPage, DeliveryRecord};
 use jiff::Timestamp;
+use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 
 /// How much of a text is shown, in characters.
 const MAX_TEXT: usize = 500;
 
 /// A list of deliveries.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Outbox")]
 pub struct Deliveries {
     deliveries: Vec<ListedDelivery>,
     /// How many there are, including those not listed.
@@ -16,11 +18,13 @@ pub struct Deliveries {
 }
 
 /// One delivery.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Delivery")]
 struct ListedDelivery {
     id: String,
     channel: String,
     recipient: Option<String>,
+    #[schemars(with = "aethon_core::channel::DeliveryState")]
     state: &'static str,
     error: Option<String>,
     attempts: u32,

@@ -3,8 +3,11 @@
 use std::sync::Arc;
 
 use aethon_core::error::{Error, Result};
+use aethon_core::history::{Aside, History};
 use aethon_core::ids::{MessageId, SessionId};
 use aethon_core::session::{SessionSummary, Transcripts};
+use schemars::JsonSchema;
+use serde::Deserialize;
 
 use super::markdown;
 use super::message::{Message, Rendering};
@@ -13,9 +16,12 @@ use super::message::{Message, Rendering};
 const STEP: usize = 50;
 
 /// The format of the file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[schemars(inline)]
 pub enum Format {
     /// The session and its messages as in `GET /api/sessions/{id}`, without HTML.
+    #[default]
     Json,
     /// Markdown for people to read.
     Markdown,
@@ -40,6 +46,8 @@ pub struct Export {
     /// The steps that remain to be read, in reverse order. Each holds the message that its page ends before.
     steps: Vec<Option<MessageId>>,
     stage: Stage,
+    /// Where the versions that are put aside are read from, if they are wanted.
+    versions: Option<Arc<dyn History>>,
 }
 
 enum Stage {
@@ -49,6 +57,11 @@ enum Stage {
     /// Whether no message was written yet.
     Messages {
         is_first: bool,
+    },
+    /// The versions that are put aside, from behind this message on.
+    Aside {
+        after: Option<MessageId>,
+        branch: Option<MessageId>,
     },
     Over,
 }
@@ -64,7 +77,13 @@ impl Export {
         // Storage that cannot be read refuses the export while it still has a status.
         let newest = transcripts.messages(id, None, STEP).await?;
         let steps = newest.first().map_or_else(|| vec![None], |first| vec![None, Some(first.id)]);
-        Ok(Some(Self { transcripts, session, format, steps, stage: Stage::Opening }))
+        Ok(Some(Self { transcripts, session, format, steps, stage: Stage::Opening, versions: None }))
+    }
+
+    /// Adds the versions of answers and questions that are not part of the conversation now.
+    #[must_use]
+    pub fn with_versions(self, history: Arc<dyn History>) -> Self {
+        Self { versions: Some(history), ..self }
     }
 
     /// Returns the next piece of the file, or `None` at its end.
@@ -82,10 +101,17 @@ impl Export {
             Stage::Messages { is_first } => match self.steps.pop() {
                 Some(before) => self.step(before, is_first).await.map(Some),
                 None => {
-                    self.stage = Stage::Over;
-                    Ok((self.format == Format::Json).then(|| "]}".to_owned()))
+                    let is_whole = self.versions.is_none();
+                    self.stage =
+                        if is_whole { Stage::Over } else { Stage::Aside { after: None, branch: None } };
+                    Ok(Some(match self.format {
+                        Format::Markdown => String::new(),
+                        Format::Json if is_whole => "]}".to_owned(),
+                        Format::Json => "],\"other_versions\":[".to_owned(),
+                    }))
                 }
             },
+            Stage::Aside { after, branch } => self.aside(after, branch).await.map(Some),
             Stage::Over => Ok(None),
         }
     }
@@ -122,6 +148,42 @@ impl Export {
                 Ok(text)
             }
         }
+    }
+
+    /// Returns the next messages that are put aside, each branch under a heading or in an array of its own.
+    async fn aside(&mut self, after: Option<MessageId>, branch: Option<MessageId>) -> Result<String> {
+        let Some(history) = self.versions.clone() else { return Ok(String::new()) };
+        let page = history.aside(&self.session.session_id, after, STEP).await?;
+        let Some(last) = page.last() else {
+            self.stage = Stage::Over;
+            return Ok(match (self.format, branch) {
+                (Format::Markdown, _) => String::new(),
+                (Format::Json, None) => "]}".to_owned(),
+                (Format::Json, Some(_)) => "]]}".to_owned(),
+            });
+        };
+        self.stage = Stage::Aside { after: Some(last.message.id), branch: Some(last.branch) };
+        let mut text = String::new();
+        let mut open = branch;
+        for Aside { branch, message } in page {
+            let message = Message::new(message, Rendering::Source);
+            let begins = open != Some(branch);
+            match self.format {
+                Format::Markdown if begins => text.push_str("\n---\n\n*Another version:*\n"),
+                Format::Json => text.push_str(match (begins, open) {
+                    (true, None) => "[",
+                    (true, Some(_)) => "],[",
+                    (false, _) => ",",
+                }),
+                Format::Markdown => {}
+            }
+            match self.format {
+                Format::Markdown => markdown::push_message(&mut text, &message),
+                Format::Json => text.push_str(&json(&message)?),
+            }
+            open = Some(branch);
+        }
+        Ok(text)
     }
 
     async fn step(&mut self, before: Option<MessageId>, is_first: bool) -> Result<String> {

@@ -4,13 +4,15 @@ use aethon_core::schedule::{Job, JobRecord, Missed, Origin, RunStatus, Timing};
 use aethon_core::sop::SopName;
 use aethon_core::turn::Trust;
 use jiff::Timestamp;
+use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 
 /// How many upcoming runs are listed.
 const AHEAD: usize = 5;
 
 /// A page of the jobs.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "JobList")]
 pub struct Jobs<'j> {
     /// Whether the scheduler runs jobs.
     pub enabled: bool,
@@ -47,7 +49,8 @@ impl<'j> Jobs<'j> {
 }
 
 /// One job.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Job")]
 pub struct ListedJob<'j> {
     job_id: &'j str,
     cron: Option<&'j str>,
@@ -72,11 +75,12 @@ pub struct ListedJob<'j> {
 }
 
 /// The state of a job.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 struct JobState<'j> {
     enabled: bool,
     #[serde(serialize_with = "optional")]
     next_run: Option<Timestamp>,
+    #[schemars(with = "Vec<Timestamp>")]
     next_runs: Vec<String>,
     #[serde(serialize_with = "optional")]
     last_run: Option<Timestamp>,

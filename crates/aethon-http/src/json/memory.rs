@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 
 use aethon_core::error::Result;
 use aethon_core::memory::{Memory, MemoryEntry, MemoryHit, MemoryListing, MemoryQuery, Reach};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// A page of memories.
-#[derive(Debug, Default, Serialize)]
+#[derive(Debug, Default, Serialize, JsonSchema)]
 pub struct MemoryList {
     /// Whether memory is enabled.
     pub enabled: bool,
@@ -20,14 +21,15 @@ pub struct MemoryList {
 }
 
 /// The results of a search.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct MemoryResults {
     /// The hits, best first.
     pub results: Vec<MemoryHit>,
 }
 
 /// Statistics about memory.
-#[derive(Debug, Default, Serialize)]
+#[derive(Debug, Default, Serialize, JsonSchema)]
+#[schemars(rename = "MemoryStats")]
 pub struct MemoryNumbers {
     /// Whether memory is enabled.
     pub enabled: bool,

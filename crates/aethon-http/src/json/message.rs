@@ -9,6 +9,7 @@ use aethon_core::message::{Block as StoredBlock, Message as StoredMessage, Role,
 use aethon_core::model::Usage;
 use aethon_core::tool::OutputBlock;
 use aethon_core::web_search::Source;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -24,7 +25,7 @@ pub enum Rendering {
 }
 
 /// A message of a transcript.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Message {
     /// Its number, as a string.
     pub id: String,
@@ -33,6 +34,7 @@ pub struct Message {
     /// Its content.
     pub content: Vec<Block>,
     /// When it was created, RFC 3339 in UTC.
+    #[schemars(with = "jiff::Timestamp")]
     pub created_at: String,
     /// The model that wrote it.
     pub model: Option<String>,
@@ -45,7 +47,7 @@ pub struct Message {
 }
 
 /// A piece of a message.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum Block {
     /// Plain text from a person, Markdown from the assistant.

@@ -1,10 +1,11 @@
 //! Conversations as JSON, in the one form that the API, the sockets, the export and the terminal share.
 //!
-//! `message` has a message and its blocks, `conversation` the documents of `/api/sessions`, `export` a whole
+//! `message` has a message and its blocks, `conversation` the documents of `/api/sessions`, `bin` that of the bin, `export` a whole
 //! conversation as a file, `markdown` the same for people, `deliveries` undelivered messages, `jobs` and `sops`
 //! scheduled jobs and workflows, `recordings` recorded sessions, `memory` long-term memory. Everything that shows a
 //! message uses these types, which leave out private data of providers and the engine.
 
+mod bin;
 mod conversation;
 mod deliveries;
 mod export;
@@ -15,6 +16,7 @@ mod message;
 mod recordings;
 mod sops;
 
+pub use bin::{Bin, InBin, bin, bin_cursor};
 pub use conversation::{Conversation, FoundMessages, Listed, Page, Place, Shown, found_messages, list, show};
 pub use deliveries::Deliveries;
 pub use export::{Export, Format};
@@ -23,7 +25,9 @@ pub use markdown::{Transcript, transcript};
 pub use memory::{MemoryList, MemoryNumbers, MemoryResults, memories, memory_numbers, memory_results};
 pub use message::{Block, Message, Rendering};
 pub use recordings::{
-    BAD_RECORDING, ListedDocument, RecordingList, difference, recorded_events, recording, recordings, replay,
+    BAD_RECORDING, ListedDocument, RecordedEvents, RecordingList, ShownRecording, SnapshotDifference,
+    SnapshotState, Snapshots, VerifiedRecording, difference, recorded_events, recording, recordings, replay,
     snapshot, snapshots, verified,
 };
+pub(crate) use sops::LineFault;
 pub use sops::{ListedSop, Sops};

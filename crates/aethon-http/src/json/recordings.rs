@@ -5,11 +5,12 @@ use std::collections::BTreeSet;
 use aethon_core::error::{Error, Result};
 use aethon_core::message::Message as StoredMessage;
 use aethon_core::recording::{
-    EventPage, ListedRecording, Listing, Manifest, RecordedState, Recording, RecordingName, Recordings,
-    RunningRecording, resumed_title,
+    EventPage, ListedRecording, Listing, Manifest, RecordedEvent, RecordedState, Recording, RecordingEntry,
+    RecordingName, Recordings, RunningRecording, SnapshotSummary, resumed_title,
 };
+use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::message::{Message, Rendering};
 
@@ -20,23 +21,28 @@ pub const BAD_RECORDING: &str = "bad_recording";
 const MAX_MESSAGES: usize = 1_000;
 
 /// The list of recordings.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Default, Serialize, JsonSchema)]
 pub struct RecordingList {
     /// The recordings, newest first.
     pub recordings: Vec<ListedDocument>,
-    /// How many there are.
+    /// How many there are on all pages.
     pub count: usize,
+    /// Where the next page begins, if there is one.
+    pub next_cursor: Option<RecordingName>,
     /// Recordings in progress, newest first.
     pub running: Vec<RunningRecording>,
 }
 
 /// A recording in the list. A refused one has only its name, its size and the reason.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "ListedRecording")]
 pub struct ListedDocument {
     name: RecordingName,
     session_id: Option<String>,
     size: u64,
+    #[schemars(with = "Option<jiff::Timestamp>")]
     started_at: Option<String>,
+    #[schemars(with = "Option<jiff::Timestamp>")]
     ended_at: Option<String>,
     events_count: u64,
     snapshots_count: u64,
@@ -70,72 +76,207 @@ impl From<ListedRecording> for ListedDocument {
     }
 }
 
-/// Lists the recordings.
-pub async fn recordings(recordings: &dyn Recordings) -> Result<RecordingList> {
+/// Lists at most `limit` recordings, from behind the one that is named.
+///
+/// # Errors
+///
+/// No recording has this name (any more), so that nothing is behind it.
+pub async fn recordings(
+    recordings: &dyn Recordings,
+    after: Option<&str>,
+    limit: usize,
+) -> Result<RecordingList> {
     let Listing { ended, running } = recordings.list().await?;
-    let recordings: Vec<ListedDocument> = ended.into_iter().map(ListedDocument::from).collect();
-    Ok(RecordingList { count: recordings.len(), recordings, running })
+    let count = ended.len();
+    let start = match after {
+        None => 0,
+        Some(after) => {
+            let place = ended.iter().position(|listed| listed.name.as_str() == after);
+            place
+                .map(|place| place + 1)
+                .ok_or_else(|| Error::invalid("the recording is not there any more"))?
+        }
+    };
+    let mut page: Vec<ListedRecording> = ended.into_iter().skip(start).collect();
+    let is_last = page.len() <= limit;
+    page.truncate(limit);
+    let next_cursor = page.last().filter(|_| !is_last).map(|listed| listed.name.clone());
+    let recordings = page.into_iter().map(ListedDocument::from).collect();
+    Ok(RecordingList { recordings, count, next_cursor, running })
+}
+
+/// A recording without its content.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Recording")]
+pub struct ShownRecording {
+    name: RecordingName,
+    /// Its size in bytes.
+    size: u64,
+    metadata: Manifest,
+    session_id: String,
+    events_count: u64,
+    snapshots_count: u64,
+    /// How long it lasted, in seconds.
+    duration: f64,
+    /// Whether a conversation can go on from it.
+    has_resumable_state: bool,
+}
+
+/// A recording that passed all checks.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "RecordingVerified")]
+pub struct VerifiedRecording {
+    name: RecordingName,
+    /// Always true: another recording is refused.
+    valid: bool,
+    /// Its size in bytes.
+    size: u64,
+    session_id: String,
+    events_count: u64,
+    snapshots_count: u64,
+    entries: Vec<RecordingEntry>,
+}
+
+/// A page of the events of a recording, oldest first.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct RecordedEvents<'p> {
+    events: &'p [RecordedEvent],
+    /// The number after which the next page begins, if there is one.
+    next_after: Option<u64>,
+}
+
+/// The snapshots of a recording.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Snapshots {
+    snapshots: Vec<SnapshotSummary>,
+}
+
+/// The state at a snapshot.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct SnapshotState {
+    #[serde(flatten)]
+    summary: SnapshotSummary,
+    /// The newest messages, oldest first.
+    messages: Vec<Message>,
+    /// Whether there are older ones.
+    has_more: bool,
+    system_prompt: String,
+    /// The tools with their schemas.
+    tools: Vec<Value>,
+    model: String,
+    /// The working directory.
+    cwd: String,
+    #[serde(flatten)]
+    preview: Option<Preview>,
+}
+
+/// What resuming from a snapshot would make.
+#[derive(Debug, Serialize, JsonSchema)]
+struct Preview {
+    /// The recorded session.
+    session_id: String,
+    /// Always true: nothing was changed.
+    preview: bool,
+    would_make: WouldMake,
+}
+
+/// The session that would be made.
+#[derive(Debug, Serialize, JsonSchema)]
+struct WouldMake {
+    channel: &'static str,
+    title: String,
+}
+
+/// What differs between two snapshots.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct SnapshotDifference {
+    from: u64,
+    to: u64,
+    /// How many messages at the beginning are the same.
+    unchanged: usize,
+    removed: Vec<Message>,
+    added: Vec<Message>,
+    tools_added: Vec<String>,
+    tools_removed: Vec<String>,
+    system_prompt: Option<Change>,
+    model: Option<Change>,
+    cwd: Option<Change>,
+}
+
+/// A text that differs.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "TextChange")]
+struct Change {
+    from: String,
+    to: String,
+}
+
+impl Change {
+    fn between(old: &str, new: &str) -> Option<Self> {
+        (old != new).then(|| Self { from: old.to_owned(), to: new.to_owned() })
+    }
 }
 
 /// Describes one recording.
-pub fn recording(recording: &Recording) -> Value {
+pub fn recording(recording: &Recording) -> ShownRecording {
     let manifest = &recording.manifest;
-    json!({
-        "name": recording.name,
-        "size": recording.size,
-        "metadata": manifest,
-        "session_id": manifest.session_id,
-        "events_count": manifest.events_count,
-        "snapshots_count": manifest.snapshots_count,
-        "duration": manifest.seconds(),
-        "has_resumable_state": manifest.snapshots_count > 0,
-    })
+    ShownRecording {
+        name: recording.name.clone(),
+        size: recording.size,
+        metadata: manifest.clone(),
+        session_id: manifest.session_id.clone(),
+        events_count: manifest.events_count,
+        snapshots_count: manifest.snapshots_count,
+        duration: manifest.seconds(),
+        has_resumable_state: manifest.snapshots_count > 0,
+    }
 }
 
 /// Describes the verified properties of a recording that passed all checks.
-pub fn verified(recording: &Recording) -> Value {
-    json!({
-        "name": recording.name,
-        "valid": true,
-        "size": recording.size,
-        "session_id": recording.manifest.session_id,
-        "events_count": recording.manifest.events_count,
-        "snapshots_count": recording.manifest.snapshots_count,
-        "entries": recording.entries,
-    })
+pub fn verified(recording: &Recording) -> VerifiedRecording {
+    VerifiedRecording {
+        name: recording.name.clone(),
+        valid: true,
+        size: recording.size,
+        session_id: recording.manifest.session_id.clone(),
+        events_count: recording.manifest.events_count,
+        snapshots_count: recording.manifest.snapshots_count,
+        entries: recording.entries.clone(),
+    }
 }
 
 /// Returns a page of events.
-pub fn recorded_events(page: &EventPage) -> Value {
-    json!({ "events": page.events, "next_after": page.next_after })
+pub fn recorded_events(page: &EventPage) -> RecordedEvents<'_> {
+    RecordedEvents { events: &page.events, next_after: page.next_after }
 }
 
 /// Lists the snapshots of a recording.
-pub async fn snapshots(recordings: &dyn Recordings, name: &RecordingName) -> Result<Value> {
-    Ok(json!({ "snapshots": recordings.snapshots(name).await? }))
+pub async fn snapshots(recordings: &dyn Recordings, name: &RecordingName) -> Result<Snapshots> {
+    Ok(Snapshots { snapshots: recordings.snapshots(name).await? })
 }
 
 /// Returns the state at a snapshot.
-pub async fn snapshot(recordings: &dyn Recordings, (name, number): (&RecordingName, u64)) -> Result<Value> {
+pub async fn snapshot(
+    recordings: &dyn Recordings,
+    (name, number): (&RecordingName, u64),
+) -> Result<SnapshotState> {
     let state = recordings.snapshot(name, number).await?;
     let render = move || {
-        let mut document = json!(state.summary);
-        let RecordedState { mut messages, system_prompt, tools, model, cwd, .. } = state;
+        let RecordedState { summary, mut messages, system_prompt, tools, model, cwd, .. } = state;
         let older = messages.len().saturating_sub(MAX_MESSAGES);
         messages.drain(..older);
         let messages: Vec<Message> =
             messages.into_iter().map(|message| Message::new(message, Rendering::Html)).collect();
-        if let Some(fields) = document.as_object_mut() {
-            fields.extend([
-                ("messages".to_owned(), json!(messages)),
-                ("has_more".to_owned(), json!(older > 0)),
-                ("system_prompt".to_owned(), json!(system_prompt)),
-                ("tools".to_owned(), json!(tools)),
-                ("model".to_owned(), json!(model)),
-                ("cwd".to_owned(), json!(cwd)),
-            ]);
+        SnapshotState {
+            summary,
+            messages,
+            has_more: older > 0,
+            system_prompt,
+            tools,
+            model,
+            cwd,
+            preview: None,
         }
-        document
     };
     // Rendering takes a while and must not block the other connections on this thread.
     tokio::task::spawn_blocking(render)
@@ -144,19 +285,16 @@ pub async fn snapshot(recordings: &dyn Recordings, (name, number): (&RecordingNa
 }
 
 /// Describes what resuming from a snapshot would produce.
-pub async fn replay(recordings: &dyn Recordings, (name, number): (&RecordingName, u64)) -> Result<Value> {
+pub async fn replay(
+    recordings: &dyn Recordings,
+    (name, number): (&RecordingName, u64),
+) -> Result<SnapshotState> {
     let recording = recordings.show(name).await?;
-    let mut document = snapshot(recordings, (name, number)).await?;
-    if let Some(fields) = document.as_object_mut() {
-        let session = &recording.manifest.session_id;
-        fields.insert("session_id".into(), json!(session));
-        fields.insert("preview".into(), json!(true));
-        fields.insert(
-            "would_make".into(),
-            json!({ "channel": "webchat", "title": resumed_title(session, number) }),
-        );
-    }
-    Ok(document)
+    let state = snapshot(recordings, (name, number)).await?;
+    let session_id = recording.manifest.session_id;
+    let messages = recordings.snapshot(name, number).await?.messages;
+    let would_make = WouldMake { channel: "webchat", title: resumed_title(&messages, &session_id, number) };
+    Ok(SnapshotState { preview: Some(Preview { session_id, preview: true, would_make }), ..state })
 }
 
 /// Returns what differs between two snapshots.
@@ -164,7 +302,7 @@ pub async fn difference(
     recordings: &dyn Recordings,
     name: &RecordingName,
     (from, to): (u64, u64),
-) -> Result<Value> {
+) -> Result<SnapshotDifference> {
     let (old, new) = (recordings.snapshot(name, from).await?, recordings.snapshot(name, to).await?);
     let same = old.messages.iter().zip(&new.messages).take_while(|(old, new)| old == new).count();
     let told = |messages: &[StoredMessage]| -> Vec<Message> {
@@ -172,19 +310,21 @@ pub async fn difference(
         newest.map(|message| Message::new(message.clone(), Rendering::Source)).collect()
     };
     let (had, has) = (names(&old), names(&new));
-    let changed = |old: &str, new: &str| (old != new).then(|| json!({ "from": old, "to": new }));
-    Ok(json!({
-        "from": from,
-        "to": to,
-        "unchanged": same,
-        "removed": told(&old.messages[same..]),
-        "added": told(&new.messages[same..]),
-        "tools_added": has.difference(&had).collect::<Vec<_>>(),
-        "tools_removed": had.difference(&has).collect::<Vec<_>>(),
-        "system_prompt": changed(&old.system_prompt, &new.system_prompt),
-        "model": changed(&old.model, &new.model),
-        "cwd": changed(&old.cwd, &new.cwd),
-    }))
+    let only = |some: &BTreeSet<&str>, others: &BTreeSet<&str>| {
+        some.difference(others).map(|name| (*name).to_owned()).collect()
+    };
+    Ok(SnapshotDifference {
+        from,
+        to,
+        unchanged: same,
+        removed: told(&old.messages[same..]),
+        added: told(&new.messages[same..]),
+        tools_added: only(&has, &had),
+        tools_removed: only(&had, &has),
+        system_prompt: Change::between(&old.system_prompt, &new.system_prompt),
+        model: Change::between(&old.model, &new.model),
+        cwd: Change::between(&old.cwd, &new.cwd),
+    })
 }
 
 /// Returns the names of the tools in a state.

@@ -1,12 +1,16 @@
 //! SOPs as documents, for the API and the terminal.
 
+use std::borrow::Cow;
+
 use aethon_core::sop::{BrokenSop, Sop, SopDraft, SopFault, SopOrigin, SopParameter};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::markdown;
 
 /// All SOPs.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "SopList")]
 pub struct Sops<'s> {
     /// The SOPs, by name.
     pub sops: Vec<ListedSop<'s>>,
@@ -27,11 +31,13 @@ impl<'s> Sops<'s> {
 }
 
 /// One SOP.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Sop")]
 pub struct ListedSop<'s> {
     name: &'s str,
     title: &'s str,
     description: &'s str,
+    #[schemars(extend("enum" = ["builtin", "custom"]))]
     r#type: &'static str,
     parameters: &'s [SopParameter],
     steps: Vec<&'s str>,
@@ -42,7 +48,7 @@ pub struct ListedSop<'s> {
     #[serde(skip_serializing_if = "Option::is_none")]
     html: Option<Vec<String>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    faults: Vec<Fault<'s>>,
+    faults: Vec<LineFault<'s>>,
 }
 
 impl<'s> ListedSop<'s> {
@@ -92,16 +98,20 @@ impl<'s> ListedSop<'s> {
 }
 
 /// A file that is not a valid SOP.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "BrokenSop")]
 pub struct Broken<'s> {
     path: String,
-    faults: Vec<Fault<'s>>,
+    faults: Vec<LineFault<'s>>,
 }
 
-#[derive(Debug, Serialize)]
-struct Fault<'s> {
-    line: usize,
-    message: &'s str,
+/// A fault in a line of a text.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct LineFault<'s> {
+    /// The line, from 1.
+    pub(crate) line: usize,
+    /// What is wrong there.
+    pub(crate) message: Cow<'s, str>,
 }
 
 impl<'s> Broken<'s> {
@@ -110,6 +120,10 @@ impl<'s> Broken<'s> {
     }
 }
 
-fn faults(broken: &BrokenSop) -> Vec<Fault<'_>> {
-    broken.faults.iter().map(|SopFault { line, message }| Fault { line: *line, message }).collect()
+fn faults(broken: &BrokenSop) -> Vec<LineFault<'_>> {
+    broken
+        .faults
+        .iter()
+        .map(|SopFault { line, message }| LineFault { line: *line, message: message.as_str().into() })
+        .collect()
 }

@@ -5,19 +5,21 @@ use crate::options::Options;
 use crate::routes::{ROUTES, Route};
 use crate::service::tests::TestApp;
 
-/// Checks a value against a schema in the forms that this module writes, and reports where it does not match.
-fn check(document: &Value, schema: &Value, value: &Value, place: &str) {
+/// Checks a value against a schema in the forms that this module writes; the error says where it does not match.
+fn check(document: &Value, schema: &Value, value: &Value, place: &str) -> Result<(), String> {
     if let Some(reference) = schema["$ref"].as_str() {
         let target = document.pointer(reference.trim_start_matches('#'));
         return check(document, target.unwrap_or_else(|| panic!("{place}: no {reference}")), value, place);
     }
-    if let Some(choices) = schema["anyOf"].as_array() {
-        return if !value.is_null() {
-            check(document, &choices[0], value, place)
-        };
+    if let Some(choices) = schema["anyOf"].as_array().or(schema["oneOf"].as_array()) {
+        let tried = choices.iter().map(|choice| check(document, choice, value, place));
+        return tried.reduce(|one, other| one.or(other)).expect("a choice");
     }
-    if let Some(words) = schema["enum"].as_array() {
-        assert!(words.contains(value), "{place}: {value} is none of {words:?}");
+    let fail = |why: &str| Err(format!("{place}: {value} {why} in {schema}"));
+    if schema["enum"].as_array().is_some_and(|words| !words.contains(value))
+        || schema.get("const").is_some_and(|word| word != value)
+    {
+        return fail("is no such word");
     }
     let is = |kind: &str| match kind {
         "string" => value.is_string(),
@@ -29,48 +31,62 @@ fn check(document: &Value, schema: &Value, value: &Value, place: &str) {
         "null" => value.is_null(),
         other => panic!("{place}: type {other}"),
     };
-    match &schema["type"] {
-        Value::String(kind) => assert!(is(kind), "{place}: {value} is no {kind}"),
-        Value::Array(kinds) => {
-            assert!(
-                kinds.iter().any(|kind| is(kind.as_str().unwrap())),
-                "{place}: {value} is none of {kinds:?}"
-            );
-        }
-        _ => {}
+    let fits = match &schema["type"] {
+        Value::String(kind) => is(kind),
+        Value::Array(kinds) => kinds.iter().any(|kind| is(kind.as_str().unwrap())),
+        _ => true,
+    };
+    if !fits {
+        return fail("is of another type");
     }
-    if schema["format"] == "date-time" && value.is_string() {
-        value.as_str().unwrap().parse::<jiff::Timestamp>().unwrap_or_else(|_| panic!("{place}: {value}"));
+    if let Some(text) = value.as_str() {
+        if schema["format"] == "date-time" && text.parse::<jiff::Timestamp>().is_err() {
+            return fail("is no time");
+        }
+        let length = text.chars().count() as u64;
+        if schema["minLength"].as_u64().is_some_and(|least| length < least)
+            || schema["maxLength"].as_u64().is_some_and(|most| length > most)
+        {
+            return fail("is too short or too long");
+        }
     }
     for name in schema["required"].as_array().into_iter().flatten() {
-        let name = name.as_str().unwrap();
-        assert!(value.get(name).is_some(), "{place}: {name} is missing in {value}");
+        if value.get(name.as_str().unwrap()).is_none() {
+            return fail(&format!("lacks {name}"));
+        }
     }
     for (name, schema) in schema["properties"].as_object().into_iter().flatten() {
         if let Some(inner) = value.get(name) {
-            check(document, schema, inner, &format!("{place}.{name}"));
+            check(document, schema, inner, &format!("{place}.{name}"))?;
         }
     }
     for (number, item) in value.as_array().into_iter().flatten().enumerate() {
         if let Some(items) = schema.get("items") {
-            check(document, items, item, &format!("{place}[{number}]"));
+            check(document, items, item, &format!("{place}[{number}]"))?;
         }
     }
+    Ok(())
+}
+
+fn rows() -> impl Iterator<Item = Row> {
+    ROUTES.iter().map(Route::described)
 }
 
 #[test]
 fn every_row_of_the_table_is_documented() {
-    let rows = || ROUTES.iter().map(Route::described);
     let document = document("1", "", rows());
+    let tags: Vec<&str> =
+        document["tags"].as_array().unwrap().iter().map(|tag| tag["name"].as_str().unwrap()).collect();
     for route in rows() {
-        let line = read(route.description);
-        let row = format!("{} {}", route.method, route.pattern);
-        assert!(
-            line[1].as_str().is_some_and(|summary| summary.ends_with('.')),
-            "{row} has no summary in its second line"
-        );
-        assert!(line[2].as_object().is_some_and(|answers| !answers.is_empty()), "{row} has no answers");
-        assert_eq!(!line[4].is_null(), route.takes_json, "{row}: a body is told where one is taken");
+        let (described, row) = (route.described, format!("{} {}", route.method, route.pattern));
+        assert!(described.summary.ends_with('.'), "{row} has no summary");
+        assert!(tags.contains(&described.tag), "{row}: the tag {} is not told", described.tag);
+        assert!(described.answers().next().is_some(), "{row} has no answers");
+        assert_eq!(described.body.is_some(), route.takes_json, "{row}: a body is told where one is taken");
+        let mut statuses: Vec<u16> = described.answers().map(|answer| answer.status).collect();
+        statuses.sort_unstable();
+        statuses.dedup();
+        assert_eq!(statuses.len(), described.answers().count(), "{row} tells a status twice");
     }
     let text = document.to_string();
     for reference in text.split("#/components/schemas/").skip(1) {
@@ -84,43 +100,65 @@ fn every_row_of_the_table_is_documented() {
 }
 
 #[test]
-fn a_type_is_spelled_out_once() {
-    let mut known = shared();
-    for route in ROUTES.iter().map(Route::described) {
-        let mut own = Map::new();
-        define_row(&read(route.description), &mut own);
-        for (name, schema) in own {
-            assert!(
-                known.insert(name.clone(), schema).is_none(),
-                "{}: {name} is there already",
-                route.pattern
-            );
-        }
+fn a_schema_has_a_name_of_its_own_and_says_what_it_is() {
+    let mut writer = Writer {
+        answers: Schemas::of_answers(),
+        bodies: Schemas::of_bodies(),
+        requests: Schemas::of_requests(),
+    };
+    for route in rows() {
+        writer.operation(&route);
+    }
+    let (bodies, answers) = (writer.bodies.components(), writer.answers.components());
+    for (name, schema) in bodies.iter().chain(&answers) {
+        // Two types of one name get numbers.
+        assert!(!name.ends_with(|end: char| end.is_ascii_digit()), "{name} stands for several types");
+        assert!(schema["description"].is_string(), "{name} has no doc comment");
+    }
+    for (name, schema) in &bodies {
+        assert!(
+            answers.get(name).is_none_or(|other| other == schema),
+            "{name} is sent and answered differently"
+        );
     }
 }
 
 #[test]
-fn a_row_brings_the_types_that_it_spells_out() {
-    let description = r#"["Service", "Times.", {"200": {"Clocks": {"clocks": [{"Clock": {"now": "time", "zone?": {"Zone?": {"name": "string"}}}}]}}}, {}, {"Wanted": {"zone": "string"}}]"#;
-    let row = Row {
-        method: &Method::POST,
-        pattern: "/api/clocks",
-        is_gated: false,
-        takes_json: true,
-        takes_file: false,
-        description,
+fn what_a_client_sends_is_constrained() {
+    let document = document("1", "", rows());
+    let parameters = |path: &str, method: &str| {
+        let listed = document["paths"][path][method]["parameters"].as_array().unwrap().clone();
+        move |name: &str| listed.iter().find(|parameter| parameter["name"] == name).cloned().unwrap()
     };
-    let document = build([row].into_iter());
+    let sessions = parameters("/api/sessions", "get");
+    assert_eq!(sessions("limit")["schema"]["maximum"], 500);
+    assert_eq!(sessions("limit")["schema"]["default"], 50);
+    let recordings = parameters("/api/sessions/recordings", "get");
+    assert_eq!(
+        (&recordings("cursor")["in"], &recordings("limit")["required"]),
+        (&json!("query"), &json!(false))
+    );
+    let events = parameters("/api/sessions/recordings/{name}/events", "get");
+    let mut layers = events("layer")["schema"]["enum"].as_array().unwrap().clone();
+    layers.sort_by_key(Value::to_string);
+    assert_eq!(layers, [json!("agent"), json!("sys"), json!("tool")]);
+    let between = parameters("/api/sessions/recordings/{name}/diff", "get");
+    assert_eq!(
+        (&between("from")["required"], &between("from")["schema"]["type"]),
+        (&json!(true), &json!("integer"))
+    );
+    let hook = parameters("/webhook/{channel}", "post");
+    for header in ["X-Aethon-Signature", "X-Aethon-Timestamp", "Idempotency-Key"] {
+        assert_eq!((&hook(header)["in"], &hook(header)["required"]), (&json!("header"), &json!(false)));
+    }
+    let export = &document["paths"]["/api/sessions/{id}/export"]["get"];
+    assert!(export["responses"]["200"]["content"].get("text/markdown").is_some(), "{export}");
     let schemas = &document["components"]["schemas"];
-    assert_eq!(schemas["Clocks"]["properties"]["clocks"]["items"]["$ref"], "#/components/schemas/Clock");
-    assert_eq!(schemas["Clock"]["properties"]["now"]["format"], "date-time");
-    assert_eq!(schemas["Clock"]["required"], json!(["now"]));
-    assert_eq!(schemas["Clock"]["properties"]["zone"]["anyOf"][1]["type"], "null");
-    assert_eq!(schemas["Zone"]["required"], json!(["name"]));
-    let operation = &document["paths"]["/api/clocks"]["post"];
-    let of = |place: &Value| place["content"]["application/json"]["schema"]["$ref"].clone();
-    assert_eq!(of(&operation["responses"]["200"]), "#/components/schemas/Clocks");
-    assert_eq!(of(&operation["requestBody"]), "#/components/schemas/Wanted");
+    assert_eq!(schemas["NewJob"]["properties"]["missed"]["enum"], json!(["skip", "run_once", null]));
+    assert_eq!(schemas["NewMemory"]["properties"]["content"]["maxLength"], 8_000);
+    assert_eq!(schemas["NewMemory"]["required"], json!(["content"]));
+    let refused = &document["paths"]["/api/sessions"]["get"]["responses"];
+    assert!(refused["429"]["headers"].get("Retry-After").is_some(), "{refused}");
 }
 
 #[tokio::test]
@@ -147,7 +185,7 @@ async fn real_answers_are_what_the_document_says() {
             "{target}: {status} as {media} is not told"
         );
         if media.ends_with("json") && content.get(&media).is_some() {
-            check(&document, &content[&media]["schema"], &seen.json(), &target);
+            check(&document, &content[&media]["schema"], &seen.json(), &target).unwrap();
         }
     }
 }

@@ -14,16 +14,25 @@ fn file() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../web/assets/js/wire/api.d.ts")
 }
 
-/// Writes an interface for each schema of the document.
+/// Writes a type for each schema of the document.
 fn declarations() -> String {
     let document = build(ROUTES.iter().map(Route::described));
     let mut text = HEAD.to_owned();
     let schemas = document["components"]["schemas"].as_object().into_iter().flatten();
-    let mut schemas: Vec<_> = schemas.filter(|(name, _)| *name != "Object").collect();
+    let mut schemas: Vec<_> = schemas.collect();
     schemas.sort_by_key(|(name, _)| *name);
     for (name, schema) in schemas {
+        // Pages read the pieces of a message as one type, whichever piece it is.
+        let merged = merged(schema);
+        let schema = merged.as_ref().unwrap_or(schema);
+        if schema["properties"].is_null() {
+            let _ = writeln!(text, "\nexport type {name} = {};", type_of(schema));
+            continue;
+        }
         let _ = writeln!(text, "\nexport interface {name} {{");
-        let required = |field: &String| schema["required"].as_array().unwrap().contains(&json!(field));
+        let required = |field: &String| {
+            schema["required"].as_array().is_some_and(|required| required.contains(&json!(field)))
+        };
         for (field, form) in schema["properties"].as_object().into_iter().flatten() {
             let mark = if required(field) { "" } else { "?" };
             let _ = writeln!(text, "  {field}{mark}: {};", type_of(form));
@@ -33,13 +42,34 @@ fn declarations() -> String {
     text
 }
 
-/// Returns the TypeScript type of a schema in the forms that `schema_of` writes.
+/// Merges objects of which a value is one: all of their fields, required if they are in each of them.
+fn merged(schema: &Value) -> Option<Value> {
+    let choices = schema["oneOf"].as_array()?;
+    let (mut properties, mut words) = (Map::new(), Vec::new());
+    for choice in choices {
+        for (name, field) in choice["properties"].as_object()? {
+            match field.get("const") {
+                Some(word) => words.push(word.clone()),
+                None => drop(properties.insert(name.clone(), field.clone())),
+            }
+        }
+    }
+    properties.insert("type".to_owned(), json!({ "enum": words }));
+    let in_all = |name: &&String| {
+        choices
+            .iter()
+            .all(|choice| choice["required"].as_array().is_some_and(|names| names.contains(&json!(name))))
+    };
+    let required: Vec<&String> = properties.keys().filter(in_all).collect();
+    Some(json!({ "properties": properties, "required": required }))
+}
+
+/// Returns the TypeScript type of a schema in the forms that `schema` writes.
 fn type_of(schema: &Value) -> String {
     if let Some(reference) = schema["$ref"].as_str() {
-        let name = reference.rsplit('/').next().unwrap_or_default();
-        return if name == "Object" { "Record<string, unknown>".into() } else { name.into() };
+        return reference.rsplit('/').next().unwrap_or_default().to_owned();
     }
-    if let Some(choices) = schema["anyOf"].as_array() {
+    if let Some(choices) = schema["anyOf"].as_array().or(schema["oneOf"].as_array()) {
         return choices.iter().map(type_of).collect::<Vec<_>>().join(" | ");
     }
     if let Some(words) = schema["enum"].as_array() {
@@ -47,7 +77,10 @@ fn type_of(schema: &Value) -> String {
     }
     let plain = |kind: &str| match kind {
         "integer" => "number".to_owned(),
-        "object" => "Record<string, unknown>".to_owned(),
+        "object" => match schema.get("additionalProperties").map(type_of) {
+            Some(inner) => format!("Record<string, {inner}>"),
+            None => "Record<string, unknown>".to_owned(),
+        },
         "array" => match type_of(&schema["items"]) {
             item if item.contains(' ') => format!("Array<{item}>"),
             item => format!("{item}[]"),

@@ -1,14 +1,18 @@
 //! `/api/agents`: the current and past work of agents.
 
 use aethon_core::agents::{AgentActivity, AgentRun, AgentStanding};
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use crate::deps::Activity;
 use crate::request::Request;
 use crate::response::{self, HandlerResult};
+use crate::typed::Limit;
 
-#[derive(Serialize)]
-struct Agents {
+/// All agents: those at work, and their finished runs.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "AgentList")]
+pub(super) struct Agents {
     /// Agents at work, longest-running first.
     active: Vec<AgentActivity>,
     /// Finished runs, newest first.
@@ -17,19 +21,31 @@ struct Agents {
     agents: Vec<AgentStanding>,
 }
 
-#[derive(Serialize)]
-struct Active {
+/// The agents at work.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "ActiveAgents")]
+pub(super) struct Active {
     active: Vec<AgentActivity>,
 }
 
-#[derive(Serialize)]
-struct History {
+/// Finished runs of agents.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "AgentHistory")]
+pub(super) struct History {
     history: Vec<AgentRun>,
+}
+
+/// Which finished runs are listed.
+#[derive(Default, Deserialize, JsonSchema)]
+#[serde(default)]
+pub(super) struct Listing {
+    limit: Limit<50, 1000>,
 }
 
 /// `GET /api/agents?limit`: all agents, the active ones, and the history.
 pub(super) async fn all(activity: Activity, request: Request) -> HandlerResult {
-    let history = activity.agents.history().newest(limit(&request)?).await?;
+    let Listing { limit } = request.queried()?;
+    let history = activity.agents.history().newest(limit.get()).await?;
     let (active, agents) = (activity.agents.active(), activity.agents.standing());
     response::json(&Agents { active, history, agents })
 }
@@ -41,9 +57,6 @@ pub(super) fn active(activity: Activity, _request: &Request) -> HandlerResult {
 
 /// `GET /api/agents/history?limit`.
 pub(super) async fn history(activity: Activity, request: Request) -> HandlerResult {
-    response::json(&History { history: activity.agents.history().newest(limit(&request)?).await? })
-}
-
-fn limit(request: &Request) -> Result<usize, crate::error::Problem> {
-    request.number("limit", 50, 1..=1000)
+    let Listing { limit } = request.queried()?;
+    response::json(&History { history: activity.agents.history().newest(limit.get()).await? })
 }

@@ -2,28 +2,42 @@
 
 use aethon_core::approval::{Answer, AnswerError, ApprovalRequest, Decision, Grant, Scope};
 use http::StatusCode;
-use serde::Serialize;
-use serde_json::Value;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
 use crate::deps::Chat;
 use crate::error::Problem;
-use crate::fields::Fields;
 use crate::request::Request;
 use crate::response::{self, HandlerResult};
 
-#[derive(Serialize)]
-struct Pending {
+/// What waits for a decision, and what is allowed for the rest of a conversation.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "Approvals")]
+pub(super) struct Pending {
     approvals: Vec<ApprovalRequest>,
     /// Approvals granted for the rest of a conversation.
     granted: Vec<Grant>,
 }
 
-#[derive(Serialize)]
-struct Decided<'a> {
+/// The decision that was taken.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Decided<'a> {
     status: &'static str,
     id: &'a str,
     decision: Decision,
     scope: Scope,
+}
+
+/// A decision.
+#[derive(Deserialize, JsonSchema)]
+#[schemars(rename = "Decision")]
+pub(super) struct Wanted {
+    decision: Decision,
+    /// How far an approval reaches; `once` unless it says otherwise.
+    scope: Option<Scope>,
+    /// Other arguments for the call, all of them.
+    input: Option<Map<String, Value>>,
 }
 
 /// `GET /api/approvals`: oldest first.
@@ -35,8 +49,7 @@ pub(super) fn list(chat: Chat, _request: &Request) -> HandlerResult {
 /// `POST /api/approvals/{id} {decision, scope?, input?}`. Only the first decision counts: a settled approval is 404.
 /// Arguments that break a rule are 422, and the approval stays pending.
 pub(super) async fn decide(chat: Chat, mut request: Request) -> HandlerResult {
-    let body = request.read().await?;
-    let answer = answer(&mut Fields::parse(&body)?)?.by("the dashboard or the API");
+    let answer = answer(request.sent().await?)?.by("the dashboard or the API");
     let id = request.params.get::<String>("id").unwrap_or_default();
     let (decision, scope) = (answer.decision, answer.scope);
     match chat.approvals.answer(&id, answer).await {
@@ -55,23 +68,10 @@ pub(super) async fn take_back(chat: Chat, request: Request) -> HandlerResult {
     Ok(response::with_body(StatusCode::NO_CONTENT, Vec::new()))
 }
 
-fn answer(fields: &mut Fields) -> Result<Answer, Problem> {
-    let decision = match fields.required_text("decision")?.as_str() {
-        "approve" => Decision::Approve,
-        "deny" => Decision::Deny,
-        _ => return Err(Problem::invalid("decision", "must be approve or deny")),
-    };
-    let scope = match fields.text("scope")?.as_deref() {
-        None | Some("once") => Scope::Once,
-        Some("session") => Scope::Session,
-        Some(_) => return Err(Problem::invalid("scope", "must be once or session")),
-    };
-    let input = fields.value("input");
+fn answer(Wanted { decision, scope, input }: Wanted) -> Result<Answer, Problem> {
+    let scope = scope.unwrap_or_default();
     if decision == Decision::Deny && (input.is_some() || scope == Scope::Session) {
         return Err(Problem::invalid("decision", "a denial takes neither scope nor input"));
     }
-    if input.as_ref().is_some_and(|input| !matches!(input, Value::Object(_))) {
-        return Err(Problem::invalid("input", "must be a JSON object with all arguments"));
-    }
-    Ok(Answer::new(decision).scoped(scope).with_input(input))
+    Ok(Answer::new(decision).scoped(scope).with_input(input.map(Value::Object)))
 }

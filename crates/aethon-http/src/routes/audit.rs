@@ -1,27 +1,35 @@
 //! `/api/audit`: allowed and refused actions, newest first.
 
 use aethon_core::audit::{AuditAction, AuditEntry};
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use crate::deps::Activity;
-use crate::error::Problem;
 use crate::request::Request;
 use crate::response::{self, HandlerResult};
+use crate::typed::Limit;
 
-#[derive(Serialize)]
-struct Audit {
+/// The audit log, newest first.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Audit {
     audit: Vec<AuditEntry>,
+}
+
+/// Which entries are listed.
+#[derive(Default, Deserialize, JsonSchema)]
+#[serde(default)]
+pub(super) struct Listing {
+    limit: Limit<100, 1000>,
+    /// Only those of this kind.
+    action: Option<AuditAction>,
 }
 
 /// `GET /api/audit?limit&action`: `action` is one of `approval` (people's past decisions), `refusal`, `grant`, ...
 pub(super) async fn newest(activity: Activity, request: Request) -> HandlerResult {
-    let limit = request.number("limit", 100, 1..=1000)?;
-    let Some(word) = request.query("action") else {
-        return response::json(&Audit { audit: activity.audit.newest(limit).await? });
+    let Listing { limit, action } = request.queried()?;
+    let audit = match action {
+        None => activity.audit.newest(limit.get()).await?,
+        Some(action) => activity.audit.newest_of(action, limit.get()).await?,
     };
-    let action = AuditAction::from_word(&word).ok_or_else(|| {
-        let words = AuditAction::ALL.map(AuditAction::as_str).join(", ");
-        Problem::invalid("action", format!("must be one of {words}"))
-    })?;
-    response::json(&Audit { audit: activity.audit.newest_of(action, limit).await? })
+    response::json(&Audit { audit })
 }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use aethon_core::backup::Backups;
 use http::StatusCode;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::deps::Setup;
@@ -11,8 +12,10 @@ use crate::error::Problem;
 use crate::request::Request;
 use crate::response::{self, HandlerResult};
 
-#[derive(Serialize)]
-struct Started {
+/// A backup is being made.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "BackupStarted")]
+pub(super) struct Started {
     status: &'static str,
 }
 

@@ -7,14 +7,14 @@ use std::collections::BTreeMap;
 
 use aethon_core::channel_setup::{ChannelCheck, ChannelSetupRefusal, ChannelWish};
 use http::StatusCode;
-use serde::Serialize;
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
 
 use super::config::{Confirming, confirm};
 use crate::auth::TokenCheck;
 use crate::deps::Setup;
 use crate::error::Problem;
-use crate::fields::Fields;
 use crate::request::Request;
 use crate::response::{self, HandlerResult};
 
@@ -24,20 +24,38 @@ const MAX_VALUE: usize = 4096;
 /// How many people can be let in at once.
 const MAX_PEOPLE: usize = 100;
 
-#[derive(Serialize)]
-struct Tested<'a> {
+/// What a person has typed for a messenger.
+#[derive(Deserialize, JsonSchema)]
+#[schemars(rename = "ChannelWish")]
+pub(super) struct Wish {
+    /// Keys of its section of the configuration with their texts, secrets among them. An empty one stays as it is.
+    settings: Option<Map<String, Value>>,
+    /// Ids of people who may write, besides those who may already.
+    allowed: Option<Vec<String>>,
+}
+
+/// What the platform said.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "ChannelTested")]
+pub(super) struct Tested<'a> {
     name: &'a str,
     ok: bool,
     checks: Vec<ChannelCheck>,
     /// How a set-up is confirmed here.
+    #[schemars(extend("enum" = ["token", "terminal"]))]
     saved_by: &'static str,
 }
 
-#[derive(Serialize)]
-struct Done<'a> {
+/// The messenger that was set up.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "ChannelSetUp")]
+pub(super) struct Done<'a> {
     name: &'a str,
+    /// What the platform said.
     checks: Vec<ChannelCheck>,
+    /// Keys that count after a restart.
     needs_restart: Vec<String>,
+    /// Things worth knowing.
     warnings: Vec<String>,
 }
 
@@ -86,40 +104,29 @@ fn keys(wish: &ChannelWish) -> Vec<String> {
 
 async fn wish(request: &mut Request) -> Result<ChannelWish, Problem> {
     let name: String = request.params.get("name").unwrap_or_default();
-    let mut fields = Fields::parse(&request.read().await?)?;
+    let Wish { settings: given, allowed } = request.sent().await?;
     let mut settings = BTreeMap::new();
-    match fields.value("settings") {
-        None | Some(Value::Null) => {}
-        Some(Value::Object(given)) => {
-            for (key, value) in given {
-                let Some(text) = value.as_str().map(str::trim) else {
-                    return Err(Problem::invalid(key, "must be text"));
-                };
-                if text.len() > MAX_VALUE {
-                    return Err(Problem::invalid(key, format!("must be at most {MAX_VALUE} bytes")));
-                }
-                // What is left empty stays as it is.
-                if !text.is_empty() {
-                    settings.insert(key, json!(text));
-                }
-            }
+    for (key, value) in given.into_iter().flatten() {
+        let Some(text) = value.as_str().map(str::trim) else {
+            return Err(Problem::invalid(key, "must be text"));
+        };
+        if text.len() > MAX_VALUE {
+            return Err(Problem::invalid(key, format!("must be at most {MAX_VALUE} bytes")));
         }
-        Some(_) => return Err(Problem::invalid("settings", "must be an object of keys and texts")),
+        // What is left empty stays as it is.
+        if !text.is_empty() {
+            settings.insert(key, json!(text));
+        }
     }
-    Ok(ChannelWish { name, settings, allowed: people(fields.value("allowed").as_ref())? })
+    Ok(ChannelWish { name, settings, allowed: people(&allowed.unwrap_or_default())? })
 }
 
-fn people(given: Option<&Value>) -> Result<Vec<String>, Problem> {
-    let wrong = || Problem::invalid("allowed", format!("must be a list of at most {MAX_PEOPLE} ids"));
-    match given {
-        None | Some(Value::Null) => Ok(Vec::new()),
-        Some(Value::Array(list)) if list.len() <= MAX_PEOPLE => {
-            let ids = list.iter().map(|id| id.as_str().map(|id| id.trim().to_owned()).ok_or_else(wrong));
-            let ids: Vec<String> = ids.collect::<Result<_, _>>()?;
-            Ok(ids.into_iter().filter(|id| !id.is_empty() && id.len() <= MAX_VALUE).collect())
-        }
-        Some(_) => Err(wrong()),
+fn people(given: &[String]) -> Result<Vec<String>, Problem> {
+    if given.len() > MAX_PEOPLE {
+        return Err(Problem::invalid("allowed", format!("must be a list of at most {MAX_PEOPLE} ids")));
     }
+    let ids = given.iter().map(|id| id.trim().to_owned());
+    Ok(ids.filter(|id| !id.is_empty() && id.len() <= MAX_VALUE).collect())
 }
 
 fn refused(refusal: ChannelSetupRefusal) -> Problem {

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use aethon_core::channel::{ChannelHealth, ChannelState, ChannelStatus, DeliveryState};
 use aethon_core::time;
+use jiff::Timestamp;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::deps::{Activity, Setup};
@@ -16,21 +18,28 @@ const WEBCHAT: &str = "webchat";
 /// How many waiting deliveries are counted by channel.
 const MAX_COUNTED: usize = 1000;
 
-#[derive(Serialize)]
-struct Told {
+/// The channels.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "Channels")]
+pub(super) struct Told {
     channels: Vec<Listed>,
 }
 
-#[derive(Serialize)]
-struct Listed {
+/// A channel.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "Channel")]
+pub(super) struct Listed {
     name: String,
     enabled: bool,
     /// Whether the configuration has turned it on since the start, so that it runs from the next one.
     is_waiting: bool,
+    #[schemars(extend("enum" = ["running", "connecting", "degraded", "off"]))]
     state: &'static str,
     detail: String,
     account: Option<String>,
+    #[schemars(with = "Option<Timestamp>")]
     last_inbound: Option<String>,
+    #[schemars(with = "Option<Timestamp>")]
     last_outbound: Option<String>,
     pending: usize,
 }

@@ -9,7 +9,8 @@ use std::time::Instant;
 
 use aethon_core::service::{ConfigEdit, ConfigEdited, ConfigKey, ConfigRefusal, UnconfirmedChange};
 use http::StatusCode;
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::audit_notes::AuditNotes;
@@ -33,8 +34,10 @@ pub(super) fn schema(setup: Setup, _request: &Request) -> HandlerResult {
     response::json(&setup.config.schema())
 }
 
-#[derive(Serialize)]
-struct Keys {
+/// The keys of the configuration.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "ConfigKeys")]
+pub(super) struct Keys {
     keys: Vec<ConfigKey>,
 }
 
@@ -49,13 +52,30 @@ pub(super) async fn reload(setup: Setup, _request: Request) -> HandlerResult {
     response::json(&setup.config.reload().await?)
 }
 
+/// How the configuration is changed.
+#[derive(Default, Deserialize, JsonSchema)]
+#[serde(default)]
+pub(super) struct Editing {
+    /// Whether it is only told what would change.
+    dry_run: bool,
+}
+
+/// The header that confirms a change, read by the check of the token.
+#[derive(JsonSchema)]
+#[allow(dead_code, reason = "it has a schema only")]
+pub(super) struct Confirm {
+    /// The access token once more, for a change that loosens protection.
+    #[schemars(rename = "X-Aethon-Confirm")]
+    token: Option<String>,
+}
+
 /// What changing the configuration needs besides the configuration.
 pub(super) type Confirming = (Arc<TokenAuth>, AuditNotes, Arc<Attempts>);
 
 /// `PATCH /api/config {KEY: VALUE, ...}`: changes keys in the file and applies what can change at run time. Null
 /// removes a key. With `?dry_run=true` it only reports what would change. Secrets are refused.
 pub(super) async fn edit((setup, confirming): (Setup, Confirming), mut request: Request) -> HandlerResult {
-    let is_dry_run = request.flag("dry_run")?;
+    let Editing { dry_run: is_dry_run } = request.queried()?;
     let Value::Object(changes) = crate::request::parse(&request.read().await?)? else {
         return Err(Problem::invalid("body", "must be a JSON object of keys and values"));
     };

@@ -1,13 +1,15 @@
-//! `GET /api/sessions/{id}/export?format=json|markdown`: a whole conversation as a file.
+//! `GET /api/sessions/{id}/export?format=json|markdown&versions=live|all`: a whole conversation as a file.
 
 use bytes::Bytes;
 use http::StatusCode;
 use http::header::{CONTENT_DISPOSITION, CONTENT_TYPE, HeaderValue};
 
 use super::sessions::{no_such_session, session_id};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
 use crate::body::{Body, BodyWriter, ClientGone};
 use crate::deps::Chat;
-use crate::error::Problem;
 use crate::json::{Export, Format};
 use crate::request::Request;
 use crate::response::{self, HandlerResult};
@@ -15,13 +17,34 @@ use crate::response::{self, HandlerResult};
 /// How many bytes are sent at a time.
 const PART: usize = 256 << 10;
 
+/// How a conversation is written.
+#[derive(Default, Deserialize, JsonSchema)]
+#[serde(default)]
+pub(super) struct Writing {
+    /// As data, or as a text to read.
+    format: Format,
+    /// Which versions of answers and questions are in it.
+    versions: Versions,
+}
+
+/// Which versions are exported.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[schemars(inline)]
+enum Versions {
+    /// Those of the conversation as it is.
+    #[default]
+    Live,
+    /// Those that were put aside, too.
+    All,
+}
+
 /// Streams the conversation as it is read.
 pub(super) async fn export(chat: Chat, request: Request) -> HandlerResult {
     let id = session_id(&request)?;
-    let format = request.query("format").unwrap_or_else(|| "json".into());
-    let format =
-        Format::parse(&format).ok_or_else(|| Problem::invalid("format", "must be json or markdown"))?;
+    let Writing { format, versions } = request.queried()?;
     let export = Export::open(chat.transcripts, &id, format).await?.ok_or_else(no_such_session)?;
+    let export = if versions == Versions::All { export.with_versions(chat.history) } else { export };
     let (content_type, extension) = match format {
         Format::Json => ("application/json", "json"),
         Format::Markdown => ("text/markdown; charset=utf-8", "md"),

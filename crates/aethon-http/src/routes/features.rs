@@ -1,14 +1,17 @@
 //! `/api/features`: which features of the assistant work right now, and the reasons where they do not.
 
 use aethon_core::feature::Feature;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::deps::Setup;
 use crate::request::Request;
 use crate::response::{self, HandlerResult};
 
-#[derive(Serialize)]
-struct Told {
+/// The features of the assistant.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "Features")]
+pub(super) struct Told {
     features: Vec<Feature>,
 }
 

@@ -7,12 +7,12 @@ use aethon_core::message::Message;
 use aethon_core::session::{SessionPatch, SessionSummary};
 use aethon_core::version::Expected;
 use http::StatusCode;
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use super::sessions::{no_such_session, session_id};
 use crate::deps::{Activity, Chat, Knowledge};
 use crate::error::Problem;
-use crate::fields::Fields;
 use crate::request::Request;
 use crate::response::{self, HandlerResult};
 
@@ -25,9 +25,23 @@ const MAX_MESSAGES: usize = 20_000;
 /// The most characters of the title that is kept before the mark of a fork.
 const MAX_TITLE: usize = 180;
 
-#[derive(Serialize)]
-struct Forked {
+/// The new conversation.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "SessionForked")]
+pub(super) struct Forked {
     session_id: SessionId,
+}
+
+/// Where a fork ends: a message, or the end of a turn.
+#[derive(Default, Deserialize, JsonSchema)]
+#[serde(default)]
+#[schemars(rename = "ForkRequest")]
+pub(super) struct Wanted {
+    /// The last message.
+    #[schemars(regex(pattern = "^\\s*([0-9]+)?$"))]
+    message_id: Option<String>,
+    /// The turn whose last message is the last one.
+    turn: Option<String>,
 }
 
 /// The last message of a fork.
@@ -52,7 +66,7 @@ pub(super) async fn fork(
     mut request: Request,
 ) -> HandlerResult {
     let id = session_id(&request)?;
-    let last = last(Fields::parse(&request.read().await?)?)?;
+    let last = last(request.sent().await?)?;
     let original = chat.transcripts.session(&id).await?.ok_or_else(no_such_session)?;
     let messages = messages_up_to(&chat, &id, &last).await?;
     let archive = knowledge.archive.as_ref().ok_or_else(|| {
@@ -67,16 +81,22 @@ pub(super) async fn fork(
         sender: "webchat".to_owned(),
         messages,
     };
-    archive.sessions.import(new).await?;
+    if !archive.sessions.import(new).await? {
+        return Err(Problem::new(
+            StatusCode::CONFLICT,
+            "cannot_fork",
+            "the new conversation's name is taken; try again",
+        ));
+    }
     keep_settings(&chat, &fork, &original).await?;
     tracing::info!(session = %id, %fork, "a conversation was forked");
     activity.bus.publish(|| Event::Session { session: fork.clone(), change: SessionChange::Created });
     response::created(&Forked { session_id: fork })
 }
 
-fn last(mut fields: Fields) -> Result<Last, Problem> {
-    let (message, turn) = (fields.optional_text("message_id")?, fields.optional_text("turn")?);
-    match (message, turn) {
+fn last(wanted: Wanted) -> Result<Last, Problem> {
+    let given = |text: Option<String>| text.filter(|text| !text.trim().is_empty());
+    match (given(wanted.message_id), given(wanted.turn)) {
         (Some(message), None) => match message.parse() {
             Ok(id) => Ok(Last::Message(MessageId(id))),
             Err(_) => Err(Problem::invalid("message_id", "must be the id of a message")),

@@ -1,14 +1,17 @@
 //! `GET /api/instances`: the daemons that serve the same storage.
 
 use aethon_core::instance::Instance;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::deps::Runtime;
 use crate::request::Request;
 use crate::response::{self, HandlerResult};
 
-#[derive(Serialize)]
-struct Instances {
+/// The daemons that serve the same storage, the oldest first.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "InstanceList")]
+pub(super) struct Instances {
     instances: Vec<Instance>,
 }
 

@@ -9,17 +9,19 @@ use std::sync::Arc;
 
 use aethon_core::error::Error;
 use aethon_core::memory::{
-    Correction, MAX_LEN, Memory, MemoryId, MemoryListing, MemoryQuery, NewMemory, Reach, Scope,
+    Correction, MAX_LEN, MAX_WORD, Memory, MemoryId, MemoryListing, MemoryQuery, NewMemory, Reach, Scope,
 };
 use http::StatusCode;
+use schemars::JsonSchema;
+use serde::Deserialize;
 
 use crate::deps::Knowledge;
 use crate::error::Problem;
-use crate::fields::Fields;
 use crate::json;
 use crate::precondition;
 use crate::request::Request;
 use crate::response::{self, HandlerResult};
+use crate::typed::Limit;
 
 /// The recorded source of a memory stored through the API.
 const SOURCE: &str = "api";
@@ -28,13 +30,71 @@ const SOURCE: &str = "api";
 const USUAL_RESULTS: usize = 10;
 const MAX_RESULTS: usize = 100;
 
+/// Which memories are listed.
+#[derive(Default, Deserialize, JsonSchema)]
+#[serde(default)]
+pub(super) struct Listing {
+    limit: Limit<50, 1000>,
+    /// The `next_cursor` of the page before.
+    cursor: Option<String>,
+    /// Only those that contain all of these words.
+    q: Option<String>,
+    /// Only those of this category.
+    category: Option<String>,
+    /// Only those of this person, or `shared`.
+    scope: Option<String>,
+}
+
+/// A fact to remember.
+#[derive(Deserialize, JsonSchema)]
+#[schemars(rename = "NewMemory")]
+pub(super) struct Fact {
+    /// The fact, in a sentence or two.
+    #[schemars(length(min = 1, max = MAX_LEN), regex(pattern = "\\w"))]
+    content: String,
+    /// Its category, `general` unless it says otherwise.
+    #[schemars(length(max = MAX_WORD))]
+    category: Option<String>,
+    /// Whose it is: a person's name, or `shared`; the owner's unless it says otherwise.
+    #[schemars(length(max = MAX_WORD))]
+    scope: Option<String>,
+}
+
+/// What of a memory is corrected; what is left out stays.
+#[derive(Deserialize, JsonSchema)]
+#[schemars(rename = "MemoryCorrection")]
+pub(super) struct Corrected {
+    /// The fact.
+    #[schemars(length(max = MAX_LEN))]
+    content: Option<String>,
+    /// Its category.
+    #[schemars(length(max = MAX_WORD))]
+    category: Option<String>,
+}
+
+/// What is looked for.
+#[derive(Deserialize, JsonSchema)]
+#[schemars(rename = "MemoryQuestion")]
+pub(super) struct Question {
+    /// A question, or words.
+    #[schemars(length(min = 1, max = MAX_LEN))]
+    query: String,
+    /// The most results.
+    #[serde(default)]
+    top_k: Limit<USUAL_RESULTS, MAX_RESULTS>,
+    /// Only those of this category.
+    category: Option<String>,
+    /// Only those of this person, or `shared`.
+    scope: Option<String>,
+}
+
 /// `GET /api/memory?q&category&scope&limit&cursor`: most recently changed first.
 pub(super) async fn list(knowledge: Knowledge, request: Request) -> HandlerResult {
-    let cursor = request.query("cursor");
-    let listing = MemoryListing::newest(request.number("limit", 50, 1..=1000)?)
-        .of(reach(request.query("scope")))
-        .with_words(request.query("q").unwrap_or_default())
-        .in_category(request.query("category"))
+    let Listing { limit, cursor, q, category, scope } = request.queried()?;
+    let listing = MemoryListing::newest(limit.get())
+        .of(reach(scope))
+        .with_words(q.unwrap_or_default())
+        .in_category(category)
         .from_cursor(cursor.clone());
     let page = json::memories(knowledge.memory.as_deref(), listing).await.map_err(|error| {
         if error.is_invalid() && cursor.is_some() {
@@ -53,24 +113,17 @@ pub(super) async fn stats(knowledge: Knowledge, _request: Request) -> HandlerRes
 /// `POST /api/memory/search {query, top_k, category, scope}`.
 pub(super) async fn search(knowledge: Knowledge, mut request: Request) -> HandlerResult {
     let memory = there(&knowledge)?;
-    let mut fields = Fields::parse(&request.read().await?)?;
-    let text = fields.required_text("query")?;
-    if text.len() > MAX_LEN * 4 {
-        return Err(Problem::invalid("query", format!("must not be longer than {MAX_LEN} characters")));
-    }
-    let top_k = fields.number("top_k", USUAL_RESULTS, 1..=MAX_RESULTS)?;
-    let reach = reach(fields.optional_text("scope")?);
-    let query = MemoryQuery::new(text, top_k).of(reach).in_category(fields.optional_text("category")?);
+    let Question { query, top_k, category, scope } = request.sent().await?;
+    let query = MemoryQuery::new(query, top_k.get()).of(reach(scope)).in_category(filled(category));
     response::json(&json::memory_results(&**memory, query).await?)
 }
 
 /// `POST /api/memory {content, category, scope}`: 201, or 200 with the existing memory that says the same.
 pub(super) async fn store(knowledge: Knowledge, mut request: Request) -> HandlerResult {
     let memory = there(&knowledge)?;
-    let mut fields = Fields::parse(&request.read().await?)?;
-    let content = fields.required_text("content")?;
-    let category = fields.optional_text("category")?.unwrap_or_default();
-    let scope = fields.optional_text("scope")?.map_or(Ok(Scope::default()), |scope| Scope::given(&scope));
+    let Fact { content, category, scope } = request.sent().await?;
+    let category = filled(category).unwrap_or_default();
+    let scope = filled(scope).map_or(Ok(Scope::default()), |scope| Scope::given(&scope));
     let scope = scope.map_err(about_field)?;
     let new = NewMemory::new(&content, &category, SOURCE).map_err(about_field)?.of(scope);
     let stored = memory.store(new).await?;
@@ -93,9 +146,8 @@ pub(super) async fn show(knowledge: Knowledge, request: Request) -> HandlerResul
 /// history.
 pub(super) async fn correct(knowledge: Knowledge, mut request: Request) -> HandlerResult {
     let memory = there(&knowledge)?;
-    let mut fields = Fields::parse(&request.read().await?)?;
+    let Corrected { content, category } = request.sent().await?;
     let id = id(&request).ok_or_else(|| precondition::missing(&request, unknown()))?;
-    let (content, category) = (fields.text("content")?, fields.text("category")?);
     let correction = Correction::new(content.as_deref(), category.as_deref(), SOURCE).map_err(about_field)?;
     let expected = precondition::expected(&request.head.headers);
     match memory.correct(&Reach::All, id, correction.expecting(expected)).await {
@@ -133,10 +185,15 @@ async fn changed_or(memory: &dyn Memory, id: MemoryId, error: Error) -> Problem 
 
 /// Returns the reach for one person's memories, or for everyone's.
 fn reach(scope: Option<String>) -> Reach {
-    match scope.filter(|scope| !scope.trim().is_empty()) {
+    match filled(scope) {
         Some(scope) => Reach::from(Scope::named(scope)),
         None => Reach::All,
     }
+}
+
+/// Returns a text unless it is blank.
+fn filled(text: Option<String>) -> Option<String> {
+    text.filter(|text| !text.trim().is_empty())
 }
 
 fn there(knowledge: &Knowledge) -> Result<&Arc<dyn Memory>, Problem> {

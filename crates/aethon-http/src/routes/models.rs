@@ -7,27 +7,56 @@ use aethon_core::model_choice::OfferedModel;
 use aethon_core::model_setup::{ModelSetup, ModelSetupRefusal, ModelWish};
 use aethon_core::secret::Secret;
 use http::StatusCode;
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use crate::app::About;
 use crate::auth::TokenCheck;
 use crate::deps::{Chat, Setup};
 use crate::error::Problem;
-use crate::fields::Fields;
 use crate::request::Request;
 use crate::response::{self, HandlerResult};
+use crate::typed::Limit;
 
-#[derive(Serialize)]
-struct Offer {
+/// The models that may be chosen.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "ModelList")]
+pub(super) struct Offer {
     models: Vec<OfferedModel>,
     /// The id of the configured model.
     current: String,
 }
 
+/// Which models are listed.
+#[derive(Default, Deserialize, JsonSchema)]
+#[serde(default)]
+pub(super) struct Listing {
+    limit: Limit<200, 2_000>,
+    /// Only those whose id or name contains all of these words.
+    q: Option<String>,
+}
+
+/// The first model.
+#[derive(Deserialize, JsonSchema)]
+#[schemars(rename = "ModelWish")]
+pub(super) struct Wish {
+    /// The service, as in `model.provider`.
+    #[schemars(length(min = 1))]
+    provider: String,
+    /// Its address, where it has none of its own.
+    host: Option<String>,
+    /// Its region, where it has some.
+    region: Option<String>,
+    /// The model.
+    model_id: Option<String>,
+    /// The key.
+    key: Option<String>,
+}
+
 /// `GET /api/models?q&limit`: those whose id or name contains all words of `q`, in any case.
 pub(super) async fn list(chat: Chat, request: Request) -> HandlerResult {
-    let limit = request.number("limit", 200, 1..=2_000)?;
-    let wanted = request.query("q").unwrap_or_default().to_lowercase();
+    let Listing { limit, q } = request.queried()?;
+    let wanted = q.unwrap_or_default().to_lowercase();
     let words: Vec<&str> = wanted.split_whitespace().collect();
     let is_meant = |model: &OfferedModel| {
         let names =
@@ -35,17 +64,21 @@ pub(super) async fn list(chat: Chat, request: Request) -> HandlerResult {
         words.iter().all(|word| names.contains(word))
     };
     let offered = chat.choices.offered().await;
-    let models = offered.into_iter().filter(is_meant).take(limit).collect();
+    let models = offered.into_iter().filter(is_meant).take(limit.get()).collect();
     response::json(&Offer { models, current: chat.choices.current() })
 }
 
-#[derive(Serialize)]
-struct Listed {
+/// The models that a service offers.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "ModelsOffered")]
+pub(super) struct Listed {
     models: Vec<String>,
 }
 
-#[derive(Serialize)]
-struct SetUp {
+/// The model that is in force now.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "ModelSetUp")]
+pub(super) struct SetUp {
     provider: String,
     model: String,
     first_token_ms: Option<u64>,
@@ -93,15 +126,14 @@ fn open(setup: &Setup, about: About, request: &Request) -> Result<Arc<dyn ModelS
 }
 
 async fn wish(request: &mut Request) -> Result<ModelWish, Problem> {
-    let mut fields = Fields::parse(&request.read().await?)?;
-    let provider = fields.required_text("provider")?;
-    let mut text = |name| Ok::<_, Problem>(fields.text(name)?.unwrap_or_default().trim().to_owned());
+    let wish: Wish = request.sent().await?;
+    let text = |text: Option<String>| text.unwrap_or_default().trim().to_owned();
     Ok(ModelWish {
-        provider,
-        host: text("host")?,
-        region: text("region")?,
-        model_id: text("model_id")?,
-        key: Secret::new(text("key")?),
+        provider: wish.provider,
+        host: text(wish.host),
+        region: text(wish.region),
+        model_id: text(wish.model_id),
+        key: Secret::new(text(wish.key)),
     })
 }
 

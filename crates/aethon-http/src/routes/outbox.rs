@@ -2,33 +2,41 @@
 
 use aethon_core::channel::DeliveryState;
 use jiff::SignedDuration;
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use crate::deps::{Activity, Runtime};
 use crate::error::Problem;
 use crate::json::Deliveries;
 use crate::request::Request;
 use crate::response::{self, HandlerResult};
+use crate::typed::Limit;
 
 /// How long a manually retried delivery may take.
 const LIFETIME: SignedDuration = SignedDuration::from_hours(24);
 
-#[derive(Serialize)]
-struct Retried {
+/// It was done.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "DoneWithId")]
+pub(super) struct Retried {
     status: &'static str,
     id: String,
 }
 
+/// Which deliveries are listed.
+#[derive(Default, Deserialize, JsonSchema)]
+#[serde(default)]
+pub(super) struct Listing {
+    limit: Limit<100, 1000>,
+    /// Only those in this state.
+    state: Option<DeliveryState>,
+}
+
 /// `GET /api/outbox?state&limit`: newest first; both states by default.
 pub(super) async fn list(activity: Activity, request: Request) -> HandlerResult {
-    let limit = request.number("limit", 100, 1..=1000)?;
-    let states = match request.query("state") {
-        None => vec![DeliveryState::Waiting, DeliveryState::Failed],
-        Some(word) => vec![
-            DeliveryState::from_word(&word)
-                .ok_or_else(|| Problem::invalid("state", "must be waiting or failed"))?,
-        ],
-    };
+    let Listing { limit, state } = request.queried()?;
+    let limit = limit.get();
+    let states = state.map_or(vec![DeliveryState::Waiting, DeliveryState::Failed], |state| vec![state]);
     let mut pages = Vec::new();
     for state in states {
         pages.push(activity.outbox.undelivered(state, limit).await?);

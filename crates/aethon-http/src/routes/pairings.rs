@@ -1,18 +1,37 @@
 //! `/api/pairings`: people admitted to a messenger by a code, and admitting someone.
 
 use aethon_core::pairing::PairedSender;
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use crate::audit_notes::AuditNotes;
 use crate::deps::Setup;
 use crate::error::Problem;
-use crate::fields::Fields;
 use crate::request::Request;
 use crate::response::{self, HandlerResult};
 
-#[derive(Serialize)]
-struct List {
+/// The people who were paired.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "Pairings")]
+pub(super) struct List {
     pairings: Vec<PairedSender>,
+}
+
+/// Where somebody is invited.
+#[derive(Deserialize, JsonSchema)]
+#[schemars(rename = "PairingWanted")]
+pub(super) struct Invitation {
+    /// The name of the messenger's channel.
+    #[schemars(length(min = 1))]
+    channel: String,
+}
+
+/// A code that somebody was given.
+#[derive(Deserialize, JsonSchema)]
+#[schemars(rename = "PairingGiven")]
+pub(super) struct Given {
+    #[schemars(length(min = 1))]
+    code: String,
 }
 
 /// `GET /api/pairings`.
@@ -22,7 +41,7 @@ pub(super) async fn list(setup: Setup, _request: Request) -> HandlerResult {
 
 /// `POST /api/pairings {channel}`: creates a code to hand out. It can be used once, within ten minutes.
 pub(super) async fn invite((setup, notes): (Setup, AuditNotes), mut request: Request) -> HandlerResult {
-    let channel = Fields::parse(&request.read().await?)?.required_text("channel")?;
+    let Invitation { channel } = request.sent().await?;
     let code = setup.pairings.invite(&channel).await?;
     notes.paired(&channel, "code_made", request.client.address);
     response::json(&code)
@@ -30,7 +49,7 @@ pub(super) async fn invite((setup, notes): (Setup, AuditNotes), mut request: Req
 
 /// `POST /api/pairings/approve {code}`: admits the person who was given this code.
 pub(super) async fn approve((setup, notes): (Setup, AuditNotes), mut request: Request) -> HandlerResult {
-    let code = Fields::parse(&request.read().await?)?.required_text("code")?;
+    let Given { code } = request.sent().await?;
     let paired = setup.pairings.approve(&code).await?;
     let paired = paired.ok_or_else(|| {
         let sentence = "unknown code; a code works once, for ten minutes";

@@ -1,19 +1,29 @@
 //! `/api/prompts`: the prompts that a person keeps for the message box.
 
 use aethon_core::prompts::{PromptName, SavedPrompt, SavedPrompts};
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use crate::deps::Workflows;
 use crate::error::Problem;
-use crate::fields::Fields;
 use crate::precondition::{self, Present};
 use crate::request::Request;
 use crate::response::{self, HandlerResult};
 
-#[derive(Serialize)]
-struct Prompts {
+/// The saved prompts, by name.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "PromptList")]
+pub(super) struct Prompts {
     prompts: Vec<SavedPrompt>,
     count: usize,
+}
+
+/// The text of a prompt.
+#[derive(Deserialize, JsonSchema)]
+#[schemars(rename = "PromptContent")]
+pub(super) struct Text {
+    #[schemars(length(min = 1))]
+    content: String,
 }
 
 /// `GET /api/prompts`: by name.
@@ -34,7 +44,7 @@ pub(super) async fn save(workflows: Workflows, mut request: Request) -> HandlerR
     let name = request.params.get::<String>("name").unwrap_or_default();
     let name = PromptName::parse(&name)
         .map_err(|_| Problem::invalid("name", "must be 1 to 64 lower-case letters, digits and hyphens"))?;
-    let content = Fields::parse(&request.read().await?)?.required_text("content")?;
+    let Text { content } = request.sent().await?;
     let expected = precondition::expected_or_nothing(&request.head.headers);
     match workflows.prompts.save(&name, &content, expected).await {
         Ok(prompt) => precondition::json(&prompt, &prompt.version()),

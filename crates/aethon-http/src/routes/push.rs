@@ -8,13 +8,12 @@ use base64::Engine as _;
 use base64::alphabet::URL_SAFE;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use http::StatusCode;
-use serde::Serialize;
-use serde_json::Value;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use crate::auth::TokenAuth;
 use crate::deps::Setup;
 use crate::error::Problem;
-use crate::fields::Fields;
 use crate::request::Request;
 use crate::response::{self, HandlerResult};
 
@@ -24,14 +23,46 @@ const BASE64: GeneralPurpose = GeneralPurpose::new(
     GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
 );
 
-#[derive(Serialize)]
-struct Key {
+/// The key of this program.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "PushKey")]
+pub(super) struct Key {
     key: String,
 }
 
-#[derive(Serialize)]
-struct Subscribed {
+/// The device is notified from now on.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "PushSubscribed")]
+pub(super) struct Subscribed {
     status: &'static str,
+}
+
+/// A `PushSubscription`, as browsers give it.
+#[derive(Deserialize, JsonSchema)]
+#[schemars(rename = "PushSubscription")]
+pub(super) struct Subscription {
+    /// The address of the device at its push service.
+    #[schemars(length(min = 1))]
+    endpoint: String,
+    keys: Option<Keys>,
+}
+
+/// The keys of a device, in base64url.
+#[derive(Default, Deserialize, JsonSchema)]
+#[serde(default)]
+#[schemars(rename = "PushKeys")]
+struct Keys {
+    p256dh: Option<String>,
+    auth: Option<String>,
+}
+
+/// The device that is notified no longer.
+#[derive(Deserialize, JsonSchema)]
+#[schemars(rename = "PushEndpoint")]
+pub(super) struct Endpoint {
+    /// The address that it was subscribed with.
+    #[schemars(length(min = 1))]
+    endpoint: String,
 }
 
 /// `GET /api/push/key`: the key that a browser needs to subscribe.
@@ -43,10 +74,9 @@ pub(super) fn key(setup: Setup, _request: &Request) -> HandlerResult {
 pub(super) async fn subscribe((setup, auth): (Setup, Arc<TokenAuth>), mut request: Request) -> HandlerResult {
     let devices = devices(&setup)?;
     let sign_in = auth.lasting_name(&auth.sign_in(request.token, &request.head.headers));
-    let mut fields = Fields::parse(&request.read().await?)?;
-    let endpoint = Secret::new(fields.required_text("endpoint")?);
-    let keys = fields.value("keys").unwrap_or_default();
-    let (key, auth) = (part(&keys, "p256dh", "keys.p256dh")?, part(&keys, "auth", "keys.auth")?);
+    let Subscription { endpoint, keys } = request.sent().await?;
+    let (endpoint, keys) = (Secret::new(endpoint), keys.unwrap_or_default());
+    let (key, auth) = (part(keys.p256dh, "keys.p256dh")?, part(keys.auth, "keys.auth")?);
     devices.add(PushDevice { endpoint, key, auth, sign_in }).await.map_err(refused)?;
     response::created(&Subscribed { status: "subscribed" })
 }
@@ -54,7 +84,7 @@ pub(super) async fn subscribe((setup, auth): (Setup, Arc<TokenAuth>), mut reques
 /// `DELETE /api/push/subscriptions {endpoint}`: no longer notifies this device.
 pub(super) async fn unsubscribe(setup: Setup, mut request: Request) -> HandlerResult {
     let devices = devices(&setup)?;
-    let endpoint = Fields::parse(&request.read().await?)?.required_text("endpoint")?;
+    let Endpoint { endpoint } = request.sent().await?;
     if !devices.remove(&endpoint).await.map_err(refused)? {
         return Err(Problem::not_found("no device with this address is notified"));
     }
@@ -67,8 +97,9 @@ fn devices(setup: &Setup) -> Result<&Arc<dyn PushDevices>, Problem> {
     })
 }
 
-fn part(keys: &Value, name: &str, shown: &'static str) -> Result<Vec<u8>, Problem> {
-    let text = keys.get(name).and_then(Value::as_str).unwrap_or_default().trim();
+fn part(text: Option<String>, shown: &'static str) -> Result<Vec<u8>, Problem> {
+    let text = text.unwrap_or_default();
+    let text = text.trim();
     if text.is_empty() {
         return Err(Problem::invalid(shown, "is required"));
     }

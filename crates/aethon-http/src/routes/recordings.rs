@@ -6,11 +6,13 @@ use std::io::Read;
 
 use aethon_core::error::Error;
 use aethon_core::event::{Event, SessionChange};
+use aethon_core::ids::SessionId;
 use aethon_core::recording::{EventQuery, Layer, RecordingFile, RecordingName, resume as resume_session};
 use bytes::Bytes;
 use http::StatusCode;
 use http::header::{CONTENT_DISPOSITION, CONTENT_TYPE, HeaderValue};
-use serde_json::json;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use crate::body::{Body, BodyWriter};
 use crate::deps::{Activity, Archive, Knowledge};
@@ -18,16 +20,62 @@ use crate::error::Problem;
 use crate::json;
 use crate::request::Request;
 use crate::response::{self, HandlerResult};
+use crate::typed::Limit;
 
 /// How many bytes of a file are read and sent at a time.
 const PART: usize = 256 << 10;
 
-/// `GET /api/sessions/recordings`: newest first. Refused ones state why, and those in progress are listed separately.
-pub(super) async fn list(knowledge: Knowledge, _request: Request) -> HandlerResult {
-    match &knowledge.archive {
-        Some(archive) => response::json(&json::recordings(&*archive.recordings).await?),
-        None => response::json(&json!({ "recordings": [], "count": 0, "running": [] })),
-    }
+/// Which recordings are listed.
+#[derive(Default, Deserialize, JsonSchema)]
+#[serde(default)]
+pub(super) struct Listing {
+    limit: Limit<1000, 1000>,
+    /// The `next_cursor` of the page before.
+    cursor: Option<String>,
+}
+
+/// Which events are listed.
+#[derive(Default, Deserialize, JsonSchema)]
+#[serde(default)]
+pub(super) struct Events {
+    limit: Limit<200, 1000>,
+    /// Only those of this part of the program.
+    layer: Option<Layer>,
+    /// Only those of this type.
+    r#type: Option<String>,
+    /// Only those after the one with this number.
+    after: Option<u64>,
+}
+
+/// Two snapshots, by their numbers.
+#[derive(Deserialize, JsonSchema)]
+pub(super) struct Between {
+    /// The earlier one.
+    from: u64,
+    /// The later one.
+    to: u64,
+}
+
+/// The new conversation.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "SessionNamed")]
+pub(super) struct Resumed {
+    session_id: SessionId,
+}
+
+/// `GET /api/sessions/recordings?limit&cursor`: newest first. Refused ones state why, and those in progress are listed
+/// separately.
+pub(super) async fn list(knowledge: Knowledge, request: Request) -> HandlerResult {
+    let Listing { limit, cursor } = request.queried()?;
+    let Some(archive) = &knowledge.archive else {
+        return response::json(&json::RecordingList::default());
+    };
+    let listed = json::recordings(&*archive.recordings, cursor.as_deref(), limit.get()).await;
+    let listed = listed.map_err(|error| match error.is_invalid() && cursor.is_some() {
+        true => Problem::invalid("cursor", "names a recording that is not there (any more); begin again"),
+        false => error.into(),
+    })?;
+    response::json(&listed)
 }
 
 /// `GET .../{name}`.
@@ -55,22 +103,8 @@ pub(super) async fn remove(knowledge: Knowledge, request: Request) -> HandlerRes
 /// `GET .../{name}/events?layer&type&after&limit`: events after the one with number `after`.
 pub(super) async fn events(knowledge: Knowledge, request: Request) -> HandlerResult {
     let (archive, name) = named(&knowledge, &request)?;
-    let layer = match request.query("layer") {
-        None => None,
-        Some(word) => {
-            Some(Layer::parse(&word).ok_or_else(|| Problem::invalid("layer", "must be sys, tool or agent"))?)
-        }
-    };
-    let after = match request.query("after") {
-        None => None,
-        Some(number) => {
-            let number =
-                number.parse().map_err(|_| Problem::invalid("after", "must be the seq of an event"))?;
-            Some(number)
-        }
-    };
-    let limit = request.number("limit", 200, 1..=1000)?;
-    let query = EventQuery { layer, kind: request.query("type"), after, limit };
+    let Events { limit, layer, r#type: kind, after } = request.queried()?;
+    let query = EventQuery { layer, kind, after, limit: limit.get() };
     let page = archive.recordings.events(&name, query).await.map_err(refused)?;
     response::json(&json::recorded_events(&page))
 }
@@ -91,12 +125,8 @@ pub(super) async fn snapshot(knowledge: Knowledge, request: Request) -> HandlerR
 /// `GET .../{name}/diff?from&to`: the differences between two snapshots.
 pub(super) async fn diff(knowledge: Knowledge, request: Request) -> HandlerResult {
     let (archive, name) = named(&knowledge, &request)?;
-    let number = |field: &'static str| {
-        let number = request.query(field).and_then(|text| text.parse::<u64>().ok());
-        number.ok_or_else(|| Problem::invalid(field, "must be the number of a snapshot"))
-    };
-    let between = (number("from")?, number("to")?);
-    response::json(&json::difference(&*archive.recordings, &name, between).await.map_err(refused)?)
+    let Between { from, to } = request.queried()?;
+    response::json(&json::difference(&*archive.recordings, &name, (from, to)).await.map_err(refused)?)
 }
 
 /// `POST .../{name}/replay/{n}`: what resuming from there would produce. Changes nothing.
@@ -114,7 +144,7 @@ pub(super) async fn resume((knowledge, activity): (Knowledge, Activity), request
     let session = session.map_err(refused)?;
     tracing::info!(recording = %name, snapshot = number, %session, "a session goes on from a recording");
     activity.bus.publish(|| Event::Session { session: session.clone(), change: SessionChange::Created });
-    response::created(&json!({ "session_id": session }))
+    response::created(&Resumed { session_id: session })
 }
 
 /// `GET .../{name}/download`: the file itself, after verification.
@@ -207,7 +237,7 @@ mod tests {
     use aethon_core::testkit::MemoryStore;
     use async_trait::async_trait;
     use jiff::Timestamp;
-    use serde_json::Value;
+    use serde_json::{Value, json};
 
     use super::*;
     use crate::service::tests::TestApp;
@@ -296,6 +326,22 @@ mod tests {
     fn app() -> (TestApp, Arc<MemoryStore>) {
         let store = Arc::new(MemoryStore::default());
         (TestApp::recorded(Archive { recordings: Arc::new(Fake), sessions: store.clone() }), store)
+    }
+
+    #[tokio::test]
+    async fn the_list_has_pages() {
+        let (app, _store) = app();
+        let get = async |query: &str| app.get(&format!("/api/sessions/recordings?{query}"), &[]).await;
+        let first = get("limit=1").await.json();
+        assert_eq!((&first["recordings"][0]["name"], &first["count"]), (&json!("good"), &json!(2)));
+        assert_eq!(first["next_cursor"], "good");
+        let second = get("limit=1&cursor=good").await.json();
+        assert_eq!(second["recordings"].as_array().unwrap().len(), 1);
+        assert_eq!((&second["recordings"][0]["name"], &second["next_cursor"]), (&json!("bad"), &Value::Null));
+        assert_eq!(get("cursor=bad").await.json()["recordings"], json!([]));
+        let gone = get("cursor=gone").await;
+        assert_eq!((gone.status, &gone.json()["errors"][0]["field"]), (422, &json!("cursor")));
+        assert_eq!(get("limit=0").await.status, 422);
     }
 
     #[tokio::test]

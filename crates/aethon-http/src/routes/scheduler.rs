@@ -3,8 +3,8 @@
 use aethon_core::schedule::{FieldFault, JobRecord, JobRefusal, JobRequest, Origin, RunRecord, Schedule};
 use aethon_core::version::Expected;
 use http::StatusCode;
-use serde::Serialize;
-use serde_json::Value;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use crate::deps::{Chat, Workflows};
 use crate::error::Problem;
@@ -13,40 +13,53 @@ use crate::json::{Jobs, ListedJob};
 use crate::precondition::{self, Present};
 use crate::request::Request;
 use crate::response::{self, HandlerResult};
+use crate::typed::{self, Limit};
 
 /// How often a change without an expectation is tried again while others change the job.
 const ATTEMPTS: usize = 8;
 
-#[derive(Serialize)]
-struct Runs {
+/// The runs of a job, newest first.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "JobRuns")]
+pub(super) struct Runs {
     runs: Vec<RunRecord>,
+}
+
+/// Which jobs are listed.
+#[derive(Default, Deserialize, JsonSchema)]
+#[serde(default)]
+pub(super) struct Listing {
+    limit: Limit<200, 1000>,
+    /// The `next_cursor` of the page before.
+    cursor: Option<String>,
+}
+
+/// Which runs are listed.
+#[derive(Default, Deserialize, JsonSchema)]
+#[serde(default)]
+pub(super) struct RunListing {
+    limit: Limit<50, 200>,
+}
+
+/// Whether a job runs at its times.
+#[derive(Deserialize, JsonSchema)]
+#[schemars(rename = "JobSwitch")]
+pub(super) struct Switch {
+    /// False pauses it.
+    enabled: bool,
 }
 
 /// `GET /api/scheduler?limit&cursor`, and `/api/scheduler/jobs`: by name.
 pub(super) async fn list(workflows: Workflows, request: Request) -> HandlerResult {
-    let (limit, after) = (request.number("limit", 200, 1..=1000)?, request.query("cursor"));
+    let Listing { limit, cursor: after } = request.queried()?;
     let mut jobs = workflows.schedule.jobs().await.map_err(refused)?;
     jobs.sort_by(|one, other| one.job.job_id.as_str().cmp(other.job.job_id.as_str()));
-    response::json(&Jobs::page(workflows.schedule.is_enabled(), &jobs, after.as_deref(), limit))
+    response::json(&Jobs::page(workflows.schedule.is_enabled(), &jobs, after.as_deref(), limit.get()))
 }
 
 /// `POST /api/scheduler/jobs`.
 pub(super) async fn add((workflows, chat): (Workflows, Chat), mut request: Request) -> HandlerResult {
-    let mut fields = Fields::parse(&request.read().await?)?;
-    let wanted = JobRequest {
-        job_id: fields.text("job_id")?,
-        cron: fields.text("cron")?,
-        run_at: fields.text("run_at")?,
-        sop_name: fields.text("sop_name")?,
-        prompt: fields.text("prompt")?,
-        channel: fields.text("channel")?,
-        recipient: fields.text("recipient")?,
-        timezone: fields.text("timezone")?,
-        missed: fields.text("missed")?,
-        retries: fields.whole_number("retries")?,
-        model: fields.text("model")?,
-        ..JobRequest::default()
-    };
+    let wanted: JobRequest = request.sent().await?;
     check_model(&chat, &wanted).await?;
     let record = workflows.schedule.add(wanted, Origin::Owner).await.map_err(refused)?;
     Ok(precondition::tagged(response::created(&ListedJob::of(&record))?, &record.job.version()))
@@ -54,7 +67,7 @@ pub(super) async fn add((workflows, chat): (Workflows, Chat), mut request: Reque
 
 /// `PUT /api/scheduler/jobs/{id}`: fields left out stay, and null empties one.
 pub(super) async fn change((workflows, chat): (Workflows, Chat), mut request: Request) -> HandlerResult {
-    let fields = Fields::parse(&request.read().await?)?;
+    let fields = typed::fields_as::<JobRequest>(&request.read().await?)?;
     let (id, expected) = (id(&request), precondition::expected(&request.head.headers));
     let schedule = &*workflows.schedule;
     for _ in 0..ATTEMPTS {
@@ -145,11 +158,7 @@ pub(super) async fn remove(workflows: Workflows, request: Request) -> HandlerRes
 
 /// `PATCH /api/scheduler/jobs/{id} {enabled}`: pauses or resumes a job.
 pub(super) async fn pause(workflows: Workflows, mut request: Request) -> HandlerResult {
-    let enabled = match Fields::parse(&request.read().await?)?.value("enabled") {
-        Some(Value::Bool(enabled)) => enabled,
-        Some(_) => return Err(Problem::invalid("enabled", "must be true or false")),
-        None => return Err(Problem::invalid("enabled", "is required")),
-    };
+    let Switch { enabled } = request.sent().await?;
     let (id, expected) = (id(&request), precondition::expected(&request.head.headers));
     match workflows.schedule.set_paused(&id, !enabled, expected).await {
         Ok(record) => precondition::json(&ListedJob::of(&record), &record.job.version()),
@@ -165,8 +174,8 @@ pub(super) async fn run(workflows: Workflows, request: Request) -> HandlerResult
 
 /// `GET /api/scheduler/jobs/{id}/runs?limit`: newest first.
 pub(super) async fn runs(workflows: Workflows, request: Request) -> HandlerResult {
-    let limit = request.number("limit", 50, 1..=200)?;
-    let runs = workflows.schedule.runs(&id(&request), limit).await.map_err(refused)?;
+    let RunListing { limit } = request.queried()?;
+    let runs = workflows.schedule.runs(&id(&request), limit.get()).await.map_err(refused)?;
     response::json(&Runs { runs })
 }
 

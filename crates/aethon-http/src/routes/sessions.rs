@@ -4,42 +4,92 @@
 use aethon_core::error::Error;
 use aethon_core::event::{Event, SessionChange};
 use aethon_core::ids::{SessionId, TurnId};
-use aethon_core::model::Effort;
-use aethon_core::session::{Clear, SessionPatch, SessionQuery};
+use aethon_core::session::{Clear, Discard, SessionPatch, SessionQuery};
 use aethon_core::version::Expected;
 use http::StatusCode;
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use crate::deps::{Activity, Chat};
 use crate::error::Problem;
-use crate::fields::Fields;
 use crate::json::{self, Listed, Place, Shown};
 use crate::precondition::{self, Present};
-use crate::request::Request;
+use crate::request::{Request, message_id};
 use crate::response::{self, HandlerResult};
+use crate::typed::Limit;
 
-#[derive(Serialize)]
-struct Done<'a> {
-    status: &'static str,
-    session_id: &'a SessionId,
+/// It was done.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "SessionDone")]
+pub(super) struct Done<'a> {
+    pub(super) status: &'static str,
+    pub(super) session_id: &'a SessionId,
 }
 
-#[derive(Serialize)]
-struct Stopped<'a> {
+/// Its turns were stopped.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "SessionStopped")]
+pub(super) struct Stopped<'a> {
     status: &'static str,
     session_id: &'a SessionId,
     stopped: usize,
 }
 
+/// Which conversations are listed.
+#[derive(Default, Deserialize, JsonSchema)]
+#[serde(default)]
+pub(super) struct Listing {
+    limit: Limit<50, 500>,
+    /// The `next_cursor` of the page before.
+    cursor: Option<String>,
+    /// Only those that contain all of these words.
+    q: Option<String>,
+    /// Only those of this channel.
+    channel: Option<String>,
+}
+
+/// Which messages are shown: the newest ones, or those before, after or around one.
+#[derive(Default, Deserialize, JsonSchema)]
+#[serde(default)]
+pub(super) struct Window {
+    limit: Limit<100, 1000>,
+    /// Only those before this message.
+    #[schemars(regex(pattern = "^[1-9][0-9]{0,17}$"))]
+    before: Option<String>,
+    /// Only those after this message.
+    #[schemars(regex(pattern = "^[1-9][0-9]{0,17}$"))]
+    after: Option<String>,
+    /// This message with those before and after it.
+    #[schemars(regex(pattern = "^[1-9][0-9]{0,17}$"))]
+    around: Option<String>,
+    /// Whether a conversation that does not exist is 204 instead of 404.
+    optional: bool,
+}
+
+/// How a conversation is deleted.
+#[derive(Default, Deserialize, JsonSchema)]
+#[serde(default)]
+pub(super) struct Deleting {
+    /// Whether for good, without the bin.
+    now: bool,
+}
+
+/// The version that is chosen.
+#[derive(Deserialize, JsonSchema)]
+#[schemars(rename = "SwitchRequest")]
+pub(super) struct Version {
+    /// Its turn.
+    #[schemars(length(min = 1))]
+    turn: String,
+}
+
 /// `GET /api/sessions?limit&cursor&q&channel`: most recently used first.
 pub(super) async fn list(chat: Chat, request: Request) -> HandlerResult {
-    let has_cursor = request.query("cursor");
-    let query = SessionQuery::newest(request.number("limit", 50, 1..=500)?)
-        .from_cursor(has_cursor.clone())
-        .with_search(request.query("q"))
-        .of_channel(request.query("channel"));
+    let Listing { limit, cursor, q, channel } = request.queried()?;
+    let has_cursor = cursor.is_some();
+    let query = SessionQuery::newest(limit.get()).from_cursor(cursor).with_search(q).of_channel(channel);
     let page = json::list(&chat, query).await.map_err(|error| {
-        if error.is_invalid() && has_cursor.is_some() {
+        if error.is_invalid() && has_cursor {
             return Problem::invalid("cursor", "is not one that this listing gave out");
         }
         Problem::from(error)
@@ -52,10 +102,9 @@ pub(super) async fn list(chat: Chat, request: Request) -> HandlerResult {
 /// and a page may well ask for a conversation that has no messages yet.
 pub(super) async fn show(chat: Chat, request: Request) -> HandlerResult {
     let id = session_id(&request)?;
-    let limit = request.number("limit", 100, 1..=1000)?;
-    let place = place(&request)?;
-    let is_optional = request.flag("optional")?;
-    match json::show(&chat, &id, place, limit).await? {
+    let window: Window = request.queried()?;
+    let (limit, is_optional) = (window.limit.get(), window.optional);
+    match json::show(&chat, &id, place(window)?, limit).await? {
         Shown::Conversation(session) => precondition::json(&session, &session.session.summary.version()),
         Shown::NoMessage => Err(Problem::new(
             StatusCode::NOT_FOUND,
@@ -68,9 +117,9 @@ pub(super) async fn show(chat: Chat, request: Request) -> HandlerResult {
 }
 
 /// Which messages the request asks for.
-fn place(request: &Request) -> Result<Place, Problem> {
-    let message = |name| request.message(name, "must be the id of a message");
-    match (message("before")?, message("after")?, message("around")?) {
+fn place(Window { before, after, around, .. }: Window) -> Result<Place, Problem> {
+    let message = |name, given| message_id(name, given, "must be the id of a message");
+    match (message("before", before)?, message("after", after)?, message("around", around)?) {
         (None, None, None) => Ok(Place::End),
         (Some(before), None, None) => Ok(Place::Before(before)),
         (None, Some(after), None) => Ok(Place::After(after)),
@@ -82,13 +131,30 @@ fn place(request: &Request) -> Result<Place, Problem> {
     }
 }
 
-/// `DELETE /api/sessions/{id}`: removes the whole session.
+/// `DELETE /api/sessions/{id}?now`: removes the whole session. It goes to the bin; with `now=true`, or without a bin, it is deleted
+/// for good, together with what had its id and lies in the bin.
 pub(super) async fn delete(chat: Chat, request: Request) -> HandlerResult {
+    let Deleting { now: is_final } = request.queried()?;
     let how = match precondition::expected(&request.head.headers) {
+        expected if !is_final && chat.bin_days > 0 => Clear::Bin(expected),
         Expected::Anything => Clear::Delete,
         expected => Clear::DeleteIf(expected),
     };
+    if is_final && let Some(id) = request.params.get("id") {
+        let is_binned = chat.transcripts.discard(Discard::Named(id)).await? > 0;
+        if is_binned && matches!(how, Clear::Delete) {
+            return clear_if_there(&chat, &request, how).await;
+        }
+    }
     clear(&chat, &request, how).await
+}
+
+/// Deletes a session whose id others in the bin had, which were deleted: it need not exist.
+async fn clear_if_there(chat: &Chat, request: &Request, how: Clear) -> HandlerResult {
+    let id = session_id(request)?;
+    chat.assistant.clear(&id, how).await?;
+    tracing::info!(session = %id, address = request.client.shown(), "a session was deleted for good");
+    response::json(&Done { status: "ok", session_id: &id })
 }
 
 /// `POST /api/sessions/{id}/reset`: removes its messages.
@@ -110,7 +176,8 @@ pub(super) async fn stop(chat: Chat, request: Request) -> HandlerResult {
 /// `POST /api/sessions/{id}/switch {turn}`: makes the branch of another version of an answer or a question the live one.
 pub(super) async fn switch((chat, activity): (Chat, Activity), mut request: Request) -> HandlerResult {
     let id = session_id(&request)?;
-    let turn = TurnId::existing(&Fields::parse(&request.read().await?)?.required_text("turn")?);
+    let Version { turn } = request.sent().await?;
+    let turn = TurnId::existing(&turn);
     chat.transcripts.session(&id).await?.ok_or_else(no_such_session)?;
     chat.history.switch(&id, &turn).await.map_err(|error| match error {
         error if error.is_crowded() && !error.is_no_room() => {
@@ -130,7 +197,7 @@ pub(super) async fn switch((chat, activity): (Chat, Activity), mut request: Requ
 /// out stay, and null unsets one.
 pub(super) async fn patch((chat, activity): (Chat, Activity), mut request: Request) -> HandlerResult {
     let id = session_id(&request).map_err(|unknown| precondition::missing(&request, unknown))?;
-    let patch = read_patch(Fields::parse(&request.read().await?)?)?;
+    let patch = checked(request.sent().await?)?;
     if let Some(Some(model)) = &patch.model {
         chat.choices.check(model).await.map_err(|error| Problem::invalid("model", error.to_string()))?;
     }
@@ -146,24 +213,15 @@ pub(super) async fn patch((chat, activity): (Chat, Activity), mut request: Reque
     precondition::json(&Listed::new(&chat, summary), &version)
 }
 
-fn read_patch(mut fields: Fields) -> Result<SessionPatch, Problem> {
-    let mut patch = SessionPatch::default();
-    patch.title = fields.text("title")?;
-    patch.model = fields.nullable_text("model")?;
-    patch.effort = match fields.nullable_text("effort")? {
-        Some(Some(word)) => match Effort::parse(&word) {
-            Some(effort) => Some(Some(effort)),
-            None => return Err(Problem::invalid("effort", "must be none, low, medium, high or null")),
-        },
-        unset => unset.map(|_| None),
-    };
-    patch.instructions = fields.nullable_text("instructions")?;
-    patch.pinned = fields.flag("pinned")?;
-    patch.archived = fields.flag("archived")?;
-    patch.folder = fields.nullable_text("folder")?;
+fn checked(patch: SessionPatch) -> Result<SessionPatch, Problem> {
     if patch.is_empty() {
         return Err(Problem::invalid("title", "is required, or another setting to change"));
     }
+    checked_settings(patch)
+}
+
+/// Checks the settings of a session, all of which may be left out.
+pub(super) fn checked_settings(patch: SessionPatch) -> Result<SessionPatch, Problem> {
     patch.checked().map_err(|(field, why)| Problem::invalid(field, why))
 }
 

@@ -5,20 +5,22 @@ use std::sync::Arc;
 use aethon_core::jiff::Timestamp;
 use http::StatusCode;
 use qrcodegen::{QrCode, QrCodeEcc};
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use crate::audit_notes::AuditNotes;
 use crate::auth::TokenAuth;
 use crate::error::Problem;
-use crate::fields::Fields;
 use crate::request::Request;
 use crate::response::{self, HandlerResult};
 
 /// The longest address of the chat page; with a code, it still fits a QR code that a phone reads from a screen.
 const MAX_ADDRESS: usize = 300;
 
-#[derive(Serialize)]
-struct Issued {
+/// An address for another device.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "SignInCode")]
+pub(super) struct Issued {
     /// The address to open on the other device. The code is in its fragment, which no server or proxy receives.
     url: String,
     #[serde(serialize_with = "aethon_core::time::serialize")]
@@ -27,12 +29,21 @@ struct Issued {
     qr: Vec<String>,
 }
 
+/// Where another device signs in.
+#[derive(Deserialize, JsonSchema)]
+#[schemars(rename = "SignInCodeWanted")]
+pub(super) struct Wanted {
+    /// The http or https address of the chat page, as the other device reaches it.
+    #[schemars(length(min = 1, max = MAX_ADDRESS))]
+    address: String,
+}
+
 /// Makes a code for the chat page at this address.
 pub(super) async fn issue(
     (auth, notes): (Arc<TokenAuth>, AuditNotes),
     mut request: Request,
 ) -> HandlerResult {
-    let address = Fields::parse(&request.read().await?)?.required_text("address")?;
+    let Wanted { address } = request.sent().await?;
     let address = chat_address(&address)?;
     let (code, ends) = auth.issue_code().ok_or_else(|| {
         let detail = "no access token is set (`dashboard.auth_token`), so there is nothing to sign in to";

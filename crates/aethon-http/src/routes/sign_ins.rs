@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use aethon_core::jiff::Timestamp;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::auth::{SignIn, SignInRecord, SignIns, TokenAuth};
@@ -10,13 +11,17 @@ use crate::error::Problem;
 use crate::request::Request;
 use crate::response::{self, HandlerResult};
 
-#[derive(Serialize)]
-struct List {
+/// The browsers that are signed in, newest first.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "SignIns")]
+pub(super) struct List {
     sign_ins: Vec<Listed>,
 }
 
-#[derive(Serialize)]
-struct Listed {
+/// A browser that is signed in.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "SignIn")]
+pub(super) struct Listed {
     id: String,
     address: String,
     #[serde(serialize_with = "aethon_core::time::serialize")]

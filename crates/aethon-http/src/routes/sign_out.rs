@@ -3,11 +3,20 @@
 use std::sync::Arc;
 
 use http::header::SET_COOKIE;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use crate::audit_notes::AuditNotes;
 use crate::auth::{SignIns, TokenAuth};
 use crate::request::Request;
 use crate::response::{self, HandlerResult};
+
+/// It was done.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Done {
+    /// Always `ok`.
+    status: &'static str,
+}
 
 /// Revokes the sign-in and clears the cookie.
 pub(super) async fn sign_out(
@@ -21,7 +30,7 @@ pub(super) async fn sign_out(
         sign_ins.keep(&sign_in).await;
     }
     notes.signed("out", request.client.address);
-    let mut answer = response::json_bytes(r#"{"status":"ok"}"#);
+    let mut answer = response::json(&Done { status: "ok" })?;
     answer.headers_mut().insert(SET_COOKIE, auth.sign_out_cookie(request.client.is_https));
     Ok(answer)
 }

@@ -7,41 +7,50 @@ use aethon_core::sop::{
     BrokenSop, Sop, SopCatalog, SopCheck, SopFault, SopName, SopRefusal, SopRun, SopVersion,
 };
 use http::StatusCode;
-use serde::Serialize;
-use serde_json::Value;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
 use crate::deps::{Chat, Workflows};
 use crate::error::Problem;
-use crate::fields::Fields;
-use crate::json::{ListedSop, Sops};
+use crate::json::{LineFault, ListedSop, Sops};
 use crate::precondition::{self, Present};
 use crate::request::Request;
 use crate::response::{self, HandlerResult};
+use crate::typed::Limit;
 
-#[derive(Serialize)]
-struct Runs {
+/// Runs of SOPs, newest first.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "SopRuns")]
+pub(super) struct Runs {
     count: usize,
     runs: Vec<SopRun>,
 }
 
-#[derive(Serialize)]
-struct Versions {
+/// Earlier texts of a SOP, newest first.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "SopVersions")]
+pub(super) struct Versions {
     count: usize,
     versions: Vec<SopVersion>,
 }
 
-#[derive(Serialize)]
-struct Resumed<'a> {
+/// The run goes on.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "SopResumed")]
+pub(super) struct Resumed<'a> {
     status: &'static str,
     run_id: &'a str,
     turn: String,
 }
 
-#[derive(Serialize)]
-struct Checked {
+/// What a text gets wrong, and what was not understood in it.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "SopChecked")]
+pub(super) struct Checked {
     ok: bool,
-    problems: Vec<Fault>,
-    remarks: Vec<Fault>,
+    problems: Vec<LineFault<'static>>,
+    remarks: Vec<LineFault<'static>>,
     /// The text as it is read.
     html: Vec<String>,
 }
@@ -49,7 +58,10 @@ struct Checked {
 impl Checked {
     fn of(check: SopCheck, content: &str) -> Self {
         let places = |places: Vec<SopFault>| {
-            places.into_iter().map(|SopFault { line, message }| Fault { line, message }).collect()
+            places
+                .into_iter()
+                .map(|SopFault { line, message }| LineFault { line, message: message.into() })
+                .collect()
         };
         Self {
             ok: check.faults.is_empty(),
@@ -60,17 +72,47 @@ impl Checked {
     }
 }
 
-#[derive(Serialize)]
-struct Fault {
-    line: usize,
-    message: String,
-}
-
-#[derive(Serialize)]
-struct Begun<'a> {
+/// The run that was begun.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "SopBegun")]
+pub(super) struct Begun<'a> {
     status: &'static str,
     session_id: &'a str,
     turn: &'a str,
+}
+
+/// What of a SOP is shown.
+#[derive(Default, Deserialize, JsonSchema)]
+#[serde(default)]
+pub(super) struct Showing {
+    /// Whether a file that is not a valid SOP is shown too, with its faults.
+    invalid: bool,
+}
+
+/// The text of a SOP.
+#[derive(Deserialize, JsonSchema)]
+#[schemars(rename = "SopContent")]
+pub(super) struct Text {
+    content: String,
+}
+
+/// What a run begins with.
+#[derive(Deserialize, JsonSchema)]
+#[schemars(rename = "SopRunRequest")]
+pub(super) struct Beginning {
+    /// What the person says to it.
+    text: Option<String>,
+    /// Its parameters by name: texts, numbers or switches.
+    arguments: Option<Map<String, Value>>,
+    /// The session of the web chat, without `webchat:`; a new one unless it says otherwise.
+    session: Option<String>,
+}
+
+/// Which runs are listed.
+#[derive(Default, Deserialize, JsonSchema)]
+#[serde(default)]
+pub(super) struct RunListing {
+    limit: Limit<50, 500>,
 }
 
 /// `GET /api/sops`: by name.
@@ -82,7 +124,8 @@ pub(super) async fn list(workflows: Workflows, _request: Request) -> HandlerResu
 /// `GET /api/sops/{name}?invalid`: with its text, as source and HTML; if wanted, also what stands in an invalid file.
 pub(super) async fn show(workflows: Workflows, request: Request) -> HandlerResult {
     let name = name(&request)?;
-    if request.flag("invalid")? {
+    let Showing { invalid } = request.queried()?;
+    if invalid {
         let present = present(&*workflows.sops, &name).await?.ok_or_else(|| unknown(name.as_str()))?;
         return precondition::present(&present);
     }
@@ -103,7 +146,10 @@ pub(super) async fn versions(workflows: Workflows, request: Request) -> HandlerR
 /// `PUT /api/sops/{name} {content}`: writes a file in the workspace.
 pub(super) async fn save(workflows: Workflows, mut request: Request) -> HandlerResult {
     let name = valid_name(&request)?;
-    let content = Fields::parse(&request.read().await?)?.required_text("content")?;
+    let Text { content } = request.sent().await?;
+    if content.trim().is_empty() {
+        return Err(Problem::invalid("content", "must not be empty"));
+    }
     let expected = precondition::expected_or_nothing(&request.head.headers);
     let sop = match workflows.sops.save(&name, &content, expected).await {
         Ok(sop) => sop,
@@ -127,21 +173,21 @@ pub(super) async fn remove(workflows: Workflows, request: Request) -> HandlerRes
 /// `POST /api/sops/check {content}`: reports the errors in a text and what was not understood, line by line, and the text as
 /// HTML. Writes nothing.
 pub(super) async fn check(workflows: Workflows, mut request: Request) -> HandlerResult {
-    let content = Fields::parse(&request.read().await?)?.text("content")?;
-    let content = content.ok_or_else(|| Problem::invalid("content", "is required"))?;
+    let Text { content } = request.sent().await?;
     response::json(&Checked::of(workflows.sops.check(&content), &content))
 }
 
 /// `POST /api/sops/{name}/run {text?, arguments?, session?}`: starts a run in a web chat session, a new one by
 /// default. The run exists when this returns, and continues on its own.
 pub(super) async fn run((chat, workflows): (Chat, Workflows), mut request: Request) -> HandlerResult {
-    let mut fields = Fields::parse(&request.read().await?)?;
+    let Beginning { text, arguments: given, session } = request.sent().await?;
     let name = name(&request)?;
     let sop = workflows.sops.sop(&name).await?.ok_or_else(|| unknown(name.as_str()))?;
-    let text = fields.optional_text("text")?.unwrap_or_default();
-    let arguments = arguments(&sop, fields.value("arguments"))?;
+    let filled = |text: Option<String>| text.filter(|text| !text.trim().is_empty());
+    let text = filled(text).unwrap_or_default();
+    let arguments = arguments(&sop, given.unwrap_or_default())?;
     let input = [arguments, text].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n");
-    let session = fields.optional_text("session")?.unwrap_or_else(|| format!("{name}-{}", short_id()));
+    let session = filled(session).unwrap_or_else(|| format!("{name}-{}", short_id()));
     let session = SessionId::of("webchat", &session)
         .map_err(|_| Problem::invalid("session", "must be a short name without control characters"))?;
     let shown = if input.is_empty() { format!("/{name}") } else { input };
@@ -161,11 +207,7 @@ pub(super) async fn run((chat, workflows): (Chat, Workflows), mut request: Reque
 }
 
 /// Formats arguments as the first lines of a message.
-fn arguments(sop: &Sop, given: Option<Value>) -> Result<String, Problem> {
-    let Some(given) = given else { return Ok(String::new()) };
-    let Value::Object(given) = given else {
-        return Err(Problem::invalid("arguments", "must be an object of strings"));
-    };
+fn arguments(sop: &Sop, given: Map<String, Value>) -> Result<String, Problem> {
     let mut lines = Vec::new();
     for (name, value) in &given {
         if sop.parameter(name).is_none() {
@@ -192,8 +234,8 @@ fn short_id() -> String {
 
 /// `GET /api/sop-runs?limit`: newest first.
 pub(super) async fn runs(workflows: Workflows, request: Request) -> HandlerResult {
-    let limit = request.number("limit", 50, 1..=500)?;
-    let runs = workflows.sop_runs.runs(None, limit).await?;
+    let RunListing { limit } = request.queried()?;
+    let runs = workflows.sop_runs.runs(None, limit.get()).await?;
     response::json(&Runs { count: runs.len(), runs })
 }
 

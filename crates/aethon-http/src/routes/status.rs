@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use aethon_core::model::Readiness;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::app::About;
@@ -13,13 +14,21 @@ use crate::pages;
 use crate::request::Request;
 use crate::response::{self, HandlerResult};
 
-/// `GET /health`: always open, always the same response.
-pub(super) fn health(_: (), _request: &Request) -> HandlerResult {
-    Ok(response::json_bytes(r#"{"status":"ok"}"#))
+/// It lives.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Health {
+    /// Always `ok`.
+    status: &'static str,
 }
 
-#[derive(Serialize)]
-struct Status<'a> {
+/// `GET /health`: always open, always the same response.
+pub(super) fn health(_: (), _request: &Request) -> HandlerResult {
+    response::json(&Health { status: "ok" })
+}
+
+/// The state of the service.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Status<'a> {
     status: &'static str,
     version: &'a str,
     uptime_seconds: u64,

@@ -4,21 +4,25 @@ use aethon_core::telemetry::{StoredEvent, TelemetryKind, TelemetryLog, Telemetry
 use aethon_core::usage::day_of;
 use jiff::civil::Date;
 use jiff::{Span, Timestamp};
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use self::summary::{DaySummary, TelemetrySummary};
 use crate::deps::{Activity, Runtime};
 use crate::error::Problem;
 use crate::request::Request;
 use crate::response::{self, HandlerResult};
+use crate::typed::Limit;
 
 mod summary;
 
 /// How many days are summarised one by one at most.
 const MAX_DAYS: usize = 31;
 
-#[derive(Serialize)]
-struct Told {
+/// Measurements, newest first, with a summary.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "Telemetry")]
+pub(super) struct Told {
     enabled: bool,
     summary: TelemetrySummary,
     /// The requested number of days, oldest first.
@@ -29,14 +33,32 @@ struct Told {
     dropped: u64,
 }
 
+/// Which measurements are listed.
+#[derive(Default, Deserialize, JsonSchema)]
+#[serde(default)]
+pub(super) struct Listing {
+    limit: Limit<100, 1000>,
+    /// Only those of this type.
+    r#type: Option<TelemetryKind>,
+    /// Only those from this time on.
+    #[schemars(with = "Option<Timestamp>")]
+    since: Option<String>,
+    /// The `next_cursor` of the page before.
+    #[schemars(regex(pattern = "^[1-9][0-9]{0,17}$"))]
+    cursor: Option<String>,
+    /// How many days are summarised one by one.
+    #[schemars(range(max = MAX_DAYS))]
+    days: usize,
+}
+
 /// `GET /api/telemetry?limit&type&since&cursor&days`. The summary covers all stored days, regardless of the query.
 pub(super) async fn newest((activity, runtime): (Activity, Runtime), request: Request) -> HandlerResult {
-    let limit = request.number("limit", 100, 1..=1000)?;
-    let query =
-        TelemetryQuery { limit, kind: kind(&request)?, since: since(&request)?, before: cursor(&request)? };
+    let Listing { limit, r#type: kind, since: from, cursor: page, days } = request.queried()?;
+    let limit = limit.get();
+    let query = TelemetryQuery { limit, kind, since: since(from)?, before: cursor(page)? };
     let log = &activity.telemetry;
     let today = day_of(runtime.clock.now());
-    let days = by_day(&**log, today, request.number("days", 0, 0..=MAX_DAYS)?).await?;
+    let days = by_day(&**log, today, days).await?;
     let all = log.event_sums(Date::MIN..=Date::MAX).await?;
     let of_today = log.event_sums(today..=today).await?;
     let metrics = log.events(query).await?;
@@ -63,24 +85,15 @@ async fn by_day(log: &dyn TelemetryLog, today: Date, days: usize) -> Result<Vec<
     Ok(told)
 }
 
-fn kind(request: &Request) -> Result<Option<TelemetryKind>, Problem> {
-    let Some(word) = request.query("type") else { return Ok(None) };
-    let known = TelemetryKind::from_word(&word);
-    known.map(Some).ok_or_else(|| {
-        let words = TelemetryKind::ALL.map(TelemetryKind::as_str).join(", ");
-        Problem::invalid("type", format!("must be one of {words}"))
-    })
-}
-
 /// Parses the start time of the query.
-fn since(request: &Request) -> Result<Option<Timestamp>, Problem> {
-    let Some(text) = request.query("since") else { return Ok(None) };
+fn since(given: Option<String>) -> Result<Option<Timestamp>, Problem> {
+    let Some(text) = given else { return Ok(None) };
     let moment = text.parse::<Timestamp>();
     moment.map(Some).map_err(|_| Problem::invalid("since", "must be a time such as 2026-11-22T08:00:00Z"))
 }
 
-fn cursor(request: &Request) -> Result<Option<i64>, Problem> {
-    let Some(text) = request.query("cursor") else { return Ok(None) };
+fn cursor(given: Option<String>) -> Result<Option<i64>, Problem> {
+    let Some(text) = given else { return Ok(None) };
     let id = text.parse::<i64>().ok().filter(|id| *id > 0);
     id.map(Some).ok_or_else(|| Problem::invalid("cursor", "must be the `next_cursor` of the page before"))
 }

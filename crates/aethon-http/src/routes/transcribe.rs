@@ -3,7 +3,8 @@
 use aethon_core::model::{ModelError, ModelErrorKind};
 use aethon_core::transcribe::Speech;
 use http::StatusCode;
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use crate::deps::Chat;
 use crate::error::Problem;
@@ -11,9 +12,18 @@ use crate::request::Request;
 use crate::response::{self, HandlerResult};
 use crate::ws::attachments;
 
-#[derive(Serialize)]
-struct Heard {
+/// What was said.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Heard {
     text: String,
+}
+
+/// What a file is called.
+#[derive(Default, Deserialize, JsonSchema)]
+#[serde(default)]
+pub(super) struct Named {
+    /// Its name.
+    name: Option<String>,
 }
 
 /// `POST /api/transcribe?name`: the words of a recording, whose type is that of the request. It is sent to the configured
@@ -34,7 +44,8 @@ pub(super) async fn transcribe(chat: Chat, mut request: Request) -> HandlerResul
         let why = "the body must be a recording of speech, with its type, such as audio/webm";
         return Err(Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "unsupported_media_type", why));
     }
-    let name = attachments::plain_name(&request.query("name").unwrap_or_default());
+    let Named { name } = request.queried()?;
+    let name = attachments::plain_name(&name.unwrap_or_default());
     let bytes = request.read_raw().await?;
     if bytes.is_empty() {
         return Err(Problem::invalid("body", "is empty, so there is nothing to hear"));

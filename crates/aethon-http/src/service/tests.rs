@@ -74,6 +74,7 @@ impl TestApp {
                 approvals: PendingApprovals::default(),
                 choices: Arc::new(aethon_core::model_choice::NoChoices),
                 hub,
+                bin_days: 7,
             },
             activity: Activity {
                 bus: Default::default(),

@@ -19,6 +19,7 @@ use super::attachments;
 use super::frames::{
     self, ApprovalAnswer, Attached, Body, Branch, Message, Read, Refusal, Request, Resume, Stop,
 };
+use super::hub::Hub;
 use super::in_sight::PageInSight;
 use super::log::Batch;
 use super::room::Room;
@@ -41,7 +42,7 @@ const MAX_ID: usize = 200;
 pub(super) async fn run(app: &App, socket: &mut Socket, session: SessionId) -> Option<Close> {
     let (chat, runtime) = (&app.deps.chat, &app.deps.runtime);
     let wake = Arc::new(Notify::new());
-    let subscription = Subscription::take(chat.hub.room(&session), &wake);
+    let subscription = Subscription::take(&chat.hub, &session, &wake);
     let ready = frames::ready(session.name(), app.about.version);
     let mut connection = ChatConnection {
         chat,
@@ -76,8 +77,10 @@ struct Subscription {
 }
 
 impl Subscription {
-    fn take(room: Arc<Room>, wake: &Arc<Notify>) -> Self {
+    fn take(hub: &Hub, session: &SessionId, wake: &Arc<Notify>) -> Self {
+        let room = hub.room(session);
         let reached = room.enter(wake);
+        hub.is_read(&room);
         Self { room, wake: Arc::clone(wake), reached, is_resuming: false }
     }
 }
@@ -201,7 +204,7 @@ impl ChatConnection<'_> {
             Request::Message(message) => self.message(message).await,
             Request::Stop(stop) => self.stop(stop).await,
             Request::Approval(answer) => self.decide(answer).await,
-            Request::Resume(resume) => self.resume(&resume),
+            Request::Resume(resume) => self.resume(&resume).await,
             Request::Watch => {
                 self.watch();
                 Ok(())
@@ -311,6 +314,7 @@ impl ChatConnection<'_> {
     }
 
     async fn submit(&mut self, mut inbound: Inbound, id: &str) -> Result<(), Refusal> {
+        // The engine checks it as well; here it gets a code of its own.
         if let Some(model) = &inbound.wishes.model {
             let unknown = |error: aethon_core::error::Error| {
                 Refusal::new("unknown_model", frames::sentence(&error.to_string()))
@@ -350,8 +354,12 @@ impl ChatConnection<'_> {
         Ok(())
     }
 
-    fn resume(&mut self, resume: &Resume) -> Result<(), Refusal> {
-        let subscription = self.subscription(&named(&resume.session)?)?;
+    async fn resume(&mut self, resume: &Resume) -> Result<(), Refusal> {
+        let (session, chat) = (named(&resume.session)?, self.chat);
+        let subscription = self.subscription(&session)?;
+        if subscription.room.resume_point(resume.after).is_err() {
+            chat.hub.fetch_after(&subscription.room, resume.after).await;
+        }
         match subscription.room.resume_point(resume.after) {
             Ok(point) => {
                 subscription.reached = point;
@@ -380,7 +388,7 @@ impl ChatConnection<'_> {
                 return Err(Refusal::new("too_many_sessions", message));
             }
             None => {
-                self.subscriptions.push(Subscription::take(self.chat.hub.room(session), &self.wake));
+                self.subscriptions.push(Subscription::take(&self.chat.hub, session, &self.wake));
                 self.subscriptions.len() - 1
             }
         };

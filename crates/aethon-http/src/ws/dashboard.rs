@@ -182,6 +182,7 @@ fn topic(event: &Event) -> &'static str {
         Event::Telemetry(_) => "telemetry",
         Event::Recording(_) => "recordings",
         Event::Config(_) => "config",
+        Event::Elsewhere(event) => topic(event),
     }
 }
 
@@ -251,6 +252,7 @@ fn data(event: &Event) -> String {
             json!({ "name": news.name, "session_id": news.session, "change": change }).to_string()
         }
         Event::Config(news) => written(&**news),
+        Event::Elsewhere(event) => data(event),
     }
 }
 

@@ -5,11 +5,12 @@
 
 use aethon_core::answer_schema::{AnswerSchema, BadSchema};
 use aethon_core::approval::{ApprovalRequest, Decision, Resolution, Scope};
-use aethon_core::ids::TurnId;
+use aethon_core::ids::{SessionId, TurnId};
 use aethon_core::message::{Attachment, Reply};
 use aethon_core::model::{Effort, Usage};
 use aethon_core::surface::{ToolPhase, ToolState, TurnEvent};
 use aethon_core::tool::OutputBlock;
+use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tokio_tungstenite::tungstenite::Utf8Bytes;
@@ -182,43 +183,73 @@ pub fn frames_of(event: &TurnEvent) -> Vec<Value> {
     }
 }
 
+/// A frame that belongs to no turn.
+#[derive(Debug, Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub(super) enum Frame<'a> {
+    /// The first one of a connection.
+    Ready { session: &'a str, version: &'a str },
+    /// All frames up to `seq` were sent; what follows is live.
+    Resumed { session: &'a str, seq: u64 },
+    /// A conversation that changed.
+    Session(SessionFrame<'a>),
+    /// A conversation that is gone.
+    #[serde(rename = "session")]
+    SessionRemoved { session_id: &'a SessionId, removed: bool },
+    /// A notice for the person.
+    Notice { code: &'a str, message: &'a str },
+    /// Why a frame of the client was refused; `id` is that of its message.
+    Error {
+        code: &'a str,
+        message: &'a str,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        id: Option<&'a str>,
+    },
+}
+
+/// The state of a conversation, as its watchers see it.
+#[derive(Debug, Serialize)]
+pub(super) struct SessionFrame<'a> {
+    pub(super) session_id: &'a SessionId,
+    pub(super) title: &'a str,
+    pub(super) busy: bool,
+    /// How many approvals wait.
+    pub(super) waiting: usize,
+    pub(super) unread: bool,
+    #[serde(serialize_with = "aethon_core::time::serialize")]
+    pub(super) updated_at: Timestamp,
+    pub(super) model: Option<&'a str>,
+    pub(super) effort: Option<Effort>,
+    pub(super) pinned: bool,
+    pub(super) archived: bool,
+    pub(super) folder: Option<&'a str>,
+}
+
 /// Builds a frame of a turn.
 pub(super) fn of_turn(seq: u64, turn: &TurnId, body: &Body<'_>) -> Utf8Bytes {
     #[derive(Serialize)]
-    struct Frame<'a> {
+    struct Numbered<'a> {
         #[serde(flatten)]
         body: &'a Body<'a>,
         seq: u64,
         turn: &'a TurnId,
     }
-    json(&Frame { body, seq, turn })
+    json(&Numbered { body, seq, turn })
 }
 
 /// Builds the first frame of a connection.
 pub(super) fn ready(session: &str, version: &str) -> Utf8Bytes {
-    #[derive(Serialize)]
-    struct Ready<'a> {
-        r#type: &'a str,
-        session: &'a str,
-        version: &'a str,
-    }
-    json(&Ready { r#type: "ready", session, version })
+    json(&Frame::Ready { session, version })
 }
 
 /// Builds the frame that ends a replay: all frames up to `seq` were sent.
 pub(super) fn resumed(session: &str, seq: u64) -> Utf8Bytes {
-    #[derive(Serialize)]
-    struct Resumed<'a> {
-        r#type: &'a str,
-        session: &'a str,
-        seq: u64,
-    }
-    json(&Resumed { r#type: "resumed", session, seq })
+    json(&Frame::Resumed { session, seq })
 }
 
 /// Builds a notice outside a turn.
 pub(super) fn notice(code: &str, message: &str) -> Utf8Bytes {
-    json(&Body::Notice { code, message })
+    json(&Frame::Notice { code, message })
 }
 
 /// Serialises any value.
@@ -279,15 +310,7 @@ impl Refusal {
 
     /// Builds the frame.
     pub(super) fn frame(&self) -> Utf8Bytes {
-        #[derive(Serialize)]
-        struct Error<'a> {
-            r#type: &'a str,
-            code: &'a str,
-            message: &'a str,
-            #[serde(skip_serializing_if = "Option::is_none")]
-            id: Option<&'a str>,
-        }
-        json(&Error { r#type: "error", code: self.code, message: &self.message, id: self.id.as_deref() })
+        json(&Frame::Error { code: self.code, message: &self.message, id: self.id.as_deref() })
     }
 
     #[cfg(test)]
@@ -441,10 +464,8 @@ impl Request {
             id: Option<Value>,
         }
         let malformed = || {
-            Refusal::new(
-                "bad_json",
-                "That frame is not a JSON object. Send one with a `type` in each text frame.",
-            )
+            let words = "That frame is not a JSON object. Send one with a `type` in each text frame.";
+            Refusal::new("bad_json", words)
         };
         let text = text.trim_start_matches('\u{feff}');
         // Derived deserialisers accept an array for a struct; the protocol does not.
@@ -464,10 +485,8 @@ impl Request {
             Some("edit") => serde_json::from_str(text).map(Self::Edit),
             Some(_) => {
                 let known = "message, stop, approval, resume, watch, read, visible, retry and edit";
-                return Err(Refusal::new(
-                    "unknown_type",
-                    format!("That type is not known. Known are {known}."),
-                ));
+                let words = format!("That type is not known. Known are {known}.");
+                return Err(Refusal::new("unknown_type", words));
             }
             None => return Err(Refusal::new("bad_frame", "The frame has no `type`.")),
         };

@@ -20,6 +20,8 @@ use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 use super::socket::{self, Close, Socket};
 use super::webchat::{DEFAULT_SESSION, session_named};
 use super::{chat_v1, dashboard, frames, plain};
+use schemars::JsonSchema;
+
 use crate::access_lease::AccessLease;
 use crate::app::App;
 use crate::body::Response;
@@ -137,6 +139,14 @@ async fn run(
 fn offers_v1(headers: &HeaderMap) -> bool {
     let offered = headers.get_all(SEC_WEBSOCKET_PROTOCOL).into_iter().filter_map(|value| value.to_str().ok());
     offered.flat_map(|list| list.split(',')).any(|name| name.trim() == frames::PROTOCOL)
+}
+
+/// Which conversation a chat socket is about.
+#[derive(JsonSchema)]
+#[allow(dead_code, reason = "it has a schema only")]
+pub(crate) struct Asked {
+    /// The session of the web chat, with or without `webchat:`; `default` unless it says otherwise.
+    session: Option<String>,
 }
 
 /// Returns the session that the address names, or `None` if the name is invalid.

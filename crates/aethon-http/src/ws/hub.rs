@@ -13,13 +13,16 @@ use aethon_core::assistant::Posting;
 use aethon_core::channel::made_of;
 use aethon_core::clock::Clock;
 use aethon_core::ids::{SessionId, TurnId};
+use aethon_core::peers::PeerId;
 use aethon_core::surface::{SessionWatchers, Surface};
 use jiff::Timestamp;
-use tokio::time::Instant;
+use tokio::sync::{mpsc, oneshot};
+use tokio::time::{Instant, timeout};
 
 use super::frames::Body;
 use super::in_sight::{InSight, PageInSight};
 use super::log_bound::{Bounded, LogBound};
+use super::numbers::number_at;
 use super::room::Room;
 use super::turn_surface::TurnSurface;
 use crate::markdown;
@@ -28,6 +31,10 @@ use crate::markdown;
 const IDLE: Duration = Duration::from_secs(600);
 /// How often rooms are looked through.
 pub(crate) const SWEEP: Duration = Duration::from_secs(60);
+/// How many news of rooms wait for the relay.
+const NEWS: usize = 1024;
+/// How long frames of another instance are waited for.
+const FETCH: Duration = Duration::from_secs(1);
 /// How many rooms there are before idle ones go whole.
 const MAX_ROOMS: usize = 4096;
 /// How many rooms beyond that are tolerated before a sweep, so that not every new room makes it inspect all others.
@@ -43,6 +50,30 @@ pub struct Hub {
     bound: Arc<LogBound>,
     /// The pages that are in sight.
     in_sight: InSight,
+    /// Where other instances serve the same sessions: who relays their frames.
+    relay: Option<RelayLink>,
+}
+
+/// What the relay learns of rooms.
+pub(super) enum RoomNews {
+    /// A session has a room.
+    Made(Arc<Room>),
+    /// Somebody reads a session.
+    Read(Arc<Room>),
+    /// A client has seen the session at another instance, up to this frame.
+    Resumed {
+        room: Arc<Room>,
+        after: u64,
+        /// Dropped when its frames are here.
+        done: oneshot::Sender<()>,
+    },
+}
+
+/// The way to the relay.
+struct RelayLink {
+    news: mpsc::Sender<RoomNews>,
+    /// Until the relay runs.
+    unread: Mutex<Option<mpsc::Receiver<RoomNews>>>,
 }
 
 struct Rooms {
@@ -63,7 +94,59 @@ impl Hub {
             numbered: AtomicU64::new(0),
             bound: Arc::default(),
             in_sight: InSight::default(),
+            relay: None,
         }
+    }
+
+    /// Has sessions shared with other instances, whose frames a relay brings.
+    #[must_use]
+    pub fn shared(self) -> Self {
+        let (news, unread) = mpsc::channel(NEWS);
+        Self { relay: Some(RelayLink { news, unread: Mutex::new(Some(unread)) }), ..self }
+    }
+
+    /// Returns what the relay reads, once.
+    pub(super) fn take_news(&self) -> Option<mpsc::Receiver<RoomNews>> {
+        let relay = self.relay.as_ref()?;
+        relay.unread.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    /// Tells the relay. What it cannot take now, it finds when it looks through the rooms.
+    fn tell_relay(&self, news: impl FnOnce() -> RoomNews) {
+        if let Some(relay) = &self.relay {
+            let _ = relay.news.try_send(news());
+        }
+    }
+
+    /// Notes that somebody reads a room.
+    pub(super) fn is_read(&self, room: &Arc<Room>) {
+        self.tell_relay(|| RoomNews::Read(room.clone()));
+    }
+
+    /// Gets the frames after one that a client has seen at another instance, if that is possible.
+    pub(super) async fn fetch_after(&self, room: &Arc<Room>, after: u64) {
+        if self.relay.is_none() {
+            return;
+        }
+        let (done, fetched) = oneshot::channel();
+        self.tell_relay(|| RoomNews::Resumed { room: room.clone(), after, done });
+        let _ = timeout(FETCH, fetched).await;
+    }
+
+    /// Returns the room of a session, if it has one.
+    pub(super) fn existing(&self, session: &SessionId) -> Option<Arc<Room>> {
+        self.lock().by_session.get(session).cloned()
+    }
+
+    /// Returns the rooms that somebody reads here.
+    pub(super) fn read_here(&self) -> Vec<Arc<Room>> {
+        self.lock().by_session.values().filter(|room| room.is_watched_here()).cloned().collect()
+    }
+
+    /// Forgets the turns of an instance that is gone.
+    pub(super) fn forget_peer(&self, peer: PeerId) {
+        let rooms: Vec<_> = self.lock().by_session.values().cloned().collect();
+        rooms.iter().for_each(|room| room.forget_peer(peer));
     }
 
     /// Starts the numbers of frames no earlier than this time, regardless of the clock.
@@ -107,7 +190,11 @@ impl Hub {
 
     /// Tells everybody who has a session open that the branch of this turn is the live one now.
     pub(crate) fn switched(&self, session: &SessionId, turn: &TurnId) {
-        let room = self.lock().by_session.get(session).cloned();
+        let room = match self.relay {
+            // It may be open at another instance only.
+            Some(_) => Some(self.room(session)),
+            None => self.existing(session),
+        };
         if let Some(room) = room {
             room.push(turn, &Body::Switched {});
         }
@@ -121,7 +208,12 @@ impl Hub {
         }
         self.sweep_if_due(&mut rooms);
         let base = self.base();
-        let room = Arc::new(Room::new(session.clone(), base, Arc::clone(&self.bound)));
+        let mut room = Room::new(session.clone(), base, Arc::clone(&self.bound));
+        if self.relay.is_some() {
+            room = room.shared_by(self.clock.clone());
+        }
+        let room = Arc::new(room);
+        self.tell_relay(|| RoomNews::Made(room.clone()));
         self.bound.enter(Arc::downgrade(&room) as _);
         rooms.by_session.insert(session.clone(), Arc::clone(&room));
         room
@@ -186,18 +278,13 @@ impl Hub {
 
 impl SessionWatchers for Hub {
     fn has_watchers(&self) -> bool {
-        self.lock().by_session.values().any(|room| room.is_watched())
+        self.lock().by_session.values().any(|room| room.is_watched_here())
     }
 
     fn watcher_of(&self, session: &SessionId, turn: &TurnId) -> Option<Arc<dyn Surface>> {
         let room = self.lock().by_session.get(session).cloned()?;
         room.misses_end(turn).then(|| TurnSurface::open(&room) as _)
     }
-}
-
-/// Returns the number with which frames begin at this time.
-fn number_at(time: Timestamp) -> u64 {
-    u64::try_from(time.as_millisecond()).unwrap_or(0).saturating_mul(1000)
 }
 
 #[cfg(test)]

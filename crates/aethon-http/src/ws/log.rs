@@ -8,9 +8,11 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use aethon_core::ids::TurnId;
 use aethon_core::weight;
+use serde::{Deserialize, Serialize};
 use tokio_tungstenite::tungstenite::Utf8Bytes;
 
 use super::frames::{self, Body};
+use super::numbers::{Numbers, numbered, without_number};
 
 /// How many frames a log holds.
 const MAX_FRAMES: usize = 16_384;
@@ -34,6 +36,41 @@ pub(super) struct Log {
     newest: u64,
     /// Frames up to this one are not here.
     floor: u64,
+    /// The numbers that were given, where other instances have frames of the session too.
+    numbers: Option<Numbers>,
+}
+
+/// A frame as one instance tells it another.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct RelayedFrame {
+    /// Its number there.
+    pub(super) seq: u64,
+    pub(super) turn: TurnId,
+    kind: Kind,
+    /// Its text without the number and the turn.
+    body: String,
+}
+
+impl RelayedFrame {
+    /// Returns whether it says that its turn is over.
+    pub(super) fn is_end(&self) -> bool {
+        self.kind == Kind::Done
+    }
+
+    /// Returns whether it says that another branch is live now.
+    pub(super) fn is_switch(&self) -> bool {
+        self.body.starts_with(r#"{"type":"switched""#)
+    }
+
+    /// Returns whether it only says that its message is stored.
+    pub(super) fn is_acknowledgement(&self) -> bool {
+        self.body.starts_with(r#"{"type":"ack""#)
+    }
+
+    /// Returns whether it has a part of the answer, or its end.
+    pub(super) fn is_of_answer(&self) -> bool {
+        self.kind != Kind::Other
+    }
 }
 
 struct Entry {
@@ -41,6 +78,8 @@ struct Entry {
     turn: TurnId,
     kind: Kind,
     text: Utf8Bytes,
+    /// Its number at the instance that has told it; `None` for a frame of this one.
+    origin: Option<u64>,
 }
 
 impl Entry {
@@ -50,8 +89,8 @@ impl Entry {
     }
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum Kind {
     Delta,
     Blocks {
         from: usize,
@@ -100,16 +139,108 @@ pub(super) enum Batch {
 impl Log {
     /// Creates a log whose frames are numbered after `base`.
     pub(super) fn new(base: u64) -> Self {
-        Self { entries: VecDeque::new(), bytes: 0, newest: base, floor: base }
+        Self { entries: VecDeque::new(), bytes: 0, newest: base, floor: base, numbers: None }
+    }
+
+    /// Has the log remember its numbers, because other instances have frames of the session too.
+    pub(super) fn remember_numbers(&mut self) {
+        self.numbers = Some(Numbers::default());
+    }
+
+    /// Lets the next frame have no number below this.
+    pub(super) fn number_from(&mut self, number: u64) {
+        self.newest = self.newest.max(number.saturating_sub(1));
+    }
+
+    /// Gives a number to no frame, which is larger than all before.
+    pub(super) fn mark(&mut self, number: u64) -> u64 {
+        self.number_from(number);
+        self.newest += 1;
+        self.note_number();
+        self.newest
+    }
+
+    fn note_number(&mut self) {
+        if let Some(numbers) = &mut self.numbers {
+            numbers.note(self.newest);
+        }
+    }
+
+    /// Adds a frame that another instance has told.
+    pub(super) fn push_relayed(&mut self, frame: &RelayedFrame) -> u64 {
+        self.number_from(frame.seq);
+        self.newest += 1;
+        let text = numbered(&frame.body, self.newest, &frame.turn);
+        self.add(frame.turn.clone(), frame.kind, text, Some(frame.seq))
+    }
+
+    /// Returns the frames of this instance after this one, and where the reader stands after them; about so many bytes. `None`
+    /// if some are not here any more.
+    pub(super) fn own_after(&self, seq: u64, bytes: usize) -> Option<(Vec<RelayedFrame>, u64)> {
+        if seq < self.floor {
+            return None;
+        }
+        let start = self.entries.partition_point(|entry| entry.seq <= seq);
+        let (mut frames, mut taken, mut reached) = (Vec::new(), 0, seq);
+        for entry in self.entries.range(start..) {
+            if taken > bytes {
+                break;
+            }
+            reached = entry.seq;
+            if entry.origin.is_none() {
+                let body = without_number(&entry.text).to_owned();
+                taken += body.len();
+                let (seq, turn, kind) = (entry.seq, entry.turn.clone(), entry.kind);
+                frames.push(RelayedFrame { seq, turn, kind, body });
+            }
+        }
+        Some((frames, reached))
+    }
+
+    /// Returns whether this log has given this number, so that the frames after it are certain.
+    pub(super) fn knows(&self, number: u64) -> bool {
+        let is_given = number == self.floor || self.numbers.as_ref().is_some_and(|given| given.has(number));
+        // The same frame has another number here.
+        let is_other = |entry: &Entry| entry.origin == Some(number) && entry.seq != number;
+        is_given && !self.entries.iter().any(is_other)
+    }
+
+    /// Begins anew behind this number, if nothing but frames of others would be lost.
+    pub(super) fn rewind(&mut self, number: u64) -> bool {
+        let is_others = self.entries.iter().all(|entry| entry.origin.is_some());
+        if is_others {
+            self.newest = number;
+            self.clear();
+        }
+        is_others
+    }
+
+    /// Forgets the frames up to this one.
+    pub(super) fn forget_through(&mut self, number: u64) {
+        let gone = self.entries.partition_point(|entry| entry.seq <= number);
+        self.bytes -= self.entries.drain(..gone).map(|entry| entry.size()).sum::<usize>();
+        self.entries.shrink_to_fit();
+        self.raise_floor(number);
+    }
+
+    fn raise_floor(&mut self, number: u64) {
+        self.floor = self.floor.max(number);
+        if let Some(numbers) = &mut self.numbers {
+            numbers.forget_below(self.floor);
+        }
     }
 
     /// Adds a frame and returns its number.
     pub(super) fn push(&mut self, turn: &TurnId, body: &Body<'_>) -> u64 {
         self.newest += 1;
         let text = frames::of_turn(self.newest, turn, body);
-        let kind = Kind::of(body);
-        self.replace_output(turn, kind);
-        let entry = Entry { seq: self.newest, turn: turn.clone(), kind, text };
+        self.add(turn.clone(), Kind::of(body), text, None)
+    }
+
+    fn add(&mut self, turn: TurnId, kind: Kind, text: Utf8Bytes, origin: Option<u64>) -> u64 {
+        self.note_number();
+        self.replace_output(&turn, kind);
+        let entry = Entry { seq: self.newest, turn, kind, text, origin };
         self.bytes += entry.size();
         self.entries.push_back(entry);
         self.make_room();
@@ -166,12 +297,14 @@ impl Log {
 
     /// Returns the memory of the log, including reserved capacity.
     pub(super) fn bytes(&self) -> usize {
-        self.bytes + (self.entries.capacity() - self.entries.len()) * size_of::<Entry>()
+        let numbers = self.numbers.as_ref().map_or(0, Numbers::bytes);
+        self.bytes + numbers + (self.entries.capacity() - self.entries.len()) * size_of::<Entry>()
     }
 
     /// Empties the log; numbering continues.
     pub(super) fn clear(&mut self) {
-        *self = Self::new(self.newest);
+        let numbers = self.numbers.as_ref().map(|_| Numbers::default());
+        *self = Self { numbers, ..Self::new(self.newest) };
     }
 
     /// Forgets the older half of its bytes, but never the newest frame.
@@ -180,7 +313,7 @@ impl Log {
         while self.entries.len() > 1 && self.bytes > wanted {
             let Some(entry) = self.entries.pop_front() else { break };
             self.bytes -= entry.size();
-            self.floor = entry.seq;
+            self.raise_floor(entry.seq);
         }
         self.entries.shrink_to_fit();
     }
@@ -200,7 +333,7 @@ impl Log {
         while self.entries.len() > 1 && (self.entries.len() > frames || self.bytes > bytes) {
             let Some(entry) = self.entries.pop_front() else { break };
             self.bytes -= entry.size();
-            self.floor = entry.seq;
+            self.raise_floor(entry.seq);
         }
     }
 
@@ -292,6 +425,44 @@ mod tests {
         assert_eq!(seqs(1003), [0; 0]);
         assert_eq!(seqs(9999), [0; 0]);
         assert!(read(&log, 999).is_none(), "from before this log began");
+    }
+
+    #[test]
+    fn frames_of_another_log_keep_their_numbers_and_places_are_certain_or_unknown() {
+        let (mut here, mut there) = (Log::new(1000), Log::new(2000));
+        here.remember_numbers();
+        there.remember_numbers();
+        for (at, text) in [(3000, "a"), (3001, "b"), (5000, "c")] {
+            here.number_from(at);
+            here.push(&turn("t"), &Body::Delta { text });
+        }
+        let (frames, reached) = here.own_after(1000, usize::MAX).unwrap();
+        assert_eq!((frames.len(), reached), (3, 5000));
+        // One came of the other instance itself meanwhile.
+        there.push_relayed(&frames[0]);
+        there.number_from(4000);
+        there.push(&turn("u"), &Body::Delta { text: "x" });
+        there.push_relayed(&frames[1]);
+        there.push_relayed(&frames[2]);
+        let read: Vec<_> = read(&there, 2000).unwrap();
+        let shown: Vec<_> =
+            read.iter().map(|frame| (frame["seq"].as_u64().unwrap(), frame["text"].clone())).collect();
+        let frame = |seq: u64, text: &str| (seq, serde_json::json!(text));
+        assert_eq!(shown, [frame(3000, "a"), frame(4000, "x"), frame(4001, "b"), frame(5000, "c")]);
+        // What came from elsewhere is not told again.
+        let told = there.own_after(2000, usize::MAX).unwrap().0;
+        assert_eq!(told.iter().map(|frame| frame.seq).collect::<Vec<_>>(), [4000]);
+        for (number, is_known) in
+            [(2000, true), (3000, true), (3001, false), (3500, false), (5000, true), (6000, false)]
+        {
+            assert_eq!(there.knows(number), is_known, "{number}");
+        }
+        assert!(!there.rewind(3001), "that would lose a frame of its own");
+        there.forget_through(4000);
+        assert!(!there.knows(3000) && there.knows(4001) && there.own_after(3000, 1).is_none());
+        assert!(there.rewind(3001));
+        there.push_relayed(&frames[2]);
+        assert_eq!((there.knows(3001), there.knows(5000), there.floor()), (true, true, 3001));
     }
 
     #[test]

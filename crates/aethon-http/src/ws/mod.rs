@@ -5,7 +5,7 @@
 //! (the JSON protocol of the page) or `dashboard` (live events, from the shared `feed`). The [`Hub`] keeps a `room`
 //! for each session in use: the log of its frames, which every socket reads at its own speed. A `turn_surface` is the
 //! surface of one turn and writes to its room. `frames` defines the wire format. The `watchlist`
-//! tells which conversations changed.
+//! tells which conversations changed. The `relay` brings the frames of turns that run at other instances into the rooms here.
 
 pub(crate) mod attachments;
 mod chat_v1;
@@ -17,7 +17,9 @@ mod hub;
 mod in_sight;
 mod log;
 mod log_bound;
+mod numbers;
 mod plain;
+mod relay;
 mod room;
 mod socket;
 mod turn_surface;
@@ -28,8 +30,9 @@ pub use attachments::attachment;
 pub use frames::frames_of;
 pub use hub::Hub;
 pub(crate) use hub::SWEEP;
+pub use relay::relay;
 pub use webchat::WebChat;
 
 pub(crate) use feed::Feed;
-pub(crate) use handshake::{SocketKind, upgrade};
+pub(crate) use handshake::{Asked, SocketKind, upgrade};
 pub(crate) use watchlist::Watchlist;

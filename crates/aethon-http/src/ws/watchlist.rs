@@ -12,17 +12,14 @@ use std::time::Duration;
 use aethon_core::error::Result;
 use aethon_core::event::{Event, EventBus};
 use aethon_core::ids::SessionId;
-use aethon_core::model::Effort;
 use aethon_core::session::SessionQuery;
-use jiff::Timestamp;
-use serde::Serialize;
 use tokio::sync::Notify;
 use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until};
 use tokio_tungstenite::tungstenite::Utf8Bytes;
 
-use super::frames;
+use super::frames::{self, Frame, SessionFrame};
 use crate::deps::Chat;
 use crate::json::Listed;
 
@@ -168,32 +165,6 @@ struct Shown {
     was_told: bool,
 }
 
-/// A conversation that changed, as a frame.
-#[derive(Serialize)]
-struct SessionFrame<'a> {
-    r#type: &'a str,
-    session_id: &'a SessionId,
-    title: &'a str,
-    busy: bool,
-    waiting: usize,
-    unread: bool,
-    #[serde(serialize_with = "aethon_core::time::serialize")]
-    updated_at: Timestamp,
-    model: Option<&'a str>,
-    effort: Option<Effort>,
-    pinned: bool,
-    archived: bool,
-    folder: Option<&'a str>,
-}
-
-/// A conversation that is gone, as a frame.
-#[derive(Serialize)]
-struct RemovedFrame<'a> {
-    r#type: &'a str,
-    session_id: &'a SessionId,
-    removed: bool,
-}
-
 impl Follower {
     async fn run(mut self, mut events: Receiver<Event>) {
         let pending = self.chat.approvals.pending();
@@ -231,6 +202,7 @@ impl Follower {
     /// Notes which conversation an event changes.
     fn note(&mut self, event: &Event) {
         let session = match event {
+            Event::Elsewhere(event) => return self.note(event),
             Event::Session { session, .. }
             | Event::TurnStarted { session, .. }
             | Event::TurnEnded { session, .. } => Some(session.clone()),
@@ -320,7 +292,7 @@ impl Follower {
 
     fn tell_removed(&mut self, session: &SessionId) {
         self.shown.remove(session);
-        let frame = RemovedFrame { r#type: "session", session_id: session, removed: true };
+        let frame = Frame::SessionRemoved { session_id: session, removed: true };
         self.list.push(session, frames::json(&frame));
     }
 }
@@ -328,8 +300,7 @@ impl Follower {
 impl Shown {
     fn of(session: &Listed) -> Self {
         let summary = &session.summary;
-        let frame = frames::json(&SessionFrame {
-            r#type: "session",
+        let frame = Frame::Session(SessionFrame {
             session_id: &summary.session_id,
             title: &summary.title,
             busy: session.busy,
@@ -342,7 +313,7 @@ impl Shown {
             archived: summary.settings.archived,
             folder: summary.settings.folder.as_deref(),
         });
-        Self { frame, is_busy: session.busy, was_told: false }
+        Self { frame: frames::json(&frame), is_busy: session.busy, was_told: false }
     }
 }
 

@@ -47,6 +47,7 @@ pub(crate) fn deps(assistant: &Arc<FakeAssistant>, shutdown: aethon_core::shutdo
             approvals: PendingApprovals::default(),
             choices: Arc::new(aethon_core::model_choice::NoChoices),
             hub,
+            bin_days: 7,
         },
         activity: Activity {
             bus: EventBus::default(),

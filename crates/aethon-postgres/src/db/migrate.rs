@@ -5,8 +5,11 @@ use super::transaction::LOCK;
 use crate::error::Error;
 
 /// The steps, oldest first.
-const STEPS: &[&str] =
-    &[include_str!("migrations/0001_everything.sql"), include_str!("migrations/0002_instances.sql")];
+const STEPS: &[&str] = &[
+    include_str!("migrations/0001_everything.sql"),
+    include_str!("migrations/0002_instances.sql"),
+    include_str!("migrations/0003_bin.sql"),
+];
 
 /// The format that this program writes.
 pub(crate) const VERSION: i64 = STEPS.len() as i64;

@@ -3,8 +3,10 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use tokio_postgres::Client;
+use futures_util::StreamExt as _;
+use futures_util::stream::poll_fn;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
+use tokio_postgres::{AsyncMessage, Client};
 
 use super::address::Address;
 use super::tls::Tls;
@@ -27,6 +29,9 @@ pub(super) const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The pause between two attempts.
 pub(super) const PAUSE: Duration = Duration::from_millis(200);
+
+/// How many notifications wait for their reader.
+const NOTIFICATIONS: usize = 1024;
 
 /// An idle connection older than this is not kept: a server's settings change, and so does its memory.
 const MAX_AGE: Duration = Duration::from_secs(1800);
@@ -88,6 +93,39 @@ impl Pool {
             }
         });
         Ok(Connection { client, since: Instant::now(), _slot: slot })
+    }
+
+    /// Makes a connection on which the server notifies this program, one of its own beside the others. It ends when the
+    /// receiver is dropped, or the server is lost.
+    pub(crate) async fn listen(&self) -> Result<(Client, mpsc::Receiver<String>), Error> {
+        let signed_in =
+            tokio::time::timeout(SIGN_IN_WAIT, self.0.address.config().connect(self.0.tls.clone())).await;
+        let (client, mut connection) = signed_in.map_err(|_| Error::lost("it does not let anybody in"))??;
+        let (sender, payloads) = mpsc::channel(NOTIFICATIONS);
+        tokio::spawn(async move {
+            let mut next = std::pin::pin!(poll_fn(|context| connection.poll_message(context)));
+            loop {
+                let message = tokio::select! {
+                    () = sender.closed() => return,
+                    message = next.next() => message,
+                };
+                match message {
+                    Some(Ok(AsyncMessage::Notification(told))) => {
+                        // The reader is quick; until it has read, the server keeps what comes.
+                        if sender.send(told.payload().to_owned()).await.is_err() {
+                            return;
+                        }
+                    }
+                    Some(Ok(_)) => {}
+                    Some(Err(error)) => {
+                        tracing::debug!(%error, "the connection for notifications has ended");
+                        return;
+                    }
+                    None => return,
+                }
+            }
+        });
+        Ok((client, payloads))
     }
 
     /// Waits for the turn to write. Writers take this before a connection.

@@ -171,6 +171,9 @@ pub(super) fn of_failure(service: &Service, failure: &Failure) -> (ModelErrorKin
         Failure::Proxy(_) => network(format!(
             "The proxy set in the environment does not let the connection to {base} through; check HTTPS_PROXY."
         )),
+        Failure::NoProxy(proxy) => network(format!(
+            "The proxy at {proxy}, which is set in the environment, cannot be reached; start it, or correct HTTPS_PROXY."
+        )),
         Failure::Broken(_) => network(format!("The connection to {title} broke; try again.")),
     }
 }

@@ -449,6 +449,7 @@ fn failures_below_http_name_the_address() {
     check(Provider::OpenAi, "", Failure::Tls("bad".into()), Network, "certificate");
     check(Provider::OpenAi, "", Failure::NotHttp("x".into()), Malformed, "HTTP");
     check(Provider::OpenAi, "", Failure::Proxy("407".into()), Network, "HTTPS_PROXY");
+    check(Provider::OpenAi, "", Failure::NoProxy("127.0.0.1:9".into()), Network, "proxy at 127.0.0.1:9");
     let page = body_failure(&service(Provider::OpenAi, "", KEY), b"<!doctype html><title>Sign in</title>");
     assert_eq!((page.kind(), page.detail()), (Malformed, Some("Sign in")));
 }

@@ -118,11 +118,17 @@ struct Exchange {
 
 impl Exchange {
     fn run(self, outgoing: Outgoing, head: oneshot::Sender<Result<Head, Failure>>) {
+        let proxy = self.proxy(&outgoing.url);
         let response = match self.ask(outgoing) {
             Ok(response) => response,
             Err(error) => {
+                let failure = Failure::of(error, self.limits);
+                let failure = match proxy {
+                    Some(proxy) => failure.through(&proxy),
+                    None => failure,
+                };
                 // If the caller has given up, the receiver is gone, which is fine.
-                let _ = head.send(Err(Failure::of(error, self.limits)));
+                let _ = head.send(Err(failure));
                 return;
             }
         };
@@ -158,6 +164,13 @@ impl Exchange {
         if let Some(agent) = self.lease.take() {
             self.idle.put(agent);
         }
+    }
+
+    /// Returns the address of the proxy that a request to `url` goes through.
+    fn proxy(&self, url: &str) -> Option<String> {
+        let proxy = self.agent.config().proxy()?;
+        let is_direct = url.parse().is_ok_and(|uri| proxy.is_no_proxy(&uri));
+        (!is_direct).then(|| format!("{}:{}", proxy.host(), proxy.port()))
     }
 
     fn ask(&self, outgoing: Outgoing) -> Result<http::Response<ureq::Body>, ureq::Error> {

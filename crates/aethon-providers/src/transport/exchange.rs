@@ -74,9 +74,13 @@ fn header(name: &str, value: &str) -> io::Result<(HeaderName, HeaderValue)> {
 }
 
 fn broken(failure: Failure) -> io::Error {
-    let is_unsent = matches!(failure, Failure::UnknownHost | Failure::Refused | Failure::ConnectTimeout(_));
+    let is_unsent = matches!(
+        failure,
+        Failure::UnknownHost | Failure::Refused | Failure::ConnectTimeout(_) | Failure::NoProxy(_)
+    );
     let kind = if is_unsent { io::ErrorKind::NotConnected } else { io::ErrorKind::Other };
     let message = match failure {
+        Failure::NoProxy(proxy) => format!("the proxy at {proxy} cannot be reached"),
         Failure::UnknownHost => "the name of the host is not known".to_owned(),
         Failure::Refused => "nothing listens there".to_owned(),
         Failure::ConnectTimeout(limit) => format!("no connection within {} s", limit.as_secs()),

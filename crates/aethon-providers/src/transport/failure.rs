@@ -24,6 +24,8 @@ pub(crate) enum Failure {
     Encoding(String),
     /// A proxy refused the connection.
     Proxy(String),
+    /// The proxy at this address could not be reached.
+    NoProxy(String),
     /// The connection broke.
     Broken(String),
 }
@@ -43,6 +45,7 @@ impl Failure {
             | Self::NotHttp(cause)
             | Self::Encoding(cause)
             | Self::Proxy(cause)
+            | Self::NoProxy(cause)
             | Self::Broken(cause) => cause.clone(),
             Self::UnknownHost | Self::Refused | Self::ConnectTimeout(_) | Self::Silence(_) => {
                 format!("{self:?}")
@@ -67,6 +70,14 @@ impl Failure {
         }
     }
 
+    /// The same failure of a connection that was to go through the proxy at this address.
+    pub(super) fn through(self, proxy: &str) -> Self {
+        match self {
+            Self::UnknownHost | Self::Refused | Self::ConnectTimeout(_) => Self::NoProxy(proxy.to_owned()),
+            other => other,
+        }
+    }
+
     /// Failures while reading a body come as I/O errors that wrap the library's own error.
     pub(super) fn of_io(error: io::Error, limits: Limits) -> Self {
         if error.get_ref().is_some_and(|inner| inner.is::<ureq::Error>()) {
@@ -80,6 +91,8 @@ impl Failure {
             io::ErrorKind::TimedOut => Self::Silence(limits.silence),
             // Only the TLS layer causes this kind: a bad certificate, or no TLS at all on the other side.
             io::ErrorKind::InvalidData => Self::Tls(error.to_string()),
+            // The standard library has no kind for it.
+            _ if error.to_string().starts_with("failed to lookup address") => Self::UnknownHost,
             _ => Self::Broken(error.to_string()),
         }
     }

@@ -1,11 +1,12 @@
 //! The transport against a real listener on this machine.
 
 use std::io::{Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::{TcpListener, TcpStream, ToSocketAddrs as _};
 use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use super::failure::Limits;
 use super::{Client, Failure, Method, Outgoing};
 
 /// Serves connections one after the other with `answer`, which gets the request's head and body.
@@ -177,6 +178,21 @@ async fn redirects_are_not_followed() {
     let incoming = client(PATIENT).send(post(&format!("{url}/first"))).await.unwrap();
     assert_eq!(incoming.status, 307);
     assert_eq!(incoming.headers["location"], "/second");
+}
+
+#[test]
+fn a_name_that_is_not_known_is_no_broken_connection() {
+    let limits = Limits { connect: PATIENT, silence: PATIENT };
+    let error = ("no-such-host.invalid", 443).to_socket_addrs().unwrap_err();
+    let failure = Failure::of(ureq::Error::Io(error), limits);
+    assert!(matches!(failure, Failure::UnknownHost), "{failure:?}");
+}
+
+#[test]
+fn a_proxy_that_cannot_be_reached_is_named_and_a_broken_answer_is_not_its_fault() {
+    let named = Failure::Refused.through("127.0.0.1:9");
+    assert!(matches!(&named, Failure::NoProxy(proxy) if proxy == "127.0.0.1:9"), "{named:?}");
+    assert!(matches!(Failure::NotHttp("x".into()).through("127.0.0.1:9"), Failure::NotHttp(_)));
 }
 
 #[tokio::test]

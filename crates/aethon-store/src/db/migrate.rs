@@ -34,6 +34,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0019_session_settings.sql"),
     include_str!("migrations/0020_read_marks.sql"),
     include_str!("migrations/0021_versions.sql"),
+    include_str!("migrations/0022_bin.sql"),
 ];
 
 /// The schema version that this program writes.

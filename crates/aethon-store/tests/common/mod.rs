@@ -110,6 +110,7 @@ pub fn until_zero(home: &Home, query: &str) {
 /// Takes a database of the current format back to format 17, as a release with that format left it.
 pub const BACK_TO_17: &str =
     "DROP INDEX turns_by_version; ALTER TABLE turns DROP COLUMN version_of; DROP TABLE log_link;
+    DROP TABLE binned_sessions;
     ALTER TABLE sessions DROP COLUMN model; ALTER TABLE sessions DROP COLUMN effort;
     ALTER TABLE sessions DROP COLUMN instructions; ALTER TABLE sessions DROP COLUMN folder;
     ALTER TABLE sessions DROP COLUMN pinned; ALTER TABLE sessions DROP COLUMN archived;

@@ -1,4 +1,5 @@
-//! Which tools exist, in the order in which models see them.
+//! The tools that need no other part of the program, in the order in which models see them. Those of SOPs, jobs, work and
+//! specialists come from their own crates, and those of MCP servers from outside.
 //!
 //! Tools come in sets that belong together. Each set is a file in this folder that creates its tools from the
 //! [`ToolInputs`](inputs::ToolInputs) (the options, the facade's parts, the only way to files) and says which of

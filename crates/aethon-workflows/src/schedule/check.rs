@@ -179,7 +179,9 @@ fn timing(request: &JobRequest, now: Timestamp, findings: &mut Findings) -> Opti
             let local = || text.parse::<DateTime>().ok()?.to_zoned(zone).ok().map(|time| time.timestamp());
             match text.parse::<Timestamp>().ok().or_else(local) {
                 None => findings.add("run_at", "must be a time such as 2026-12-24T18:00:00Z"),
-                Some(run_at) if to_millisecond(run_at) <= now => findings.add("run_at", "is in the past"),
+                Some(run_at) if to_millisecond(run_at) <= now => {
+                    findings.add("run_at", format!("is in the past: {text}"));
+                }
                 Some(run_at) => return Some(Timing::Once { run_at: to_millisecond(run_at) }),
             }
         }
@@ -213,7 +215,9 @@ async fn task(
     let task = Task { sop_name, prompt };
     match (sop_fault(&task, sops).await?, origin) {
         (None, _) => {}
-        (Some(SopFault::Unknown(message)), _) => findings.add("sop_name", message),
+        (Some(SopFault::Unknown(message)), _) => {
+            findings.add("sop_name", format!("cannot be used: {message}"));
+        }
         // A model can ask the person and try again.
         (Some(SopFault::Needs(needs)), Origin::Assistant) => findings.add("prompt", needs),
         // A person may schedule the job before writing the input that the SOP needs.

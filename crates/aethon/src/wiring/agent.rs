@@ -9,7 +9,7 @@ use aethon_agent::hooks::{
 };
 use aethon_agent::outbox::DeliveryWake;
 use aethon_agent::prompt::{Prompt, PromptOptions};
-use aethon_agent::{Agent, Audit, Engine, Hooks, Meter, ModelDirectory, OpenQuestions, Options, Services};
+use aethon_agent::{Agent, Audit, Engine, Hooks, Meter, ModelDirectory, OpenApprovals, Options, Services};
 use aethon_config::{Config, schema};
 use aethon_core::approval::PendingApprovals;
 use aethon_core::hook::{Hook, Review};
@@ -72,7 +72,7 @@ pub(crate) fn engine(prepared: &Prepared, storage: &Storage, parts: EngineParts<
     shared.choices.set(parts.models.choices.clone().map(|choices| choices as Arc<dyn ModelChoices>));
     services.changes = Some(super::changes::changes(&prepared.home, prompt.clone(), parts.instructions));
     services.board = board.clone();
-    services.questions = OpenQuestions::new(parts.approvals.clone(), storage.channel_records.clone());
+    services.open_approvals = OpenApprovals::new(parts.approvals.clone(), storage.channel_records.clone());
     services.audit = Audit { log: storage.audit.clone(), redactor: shared.redactor.clone() };
     services.bus = shared.bus.clone();
     services.wake = parts.wake.clone();
@@ -80,6 +80,7 @@ pub(crate) fn engine(prepared: &Prepared, storage: &Storage, parts: EngineParts<
     let directory = parts.models.choices.map(|choices| choices as Arc<dyn ModelDirectory>);
     let agent = Agent::main(parts.models.models, prompt)
         .with_small(parts.models.small)
+        .naming_conversations(prepared.config.session.generate_titles)
         .with_directory(directory)
         .with_tools(parts.tools);
     Arc::new(Engine::with_specialists(agent, crew, services, options(&prepared.config)))
@@ -97,8 +98,7 @@ struct HookParts<'s> {
 }
 
 impl HookParts<'_> {
-    /// All hooks in their fixed order: first those that may refuse, then those that change output, then the embedder's, and
-    /// the recorder last.
+    /// All hooks in their fixed order. What each group has to precede is said beside it.
     fn in_order(self, prepared: &Prepared) -> Hooks {
         let (approval, security) = (&prepared.config.approval, &prepared.config.security);
         let board = &self.workflows.board;
@@ -123,12 +123,14 @@ impl HookParts<'_> {
             .then(|| Arc::new(Taint::with_board(board.clone())) as Arc<dyn Hook>);
         let unmarked =
             (!security.mark_untrusted_content).then(|| Arc::new(StripUntrustedMarkers) as Arc<dyn Hook>);
-        let last = [taint, unmarked, recall(&prepared.config.memory, self.memory)].into_iter().flatten();
+        let after_built_in =
+            [taint, unmarked, recall(&prepared.config.memory, self.memory)].into_iter().flatten();
         // Before the hooks that redact and truncate output, because the output of a check needs both.
         let verify = self.verify.map(|verify| verify as Arc<dyn Hook>);
         let brought = prepared.source.parts.hooks.iter().cloned();
         // The recorder must see the results of all others.
-        let hooks = verify.into_iter().chain(built_in).chain(last).chain(brought).chain(self.recorder);
+        let hooks =
+            verify.into_iter().chain(built_in).chain(after_built_in).chain(brought).chain(self.recorder);
         Hooks::new(hooks.collect()).with_bounds(super::household::bounds(&prepared.config))
     }
 }

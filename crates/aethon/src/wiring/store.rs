@@ -102,5 +102,8 @@ pub(crate) fn owner_oneshot_bytes(config: &Config, set: &LimitsSet) -> Option<u6
 pub(crate) fn retention(config: &Config) -> Retention {
     let telemetry = &config.telemetry;
     let calls = if telemetry.enabled { telemetry.keep_days } else { 0 };
-    Retention::of_oneshots(config.session.oneshot_keep_days).with_calls(calls).with_vectors(VECTORS)
+    Retention::of_oneshots(config.session.oneshot_keep_days)
+        .with_calls(calls)
+        .with_vectors(VECTORS)
+        .with_bin(config.session.bin_days)
 }

@@ -45,7 +45,7 @@ pub(crate) struct Workflows {
     /// Resumes runs of SOPs.
     pub(crate) sops: Arc<SopRouter>,
     /// The engine behind all commands; messages enter here.
-    pub(crate) entry: Arc<Commands>,
+    pub(crate) entry: Arc<dyn Assistant>,
 }
 
 impl WorkflowParts {

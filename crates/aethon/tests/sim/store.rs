@@ -16,8 +16,8 @@ use aethon_core::message::{Inbound, Message};
 use aethon_core::owner::{EndedElsewhere, Owners};
 use aethon_core::schedule::{BeginRun, Due, EndRun, Job, JobId, JobRecord, JobStore, RunLog, RunRecord};
 use aethon_core::session::{
-    Accepted, Begin, Begun, Clear, Finish, Finished, SessionKeeping, SessionPage, SessionPatch, SessionQuery,
-    SessionSummary, Transcripts, TurnLog, TurnLookup, TurnRecord,
+    Accepted, Begin, Begun, BinPage, BinQuery, Binned, Clear, Discard, Finish, Finished, SessionKeeping,
+    SessionPage, SessionPatch, SessionQuery, SessionSummary, Transcripts, TurnLog, TurnLookup, TurnRecord,
 };
 use aethon_core::testkit::MemoryStore;
 use aethon_core::version::Expected;
@@ -162,6 +162,22 @@ impl Owners for FaultyStore {
 impl SessionKeeping for FaultyStore {
     async fn mark_read(&self, id: &SessionId) -> Result<bool> {
         self.write("mark_read", self.base.mark_read(id)).await
+    }
+
+    async fn suggest_title(&self, id: &SessionId, title: &str) -> Result<bool> {
+        self.write("suggest_title", self.base.suggest_title(id, title)).await
+    }
+
+    async fn binned(&self, query: BinQuery) -> Result<BinPage> {
+        self.read("binned", self.base.binned(query)).await
+    }
+
+    async fn restore(&self, which: Binned) -> Result<Option<SessionId>> {
+        self.write("restore", self.base.restore(which)).await
+    }
+
+    async fn discard(&self, which: Discard) -> Result<u64> {
+        self.write("discard", self.base.discard(which)).await
     }
 }
 

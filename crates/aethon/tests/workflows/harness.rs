@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use aethon_agent::prompt::Prompt;
 use aethon_agent::{
-    Agent, Engine, Hooks, Meter, Models, OpenQuestions, Options, Roster, Services, SpecialistSource,
+    Agent, Engine, Hooks, Meter, Models, OpenApprovals, Options, Roster, Services, SpecialistSource,
 };
 use aethon_core::agents::AgentBoard;
 use aethon_core::approval::PendingApprovals;
@@ -73,7 +73,7 @@ impl TestEngine {
             .with_tools(vec![Arc::new(FixedTools::new("test", setup.tools))]);
         let mut services = Services::new(store.clone(), store.clone(), store.clone(), meter, clock.clone());
         services.hooks = Hooks::new(setup.hooks);
-        services.questions = OpenQuestions::new(approvals.clone(), store.clone());
+        services.open_approvals = OpenApprovals::new(approvals.clone(), store.clone());
         services.board = setup.board.unwrap_or_default();
         // Summaries made in the background would take answers from the scripts.
         let options = Options::default().with(|options| options.compaction.ahead = false);

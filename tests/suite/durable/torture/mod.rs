@@ -4,7 +4,7 @@
 //! `configuration` are two writers of the configuration; `clients` are the pages, webhooks and terminals, `people` write over
 //! `messengers`, `jobs` makes scheduled jobs; `check` compares their records with the storage. The kills and the clients'
 //! actions follow from a seed; the timing in between is up to the machine. `chaos` is people alone, with broken connections
-//! besides; `steady` has no kills and watches the daemon's resources; `soak` checks that they are released.
+//! besides; `instances` is several daemons on one PostgreSQL server, which crashes too; `steady` has no kills and watches the daemon's resources; `soak` checks that they are released.
 
 mod chaos;
 mod check;
@@ -12,6 +12,7 @@ mod clients;
 mod clock;
 mod configuration;
 mod damage;
+mod instances;
 mod jobs;
 mod messengers;
 mod people;
@@ -39,7 +40,9 @@ pub(crate) struct RunSize {
 
 /// What all clients share.
 pub(crate) struct TortureRun {
-    address: Mutex<SocketAddr>,
+    /// Where it is served; by several instances, in turn.
+    addresses: Mutex<Vec<SocketAddr>>,
+    asked_at: AtomicUsize,
     home: Arc<TempDir>,
     is_over: AtomicBool,
     next: AtomicUsize,
@@ -47,17 +50,28 @@ pub(crate) struct TortureRun {
 
 impl TortureRun {
     fn new(server: &Server) -> Self {
-        let address = Mutex::new(server.address);
-        Self { address, home: server.home(), is_over: AtomicBool::new(false), next: AtomicUsize::new(0) }
+        Self {
+            addresses: Mutex::new(vec![server.address]),
+            asked_at: AtomicUsize::new(0),
+            home: server.home(),
+            is_over: AtomicBool::new(false),
+            next: AtomicUsize::new(0),
+        }
     }
 
     /// The server runs at another address now.
     fn moves(&self, server: &Server) {
-        *self.address.lock().unwrap_or_else(PoisonError::into_inner) = server.address;
+        self.is_served_at(vec![server.address]);
+    }
+
+    /// Instances serve at these addresses now.
+    fn is_served_at(&self, addresses: Vec<SocketAddr>) {
+        *self.addresses.lock().unwrap_or_else(PoisonError::into_inner) = addresses;
     }
 
     fn address(&self) -> SocketAddr {
-        *self.address.lock().unwrap_or_else(PoisonError::into_inner)
+        let addresses = self.addresses.lock().unwrap_or_else(PoisonError::into_inner);
+        addresses[self.asked_at.fetch_add(1, Ordering::Relaxed) % addresses.len()]
     }
 
     fn is_over(&self) -> bool {

@@ -106,7 +106,7 @@ function dress(block) {
   dressMath(block);
   for (const box of block.querySelectorAll("input")) {
     const label = (box.parentElement?.textContent ?? "").trim();
-    box.setAttribute("aria-label", label || "Task");
+    box.setAttribute("aria-label", label || texts.code.task);
   }
 }
 

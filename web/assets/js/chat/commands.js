@@ -2,6 +2,7 @@
 
 import { sessionPath } from "../shared/api.js";
 import { toast } from "../shared/toast.js";
+import { exportWords } from "../texts/bin.js";
 import { instructionWords, slashWords as words } from "../texts/slash.js";
 import { openInstructions } from "./instructions.js";
 import { openPrompts } from "./prompts-dialog.js";
@@ -36,9 +37,9 @@ export function commandsFor(page) {
       ? [
           command("find", page.find),
           command("export", () => exportSession(session)),
-          command("instructions", () => void openInstructions(session.name)),
         ]
       : []),
+    command("instructions", () => void openInstructions(session.name)),
     command("prompts", () => openPrompts(page.promptsChanged)),
   ];
 }
@@ -49,14 +50,17 @@ export function menuFor(session, finding) {
   return [
     ...finding.items(),
     { label: instructionWords.menu, icon: "edit", press: () => void openInstructions(session.name) },
+    ...(session.isStored
+      ? [{ label: exportWords.allVersions, icon: "download", press: () => exportSession(session, "&versions=all") }]
+      : []),
   ];
 }
 
-/** Has the browser save the conversation. @param {Session} session */
-function exportSession(session) {
+/** Has the browser save the conversation. @param {Session} session @param {string} [query] */
+function exportSession(session, query = "") {
   if (!session.isStored) return toast(words.nothingToExport);
   const link = document.createElement("a");
-  link.href = `${sessionPath(session.name)}/export?format=markdown`;
+  link.href = `${sessionPath(session.name)}/export?format=markdown${query}`;
   link.download = "";
   link.click();
 }

@@ -62,7 +62,7 @@ const handlers = {
   approval_done: (turn, { id, decision, reason, edited }) => {
     const approval = approvalPart(turn, id);
     if (!approval) return;
-    Object.assign(approval, { decision, reason, edited: edited === true, sending: false });
+    Object.assign(approval, { decision, reason, edited: edited != null, sending: false });
     const tool = markWaiting(turn, approval.tool, false);
     if (tool && decision === "deny") tool.state = "denied";
   },

@@ -1,6 +1,6 @@
 // The dialog for the instructions of one conversation.
 
-import { exchange, sessionPath } from "../shared/api.js";
+import { Problem, exchange, request, sessionPath } from "../shared/api.js";
 import { askWhatCounts } from "../shared/conflict.js";
 import { button } from "../shared/controls.js";
 import { openDialog } from "../shared/dialog.js";
@@ -19,12 +19,12 @@ export async function openInstructions(name) {
   const item = new SharedItem(exchange, path, `${path}?limit=1`);
   try {
     const present = await item.peek();
-    if (!present) return toast(words.notYet);
-    item.take(present);
+    if (present) item.take(present);
+    else item.takeNone();
   } catch (problem) {
     return toast(words.failed(/** @type {Error} */ (problem).message));
   }
-  const before = item.value.instructions ?? "";
+  const before = item.value?.instructions ?? "";
   const area = make("textarea", {
     class: "input",
     id: "instructions",
@@ -60,6 +60,13 @@ export async function openInstructions(name) {
     event.preventDefault();
     const wanted = area.value.trim();
     try {
+      if (!item.value && (await begin(name, wanted))) {
+        isSaved = true;
+        dialog.close();
+        return toast(wanted ? words.saved : words.cleared);
+      }
+      // It began meanwhile.
+      if (!item.value) await item.read();
       const { outcome } = await item.send(
         { method: "PATCH", body: { instructions: wanted || null } },
         {
@@ -78,4 +85,19 @@ export async function openInstructions(name) {
     }
   });
   area.focus();
+}
+
+/**
+ * Begins a conversation with its instructions.
+ * @param {string} name @param {string} instructions @returns {Promise<boolean>} false if it has begun meanwhile
+ */
+async function begin(name, instructions) {
+  if (!instructions) return true;
+  try {
+    await request("/api/sessions/new", { method: "POST", body: { name, instructions } });
+    return true;
+  } catch (problem) {
+    if (problem instanceof Problem && problem.code === "session_exists") return false;
+    throw problem;
+  }
 }

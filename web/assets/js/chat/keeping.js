@@ -1,7 +1,7 @@
 // What can be done with a conversation of the list: pin, rename, move to a folder, archive, save as a file, delete.
 
 import { Problem, exchange, request, sessionPath } from "../shared/api.js";
-import { confirmDialog } from "../shared/dialog.js";
+import { askToDelete, sayDeleted } from "../shared/bin.js";
 import { promptDialog } from "../shared/prompt.js";
 import { removeShared } from "../shared/remove-shared.js";
 import { renameShared } from "../shared/rename-shared.js";
@@ -18,8 +18,9 @@ import { titleOf } from "./grouping.js";
 /** @import { Listed } from "./grouping.js" */
 /** @typedef {Pick<Listed, "pinned" | "archived" | "folder">} Place */
 /**
- * @typedef {{changed: (session: Listed) => void, missed: () => void, removed: (session: Listed) => void}} KeepingActions
- *   `missed`: it was deleted elsewhere
+ * @typedef {{changed: (session: Listed) => void, missed: () => void, removed: (session: Listed) => boolean,
+ *   restored: (open?: string) => void}} KeepingActions `missed`: it was deleted elsewhere; `removed` returns whether it was the open
+ *   one, which is `open` when it comes back
  */
 
 /** Where pages of earlier versions kept what was pinned in this browser. */
@@ -74,16 +75,23 @@ export class Keeping {
 
   /** @param {Listed[]} sessions @returns {Promise<boolean>} whether the user was sure */
   async removeAll(sessions) {
-    const isSure = await confirmDialog({
+    const how = await askToDelete({
       title: many.removeTitle(sessions.length),
-      text: many.removeBody,
-      action: many.removeAction,
+      what: many.what(sessions.length),
+      noWayBack: many.removeBody,
     });
-    if (!isSure) return false;
-    const [gone, failed] = await settle(sessions, (session) => request(pathOf(session), { method: "DELETE" }));
-    for (const session of gone) this.#actions.removed(session);
-    toast(failed ? many.someFailed(sessions.length - gone.length, failed) : many.removed(gone.length));
+    if (how === "") return false;
+    const [gone, failed] = await settle(sessions, (session) => request(pathOf(session) + queryOf(how), { method: "DELETE" }));
+    if (failed) toast(many.someFailed(sessions.length - gone.length, failed));
+    if (gone.length > 0) this.#gone(gone, how);
     return true;
+  }
+
+  /** Takes deleted conversations out of the list, and offers the way back. @param {Listed[]} sessions @param {"bin" | "now"} how */
+  #gone(sessions, how) {
+    const open = sessions.filter((session) => this.#actions.removed(session)).at(0);
+    const ids = sessions.map(({ session_id }) => session_id);
+    sayDeleted(ids, how, (restored) => this.#actions.restored(open && restored.get(open.session_id)));
   }
 
   /** @param {Listed[]} sessions @param {Place} place @returns {Promise<Listed[]>} those that were changed */
@@ -203,24 +211,22 @@ export class Keeping {
       return null;
     });
     if (!item) return;
-    const isSure = await confirmDialog({
-      title: texts.session.removeTitle,
-      text: texts.session.removeBody(titleOf(session)),
-      action: texts.session.remove,
-    });
-    if (!isSure) return;
+    const how = await askToDelete({ title: texts.session.removeTitle, what: `“${titleOf(session)}”` });
+    if (how === "") return;
     try {
       const { title } = item.value;
-      if (!(await removeShared(item, { name: `“${titleOf(session)}”`, isSame: (present) => present.title === title })))
-        return;
+      const isSame = (/** @type {any} */ present) => present.title === title;
+      if (!(await removeShared(item, { name: `“${titleOf(session)}”`, isSame, query: queryOf(how) }))) return;
     } catch (problem) {
       toast(`${texts.session.removeFailed} ${/** @type {Error} */ (problem).message}`);
       return;
     }
-    this.#actions.removed(session);
-    toast(texts.session.removed);
+    this.#gone([session], how);
   }
 }
+
+/** @param {"bin" | "now"} how */
+const queryOf = (how) => (how === "now" ? "?now=true" : "");
 
 /** @param {Listed} session */
 const pathOf = (session) => `/api/sessions/${encodeURIComponent(session.session_id)}`;

@@ -18,9 +18,9 @@ import { texts } from "../texts.js";
 import { findingWords } from "../texts/finding.js";
 import { forkWords } from "../texts/forks.js";
 import { modelWords } from "../texts/models.js";
-import { newsWords } from "../texts/news.js";
 import { Announcer } from "./announcer.js";
 import { countAfter } from "./branch.js";
+import { showUnread } from "./app-badge.js";
 import { Choices } from "./choices.js";
 import { commandsFor, menuFor } from "./commands.js";
 import { Composer } from "./composer.js";
@@ -573,8 +573,7 @@ class ChatPage {
       .some((turn) => turn.reply.extras.some(({ part }) => part.kind === "approval" && !part.decision));
     const elsewhere = this.#sidebar.elsewhere();
     const name = waits || elsewhere.waits ? texts.approval.titleMark : title;
-    const marked = elsewhere.unread > 0 ? newsWords.titleCount(elsewhere.unread, name) : name;
-    document.title = `${marked} · ${texts.product}`;
+    showUnread(name, elsewhere.unread);
   }
 }
 

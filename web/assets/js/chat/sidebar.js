@@ -4,14 +4,17 @@
 import { at } from "../shared/base.js";
 import { Problem, request } from "../shared/api.js";
 import { now as serverNow } from "../shared/clock.js";
+import { openBin } from "../shared/bin.js";
 import { button, iconButton, skeleton, themeSwitch } from "../shared/controls.js";
 import { arrange, fill, make } from "../shared/dom.js";
 import { icon } from "../shared/icons.js";
+import { languageChoice } from "../shared/language-choice.js";
 import { rowMenu } from "../shared/menu.js";
 import { timeElement } from "../shared/time.js";
 import { toast } from "../shared/toast.js";
 import { visible, visibleText } from "../shared/visible.js";
 import { texts } from "../texts.js";
+import { binWords } from "../texts/bin.js";
 import { conflictWords } from "../texts/conflict.js";
 import { foundWords } from "../texts/found.js";
 import { findMessages, foundRow } from "./found-messages.js";
@@ -48,6 +51,7 @@ export class Sidebar {
     { class: "icon-button", href: at("/dashboard"), "aria-label": words.dashboard, title: words.dashboard },
     icon("gauge"),
   );
+  #bin = iconButton({ label: binWords.open, icon: "trash", press: () => openBin(() => this.#restored()) });
   #search = make("input", {
     class: "input",
     type: "search",
@@ -85,8 +89,11 @@ export class Sidebar {
       this.#titles.delete(nameOf(session));
       this.#draw();
       this.focusFirst();
+      const wasOpen = nameOf(session) === this.#current;
       this.#actions.removed(nameOf(session));
+      return wasOpen;
     },
+    restored: (open) => this.#restored(open),
   });
   #selection = new Selection({
     changed: () => this.#draw(),
@@ -154,6 +161,8 @@ export class Sidebar {
         themeSwitch(),
         this.#dashboard,
         notifySwitch(),
+        this.#bin,
+        languageChoice(),
         iconButton({ label: words.help, icon: "keyboard", press: actions.help }),
       ),
     );
@@ -205,6 +214,12 @@ export class Sidebar {
   misses(name) {
     const isWhole = this.#state === "ready" && !this.#query;
     return isWhole && this.#titles.has(name) && !this.#sessions.some((session) => nameOf(session) === name);
+  }
+
+  /** Something came back from the bin. @param {string} [open] the id of the conversation to open again */
+  #restored(open) {
+    void this.refresh();
+    if (open) location.hash = hrefOf(nameOf({ session_id: open }));
   }
 
   /** Reloads the list. @returns {Promise<void>} */
@@ -396,7 +411,7 @@ export class Sidebar {
   }
 
   #draw() {
-    this.#dashboard.hidden = this.isOff;
+    this.#dashboard.hidden = this.#bin.hidden = this.isOff;
     if (this.#state === "loading") return;
     // A menu is not taken from under the pointer.
     if (this.#list.querySelector("[aria-expanded=true]")) return this.#planDraw(300);

@@ -1,5 +1,6 @@
 // Table arithmetic: sorting, and which rows are visible.
 
+import { locale } from "../shared/language.js";
 import { once } from "../shared/once.js";
 
 /**
@@ -19,7 +20,7 @@ export function sorted(rows, by, isDescending) {
   return valued.map(({ row }) => row);
 }
 
-const collator = once(() => new Intl.Collator(undefined, { numeric: true, sensitivity: "base" }));
+const collator = once(() => new Intl.Collator(locale, { numeric: true, sensitivity: "base" }));
 
 /**
  * The visible rows, with a margin.

@@ -1,6 +1,7 @@
 // Exact times for logs and the like: with milliseconds, in the viewer's time zone, and with the date unless it is today.
 
 import { make } from "../shared/dom.js";
+import { language, locale } from "../shared/language.js";
 import { once } from "../shared/once.js";
 import { exactly } from "../shared/time.js";
 
@@ -13,7 +14,7 @@ const clock = once(
       fractionalSecondDigits: 3,
     }),
 );
-const day = once(() => new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short" }));
+const day = once(() => new Intl.DateTimeFormat(language === "en" ? "en-GB" : locale, { day: "numeric", month: "short" }));
 
 /** @param {string | number} when @param {Date} [now] @returns {string} */
 export function clockTime(when, now = new Date()) {

@@ -6,6 +6,7 @@ import { connectionBanner } from "../shared/banner.js";
 import { badge, iconButton, themeSwitch } from "../shared/controls.js";
 import { fill, make } from "../shared/dom.js";
 import { icon } from "../shared/icons.js";
+import { languageChoice } from "../shared/language-choice.js";
 import { toastRegion } from "../shared/toast.js";
 import { visible, visibleText } from "../shared/visible.js";
 import { texts } from "../texts.js";
@@ -52,7 +53,7 @@ export function buildFrame({ search, retry, signOut }) {
     { type: "button", class: "finder", "aria-keyshortcuts": "Control+K", on: { click: search } },
     icon("search"),
     make("span", { class: "finder-words" }, shell.search),
-    make("span", { class: "finder-keys", "aria-hidden": "true" }, make("kbd", {}, "Ctrl"), make("kbd", {}, "K")),
+    make("span", { class: "finder-keys", "aria-hidden": "true" }, make("kbd", {}, texts.keys.control), make("kbd", {}, "K")),
   );
   const top = make("header", { class: "panel-top" }, opener, finder, facts, link);
   const head = make("div", { class: "panel-head" }, back, heading, tools);
@@ -165,7 +166,7 @@ function buildRail(leave, waiting) {
         make("span", {}, handbookWords.title),
       ),
       leave,
-      themeSwitch(),
+      make("div", { class: "rail-choices" }, themeSwitch(), languageChoice()),
     ),
   );
 }

@@ -1,6 +1,7 @@
 // The actions on a session, shared by its row and its page: the same labels, confirmations and consequences.
 
 import { at } from "../shared/base.js";
+import { askToDelete, sayDeleted } from "../shared/bin.js";
 import { confirmDialog } from "../shared/dialog.js";
 import { make } from "../shared/dom.js";
 import { removeShared } from "../shared/remove-shared.js";
@@ -70,11 +71,13 @@ export function sessionMenu(context, session, { changed, gone }) {
   };
   const remove = async () => {
     const item = await read();
-    if (
-      item &&
-      (await confirmDialog({ title: words.removeTitle, text: words.removeBody(title), action: words.remove }))
-    )
-      await runAction(() => removeShared(item, { name: `“${title}”`, isSame }), words.removed, gone);
+    const how = item && (await askToDelete({ title: words.removeTitle, what: `“${title}”` }));
+    if (!item || !how) return;
+    const query = how === "now" ? "?now=true" : "";
+    await runAction(() => removeShared(item, { name: `“${title}”`, isSame, query }), "", () => {
+      sayDeleted([session.session_id], how, changed);
+      gone();
+    });
   };
   /** @type {(MenuItem | false | "")[]} */
   const items = [

@@ -8,6 +8,7 @@ import { handbookWords } from "../texts/handbook.js";
 import { operationView } from "./operation.js";
 import { grouped } from "./schema.js";
 
+document.title = words.title;
 const list = make("div", { class: "docs-list" });
 const side = make("nav", { class: "docs-side", "aria-label": words.groups });
 const search = make("input", {

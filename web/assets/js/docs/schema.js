@@ -1,5 +1,7 @@
 // Describes a schema of the document in words and by an example. Pure: no page, no network.
 
+import { docsWords } from "../texts/docs.js";
+
 /** @typedef {Record<string, any>} Schema */
 
 /**
@@ -21,15 +23,17 @@ export function resolved(document, schema) {
  * @returns {string}
  */
 export function typeOf(schema) {
-  if (!schema) return "anything";
+  const { types } = docsWords;
+  if (!schema) return types.anything;
   if (schema.$ref) return schema.$ref.split("/").pop();
-  if (schema.anyOf) return schema.anyOf.map(typeOf).join(" or ");
+  const choices = schema.anyOf ?? schema.oneOf;
+  if (choices) return choices.map(typeOf).join(types.or);
   if (schema.enum) return schema.enum.join(" | ");
-  if (schema.type === "array") return `list of ${typeOf(schema.items)}`;
-  const type = Array.isArray(schema.type) ? schema.type.join(" or ") : (schema.type ?? "anything");
-  if (schema.format === "date-time") return type.replace("string", "time");
+  if (schema.type === "array") return types.listOf(typeOf(schema.items));
+  const type = Array.isArray(schema.type) ? schema.type.join(types.or) : (schema.type ?? types.anything);
+  if (schema.format === "date-time") return type.replace("string", types.time);
   if (schema.minimum !== undefined && schema.maximum !== undefined)
-    return `${type} from ${schema.minimum} to ${schema.maximum}`;
+    return types.range(type, schema.minimum, schema.maximum);
   return type;
 }
 
@@ -43,7 +47,8 @@ export function typeOf(schema) {
 export function example(document, schema, depth = 0) {
   const own = resolved(document, schema);
   if (depth > 4) return null;
-  if (own.anyOf) return example(document, own.anyOf[0], depth + 1);
+  const choices = own.anyOf ?? own.oneOf;
+  if (choices) return example(document, choices[0], depth + 1);
   if (own.enum) return own.enum[0];
   const type = Array.isArray(own.type) ? own.type[0] : own.type;
   if (type === "object") {
@@ -65,7 +70,7 @@ export function grouped(document) {
   const groups = new Map();
   for (const [path, methods] of Object.entries(document.paths ?? {})) {
     for (const [method, operation] of Object.entries(/** @type {Schema} */ (methods))) {
-      const tag = operation.tags?.[0] ?? "Other";
+      const tag = operation.tags?.[0] ?? docsWords.otherTag;
       if (!groups.has(tag)) groups.set(tag, []);
       groups.get(tag).push({ method, path, operation });
     }

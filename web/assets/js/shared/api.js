@@ -4,6 +4,7 @@ import { at } from "./base.js";
 import { texts } from "../texts.js";
 import { learn } from "./clock.js";
 import { takeEarly } from "./early.js";
+import { language } from "./language.js";
 
 /** Why a request failed. `status` 0 means that there was no answer. */
 export class Problem extends Error {
@@ -50,12 +51,22 @@ export async function exchange(path, { method = "GET", body, file, headers: more
   const data = parse(text);
   const etag = response.headers.get("ETag") ?? "";
   if (response.ok) return { data: data ?? {}, etag };
-  const message = data?.detail || data?.title || texts.error.server;
+  const message = sentenceOf(data);
   const problem = new Problem(response.status, message, data?.code, response.headers.get("Retry-After") ?? "");
   if (Array.isArray(data?.errors)) problem.errors = data.errors;
   problem.document = data;
   problem.etag = etag;
   throw problem;
+}
+
+/**
+ * What went wrong: in English by the server, in another language by the page, which knows the most frequent reasons.
+ * @param {any} data
+ * @returns {string}
+ */
+function sentenceOf(data) {
+  const own = texts.problems[data?.code];
+  return (language !== "en" && own) || data?.detail || own || data?.title || texts.error.server;
 }
 
 /** @param {string} name */

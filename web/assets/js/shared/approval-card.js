@@ -7,7 +7,7 @@ import { texts } from "../texts.js";
 import { now } from "./clock.js";
 import { argumentFields } from "./argument-fields.js";
 import { asking } from "../texts/asking.js";
-import { askedCall, wholeInput } from "./asked-call.js";
+import { askedCall, wholeInput, questionOf } from "./asked-call.js";
 import { badge, button } from "./controls.js";
 import { copyButton } from "./copy.js";
 import { draftFor } from "./draft.js";
@@ -107,7 +107,7 @@ export function approvalCard(asked, decide) {
       "div",
       { class: "approval-head" },
       icon("shield"),
-      make("h3", {}, ...visible(asking.question(asked.tool))),
+      make("h3", {}, ...visible(questionOf(asked.tool))),
     ),
     tellsMore(asked) && make("p", { class: "approval-summary" }, ...visible(asked.summary)),
     ...call.elements,

@@ -69,3 +69,7 @@ function argumentList(entries) {
 
 /** Every argument in full. @param {unknown} input */
 export const wholeInput = (input) => sheet(input, asking.all);
+
+/** The question of a card, which is shorter for a tool whose call says for itself what it does. @param {string} tool */
+export const questionOf = (tool) =>
+  asking.question(tool, Object.hasOwn(asking.purposes, tool) ? asking.purposes[tool] : "");

@@ -2,6 +2,7 @@
 // machine only; elsewhere everything else works the same.
 
 import { at } from "./base.js";
+import { language } from "./language.js";
 
 /** The version of the files of this page, which is a part of their addresses. */
 const tree = /\/dashboard\/static\/([^/]+)\/js\//.exec(new URL(import.meta.url).pathname)?.[1] ?? "";
@@ -12,7 +13,7 @@ const workers = () => globalThis.navigator?.serviceWorker;
 /** Registers the worker of this version. Called once the reader is signed in. @returns {Promise<ServiceWorkerRegistration | null>} */
 export async function install() {
   if (!workers() || !tree) return null;
-  const address = at(`/dashboard/static/service-worker.js?tree=${tree}`);
+  const address = at(`/dashboard/static/service-worker.js?tree=${tree}${language === "en" ? "" : `&lang=${language}`}`);
   return workers().register(address, { scope: at("/") }).catch(() => null);
 }
 

@@ -5,7 +5,10 @@ import { iconButton } from "./controls.js";
 import { make } from "./dom.js";
 import { icon } from "./icons.js";
 
-/** @typedef {{label: string, icon: string, danger?: boolean, press: () => void}} MenuItem */
+/**
+ * `isChosen` is given by items of which one applies.
+ * @typedef {{label: string, icon: string, danger?: boolean, isChosen?: boolean, press: () => void}} MenuItem
+ */
 
 /**
  * Makes `trigger` open a menu.
@@ -44,7 +47,13 @@ function open(trigger, items) {
   for (const item of items) {
     const entry = make(
       "button",
-      { type: "button", role: "menuitem", tabindex: "-1", class: item.danger ? "danger" : undefined },
+      {
+        type: "button",
+        role: item.isChosen === undefined ? "menuitem" : "menuitemradio",
+        "aria-checked": item.isChosen === undefined ? undefined : String(item.isChosen),
+        tabindex: "-1",
+        class: item.danger ? "danger" : undefined,
+      },
       icon(item.icon),
       item.label,
     );

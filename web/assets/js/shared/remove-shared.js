@@ -7,11 +7,11 @@ import { askWhatCounts } from "./conflict.js";
 /** @import { SharedItem } from "./shared-item.js" */
 
 /**
- * @param {SharedItem} item @param {{name: string, isSame: (present: any) => boolean}} options `isSame`: whether what stands there
- *   is what the user saw
+ * @param {SharedItem} item @param {{name: string, isSame: (present: any) => boolean, query?: string}} options `isSame`: whether
+ *   what stands there is what the user saw
  * @returns {Promise<boolean>} whether it is gone
  */
-export async function removeShared(item, { name, isSame }) {
+export async function removeShared(item, { name, isSame, query = "" }) {
   const ask = async (/** @type {any} */ present) => {
     if (!present) return /** @type {const} */ ("theirs");
     return askWhatCounts({
@@ -23,6 +23,6 @@ export async function removeShared(item, { name, isSame }) {
       stay: "",
     });
   };
-  const { outcome, data } = await item.send({ method: "DELETE" }, { isSame, ask });
+  const { outcome, data } = await item.send({ method: "DELETE", query }, { isSame, ask });
   return outcome === "saved" || !data;
 }

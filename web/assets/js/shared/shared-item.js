@@ -5,7 +5,7 @@ import { Problem } from "./api.js";
 
 /**
  * @typedef {{data: any, etag: string}} Answer
- * @typedef {{method?: string, body?: unknown, headers?: Record<string, string>}} Change
+ * @typedef {{method?: string, body?: unknown, headers?: Record<string, string>, query?: string}} Change
  * @typedef {(path: string, options?: Change) => Promise<Answer>} Exchange
  * @typedef {"mine" | "theirs" | "stay"} Choice
  * @typedef {{isSame: (present: any) => boolean, ask: (present: any) => Promise<Choice>}} Judges `isSame`: whether what stands
@@ -70,12 +70,12 @@ export class SharedItem {
    * unasked.
    * @param {Change} change @param {Judges} judges @returns {Promise<Outcome>}
    */
-  async send(change, { isSame, ask }) {
+  async send({ query = "", ...change }, { isSame, ask }) {
     for (let round = 0; ;) {
       try {
         /** @type {Record<string, string>} */
         const match = this.#etag ? { "If-Match": this.#etag } : this.#isNew ? { "If-None-Match": "*" } : {};
-        const answer = await this.#exchange(this.#path, { ...change, headers: { ...change.headers, ...match } });
+        const answer = await this.#exchange(this.#path + query, { ...change, headers: { ...change.headers, ...match } });
         this.take(answer);
         return { outcome: "saved", data: answer.data };
       } catch (problem) {

@@ -2,8 +2,9 @@
 
 import { texts } from "../texts.js";
 import { now as serverNow } from "./clock.js";
-import { isShort } from "./count.js";
+import { fixed, isShort } from "./count.js";
 import { make } from "./dom.js";
+import { language, locale } from "./language.js";
 import { once } from "./once.js";
 
 const steps = /** @type {const} */ ([
@@ -15,10 +16,10 @@ const steps = /** @type {const} */ ([
   ["minute", 60],
 ]);
 // Creating a formatter takes a phone as long as drawing a panel, so each is created on first use.
-const relative = once(() => new Intl.RelativeTimeFormat("en", { numeric: "auto", style: "long" }));
-const exact = once(() => new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" }));
-const short = once(() => new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 1 }));
-const whole = once(() => new Intl.NumberFormat("en", { maximumFractionDigits: 1 }));
+const relative = once(() => new Intl.RelativeTimeFormat(language, { numeric: "auto", style: "long" }));
+const exact = once(() => new Intl.DateTimeFormat(locale, { dateStyle: "medium", timeStyle: "medium" }));
+const short = once(() => new Intl.NumberFormat(language, { notation: "compact", maximumFractionDigits: 1 }));
+const whole = once(() => new Intl.NumberFormat(language, { maximumFractionDigits: 1 }));
 /** The elements without an exact time yet; null once the formatter exists. @type {HTMLTimeElement[] | null} */
 let untitled = [];
 
@@ -75,19 +76,19 @@ export function countdown(seconds) {
 export function duration(ms) {
   if (ms < 1000) return `${Math.round(ms)} ms`;
   const seconds = ms / 1000;
-  if (seconds < 60) return `${seconds.toFixed(seconds < 10 ? 1 : 0)} s`;
+  if (seconds < 60) return `${fixed(seconds, seconds < 10 ? 1 : 0)} s`;
   const minutes = Math.floor(seconds / 60);
   if (minutes < 60) return `${minutes} min`;
   const hours = Math.floor(minutes / 60);
   if (hours < 48) return `${hours} h ${minutes % 60} min`;
-  return `${Math.floor(hours / 24)} days`;
+  return texts.amount.days(Math.floor(hours / 24));
 }
 
 /** US dollars, precise enough that a cheap turn is not shown as zero. @param {number} usd */
 export function money(usd) {
-  if (usd === 0) return "$0";
-  if (usd < 0.0001) return "< $0.0001";
-  return `$${usd.toFixed(usd < 0.1 ? 4 : 2)}`;
+  if (usd === 0) return texts.amount.dollars("0");
+  if (usd < 0.0001) return texts.amount.lessDollars(fixed(0.0001, 4));
+  return texts.amount.dollars(fixed(usd, usd < 0.1 ? 4 : 2));
 }
 
 /** @param {number} n */

@@ -9,7 +9,7 @@ let region;
 /**
  * Shows a message for a few seconds, with an optional action.
  * @param {string} text
- * @param {{label: string, press: () => void}} [action]
+ * @param {{label: string, press: () => void, ms?: number}} [action] `ms`: for how long it is offered
  */
 export function toast(text, action) {
   const shown = make("div", { class: "toast" }, make("span", {}, ...sentence(text)));
@@ -21,7 +21,7 @@ export function toast(text, action) {
     shown.append(make("button", { type: "button", on: { click: press } }, action.label));
   }
   region?.append(shown);
-  setTimeout(() => shown.remove(), action ? 9000 : 4500);
+  setTimeout(() => shown.remove(), action ? (action.ms ?? 9000) : 4500);
 }
 
 /** The place where toasts appear; put it into the page once. */

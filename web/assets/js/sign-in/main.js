@@ -11,6 +11,7 @@ function signedIn() {
   location.replace(at(`/dashboard${location.hash}`));
 }
 
+document.title = texts.signIn.page;
 const mark = document.querySelector('link[rel="icon"]')?.getAttribute("href") ?? "";
 const form = signInForm(signedIn);
 document.body.append(

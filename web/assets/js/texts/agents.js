@@ -1,9 +1,11 @@
 // The words of the agents.
 
+import { translated } from "../shared/language.js";
+
 const plural = (/** @type {number} */ n, /** @type {string} */ one, /** @type {string} */ many) =>
   `${n.toLocaleString("en")} ${n === 1 ? one : many}`;
 
-export const agents = {
+export const agents = translated("agents", {
   failed: "The agents could not be loaded",
   historyFailed: "What agents did could not be loaded",
   now: "Now",
@@ -68,4 +70,4 @@ export const agents = {
   noTools: "None",
   count: (/** @type {number} */ shown, /** @type {number} */ all) =>
     shown === all ? plural(all, "turn", "turns") : `${shown.toLocaleString("en")} of ${plural(all, "turn", "turns")}`,
-};
+});

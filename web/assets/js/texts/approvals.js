@@ -1,9 +1,11 @@
 // The words of the approvals.
 
+import { translated } from "../shared/language.js";
+
 const plural = (/** @type {number} */ n, /** @type {string} */ one, /** @type {string} */ many) =>
   `${n.toLocaleString("en")} ${n === 1 ? one : many}`;
 
-export const approvals = {
+export const approvals = translated("approvals", {
   waiting: "Waiting for you",
   waitingFailed: "The open questions could not be loaded",
   leftEdits: "A question was decided while you edited what it asks. Your edits were not sent.",
@@ -44,4 +46,4 @@ export const approvals = {
   count: (/** @type {number} */ shown, /** @type {number} */ all) =>
     shown === all ? plural(all, "row", "rows") : `${shown.toLocaleString("en")} of ${plural(all, "row", "rows")}`,
   more: "Older",
-};
+});

@@ -1,9 +1,11 @@
 // The words of the channels panel.
 
+import { translated } from "../shared/language.js";
+
 const plural = (/** @type {number} */ n, /** @type {string} */ one, /** @type {string} */ many) =>
   `${n.toLocaleString("en")} ${n === 1 ? one : many}`;
 
-export const channelWords = {
+export const channelWords = translated("channels", {
   title: "Where you can reach your assistant",
   failed: "The channels could not be loaded",
   columns: {
@@ -85,4 +87,4 @@ export const channelWords = {
   endBody: (/** @type {string} */ address) =>
     `The browser at ${address} is asked for the token again, and its connections end.`,
   ended: "The sign-in has ended.",
-};
+});

@@ -1,6 +1,8 @@
 // The words of Live Company.
 
-export const company = {
+import { translated } from "../shared/language.js";
+
+export const company = translated("company", {
   main: "Aethon",
   owner: "You",
   mainRole: "Main agent",
@@ -42,7 +44,6 @@ export const company = {
   noneYet: "None yet",
   follow: "Follow in the monitor",
   history: "What it did before",
-  channelStates: /** @type {Record<string, string>} */ ({ running: "Open" }),
   lastMessage: (/** @type {string} */ when) => `last message ${when}`,
   quiet: "quiet so far",
   inTray: (/** @type {number} */ n) =>
@@ -53,4 +54,4 @@ export const company = {
     n === 1
       ? "One more specialist has no desk in the drawing; the list has everybody."
       : `${n} more specialists have no desk in the drawing; the list has everybody.`,
-};
+});

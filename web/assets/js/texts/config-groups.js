@@ -1,6 +1,8 @@
 // The words of the groups of the configuration, and the settings that most people look for.
 
-export const groupWords = {
+import { translated } from "../shared/language.js";
+
+export const groupWords = translated("config-groups", {
   common: "Common settings",
   commonHint: "What most people change. Everything else stands below, by what it is for.",
   restart: "Counts at the next start",
@@ -34,4 +36,4 @@ export const groupWords = {
     ["The server", ["server"]],
   ],
   rest: "Everything else",
-};
+});

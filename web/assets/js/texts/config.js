@@ -1,9 +1,11 @@
 // The words of the config panel.
 
+import { translated } from "../shared/language.js";
+
 const plural = (/** @type {number} */ n, /** @type {string} */ one, /** @type {string} */ many) =>
   `${n.toLocaleString("en")} ${n === 1 ? one : many}`;
 
-export const configWords = {
+export const configWords = translated("config", {
   search: "Search keys and what they do",
   changedOnly: "Only what you set",
   tree: "Configuration",
@@ -79,4 +81,4 @@ export const configWords = {
     "This loosens protection, or says where keys are sent or which programs run. Without an access token anyone " +
     "on this machine could do it here, so it is changed in a terminal:",
   terminalCommand: "Command for the terminal",
-};
+});

@@ -1,6 +1,8 @@
 // The words for what was changed or deleted elsewhere, and for leaving with unsaved text.
 
-export const conflictWords = {
+import { translated } from "../shared/language.js";
+
+export const conflictWords = translated("conflict", {
   title: "Changed elsewhere",
   text: (/** @type {string} */ name, /** @type {string} */ when) =>
     `${name} was changed ${when}, after you opened it here: in another window, by the assistant, or by a program. ` +
@@ -40,4 +42,4 @@ export const conflictWords = {
   unsavedTitle: "Leave without saving?",
   unsaved: "What you wrote here will be lost.",
   leave: "Leave",
-};
+});

@@ -1,10 +1,12 @@
 // The words for schedules.
 
+import { translated } from "../shared/language.js";
+
 const list = new Intl.ListFormat("en", { style: "long", type: "conjunction" });
 const ordinals = new Intl.PluralRules("en", { type: "ordinal" });
 const endings = /** @type {Record<string, string>} */ ({ one: "st", two: "nd", few: "rd", other: "th" });
 
-export const cronWords = {
+export const cronWords = translated("cron", {
   weekdays: ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"],
   months: ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"],
   list: (/** @type {string[]} */ parts) => list.format(parts),
@@ -24,4 +26,4 @@ export const cronWords = {
     if (!on) return [months ? `Daily in ${months}` : "Daily", time].join(" ");
     return [days ? `On ${when}` : when, time].join(" ");
   },
-};
+});

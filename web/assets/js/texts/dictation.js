@@ -1,6 +1,8 @@
 // Texts about dictation.
 
-export const dictationWords = {
+import { translated } from "../shared/language.js";
+
+export const dictationWords = translated("dictation", {
   start: "Dictate",
   stop: "Stop and write it down",
   hearing: "Writing down what you said …",
@@ -8,4 +10,4 @@ export const dictationWords = {
   missing: "There is no microphone.",
   nothing: "Nothing was heard. Speak closer to the microphone.",
   failed: (/** @type {string} */ why) => `What you said could not be written down. ${why}`,
-};
+});

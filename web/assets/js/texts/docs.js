@@ -1,6 +1,8 @@
 // The words of the documentation of the API.
 
-export const docsWords = {
+import { translated } from "../shared/language.js";
+
+export const docsWords = translated("docs", {
   title: "Aethon API",
   lead: "Every route of this server. Requests from this page carry your sign-in.",
   document: "OpenAPI document",
@@ -18,6 +20,15 @@ export const docsWords = {
   columns: { status: "Status", meaning: "Meaning", type: "Type" },
   open: "Open to everybody",
   tryIt: "Try it",
+  otherTag: "Other",
+  /** What a value may be; the names of types are those of JSON. */
+  types: {
+    anything: "anything",
+    or: " or ",
+    listOf: (/** @type {string} */ type) => `list of ${type}`,
+    time: "time",
+    range: (/** @type {string} */ type, /** @type {number} */ from, /** @type {number} */ to) => `${type} from ${from} to ${to}`,
+  },
   sending: "Sending",
   download: "This answer is a file or a page; open it in the browser.",
   answer: (/** @type {number} */ status, /** @type {number} */ ms) => `Answer ${status} after ${ms} ms`,
@@ -25,4 +36,4 @@ export const docsWords = {
   notJson: "The body is not JSON. Correct it and try again.",
   required: "required",
   changes: (/** @type {string} */ what) => `Send ${what}? This changes something on the server.`,
-};
+});

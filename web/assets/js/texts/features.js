@@ -1,6 +1,8 @@
 // The words of the features panel.
 
-export const featureWords = {
+import { translated } from "../shared/language.js";
+
+export const featureWords = translated("features", {
   search: "Search features",
   failed: "The features could not be loaded",
   nothingTitle: "Nothing found",
@@ -24,4 +26,4 @@ export const featureWords = {
   turnOnOf: (/** @type {string} */ title) => `Turn on: ${title}`,
   openKey: (/** @type {string} */ key) => `Show ${key} in the configuration`,
   asOf: "Read from what runs at this moment.",
-};
+});

@@ -1,6 +1,8 @@
 // The words for finding one's way in a long conversation.
 
-export const findingWords = {
+import { translated } from "../shared/language.js";
+
+export const findingWords = translated("finding", {
   menu: "Options of this conversation",
   find: "Find in this conversation",
   older: "Older match",
@@ -18,4 +20,4 @@ export const findingWords = {
   place: (at, count, hasMore) => `${at} of ${count}${hasMore ? "+" : ""}`,
   /** @param {string} why */
   failed: (why) => `The search failed: ${why}`,
-};
+});

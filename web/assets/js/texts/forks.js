@@ -1,6 +1,8 @@
 // The words for forks of a conversation, for versions that a retry or an edit leaves, and for messages that are taken back.
 
-export const forkWords = {
+import { translated } from "../shared/language.js";
+
+export const forkWords = translated("forks", {
   fork: "Go on from here in a new conversation",
   done: "This is a new conversation. The other one is as it was.",
   /** @param {string} why */
@@ -13,4 +15,4 @@ export const forkWords = {
   edit: "Edit",
   /** @param {string} text */
   editLabel: (text) => `Take back and edit: ${text}`,
-};
+});

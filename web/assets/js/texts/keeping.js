@@ -1,6 +1,8 @@
 // Texts about keeping conversations: archive, folders, files.
 
-export const keepingWords = {
+import { translated } from "../shared/language.js";
+
+export const keepingWords = translated("keeping", {
   archived: "Archived",
   showArchived: (/** @type {number} */ n) => `Archived (${n})`,
   archive: "Archive",
@@ -14,4 +16,4 @@ export const keepingWords = {
   saveMarkdown: "Save as Markdown",
   saveJson: "Save as JSON",
   failed: (/** @type {string} */ why) => `Nothing was changed. ${why}`,
-};
+});

@@ -1,9 +1,11 @@
 // The words of the logs.
 
+import { translated } from "../shared/language.js";
+
 const plural = (/** @type {number} */ n, /** @type {string} */ one, /** @type {string} */ many) =>
   `${n.toLocaleString("en")} ${n === 1 ? one : many}`;
 
-export const logs = {
+export const logs = translated("logs", {
   failed: "The log could not be loaded",
   level: "Level",
   levels: /** @type {[string, string][]} */ ([
@@ -30,4 +32,4 @@ export const logs = {
   kept: "The newest 1,000 lines are kept in memory; older ones are in the files below logs/ in Aethon’s home.",
   count: (/** @type {number} */ shown, /** @type {number} */ all) =>
     shown === all ? plural(all, "line", "lines") : `${shown.toLocaleString("en")} of ${plural(all, "line", "lines")}`,
-};
+});

@@ -1,9 +1,11 @@
 // The words of the memory panel.
 
+import { translated } from "../shared/language.js";
+
 const plural = (/** @type {number} */ n, /** @type {string} */ one, /** @type {string} */ many) =>
   `${n.toLocaleString("en")} ${n === 1 ? one : many}`;
 
-export const memoryWords = {
+export const memoryWords = translated("memory", {
   search: "Search what is remembered",
   category: "Category",
   allCategories: (/** @type {number} */ n) => (n > 0 ? `All categories (${n.toLocaleString("en")})` : "All categories"),
@@ -46,6 +48,7 @@ export const memoryWords = {
   never: "Never",
 
   one: "Memory",
+  id: "Id",
   thisOne: "This memory",
   asText: (/** @type {{content: string, category: string}} */ { content, category }) =>
     `${content}\n\nCategory: ${category}`,
@@ -70,4 +73,4 @@ export const memoryWords = {
   replaced: (/** @type {string} */ category) => `filed under ${category}, replaced`,
   missingTitle: "There is no such memory",
   missing: "It was deleted, or the address is wrong.",
-};
+});

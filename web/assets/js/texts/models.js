@@ -1,6 +1,8 @@
 // Texts about the choice of a model.
 
-export const modelWords = {
+import { translated } from "../shared/language.js";
+
+export const modelWords = translated("models", {
   label: (/** @type {string} */ model) => `Model: ${model}. Choose another`,
   title: "Model for this conversation",
   search: "Search models",
@@ -15,4 +17,4 @@ export const modelWords = {
   none: "No model has these words in its name.",
   failed: (/** @type {string} */ why) => `The models could not be listed. ${why}`,
   notSaved: (/** @type {string} */ why) => `The choice was not kept for this conversation. ${why}`,
-};
+});

@@ -1,9 +1,11 @@
 // The words of the live monitor.
 
+import { translated } from "../shared/language.js";
+
 const plural = (/** @type {number} */ n, /** @type {string} */ one, /** @type {string} */ many) =>
   `${n.toLocaleString("en")} ${n === 1 ? one : many}`;
 
-export const monitor = {
+export const monitor = translated("monitor", {
   failed: "The newest messages could not be loaded",
   search: "Search messages, tools and arguments",
   channel: "Channel",
@@ -71,6 +73,4 @@ export const monitor = {
   picture: "A picture",
   file: (/** @type {string} */ name) => `The file ${name}`,
   older: (/** @type {number} */ n) => `${n} older messages were summarised`,
-  jobRuns: "runs",
-  jobEnded: "ended",
-};
+});

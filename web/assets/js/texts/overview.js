@@ -1,14 +1,14 @@
 // The words of the overview.
 
 import { counted } from "../shared/count.js";
+import { translated } from "../shared/language.js";
 
 const plural = (/** @type {number} */ n, /** @type {string} */ one, /** @type {string} */ many) =>
   `${counted(n)} ${n === 1 ? one : many}`;
 
-export const overviewWords = {
+export const overviewWords = translated("overview", {
   problems: "Needs attention",
   fine: "Everything works.",
-  checking: "Looking",
   today: "Today",
   todayHint: "A day begins at midnight UTC.",
   activity: "Recent activity",
@@ -39,12 +39,11 @@ export const overviewWords = {
   errors: "Errors",
   rate: "Share of calls, deliveries and jobs that failed",
   errorRate: (/** @type {string} */ share) => `${share} of what was tried failed`,
-  noErrors: (/** @type {number} */ n) => (n === 0 ? "Nothing failed" : "Logged only"),
+  noErrors: /** @type {(n: number) => string} */ ((n) => (n === 0 ? "Nothing failed" : "Logged only")),
   denied: (/** @type {number} */ n) => plural(n, "tool call was denied", "tool calls were denied"),
   tools: "Tool calls",
   toolsMore: (/** @type {string} */ percent) => `${percent} worked`,
   trend: (/** @type {string} */ what, /** @type {string} */ values) => `${what} in the last 14 days: ${values}`,
-  lastDays: "Last 14 days",
   unknown: "Not known",
 
   lost: (/** @type {number} */ n) =>
@@ -75,4 +74,4 @@ export const overviewWords = {
   showLogs: "Logs",
   showSops: "SOPs",
   showModel: "Show the key",
-};
+});

@@ -1,6 +1,8 @@
 // The words of what stands in and below a reply.
 
-export const readingWords = {
+import { translated } from "../shared/language.js";
+
+export const readingWords = translated("reading", {
   /** The accessible name of a mark in the text. */
   footnote: (/** @type {string} */ name) => `Footnote ${name}`,
   /** The accessible name of the mark in front of the note. */
@@ -31,4 +33,4 @@ export const readingWords = {
   copiedRich: "Copied with its formatting.",
   readAloud: "Read aloud",
   stopReading: "Stop reading aloud",
-};
+});

@@ -1,9 +1,11 @@
 // The words of the recordings.
 
+import { translated } from "../shared/language.js";
+
 const plural = (/** @type {number} */ n, /** @type {string} */ one, /** @type {string} */ many) =>
   `${n.toLocaleString("en")} ${n === 1 ? one : many}`;
 
-export const recordings = {
+export const recordings = translated("recordings", {
   failed: "The recordings could not be loaded",
   oneFailed: "This recording could not be opened",
   eventsFailed: "Its events could not be loaded",
@@ -113,4 +115,4 @@ export const recordings = {
   roles: /** @type {Record<string, string>} */ ({ user: "You", assistant: "Aethon", tool: "Tool", system: "Program" }),
   file: "File",
   notThere: "This recording has no event or snapshot.",
-};
+});

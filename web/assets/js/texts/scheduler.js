@@ -1,9 +1,11 @@
 // The words of the scheduler panel.
 
+import { translated } from "../shared/language.js";
+
 const plural = (/** @type {number} */ n, /** @type {string} */ one, /** @type {string} */ many) =>
   `${n.toLocaleString("en")} ${n === 1 ? one : many}`;
 
-export const schedulerWords = {
+export const schedulerWords = translated("scheduler", {
   list: "Jobs",
   add: "Add a job",
   failed: "The jobs could not be loaded",
@@ -133,4 +135,4 @@ export const schedulerWords = {
     needsTime: "Choose when it runs.",
     needsCron: "Write when it runs, or take an example.",
   },
-};
+});

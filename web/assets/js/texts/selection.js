@@ -1,9 +1,11 @@
 // The words for several rows of a table, and what is done with them at once.
 
+import { translated } from "../shared/language.js";
+
 const plural = (/** @type {number} */ n, /** @type {string} */ one, /** @type {string} */ many) =>
   `${n.toLocaleString("en")} ${n === 1 ? one : many}`;
 
-export const selectionWords = {
+export const selectionWords = translated("selection", {
   bar: "What is chosen",
   column: "Choose",
   choose: (/** @type {string} */ name) => `Choose “${name}”`,
@@ -18,10 +20,9 @@ export const selectionWords = {
     `${plural(left, "was", "were")} left out: ${why}`,
   sessions: {
     removeTitle: (/** @type {number} */ n) => `Delete ${plural(n, "conversation", "conversations")}?`,
-    removeBody: (/** @type {string[]} */ names, /** @type {number} */ more) =>
-      `${names.map((name) => `“${name}”`).join(", ")}${more > 0 ? ` and ${more.toLocaleString("en")} more` : ""} ` +
-      "will be gone for good, with all messages.",
-    removed: (/** @type {number} */ n) => `${plural(n, "conversation", "conversations")} deleted.`,
+    named: (/** @type {string[]} */ names, /** @type {number} */ more) =>
+      names.map((name) => `“${name}”`).join(", ") + (more > 0 ? ` and ${more.toLocaleString("en")} more` : ""),
+    removeBody: (/** @type {string} */ what) => `${what} will be gone for good, with all messages.`,
     archived: (/** @type {number} */ n) => `${plural(n, "conversation", "conversations")} archived.`,
     unarchived: (/** @type {number} */ n) => `${plural(n, "conversation is", "conversations are")} back.`,
     file: "conversations.md",
@@ -31,4 +32,4 @@ export const selectionWords = {
     removeBody: "Answers will not know of them any more, and their history goes with them.",
     removed: (/** @type {number} */ n) => `${plural(n, "memory", "memories")} deleted.`,
   },
-};
+});

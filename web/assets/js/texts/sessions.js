@@ -1,9 +1,11 @@
 // The words of the sessions panel and of transcripts.
 
+import { translated } from "../shared/language.js";
+
 const plural = (/** @type {number} */ n, /** @type {string} */ one, /** @type {string} */ many) =>
   `${n.toLocaleString("en")} ${n === 1 ? one : many}`;
 
-export const sessionWords = {
+export const sessionWords = translated("sessions", {
   search: "Search titles and messages",
   channel: "Channel",
   allChannels: "All channels",
@@ -44,8 +46,6 @@ export const sessionWords = {
   wasReset: "The conversation is empty now.",
   remove: "Delete",
   removeTitle: "Delete this conversation?",
-  removeBody: (/** @type {string} */ title) => `“${title}” and all its messages will be gone for good.`,
-  removed: "Conversation deleted.",
   actionsFor: (/** @type {string} */ title) => `Actions for ${title}`,
   more: "More",
 
@@ -86,4 +86,4 @@ export const sessionWords = {
   file: (/** @type {string} */ name) => `File ${name}`,
   picture: "Picture",
   changedInput: "A person changed the arguments before it ran.",
-};
+});

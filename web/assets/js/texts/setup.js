@@ -1,6 +1,8 @@
 // Texts about the set-up of the first model.
 
-export const setupWords = {
+import { translated } from "../shared/language.js";
+
+export const setupWords = translated("setup", {
   title: "Choose a model to begin",
   lead: "Aethon asks a model that you bring: from a service, with your own key, or one that runs on this machine.",
   demo: "Use a real model",
@@ -34,5 +36,4 @@ export const setupWords = {
   testing: "Asking it a short question …",
   done: (/** @type {string} */ model, /** @type {string} */ ms) => `${model} answered${ms}. Write your first message.`,
   after: (/** @type {number} */ ms) => ` after ${(ms / 1000).toFixed(1)} s`,
-  fix: "It is not set up yet. See the field that is marked.",
-};
+});

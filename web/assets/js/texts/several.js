@@ -1,6 +1,8 @@
 // The words for doing something with several conversations at once.
 
-export const selectionWords = {
+import { translated } from "../shared/language.js";
+
+export const selectionWords = translated("several", {
   begin: "Select several",
   bar: "Selected conversations",
   /** @param {number} count */
@@ -16,9 +18,8 @@ export const selectionWords = {
   /** @param {number} count */
   removeTitle: (count) => (count === 1 ? "Delete this conversation?" : `Delete ${count} conversations?`),
   removeBody: "Their messages are removed for good.",
-  removeAction: "Delete",
   /** @param {number} count */
-  removed: (count) => (count === 1 ? "One conversation was deleted." : `${count} conversations were deleted.`),
+  what: (count) => (count === 1 ? "One conversation" : `Each of the ${count} conversations`),
   /** @param {number} count @param {string} why */
   someFailed: (count, why) => `${count === 1 ? "One conversation" : `${count} conversations`} could not be changed. ${why}`,
-};
+});

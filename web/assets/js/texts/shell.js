@@ -1,11 +1,12 @@
 // The words of the dashboard's frame and of the components that its panels share.
 
 import { counted } from "../shared/count.js";
+import { translated } from "../shared/language.js";
 
 const plural = (/** @type {number} */ n, /** @type {string} */ one, /** @type {string} */ many) =>
   `${counted(n)} ${n === 1 ? one : many}`;
 
-export const shell = {
+export const shell = translated("shell", {
   groups: { now: "Now", work: "Work", mind: "Mind", system: "System" },
   panels: {
     overview: "Overview",
@@ -40,15 +41,12 @@ export const shell = {
   panelFailed: "This panel could not be loaded",
   panelFailedHint:
     "Aethon may be restarting or was updated. Reload the page; if that does not help, check that Aethon is running.",
-  notBuilt: "This panel is on its way",
-  notBuiltHint: "It shows nothing yet.",
 
   staleSince: (/** @type {string} */ when) => `Not up to date: from ${when}.`,
   refreshFailed: (/** @type {string} */ why) => `Could not be refreshed. ${why}`,
   actionFailed: (/** @type {string} */ why) => `That did not work. ${why}`,
   retry: "Try again",
   more: "Show more",
-  loadingMore: "Loading",
   shownOf: (/** @type {number} */ shown, /** @type {number} */ all) =>
     shown >= all ? plural(all, "entry", "entries") : `${counted(shown)} of ${counted(all)}`,
   sortBy: (/** @type {string} */ column) => `Sort by ${column}`,
@@ -57,15 +55,11 @@ export const shell = {
   cancel: "Cancel",
   save: "Save",
   clearSearch: "Clear the search",
-  exact: "Exact",
   noChange: "Nothing was changed.",
   showDiff: "What changes",
   skipped: (/** @type {number} */ n) => plural(n, "unchanged line", "unchanged lines"),
   removedLine: "removed",
   addedLine: "added",
-  noData: "No data",
-  expand: (/** @type {string} */ name) => `Open ${name}`,
-  collapse: (/** @type {string} */ name) => `Close ${name}`,
 
   palette: {
     label: "Search panels, conversations and actions",
@@ -87,4 +81,4 @@ export const shell = {
     addSop: "Write an SOP",
     results: (/** @type {number} */ n) => plural(n, "result", "results"),
   },
-};
+});

@@ -1,6 +1,8 @@
 // The words of the slash menu, of saved prompts, and of the instructions of a conversation.
 
-export const slashWords = {
+import { translated } from "../shared/language.js";
+
+export const slashWords = translated("slash.slashWords", {
   list: "Commands, prompts and SOPs",
   commands: "Commands",
   prompts: "Saved prompts",
@@ -20,9 +22,9 @@ export const slashWords = {
     prompts: "Write and change saved prompts",
   },
   nothingToExport: "There is nothing in this conversation yet.",
-};
+});
 
-export const promptWords = {
+export const promptWords = translated("slash.promptWords", {
   title: "Saved prompts",
   lead: "Type a slash and the name in the message box to write one of these. {{Gaps}} are selected, so that you can fill them in.",
   none: "No prompts are saved yet.",
@@ -47,9 +49,9 @@ export const promptWords = {
   badName: "The name must be 1 to 64 lower-case letters, digits and hyphens.",
   empty: "Write the prompt first.",
   stayed: "Nothing was saved: the prompt was changed elsewhere.",
-};
+});
 
-export const instructionWords = {
+export const instructionWords = translated("slash.instructionWords", {
   menu: "Instructions …",
   title: "Instructions for this conversation",
   label: "Instructions",
@@ -59,7 +61,6 @@ export const instructionWords = {
   cancel: "Cancel",
   saved: "The instructions are in force from the next message on.",
   cleared: "The conversation has no instructions of its own any more.",
-  notYet: "Send the first message; then the conversation can have instructions.",
   /** @param {string} why */
   failed: (why) => `The instructions could not be loaded. ${why}`,
-};
+});

@@ -1,6 +1,8 @@
 // The words beside the text of an SOP that is edited.
 
-export const besideWords = {
+import { translated } from "../shared/language.js";
+
+export const besideWords = translated("sop-editor", {
   label: "Beside the text",
   preview: "Preview",
   outline: "Outline",
@@ -16,4 +18,4 @@ export const besideWords = {
   take: "Take",
   taken: "The earlier version stands in the editor.",
   undo: "Undo",
-};
+});

@@ -1,9 +1,11 @@
 // The words of the SOPs panel.
 
+import { translated } from "../shared/language.js";
+
 const plural = (/** @type {number} */ n, /** @type {string} */ one, /** @type {string} */ many) =>
   `${n.toLocaleString("en")} ${n === 1 ? one : many}`;
 
-export const sopWords = {
+export const sopWords = translated("sops", {
   list: "SOPs",
   tabs: { list: "SOPs", runs: "Runs" },
   search: "Search SOPs",
@@ -102,7 +104,6 @@ export const sopWords = {
   lintOk: "No faults found.",
   lintFaults: (/** @type {number} */ n) => plural(n, "fault", "faults"),
   lintRemarks: (/** @type {number} */ n) => plural(n, "remark", "remarks"),
-  checking: "Checking",
   saved: "Saved.",
   changes: "What you changed",
   preview: "Show changes",
@@ -126,4 +127,4 @@ What is to be done.
 **Constraints:**
 - You MUST say what you found.
 `,
-};
+});

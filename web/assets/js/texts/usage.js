@@ -1,6 +1,8 @@
 // The words of the usage.
 
-export const usage = {
+import { translated } from "../shared/language.js";
+
+export const usage = translated("usage", {
   failed: "The usage could not be loaded",
   days: "Span",
   spans: /** @type {[string, string][]} */ ([
@@ -17,7 +19,6 @@ export const usage = {
   received: "Tokens received",
   cached: "From the cache",
   failedCalls: (/** @type {number} */ n) => (n === 0 ? "None failed" : `${n.toLocaleString("en")} failed`),
-  ofSent: "of the tokens sent",
   saved: (/** @type {string} */ amount) => `${amount} saved`,
   perDay: (/** @type {string} */ amount) => `${amount} a day on average`,
   chart: "By day",
@@ -52,10 +53,16 @@ export const usage = {
     cost: "Cost",
     share: "Share",
   },
+  fromCache: (/** @type {number} */ percent) => `${percent} % from the cache`,
   total: "Total",
+  totals: {
+    calls: (/** @type {string} */ n) => `${n} calls`,
+    sent: (/** @type {string} */ n) => `${n} sent`,
+    received: (/** @type {string} */ n) => `${n} received`,
+  },
   only: (/** @type {string} */ what) => `Only ${what}`,
   everything: "Show everything",
   emptyTitle: "No calls in this span",
   empty:
     "Every call to a model is counted here, with its tokens and its cost. Say something in the chat and look again.",
-};
+});

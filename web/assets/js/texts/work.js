@@ -1,9 +1,11 @@
 // The words of work that takes more than one turn.
 
+import { translated } from "../shared/language.js";
+
 const plural = (/** @type {number} */ n, /** @type {string} */ one, /** @type {string} */ many) =>
   `${n.toLocaleString("en")} ${n === 1 ? one : many}`;
 
-export const workWords = {
+export const workWords = translated("work", {
   title: "Work",
   failed: "Work could not be loaded",
   label: "Multi-turn work, newest first",
@@ -66,4 +68,4 @@ export const workWords = {
   origins: /** @type {Record<string, string>} */ ({ person: "At once", idle: "In idle time" }),
   tasks: "Tasks",
   receipt: "Receipt",
-};
+});

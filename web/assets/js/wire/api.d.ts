@@ -7,14 +7,14 @@ export interface ActiveAgents {
 
 export interface AgentActivity {
   agent_id: string;
-  kind: string;
+  kind: "turn" | "compaction" | "delegation" | "embedding" | "transcription" | "scheduled" | "test" | "background" | "interrupted";
   name: string;
   parent: string | null;
   role: string;
   session_id: string;
   since: string;
   started_at: string;
-  state: string;
+  state: "idle" | "thinking" | "tool" | "waiting_approval" | "failed";
   task: string;
   tool: string | null;
 }
@@ -31,16 +31,17 @@ export interface AgentList {
 
 export interface AgentRun {
   agent_id: string;
+  cache_write_tokens?: number;
   cached_tokens: number;
   cost_usd: number;
   duration: number;
   ended_at: string;
   error: string | null;
   input_tokens: number;
-  kind: string;
+  kind: "turn" | "compaction" | "delegation" | "embedding" | "transcription" | "scheduled" | "test" | "background" | "interrupted";
   model: string;
   name: string;
-  outcome: string;
+  outcome: "end" | "stopped" | "limit" | "budget" | "error";
   output_tokens: number;
   parent: string | null;
   role: string;
@@ -48,6 +49,7 @@ export interface AgentRun {
   started_at: string;
   task: string;
   tools: ToolCount[];
+  web_searches?: number;
 }
 
 export interface AgentStanding {
@@ -55,7 +57,7 @@ export interface AgentStanding {
   model: string;
   name: string;
   role: string;
-  state: string;
+  state: "idle" | "thinking" | "tool" | "waiting_approval" | "failed";
 }
 
 export interface Answer {
@@ -87,7 +89,7 @@ export interface Audit {
 }
 
 export interface AuditEntry {
-  action: string;
+  action: "approval" | "refusal" | "grant" | "tools" | "sign_in" | "access" | "deletion" | "config" | "secret" | "pairing" | "backup";
   at: string;
   by: string;
   detail: string;
@@ -117,6 +119,39 @@ export interface BackupList {
 
 export interface BackupStarted {
   status: string;
+}
+
+export interface Bin {
+  count: number;
+  keep_days: number;
+  next_cursor: string | null;
+  sessions: BinnedSession[];
+}
+
+export interface BinEmptied {
+  removed: number;
+  status: string;
+}
+
+export interface BinnedSession {
+  agent_name: string;
+  archived: boolean;
+  bin_id: string;
+  channel: string;
+  created_at: string;
+  deleted_at: string;
+  effort: "none" | "low" | "medium" | "high" | null;
+  expires_at: string;
+  folder: string | null;
+  instructions: string | null;
+  message_count: number;
+  model: string | null;
+  pinned: boolean;
+  sender: string;
+  session_id: string;
+  title: string;
+  unread: boolean;
+  updated_at: string;
 }
 
 export interface Block {
@@ -159,8 +194,9 @@ export interface Budget {
 
 export interface ChangedProblem {
   code: string;
-  current?: unknown;
+  current: unknown;
   detail: string;
+  errors?: FieldFault[];
   status: number;
   title: string;
   type: string;
@@ -248,7 +284,7 @@ export interface Conversation {
   busy: boolean;
   channel: string;
   created_at: string;
-  effort: string | null;
+  effort: "none" | "low" | "medium" | "high" | null;
   folder: string | null;
   has_more: boolean;
   has_newer: boolean;
@@ -277,8 +313,8 @@ export interface Decided {
 
 export interface Decision {
   decision: "approve" | "deny";
-  input?: Record<string, unknown>;
-  scope?: "once" | "session";
+  input?: Record<string, unknown> | null;
+  scope?: "once" | "session" | null;
 }
 
 export interface Delivery {
@@ -293,6 +329,11 @@ export interface Delivery {
   session_id: string;
   state: "waiting" | "failed";
   text: string;
+}
+
+export interface Destination {
+  channel: string;
+  recipient: string | null;
 }
 
 export interface Done {
@@ -322,14 +363,14 @@ export interface FieldFault {
 }
 
 export interface ForkRequest {
-  message_id?: string;
-  turn?: string;
+  message_id?: string | null;
+  turn?: string | null;
 }
 
 export interface FoundMessage {
   created_at: string;
   message_id: string;
-  role: "user" | "assistant" | "system" | "tool";
+  role: "user" | "assistant" | "tool" | "system";
   session_id: string;
   snippet: SnippetPart[];
   title: string;
@@ -374,7 +415,7 @@ export interface Job {
   job_id: string;
   last_error: string | null;
   last_run: string | null;
-  last_status: string | null;
+  last_status: "running" | "ok" | "error" | "skipped" | "missed" | null;
   made_by?: string;
   missed: "skip" | "run_once";
   model: string | null;
@@ -448,6 +489,14 @@ export interface Logs {
   records: LogRecord[];
 }
 
+export interface LongPrice {
+  above: number;
+  cache_write: number | null;
+  cached_input: number | null;
+  input: number;
+  output: number;
+}
+
 export interface MemoryCorrection {
   category?: string | null;
   content?: string | null;
@@ -459,16 +508,22 @@ export interface MemoryEntry {
   created_at: string;
   id: string;
   last_recalled_at: string | null;
-  scope?: string | null;
+  scope?: string;
   source: string;
   updated_at: string;
 }
 
 export interface MemoryHit {
+  category: string;
   content: string;
+  created_at: string;
   id: string;
+  last_recalled_at: string | null;
+  scope?: string;
   score: number;
-  why: unknown;
+  source: string;
+  updated_at: string;
+  why: string;
 }
 
 export interface MemoryList {
@@ -482,20 +537,39 @@ export interface MemoryQuestion {
   category?: string | null;
   query: string;
   scope?: string | null;
-  top_k?: number | null;
+  top_k?: number;
 }
 
 export interface MemoryResults {
   results: MemoryHit[];
 }
 
+export interface MemoryShown {
+  category: string;
+  content: string;
+  created_at: string;
+  history: MemoryVersion[];
+  id: string;
+  last_recalled_at: string | null;
+  scope?: string;
+  source: string;
+  updated_at: string;
+}
+
 export interface MemoryStats {
-  categories: Record<string, unknown>;
+  categories: Record<string, number>;
   count: number;
   enabled: boolean;
   recalled: number;
   versions: number;
   with_vector: number;
+}
+
+export interface MemoryVersion {
+  category: string;
+  content: string;
+  replaced_at: string;
+  source: string;
 }
 
 export interface Message {
@@ -504,7 +578,7 @@ export interface Message {
   id: string;
   model: string | null;
   role: "user" | "assistant" | "tool" | "system";
-  stop_reason: string | null;
+  stop_reason: "end" | "stopped" | "limit" | "budget" | "error" | null;
   turn: string | null;
   usage: Usage | null;
 }
@@ -522,11 +596,11 @@ export interface ModelSetUp {
 }
 
 export interface ModelWish {
-  host?: string;
-  key?: string;
-  model_id?: string;
+  host?: string | null;
+  key?: string | null;
+  model_id?: string | null;
   provider: string;
-  region?: string;
+  region?: string | null;
 }
 
 export interface ModelsOffered {
@@ -547,7 +621,7 @@ export interface NewJob {
   channel?: string | null;
   cron?: string | null;
   job_id?: string | null;
-  missed?: string | null;
+  missed?: "skip" | "run_once" | null;
   model?: string | null;
   prompt?: string | null;
   recipient?: string | null;
@@ -563,18 +637,29 @@ export interface NewMemory {
   scope?: string | null;
 }
 
+export interface NewSession {
+  archived?: boolean | null;
+  effort?: "none" | "low" | "medium" | "high" | null;
+  folder?: string | null;
+  instructions?: string | null;
+  model?: string | null;
+  name?: string | null;
+  pinned?: boolean | null;
+  title?: string | null;
+}
+
 export interface NewTask {
   acceptance?: string[];
   depends_on?: number[];
   detail?: string;
-  title: string;
+  title?: string;
 }
 
 export interface NewWork {
   goal: string;
   session_id?: string | null;
-  tasks: NewTask[];
-  when?: string | null;
+  tasks?: NewTask[];
+  when?: "now" | "idle" | null;
 }
 
 export interface OfferedModel {
@@ -583,7 +668,7 @@ export interface OfferedModel {
   id: string;
   model_id: string;
   name: string;
-  prices: Record<string, unknown> | null;
+  prices: Price | null;
   provider: string;
   source: "named" | "fallback" | "service" | "catalog";
 }
@@ -598,7 +683,7 @@ export interface OutputBlock {
   mime?: string;
   name?: string;
   text?: string;
-  type: string;
+  type: "text" | "image" | "file";
 }
 
 export interface Pairing {
@@ -624,9 +709,18 @@ export interface Pairings {
 }
 
 export interface PendingTurn {
-  state: string;
+  state: "queued" | "running" | "stopped";
   text: string;
   turn: string;
+}
+
+export interface Price {
+  cache_write?: number;
+  cached_input: number | null;
+  input: number;
+  long?: LongPrice;
+  output: number;
+  search?: number;
 }
 
 export interface Problem {
@@ -655,22 +749,28 @@ export interface PushKey {
   key: string;
 }
 
+export interface PushKeys {
+  auth?: string | null;
+  p256dh?: string | null;
+}
+
 export interface PushSubscribed {
   status: string;
 }
 
 export interface PushSubscription {
   endpoint: string;
-  keys: Record<string, unknown>;
+  keys?: PushKeys | null;
 }
 
 export interface Ready {
   ready: boolean;
+  status: string;
 }
 
 export interface RecordedEvent {
   data: unknown;
-  layer: "agent" | "tool" | "sys";
+  layer: "sys" | "tool" | "agent";
   seq: number;
   trace_id: string;
   ts: string;
@@ -686,7 +786,7 @@ export interface Recording {
   duration: number;
   events_count: number;
   has_resumable_state: boolean;
-  metadata: Record<string, unknown>;
+  metadata: RecordingManifest;
   name: string;
   session_id: string;
   size: number;
@@ -701,8 +801,19 @@ export interface RecordingEntry {
 
 export interface RecordingList {
   count: number;
-  next_cursor?: string | null;
+  next_cursor: string | null;
   recordings: ListedRecording[];
+  running: RunningRecording[];
+}
+
+export interface RecordingManifest {
+  ended_at: string;
+  events_count: number;
+  format_version: number;
+  session_id: string;
+  snapshots_count: number;
+  started_at: string;
+  version: string;
 }
 
 export interface RecordingVerified {
@@ -713,6 +824,13 @@ export interface RecordingVerified {
   size: number;
   snapshots_count: number;
   valid: boolean;
+}
+
+export interface RunningRecording {
+  name: string;
+  session_id: string;
+  size: number;
+  started_at: string;
 }
 
 export interface SavedPrompt {
@@ -726,7 +844,7 @@ export interface Session {
   busy: boolean;
   channel: string;
   created_at: string;
-  effort: string | null;
+  effort: "none" | "low" | "medium" | "high" | null;
   folder: string | null;
   instructions: string | null;
   message_count: number;
@@ -760,13 +878,13 @@ export interface SessionNamed {
 }
 
 export interface SessionPatch {
-  archived?: boolean;
-  effort?: string | null;
+  archived?: boolean | null;
+  effort?: "none" | "low" | "medium" | "high" | null;
   folder?: string | null;
   instructions?: string | null;
   model?: string | null;
-  pinned?: boolean;
-  title?: string;
+  pinned?: boolean | null;
+  title?: string | null;
 }
 
 export interface SessionStopped {
@@ -806,11 +924,11 @@ export interface Snapshot {
 
 export interface SnapshotDifference {
   added: Message[];
-  cwd: Record<string, unknown> | null;
+  cwd: TextChange | null;
   from: number;
-  model: Record<string, unknown> | null;
+  model: TextChange | null;
   removed: Message[];
-  system_prompt: Record<string, unknown> | null;
+  system_prompt: TextChange | null;
   to: number;
   tools_added: string[];
   tools_removed: string[];
@@ -828,7 +946,9 @@ export interface SnapshotState {
   session_id?: string;
   system_prompt: string;
   tools: unknown[];
-  would_make?: Record<string, unknown>;
+  ts: string | null;
+  turn: string | null;
+  would_make?: WouldMake;
 }
 
 export interface Snapshots {
@@ -898,7 +1018,7 @@ export interface SopRun {
   session_id: string;
   sop_name: string;
   started_at: string;
-  state: string;
+  state: "asking" | "running" | "waiting" | "done" | "failed" | "stopped";
   step: number;
   steps: number;
   steps_done: number;
@@ -973,7 +1093,7 @@ export interface TelemetryEvent {
   duration: number | null;
   id: string;
   input_tokens?: number;
-  kind?: string;
+  kind?: "turn" | "compaction" | "delegation" | "embedding" | "transcription" | "scheduled" | "test" | "background" | "interrupted";
   model?: string;
   name: string;
   output_tokens?: number;
@@ -1038,6 +1158,11 @@ export interface TelemetrySums {
   turn_success_rate: number;
 }
 
+export interface TextChange {
+  from: string;
+  to: string;
+}
+
 export interface ToolCount {
   calls: number;
   name: string;
@@ -1060,6 +1185,7 @@ export interface UnconfirmedProblem {
   change?: ConfigEdited;
   code: string;
   detail: string;
+  errors?: FieldFault[];
   keys?: string[];
   status: number;
   title: string;
@@ -1074,10 +1200,12 @@ export interface Upload {
 }
 
 export interface Usage {
+  cache_write_tokens?: number;
   cached_tokens: number;
   cost_usd: number;
   input_tokens: number;
   output_tokens: number;
+  web_searches?: number;
 }
 
 export interface UsageReport {
@@ -1090,20 +1218,23 @@ export interface UsageReport {
 }
 
 export interface UsageRow {
+  cache_write_tokens?: number;
   cached_tokens: number;
   cost_usd: number;
   day: string;
   failed: number;
   input_tokens: number;
-  kind: string;
+  kind: "turn" | "compaction" | "delegation" | "embedding" | "transcription" | "scheduled" | "test" | "background" | "interrupted";
   model: string;
   output_tokens: number;
   provider: string;
   requests: number;
   saved_usd: number;
+  web_searches?: number;
 }
 
 export interface UsageTotals {
+  cache_write_tokens?: number;
   cached_tokens: number;
   cost_usd: number;
   failed: number;
@@ -1111,6 +1242,7 @@ export interface UsageTotals {
   output_tokens: number;
   requests: number;
   saved_usd: number;
+  web_searches?: number;
 }
 
 export interface WebhookText {
@@ -1122,24 +1254,34 @@ export interface Work {
   created_at: string;
   goal: string;
   iterations: number;
-  origin: string;
+  origin: "person" | "idle";
+  person?: string;
   reason: string | null;
   receipt: string | null;
   seconds: number;
   session_id: string;
-  state: string;
+  state: "queued" | "running" | "paused" | "done" | "failed" | "stopped";
   tasks: WorkTask[];
+  tell_to?: Destination;
   untrusted?: boolean;
   updated_at: string;
-  wish: string | null;
+  wish: "stop" | "pause" | "resume" | null;
   work_id: string;
 }
+
+export type WorkCommanded = WorkStatus | Work;
 
 export interface WorkList {
   ambient: boolean;
   enabled: boolean;
   paused: boolean;
-  work?: Work[];
+  work: Work[];
+}
+
+export interface WorkStatus {
+  ambient: boolean;
+  enabled: boolean;
+  paused: boolean;
 }
 
 export interface WorkTask {
@@ -1150,6 +1292,11 @@ export interface WorkTask {
   error: string | null;
   evidence: string | null;
   number: number;
-  state: string;
+  state: "todo" | "running" | "done" | "failed";
+  title: string;
+}
+
+export interface WouldMake {
+  channel: string;
   title: string;
 }

@@ -18,9 +18,9 @@ use crate::engine::agents::RunningAgent;
 use crate::engine::outcome::{OrEnd, TurnOutcome};
 use crate::engine::shared::Shared;
 use crate::models::Models;
-use crate::patience::retry_until_stored;
-use crate::storage_log::log_storage;
 use crate::window::Target;
+use aethon_core::patience::retry_until_stored;
+use aethon_core::storage_log::log_storage;
 
 /// Below this size a conversation is not cut because a service calls it too long: something else must be.
 const WORTH_CUTTING: u64 = 1_000;
@@ -241,7 +241,7 @@ impl Compactor<'_> {
         let (turn, session) = (&self.context.turn, &self.context.session);
         let mut message = Message::new(Role::System, vec![summarised.block()], services.clock.now());
         message.turn = Some(turn.clone());
-        let append = || services.log.append(turn, vec![message.clone()]);
+        let append = || services.turns.append(turn, vec![message.clone()]);
         match retry_until_stored("a summary could not be stored; trying again", append).await {
             Ok(ids) => message.id = ids.first().copied().unwrap_or(message.id),
             Err(error) => {

@@ -15,9 +15,9 @@ use super::summarised::Summarised;
 use super::summariser::Summariser;
 use crate::control::{Control, Interrupt};
 use crate::engine::shared::Shared;
-use crate::patience::until_read;
-use crate::storage_log::log_storage;
 use crate::window::{Summary, Transcript, digest};
+use aethon_core::patience::until_read;
+use aethon_core::storage_log::log_storage;
 
 /// How many messages are read from the storage at once.
 const PAGE: usize = 200;

@@ -153,7 +153,7 @@ impl Ask {
 
     /// Returns whether the specialist has seen outside content. Unreadable messages count as if it had.
     async fn saw_outside(&self, shared: &Shared, session: &SessionId) -> bool {
-        let Ok(messages) = shared.services.log.window(session, MAX_SEEN).await else { return true };
+        let Ok(messages) = shared.services.turns.window(session, MAX_SEEN).await else { return true };
         let inbound = Inbound::say(session.clone(), "");
         let is_summary = |message: &Message| {
             message.content.iter().any(|block| matches!(block, aethon_core::message::Block::Folded { .. }))

@@ -97,6 +97,42 @@ pub async fn what_was_learnt_last_about_a_model_counts(stage: Stage) {
     assert_eq!(known, expected);
 }
 
+pub async fn what_was_put_aside_is_read_branch_by_branch(stage: Stage) {
+    let storage = &stage.storage;
+    let read = async || -> Vec<(bool, String)> {
+        let mut all: Vec<(MessageId, Message)> = Vec::new();
+        loop {
+            let after = all.last().map(|(_, message)| message.id);
+            let page = storage.history.aside(&session(S), after, 2).await.unwrap();
+            if page.is_empty() {
+                break;
+            }
+            assert!(page.len() <= 2);
+            all.extend(page.into_iter().map(|aside| (aside.branch, aside.message)));
+        }
+        all.iter().map(|(branch, message)| (message.id == *branch, message.text())).collect()
+    };
+    assert!(read().await.is_empty(), "there is no such session yet");
+    let first = stage.turn(S, "one", "1").await;
+    stage.turn(S, "after one", "1a").await;
+    assert!(read().await.is_empty());
+    let mut last = first.clone();
+    for (text, reply) in [("two", "2"), ("three", "3")] {
+        let by = TurnId::fresh();
+        storage.turns.accept(&by, &say(S, text), Some(replacing(text, &last))).await.unwrap();
+        storage.turns.finish(finish(&by, S, reply)).await.unwrap();
+        last = by;
+    }
+    let pairs = |all: &[(bool, &str)]| -> Vec<(bool, String)> {
+        all.iter().map(|(heads, text)| (*heads, (*text).to_owned())).collect()
+    };
+    let aside =
+        [(true, "one"), (false, "1"), (false, "after one"), (false, "1a"), (true, "two"), (false, "2")];
+    assert_eq!(read().await, pairs(&aside));
+    storage.history.switch(&session(S), &first).await.unwrap();
+    assert_eq!(read().await, pairs(&[(true, "two"), (false, "2"), (true, "three"), (false, "3")]));
+}
+
 pub async fn a_version_comes_back_with_what_followed_it(stage: Stage) {
     let storage = &stage.storage;
     let texts = async || -> Vec<String> {

@@ -10,6 +10,7 @@
 mod conversations;
 mod deliveries;
 mod jobs;
+mod keeping;
 mod ledger;
 mod lookups;
 mod measurements;

@@ -80,6 +80,13 @@ list! { $
         a_reset_session_keeps_its_name_and_loses_its_messages,
         a_message_of_a_removed_session_is_not_run_again,
     }
+    keeping {
+        a_session_in_the_bin_is_gone_and_comes_back_whole,
+        a_new_session_has_the_name_of_one_in_the_bin_to_itself,
+        the_bin_is_paged_and_emptied,
+        what_lies_in_the_bin_has_its_time,
+        a_made_title_takes_the_place_of_first_words_only,
+    }
     deliveries {
         a_delivery_is_there_when_its_turn_has_ended,
         a_delivery_of_a_running_turn_is_there_at_once,
@@ -105,6 +112,7 @@ list! { $
         a_message_is_found_in_all_conversations_newest_first,
         messages_after_one_are_read_on,
         a_version_comes_back_with_what_followed_it,
+        what_was_put_aside_is_read_branch_by_branch,
         what_was_learnt_last_about_a_model_counts,
     }
     ledger {

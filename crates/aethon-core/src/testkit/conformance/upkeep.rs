@@ -8,7 +8,7 @@ use crate::session::SessionQuery;
 use crate::storage::{Removed, Retention};
 
 const DAY: i64 = 86_400;
-const RETENTION: Retention = Retention { oneshots: 30, calls: 30, vectors: 30 };
+const RETENTION: Retention = Retention { oneshots: 30, calls: 30, vectors: 30, bin: 7 };
 
 async fn run_once(stage: &Stage, id: &str) {
     let (turn, inbound) = (TurnId::fresh(), Inbound { oneshot: true, ..say(id, "once") });

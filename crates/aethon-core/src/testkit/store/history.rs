@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use super::MemoryStore;
 use crate::error::Result;
 use crate::history::{
-    History, HistoryQuery, MessageHit, MessageHits, MessageQuery, Passage, PassageSource, SnippetPart,
+    Aside, History, HistoryQuery, MessageHit, MessageHits, MessageQuery, Passage, PassageSource, SnippetPart,
     TurnVersions,
 };
 use crate::ids::{MessageId, SessionId, TurnId};
@@ -81,6 +81,20 @@ impl History for MemoryStore {
 
     async fn versions(&self, session: &SessionId) -> Result<Vec<TurnVersions>> {
         Ok(self.enter("versions")?.versions(session))
+    }
+
+    async fn aside(&self, session: &SessionId, after: Option<MessageId>, limit: usize) -> Result<Vec<Aside>> {
+        let tables = self.enter("aside")?;
+        let branches = tables.sessions.get(session).map(|session| session.versions.aside.iter());
+        let all = branches.into_iter().flatten().flat_map(|(branch, messages)| {
+            messages.iter().map(|message| Aside { branch: *branch, message: message.clone() })
+        });
+        let mut all: Vec<Aside> = all.collect();
+        if let Some(last) = all.iter().position(|aside| Some(aside.message.id) == after) {
+            all.drain(..=last);
+        }
+        all.truncate(limit);
+        Ok(all)
     }
 
     async fn switch(&self, session: &SessionId, turn: &TurnId) -> Result<()> {

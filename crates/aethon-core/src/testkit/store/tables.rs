@@ -36,6 +36,7 @@ pub(super) struct Tables {
     /// Until when each owner counts as alive.
     pub(super) owners: BTreeMap<u64, Timestamp>,
     pub(super) sessions: BTreeMap<SessionId, SessionRow>,
+    pub(super) bin: Vec<BinRow>,
     pub(super) turns: BTreeMap<TurnId, TurnRow>,
     pub(super) posted: BTreeSet<(SessionId, String)>,
     pub(super) deliveries: Vec<DeliveryRow>,
@@ -66,6 +67,15 @@ pub(super) struct SessionRow {
     pub(super) versions: Versions,
     /// The last message that a person has seen.
     pub(super) read_through: MessageId,
+}
+
+/// A session in the bin, with its turns.
+pub(super) struct BinRow {
+    pub(super) place: i64,
+    pub(super) id: SessionId,
+    pub(super) deleted_at: Timestamp,
+    pub(super) session: SessionRow,
+    pub(super) turns: Vec<TurnRow>,
 }
 
 /// What retries and edits have put aside in a session.

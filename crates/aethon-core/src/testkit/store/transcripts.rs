@@ -8,8 +8,8 @@ use crate::error::Result;
 use crate::ids::{MessageId, SessionId};
 use crate::message::{Message, Role};
 use crate::session::{
-    Clear, MAX_PAGE_BYTES, SessionKeeping, SessionPage, SessionPatch, SessionQuery, SessionSummary,
-    Transcripts, TurnPhase, TurnRecord,
+    Clear, MAX_PAGE_BYTES, SessionPage, SessionPatch, SessionQuery, SessionSummary, Transcripts, TurnPhase,
+    TurnRecord,
 };
 use crate::version::Expected;
 
@@ -70,6 +70,9 @@ impl Transcripts for MemoryStore {
     async fn clear(&self, id: &SessionId, how: Clear) -> Result<bool> {
         let (mut tables, now) = (self.enter("clear")?, self.clock.now());
         how.check(|| Some(listing::summary(id, tables.sessions.get(id)?).version()))?;
+        if matches!(how, Clear::Bin(_)) {
+            tables.bin(id, now);
+        }
         let Some(session) = tables.sessions.get_mut(id) else { return Ok(false) };
         session.messages.clear();
         session.versions = Versions::default();
@@ -93,17 +96,5 @@ impl Transcripts for MemoryStore {
         }
         tables.open_session(id, ("", false), now);
         Ok(tables.add(id, None, vec![message], now)?.first().copied())
-    }
-}
-
-#[async_trait]
-impl SessionKeeping for MemoryStore {
-    async fn mark_read(&self, id: &SessionId) -> Result<bool> {
-        let mut tables = self.enter("mark_read")?;
-        let Some(session) = tables.sessions.get_mut(id) else { return Ok(false) };
-        let newest = session.messages.last().map_or(session.read_through, |message| message.id);
-        let was_unread = newest > session.read_through;
-        session.read_through = newest;
-        Ok(was_unread)
     }
 }

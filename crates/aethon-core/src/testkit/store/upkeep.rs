@@ -32,6 +32,10 @@ impl Upkeep for MemoryStore {
             tables.forget_turns(id, now);
             tables.deliveries.retain(|row| row.settled_at.is_none() || row.delivery.session != *id);
         }
+        let binned_before = tables.bin.len();
+        let bin_days = SignedDuration::from_hours(i64::from(retention.bin).saturating_mul(24));
+        tables.bin.retain(|row| now.duration_since(row.deleted_at) <= bin_days);
+        let binned = binned_before - tables.bin.len();
         let before = tables.deliveries.len();
         tables
             .deliveries
@@ -47,7 +51,7 @@ impl Upkeep for MemoryStore {
             row.updated_at = row.updated_at.min(now);
         }
         tables.maintained_at = Some(now);
-        Ok(Removed { sessions: old.len(), deliveries, dedupe_ids, ..Removed::default() })
+        Ok(Removed { sessions: old.len(), deliveries, dedupe_ids, binned, ..Removed::default() })
     }
 
     async fn marks(&self) -> Result<StorageMarks> {

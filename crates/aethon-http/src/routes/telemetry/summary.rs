@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 
 use aethon_core::telemetry::{TelemetryKind, TelemetryStatus, TelemetrySum, UNTIMED, bucket_bounds};
 use jiff::civil::Date;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// The channels on which no person writes: jobs, delegations and work of several turns.
@@ -15,7 +16,7 @@ const OWN_CHANNELS: [&str; 3] = ["agent", "schedule", "work"];
 const MAX_NAMES: usize = 50;
 
 /// The summary of all stored days, and of today.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub(super) struct TelemetrySummary {
     /// All stored days.
     #[serde(flatten)]
@@ -41,7 +42,8 @@ impl TelemetrySummary {
 }
 
 /// The summary of some days. Durations are in seconds.
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
+#[schemars(rename = "TelemetrySums")]
 pub(super) struct Summary {
     /// Tool calls that ran; refused ones are `denied_tool_calls`.
     pub(super) total_tool_calls: u64,
@@ -74,7 +76,7 @@ pub(super) struct Summary {
     pub(super) cost_usd: f64,
 }
 
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
 struct ToolTimes {
     avg_tool_duration: f64,
     p50_tool_duration: f64,
@@ -82,7 +84,7 @@ struct ToolTimes {
     tool_success_rate: f64,
 }
 
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
 struct ModelTimes {
     avg_model_duration: f64,
     p50_model_duration: f64,
@@ -90,7 +92,7 @@ struct ModelTimes {
     model_success_rate: f64,
 }
 
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
 struct TurnTimes {
     avg_turn_duration: f64,
     p50_turn_duration: f64,
@@ -99,7 +101,7 @@ struct TurnTimes {
 }
 
 /// The summary of one tool or one model.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub(super) struct NamedSummary {
     /// Its name.
     pub(super) name: String,
@@ -160,7 +162,8 @@ impl Summary {
 }
 
 /// One day in short.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[schemars(rename = "TelemetryDay")]
 pub(super) struct DaySummary {
     /// The day, in UTC.
     pub(super) day: Date,

@@ -3,6 +3,7 @@
 import { fill, make } from "../../../shared/dom.js";
 import { now as serverNow } from "../../../shared/clock.js";
 import { badge } from "../../../shared/controls.js";
+import { counted } from "../../../shared/count.js";
 import { compact, duration, money, timeElement } from "../../../shared/time.js";
 import { visible, visibleText } from "../../../shared/visible.js";
 import { texts } from "../../../texts.js";
@@ -368,9 +369,9 @@ function details(run) {
       [words.ended, exactTime(run.ended_at)],
       [words.columns.took, duration(run.duration * 1000)],
       [words.columns.tools, toolWords(run) || words.noTools],
-      [words.sent, run.input_tokens.toLocaleString("en")],
-      [words.cached, run.cached_tokens.toLocaleString("en")],
-      [words.received, run.output_tokens.toLocaleString("en")],
+      [words.sent, counted(run.input_tokens)],
+      [words.cached, counted(run.cached_tokens)],
+      [words.received, counted(run.output_tokens)],
       [words.columns.cost, money(run.cost_usd)],
     ),
   ];

@@ -4,6 +4,7 @@ import { openDrawer, pairs } from "../../../components/drawer.js";
 import { region, state } from "../../../components/state.js";
 import { rowTitle, table } from "../../../components/table.js";
 import { badge, button, iconButton, note } from "../../../shared/controls.js";
+import { counted } from "../../../shared/count.js";
 import { confirmDialog } from "../../../shared/dialog.js";
 import { fill, make } from "../../../shared/dom.js";
 import { duration, money, timeElement } from "../../../shared/time.js";
@@ -209,7 +210,7 @@ function details(work) {
         ],
         [words.planned, exactTime(work.created_at)],
         [words.columns.when, exactTime(work.updated_at)],
-        [words.turns, work.iterations.toLocaleString("en")],
+        [words.turns, counted(work.iterations)],
         [words.columns.took, duration(work.seconds * 1000)],
         [words.columns.cost, money(work.cost_usd)],
       ),

@@ -12,7 +12,7 @@ import { sentence } from "../../../shared/sentence.js";
 import { visible } from "../../../shared/visible.js";
 import { channelWords } from "../../../texts/channels.js";
 import { shell } from "../../../texts/shell.js";
-import { setupGuides, setupWords as words } from "../../../texts/channel-setup.js";
+import { setupWords as words } from "../../../texts/channel-setup.js";
 import { confirmWithToken } from "../config/confirm.js";
 
 /** @import { Context } from "../../context.js" */
@@ -24,7 +24,7 @@ import { confirmWithToken } from "../config/confirm.js";
 const pathOf = (name) => `/api/channels/${encodeURIComponent(name)}`;
 
 /** Whether this page knows how to set up a channel. @param {string} name */
-export const canSetUp = (name) => Object.hasOwn(setupGuides, name);
+export const canSetUp = (name) => Object.hasOwn(words.guides, name);
 
 /** @param {string} name */
 const nameOf = (name) => channelWords.names[name] ?? name;
@@ -34,7 +34,7 @@ const nameOf = (name) => channelWords.names[name] ?? name;
  * @param {{invite: () => void, changed: () => void, closed: () => void}} then
  */
 export function openSetup(context, name, { invite, changed, closed }) {
-  const guide = setupGuides[name];
+  const guide = words.guides[name];
   const outcome = make("div", { class: "stack", role: "status" });
   const fields = Object.fromEntries(guide.fields.map((one) => [one.key, fieldOf(one)]));
   const people = field({
@@ -232,7 +232,7 @@ function doneBody(name, done, { invite, close }) {
     isLater && codeBox(words.restart, words.doneRestart),
     ...done.warnings.map((text) => note({ text, tone: /** @type {const} */ ("warn"), icon: "alert" })),
     make("h3", {}, words.then),
-    make("p", {}, ...sentence(setupGuides[name].first)),
+    make("p", {}, ...sentence(words.guides[name].first)),
     make(
       "div",
       { class: "dialog-actions" },

@@ -2,6 +2,7 @@
 // events of the dashboard's socket; the API provides the initial state.
 
 import { fill, make } from "../../../shared/dom.js";
+import { locale } from "../../../shared/language.js";
 import { icon } from "../../../shared/icons.js";
 import { Problem } from "../../../shared/api.js";
 import { timeElement } from "../../../shared/time.js";
@@ -254,7 +255,7 @@ function about(agent) {
 /** @param {HTMLElement} list @param {Office} office */
 function showDoors(list, office) {
   const lines = [...office.channels.values()].map(({ name, state, at }) => {
-    const age = at > 0 ? words.lastMessage(new Date(at).toLocaleTimeString()) : words.quiet;
+    const age = at > 0 ? words.lastMessage(new Date(at).toLocaleTimeString(locale)) : words.quiet;
     return make(
       "li",
       {},

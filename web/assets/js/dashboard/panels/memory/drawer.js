@@ -158,7 +158,7 @@ export function memoryDrawer(context, { changed, closed }) {
       body: [
         make("p", { class: "memory-content" }, ...visible(entry.content)),
         pairs(
-          ["Id", make("span", { class: "mono" }, entry.id)],
+          [words.id, make("span", { class: "mono" }, entry.id)],
           [words.columns.category, badge(visibleText(entry.category))],
           ...(entry.scope
             ? [

@@ -1,5 +1,6 @@
 // The current problems, worst first, each with a remedy. Pure: derived from API answers.
 
+import { counted, fixed } from "../../../shared/count.js";
 import { overviewWords as words } from "../../../texts/overview.js";
 import { hrefOf } from "../../route.js";
 
@@ -125,5 +126,5 @@ function loggedErrors(errors, now) {
 export function share(part, whole) {
   if (!(whole > 0) || !(part > 0)) return "0 %";
   const percent = (part / whole) * 100;
-  return percent < 0.1 ? "< 0.1 %" : `${percent < 10 ? Number(percent.toFixed(1)) : Math.round(percent)} %`;
+  return percent < 0.1 ? `< ${fixed(0.1, 1)} %` : `${percent < 10 ? counted(Number(percent.toFixed(1))) : Math.round(percent)} %`;
 }

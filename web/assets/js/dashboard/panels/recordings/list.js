@@ -2,6 +2,7 @@
 
 import { fill, make } from "../../../shared/dom.js";
 import { badge } from "../../../shared/controls.js";
+import { counted, fixed } from "../../../shared/count.js";
 import { duration, timeElement } from "../../../shared/time.js";
 import { visible, visibleText } from "../../../shared/visible.js";
 import { recordings as words } from "../../../texts/recordings.js";
@@ -107,7 +108,7 @@ export const faultOf = (row) => String(row?.error ?? row?.refused ?? row?.proble
 /** @param {number} bytes */
 export function sizeOf(bytes) {
   if (!(bytes >= 1024)) return `${Math.round(bytes || 0)} B`;
-  return bytes < 1048576 ? `${Math.round(bytes / 1024)} KB` : `${(bytes / 1048576).toFixed(1)} MB`;
+  return bytes < 1048576 ? `${Math.round(bytes / 1024)} KB` : `${fixed(bytes / 1048576, 1)} MB`;
 }
 
 /** A recording in progress links to its conversation, where it can be read meanwhile. @param {Running} row */
@@ -174,7 +175,7 @@ const columns = [
     isWide: true,
     class: "is-number",
     sort: (row) => row.events_count,
-    cell: (row) => (row.events_count ?? "").toLocaleString("en"),
+    cell: (row) => row.events_count === undefined ? "" : counted(row.events_count),
   },
   {
     id: "snapshots",
@@ -183,7 +184,7 @@ const columns = [
     isWide: true,
     class: "is-number",
     sort: (row) => row.snapshots_count,
-    cell: (row) => (row.snapshots_count ?? "").toLocaleString("en"),
+    cell: (row) => row.snapshots_count === undefined ? "" : counted(row.snapshots_count),
   },
   {
     id: "size",

@@ -3,6 +3,7 @@
 
 import { now } from "../../../shared/clock.js";
 import { fill, make } from "../../../shared/dom.js";
+import { locale } from "../../../shared/language.js";
 import { visible } from "../../../shared/visible.js";
 import { schedulerWords } from "../../../texts/scheduler.js";
 import { hrefOf } from "../../route.js";
@@ -50,8 +51,8 @@ export function dayOf(jobs, from) {
 export function dayView() {
   const body = make("div", {});
   const element = make("details", { class: "scheduler-day", hidden: true }, make("summary", {}, words.title), body);
-  const clock = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit" });
-  const day = new Intl.DateTimeFormat(undefined, { weekday: "short" });
+  const clock = new Intl.DateTimeFormat(locale, { hour: "2-digit", minute: "2-digit" });
+  const day = new Intl.DateTimeFormat(locale, { weekday: "short" });
   const link = (/** @type {string} */ job) => make("a", { href: hrefOf("scheduler", [job]) }, ...visible(job));
   let said = "";
   /** @param {Job[]} jobs */

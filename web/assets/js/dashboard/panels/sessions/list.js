@@ -5,11 +5,14 @@ import { cursorList } from "../../../components/cursor-list.js";
 import { searchField, select } from "../../../components/form.js";
 import { state } from "../../../components/state.js";
 import { rowTitle, table } from "../../../components/table.js";
-import { badge } from "../../../shared/controls.js";
+import { openBin } from "../../../shared/bin.js";
+import { badge, button } from "../../../shared/controls.js";
+import { counted } from "../../../shared/count.js";
 import { fill, make } from "../../../shared/dom.js";
 import { rowMenu } from "../../../shared/menu.js";
 import { timeElement } from "../../../shared/time.js";
 import { visible, visibleText } from "../../../shared/visible.js";
+import { binWords } from "../../../texts/bin.js";
 import { sessionWords as words } from "../../../texts/sessions.js";
 import { hrefOf } from "../../route.js";
 import { sessionMenu, titleOf } from "../../session-actions.js";
@@ -74,7 +77,8 @@ export function sessionList(context) {
     page: 100,
     count,
   });
-  const element = make("div", {}, make("div", { class: "bar" }, search.element, channels, count), several.bar, list.element);
+  const bin = button({ label: binWords.open, icon: "trash", look: "button-quiet", press: () => openBin(() => list.soon()) });
+  const element = make("div", {}, make("div", { class: "bar" }, search.element, channels, count, bin), several.bar, list.element);
   return {
     element,
     refresh: list.soon,
@@ -130,7 +134,7 @@ function sessionTable(context, changed, pick) {
         isWide: true,
         sort: (row) => row.message_count,
         class: "is-number",
-        cell: (row) => row.message_count.toLocaleString("en"),
+        cell: (row) => counted(row.message_count),
       },
       {
         id: "updated",

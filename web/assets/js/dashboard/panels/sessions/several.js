@@ -3,7 +3,7 @@
 import { oneByOne, selection } from "../../../components/selection.js";
 import { Problem } from "../../../shared/api.js";
 import { at } from "../../../shared/base.js";
-import { confirmDialog } from "../../../shared/dialog.js";
+import { askToDelete, sayDeleted } from "../../../shared/bin.js";
 import { make } from "../../../shared/dom.js";
 import { toast } from "../../../shared/toast.js";
 import { visibleText } from "../../../shared/visible.js";
@@ -37,16 +37,20 @@ export function severalSessions(context, changed) {
   };
   const remove = async (/** @type {Session[]} */ rows) => {
     const names = rows.slice(0, NAMED).map((row) => visibleText(titleOf(row)));
-    const isSure = await confirmDialog({
+    const what = words.sessions.named(names, rows.length - names.length);
+    const how = await askToDelete({
       title: words.sessions.removeTitle(rows.length),
-      text: words.sessions.removeBody(names, rows.length - names.length),
-      action: words.remove,
+      what,
+      noWayBack: words.sessions.removeBody(what),
     });
-    if (!isSure) return [];
+    if (how === "") return [];
+    const query = how === "now" ? "?now=true" : "";
     const outcome = await oneByOne(rows, (row) =>
-      context.request(pathOf(row.session_id), { method: "DELETE" }).catch(unlessGone),
+      context.request(pathOf(row.session_id) + query, { method: "DELETE" }).catch(unlessGone),
     );
-    return report(outcome, rows.length, words.sessions.removed(outcome.done.length));
+    const ids = outcome.done.map((row) => row.session_id);
+    if (ids.length > 0) sayDeleted(ids, how, changed);
+    return report(outcome, rows.length, "");
   };
   const download = async (/** @type {Session[]} */ rows) => {
     /** @type {string[]} */ const pieces = [];

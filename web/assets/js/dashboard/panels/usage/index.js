@@ -1,7 +1,9 @@
 // Model usage: today's spending against the ceiling, a chart with a bar for each day of a period, and sums by model and kind of
 // work. Today and the period are kept apart; both survive a restart, because the ledger stores them.
 
+import { counted } from "../../../shared/count.js";
 import { fill, make } from "../../../shared/dom.js";
+import { locale } from "../../../shared/language.js";
 import { badge, button } from "../../../shared/controls.js";
 import { compact, money } from "../../../shared/time.js";
 import { visible, visibleText } from "../../../shared/visible.js";
@@ -20,7 +22,7 @@ import { percent } from "../../usage-sums.js";
 /** @typedef {{days: number, measure: string, day: string, model: string, kind: string, width: number}} Wanted */
 
 const budgetWords = texts.usage;
-const names = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short", timeZone: "UTC" });
+const names = new Intl.DateTimeFormat(locale, { day: "numeric", month: "short", timeZone: "UTC" });
 
 /** Formats a day; it is a UTC day whatever the viewer's time zone. @param {string} day */
 const dayName = (day) => {
@@ -227,7 +229,7 @@ function facts(sum) {
     fact(
       words.sent,
       compact(sum.input_tokens),
-      `${percent(sum.cached_tokens, sum.input_tokens)} % ${words.cached.toLowerCase()}`,
+      words.fromCache(percent(sum.cached_tokens, sum.input_tokens)),
     ),
     fact(words.received, compact(sum.output_tokens), sum.saved_usd > 0 ? words.saved(money(sum.saved_usd)) : ""),
   );
@@ -247,7 +249,7 @@ function spanFacts(rows, days) {
     { class: "cards usage-facts" },
     fact(words.spent, money(cost), words.perDay(money(cost / days))),
     fact(words.calls, compact(calls), words.failedCalls(failed)),
-    fact(words.sent, compact(sent), `${percent(cached, sent)} % ${words.cached.toLowerCase()}`),
+    fact(words.sent, compact(sent), words.fromCache(percent(cached, sent))),
     fact(words.received, compact(received), ""),
   );
 }
@@ -326,7 +328,7 @@ function withShare(sums) {
 
 /** @param {(next: Partial<Wanted>) => void} change */
 function tables(change) {
-  const number = (/** @type {number} */ value) => value.toLocaleString("en");
+  const number = counted;
   const counts = (/** @type {boolean} */ isWide) => [
     {
       id: "calls",
@@ -469,9 +471,9 @@ function totalLine(rows) {
     "p",
     { class: "usage-total" },
     make("strong", {}, words.total),
-    make("span", {}, `${compact(sum.requests)} ${words.columns.calls.toLowerCase()}`),
-    make("span", {}, `${sum.input_tokens.toLocaleString("en")} ${words.columns.sent.toLowerCase()}`),
-    make("span", {}, `${sum.output_tokens.toLocaleString("en")} ${words.columns.received.toLowerCase()}`),
+    make("span", {}, words.totals.calls(compact(sum.requests))),
+    make("span", {}, words.totals.sent(counted(sum.input_tokens))),
+    make("span", {}, words.totals.received(counted(sum.output_tokens))),
     make("strong", {}, money(sum.cost_usd)),
   );
 }

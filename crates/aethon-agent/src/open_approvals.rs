@@ -14,8 +14,8 @@ use aethon_core::ids::TurnId;
 use aethon_core::message::ToolCall;
 use jiff::{SignedDuration, Timestamp};
 
-use crate::patience::retry_until_stored;
-use crate::storage_log::log_storage;
+use aethon_core::patience::retry_until_stored;
+use aethon_core::storage_log::log_storage;
 
 /// The owner of the records, which is no channel.
 const OWNER: &str = "approvals";
@@ -23,16 +23,16 @@ const OWNER: &str = "approvals";
 /// How long a note is kept that a stopped turn left.
 const KEPT: SignedDuration = SignedDuration::from_hours(30 * 24);
 
-/// The largest number of questions of a turn.
+/// The largest number of open requests of a turn.
 const MAX_LISTED: usize = 100;
 
 const NOT_RUN: &str =
     "interrupted by a restart of the assistant while it waited for approval; it has not run";
 
-/// The open questions to a person, and the notes of them. By default no notes are kept.
+/// The requests for approval that wait for a person, and the notes of them. By default no notes are kept.
 #[derive(Clone, Default)]
-pub struct OpenQuestions {
-    /// The questions that clients can answer.
+pub struct OpenApprovals {
+    /// Those that clients can answer.
     pub pending: PendingApprovals,
     notes: Option<Arc<dyn ChannelRecords>>,
 }
@@ -41,8 +41,8 @@ pub struct OpenQuestions {
 #[derive(Default)]
 pub(crate) struct Unanswered(BTreeSet<String>);
 
-impl OpenQuestions {
-    /// Creates the set of open questions from these pending approvals; `notes` keeps them across restarts.
+impl OpenApprovals {
+    /// Creates the set from these pending approvals; `notes` keeps them across restarts.
     pub fn new(pending: PendingApprovals, notes: Arc<dyn ChannelRecords>) -> Self {
         Self { pending, notes: Some(notes) }
     }
@@ -81,7 +81,7 @@ impl OpenQuestions {
         };
         taken.await.map_or_else(
             |error| {
-                log_storage("open questions could not be read", &error);
+                log_storage("open approvals could not be read", &error);
                 Unanswered::default()
             },
             Unanswered,

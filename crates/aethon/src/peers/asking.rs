@@ -1,0 +1,95 @@
+//! Questions to other instances, and their answers.
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use aethon_core::approval::{Answer, AnswerElsewhere, AnswerError};
+use aethon_core::peers::{PeerId, Peers};
+use async_trait::async_trait;
+use tokio::sync::mpsc;
+use tokio::time::{Instant, timeout_at};
+
+use super::news::{ASK, Asked, Done, Question, Told};
+
+/// How long an answer to a request for approval may take: changed arguments are checked before they count.
+const DECISION: Duration = Duration::from_secs(10);
+
+/// Asks other instances.
+pub(super) struct Asking {
+    peers: Arc<dyn Peers>,
+    next: AtomicU64,
+    open: Mutex<HashMap<u64, mpsc::UnboundedSender<(PeerId, Done)>>>,
+}
+
+impl Asking {
+    pub(super) fn new(peers: Arc<dyn Peers>) -> Self {
+        Self { peers, next: AtomicU64::new(0), open: Mutex::default() }
+    }
+
+    /// Asks these instances and returns the answers that come in time.
+    pub(super) async fn ask(&self, mut of: BTreeSet<PeerId>, what: Asked, limit: Duration) -> Vec<Done> {
+        let mut answers = Vec::new();
+        if of.is_empty() {
+            return answers;
+        }
+        let id = self.next.fetch_add(1, Ordering::Relaxed);
+        // Each instance answers once, and what comes of others is not counted.
+        let (sender, mut told) = mpsc::unbounded_channel();
+        self.lock().insert(id, sender);
+        let open = Open { asking: self, id };
+        if let Ok(body) = serde_json::to_string(&Question { id, what }) {
+            for peer in &of {
+                self.peers.tell(Some(*peer), ASK, body.clone());
+            }
+        }
+        let until = Instant::now() + limit;
+        while !of.is_empty() {
+            match timeout_at(until, told.recv()).await {
+                Ok(Some((peer, done))) if of.remove(&peer) => answers.push(done),
+                Ok(Some(_)) => {}
+                Ok(None) | Err(_) => break,
+            }
+        }
+        drop(open);
+        answers
+    }
+
+    /// Takes an answer in.
+    pub(super) fn told(&self, from: PeerId, told: Told) {
+        let waiting = self.lock().get(&told.id).cloned();
+        if let Some(waiting) = waiting {
+            // An error means that it came too late.
+            let _ = waiting.send((from, told.what));
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<u64, mpsc::UnboundedSender<(PeerId, Done)>>> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A question that waits for answers.
+struct Open<'a> {
+    asking: &'a Asking,
+    id: u64,
+}
+
+impl Drop for Open<'_> {
+    fn drop(&mut self) {
+        self.asking.lock().remove(&self.id);
+    }
+}
+
+#[async_trait]
+impl AnswerElsewhere for Asking {
+    async fn answer(&self, at: PeerId, id: &str, answer: Answer) -> Result<(), AnswerError> {
+        let what = Asked::Answer { id: id.to_owned(), answer };
+        match self.ask([at].into(), what, DECISION).await.pop() {
+            Some(Done::Answered(answered)) => answered,
+            // The instance is gone, and the question with it: where its turn goes on, it is put again.
+            _ => Err(AnswerError::Unknown),
+        }
+    }
+}

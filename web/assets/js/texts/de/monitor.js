@@ -1,0 +1,72 @@
+// The live monitor, in German.
+
+import { counted, plural } from "./count.js";
+
+/** @type {typeof import("../monitor.js").monitor} */
+export const monitor = {
+  failed: "Die neuesten Nachrichten konnten nicht geladen werden",
+  search: "Nachrichten und Werkzeuge durchsuchen",
+  channel: "Kanal",
+  allChannels: "Alle Kanäle",
+  kind: "Art",
+  kinds: [
+    ["", "Alles"],
+    ["message", "Nachrichten"],
+    ["reply", "Antworten"],
+    ["prompt", "Aethons eigene Anweisungen"],
+    ["tool", "Werkzeugaufrufe"],
+    ["approval", "Freigaben"],
+    ["delivery", "Zustellungen"],
+    ["job", "Jobs"],
+    ["problem", "Probleme"],
+  ],
+  kindNames: {
+    message: "Nachricht",
+    prompt: "Anweisung",
+    reply: "Antwort",
+    tool: "Werkzeug",
+    approval: "Freigabe",
+    delivery: "Zustellung",
+    job: "Job",
+    problem: "Problem",
+    note: "Notiz",
+    gap: "Lücke",
+  },
+  states: {
+    running: "Läuft",
+    ok: "Fertig",
+    error: "Fehlgeschlagen",
+    denied: "Abgelehnt",
+    waiting: "Wartet",
+    allowed: "Erlaubt",
+    sent: "Gesendet",
+    skipped: "Ausgelassen",
+    stopped: "Angehalten",
+  },
+  onlySession: (name) => `Nur ${name}`,
+  everySession: "Alle Unterhaltungen zeigen",
+  list: "Nachrichten und Werkzeugaufrufe, neueste zuerst",
+  columns: { time: "Zeit", kind: "Art", what: "Was", session: "Unterhaltung", state: "Zustand" },
+  emptyTitle: "Noch ist nichts geschehen",
+  empty:
+    "Nachrichten und Werkzeugaufrufe aller Kanäle erscheinen hier, sobald sie geschehen. Schreiben Sie etwas im Chat.",
+  noMatchTitle: "Nichts passt dazu",
+  noMatch: "Bitte Suchwörter oder Filter ändern.",
+  gap: (n) => `${n === 1 ? "Ein Ereignis fehlt" : `${counted(n)} Ereignisse fehlen`} hier. Was gespeichert ist, wurde neu geladen.`,
+  count: (shown, all) =>
+    shown === all ? plural(all, "Eintrag", "Einträge") : `${counted(shown)} von ${plural(all, "Eintrag", "Einträgen")}`,
+  history: (n) =>
+    `Mit dem Neuesten aus ${n === 1 ? "einer Unterhaltung" : `${counted(n)} Unterhaltungen`} von der Zeit, bevor Sie diese Seite geöffnet haben.`,
+  input: "Eingabe",
+  output: "Ausgabe",
+  text: "Text",
+  took: "Dauer",
+  conversation: "Unterhaltung",
+  turn: "Durchlauf",
+  model: "Modell",
+  from: "Von einem Fremden; sein Text gilt als Inhalt, nicht als Anweisung",
+  asks: (tool) => `Bittet um Freigabe für ${tool}`,
+  picture: "Ein Bild",
+  file: (name) => `Die Datei ${name}`,
+  older: (n) => plural(n, "ältere Nachricht wurde zusammengefasst", "ältere Nachrichten wurden zusammengefasst"),
+};
