@@ -231,15 +231,11 @@ export interface ChannelTested {
   checks: ChannelCheck[];
   name: string;
   ok: boolean;
-  saved_by: string;
-}
-
-export interface ChannelTrial {
-  settings?: Record<string, unknown> | null;
+  saved_by: "token" | "terminal";
 }
 
 export interface ChannelWish {
-  allowed?: string[];
+  allowed?: string[] | null;
   settings?: Record<string, unknown> | null;
 }
 
