@@ -125,10 +125,12 @@ fn several_questions_are_answered_by_keys_one_after_the_other() {
     browser.chord(&[DOWN]);
     page.until("the arrow goes to the next", &format!("{focused} && {focused} !== '{first}'"));
     // Keys count on the card itself, and not on what is in it.
-    browser.chord(&[TAB]);
-    assert!(browser.is("document.activeElement.matches('.approval button')"));
-    browser.chord(&['d']);
-    assert_eq!(waiting(&page).len(), 3, "a letter on a button decides nothing");
+    for within in [".sheet", "button"] {
+        browser.chord(&[TAB]);
+        assert!(browser.is(&format!("document.activeElement.matches('.approval {within}')")), "{within}");
+        browser.chord(&['d']);
+        assert_eq!(waiting(&page).len(), 3, "a letter on {within} decides nothing");
+    }
     browser.run("one('.approval').focus()", &[]);
     let over = "(window.since ??= Date.now(), Date.now() - window.since > 600)";
     page.until("the first moments, which count for nothing, are over", over);
