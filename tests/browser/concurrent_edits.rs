@@ -433,6 +433,7 @@ fn approval_decided_elsewhere_keeps_the_typed_arguments() {
     };
     let edit = || {
         page.until("it asks", "shown(one('.approval:not(.approval-settled) .approval-actions'))");
+        browser.click("(//*[contains(@class,'approval-more')]/summary)[last()]");
         browser.click("(//*[contains(@class,'approval-actions')]//button[normalize-space()='Edit, then allow'])[last()]");
         page.until("it can be edited", "document.activeElement.closest('.approval-edit')");
         page.fill(".approval-edit textarea", "other/notes.txt");

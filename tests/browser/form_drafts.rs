@@ -170,6 +170,7 @@ fn edited_arguments_are_there_again_after_a_reload_and_told_when_it_was_decided(
     page.until("it asks", "shown(one('.approval-actions'))");
     page.go("/dashboard#/approvals");
     page.until("it is listed", "shown(one('.approval-actions'))");
+    browser.click(".approval-more > summary");
     browser.click_words("Edit, then allow");
     page.fill(".approval-edit textarea", TEXT);
     let asked = page.server().get("/api/approvals").json()["approvals"][0]["id"].as_str().unwrap().to_owned();

@@ -40,7 +40,10 @@ fn sender_is_paired_and_failed_delivery_is_resent_and_removed() {
     browser.click("//button[normalize-space()='Enter a code']");
     page.fill("dialog input", "AAAAAAAA");
     browser.click("//dialog//button[normalize-space()='Save']");
-    page.until("a wrong code is told", "/unknown code/i.test(one('.toasts').innerText)");
+    page.until("a wrong code is told", "/unknown code/i.test(one('dialog').innerText)");
+    browser.click("//dialog//button[normalize-space()='Cancel']");
+    browser.click("(//dialog)[last()]//button[normalize-space()='Leave']");
+    page.until("it is closed", "!one('dialog')");
     browser.click("//button[normalize-space()='Take back']");
     browser.click("//dialog//button[normalize-space()='Take back']");
     page.until("the pairing is gone", "/No one is paired/.test(one('main').innerText)");

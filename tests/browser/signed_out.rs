@@ -173,6 +173,7 @@ fn edited_arguments_survive_a_sign_in_that_ended() {
     page.say(&format!("!tool file_read {}", json!({"path": "notes.txt"})));
     page.until("it asks", "shown(one('.approval .approval-actions'))");
     page.go("/dashboard#/approvals");
+    page.browser.click(".approval-more > summary");
     page.browser
         .click("//*[contains(@class,'approval-actions')]//button[normalize-space()='Edit, then allow']");
     page.until("it can be edited", "document.activeElement.closest('.approval-edit')");

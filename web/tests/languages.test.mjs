@@ -57,6 +57,7 @@ function differences(english, other, path) {
   if (typeof english !== typeof other || Array.isArray(english) !== Array.isArray(other)) return [`${path} is of another kind`];
   if (typeof english === "function") return differentUse(english, other, path);
   if (typeof english === "string") return !english === !other ? [] : [`${path} is empty`];
+  if (typeof english !== "object") return english === other ? [] : [`${path} is not a text`];
   if (Array.isArray(english)) {
     if (english.length !== other.length) return [`${path} has ${other.length} entries in place of ${english.length}`];
     const isChoice = english.length === 2 && english.every((it) => typeof it === "string") && /[a-zA-Z]\.\d+$/.test(path);

@@ -290,3 +290,57 @@ test("a span of usage is compared with the one before, and the month is forecast
   const february = monthOf([row("2026-01-31", 2), row("2026-02-01", 0.5)], "2026-02-01");
   assert.deepEqual([february.spent, february.forecast], [0.5, 0.5 + 1.5 + 2 * 27]);
 });
+
+test("the lines of an SOP are painted without changing a letter", async () => {
+  const { paintedLines } = await import("../assets/js/dashboard/panels/sops/lines.js");
+  const lines = ["# Tea", "", "- You MUST NOT use `water`, **ever**.", "```", "MUST # not", "```", "1. MAYBE MAY"];
+  const painted = paintedLines(lines);
+  assert.deepEqual(
+    painted.map((pieces) => pieces.map(({ text }) => text).join("")),
+    lines,
+  );
+  const kinds = painted.map((pieces) => pieces.map(({ kind }) => kind).join(","));
+  assert.deepEqual(kinds, ["heading", "", "sign,,word,,code,,strong,", "fence", "code", "fence", "sign,,word"]);
+});
+
+test("the headings of an SOP have their lines, and code has none", async () => {
+  const { headingsOf } = await import("../assets/js/dashboard/panels/sops/lines.js");
+  assert.deepEqual(headingsOf(["# Tea", "```", "# no", "```", "### 1. Boil ##", "#no"]), [
+    { line: 1, level: 1, title: "Tea" },
+    { line: 5, level: 3, title: "1. Boil" },
+  ]);
+});
+
+test("only lines that differ are drawn again", async () => {
+  const { sameEnds } = await import("../assets/js/dashboard/panels/sops/lines.js");
+  assert.deepEqual(sameEnds(["a", "b", "c"], ["a", "x", "y", "c"]), { head: 1, tail: 1 });
+  assert.deepEqual(sameEnds(["a", "a"], ["a", "a", "a"]), { head: 2, tail: 0 });
+  assert.deepEqual(sameEnds([], ["a"]), { head: 0, tail: 0 });
+});
+
+test("every section of the configuration stands in one group", async () => {
+  const { grouped } = await import("../assets/js/dashboard/panels/config/groups.js");
+  const sections = ["", "agent", "channels.telegram", "model", "unheard-of"].map((name) => ({ name }));
+  const groups = grouped(sections);
+  assert.deepEqual(
+    groups.flatMap((group) => group.sections.map(({ name }) => name)).sort(),
+    sections.map(({ name }) => name).sort(),
+  );
+  assert.equal(groups.at(-1)?.label, "Everything else");
+});
+
+test("the command of an operation is what the page sends", async () => {
+  const { curlOf } = await import("../assets/js/docs/operation.js");
+  const request = { method: "post", url: "http://a/b", body: `{"a":"it's"}`, isSigned: true, headers: { "If-Match": "x" } };
+  assert.equal(
+    curlOf(request),
+    [
+      "curl -X POST 'http://a/b'",
+      `-H "Authorization: Bearer $AETHON_TOKEN"`,
+      "-H 'If-Match: x'",
+      "-H 'Content-Type: application/json'",
+      `-d '{"a":"it'\\''s"}'`,
+    ].join(" \\\n  "),
+  );
+  assert.equal(curlOf({ method: "get", url: "http://a", isSigned: false, headers: {} }), "curl 'http://a'");
+});

@@ -16,6 +16,7 @@ pub mod assistant;
 pub mod audit;
 pub mod backup;
 pub mod channel;
+pub mod channel_setup;
 pub mod clock;
 mod delivery;
 pub mod document;

@@ -11,6 +11,7 @@ use aethon_core::assistant::Assistant;
 use aethon_core::audit::{AuditLog, AuditTrail};
 use aethon_core::backup::Backups;
 use aethon_core::channel::{Channels, Outbox};
+use aethon_core::channel_setup::ChannelSetup;
 use aethon_core::clock::Clock;
 use aethon_core::event::EventBus;
 use aethon_core::feature::Features;
@@ -145,6 +146,8 @@ pub struct Setup {
     pub provider: Arc<dyn ModelProvider>,
     /// Sets up the first model. `None` if the model is the program's own.
     pub first_model: Option<Arc<dyn ModelSetup>>,
+    /// Tries messengers and sets them up.
+    pub channel_setup: Arc<dyn ChannelSetup>,
     /// The running channels, including `webchat`.
     pub channels: Channels,
     /// The names of the messengers that the configuration knows, running or not.

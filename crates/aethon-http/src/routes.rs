@@ -26,6 +26,7 @@ mod audit;
 mod backups;
 mod begin;
 mod bin;
+mod channel_setup;
 mod channels;
 mod config;
 mod export;
@@ -298,6 +299,13 @@ pub(crate) static ROUTES: &[Route] = &[
             .ok::<monitor::Monitor>().query::<monitor::Wanted>()),
     api(Method::GET, "/api/channels", Takes::Nothing, async_handler!(channels::list),
         told("Channels", "The channels with their states.").ok::<channels::Told>()),
+    api(Method::POST, "/api/channels/{name}/test", Json, async_handler!(channel_setup::test),
+        told("Channels", "Asks a messenger's platform whether it lets the assistant in, with these settings on top of the present ones. Nothing is changed.")
+            .ok::<channel_setup::Tested<'static>>().fails(&[403]).body::<channel_setup::Wish>()),
+    api(Method::POST, "/api/channels/{name}/setup", Json, async_handler!(channel_setup::set_up),
+        told("Channels", "Tests a messenger, keeps its secrets as credentials, and turns it on in the configuration. It needs the token once more.")
+            .ok::<channel_setup::Done<'static>>().confirmed().fails(&[409]).headers::<config::Confirm>()
+            .body::<channel_setup::Wish>()),
     api(Method::GET, "/api/outbox", Takes::Nothing, async_handler!(outbox::list),
         told("Channels", "Waiting and failed deliveries, newest first.").ok::<json::Deliveries>()
             .query::<outbox::Listing>()),

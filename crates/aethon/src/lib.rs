@@ -23,6 +23,7 @@ mod background;
 pub mod backup;
 mod builder;
 mod channel_admin;
+mod channel_setup;
 mod channels;
 mod check;
 mod containers;

@@ -34,6 +34,7 @@ use tokio::task::JoinHandle;
 use crate::aethon::Aethon;
 use crate::background::Background;
 use crate::backup::BackupTask;
+use crate::channel_setup::MessengerSetup;
 use crate::channels::{ChannelTasks, Supervision};
 use crate::error::{Error, Result};
 use crate::first_model::FirstModelSetup;
@@ -49,6 +50,7 @@ use crate::upkeep::UpkeepTask;
 use crate::uploads::UploadFolder;
 use crate::view::{MaskedConfig, ReloadRequest};
 use crate::wiring;
+use crate::wiring::messengers::MessengerDeps;
 
 /// How long a start may spend removing containers left over from an earlier run.
 const MAX_REAP: Duration = Duration::from_secs(10);
@@ -299,9 +301,17 @@ fn setup(
             turnstile: Mutex::default(),
         }) as Arc<dyn ModelSetup>
     });
+    let channel_setup = Arc::new(MessengerSetup {
+        source: aethon.source.clone(),
+        config: config.clone(),
+        // Lists of its own: what is tried is not what runs.
+        deps: MessengerDeps { allowed: Default::default(), ..aethon.messenger_deps() },
+        turnstile: Mutex::default(),
+    });
     Setup {
         config,
         first_model,
+        channel_setup,
         provider: aethon.models.provider.clone(),
         channels,
         messengers: &wiring::messengers::NAMES,

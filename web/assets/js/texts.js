@@ -203,7 +203,6 @@ export const texts = translated("texts", {
 
   approval: {
     title: (/** @type {string} */ tool) => `Allow ${tool}?`,
-    lead: "Nothing runs until you decide. This is exactly what would run:",
     approve: "Allow once",
     always: "Allow in this conversation",
     alwaysMeans: (/** @type {string} */ scope) => `“Allow in this conversation” covers ${scope}, and nothing else.`,

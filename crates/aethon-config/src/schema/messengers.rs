@@ -130,6 +130,11 @@ impl Messenger {
         (self.section)(channels).shared().enabled
     }
 
+    /// The keys of its secrets that a person may give by the name of a stored credential.
+    pub fn secret_keys(&self) -> impl Iterator<Item = &'static str> + use<> {
+        self.secrets.iter().filter(|secret| secret.is_nameable).map(|secret| secret.key)
+    }
+
     /// Its secrets, with what is known about each.
     pub(crate) fn secrets<'c>(&self, channels: &'c Channels) -> Vec<(&'static SecretKey, &'c Secret)> {
         self.secrets.iter().zip((self.section)(channels).secrets()).collect()

@@ -31,6 +31,8 @@ pub(super) struct Told {
 pub(super) struct Listed {
     name: String,
     enabled: bool,
+    /// Whether the configuration has turned it on since the start, so that it runs from the next one.
+    is_waiting: bool,
     #[schemars(extend("enum" = ["running", "connecting", "degraded", "off"]))]
     state: &'static str,
     detail: String,
@@ -49,6 +51,8 @@ pub(super) async fn list((setup, activity): (Setup, Activity), _request: Request
     for record in &waiting.deliveries {
         *pending.entry(&record.delivery.content.channel).or_default() += 1;
     }
+    let on_file = setup.config.on_file().await.map(|file| file.config).unwrap_or_default();
+    let is_on_file = |name: &str| on_file["channels"][name]["enabled"] == true;
     let known: Vec<&str> = std::iter::once(WEBCHAT).chain(setup.messengers.iter().copied()).collect();
     // One that runs and is not in the configuration belongs to an embedder.
     let others = setup.channels.names().filter(|name| !known.contains(name));
@@ -59,10 +63,15 @@ pub(super) async fn list((setup, activity): (Setup, Activity), _request: Request
         .map(|name| {
             let health = setup.channels.health(name);
             let status = setup.channels.status(name).unwrap_or_default();
-            let (state, detail) = told(name, health.as_ref(), &status);
+            let is_waiting = health.is_none() && is_on_file(name);
+            let (state, detail) = match is_waiting {
+                true => ("off", "it is set up, and runs when Aethon starts again".to_owned()),
+                false => told(name, health.as_ref(), &status),
+            };
             Listed {
                 name: name.to_owned(),
                 enabled: health.is_some(),
+                is_waiting,
                 state,
                 detail,
                 account: Some(status.account).filter(|account| !account.is_empty()),

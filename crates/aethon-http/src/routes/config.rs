@@ -7,7 +7,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use aethon_core::service::{ConfigEdit, ConfigKey, ConfigRefusal, UnconfirmedChange};
+use aethon_core::service::{ConfigEdit, ConfigEdited, ConfigKey, ConfigRefusal, UnconfirmedChange};
 use http::StatusCode;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -70,7 +70,7 @@ pub(super) struct Confirm {
 }
 
 /// What changing the configuration needs besides the configuration.
-type Confirming = (Arc<TokenAuth>, AuditNotes, Arc<Attempts>);
+pub(super) type Confirming = (Arc<TokenAuth>, AuditNotes, Arc<Attempts>);
 
 /// `PATCH /api/config {KEY: VALUE, ...}`: changes keys in the file and applies what can change at run time. Null
 /// removes a key. With `?dry_run=true` it only reports what would change. Secrets are refused.
@@ -87,7 +87,8 @@ pub(super) async fn edit((setup, confirming): (Setup, Confirming), mut request: 
     let edit = ConfigEdit { changes, is_dry_run, is_confirmed: false, expected, by };
     let edited = match setup.config.edit(edit.clone()).await {
         Err(ConfigRefusal::Unconfirmed(change)) => {
-            confirm(&confirming, &request, *change, is_dry_run)?;
+            let UnconfirmedChange { keys, change } = *change;
+            confirm(&confirming, &request, &keys, is_dry_run.then_some(&change))?;
             setup.config.edit(ConfigEdit { is_confirmed: true, ..edit }).await
         }
         edited => edited,
@@ -102,18 +103,18 @@ pub(super) async fn edit((setup, confirming): (Setup, Confirming), mut request: 
     }
 }
 
-/// Refuses a change unless the request confirms it. A refused dry run adds no row to the audit log, because it was no
-/// attempt to change anything; its answer lists the changes that the request would make.
-fn confirm(
+/// Refuses a change of these keys unless the request confirms it. A refused dry run, which is the one with a preview, adds no row
+/// to the audit log, because it was no attempt to change anything; its answer lists the changes that the request would make.
+pub(super) fn confirm(
     (auth, notes, attempts): &Confirming,
     request: &Request,
-    change: UnconfirmedChange,
-    is_dry_run: bool,
+    keys: &[String],
+    preview: Option<&ConfigEdited>,
 ) -> Result<(), Problem> {
     let address = request.client.address;
     let (code, detail) = match auth.confirmation(&request.head.headers) {
         Confirmation::Given => return Ok(()),
-        Confirmation::Impossible => ("terminal_only", only_in_terminal(&change.keys)),
+        Confirmation::Impossible => ("terminal_only", only_in_terminal(keys)),
         Confirmation::Missing => (
             "confirm_required",
             "this loosens protection, or says where keys are sent or which programs run: show the access token once \
@@ -126,11 +127,14 @@ fn confirm(
             ("confirm_required", "the token in X-Aethon-Confirm is wrong".to_owned())
         }
     };
-    if !is_dry_run {
-        notes.unconfirmed(&change.keys, code, address);
-    }
-    let problem = Problem::new(StatusCode::FORBIDDEN, code, detail).with_member("keys", json!(change.keys));
-    Err(if is_dry_run { problem.with_member("change", json!(change.change)) } else { problem })
+    let problem = Problem::new(StatusCode::FORBIDDEN, code, detail).with_member("keys", json!(keys));
+    Err(match preview {
+        Some(change) => problem.with_member("change", json!(change)),
+        None => {
+            notes.unconfirmed(keys, code, address);
+            problem
+        }
+    })
 }
 
 fn only_in_terminal(keys: &[String]) -> String {

@@ -58,17 +58,24 @@ pub(super) struct Checked {
     ok: bool,
     problems: Vec<LineFault<'static>>,
     remarks: Vec<LineFault<'static>>,
+    /// The text as it is read.
+    html: Vec<String>,
 }
 
 impl Checked {
-    fn of(check: SopCheck) -> Self {
+    fn of(check: SopCheck, content: &str) -> Self {
         let places = |places: Vec<SopFault>| {
             places
                 .into_iter()
                 .map(|SopFault { line, message }| LineFault { line, message: message.into() })
                 .collect()
         };
-        Self { ok: check.faults.is_empty(), problems: places(check.faults), remarks: places(check.remarks) }
+        Self {
+            ok: check.faults.is_empty(),
+            problems: places(check.faults),
+            remarks: places(check.remarks),
+            html: crate::markdown::blocks(content),
+        }
     }
 }
 
@@ -178,10 +185,11 @@ pub(super) async fn remove(workflows: Workflows, request: Request) -> HandlerRes
     Ok(response::no_content())
 }
 
-/// `POST /api/sops/check {content}`: reports the errors in a text and what was not understood, line by line. Writes nothing.
+/// `POST /api/sops/check {content}`: reports the errors in a text and what was not understood, line by line, and the text as
+/// HTML. Writes nothing.
 pub(super) async fn check(workflows: Workflows, mut request: Request) -> HandlerResult {
     let Text { content } = request.sent().await?;
-    response::json(&Checked::of(workflows.sops.check(&content)))
+    response::json(&Checked::of(workflows.sops.check(&content), &content))
 }
 
 /// `POST /api/sops/{name}/run {text?, arguments?, session?}`: starts a run in a web chat session, a new one by

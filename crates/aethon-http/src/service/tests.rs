@@ -97,6 +97,7 @@ impl TestApp {
             knowledge,
             setup: Setup {
                 first_model: None,
+                channel_setup: Arc::new(aethon_core::channel_setup::NoChannelSetup),
                 config: Arc::new(FakeConfig),
                 provider: Arc::new(FakeProvider::default()),
                 messengers: &["telegram", "email"],

@@ -70,6 +70,7 @@ pub(crate) fn deps(assistant: &Arc<FakeAssistant>, shutdown: aethon_core::shutdo
         knowledge: Default::default(),
         setup: Setup {
             first_model: None,
+            channel_setup: Arc::new(aethon_core::channel_setup::NoChannelSetup),
             config: Arc::new(FakeConfig),
             provider: Arc::new(FakeProvider::default()),
             messengers: &["telegram", "email"],

@@ -2,7 +2,7 @@
 
 import { Problem, exchange, request, sessionPath } from "../shared/api.js";
 import { askToDelete, sayDeleted } from "../shared/bin.js";
-import { promptDialog } from "../shared/dialog.js";
+import { promptDialog } from "../shared/prompt.js";
 import { removeShared } from "../shared/remove-shared.js";
 import { renameShared } from "../shared/rename-shared.js";
 import { SharedItem } from "../shared/shared-item.js";

@@ -1,24 +1,45 @@
 // The pending approvals of all conversations. Each card is created once, so that it can be read and pressed while the list around
 // it changes.
 
-import { request } from "../shared/api.js";
+import { Problem, request } from "../shared/api.js";
 import { approvalCard } from "../shared/approval-card.js";
 import { arrange, make } from "../shared/dom.js";
 import { toast } from "../shared/toast.js";
 import { watchLasting } from "../shared/unsaved.js";
 import { texts } from "../texts.js";
+import { asking } from "../texts/asking.js";
 import { approvalsPath } from "./approvals-path.js";
 import { loaded } from "./cards.js";
 
 /** @import { Store } from "./store.js" */
 /** @import { Approval } from "../wire/api.js" */
 
-/** @type {Map<string, ReturnType<typeof approvalCard> & {asked: any}>} */
+/** How long a card stays after its question was decided elsewhere, so that it does not vanish under the eyes of its reader. */
+const stayMs = 8000;
+
+/** @typedef {ReturnType<typeof approvalCard> & {asked: any, isMine: boolean, leavesAt: number}} Held */
+/** @type {Map<string, Held>} */
 const cards = new Map();
 const hasTyped = () => [...cards.values()].some((card) => card.hasTyped());
 
-/** Whether there are cards of decided questions with what the user typed. */
-export const hasKept = () => [...cards.values()].some((card) => card.isKept());
+/** Whether there are cards of decided questions that are still to be seen. */
+export const hasKept = () => [...cards.values()].some(isToBeSeen);
+
+/** @param {Held} card */
+const isToBeSeen = (card) => card.isKept() || (card.leavesAt > 0 && Date.now() < card.leavesAt);
+
+/** Lets a card go that was decided here, or long enough ago elsewhere. @param {Store} store @param {string} id @param {Held} card */
+function leave(store, id, card) {
+  if (!card.isMine && !card.asked.sending && card.leavesAt === 0) {
+    card.leavesAt = Date.now() + stayMs;
+    setTimeout(() => {
+      // The answer is the same as before, and the view is not.
+      store.forget(approvalsPath);
+      void store.load(approvalsPath);
+    }, stayMs + 50);
+  }
+  if (!isToBeSeen(card)) cards.delete(id);
+}
 
 /** The questions whose cards are here. */
 export const keptQuestions = () => [...cards.keys()];
@@ -41,17 +62,21 @@ export function approvalList(store, list) {
       if (!card.asked.decision && !card.asked.sending)
         Object.assign(card.asked, { decision: "deny", reason: "elsewhere" });
       card.update();
-      if (!card.isKept()) cards.delete(id);
+      leave(store, id, card);
     }
     const kept = [...cards].filter(([id]) => !open.has(id)).map(([, card]) => card.element);
-    const shown = [...kept, ...approvals.map((/** @type {Approval} */ approval) => cardFor(store, approval).element)];
+    // The one that ends first stands first.
+    const ends = (/** @type {Approval} */ approval) => Date.parse(approval.expires_at ?? "") || Infinity;
+    const sorted = [...approvals].sort((one, other) => ends(one) - ends(other) || 0);
+    const shown = [...kept, ...sorted.map((approval) => cardFor(store, approval).element)];
     const hadFocus = list.contains(document.activeElement);
     if (shown.length > 0) arrange(list, shown);
     else if (!list.querySelector(":scope > .quiet"))
       arrange(list, [make("p", { class: "quiet" }, texts.approval.none)]);
     list.tabIndex = -1;
-    // The decided card is gone; keeps the focus among the pending ones.
-    if (hadFocus && !list.contains(document.activeElement)) list.focus({ preventScroll: true });
+    // The decided card is gone; the next question has the focus, so that several are answered one after the other.
+    const next = /** @type {HTMLElement | null} */ (list.querySelector(".approval:not(.approval-settled)"));
+    if (hadFocus && !list.contains(document.activeElement)) (next ?? list).focus({ preventScroll: true });
     return list;
   });
 }
@@ -77,6 +102,7 @@ function cardFor(store, approval) {
         method: "POST",
         body: { decision, ...terms },
       });
+      held.isMine = true;
       Object.assign(asked, { decision, reason: "user", edited: terms.input !== undefined });
     } catch (problem) {
       Object.assign(asked, { sending: false, fault: terms.input ? /** @type {Error} */ (problem).message : "" });
@@ -86,8 +112,31 @@ function cardFor(store, approval) {
     setTimeout(() => void store.load(approvalsPath), 1500);
   });
   card.element.addEventListener("putaway", () => void store.load(approvalsPath));
-  const held = { ...card, asked };
+  const held = { ...card, asked, isMine: false, leavesAt: 0 };
   cards.set(approval.id, held);
   watchLasting(hasTyped);
   return held;
+}
+
+/**
+ * Denies all questions that wait.
+ * @param {Store} store @param {{id: string}[]} approvals
+ */
+export async function denyAll(store, approvals) {
+  let denied = 0;
+  let fault = "";
+  for (const { id } of approvals) {
+    const card = cards.get(id);
+    if (card) card.isMine = true;
+    try {
+      await request(`${approvalsPath}/${encodeURIComponent(id)}`, { method: "POST", body: { decision: "deny" } });
+      denied += 1;
+    } catch (problem) {
+      if (card) card.isMine = false;
+      // One that was decided meanwhile needs no answer any more.
+      if (!(problem instanceof Problem && problem.status === 404)) fault = /** @type {Error} */ (problem).message;
+    }
+  }
+  toast(fault ? `${texts.approval.failed} ${fault}` : asking.deniedAll(denied));
+  void store.load(approvalsPath);
 }

@@ -34,7 +34,7 @@ export const panels = [
   { id: "scheduler", label: label.scheduler, icon: "clock", group: groups.work, hasStyles: true },
   { id: "recordings", label: label.recordings, icon: "record", group: groups.work, hasStyles: true },
   { id: "memory", label: label.memory, icon: "memory", group: groups.mind, hasStyles: true },
-  { id: "channels", label: label.channels, icon: "send", group: groups.system },
+  { id: "channels", label: label.channels, icon: "send", group: groups.system, hasStyles: true },
   { id: "usage", label: label.usage, icon: "coins", group: groups.system, hasStyles: true },
   { id: "features", label: label.features, icon: "switches", group: groups.system, hasStyles: true },
   { id: "config", label: label.config, icon: "sliders", group: groups.system, hasStyles: true },

@@ -9,7 +9,8 @@ import { operationView } from "./operation.js";
 import { grouped } from "./schema.js";
 
 document.title = words.title;
-const list = make("div", {});
+const list = make("div", { class: "docs-list" });
+const side = make("nav", { class: "docs-side", "aria-label": words.groups });
 const search = make("input", {
   class: "input",
   type: "search",
@@ -37,9 +38,12 @@ document.body.append(
       ),
       search,
     ),
-    list,
+    make("div", { class: "docs-columns" }, side, list),
   ),
 );
+
+/** @param {string} tag */
+const idOf = (tag) => `group-${tag.toLowerCase().replace(/[^a-z0-9]+/g, "-")}`;
 
 async function load() {
   const description = await request("/openapi.json");
@@ -54,8 +58,30 @@ async function load() {
     const wanted = search.value.trim().toLowerCase();
     const sections = groups.map(({ tag, entries }) => {
       const views = entries.filter(({ text }) => text.includes(wanted)).map(({ view }) => view);
-      return views.length ? make("section", { class: "docs-group" }, make("h2", {}, tag), ...views) : null;
+      return views.length
+        ? make("section", { class: "docs-group", id: idOf(tag) }, make("h2", { tabindex: "-1" }, tag), ...views)
+        : null;
     });
+    fill(
+      side,
+      make(
+        "ul",
+        { role: "list" },
+        ...groups.map(({ tag }, index) => {
+          const section = sections[index];
+          const count = section ? section.querySelectorAll(":scope > details").length : 0;
+          const go = () => {
+            section?.scrollIntoView();
+            section?.querySelector("h2")?.focus({ preventScroll: true });
+          };
+          return section && make(
+            "li",
+            {},
+            make("button", { type: "button", on: { click: go } }, tag, make("span", { class: "docs-count" }, String(count))),
+          );
+        }),
+      ),
+    );
     fill(list, ...(sections.some(Boolean) ? sections : [make("p", { role: "status" }, words.nothing)]));
   };
   search.addEventListener("input", show);

@@ -1,6 +1,7 @@
 // One operation: its parameters and responses, and a form that sends a request.
 
 import { at } from "../shared/base.js";
+import { copyButton } from "../shared/copy.js";
 import { make, fill } from "../shared/dom.js";
 import { docsWords as words } from "../texts/docs.js";
 import { address, example, resolved, typeOf } from "./schema.js";
@@ -62,6 +63,19 @@ function form(document, method, path, operation) {
   const area = bodySchema ? make("textarea", { class: "input", id: bodyId, spellcheck: "false", value: text }) : null;
   const send = make("button", { class: "button button-primary", type: "submit" }, words.tryIt);
   const outcome = make("div", { role: "status", "aria-live": "polite" });
+  const command = make("pre", { class: "docs-code", tabindex: "0", role: "group", "aria-label": words.curl });
+  const headersOf = (/** @type {Record<string, string>} */ values) =>
+    Object.fromEntries(
+      parameters.filter((one) => one.in === "header" && values[one.name]).map((one) => [one.name, values[one.name]]),
+    );
+  const written = () => {
+    const values = Object.fromEntries([...inputs].map(([name, input]) => [name, input.value]));
+    // A place that is not filled in keeps its name.
+    const target = address(path, parameters.filter((one) => one.in !== "path" || values[one.name]), values);
+    const url = new URL(at("/"), location.href).href.replace(/\/$/, "") + target;
+    return curlOf({ method, url, body: area?.value, isSigned: Boolean(operation.security), headers: headersOf(values) });
+  };
+  const show = () => (command.textContent = written());
   const view = make(
     "form",
     { class: "docs-form" },
@@ -74,9 +88,18 @@ function form(document, method, path, operation) {
         area,
         fieldsOf(document, bodySchema),
       ),
+    make(
+      "div",
+      { class: "docs-curl" },
+      make("div", { class: "docs-curl-head" }, make("h3", {}, words.curl), copyButton(words.copyCurl, written)),
+      command,
+      Boolean(operation.security) && make("p", { class: "field-hint" }, words.tokenHint),
+    ),
     make("div", {}, send),
     outcome,
   );
+  view.addEventListener("input", show);
+  show();
   view.addEventListener("submit", async (event) => {
     event.preventDefault();
     const values = Object.fromEntries([...inputs].map(([name, input]) => [name, input.value]));
@@ -84,10 +107,23 @@ function form(document, method, path, operation) {
     if (method !== "get" && !window.confirm(words.changes(`${method.toUpperCase()} ${target}`))) return;
     send.disabled = true;
     fill(outcome, words.sending);
-    fill(outcome, ...(await sent(method, target, area?.value)));
+    fill(outcome, ...(await sent(method, target, headersOf(values), area?.value)));
     send.disabled = false;
   });
   return view;
+}
+
+/**
+ * The same request as a command for a terminal.
+ * @param {{method: string, url: string, body?: string, isSigned: boolean, headers: Record<string, string>}} request
+ */
+export function curlOf({ method, url, body, isSigned, headers }) {
+  const quoted = (/** @type {string} */ text) => `'${text.replaceAll("'", "'\\''")}'`;
+  const lines = [`curl${method === "get" ? "" : ` -X ${method.toUpperCase()}`} ${quoted(url)}`];
+  if (isSigned) lines.push('-H "Authorization: Bearer $AETHON_TOKEN"');
+  for (const [name, value] of Object.entries(headers)) lines.push(`-H ${quoted(`${name}: ${value}`)}`);
+  if (body !== undefined) lines.push("-H 'Content-Type: application/json'", `-d ${quoted(body)}`);
+  return lines.join(" \\\n  ");
 }
 
 /** @param {any} parameter @param {string} id */
@@ -117,9 +153,10 @@ function fieldsOf(document, schema) {
  * Sends a request, and returns what to show of the answer.
  * @param {string} method
  * @param {string} target
+ * @param {Record<string, string>} more headers
  * @param {string} [body]
  */
-async function sent(method, target, body) {
+async function sent(method, target, more, body) {
   if (body !== undefined) {
     try {
       JSON.parse(body);
@@ -128,7 +165,7 @@ async function sent(method, target, body) {
     }
   }
   /** @type {Record<string, string>} */
-  const headers = body === undefined ? {} : { "Content-Type": "application/json" };
+  const headers = body === undefined ? more : { ...more, "Content-Type": "application/json" };
   const began = performance.now();
   try {
     const response = await fetch(at(target), {

@@ -89,6 +89,7 @@ export function address(path, parameters, values) {
   let filled = path;
   for (const parameter of parameters) {
     const value = values[parameter.name] ?? "";
+    if (parameter.in === "header") continue;
     if (parameter.in === "path") filled = filled.replace(`{${parameter.name}}`, encodeURIComponent(value));
     else if (value !== "") query.set(parameter.name, value);
   }

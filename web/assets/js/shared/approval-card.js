@@ -1,11 +1,13 @@
-// The card on which a user approves or denies a tool call. It shows exactly what would run. No button has the focus and none is
-// the default; presses in the first moments are ignored, because they may have been meant for something else. The user may edit
+// The card on which a user approves or denies a tool call: one question, exactly what would run, and two buttons; everything else is
+// folded. No button has the focus and none is the default; presses in the first moments are ignored, because they may have been meant for something else. The user may edit
 // the arguments; those sent are the ones that run, if the rules accept them. If it is decided elsewhere meanwhile, what was typed
 // stays, to be copied.
 
 import { texts } from "../texts.js";
 import { now } from "./clock.js";
 import { argumentFields } from "./argument-fields.js";
+import { asking } from "../texts/asking.js";
+import { askedCall, wholeInput, questionOf } from "./asked-call.js";
 import { badge, button } from "./controls.js";
 import { copyButton } from "./copy.js";
 import { draftFor } from "./draft.js";
@@ -13,7 +15,7 @@ import { draftOf } from "./draft-store.js";
 import { fill, make } from "./dom.js";
 import { icon } from "./icons.js";
 import { sentence } from "./sentence.js";
-import { asChange, changeSheet, hasOddCharacters, sheet } from "./sheet.js";
+import { asText, hasOddCharacters } from "./sheet.js";
 import { countdown } from "./time.js";
 import { isOdd, visible, visibleText } from "./visible.js";
 
@@ -33,7 +35,13 @@ const graceMs = 500;
  *   holds what the user typed and has not put away; `hasTyped`: whether it holds such a text, decided or not
  */
 export function approvalCard(asked, decide) {
-  const element = make("section", { class: "approval", "aria-label": texts.approval.title(visibleText(asked.tool)) });
+  const element = make("section", {
+    class: "approval",
+    role: "group",
+    tabindex: "0",
+    "aria-label": texts.approval.title(visibleText(asked.tool)),
+    "aria-keyshortcuts": "A D ArrowDown ArrowUp",
+  });
   const shownAt = Date.now();
   const send = (/** @type {"approve" | "deny"} */ decision, /** @type {Terms} */ terms = {}) => {
     if (asked.sending || Date.now() - shownAt < graceMs) return;
@@ -45,8 +53,9 @@ export function approvalCard(asked, decide) {
   const edit = button({ label: texts.approval.edit, press: () => open() });
   const deny = button({ label: texts.approval.deny, icon: "close", press: () => send("deny") });
   const remaining = make("span", { class: "approval-time" });
-  const choices = asked.session_scope ? [approve, always, edit, deny] : [approve, edit, deny];
-  const actions = make("div", { class: "approval-actions" }, ...choices, remaining);
+  const actions = make("div", { class: "approval-actions" }, approve, deny, remaining);
+  const call = askedCall(asked);
+  const more = moreOf(asked, { choices: asked.session_scope ? [edit, always] : [edit], isWhole: call.isWhole });
   const fault = make("p", { class: "approval-fault", role: "alert" });
   const editing = make("div", { class: "approval-edit" });
   let isSettled = false;
@@ -60,6 +69,7 @@ export function approvalCard(asked, decide) {
   // "allow" must mean those.
   const offer = (/** @type {boolean} */ isOffered) => {
     for (const choice of [approve, always, edit]) choice.hidden = !isOffered;
+    more.hidden = !isOffered;
   };
   const open = (isPressed = true) => {
     const edited = argumentFields(asked.input);
@@ -97,22 +107,36 @@ export function approvalCard(asked, decide) {
       "div",
       { class: "approval-head" },
       icon("shield"),
-      make("h3", {}, ...visible(texts.approval.title(asked.tool))),
+      make("h3", {}, ...visible(questionOf(asked.tool))),
     ),
-    asked.summary && make("p", { class: "approval-summary" }, ...visible(asked.summary)),
-    asked.origin && make("p", { class: "field-hint" }, ...visible(asked.origin)),
-    asked.why && make("p", { class: "field-hint" }, ...sentence(texts.approval.why(asked.why))),
-    make("p", { class: "field-hint" }, texts.approval.lead),
-    argumentList(asked.input),
-    asked.preview && previewSheet(asked.preview),
+    tellsMore(asked) && make("p", { class: "approval-summary" }, ...visible(asked.summary)),
+    ...call.elements,
     (isOdd(asked.tool) || isOdd(asked.summary ?? "") || isOdd(asked.preview ?? "") || hasOddCharacters(asked.input)) &&
       badge(texts.approval.odd, "bad", "alert"),
-    asked.session_scope &&
-      make("p", { class: "field-hint" }, ...visible(texts.approval.alwaysMeans(asked.session_scope))),
+    (asked.why || asked.origin) &&
+      make(
+        "p",
+        { class: "field-hint approval-why" },
+        ...(asked.why ? sentence(texts.approval.why(asked.why)) : []),
+        " ",
+        asked.origin && make("span", { class: "approval-origin" }, ...visible(asked.origin)),
+      ),
     actions,
     fault,
     editing,
+    more,
   );
+  element.addEventListener("keydown", (event) => {
+    const { key, ctrlKey, metaKey, altKey } = event;
+    if (event.target !== element || ctrlKey || metaKey || altKey || isSettled) return;
+    const isOriginal = fields === null;
+    if (key === "ArrowDown" || key === "ArrowUp") goToNext(element, key === "ArrowDown" ? 1 : -1);
+    else if (key === "d" || key === "D") send("deny");
+    else if ((key === "a" || key === "A") && isOriginal) send("approve");
+    else return;
+    event.preventDefault();
+    event.stopPropagation();
+  });
 
   const tick = () => {
     if (isSettled || !asked.expires_at) return;
@@ -199,29 +223,48 @@ function typedTexts(typed) {
   return make("div", {}, make("p", { class: "field-hint" }, texts.approval.typed), list);
 }
 
-/** The change as previewed by the tool. @param {string} preview */
-function previewSheet(preview) {
-  return make(
-    "div",
-    {},
-    make("p", { class: "field-hint" }, texts.approval.preview),
-    changeSheet(preview, texts.approval.preview),
+/**
+ * What is asked less often, and what is good to know.
+ * @param {Asked} asked @param {{choices: HTMLElement[], isWhole: boolean}} options
+ */
+function moreOf(asked, { choices, isWhole }) {
+  const every = make("div", {});
+  const fold = make(
+    "details",
+    { class: "approval-more" },
+    make("summary", {}, icon("chevron"), asking.more),
+    make(
+      "div",
+      { class: "approval-more-body" },
+      make("div", { class: "approval-actions" }, ...choices),
+      asked.session_scope &&
+        make("p", { class: "field-hint" }, ...visible(texts.approval.alwaysMeans(asked.session_scope))),
+      every,
+      make("p", { class: "field-hint" }, asking.lead, " ", make("span", { class: "for-keys" }, asking.keys)),
+    ),
   );
+  fold.addEventListener("toggle", () => {
+    if (!fold.open || isWhole || every.firstChild) return;
+    fill(every, make("p", { class: "field-hint" }, asking.all), wholeInput(asked.input));
+  });
+  return fold;
 }
 
-/** Every argument in full under its name. @param {unknown} input */
-function argumentList(input) {
-  /** @type {[string, unknown][]} */
-  const entries = typeof input === "object" && input !== null ? Object.entries(input) : [["", input]];
-  if (entries.length === 0) return make("p", { class: "field-hint" }, texts.approval.noInput);
-  const list = make("dl", {});
-  for (const [name, value] of entries) {
-    list.append(
-      make("dt", { class: "mono" }, ...visible(name)),
-      make("dd", {}, sheet(value, name || texts.tool.input)),
-    );
-  }
-  const change = asChange(input);
-  if (change) list.append(make("dt", {}, texts.tool.change), make("dd", {}, changeSheet(change, texts.tool.change)));
-  return list;
+/** Whether the summary says what the arguments do not. @param {Asked} asked */
+function tellsMore({ tool, summary, input }) {
+  if (!summary) return false;
+  const words = (/** @type {string} */ text) => text.replace(/[\s↵]+/g, " ").trim();
+  const said = words(summary);
+  if (said.startsWith(`${tool} {`)) return false;
+  const values = typeof input === "object" && input !== null ? Object.values(input) : [input];
+  return !values.some((value) => {
+    const text = words(asText(value));
+    return text !== "" && (said.includes(text) || (said.endsWith("…") && text.startsWith(said.slice(said.indexOf(": ") + 2, -1))));
+  });
+}
+
+/** Moves the focus to the open question after or before a card. @param {Element} card @param {1 | -1} step */
+function goToNext(card, step) {
+  const open = [...document.querySelectorAll(".approval:not(.approval-settled)")];
+  /** @type {HTMLElement | undefined} */ (open[open.indexOf(card) + step])?.focus();
 }

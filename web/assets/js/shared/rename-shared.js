@@ -2,7 +2,7 @@
 
 import { conflictWords as words } from "../texts/conflict.js";
 import { askWhatCounts } from "./conflict.js";
-import { promptDialog } from "./dialog.js";
+import { promptDialog } from "./prompt.js";
 
 /** @import { SharedItem } from "./shared-item.js" */
 

@@ -22,6 +22,8 @@ export const featureWords = translated("features", {
     unavailable: { label: "Not available", tone: "warn", icon: "close" },
   }),
   key: "Key",
+  turnOn: "Turn on",
+  turnOnOf: (/** @type {string} */ title) => `Turn on: ${title}`,
   openKey: (/** @type {string} */ key) => `Show ${key} in the configuration`,
   asOf: "Read from what runs at this moment.",
 });

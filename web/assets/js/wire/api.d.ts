@@ -208,11 +208,37 @@ export interface Channel {
   account: string | null;
   detail: string;
   enabled: boolean;
+  is_waiting: boolean;
   last_inbound: string | null;
   last_outbound: string | null;
   name: string;
   pending: number;
   state: "running" | "connecting" | "degraded" | "off";
+}
+
+export interface ChannelCheck {
+  detail: string;
+  id: string;
+  ok: boolean;
+}
+
+export interface ChannelSetUp {
+  checks: ChannelCheck[];
+  name: string;
+  needs_restart: string[];
+  warnings: string[];
+}
+
+export interface ChannelTested {
+  checks: ChannelCheck[];
+  name: string;
+  ok: boolean;
+  saved_by: "token" | "terminal";
+}
+
+export interface ChannelWish {
+  allowed?: string[] | null;
+  settings?: Record<string, unknown> | null;
 }
 
 export interface Channels {
@@ -969,6 +995,7 @@ export interface SopBegun {
 }
 
 export interface SopChecked {
+  html: string[];
   ok: boolean;
   problems: LineFault[];
   remarks: LineFault[];

@@ -21,6 +21,8 @@ export const featureWords = {
     unavailable: { label: "Nicht verfügbar", tone: "warn", icon: "close" },
   },
   key: "Schlüssel",
+  turnOn: "Einschalten",
+  turnOnOf: (title) => `Einschalten: ${title}`,
   openKey: (key) => `${key} in der Konfiguration zeigen`,
   asOf: "Gelesen aus dem, was in diesem Augenblick läuft.",
 };

@@ -17,6 +17,7 @@ import { setupWords } from "./setup.js";
 import { selectionWords } from "./several.js";
 import { slashWords, promptWords, instructionWords } from "./slash.js";
 import { versionWords } from "./versions.js";
+import { asking } from "./asking.js";
 import { texts } from "./texts.js";
 
 export const words = {
@@ -40,5 +41,6 @@ export const words = {
   "slash.promptWords": promptWords,
   "slash.instructionWords": instructionWords,
   versions: versionWords,
+  asking,
   texts,
 };

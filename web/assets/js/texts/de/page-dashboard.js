@@ -27,6 +27,10 @@ import { shell } from "./shell.js";
 import { sopWords } from "./sops.js";
 import { usage } from "./usage.js";
 import { workWords } from "./work.js";
+import { asking } from "./asking.js";
+import { setupWords } from "./channel-setup.js";
+import { groupWords } from "./config-groups.js";
+import { besideWords } from "./sop-editor.js";
 import { texts } from "./texts.js";
 
 export const words = {
@@ -58,5 +62,9 @@ export const words = {
   sops: sopWords,
   usage,
   work: workWords,
+  asking,
+  "channel-setup": setupWords,
+  "config-groups": groupWords,
+  "sop-editor": besideWords,
   texts,
 };

@@ -197,7 +197,6 @@ export const texts = {
 
   approval: {
     title: (tool) => `${tool} erlauben?`,
-    lead: "Bis zur Entscheidung läuft nichts. Genau das würde ausgeführt:",
     approve: "Einmal erlauben",
     always: "In dieser Unterhaltung erlauben",
     alwaysMeans: (scope) => `„In dieser Unterhaltung erlauben“ gilt für ${scope} und für nichts anderes.`,

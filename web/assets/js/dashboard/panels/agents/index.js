@@ -44,8 +44,8 @@ export function mount(root, context) {
     text: query.get("q") ?? "",
     run: context.parts[0] ?? "",
   };
-  const now = make("div", { class: "agent-cards" });
-  const idle = make("div", { class: "agent-cards" });
+  const now = make("div", { class: "agent-cards agents-now" });
+  const idle = make("div", { class: "agent-cards agents-resting" });
   const idleTitle = make("summary", {});
   const resting = make("details", { class: "agents-idle", hidden: true }, idleTitle, idle);
   const nobody = make("p", { class: "quiet", hidden: true }, words.nobody);

@@ -6,17 +6,19 @@ import { draftedItems } from "../../../shared/draft-store.js";
 import { leftDraft } from "../../../shared/draft.js";
 import { arrange, fill, make } from "../../../shared/dom.js";
 import { badge, button, note } from "../../../shared/controls.js";
+import { confirmDialog } from "../../../shared/dialog.js";
 import { timeElement } from "../../../shared/time.js";
 import { toast } from "../../../shared/toast.js";
 import { visible, visibleText } from "../../../shared/visible.js";
 import { approvals as words } from "../../../texts/approvals.js";
+import { asking } from "../../../texts/asking.js";
 import { codeBox } from "../../../components/code.js";
 import { openDrawer, pairs } from "../../../components/drawer.js";
 import { searchField, select } from "../../../components/form.js";
 import { region, state } from "../../../components/state.js";
 import { rowTitle, table } from "../../../components/table.js";
 import { approvalsPath } from "../../approvals-path.js";
-import { approvalList, hasKept, keptQuestions } from "../../approvals.js";
+import { approvalList, denyAll, hasKept, keptQuestions } from "../../approvals.js";
 import { exactTime } from "../../exact-time.js";
 
 /** @import { AuditEntry, Grant } from "../../../wire/api.js" */
@@ -34,6 +36,7 @@ export function mount(root, context) {
   const nothing = note({ icon: "check", title: words.none, text: words.noneHint });
   const granted = make("div", {});
   const left = make("div", {});
+  const several = make("div", { class: "approvals-several", role: "status" });
   const waiting = region(context, {
     path: approvalsPath,
     failure: words.waitingFailed,
@@ -41,6 +44,7 @@ export function mount(root, context) {
       const view = approvalList(context.store, cards);
       showGrants(granted, answer.granted ?? [], context);
       fill(left, leftEdits(answer.approvals ?? []));
+      showSeveral(several, answer.approvals ?? [], context);
       return (answer.approvals ?? []).length > 0 || hasKept() ? view : nothing;
     },
   });
@@ -50,7 +54,7 @@ export function mount(root, context) {
     make(
       "div",
       { class: "stack" },
-      make("section", {}, heading(words.waiting), waiting.element, left),
+      make("section", {}, heading(words.waiting, several), waiting.element, left),
       granted,
       past.element,
     ),
@@ -81,6 +85,31 @@ function leftEdits(open) {
 
 /** @param {string} title @param {Node} [aside] */
 const heading = (title, aside) => make("div", { class: "section-head" }, make("h2", {}, title), aside);
+
+/**
+ * How many wait, if it is more than one, and what can be done with all of them.
+ * @param {HTMLElement} host @param {{id: string}[]} approvals @param {import("../../context.js").Context} context
+ */
+function showSeveral(host, approvals, context) {
+  const count = approvals.length;
+  if (host.dataset.count === String(count)) return;
+  host.dataset.count = String(count);
+  if (count < 2) return fill(host);
+  const press = async () => {
+    const open = approvals.filter(({ id }) => keptQuestions().includes(id));
+    const go = await confirmDialog({
+      title: asking.denyAllTitle(open.length),
+      text: asking.denyAllText,
+      action: asking.denyAll,
+    });
+    if (go) await denyAll(context.store, open);
+  };
+  fill(
+    host,
+    badge(asking.waiting(count), "warn", "clock"),
+    button({ label: asking.denyAll, look: "button-small", press: () => void press() }),
+  );
+}
 
 /** @param {HTMLElement} host @param {Grant[]} grants @param {import("../../context.js").Context} context */
 function showGrants(host, grants, context) {

@@ -3,10 +3,12 @@
 import { region, together } from "../../../components/state.js";
 import { rowTitle, table } from "../../../components/table.js";
 import { badge, button, note } from "../../../shared/controls.js";
-import { confirmDialog, openDialog, promptDialog } from "../../../shared/dialog.js";
+import { confirmDialog, openDialog } from "../../../shared/dialog.js";
+import { promptDialog } from "../../../shared/prompt.js";
 import { make } from "../../../shared/dom.js";
 import { rowMenu } from "../../../shared/menu.js";
 import { sentence } from "../../../shared/sentence.js";
+import { toast } from "../../../shared/toast.js";
 import { timeElement } from "../../../shared/time.js";
 import { visible, visibleText } from "../../../shared/visible.js";
 import { texts } from "../../../texts.js";
@@ -15,6 +17,8 @@ import { runAction } from "../../run-action.js";
 import { hrefOf } from "../../route.js";
 import { sectionHead } from "../../cards.js";
 import { phoneWords } from "../../../texts/phone.js";
+import { setupWords } from "../../../texts/channel-setup.js";
+import { canSetUp, openSetup, testChannel } from "./setup.js";
 import { signInPhone } from "./sign-in-phone.js";
 
 /** @import { Context } from "../../context.js" */
@@ -42,13 +46,34 @@ export function mount(root, context) {
     make("div", { class: "stack" }, ...parts.map((part) => part.element)),
   );
   const refresh = () => parts.forEach((part) => part.soon());
+  /** The set-up that is open. @type {ReturnType<typeof openSetup> | null} */ let open = null;
+  const show = (/** @type {string | undefined} */ name) => {
+    open?.close();
+    open = null;
+    if (!name || !canSetUp(name)) return;
+    const drawer = openSetup(context, name, {
+      invite: () => void invite(context, name),
+      changed: refresh,
+      closed: () => {
+        if (open !== drawer) return;
+        open = null;
+        context.go([]);
+      },
+    });
+    open = drawer;
+  };
+  show(context.parts[0]);
   const timer = setInterval(() => !document.hidden && context.isLive() && refresh(), 15000);
   return {
     refresh,
     live: (topic, data) => {
       if (topic === "telemetry" && (data?.type === "channel" || data?.type === "delivery")) refresh();
     },
-    unmount: () => clearInterval(timer),
+    route: (parts) => (show(parts[0]), true),
+    unmount: () => {
+      clearInterval(timer);
+      show(undefined);
+    },
   };
 }
 
@@ -125,7 +150,7 @@ function channels(context) {
       {
         id: "actions",
         title: columns.actions,
-        width: "w-m",
+        width: "w-l",
         isSpoken: true,
         class: "is-actions",
         cell: (row) => channelAction(context, row),
@@ -147,14 +172,21 @@ function channels(context) {
 /** @param {Context} context @param {any} row */
 function channelAction(context, row) {
   if (!row.enabled)
-    return make(
-      "a",
-      { class: "button button-small", href: hrefOf("config", [], { q: `channels.${row.name}` }) },
-      words.setUp,
+    return (
+      canSetUp(row.name) &&
+      make(
+        "a",
+        { class: "button button-small", href: hrefOf("channels", [row.name]) },
+        row.is_waiting ? setupWords.change : words.setUp,
+      )
     );
-  return (
+  if (!canSetUp(row.name)) return null;
+  return make(
+    "span",
+    { class: "row-buttons" },
+    button({ label: setupWords.test, look: "button-small", press: () => void testChannel(context, row.name) }),
     !withoutPairing.has(row.name) &&
-    button({ label: words.invite, look: "button-small", press: () => void invite(context, row.name) })
+      button({ label: words.invite, look: "button-small", press: () => void invite(context, row.name) }),
   );
 }
 
@@ -307,17 +339,23 @@ function people(context) {
 
 /** @param {Context} context */
 async function approve(context) {
-  const code = await promptDialog({ title: words.confirmTitle, label: words.confirmLabel, value: "" });
-  if (!code) return;
   let said = "";
-  await runAction(
-    async () => {
-      const { sender, channel } = await context.request(`${pairingsPath}/approve`, { method: "POST", body: { code } });
+  const code = await promptDialog({
+    title: words.confirmTitle,
+    label: words.confirmLabel,
+    value: "",
+    draft: "pairing-code:",
+    send: async (text) => {
+      const { sender, channel } = await context.request(`${pairingsPath}/approve`, {
+        method: "POST",
+        body: { code: text },
+      });
       said = words.confirmed(visibleText(sender), nameOf(channel));
     },
-    () => said,
-    () => context.store.soon(pairingsPath),
-  );
+  });
+  if (!code) return;
+  toast(said);
+  context.store.soon(pairingsPath);
 }
 
 /** @param {Context} context @param {any} row */

@@ -10,6 +10,7 @@ import { sentence } from "../../../shared/sentence.js";
 import { visible, visibleText } from "../../../shared/visible.js";
 import { configWords as words } from "../../../texts/config.js";
 import { keyDrawer } from "./drawer.js";
+import { commonSettings, grouped } from "./groups.js";
 import { configEntries, sectionsOf } from "./model.js";
 import { valueText } from "./value.js";
 import { budgetPath, statusPath } from "../../facts.js";
@@ -79,20 +80,35 @@ export function mount(root, context) {
       return;
     }
     const isNarrow = filter.q !== "" || filter.changed !== "";
-    const nodes = sectionsOf(found).map((section) => ({
+    const nodeOf = (/** @type {ReturnType<typeof sectionsOf>[number]} */ section) => ({
       id: section.name,
       label: [make("span", { class: "config-section" }, ...visible(section.name || words.general))],
       aside: [sectionCount(section.entries)],
       isOpen: isNarrow || open.has(section.name),
       children: section.entries.map((entry) => keyNode(entry, () => (location.hash = address([entry.key])))),
-    }));
+    });
     const toggled = (/** @type {string} */ id, /** @type {boolean} */ isOpen) => {
       if (isNarrow) return;
       if (isOpen) open.add(id);
       else open.delete(id);
       sessionStorage.setItem("aethon.config.open", JSON.stringify([...open]));
     };
-    fill(host, make("div", { class: "table-wrap config-tree" }, tree(words.tree, nodes, toggled)));
+    const treeOf = (/** @type {string} */ label, /** @type {ReturnType<typeof sectionsOf>} */ sections) =>
+      make("div", { class: "table-wrap config-tree" }, tree(label, sections.map(nodeOf), toggled));
+    const sections = sectionsOf(found);
+    // What is found stands together; else it stands where it belongs.
+    if (isNarrow) return fill(host, treeOf(words.tree, sections));
+    fill(
+      host,
+      make(
+        "div",
+        { class: "stack" },
+        commonSettings(found, (key) => address([key])),
+        ...grouped(sections).map((group) =>
+          make("section", {}, make("h2", { class: "config-group" }, group.label), treeOf(group.label, group.sections)),
+        ),
+      ),
+    );
   };
   const refilter = () => {
     context.note([], filter);

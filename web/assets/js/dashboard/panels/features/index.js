@@ -106,6 +106,18 @@ function row(feature) {
     make("h3", {}, ...visible(feature.title)),
     badge(label, tone, icon),
     make("p", { class: "feature-detail" }, ...sentence(String(feature.detail ?? ""))),
-    key,
+    make("div", { class: "feature-way" }, feature.state === "off" && wayOn(feature), key),
+  );
+}
+
+/** Where it is turned on: a messenger where it is set up, everything else at its key. @param {Feature} feature */
+function wayOn({ id, title, config_key: key }) {
+  const channel = /^channel\.(.+)$/.exec(id)?.[1];
+  if (!channel && !key) return null;
+  const href = channel ? hrefOf("channels", [channel]) : hrefOf("config", [key]);
+  return make(
+    "a",
+    { class: "button button-small", href, "aria-label": visibleText(words.turnOnOf(title)) },
+    words.turnOn,
   );
 }

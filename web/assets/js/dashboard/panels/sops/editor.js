@@ -1,5 +1,5 @@
-// The SOP editor: the text, its faults by line while typing, and the changes before saving. What others do to the SOP meanwhile is
-// said, and never overwritten unasked.
+// The SOP editor: the text in colours, its faults at their lines while typing, how it reads beside it, and the changes before saving.
+// What others do to the SOP meanwhile is said, and never overwritten unasked.
 
 import { diffView } from "../../../components/code.js";
 import { compared } from "../../../components/compared.js";
@@ -13,12 +13,17 @@ import { icon } from "../../../shared/icons.js";
 import { toast } from "../../../shared/toast.js";
 import { conflictWords } from "../../../texts/conflict.js";
 import { shell } from "../../../texts/shell.js";
+import { besideWords } from "../../../texts/sop-editor.js";
 import { sopWords as words } from "../../../texts/sops.js";
 import { hrefOf } from "../../route.js";
 import { sharedForm } from "../../shared-form.js";
+import { beside } from "./beside.js";
 import { sopItem, sopPath } from "./page.js";
+import { painted } from "./paint.js";
 
 /** @import { SharedItem } from "../../../shared/shared-item.js" */
+/** @import { SopChecked } from "../../../wire/api.js" */
+/** @import { Place } from "./paint.js" */
 
 /** @param {import("../../context.js").Context} context @param {string} name empty for a new one */
 export function sopEditor(context, name) {
@@ -61,13 +66,17 @@ function edit(context, element, { sop, item, back }) {
     }),
     content: field({
       label: words.content,
-      control: textArea({ class: "input mono sop-source", value: before, rows: 24, spellcheck: "false" }),
+      control: textArea({ class: "mono sop-source", value: before, rows: 24, spellcheck: "false" }),
       hint: words.contentHint,
     }),
   };
   // An existing file keeps its name.
   if (sop.name && sop.type === "custom") fields.name.element.hidden = true;
   const { control } = fields.content;
+  const place = make("span", {});
+  control.replaceWith(place);
+  const paper = painted(control);
+  place.replaceWith(paper.element);
   const lint = make("div", { class: "sop-lint", role: "status" });
   const changes = make("div", { hidden: true });
   const preview = button({ label: words.preview, look: "button-small", press: () => showChanges(changes.hidden) });
@@ -76,22 +85,38 @@ function edit(context, element, { sop, item, back }) {
     preview.querySelector("span")?.replaceChildren(isShown ? words.hidePreview : words.preview);
     if (isShown) fill(changes, diffView(before, control.value, words.changes));
   };
+  const showFaults = (/** @type {Place[]} */ faults, /** @type {Place[]} */ remarks = []) => {
+    paper.mark(faults, remarks);
+    fill(lint, ...faultLines(faults, paper.goTo), ...remarkLines(remarks, paper.goTo));
+  };
+  const aside = beside(context, {
+    name: sop.type === "custom" ? sop.name : "",
+    text: () => control.value,
+    goTo: paper.goTo,
+    take: (text) => {
+      const typed = control.value;
+      write(text);
+      toast(besideWords.taken, { label: besideWords.undo, press: () => write(typed) });
+    },
+  });
   let asked = 0;
   const check = async () => {
     asked += 1;
     const number = asked;
     try {
-      const { problems, remarks = [] } = await context.request("/api/sops/check", {
-        method: "POST",
-        body: { content: control.value },
-      });
-      if (number === asked) fill(lint, ...faultLines(problems, control), ...remarkLines(remarks, control));
+      const { problems, remarks, html } = /** @type {SopChecked} */ (
+        await context.request("/api/sops/check", { method: "POST", body: { content: control.value } })
+      );
+      if (number !== asked) return;
+      showFaults(problems, remarks);
+      aside.showPreview(html);
     } catch {
       // The last result stays; saving reports faults in any case.
     }
   };
   /** @type {ReturnType<typeof setTimeout> | undefined} */ let timer;
   control.addEventListener("input", () => {
+    aside.showOutline();
     clearTimeout(timer);
     timer = setTimeout(() => {
       void check();
@@ -142,7 +167,7 @@ function edit(context, element, { sop, item, back }) {
           line: Number(/^line (\d+)/.exec(message)?.[1] ?? 1),
           message: message.replace(/^line \d+: /, ""),
         }));
-      if (found.length > 0) fill(lint, ...faultLines(found, control));
+      if (found.length > 0) showFaults(found);
       throw problem;
     }
     toast(words.saved);
@@ -151,7 +176,7 @@ function edit(context, element, { sop, item, back }) {
   };
   const body = [
     fields.name.element,
-    fields.content.element,
+    make("div", { class: "sop-split" }, fields.content.element, aside.element),
     make("div", { class: "sop-under" }, lint, before && sop.name ? preview : null),
     changes,
     shared?.notice,
@@ -198,25 +223,24 @@ async function saveNew(context, name, change) {
   return there.send(change, { isSame: () => false, ask });
 }
 
-/** @typedef {{line: number, message: string}} Place */
 
-/** @param {Place[]} problems @param {HTMLTextAreaElement} control */
-function faultLines(problems, control) {
+/** @param {Place[]} problems @param {(line: number) => void} goTo */
+function faultLines(problems, goTo) {
   if (problems.length === 0) return [make("p", { class: "sop-fine" }, icon("check"), words.lintOk)];
-  return [make("p", {}, words.lintFaults(problems.length)), places(problems, "alert", "sop-fault", control)];
+  return [make("p", {}, words.lintFaults(problems.length)), places(problems, "alert", "sop-fault", goTo)];
 }
 
 /**
  * What was not understood, which harms nothing.
- * @param {Place[]} remarks @param {HTMLTextAreaElement} control
+ * @param {Place[]} remarks @param {(line: number) => void} goTo
  */
-function remarkLines(remarks, control) {
+function remarkLines(remarks, goTo) {
   if (remarks.length === 0) return [];
-  return [make("p", {}, words.lintRemarks(remarks.length)), places(remarks, "info", "sop-fault sop-remark", control)];
+  return [make("p", {}, words.lintRemarks(remarks.length)), places(remarks, "info", "sop-fault sop-remark", goTo)];
 }
 
-/** @param {Place[]} found @param {string} sign @param {string} look @param {HTMLTextAreaElement} control */
-function places(found, sign, look, control) {
+/** @param {Place[]} found @param {string} sign @param {string} look @param {(line: number) => void} goTo */
+function places(found, sign, look, goTo) {
   return make(
     "ul",
     { role: "list" },
@@ -226,20 +250,11 @@ function places(found, sign, look, control) {
         {},
         make(
           "button",
-          { type: "button", class: look, on: { click: () => goToLine(control, line) } },
+          { type: "button", class: look, on: { click: () => goTo(line) } },
           icon(sign),
           make("span", {}, words.fault(line, message)),
         ),
       ),
     ),
   );
-}
-
-/** Selects a line. @param {HTMLTextAreaElement} control @param {number} line */
-function goToLine(control, line) {
-  const lines = control.value.split("\n");
-  const from = lines.slice(0, Math.max(0, line - 1)).join("\n").length + (line > 1 ? 1 : 0);
-  control.focus();
-  control.setSelectionRange(from, from + (lines[line - 1]?.length ?? 0));
-  control.scrollTop = Math.max(0, (line - 4) * parseFloat(getComputedStyle(control).lineHeight || "20"));
 }
