@@ -33,6 +33,19 @@ fn it_is_listed_as_running(server: &Server) {
     assert!(refused.json()["detail"].as_str().unwrap().contains("still being written"));
 }
 
+fn it_is_downloaded_in_parts(server: &Server, target: &str) {
+    let download = server.get(target);
+    assert_eq!((download.status, download.header("content-type")), (200, Some("application/zip")));
+    assert!(download.body.starts_with(b"PK"));
+    assert_eq!(download.header("accept-ranges"), Some("bytes"));
+    let size = download.body.len();
+    assert_eq!(download.header("content-length"), Some(&*size.to_string()));
+    let rest = server.send(&Request::get(target).header("Range", "bytes=10-"));
+    let range = format!("bytes 10-{}/{size}", size - 1);
+    assert_eq!((rest.status, rest.header("content-range")), (206, Some(&*range)));
+    assert_eq!(rest.body, download.body[10..], "a download that was cut off goes on");
+}
+
 #[test]
 fn recording_survives_a_kill_and_continues_from_each_turn() {
     let server = Server::start(ON);
@@ -101,16 +114,7 @@ fn recording_survives_a_kill_and_continues_from_each_turn() {
     let difference = server.get(&at("/diff?from=1&to=2")).json();
     assert_eq!((&difference["unchanged"], &difference["removed"]), (&json!(2), &json!([])));
 
-    let download = server.get(&at("/download"));
-    assert_eq!((download.status, download.header("content-type")), (200, Some("application/zip")));
-    assert!(download.body.starts_with(b"PK"));
-    assert_eq!(download.header("accept-ranges"), Some("bytes"));
-    let size = download.body.len();
-    assert_eq!(download.header("content-length"), Some(&*size.to_string()));
-    let rest = server.send(&Request::get(&at("/download")).header("Range", "bytes=10-"));
-    let range = format!("bytes 10-{}/{size}", size - 1);
-    assert_eq!((rest.status, rest.header("content-range")), (206, Some(&*range)));
-    assert_eq!(rest.body, download.body[10..], "a download that was cut off goes on");
+    it_is_downloaded_in_parts(&server, &at("/download"));
     assert_eq!(server.get(&at("/verify")).json()["valid"], true);
     let home = server.home();
     let cli = |arguments: &[&str]| run_cli(home.path(), &[&["recordings"], arguments].concat(), None);
