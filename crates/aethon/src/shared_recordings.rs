@@ -86,8 +86,9 @@ impl SharedRecordings {
     async fn fetch(&self, name: &RecordingName) -> Result<()> {
         let name = name.as_str().strip_suffix(ENDING).unwrap_or(name.as_str()).to_owned();
         let file = format!("{name}{ENDING}");
-        let path = self.folder.join(&file);
-        if spawn_blocking(move || path.symlink_metadata().is_ok()).await.unwrap_or(false) {
+        let (folder, sought) = (self.folder.clone(), file.clone());
+        let is_here = move || Directory::open(&folder).is_ok_and(|folder| folder.stamp_of(sought).is_some());
+        if spawn_blocking(is_here).await.unwrap_or(false) {
             return Ok(());
         }
         let Some(content) = self.copies.get(&name).await? else { return Ok(()) };
