@@ -321,7 +321,7 @@ const FIXED: &[(&str, &str, Press)] = &[
     ("config", "shown(one('[role=tree]'))", None),
     (
         "config/agent.max_iterations",
-        "all('dialog button').some((press) => press.innerText.trim() === 'Change')",
+        "all('dialog button').some((press) => /^(Change|Ändern)$/.test(press.innerText.trim()))",
         Some((
             "all('dialog button').find((press) => press.innerText.trim() === 'Change').click(); await new Promise((done) => setTimeout(done, 100)); const box = one('dialog input'); box.value = '17'; box.dispatchEvent(new Event('input', {bubbles: true})); all('dialog button').find((press) => /Show what changes/.test(press.innerText)).click()",
             "one('dialog .diff .add')",
@@ -336,7 +336,7 @@ const FIXED: &[(&str, &str, Press)] = &[
         )),
     ),
     ("logs?level=error", "one('.panel-logs tr[data-key]')", None),
-    ("nowhere", "/no such page/.test(one('main').innerText)", None),
+    ("nowhere", "/no such page|Diese Seite gibt es nicht/.test(one('main').innerText)", None),
 ];
 
 fn views(server: &Server) -> Vec<View> {

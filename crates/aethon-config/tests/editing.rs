@@ -20,7 +20,7 @@ fn a_key_is_read_by_its_dotted_name() {
     let check =
         |key: &str, expected: Option<serde_json::Value>| assert_eq!(get(&config, key), expected, "{key}");
     check("model.provider", Some(json!("openai")));
-    check("storage", Some(json!({"url": "", "synchronous": "normal", "max_mb": 16384})));
+    check("storage", Some(json!({"url": "", "files": "folder", "synchronous": "normal", "max_mb": 16384})));
     check("budget.pricing.\"gpt-5.1\".input", Some(json!(2.0)));
     check("budget.pricing.gpt-5.1.input", Some(json!(2.0)));
     check("model.nope", None);

@@ -199,7 +199,7 @@ fn every_default_is_the_one_of_the_contract() {
             "health_from": []}),
     );
     check("push", json!({"enabled": true}));
-    check("storage", json!({"url": "", "synchronous": "normal", "max_mb": 16384}));
+    check("storage", json!({"url": "", "files": "folder", "synchronous": "normal", "max_mb": 16384}));
     assert_eq!(aethon_config::dump(&config), aethon_config::dump(&Config::default()));
 }
 

@@ -116,8 +116,9 @@ impl OwnServer {
         let folder = std::env::temp_dir().join(format!("aethon-postgres-{}", aethon_core::ids::unique()));
         let data = folder.join("data");
         fs::create_dir_all(&data).expect("a data directory");
-        for folder in [&folder, &data] {
-            fs::set_permissions(folder, fs::Permissions::from_mode(0o755)).expect("a folder of ours");
+        // A server refuses data that others may read.
+        for (folder, mode) in [(&folder, 0o755), (&data, 0o700)] {
+            fs::set_permissions(folder, fs::Permissions::from_mode(mode)).expect("a folder of ours");
         }
         belongs_to_the_server(&[&data]);
         let copied = unprivileged(&self.programs.join("pg_basebackup"))

@@ -32,6 +32,7 @@ pub(super) struct Listed {
     name: String,
     enabled: bool,
     /// Whether the configuration has turned it on since the start, so that it runs from the next one.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     is_waiting: bool,
     #[schemars(extend("enum" = ["running", "connecting", "degraded", "off"]))]
     state: &'static str,

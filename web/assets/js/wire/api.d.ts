@@ -208,7 +208,7 @@ export interface Channel {
   account: string | null;
   detail: string;
   enabled: boolean;
-  is_waiting: boolean;
+  is_waiting?: boolean;
   last_inbound: string | null;
   last_outbound: string | null;
   name: string;
