@@ -1,6 +1,6 @@
 //! How an instance joins the others.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use aethon_core::peers::Peers;
 use aethon_http::App;
@@ -50,6 +50,7 @@ pub(crate) fn join(aethon: &mut Aethon) -> Option<Joined> {
         approvals: aethon.approvals.clone(),
         bus: aethon.shared.bus.clone(),
         deliveries: aethon.deliveries.wake.clone(),
+        ended: Mutex::default(),
         reload: Arc::clone(&reload),
     };
     let sign_ins = Journal { records: aethon.storage.channel_records.clone(), peers: peers.clone() };

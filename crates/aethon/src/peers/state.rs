@@ -81,6 +81,11 @@ impl Others {
         !self.lock().in_sight.is_empty()
     }
 
+    /// Returns those that run turns, as far as is known.
+    pub(super) fn busy(&self) -> BTreeSet<PeerId> {
+        self.lock().turns.values().map(|(peer, _)| *peer).collect()
+    }
+
     /// Returns whether a turn of another instance runs in this session.
     pub(super) fn is_busy(&self, session: &SessionId) -> bool {
         self.lock().busy.contains_key(session)

@@ -1,15 +1,15 @@
 //! Tells the others what happens here, hears what happens there, and does what they ask.
 
-use std::collections::BTreeSet;
-use std::sync::{Arc, OnceLock};
+use std::collections::{BTreeSet, VecDeque};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use aethon_agent::Engine;
 use aethon_agent::outbox::DeliveryWake;
 use aethon_core::approval::PendingApprovals;
-use aethon_core::assistant::Assistant;
+use aethon_core::assistant::{ActiveTurn, Assistant};
 use aethon_core::event::{Event, EventBus, SessionChange};
-use aethon_core::ids::SessionId;
+use aethon_core::ids::{SessionId, TurnId};
 use aethon_core::peers::{Heard, Note, PeerId, Peers};
 use serde::Serialize;
 use tokio::sync::broadcast::error::RecvError;
@@ -31,6 +31,12 @@ const LOOK: Duration = Duration::from_millis(2500);
 const QUIET: Duration = Duration::from_secs(5);
 const POLL: Duration = Duration::from_millis(20);
 
+/// How many turns that have ended are remembered; far more than end within the moment that counts.
+const MAX_ENDED: usize = 256;
+
+/// How many looks pass until those that are told to be busy are asked again, whatever was heard of them: half a minute.
+const LOOKS: u32 = 12;
+
 /// How many questions of others are worked on at a time.
 const AT_A_TIME: usize = 64;
 
@@ -43,6 +49,9 @@ pub(super) struct Desk {
     pub(super) approvals: PendingApprovals,
     pub(super) bus: EventBus,
     pub(super) deliveries: DeliveryWake,
+    /// The turns that ended last. Their agents may still be listed as running for a moment, and who is told so then would never
+    /// learn that they are over.
+    pub(super) ended: Mutex<VecDeque<TurnId>>,
     /// Where the configuration is reloaded, once that is possible.
     pub(super) reload: Arc<OnceLock<Sender<ReloadRequest>>>,
 }
@@ -61,18 +70,24 @@ pub(super) async fn run(desk: Arc<Desk>) {
     let places = Arc::new(Semaphore::new(AT_A_TIME));
     let mut look = interval(LOOK);
     look.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut looks = 0_u32;
     desk.tell(None, HELLO, &());
     loop {
         tokio::select! {
             event = events.recv() => match event {
-                Ok(event) if desk.others.is_any() => {
+                Ok(event) => {
+                    if let Event::TurnEnded { turn, .. } = &event {
+                        desk.ended(turn);
+                    }
+                    if !desk.others.is_any() {
+                        continue;
+                    }
                     if is_new_configuration(&event) {
                         desk.tell(None, CONFIGURED, &());
                     } else if let Some(news) = News::of(event) {
                         desk.tell(None, NEWS, &news);
                     }
                 }
-                Ok(_) => {}
                 // What was missed, they learn from the whole.
                 Err(RecvError::Lagged(_)) => desk.tell(None, STATE, &desk.state()),
                 Err(RecvError::Closed) => return,
@@ -97,7 +112,15 @@ pub(super) async fn run(desk: Arc<Desk>) {
                 Err(RecvError::Lagged(_)) => desk.tell(None, HELLO, &()),
                 Err(RecvError::Closed) => return,
             },
-            _ = look.tick() => desk.look().await,
+            _ = look.tick() => {
+                desk.look().await;
+                looks += 1;
+                if looks % LOOKS == 0 {
+                    for busy in desk.others.busy() {
+                        desk.tell(Some(busy), HELLO, &());
+                    }
+                }
+            }
         }
     }
 }
@@ -111,9 +134,21 @@ impl Desk {
     }
 
     fn state(&self) -> State {
-        let running = self.engine.activity().into_iter().filter(|turn| turn.state == "running");
+        let ended = self.ended.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_running = |turn: &ActiveTurn| turn.state == "running" && !ended.contains(&turn.turn);
+        let running = self.engine.activity().into_iter().filter(is_running);
         let turns = running.map(|turn| (turn.session_id, turn.turn)).collect();
+        drop(ended);
         State { turns, approvals: self.approvals.pending_here(), grants: self.approvals.grants().here() }
+    }
+
+    /// Notes that a turn is over here.
+    fn ended(&self, turn: &TurnId) {
+        let mut ended = self.ended.lock().unwrap_or_else(PoisonError::into_inner);
+        if ended.len() >= MAX_ENDED {
+            ended.pop_front();
+        }
+        ended.push_back(turn.clone());
     }
 
     /// Has the configuration read again.
