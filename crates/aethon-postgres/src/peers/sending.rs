@@ -17,6 +17,9 @@ const GATHERED: Duration = Duration::from_millis(15);
 /// How long a batch is tried to be sent. What is older is asked for again by those who miss it.
 const SEND_TIMEOUT: Duration = Duration::from_secs(5);
 
+/// The pause after a batch that could not be sent.
+const PAUSE: Duration = Duration::from_secs(1);
+
 /// How long the server may take for one.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
 
@@ -40,6 +43,9 @@ pub(super) async fn send(store: Weak<StoreInner>, link: Arc<Link>) {
             if let Err(error) = notify(&inner.pool, &pieces).await {
                 tracing::debug!(%error, "notes to the other instances are lost");
                 link.lose();
+                // That some are lost must be told, also when nothing else follows.
+                tokio::time::sleep(PAUSE).await;
+                link.wake.notify_one();
                 break;
             }
         }

@@ -34,8 +34,9 @@ const POLL: Duration = Duration::from_millis(20);
 /// How many turns that have ended are remembered; far more than end within the moment that counts.
 const MAX_ENDED: usize = 256;
 
-/// How many looks pass until those that are told to be busy are asked again, whatever was heard of them: half a minute.
-const LOOKS: u32 = 12;
+/// How many looks pass until those that are told to be busy are asked again, whatever was heard of them: ten seconds. A turn whose
+/// end could not be stored has no end that is told.
+const LOOKS: u32 = 4;
 
 /// How many questions of others are worked on at a time.
 const AT_A_TIME: usize = 64;
