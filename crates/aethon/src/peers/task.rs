@@ -116,7 +116,7 @@ pub(super) async fn run(desk: Arc<Desk>) {
             _ = look.tick() => {
                 desk.look().await;
                 looks += 1;
-                if looks % LOOKS == 0 {
+                if looks.is_multiple_of(LOOKS) {
                     for busy in desk.others.busy() {
                         desk.tell(Some(busy), HELLO, &());
                     }

@@ -48,13 +48,16 @@ struct Blows {
     failovers: usize,
 }
 
+/// The instances on this database.
+fn all_on(url: &str) -> Vec<Server> {
+    (0..INSTANCES).map(|_| Server::start_in(home_on(url), &SETTINGS)).collect()
+}
+
 fn torture(plan: &RunSize) {
     let primary = OwnServer::start();
     let standby = plan.fails_over.then(|| primary.standby());
     let url = standby.as_ref().map_or_else(|| primary.url.clone(), |standby| primary.url_with(standby));
-    let homes: Vec<_> = (0..INSTANCES).map(|_| home_on(&url)).collect();
-    let mut servers: Vec<Server> =
-        homes.iter().map(|home| Server::start_in(home.clone(), &SETTINGS)).collect();
+    let mut servers = all_on(&url);
     let (stage, begun) = (TortureRun::new(&servers[0]), Instant::now());
     let serve = |servers: &[&Server]| {
         stage.is_served_at(servers.iter().map(|server| server.address).collect());
